@@ -1,0 +1,37 @@
+//! The names of things: newtypes, so that a token count is never added to a char count.
+
+use std::fmt;
+
+/// Position of an entry in its transcript, counted over entries (the header is none), in file order.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct EntryIx(pub u32);
+
+impl EntryIx {
+    /// As an index into a slice of entries.
+    pub fn at(self) -> usize {
+        self.0 as usize
+    }
+}
+
+/// Rises on every change of what is loaded; a result computed under an older epoch is dropped.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
+pub struct Epoch(pub u64);
+
+impl Epoch {
+    /// The epoch after this one.
+    #[must_use]
+    pub fn next(self) -> Self {
+        Self(self.0 + 1)
+    }
+}
+
+/// Routing key of a session, as written in `sessions.json` (store D), or the synthetic key of a
+/// transcript that no row names (store G2).
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct SessionKey(pub String);
+
+impl fmt::Display for SessionKey {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
