@@ -1,3 +1,4 @@
 //! A terminal session inspector: why did this LLM session overflow its context window, and which
 //! settings would have prevented it?
 pub mod ids;
+pub mod js;

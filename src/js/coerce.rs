@@ -1,0 +1,123 @@
+//! How odd values behave when a rule reads them as text, as a condition or for their length
+//! (pruning 0.7). "Absent" is `None`.
+
+use super::{JsString, Value, number_text};
+
+/// The real program throws here, and the whole operation fails (pruning 0).
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[error("the real program throws here")]
+pub struct Throws;
+
+/// A value turned into a string, as `String(value)` (pruning 0.7).
+pub fn to_text(value: Option<&Value>) -> JsString {
+    let mut text = JsString::new();
+    match value {
+        None => text.push_str("undefined"),
+        Some(Value::Null) => text.push_str("null"),
+        Some(value) => push_text_of(value, &mut text),
+    }
+    text
+}
+
+/// Appends the text of a value inside an array, where `null` is empty.
+fn push_text_of(value: &Value, text: &mut JsString) {
+    match value {
+        Value::Null => {}
+        Value::Bool(bool) => text.push_str(if *bool { "true" } else { "false" }),
+        Value::Number(number) => text.push_str(&number_text(*number)),
+        Value::String(string) => text.push(string),
+        Value::Array(items) => push_joined(items, text),
+        Value::Object(_) => text.push_str("[object Object]"),
+    }
+}
+
+fn push_joined(items: &[Value], text: &mut JsString) {
+    for (at, item) in items.iter().enumerate() {
+        if at > 0 {
+            text.push_str(",");
+        }
+        push_text_of(item, text);
+    }
+}
+
+/// Whether a condition on this value holds: all but absent, `null`, `false`, 0, NaN and `""`.
+pub fn truthy(value: Option<&Value>) -> bool {
+    match value {
+        None | Some(Value::Null) => false,
+        Some(Value::Bool(bool)) => *bool,
+        Some(Value::Number(number)) => *number != 0.0 && !number.is_nan(),
+        Some(Value::String(text)) => !text.is_empty(),
+        Some(Value::Array(_) | Value::Object(_)) => true,
+    }
+}
+
+/// The `.length` of a value: UTF-16 units of a text, items of an array, NaN for a number, boolean or
+/// object (pruning 0.7). Throws when absent or `null`.
+pub fn length_of(value: Option<&Value>) -> Result<f64, Throws> {
+    match value {
+        None | Some(Value::Null) => Err(Throws),
+        Some(Value::String(text)) => Ok(text.len() as f64),
+        Some(Value::Array(items)) => Ok(items.len() as f64),
+        Some(Value::Bool(_) | Value::Number(_) | Value::Object(_)) => Ok(f64::NAN),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::js::parse;
+
+    fn text_of(json: &str) -> String {
+        to_text(Some(&parse(json).unwrap())).to_string_lossy()
+    }
+
+    #[test]
+    fn values_turn_into_strings_as_javascript_does() {
+        assert_eq!(to_text(None), "undefined");
+        for (json, text) in [
+            ("null", "null"),
+            ("true", "true"),
+            ("false", "false"),
+            ("1.50", "1.5"),
+            ("-0", "0"),
+            ("1e400", "Infinity"),
+            ("-1e400", "-Infinity"),
+            (r#""a\nb""#, "a\nb"),
+            ("{}", "[object Object]"),
+            (r#"[1,null,[2,[null,"x"]],{},[]]"#, "1,,2,,x,[object Object],"),
+            ("[]", ""),
+            ("[null]", ""),
+        ] {
+            assert_eq!(text_of(json), text, "{json}");
+        }
+        assert_eq!(to_text(Some(&Value::Number(f64::NAN))), "NaN");
+    }
+
+    #[test]
+    fn a_lone_surrogate_survives_being_turned_into_a_string() {
+        let value = parse(r#"["\ud83d"]"#).unwrap();
+        assert_eq!(to_text(Some(&value)).units(), [0xD83D]);
+    }
+
+    #[test]
+    fn only_seven_values_are_falsy() {
+        assert!(!truthy(None) && !truthy(Some(&Value::Number(f64::NAN))));
+        for json in ["null", "false", "0", "-0", r#""""#] {
+            assert!(!truthy(Some(&parse(json).unwrap())), "{json}");
+        }
+        for json in ["true", "1", "-1", "1e400", r#""0""#, r#"" ""#, "[]", "{}"] {
+            assert!(truthy(Some(&parse(json).unwrap())), "{json}");
+        }
+    }
+
+    #[test]
+    fn length_is_nan_for_values_without_one_and_throws_for_nothing() {
+        assert_eq!(length_of(None), Err(Throws));
+        assert_eq!(length_of(Some(&Value::Null)), Err(Throws));
+        assert_eq!(length_of(Some(&"a😀".into())), Ok(3.0));
+        assert_eq!(length_of(Some(&parse("[1,[2,3]]").unwrap())), Ok(2.0));
+        for json in ["5", "true", "{}"] {
+            assert!(length_of(Some(&parse(json).unwrap())).unwrap().is_nan(), "{json}");
+        }
+    }
+}

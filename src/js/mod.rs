@@ -1,0 +1,25 @@
+//! The JavaScript semantics the gateway relies on (pruning 0): UTF-16 text, JSON values and their
+//! text, coercions and dates. Every rule that counts, cuts or compares does so through this module.
+
+mod coerce;
+mod date;
+mod object;
+mod parse;
+mod raw;
+mod scan;
+mod string;
+mod stringify;
+mod value;
+
+pub use coerce::{Throws, length_of, to_text, truthy};
+pub use date::{date_value, iso_text};
+pub use object::Object;
+pub use parse::parse;
+pub use raw::{Field, compact, fields};
+pub use scan::{MAX_DEPTH, SyntaxError};
+pub use string::JsString;
+pub use stringify::{number_text, stringify, stringify_len, stringify_str};
+pub use value::Value;
+
+#[cfg(test)]
+mod properties;

@@ -1,0 +1,225 @@
+//! A JSON object with its keys in JavaScript order (pruning 0.4).
+
+use super::{JsString, Value};
+
+/// From this many members on, repeated keys are found by sorting: a hostile object must not cost
+/// the square of its size.
+const SORTED_FROM: usize = 16;
+
+/// Keys in JavaScript order: canonical array indices ascending first, then insertion order; a
+/// repeated key keeps its first position and its last value (pruning 0.4).
+#[derive(PartialEq, Debug, Default)]
+pub struct Object(Vec<(JsString, Value)>);
+
+impl Object {
+    /// An object without members.
+    pub const fn new() -> Self {
+        Self(Vec::new())
+    }
+
+    /// The value of `key`.
+    pub fn get(&self, key: &str) -> Option<&Value> {
+        self.0.iter().find(|(name, _)| name.eq_str(key)).map(|(_, value)| value)
+    }
+
+    /// The value of `key`, to be changed in place.
+    pub fn get_mut(&mut self, key: &str) -> Option<&mut Value> {
+        self.0.iter_mut().find(|(name, _)| name.eq_str(key)).map(|(_, value)| value)
+    }
+
+    /// Whether `key` is there, with whatever value.
+    pub fn contains(&self, key: &str) -> bool {
+        self.get(key).is_some()
+    }
+
+    /// Gives `key` a value: in place when it is there (pruning 0.5), else where JavaScript puts it.
+    pub fn set(&mut self, key: &str, value: Value) {
+        self.insert(JsString::from(key), value);
+    }
+
+    /// As [`set`](Self::set), for a key that may hold lone surrogates.
+    pub fn insert(&mut self, key: JsString, value: Value) {
+        if let Some((_, place)) = self.0.iter_mut().find(|(name, _)| *name == key) {
+            *place = value;
+            return;
+        }
+        let at = match array_index(&key) {
+            // Indices are a sorted prefix, so the first greater one or the first name is the place.
+            Some(index) => self.0.partition_point(|(name, _)| array_index(name).is_some_and(|i| i < index)),
+            None => self.0.len(),
+        };
+        self.0.insert(at, (key, value));
+    }
+
+    /// Takes `key` out; the other keys keep their order.
+    pub fn remove(&mut self, key: &str) -> Option<Value> {
+        let at = self.0.iter().position(|(name, _)| name.eq_str(key))?;
+        Some(self.0.remove(at).1)
+    }
+
+    /// The members in JavaScript order.
+    pub fn iter(&self) -> impl ExactSizeIterator<Item = (&JsString, &Value)> + Clone {
+        self.0.iter().map(|(key, value)| (key, value))
+    }
+
+    /// Number of members.
+    pub const fn len(&self) -> usize {
+        self.0.len()
+    }
+
+    /// Whether there are no members.
+    pub const fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
+    fn keys_with_null(&self) -> Vec<(JsString, Value)> {
+        self.0.iter().map(|(key, _)| (key.clone(), Value::Null)).collect()
+    }
+
+    pub(super) fn members(&self) -> std::slice::Iter<'_, (JsString, Value)> {
+        self.0.iter()
+    }
+
+    /// Builds an object from members as they stand in a text: in file order, keys possibly repeated.
+    pub(super) fn from_members(mut members: Vec<(JsString, Value)>) -> Self {
+        if has_repeated_key(&members) {
+            members = last_values_at_first_places(members);
+        }
+        if members.iter().any(|(key, _)| array_index(key).is_some()) {
+            // The sort is stable: names, which all share the last place, keep their order.
+            members.sort_by_key(|(key, _)| array_index(key).unwrap_or(u32::MAX));
+        }
+        Self(members)
+    }
+}
+
+fn has_repeated_key(members: &[(JsString, Value)]) -> bool {
+    if members.len() < SORTED_FROM {
+        return members.iter().enumerate().any(|(at, (key, _))| members[..at].iter().any(|(k, _)| k == key));
+    }
+    let mut keys: Vec<&JsString> = members.iter().map(|(key, _)| key).collect();
+    keys.sort_unstable();
+    keys.windows(2).any(|pair| pair[0] == pair[1])
+}
+
+fn last_values_at_first_places(members: Vec<(JsString, Value)>) -> Vec<(JsString, Value)> {
+    let mut numbered: Vec<_> = members.into_iter().enumerate().collect();
+    // Stable: members of one key stay in file order.
+    numbered.sort_by(|(_, (a, _)), (_, (b, _))| a.cmp(b));
+    // `later` is dropped, so its value moves to the member kept, which stands first in the file.
+    numbered.dedup_by(|(_, later), (_, kept)| {
+        let repeated = later.0 == kept.0;
+        if repeated {
+            std::mem::swap(&mut kept.1, &mut later.1);
+        }
+        repeated
+    });
+    numbered.sort_unstable_by_key(|&(at, _)| at);
+    numbered.into_iter().map(|(_, member)| member).collect()
+}
+
+/// The array index a key is, if it is one in canonical form: `0` to `4294967294`, no leading zero.
+fn array_index(key: &JsString) -> Option<u32> {
+    let units = key.units();
+    let canonical = match units {
+        [b] => is_digit(*b),
+        [first, rest @ ..] => rest.len() < 10 && *first != ZERO && units.iter().all(|&unit| is_digit(unit)),
+        [] => false,
+    };
+    if !canonical {
+        return None;
+    }
+    let index = units.iter().fold(0_u64, |index, &unit| index * 10 + u64::from(unit - ZERO));
+    u32::try_from(index).ok().filter(|&index| index != u32::MAX)
+}
+
+const ZERO: u16 = b'0' as u16;
+
+const fn is_digit(unit: u16) -> bool {
+    matches!(unit, 0x30..=0x39)
+}
+
+/// By hand for the sake of the stack, as with [`Value`].
+impl Clone for Object {
+    fn clone(&self) -> Self {
+        let mut copy = self.keys_with_null();
+        for (at, (_, value)) in self.0.iter().enumerate() {
+            copy[at].1 = value.clone();
+        }
+        Self(copy)
+    }
+}
+
+impl<K: Into<JsString>, V: Into<Value>> FromIterator<(K, V)> for Object {
+    fn from_iter<I: IntoIterator<Item = (K, V)>>(members: I) -> Self {
+        Self::from_members(members.into_iter().map(|(key, value)| (key.into(), value.into())).collect())
+    }
+}
+
+impl<K: Into<JsString>, V: Into<Value>, const N: usize> From<[(K, V); N]> for Object {
+    fn from(members: [(K, V); N]) -> Self {
+        members.into_iter().collect()
+    }
+}
+
+impl IntoIterator for Object {
+    type Item = (JsString, Value);
+    type IntoIter = std::vec::IntoIter<Self::Item>;
+
+    fn into_iter(self) -> Self::IntoIter {
+        self.0.into_iter()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn keys(object: &Object) -> Vec<String> {
+        object.iter().map(|(key, _)| key.to_string_lossy()).collect()
+    }
+
+    #[test]
+    fn array_indices_come_first_ascending_then_the_rest_as_inserted() {
+        let names =
+            ["b", "10", "01", "2", "a", "4294967294", "4294967295", "-1", "0", "1.5", "", "99999999999"];
+        let expected =
+            ["0", "2", "10", "4294967294", "b", "01", "a", "4294967295", "-1", "1.5", "", "99999999999"];
+        let at_once: Object = names.into_iter().map(|name| (name, 1.0)).collect();
+        assert_eq!(keys(&at_once), expected);
+        let mut one_by_one = Object::new();
+        for name in names {
+            one_by_one.set(name, Value::from(1.0));
+        }
+        assert_eq!(one_by_one, at_once);
+    }
+
+    #[test]
+    fn a_repeated_key_keeps_its_first_position_and_its_last_value() {
+        let object = Object::from([("a", 1.0), ("b", 2.0), ("a", 3.0), ("a", 4.0)]);
+        assert_eq!(object, Object::from([("a", 4.0), ("b", 2.0)]));
+    }
+
+    #[test]
+    fn many_repeated_keys_give_the_same_object_as_setting_them_one_by_one() {
+        let members: Vec<(String, f64)> =
+            (0..400).map(|n| (format!("k{}", n * 7 % 90), f64::from(n))).collect();
+        let mut expected = Object::new();
+        for (key, value) in &members {
+            expected.set(key, Value::from(*value));
+        }
+        assert_eq!(members.into_iter().collect::<Object>(), expected);
+    }
+
+    #[test]
+    fn setting_a_present_key_changes_it_in_place_and_removing_keeps_the_order() {
+        let mut object = Object::from([("a", 1.0), ("b", 2.0), ("c", 3.0)]);
+        object.set("b", Value::Null);
+        assert_eq!(keys(&object), ["a", "b", "c"]);
+        assert_eq!(object.remove("a"), Some(Value::from(1.0)));
+        assert_eq!(object.remove("a"), None);
+        assert_eq!(keys(&object), ["b", "c"]);
+        assert!(object.contains("b") && !object.contains("a"));
+        assert_eq!(object.len(), 2);
+    }
+}

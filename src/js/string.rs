@@ -1,0 +1,253 @@
+//! Text as JavaScript has it: UTF-16 units, which may hold half a surrogate pair where a rule cut
+//! through one (pruning 0.1).
+
+use std::fmt;
+
+const LF: u16 = 0x0A;
+
+/// UTF-16 text; may hold lone surrogates. Every length, index and offset is in UTF-16 units.
+///
+/// Orders by unit, as JavaScript's `<` and `sort` do (compaction 3.14).
+#[derive(Clone, PartialEq, Eq, Hash, PartialOrd, Ord, Default)]
+pub struct JsString(Vec<u16>);
+
+impl JsString {
+    /// The empty text.
+    pub const fn new() -> Self {
+        Self(Vec::new())
+    }
+
+    /// Length in UTF-16 units.
+    pub const fn len(&self) -> usize {
+        self.0.len()
+    }
+
+    /// Whether there is no unit at all.
+    pub const fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
+    /// The units.
+    pub fn units(&self) -> &[u16] {
+        &self.0
+    }
+
+    /// The units from `start` up to `end`, both clamped to the length; empty when they cross. A
+    /// surrogate pair may be cut in half (pruning 0.1).
+    #[must_use]
+    pub fn slice(&self, start: usize, end: usize) -> Self {
+        let end = end.min(self.len());
+        Self(self.0[start.min(end)..end].to_vec())
+    }
+
+    /// Appends `text`.
+    pub fn push_str(&mut self, text: &str) {
+        push_text(&mut self.0, text);
+    }
+
+    /// Appends `other`; two halves of a surrogate pair that meet become one character.
+    pub fn push(&mut self, other: &Self) {
+        self.0.extend_from_slice(&other.0);
+    }
+
+    /// As UTF-8, each lone surrogate as U+FFFD.
+    pub fn to_string_lossy(&self) -> String {
+        String::from_utf16_lossy(&self.0)
+    }
+
+    /// Whether this is exactly `text`.
+    pub fn eq_str(&self, text: &str) -> bool {
+        // No text has more UTF-16 units than UTF-8 bytes.
+        self.len() <= text.len() && self.0.iter().copied().eq(text.encode_utf16())
+    }
+
+    /// Whether this begins with `text`.
+    pub fn starts_with_str(&self, text: &str) -> bool {
+        let mut units = self.0.iter().copied();
+        text.encode_utf16().all(|unit| units.next() == Some(unit))
+    }
+
+    /// Without the white space of ECMAScript at both ends (pruning 0.3).
+    #[must_use]
+    pub fn trim(&self) -> Self {
+        let Some(start) = self.0.iter().position(|&unit| !is_white(unit)) else { return Self::new() };
+        let end = self.0.iter().rposition(|&unit| !is_white(unit)).map_or(start, |last| last + 1);
+        self.slice(start, end)
+    }
+
+    /// Whether nothing is left after [`trim`](Self::trim) (pruning 0.3).
+    pub fn is_blank(&self) -> bool {
+        self.0.iter().all(|&unit| is_white(unit))
+    }
+
+    /// The full, locale-independent lower-case mapping; lone surrogates stay (pruning 0.3).
+    #[must_use]
+    pub fn to_lowercase(&self) -> Self {
+        let mut lower = Self(Vec::with_capacity(self.len()));
+        let mut run = String::new();
+        for decoded in char::decode_utf16(self.0.iter().copied()) {
+            match decoded {
+                Ok(char) => run.push(char),
+                // A lone surrogate has no case and ends a word, so the runs around it are independent.
+                Err(lone) => {
+                    lower.push_str(&std::mem::take(&mut run).to_lowercase());
+                    lower.0.push(lone.unpaired_surrogate());
+                }
+            }
+        }
+        lower.push_str(&run.to_lowercase());
+        lower
+    }
+
+    /// Index of the last line feed at or before `at_most`, as `lastIndexOf("\n", at_most)`.
+    pub fn last_index_of_lf(&self, at_most: usize) -> Option<usize> {
+        let end = at_most.saturating_add(1).min(self.len());
+        self.0[..end].iter().rposition(|&unit| unit == LF)
+    }
+}
+
+/// Appends `text` to `units`; ASCII, nearly all of a transcript, is widened without decoding.
+pub(super) fn push_text(units: &mut Vec<u16>, text: &str) {
+    if text.is_ascii() {
+        units.extend(text.bytes().map(u16::from));
+    } else {
+        units.extend(text.encode_utf16());
+    }
+}
+
+/// The white space `trim` removes (pruning 0.3); not Rust's set, which has U+0085 and lacks U+FEFF.
+const fn is_white(unit: u16) -> bool {
+    matches!(
+        unit,
+        0x09..=0x0D
+            | 0x20
+            | 0xA0
+            | 0x1680
+            | 0x2000..=0x200A
+            | 0x2028
+            | 0x2029
+            | 0x202F
+            | 0x205F
+            | 0x3000
+            | 0xFEFF
+    )
+}
+
+impl fmt::Debug for JsString {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Debug::fmt(&self.to_string_lossy(), f)
+    }
+}
+
+impl From<&str> for JsString {
+    fn from(text: &str) -> Self {
+        let mut units = Vec::new();
+        push_text(&mut units, text);
+        Self(units)
+    }
+}
+
+impl From<String> for JsString {
+    fn from(text: String) -> Self {
+        Self::from(text.as_str())
+    }
+}
+
+impl From<Vec<u16>> for JsString {
+    fn from(units: Vec<u16>) -> Self {
+        Self(units)
+    }
+}
+
+impl PartialEq<str> for JsString {
+    fn eq(&self, other: &str) -> bool {
+        self.eq_str(other)
+    }
+}
+
+impl PartialEq<&str> for JsString {
+    fn eq(&self, other: &&str) -> bool {
+        self.eq_str(other)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn length_counts_utf16_units() {
+        assert_eq!(JsString::from("a漢😀").len(), 4);
+    }
+
+    #[test]
+    fn a_slice_may_cut_a_surrogate_pair_in_half_and_is_clamped() {
+        let text = JsString::from("x😀y");
+        assert_eq!(text.slice(0, 2).units(), [0x78, 0xD83D]);
+        assert_eq!(text.slice(0, 2).to_string_lossy(), "x\u{FFFD}");
+        assert_eq!(text.slice(3, 99), "y");
+        assert!(text.slice(3, 1).is_empty());
+        assert!(text.slice(50, 99).is_empty());
+    }
+
+    #[test]
+    fn two_halves_pushed_together_are_one_character_again() {
+        let text = JsString::from("😀");
+        let mut joined = text.slice(0, 1);
+        joined.push(&text.slice(1, 2));
+        joined.push_str("é");
+        assert_eq!(joined, "😀é");
+    }
+
+    #[test]
+    fn trim_removes_exactly_the_ecmascript_white_space() {
+        let trimmed: Vec<u16> =
+            (0..=u16::MAX).filter(|&unit| JsString::from(vec![unit]).trim().is_empty()).collect();
+        let mut expected: Vec<u16> = (0x09..=0x0D).chain([0x20, 0xA0, 0x1680]).collect();
+        expected.extend((0x2000..=0x200A).chain([0x2028, 0x2029, 0x202F, 0x205F, 0x3000, 0xFEFF]));
+        assert_eq!(trimmed, expected);
+        assert_eq!(JsString::from("\u{FEFF}\t a b \u{A0}\n").trim(), "a b");
+        assert_eq!(JsString::from("\u{85}x\u{85}").trim().len(), 3);
+    }
+
+    #[test]
+    fn blank_is_empty_after_trim() {
+        assert!(JsString::new().is_blank());
+        assert!(JsString::from(" \u{2028}\r\n").is_blank());
+        assert!(!JsString::from(" \u{200B}").is_blank());
+    }
+
+    #[test]
+    fn lower_case_is_the_full_mapping_and_keeps_lone_surrogates() {
+        assert_eq!(JsString::from("İ").to_lowercase(), "i\u{307}");
+        assert_eq!(JsString::from("ΑΣ Σ").to_lowercase(), "ας σ");
+        let lone = JsString::from(vec![0x41, 0xD83D, 0x42, 0xDE00]);
+        assert_eq!(lone.to_lowercase().units(), [0x61, 0xD83D, 0x62, 0xDE00]);
+        assert_eq!(JsString::from("𐐀").to_lowercase(), "𐐨");
+    }
+
+    #[test]
+    fn the_last_line_feed_is_searched_at_or_before_the_index() {
+        let text = JsString::from("a\nb\nc");
+        assert_eq!(text.last_index_of_lf(usize::MAX), Some(3));
+        assert_eq!(text.last_index_of_lf(3), Some(3));
+        assert_eq!(text.last_index_of_lf(2), Some(1));
+        assert_eq!(text.last_index_of_lf(0), None);
+        assert_eq!(JsString::new().last_index_of_lf(0), None);
+    }
+
+    #[test]
+    fn comparing_with_text_looks_at_every_unit() {
+        let text = JsString::from("tool😀");
+        assert!(text.eq_str("tool😀") && !text.eq_str("tool") && !text.eq_str("tool😀x"));
+        assert!(text.starts_with_str("too") && text.starts_with_str("") && !text.starts_with_str("tool😀x"));
+        assert!(!JsString::from(vec![0xD83D]).eq_str("\u{FFFD}"));
+    }
+
+    #[test]
+    fn order_is_by_unit_so_astral_comes_before_the_private_use_area() {
+        let mut texts = ["\u{E000}", "😀", "a", "B", "9", "10"].map(JsString::from);
+        texts.sort();
+        assert_eq!(texts, ["10", "9", "B", "a", "😀", "\u{E000}"].map(JsString::from));
+    }
+}

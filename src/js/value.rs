@@ -1,0 +1,216 @@
+//! A JSON value as the gateway holds it: texts in UTF-16, numbers as doubles (pruning 0.1, 0.2).
+
+use super::{JsString, Object};
+
+/// A JSON value. Absence is `Option::None` around it, because rules tell it from `null` (pruning 0.7).
+#[derive(PartialEq, Debug)]
+pub enum Value {
+    /// `null`.
+    Null,
+    /// `true` or `false`.
+    Bool(bool),
+    /// A double; infinite where the text overflowed (pruning 0.7).
+    Number(f64),
+    /// UTF-16 text.
+    String(JsString),
+    /// Items in order.
+    Array(Vec<Value>),
+    /// Members in JavaScript order.
+    Object(Object),
+}
+
+impl Value {
+    /// The member `key`; `None` when absent and for everything that is no object. Where reading a key
+    /// of `null` is an exception (pruning 0.7), the rule asks [`is_null`](Self::is_null) first.
+    pub fn get(&self, key: &str) -> Option<&Self> {
+        self.as_object()?.get(key)
+    }
+
+    /// The text, if this is one.
+    pub const fn as_str(&self) -> Option<&JsString> {
+        match self {
+            Self::String(text) => Some(text),
+            _ => None,
+        }
+    }
+
+    /// The number, if this is one; it may be infinite or NaN.
+    pub const fn as_f64(&self) -> Option<f64> {
+        match self {
+            Self::Number(number) => Some(*number),
+            _ => None,
+        }
+    }
+
+    /// The boolean, if this is one.
+    pub const fn as_bool(&self) -> Option<bool> {
+        match self {
+            Self::Bool(bool) => Some(*bool),
+            _ => None,
+        }
+    }
+
+    /// The items, if this is an array.
+    pub fn as_array(&self) -> Option<&[Self]> {
+        match self {
+            Self::Array(items) => Some(items),
+            _ => None,
+        }
+    }
+
+    /// The object, if this is one.
+    pub const fn as_object(&self) -> Option<&Object> {
+        match self {
+            Self::Object(object) => Some(object),
+            _ => None,
+        }
+    }
+
+    /// The object, to be changed in place.
+    pub const fn as_object_mut(&mut self) -> Option<&mut Object> {
+        match self {
+            Self::Object(object) => Some(object),
+            _ => None,
+        }
+    }
+
+    /// Whether this is `null`.
+    pub const fn is_null(&self) -> bool {
+        matches!(self, Self::Null)
+    }
+
+    /// Whether this is exactly the text `text`.
+    pub fn str_is(&self, text: &str) -> bool {
+        self.as_str().is_some_and(|string| string.eq_str(text))
+    }
+
+    /// What this is, for messages: `null`, `boolean`, `number`, `string`, `array` or `object`.
+    pub const fn kind_name(&self) -> &'static str {
+        match self {
+            Self::Null => "null",
+            Self::Bool(_) => "boolean",
+            Self::Number(_) => "number",
+            Self::String(_) => "string",
+            Self::Array(_) => "array",
+            Self::Object(_) => "object",
+        }
+    }
+}
+
+/// By hand, because the derived one takes twice the stack: without optimization more than a thread
+/// has, for a value as deep as [`MAX_DEPTH`](super::MAX_DEPTH).
+impl Clone for Value {
+    fn clone(&self) -> Self {
+        match self {
+            Self::Array(items) => copied(items),
+            Self::Object(object) => Self::Object(object.clone()),
+            Self::String(text) => Self::String(text.clone()),
+            Self::Number(number) => Self::Number(*number),
+            Self::Bool(bool) => Self::Bool(*bool),
+            Self::Null => Self::Null,
+        }
+    }
+}
+
+fn copied(items: &[Value]) -> Value {
+    let mut copy = Vec::with_capacity(items.len());
+    for item in items {
+        copy.push(item.clone());
+    }
+    Value::Array(copy)
+}
+
+impl From<bool> for Value {
+    fn from(bool: bool) -> Self {
+        Self::Bool(bool)
+    }
+}
+
+impl From<f64> for Value {
+    fn from(number: f64) -> Self {
+        Self::Number(number)
+    }
+}
+
+impl From<i32> for Value {
+    fn from(number: i32) -> Self {
+        Self::Number(f64::from(number))
+    }
+}
+
+impl From<i64> for Value {
+    fn from(number: i64) -> Self {
+        Self::Number(number as f64)
+    }
+}
+
+impl From<u64> for Value {
+    fn from(number: u64) -> Self {
+        Self::Number(number as f64)
+    }
+}
+
+impl From<usize> for Value {
+    fn from(number: usize) -> Self {
+        Self::Number(number as f64)
+    }
+}
+
+impl From<&str> for Value {
+    fn from(text: &str) -> Self {
+        Self::String(text.into())
+    }
+}
+
+impl From<String> for Value {
+    fn from(text: String) -> Self {
+        Self::String(text.into())
+    }
+}
+
+impl From<JsString> for Value {
+    fn from(text: JsString) -> Self {
+        Self::String(text)
+    }
+}
+
+impl From<Vec<Value>> for Value {
+    fn from(items: Vec<Value>) -> Self {
+        Self::Array(items)
+    }
+}
+
+impl From<Object> for Value {
+    fn from(object: Object) -> Self {
+        Self::Object(object)
+    }
+}
+
+impl<T: Into<Value>> From<Option<T>> for Value {
+    /// `None` becomes `null`.
+    fn from(value: Option<T>) -> Self {
+        value.map_or(Self::Null, Into::into)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn reading_a_key_of_anything_but_an_object_gives_absent() {
+        for value in [Value::Null, true.into(), 1.into(), "text".into(), Value::Array(Vec::new())] {
+            assert_eq!(value.get("length"), None, "{}", value.kind_name());
+        }
+        assert_eq!(Value::from(Object::from([("a", 1)])).get("a"), Some(&Value::from(1.0)));
+    }
+
+    #[test]
+    fn a_value_is_read_only_as_what_it_is() {
+        assert!(Value::from("5").as_f64().is_none() && Value::from(5).as_str().is_none());
+        assert!(Value::from("x").str_is("x") && !Value::from("x").str_is("X") && !Value::Null.str_is("null"));
+        assert_eq!(Value::from(false).as_bool(), Some(false));
+        assert_eq!(Value::from(None::<bool>), Value::Null);
+        assert_eq!(Value::from(vec![Value::Null]).as_array(), Some([Value::Null].as_slice()));
+    }
+}
