@@ -35,3 +35,20 @@ impl fmt::Display for SessionKey {
         f.write_str(&self.0)
     }
 }
+
+/// Where new entry ids come from: random for a commit, derived from the line for an old file that is
+/// migrated in memory (store L5), counted in tests.
+pub trait NewIds {
+    /// The next id. `line` is the line it is for, counted from 1; `taken` tells ids that are in use.
+    fn next_id(&mut self, line: u64, taken: &dyn Fn(&str) -> bool) -> String;
+}
+
+/// Ids derived from the line: the same file always gets the same ids.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct LineIds;
+
+impl NewIds for LineIds {
+    fn next_id(&mut self, line: u64, _taken: &dyn Fn(&str) -> bool) -> String {
+        format!("v1-{line}")
+    }
+}

@@ -1,4 +1,8 @@
 //! A terminal session inspector: why did this LLM session overflow its context window, and which
 //! settings would have prevented it?
+pub mod context;
+pub mod error;
 pub mod ids;
 pub mod js;
+pub mod store;
+pub mod transcript;

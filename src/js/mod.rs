@@ -17,7 +17,7 @@ pub use object::Object;
 pub use parse::parse;
 pub use raw::{Field, compact, fields};
 pub use scan::{MAX_DEPTH, SyntaxError};
-pub use string::JsString;
+pub use string::{JsString, is_trimmed};
 pub use stringify::{number_text, stringify, stringify_len, stringify_str};
 pub use value::Value;
 

@@ -115,6 +115,11 @@ pub(super) fn push_text(units: &mut Vec<u16>, text: &str) {
     }
 }
 
+/// Whether ECMAScript's trim removes this character (pruning 0.3).
+pub fn is_trimmed(char: char) -> bool {
+    u16::try_from(u32::from(char)).is_ok_and(is_white)
+}
+
 /// The white space `trim` removes (pruning 0.3); not Rust's set, which has U+0085 and lacks U+FEFF.
 const fn is_white(unit: u16) -> bool {
     matches!(

@@ -1,0 +1,107 @@
+//! The messages of a context, as the runtime puts them together from a branch (compaction 4).
+
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use crate::ids::EntryIx;
+use crate::js::{Throws, Value};
+use crate::store::entry::{EntryKind, MessageSize, Role};
+use crate::store::index::Index;
+use crate::store::intern::WordIx;
+use crate::transcript::{Leaf, Tree};
+
+/// One message of a context: the entry it comes from and its sizes.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct ContextMessage {
+    /// The entry that holds the message, or from which it is built.
+    pub entry: EntryIx,
+    /// Its sizes.
+    pub size: MessageSize,
+}
+
+/// What the model would be sent from a leaf, without system prompt and tool schemas.
+#[derive(Debug, Clone, Default)]
+pub struct Context {
+    /// The entry it ends at; none before the first entry.
+    pub leaf: Option<EntryIx>,
+    /// Entries from the root to the leaf.
+    pub path: Vec<EntryIx>,
+    /// The messages, in order.
+    pub messages: Vec<ContextMessage>,
+    /// The compaction that counts: the last one on the path (compaction 4.2).
+    pub compaction: Option<EntryIx>,
+    /// The last change of the thinking level on the path.
+    pub thinking: Option<WordIx>,
+    /// Provider and model in force at the leaf (compaction 4.5).
+    pub model: Option<(WordIx, WordIx)>,
+    /// Bodies of the messages whose sizes do not tell what trimming makes of them, by index.
+    pub odd: HashMap<usize, Arc<Value>>,
+}
+
+/// Builds the context for a leaf. Throws where the runtime does: a `message` entry on the path without
+/// a message spoils the whole (compaction 4.4b).
+pub fn build(index: &Index, tree: &Tree, leaf: &Leaf) -> Result<Context, Throws> {
+    let Some(leaf) = tree.leaf(index, leaf) else { return Ok(Context::default()) };
+    let path = tree.walk(leaf);
+    if path.iter().any(|ix| index.entry(*ix).no_message) {
+        return Err(Throws);
+    }
+    let compaction = path.iter().rposition(|ix| index.entry(*ix).kind == EntryKind::Compaction);
+    let mut context = Context {
+        leaf: Some(leaf),
+        thinking: last(index, &path, |entry| {
+            (entry.kind == EntryKind::ThinkingLevelChange).then_some(entry.word)
+        }),
+        model: last(index, &path, |entry| entry.model),
+        compaction: compaction.map(|at| path[at]),
+        ..Context::default()
+    };
+    let kept = match compaction {
+        None => path.clone(),
+        Some(at) => {
+            context.push_any(index, path[at]);
+            let from = first_kept(index, &path[..at], path[at]).unwrap_or(at);
+            path[from..at].iter().chain(&path[at + 1..]).copied().collect()
+        }
+    };
+    for ix in kept.into_iter().filter(|ix| index.entry(*ix).makes_message()) {
+        context.push_any(index, ix);
+    }
+    context.path = path;
+    Ok(context)
+}
+
+impl Context {
+    fn push_any(&mut self, index: &Index, ix: EntryIx) {
+        let Some(size) = index.entry(ix).message else { return };
+        if let Some(body) = index.odd.get(&ix).filter(|_| size.odd) {
+            self.odd.insert(self.messages.len(), Arc::clone(body));
+        }
+        self.messages.push(ContextMessage { entry: ix, size });
+    }
+
+    /// The index of the first user message (pruning 5.3).
+    pub fn first_user(&self) -> Option<usize> {
+        self.messages.iter().position(|message| message.size.role == Role::User)
+    }
+
+    /// Where an entry stands among the messages.
+    pub fn position(&self, entry: EntryIx) -> Option<usize> {
+        self.messages.iter().position(|message| message.entry == entry)
+    }
+}
+
+fn last<T>(
+    index: &Index,
+    path: &[EntryIx],
+    pick: impl Fn(&crate::store::entry::Entry) -> Option<T>,
+) -> Option<T> {
+    path.iter().rev().find_map(|ix| pick(index.entry(*ix)))
+}
+
+/// Where the kept part begins: the entry that `firstKeptEntryId` names, if it stands before the
+/// compaction on the path; otherwise nothing is kept (compaction 4.3).
+fn first_kept(index: &Index, before: &[EntryIx], compaction: EntryIx) -> Option<usize> {
+    let kept = index.entry(compaction).reference?;
+    before.iter().position(|ix| index.entry(*ix).id == Some(kept))
+}

@@ -1,0 +1,95 @@
+//! Messages in the form a model is sent (compaction 4.6–4.9): summaries, custom messages and shell
+//! commands become user messages, unknown roles disappear.
+
+use crate::js::{self, JsString, Object, Throws, Value};
+use crate::store::entry::Role;
+use crate::store::measure::role_of;
+
+/// Text before a compaction's summary (store K7).
+pub const COMPACTION_OPENING: &str =
+    "The conversation history before this point was compacted into the following summary:\n\n<summary>\n";
+/// Text after a compaction's summary.
+pub const COMPACTION_CLOSING: &str = "\n</summary>";
+/// Text before a branch's summary.
+pub const BRANCH_OPENING: &str =
+    "The following is a summary of a branch that this conversation came back from:\n\n<summary>\n";
+/// Text after a branch's summary.
+pub const BRANCH_CLOSING: &str = "</summary>";
+
+/// One message as it is sent; none when it is not. Throws on a null message.
+pub fn to_llm(message: &Value) -> Result<Option<Value>, Throws> {
+    if message.is_null() {
+        return Err(Throws);
+    }
+    Ok(match role_of(message) {
+        Role::User | Role::Assistant | Role::ToolResult => Some(message.clone()),
+        Role::Custom => Some(custom(message)),
+        Role::BashExecution if js::truthy(message.get("excludeFromContext")) => None,
+        Role::BashExecution => Some(user(message, Some(text_blocks(bash_text(message))))),
+        Role::CompactionSummary => Some(summary(message, COMPACTION_OPENING, COMPACTION_CLOSING)),
+        Role::BranchSummary => Some(summary(message, BRANCH_OPENING, BRANCH_CLOSING)),
+        Role::Other => None,
+    })
+}
+
+/// Built user messages have these keys only, each left out when absent (compaction 4.7a).
+fn user(message: &Value, content: Option<Value>) -> Value {
+    let mut object = Object::default();
+    object.set("role", Value::from("user"));
+    if let Some(content) = content {
+        object.set("content", content);
+    }
+    if let Some(timestamp) = message.get("timestamp") {
+        object.set("timestamp", timestamp.clone());
+    }
+    Value::Object(object)
+}
+
+fn text_blocks(text: JsString) -> Value {
+    let mut block = Object::default();
+    block.set("type", Value::from("text"));
+    block.set("text", Value::String(text));
+    Value::Array(vec![Value::Object(block)])
+}
+
+fn custom(message: &Value) -> Value {
+    let content = message.get("content").map(|content| match content {
+        Value::String(text) => text_blocks(text.clone()),
+        other => other.clone(),
+    });
+    user(message, content)
+}
+
+fn summary(message: &Value, opening: &str, closing: &str) -> Value {
+    let mut text = JsString::from(opening);
+    text.push(&js::to_text(message.get("summary")));
+    text.push_str(closing);
+    user(message, Some(text_blocks(text)))
+}
+
+/// A shell command as text (compaction 4.8).
+fn bash_text(message: &Value) -> JsString {
+    let mut text = JsString::from("Ran `");
+    text.push(&js::to_text(message.get("command")));
+    text.push_str("`\n");
+    if js::truthy(message.get("output")) {
+        text.push_str("```\n");
+        text.push(&js::to_text(message.get("output")));
+        text.push_str("\n```");
+    } else {
+        text.push_str("(no output)");
+    }
+    let code = message.get("exitCode").filter(|code| !code.is_null() && **code != Value::Number(0.0));
+    if js::truthy(message.get("cancelled")) {
+        text.push_str("\n\n(command cancelled)");
+    } else if let Some(code) = code {
+        text.push_str("\n\nCommand exited with code ");
+        text.push(&js::to_text(Some(code)));
+    }
+    if js::truthy(message.get("truncated")) && js::truthy(message.get("fullOutputPath")) {
+        text.push_str("\n\n[Output truncated. Full output: ");
+        text.push(&js::to_text(message.get("fullOutputPath")));
+        text.push_str("]");
+    }
+    text
+}

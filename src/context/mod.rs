@@ -1,0 +1,9 @@
+//! Branch → what the model is sent, message by message, with its sizes. Pure but for
+//! [`bodies`], which reads texts back when someone asks for them.
+
+pub mod bodies;
+pub mod build;
+pub mod llm;
+pub mod tokens;
+
+pub use build::{Context, ContextMessage, build};

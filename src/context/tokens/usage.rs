@@ -1,0 +1,75 @@
+//! The estimate of a whole context, anchored on the last count a provider reported (compaction 1.10–1.12).
+
+use crate::context::build::ContextMessage;
+use crate::context::tokens::chars4::estimate_message;
+use crate::ids::EntryIx;
+use crate::js::Throws;
+use crate::store::entry::{EntryKind, Usage};
+use crate::store::index::Index;
+
+/// An estimate of a context: measured up to the last usage, estimated from there on.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct ContextEstimate {
+    /// All tokens; NaN for odd usage.
+    pub tokens: f64,
+    /// Tokens the provider counted at the anchor; 0 without one.
+    pub usage_tokens: f64,
+    /// Tokens estimated for the messages after the anchor.
+    pub trailing_tokens: f64,
+    /// Index of the message with the anchor.
+    pub last_usage: Option<usize>,
+}
+
+/// Estimates a list of messages. Messages before the anchor are not looked at (compaction 1.12).
+pub fn estimate_context(messages: &[ContextMessage]) -> Result<ContextEstimate, Throws> {
+    let anchor = messages.iter().rposition(|message| message.size.usage.is_some());
+    let usage_tokens = anchor
+        .and_then(|at| messages[at].size.usage)
+        .map_or(0.0, |usage| usage.context_tokens);
+    let trailing = &messages[anchor.map_or(0, |at| at + 1)..];
+    let trailing_tokens = sum_of_estimates(trailing)?;
+    Ok(ContextEstimate {
+        tokens: if anchor.is_some() { usage_tokens + trailing_tokens } else { trailing_tokens },
+        usage_tokens,
+        trailing_tokens,
+        last_usage: anchor,
+    })
+}
+
+/// The sum of the messages' own estimates, each rounded up (compaction 1.15).
+pub fn sum_of_estimates(messages: &[ContextMessage]) -> Result<f64, Throws> {
+    messages.iter().try_fold(0.0, |sum, message| Ok(sum + estimate_message(&message.size)?))
+}
+
+/// The last valid usage of a path's `message` entries, those a compaction has summarised away included
+/// (compaction 1.13).
+pub fn last_usage(index: &Index, path: &[EntryIx]) -> Option<(EntryIx, Usage)> {
+    path.iter().rev().find_map(|ix| {
+        let entry = index.entry(*ix);
+        let message = entry.message.filter(|_| entry.kind == EntryKind::Message)?;
+        message.usage.map(|usage| (*ix, usage))
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::context::build;
+    use crate::ids::LineIds;
+    use crate::store::load::load_bytes;
+    use crate::transcript::{Leaf, Tree};
+
+    #[test]
+    fn everything_before_the_last_usage_is_what_the_provider_counted() {
+        let text = concat!(
+            r#"{"type":"session","version":3,"id":"s"}"#, "\n",
+            r#"{"type":"message","id":"a","parentId":null,"message":{"role":"user","content":"xxxxxxxxxxxx"}}"#, "\n",
+            r#"{"type":"message","id":"b","parentId":"a","message":{"role":"assistant","stopReason":"stop","content":[],"usage":{"totalTokens":700}}}"#, "\n",
+            r#"{"type":"message","id":"c","parentId":"b","message":{"role":"user","content":"12345"}}"#, "\n",
+        );
+        let index = load_bytes("t.jsonl", text.as_bytes(), &mut LineIds);
+        let context = build(&index, &Tree::new(&index), &Leaf::Own).expect("builds");
+        let estimate = estimate_context(&context.messages).expect("measurable");
+        assert_eq!((estimate.tokens, estimate.trailing_tokens, estimate.last_usage), (702.0, 2.0, Some(1)));
+    }
+}

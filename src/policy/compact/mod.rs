@@ -1,0 +1,3 @@
+//! Compaction: when it fires.
+
+pub mod trigger;

@@ -1,0 +1,7 @@
+//! Context sizes → fates. Pure rules: same input, same output; time is an argument.
+
+pub mod compact;
+pub mod fate;
+pub mod prune;
+
+pub use fate::{Fate, MessageFate, Reason};

@@ -1,0 +1,10 @@
+//! Context pruning: old tool results are shortened to head and tail, then replaced by a placeholder,
+//! when the cache has gone cold and the context is a large share of the window (pruning 3–5).
+
+pub mod gate;
+mod soft_trim;
+mod stages;
+
+pub use gate::{Gate, gate, last_touch};
+pub use soft_trim::{cleared_message, soft_trimmed_message};
+pub use stages::{Outcome, PruneInput, prune};

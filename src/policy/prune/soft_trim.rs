@@ -1,0 +1,192 @@
+//! The texts that pruning makes: head, tail and note of a trimmed result, placeholder of a cleared one
+//! (pruning 5.7, 5.10).
+
+use crate::gateway::pruning::SoftTrim;
+use crate::js::{self, JsString, Object, Throws, Value};
+use crate::store::measure::{block_is, blocks};
+
+/// Between head and tail.
+const GAP: &str = "\n...\n";
+
+/// The note after a trimmed result. Lengths in chars.
+fn note(settings: &SoftTrim, joined_chars: f64) -> String {
+    format!(
+        "\n\n[Tool result trimmed: kept first {} chars and last {} chars of {} chars.]",
+        js::number_text(settings.head_chars),
+        js::number_text(settings.tail_chars),
+        js::number_text(joined_chars)
+    )
+}
+
+/// Whether a result of this joined length is trimmed: longer than the limit, and than head and tail
+/// together. NaN is (pruning 5.4, 5.7).
+#[expect(clippy::neg_cmp_op_on_partial_ord, reason = "a NaN length passes both tests, as it does upstream")]
+pub fn is_trimmed(settings: &SoftTrim, joined_chars: f64) -> bool {
+    !(joined_chars <= settings.max_chars) && !(settings.head_chars + settings.tail_chars >= joined_chars)
+}
+
+/// Whether head and tail alone would cover a result that is over the limit.
+pub fn is_covered(settings: &SoftTrim, joined_chars: f64) -> bool {
+    joined_chars > settings.max_chars && settings.head_chars + settings.tail_chars >= joined_chars
+}
+
+/// Chars of a trimmed result, told from the joined length alone.
+pub fn trimmed_chars(settings: &SoftTrim, joined_chars: f64) -> f64 {
+    let note_chars = note(settings, joined_chars).len();
+    settings.head_chars + settings.tail_chars + (GAP.len() + note_chars) as f64
+}
+
+/// The trimmed copy of a tool result, or none when it is not trimmed. Throws where taking head or tail
+/// of an odd text does.
+pub fn soft_trimmed_message(message: &Value, settings: &SoftTrim) -> Result<Option<Value>, Throws> {
+    let mut parts = Vec::new();
+    for block in blocks(message.get("content"))? {
+        if block_is(block, "image")? {
+            return Ok(None);
+        }
+        if block_is(block, "text")? {
+            parts.push(block.get("text").ok_or(Throws)?);
+        }
+    }
+    let joined_chars = joined_chars(&parts)?;
+    if !is_trimmed(settings, joined_chars) {
+        return Ok(None);
+    }
+    let mut text = head(&parts, settings.head_chars)?;
+    text.push_str(GAP);
+    text.push(&tail(&parts, settings.tail_chars)?);
+    text.push_str(&note(settings, joined_chars));
+    Ok(Some(with_text(message, text)))
+}
+
+/// The copy of a tool result that a placeholder stands for.
+pub fn cleared_message(message: &Value, placeholder: &JsString) -> Value {
+    with_text(message, placeholder.clone())
+}
+
+/// A copy whose content is exactly one text block; other keys stay where they are (pruning 0.5).
+fn with_text(message: &Value, text: JsString) -> Value {
+    let mut block = Object::default();
+    block.set("type", Value::from("text"));
+    block.set("text", Value::String(text));
+    let mut copy = message.as_object().cloned().unwrap_or_default();
+    copy.set("content", Value::Array(vec![Value::Object(block)]));
+    Value::Object(copy)
+}
+
+/// Length of the parts joined with one LF each.
+fn joined_chars(parts: &[&Value]) -> Result<f64, Throws> {
+    let joins = parts.len().saturating_sub(1) as f64;
+    parts.iter().try_fold(0.0, |sum, part| Ok(sum + js::length_of(Some(part))?)).map(|sum| sum + joins)
+}
+
+/// The first chars of the joined parts, walked part by part so that parts which are never reached may be odd.
+fn head(parts: &[&Value], chars: f64) -> Result<JsString, Throws> {
+    let mut left = chars;
+    let mut text = JsString::default();
+    for (at, part) in parts.iter().enumerate() {
+        if at > 0 && left > 0.0 {
+            text.push_str("\n");
+            left -= 1.0;
+        }
+        if left <= 0.0 {
+            break;
+        }
+        let length = js::length_of(Some(part))?;
+        if length <= left {
+            text.push(&js::to_text(Some(part)));
+            left -= length;
+        } else {
+            text.push(&slice(part, 0, left as usize)?);
+            break;
+        }
+    }
+    Ok(text)
+}
+
+/// The last chars of the joined parts.
+fn tail(parts: &[&Value], chars: f64) -> Result<JsString, Throws> {
+    let mut left = chars;
+    let mut pieces = Vec::new();
+    for (at, part) in parts.iter().enumerate().rev() {
+        if left <= 0.0 {
+            break;
+        }
+        let length = js::length_of(Some(part))?;
+        if length <= left {
+            pieces.push(js::to_text(Some(part)));
+            left -= length;
+        } else {
+            let length = length as usize;
+            pieces.push(slice(part, length.saturating_sub(left as usize), length)?);
+            break;
+        }
+        if left > 0.0 && at > 0 {
+            pieces.push(JsString::from("\n"));
+            left -= 1.0;
+        }
+    }
+    let mut text = JsString::default();
+    pieces.iter().rev().for_each(|piece| text.push(piece));
+    Ok(text)
+}
+
+/// A slice of a text, or of an array turned into a string; nothing else can be sliced.
+fn slice(part: &Value, from: usize, to: usize) -> Result<JsString, Throws> {
+    match part {
+        Value::String(text) => Ok(text.slice(from, to)),
+        Value::Array(items) => {
+            let (from, to) = (from.min(items.len()), to.min(items.len()));
+            Ok(js::to_text(Some(&Value::Array(items[from..to].to_vec()))))
+        }
+        _ => Err(Throws),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Trims a result made of these parts with a limit of 5 and cuts the note off.
+    fn trimmed(parts: &[&str], head_chars: f64, tail_chars: f64) -> Option<Vec<u16>> {
+        let blocks = parts.iter().map(|part| {
+            let mut block = Object::default();
+            block.set("type", Value::from("text"));
+            block.set("text", Value::from(*part));
+            Value::Object(block)
+        });
+        let mut message = Object::default();
+        message.set("content", Value::Array(blocks.collect()));
+        let settings = SoftTrim { max_chars: 5.0, head_chars, tail_chars };
+        let new = soft_trimmed_message(&Value::Object(message), &settings).expect("strings do not throw")?;
+        let text = new.get("content")?.as_array()?.first()?.get("text")?.as_str()?.clone();
+        let joined: f64 = parts.iter().map(|part| part.encode_utf16().count() as f64).sum::<f64>()
+            + parts.len().saturating_sub(1) as f64;
+        assert_eq!(text.len() as f64, trimmed_chars(&settings, joined), "predicted size");
+        Some(text.slice(0, text.len() - note(&settings, joined).len()).units().to_vec())
+    }
+
+    fn units(text: &str) -> Option<Vec<u16>> {
+        Some(text.encode_utf16().collect())
+    }
+
+    #[test]
+    fn heads_and_tails_of_joined_parts_are_cut_as_the_vectors_of_5_7_say() {
+        assert_eq!(trimmed(&["abcdefghij"], 2.0, 2.0), units("ab\n...\nij"));
+        assert_eq!(trimmed(&["abcde"], 1.0, 1.0), None);
+        assert_eq!(trimmed(&["abcdef"], 3.0, 3.0), None);
+        assert_eq!(trimmed(&["abcdef"], 3.0, 2.0), units("abc\n...\nef"));
+        assert_eq!(trimmed(&["abc", "def", "ghi"], 3.0, 3.0), units("abc\n...\nghi"));
+        assert_eq!(trimmed(&["abc", "def", "ghi"], 4.0, 4.0), units("abc\n\n...\n\nghi"));
+        assert_eq!(trimmed(&["abc", "def", "ghi"], 5.0, 5.0), units("abc\nd\n...\nf\nghi"));
+        assert_eq!(trimmed(&["", "", "abcdefgh", "", ""], 3.0, 3.0), units("\n\na\n...\nh\n\n"));
+        assert_eq!(trimmed(&["abcdef"], 0.0, 0.0), units("\n...\n"));
+    }
+
+    #[test]
+    fn a_cut_may_split_a_surrogate_pair() {
+        let cut = trimmed(&["a😀bcdefgh😀z"], 2.0, 2.0).expect("trimmed");
+        assert_eq!(cut[..2], [u16::from(b'a'), 0xD83D]);
+        assert_eq!(cut[cut.len() - 2..], [0xDE00, u16::from(b'z')]);
+    }
+}

@@ -1,0 +1,261 @@
+//! The pruning algorithm over sizes (pruning 5): a soft pass over all candidates, then clearing oldest
+//! first until the ratio is met. Comparisons are `<` with "equal goes on"; totals move by differences.
+
+use crate::context::{Context, ContextMessage};
+use crate::gateway::pruning::PruneSettings;
+use crate::js::{Throws, Value};
+use crate::policy::fate::{Fate, MessageFate, Reason};
+use crate::policy::prune::soft_trim::{is_covered, is_trimmed, soft_trimmed_message, trimmed_chars};
+use crate::store::entry::{Role, Size};
+use crate::store::intern::Words;
+use crate::store::measure::prune_chars;
+
+/// Chars per token of the window (pruning 5.1).
+const CHARS_PER_TOKEN: f64 = 4.0;
+
+/// What the algorithm looks at.
+#[derive(Debug, Clone, Copy)]
+pub struct PruneInput<'a> {
+    /// The messages.
+    pub context: &'a Context,
+    /// The words that tool names are kept as.
+    pub words: &'a Words,
+    /// The settings in force.
+    pub settings: &'a PruneSettings,
+    /// Window in tokens; anything but a number above 0 leaves everything as it is.
+    pub window: f64,
+}
+
+/// What pruning does to every message, and the numbers it decided by.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Outcome {
+    /// One for each message of the context.
+    pub fates: Vec<MessageFate>,
+    /// A message was replaced, be it by the same bytes (pruning 0.6, 5.13).
+    pub changed: bool,
+    /// Chars of all messages against those of the window, before anything was done.
+    pub ratio_before: f64,
+    /// The same after soft trimming; what the hard gate looked at.
+    pub ratio_trimmed: f64,
+    /// The same at the end.
+    pub ratio_after: f64,
+    /// Chars in candidates after soft trimming (pruning 5.9).
+    pub prunable_chars: f64,
+    /// First candidate position: the first user message (pruning 5.3).
+    pub start: usize,
+    /// First protected position: the k-th last assistant message (pruning 5.2).
+    pub cutoff: usize,
+}
+
+impl Outcome {
+    /// What a shut gate leaves: every message as it is, every tool result told why.
+    pub fn shut(input: &PruneInput, reason: Reason) -> Self {
+        let mut run = Run::new(input);
+        let cutoff = cutoff(&input.context.messages, input.settings.keep_last_assistants);
+        run.outcome.cutoff = cutoff.unwrap_or(input.context.messages.len());
+        run.outcome.start = input.context.first_user().unwrap_or(input.context.messages.len());
+        run.unchanged(reason)
+    }
+}
+
+/// Decides the fate of every message. Throws where the real pruner does; nothing is pruned then
+/// (pruning 4.7).
+pub fn prune(input: &PruneInput) -> Result<Outcome, Throws> {
+    let messages = &input.context.messages;
+    let mut run = Run::new(input);
+    if !(input.window > 0.0) {
+        return Ok(run.unchanged(Reason::NoWindow));
+    }
+    let Some(cutoff) = cutoff(messages, input.settings.keep_last_assistants) else {
+        return Ok(run.unchanged(Reason::TooFewAssistants));
+    };
+    run.outcome.cutoff = cutoff;
+    run.outcome.start = input.context.first_user().unwrap_or(messages.len());
+    run.total = messages.iter().try_fold(0.0, |sum, message| Ok(sum + message.size.prune_chars.get()?))?;
+    run.outcome.ratio_before = run.ratio();
+    (run.outcome.ratio_trimmed, run.outcome.ratio_after) = (run.ratio(), run.ratio());
+    if run.ratio() < input.settings.soft_trim_ratio {
+        return Ok(run.unchanged(Reason::RatioBelowSoft));
+    }
+    run.soft_pass()?;
+    run.hard_pass()?;
+    run.outcome.ratio_after = run.ratio();
+    Ok(run.outcome)
+}
+
+/// The position of the k-th last assistant message; the end for k = 0; none when there are fewer.
+fn cutoff(messages: &[ContextMessage], keep: f64) -> Option<usize> {
+    if keep <= 0.0 {
+        return Some(messages.len());
+    }
+    let mut left = keep;
+    for (at, message) in messages.iter().enumerate().rev() {
+        if message.size.role == Role::Assistant {
+            left -= 1.0;
+            if left <= 0.0 {
+                return Some(at);
+            }
+        }
+    }
+    None
+}
+
+struct Run<'a> {
+    input: &'a PruneInput<'a>,
+    total: f64,
+    /// Positions of candidates, oldest first.
+    prunable: Vec<usize>,
+    outcome: Outcome,
+}
+
+impl<'a> Run<'a> {
+    fn new(input: &'a PruneInput<'a>) -> Self {
+        let messages = &input.context.messages;
+        let kept = |message: &ContextMessage| MessageFate {
+            fate: Fate::Kept,
+            reason: Reason::NotAToolResult,
+            before: message.size.prune_chars,
+            after: message.size.prune_chars,
+        };
+        let outcome = Outcome {
+            fates: messages.iter().map(kept).collect(),
+            changed: false,
+            ratio_before: f64::NAN,
+            ratio_trimmed: f64::NAN,
+            ratio_after: f64::NAN,
+            prunable_chars: f64::NAN,
+            start: messages.len(),
+            cutoff: messages.len(),
+        };
+        Self { input, total: 0.0, prunable: Vec::new(), outcome }
+    }
+
+    fn ratio(&self) -> f64 {
+        self.total / (self.input.window * CHARS_PER_TOKEN)
+    }
+
+    /// Nothing happens; every tool result is told why, its own shield first.
+    fn unchanged(mut self, reason: Reason) -> Outcome {
+        let filter = self.input.settings.tool_filter();
+        let knows_zone = !matches!(reason, Reason::NoWindow | Reason::TooFewAssistants);
+        for at in 0..self.outcome.fates.len() {
+            let message = &self.input.context.messages[at];
+            if message.size.role != Role::ToolResult {
+                continue;
+            }
+            let shield = knows_zone.then(|| self.shield(at, &filter)).flatten();
+            let fate = if shield.is_some() { Fate::Protected } else { Fate::Kept };
+            self.set(at, fate, shield.unwrap_or(reason));
+        }
+        self.outcome
+    }
+
+    fn set(&mut self, at: usize, fate: Fate, reason: Reason) {
+        self.outcome.fates[at].fate = fate;
+        self.outcome.fates[at].reason = reason;
+    }
+
+    /// What shields a tool result from pruning, whatever the ratios (pruning 5.12).
+    fn shield(&self, at: usize, filter: &crate::gateway::tools::ToolFilter) -> Option<Reason> {
+        let size = &self.input.context.messages[at].size;
+        if at < self.outcome.start {
+            Some(Reason::BeforeFirstUser)
+        } else if at >= self.outcome.cutoff {
+            Some(Reason::WithinLastAssistants)
+        } else if !filter.prunable(self.input.words.value(size.tool)) {
+            Some(Reason::ToolDenied)
+        } else if size.images > 0 {
+            Some(Reason::Image)
+        } else {
+            None
+        }
+    }
+
+    /// Trims every candidate; the scan does not stop when a threshold is met (pruning 5.6).
+    fn soft_pass(&mut self) -> Result<(), Throws> {
+        let filter = self.input.settings.tool_filter();
+        for at in 0..self.outcome.fates.len() {
+            if self.input.context.messages[at].size.role != Role::ToolResult {
+                continue;
+            }
+            match self.shield(at, &filter) {
+                Some(reason) => self.set(at, Fate::Protected, reason),
+                None => self.soft_trim(at)?,
+            }
+        }
+        self.outcome.ratio_trimmed = self.ratio();
+        Ok(())
+    }
+
+    fn soft_trim(&mut self, at: usize) -> Result<(), Throws> {
+        self.prunable.push(at);
+        let settings = &self.input.settings.soft_trim;
+        let joined = self.input.context.messages[at].size.joined_chars;
+        let trimmed = match self.input.context.odd.get(&at) {
+            Some(body) => self.soft_trim_odd(body)?,
+            None => is_trimmed(settings, joined).then(|| trimmed_chars(settings, joined)),
+        };
+        match trimmed {
+            Some(chars) => self.replace(at, chars, Fate::SoftTrimmed, Reason::SoftTrim),
+            None if is_covered(settings, joined) => {
+                self.set(at, Fate::Kept, Reason::HeadAndTailCover);
+                Ok(())
+            }
+            None => {
+                self.set(at, Fate::Kept, Reason::BelowMaxChars);
+                Ok(())
+            }
+        }
+    }
+
+    /// Sizes do not tell what trimming makes of texts that are no strings: ask the texts.
+    fn soft_trim_odd(&self, body: &Value) -> Result<Option<f64>, Throws> {
+        let trimmed = soft_trimmed_message(body, &self.input.settings.soft_trim)?;
+        trimmed.map(|message| prune_chars(&message)).transpose()
+    }
+
+    fn replace(&mut self, at: usize, chars: f64, fate: Fate, reason: Reason) -> Result<(), Throws> {
+        let before = self.outcome.fates[at].after.get()?;
+        self.total += chars - before;
+        self.outcome.fates[at].after = Size::new(Ok(chars));
+        self.outcome.changed = true;
+        self.set(at, fate, reason);
+        Ok(())
+    }
+
+    /// Clears candidates oldest first until the ratio is below the threshold (pruning 5.8–5.10).
+    fn hard_pass(&mut self) -> Result<(), Throws> {
+        let settings = self.input.settings;
+        let chars = |run: &Self, at: usize| run.outcome.fates[at].after.get();
+        self.outcome.prunable_chars =
+            self.prunable.iter().try_fold(0.0, |sum, at| Ok(sum + chars(self, *at)?))?;
+        if self.ratio() < settings.hard_clear_ratio {
+            return Ok(());
+        }
+        if !settings.hard_clear.enabled {
+            self.not_cleared(Reason::HardClearOff);
+        } else if self.outcome.prunable_chars < settings.min_prunable_tool_chars {
+            self.not_cleared(Reason::TooFewPrunableChars);
+        } else {
+            for at in self.prunable.clone() {
+                if self.ratio() < settings.hard_clear_ratio {
+                    break;
+                }
+                let placeholder = settings.hard_clear.placeholder.len() as f64;
+                self.replace(at, placeholder, Fate::Cleared, Reason::HardClear)?;
+            }
+            self.not_cleared(Reason::ClearedEnough);
+        }
+        Ok(())
+    }
+
+    /// Candidates neither trimmed nor cleared are told what kept them from being cleared.
+    fn not_cleared(&mut self, reason: Reason) {
+        for at in self.prunable.clone() {
+            let fate = self.outcome.fates[at];
+            if fate.fate == Fate::Kept && fate.reason == Reason::BelowMaxChars {
+                self.outcome.fates[at].reason = reason;
+            }
+        }
+    }
+}

@@ -1,0 +1,97 @@
+//! Bodies on demand: a line read again at its position when someone looks at it, a diff is drawn or a
+//! plan is applied, in the form the runtime holds it (migrated in memory, store L).
+
+use std::io;
+
+use crate::ids::EntryIx;
+use crate::js::{self, Value};
+use crate::store::entry::EntryKind;
+use crate::store::index::Index;
+use crate::store::load::{Trim, parse_line};
+use crate::store::scan::renamed_hook;
+use crate::store::source::Source;
+
+/// Why a body could not be read again.
+#[derive(Debug, thiserror::Error)]
+pub enum BodyError {
+    /// The file cannot be read there any more.
+    #[error("{path} line {line}: cannot be read again: {source}. Reload the session.")]
+    Read {
+        /// The file.
+        path: String,
+        /// The line, counted from 1.
+        line: u64,
+        /// What the system says.
+        source: io::Error,
+    },
+    /// Another line stands there by now.
+    #[error("{path} line {line}: changed since it was read. Reload the session.")]
+    Changed {
+        /// The file.
+        path: String,
+        /// The line, counted from 1.
+        line: u64,
+    },
+}
+
+/// The text of an entry's line, without its end; invalid UTF-8 as U+FFFD.
+pub fn line(source: &Source, index: &Index, ix: EntryIx) -> Result<String, BodyError> {
+    let entry = index.entry(ix);
+    let read = source.read_span(entry.offset, entry.bytes as usize);
+    let bytes = read.map_err(|error| BodyError::Read {
+        path: source.path().display().to_string(),
+        line: entry.line,
+        source: error,
+    })?;
+    Ok(String::from_utf8_lossy(&bytes).trim_matches(js::is_trimmed).to_owned())
+}
+
+/// An entry as the runtime holds it after opening the file.
+pub fn entry(source: &Source, index: &Index, ix: EntryIx) -> Result<Value, BodyError> {
+    let text = line(source, index, ix)?;
+    let known = index.entry(ix);
+    let changed =
+        || BodyError::Changed { path: source.path().display().to_string(), line: known.line };
+    let value = parse_line(text.as_bytes(), Trim::Both).map_err(|_| changed())?;
+    let (to_v2, _) = index.migration();
+    if !to_v2 && value.get("id").filter(|id| id.as_str().is_some()).cloned() != string_id(index, ix) {
+        return Err(changed());
+    }
+    Ok(migrated(value, index, ix))
+}
+
+/// The message of a `message` entry, as the runtime holds it; absent or null ones are none.
+pub fn message(source: &Source, index: &Index, ix: EntryIx) -> Result<Option<Value>, BodyError> {
+    let value = entry(source, index, ix)?;
+    Ok(value.get("message").filter(|message| !message.is_null()).cloned())
+}
+
+fn string_id(index: &Index, ix: EntryIx) -> Option<Value> {
+    index.entry(ix).id.filter(|id| index.ids.is_string(*id)).map(|id| index.ids.value(id))
+}
+
+/// The steps of store L2 and L3 on one entry. New keys go to the end of the object (L4).
+fn migrated(mut value: Value, index: &Index, ix: EntryIx) -> Value {
+    let (to_v2, to_v3) = index.migration();
+    let Value::Object(object) = &mut value else { return value };
+    let entry = index.entry(ix);
+    if to_v2 {
+        let id_value = |id: Option<_>| id.map_or(Value::Null, |id| index.ids.value(id));
+        object.set("id", id_value(entry.id));
+        object.set("parentId", id_value(entry.parent));
+        let indexed = object.get("firstKeptEntryIndex").and_then(Value::as_f64).is_some();
+        if entry.kind == EntryKind::Compaction && indexed {
+            if let Some(kept) = entry.reference {
+                object.set("firstKeptEntryId", index.ids.value(kept));
+            }
+            object.remove("firstKeptEntryIndex");
+        }
+    }
+    if to_v3
+        && entry.kind == EntryKind::Message
+        && let Some(renamed) = object.get("message").and_then(renamed_hook)
+    {
+        object.set("message", renamed);
+    }
+    value
+}

@@ -1,0 +1,298 @@
+//! One entry of a transcript as the index keeps it: ids, kind, place in the file and the sizes that
+//! the rules ask for. Bodies stay in the file; [`super::body`] reads them again when someone looks.
+
+use crate::ids::EntryIx;
+use crate::js::Throws;
+use crate::store::intern::{IdIx, WordIx};
+
+/// The type of an entry (store I4). Unknown types are kept, shown raw, and take part in the tree.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum EntryKind {
+    /// A message of the conversation.
+    Message,
+    /// A change of the thinking level.
+    ThinkingLevelChange,
+    /// A change of the model.
+    ModelChange,
+    /// A compaction: a summary that stands for what came before `firstKeptEntryId`.
+    Compaction,
+    /// A summary of a branch the conversation came back from.
+    BranchSummary,
+    /// The session's name.
+    SessionInfo,
+    /// A label on another entry.
+    Label,
+    /// Data of the gateway or an extension; never sent to the model.
+    Custom,
+    /// A message of an extension; sent to the model as a user message.
+    CustomMessage,
+    /// An object of any other type.
+    Unknown,
+    /// A line that is a number, string, boolean or array: an entry to the runtime, nothing to anyone else.
+    Scalar,
+}
+
+impl EntryKind {
+    /// From the `type` text of the line.
+    pub fn from_type(text: &str) -> Self {
+        match text {
+            "message" => Self::Message,
+            "thinking_level_change" => Self::ThinkingLevelChange,
+            "model_change" => Self::ModelChange,
+            "compaction" => Self::Compaction,
+            "branch_summary" => Self::BranchSummary,
+            "session_info" => Self::SessionInfo,
+            "label" => Self::Label,
+            "custom" => Self::Custom,
+            "custom_message" => Self::CustomMessage,
+            _ => Self::Unknown,
+        }
+    }
+
+    /// The word used on screen and in JSON: the `type` text where there is one.
+    pub fn word(self) -> &'static str {
+        match self {
+            Self::Message => "message",
+            Self::ThinkingLevelChange => "thinking_level_change",
+            Self::ModelChange => "model_change",
+            Self::Compaction => "compaction",
+            Self::BranchSummary => "branch_summary",
+            Self::SessionInfo => "session_info",
+            Self::Label => "label",
+            Self::Custom => "custom",
+            Self::CustomMessage => "custom_message",
+            Self::Unknown => "unknown",
+            Self::Scalar => "scalar",
+        }
+    }
+}
+
+/// Who speaks in a message (store I5).
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Role {
+    /// The person, or another session on their behalf.
+    User,
+    /// The model.
+    Assistant,
+    /// What a tool returned.
+    ToolResult,
+    /// A message of an extension.
+    Custom,
+    /// A shell command the person ran.
+    BashExecution,
+    /// The summary of an abandoned branch.
+    BranchSummary,
+    /// The summary a compaction left.
+    CompactionSummary,
+    /// Any other role: kept in the context, never sent to a model.
+    Other,
+}
+
+impl Role {
+    /// From the `role` text of a message.
+    pub fn from_text(text: &str) -> Self {
+        match text {
+            "user" => Self::User,
+            "assistant" => Self::Assistant,
+            "toolResult" => Self::ToolResult,
+            "custom" => Self::Custom,
+            "bashExecution" => Self::BashExecution,
+            "branchSummary" => Self::BranchSummary,
+            "compactionSummary" => Self::CompactionSummary,
+            _ => Self::Other,
+        }
+    }
+
+    /// The word used on screen and in JSON: the runtime's own name of the role.
+    pub fn word(self) -> &'static str {
+        match self {
+            Self::User => "user",
+            Self::Assistant => "assistant",
+            Self::ToolResult => "toolResult",
+            Self::Custom => "custom",
+            Self::BashExecution => "bashExecution",
+            Self::BranchSummary => "branchSummary",
+            Self::CompactionSummary => "compactionSummary",
+            Self::Other => "other",
+        }
+    }
+}
+
+/// How a model call ended (store I5).
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum StopReason {
+    /// The model was done.
+    Stop,
+    /// The reply was cut at its length limit.
+    Length,
+    /// The model asks for tools.
+    ToolUse,
+    /// The provider refused or failed.
+    Error,
+    /// Someone stopped it.
+    Aborted,
+    /// Absent, or a word not known.
+    Other,
+}
+
+impl StopReason {
+    /// From the `stopReason` text.
+    pub fn from_text(text: &str) -> Self {
+        match text {
+            "stop" => Self::Stop,
+            "length" => Self::Length,
+            "toolUse" => Self::ToolUse,
+            "error" => Self::Error,
+            "aborted" => Self::Aborted,
+            _ => Self::Other,
+        }
+    }
+}
+
+/// A number of chars (UTF-16 units) as the real programs count it: a double that may be NaN for odd
+/// input, or nothing where they throw (pruning 0.7).
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Size(Option<f64>);
+
+impl Size {
+    /// A size of nothing.
+    pub const ZERO: Self = Self(Some(0.0));
+
+    /// The size that measuring gave.
+    pub fn new(measured: Result<f64, Throws>) -> Self {
+        Self(measured.ok())
+    }
+
+    /// The number, or the exception the real program would raise.
+    pub fn get(self) -> Result<f64, Throws> {
+        self.0.ok_or(Throws)
+    }
+
+    /// For people: whole chars, with what cannot be measured as 0.
+    pub fn chars(self) -> u64 {
+        self.0.filter(|chars| chars.is_finite() && *chars > 0.0).unwrap_or(0.0) as u64
+    }
+}
+
+/// What the provider counted for one model call (store I7). Tokens; cost in USD.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Usage {
+    /// Prompt tokens neither read from nor written to the cache.
+    pub input: f64,
+    /// Tokens of the reply.
+    pub output: f64,
+    /// Prompt tokens read from the cache.
+    pub cache_read: f64,
+    /// Prompt tokens written to the cache.
+    pub cache_write: f64,
+    /// What the runtime anchors its estimate on (compaction 1.10); NaN for odd usage.
+    pub context_tokens: f64,
+    /// Recorded cost of the call, USD; NaN when not recorded.
+    pub cost: f64,
+}
+
+impl Usage {
+    /// Prompt size of the call: input + cacheRead + cacheWrite (store I7).
+    pub fn prompt_tokens(&self) -> f64 {
+        self.input + self.cache_read + self.cache_write
+    }
+}
+
+/// The sizes of one message: everything that estimates and policies ask for, without its text.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct MessageSize {
+    /// Who speaks.
+    pub role: Role,
+    /// Chars as pi's estimate counts them (compaction 1.2–1.9).
+    pub pi_chars: Size,
+    /// Chars as the context pruner counts them (pruning 5.4).
+    pub prune_chars: Size,
+    /// Chars of the text blocks joined with one LF each (pruning 5.7, step 2); only for tool results.
+    pub joined_chars: f64,
+    /// Text blocks of an array content.
+    pub text_blocks: u32,
+    /// Image blocks.
+    pub images: u32,
+    /// Chars of text, whether a string content or text blocks.
+    pub text_chars: u32,
+    /// Chars of thinking blocks.
+    pub thinking_chars: u32,
+    /// Chars of tool calls: names and arguments as JSON.
+    pub call_chars: u32,
+    /// Name of the tool of a tool result: any JSON value, or absent.
+    pub tool: WordIx,
+    /// Tool call ids: of a result its own; of an assistant message see [`Entry::calls`].
+    pub call: Option<IdIx>,
+    /// How the call ended; [`StopReason::Other`] for all but assistant messages.
+    pub stop: StopReason,
+    /// Valid usage (compaction 1.11), for assistant messages.
+    pub usage: Option<Usage>,
+    /// A tool result marked as an error.
+    pub is_error: bool,
+    /// A user message or tool result holds a text block whose text is no string: what trimming makes
+    /// of it cannot be told from sizes, so the policy asks for its texts (`Index::odd`).
+    pub odd: bool,
+}
+
+/// One entry. Small and fixed: about a hundred bytes, whatever the line holds.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Entry {
+    /// Its type.
+    pub kind: EntryKind,
+    /// Its id; none when absent or null.
+    pub id: Option<IdIx>,
+    /// The parent it names; none when that is falsy (store K2).
+    pub parent: Option<IdIx>,
+    /// First byte of the line in the file.
+    pub offset: u64,
+    /// Bytes of the line, without its end.
+    pub bytes: u32,
+    /// Line number, counted from 1.
+    pub line: u64,
+    /// `timestamp` as a JavaScript date value: ms since the epoch, or NaN (compaction 3.10b).
+    pub time: f64,
+    /// Id it refers to: `firstKeptEntryId`, `targetId` or `fromId`.
+    pub reference: Option<IdIx>,
+    /// Its word: `customType`, `thinkingLevel`, `label`, or `name`.
+    pub word: WordIx,
+    /// Provider and model id: of a `model_change`, or of an assistant message (compaction 4.5a).
+    pub model: Option<(WordIx, WordIx)>,
+    /// Its number: `tokensBefore` of a compaction, `data.timestamp` of a custom entry; NaN otherwise.
+    pub number: f64,
+    /// A `message` entry whose `message` is absent or null: building a context through it throws
+    /// (compaction 4.4b).
+    pub no_message: bool,
+    /// What it contributes to a context, where it does: sizes of the message it holds or becomes.
+    pub message: Option<MessageSize>,
+    /// Its tool calls, as a range of `Index::calls`.
+    pub calls: (u32, u32),
+}
+
+impl Entry {
+    /// Whether this entry becomes a message of the context (store K5, compaction 4.4): `message`
+    /// entries always, custom messages, branch summaries with a summary. Compactions do so at the
+    /// front of a context only, and are asked for there.
+    pub fn makes_message(&self) -> bool {
+        match self.kind {
+            EntryKind::Message | EntryKind::CustomMessage => true,
+            EntryKind::BranchSummary => self.message.is_some(),
+            _ => false,
+        }
+    }
+
+    /// The role of its message, where it has one.
+    pub fn role(&self) -> Option<Role> {
+        self.message.map(|message| message.role)
+    }
+}
+
+/// A tool call inside an assistant message.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Call {
+    /// The entry that holds it.
+    pub entry: EntryIx,
+    /// Call id, where it is there.
+    pub id: Option<IdIx>,
+    /// Tool name: any JSON value, or absent.
+    pub name: WordIx,
+}

@@ -1,0 +1,354 @@
+//! The size-first index of one transcript: what is known of every entry without its body, in file
+//! order, with what was odd about the file.
+
+use std::collections::HashMap;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use crate::error::{Finding, Severity};
+use crate::ids::{EntryIx, NewIds};
+use crate::js::{self, Value};
+use crate::store::entry::{Call, Entry, EntryKind};
+use crate::store::intern::{IdIx, Ids, WordIx, Words};
+use crate::store::scan::{Scanned, ScannedMessage, scan};
+
+/// How the real runtime would take the file when it opens it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Standing {
+    /// It opens.
+    Fine,
+    /// No line could be read.
+    Empty,
+    /// The first line that parses is no header: the runtime would empty the file (store J3). Read here in
+    /// recovery: the tree is built without a header, and nothing is ever written.
+    NoHeader,
+    /// A line is `null`, or a bare scalar in a version 1 file: the runtime cannot open it (store J6, L2a).
+    Throws {
+        /// The line, counted from 1.
+        line: u64,
+    },
+}
+
+/// The header line of a transcript (store I2).
+#[derive(Debug, Clone, PartialEq)]
+pub struct Header {
+    /// Session id.
+    pub id: String,
+    /// Version as JavaScript compares it: absent is 1, text that is no number NaN (store L1).
+    pub version: f64,
+    /// Working directory, where it says one.
+    pub cwd: Option<String>,
+    /// File this one was branched from.
+    pub parent_session: Option<String>,
+    /// `timestamp` as ms, or NaN.
+    pub time: f64,
+}
+
+/// What identifies an open file: replaced files differ in it (store Q2).
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct FileIdentity {
+    /// Device number.
+    pub device: u64,
+    /// Inode number.
+    pub inode: u64,
+}
+
+/// Everything known of a transcript without its bodies.
+#[derive(Debug, Clone)]
+pub struct Index {
+    /// Where it was read from.
+    pub path: Arc<Path>,
+    /// How the runtime would take it.
+    pub standing: Standing,
+    /// Its header, unless it has none.
+    pub header: Option<Header>,
+    /// Its entries in file order; the header and its duplicates are none (store J8).
+    pub entries: Vec<Entry>,
+    /// Ids of entries and calls.
+    pub ids: Ids,
+    /// Tool names, models, custom types, labels, names.
+    pub words: Words,
+    /// Tool calls, grouped by entry.
+    pub calls: Vec<Call>,
+    /// Messages whose sizes do not tell what trimming makes of them.
+    pub odd: HashMap<EntryIx, Arc<Value>>,
+    /// What was odd about the file.
+    pub findings: Vec<Finding>,
+    /// Lines that hold something and could not be read.
+    pub bad_lines: u64,
+    /// Bytes read into entries; growth is read from here.
+    pub end: u64,
+    /// Bytes after `end`: a last line without its end that does not parse yet (store J7).
+    pub pending: u64,
+    /// The last entry's line has no end yet (store J7).
+    pub unterminated: bool,
+    /// Lines read.
+    pub lines: u64,
+    /// Which file it was.
+    pub identity: FileIdentity,
+    /// Headers and entries by line, for the indexes of version 1 (store L2); empty for later versions.
+    positions: Vec<Option<EntryIx>>,
+}
+
+/// Findings kept one by one; more are counted in the last one.
+const FINDINGS_KEPT: u64 = 50;
+
+impl Index {
+    /// An index of nothing, to push lines into.
+    pub fn new(path: impl Into<PathBuf>) -> Self {
+        Self {
+            path: path.into().into(),
+            standing: Standing::Empty,
+            header: None,
+            entries: Vec::new(),
+            ids: Ids::default(),
+            words: Words::default(),
+            calls: Vec::new(),
+            odd: HashMap::new(),
+            findings: Vec::new(),
+            bad_lines: 0,
+            end: 0,
+            pending: 0,
+            unterminated: false,
+            lines: 0,
+            identity: FileIdentity::default(),
+            positions: Vec::new(),
+        }
+    }
+
+    /// The entry at an index.
+    pub fn entry(&self, ix: EntryIx) -> &Entry {
+        &self.entries[ix.at()]
+    }
+
+    /// Every entry with its index.
+    pub fn iter(&self) -> impl DoubleEndedIterator<Item = (EntryIx, &Entry)> {
+        self.entries.iter().enumerate().map(|(at, entry)| (EntryIx(at as u32), entry))
+    }
+
+    /// The id of an entry for people and JSON; entries without one are named by their line.
+    pub fn name(&self, ix: EntryIx) -> String {
+        let entry = self.entry(ix);
+        entry.id.map_or_else(|| format!("line {}", entry.line), |id| self.ids.text(id).to_owned())
+    }
+
+    /// The active leaf: the last entry in file order, of any type (store K1).
+    pub fn last(&self) -> Option<EntryIx> {
+        self.entries.len().checked_sub(1).map(|at| EntryIx(at as u32))
+    }
+
+    /// The tool calls of an entry.
+    pub fn calls_of(&self, ix: EntryIx) -> &[Call] {
+        let (from, to) = self.entry(ix).calls;
+        &self.calls[from as usize..to as usize]
+    }
+
+    /// The file's version as JavaScript compares it; 3 when there is no header.
+    pub fn version(&self) -> f64 {
+        self.header.as_ref().map_or(3.0, |header| header.version)
+    }
+
+    /// Whether the file is migrated in memory, step by step (store L1): to version 2, to version 3.
+    pub fn migration(&self) -> (bool, bool) {
+        (self.version() < 2.0, self.version() < 3.0)
+    }
+
+    /// Whether any entry holds an assistant message; without one the runtime may erase what is
+    /// appended (store M5).
+    pub fn has_assistant(&self) -> bool {
+        use crate::store::entry::Role;
+        self.entries.iter().any(|entry| entry.role() == Some(Role::Assistant))
+    }
+
+    /// Notes something about the file.
+    pub fn find(&mut self, severity: Severity, line: Option<u64>, what: String, next: &str) {
+        let mut finding = Finding::new(self.path.to_path_buf(), severity, what, next);
+        finding.line = line;
+        self.findings.push(finding);
+    }
+
+    /// Notes a line that could not be read.
+    pub fn push_bad(&mut self, line: u64, bytes: usize, why: &str) {
+        self.bad_lines += 1;
+        if self.bad_lines <= FINDINGS_KEPT {
+            let what = format!("not JSON, {bytes} bytes: {why}");
+            self.find(
+                Severity::Warning,
+                Some(line),
+                what,
+                "The line is left out, as the runtime does; the tree is whole without it.",
+            );
+        } else if self.bad_lines == FINDINGS_KEPT + 1 {
+            let next = "Look at the file itself: it may be no transcript.";
+            self.find(Severity::Warning, Some(line), "more lines could not be read".into(), next);
+        }
+    }
+
+    /// Takes the next parsed line. `line` counts from 1.
+    pub fn push(&mut self, value: Value, place: Place, new_ids: &mut dyn NewIds) {
+        let first = self.standing == Standing::Empty;
+        if first {
+            self.open(&value, place.line);
+        }
+        if value.is_null() {
+            self.throws(place.line, "the line is `null`");
+            return;
+        }
+        let (to_v2, to_v3) = self.migration();
+        let array = matches!(value, Value::Array(_));
+        let scanned = scan(value, to_v3);
+        if scanned.kind == Some(EntryKind::Scalar) && to_v2 && !array {
+            self.throws(place.line, "a bare value in a version 1 file");
+        }
+        let ix = scanned.kind.map(|kind| self.push_entry(kind, scanned, place));
+        if to_v2 {
+            self.positions.push(ix.map(|(ix, _)| ix));
+            if let Some((ix, kept_index)) = ix {
+                self.migrate(ix, kept_index, place.line, new_ids);
+            }
+        }
+    }
+
+    fn throws(&mut self, line: u64, what: &str) {
+        if self.standing == Standing::Fine || self.standing == Standing::Empty {
+            self.standing = Standing::Throws { line };
+        }
+        let next = "The runtime cannot open this file; remove the line in a copy. Nothing is written here.";
+        self.find(Severity::Error, Some(line), what.to_owned(), next);
+    }
+
+    /// The first line that parses decides whether the file is a session (store J2, J3).
+    fn open(&mut self, value: &Value, line: u64) {
+        let id = value.get("id").and_then(Value::as_str);
+        match id.filter(|_| value.get("type").is_some_and(|kind| kind.str_is("session"))) {
+            Some(id) => {
+                self.header = Some(header(value, id.to_string_lossy()));
+                self.standing = Standing::Fine;
+            }
+            None if value.is_null() => {}
+            None => {
+                self.standing = Standing::NoHeader;
+                let next = "The runtime would empty this file on opening it: copy it first. Read here without a header; never written.";
+                self.find(Severity::Error, Some(line), "no session header".into(), next);
+            }
+        }
+    }
+
+    fn push_entry(&mut self, kind: EntryKind, scanned: Scanned, place: Place) -> (EntryIx, Option<f64>) {
+        let ix = EntryIx(self.entries.len() as u32);
+        let calls_from = self.calls.len() as u32;
+        let kept_index = scanned.kept_index;
+        let message = scanned.message.map(|message| self.intern_message(ix, message));
+        let entry = Entry {
+            kind,
+            id: self.ids.of_value(scanned.id.as_ref()),
+            parent: self.ids.of_value(scanned.parent.as_ref()),
+            offset: place.offset,
+            bytes: place.bytes,
+            line: place.line,
+            time: scanned.time,
+            reference: self.ids.of_value(scanned.reference.as_ref()),
+            word: self.words.of_value(scanned.word.as_ref()),
+            model: scanned.model.map(|(provider, model)| {
+                (self.words.of_value(provider.as_ref()), self.words.of_value(model.as_ref()))
+            }),
+            number: scanned.number,
+            no_message: scanned.no_message,
+            message,
+            calls: (calls_from, self.calls.len() as u32),
+        };
+        if let Some(body) = scanned.body {
+            self.odd.insert(ix, Arc::new(body));
+        }
+        self.entries.push(entry);
+        (ix, kept_index)
+    }
+
+    fn intern_message(&mut self, ix: EntryIx, message: ScannedMessage) -> crate::store::entry::MessageSize {
+        for (id, name) in &message.calls {
+            let call =
+                Call { entry: ix, id: self.ids.of_value(id.as_ref()), name: self.words.of_value(name.as_ref()) };
+            self.calls.push(call);
+        }
+        let mut size = message.size;
+        size.tool = self.words.of_value(message.tool.as_ref());
+        size.call = self.ids.of_value(message.call.as_ref());
+        size
+    }
+
+    /// The step from version 1 to 2, in memory only (store L2, L2a, L5).
+    fn migrate(&mut self, ix: EntryIx, kept_index: Option<f64>, line: u64, new_ids: &mut dyn NewIds) {
+        let ids = &self.ids;
+        let text = new_ids.next_id(line, &|text| ids.find(text).is_some());
+        let id = self.ids.of_text(&text);
+        let parent = ix.at().checked_sub(1).and_then(|before| self.entries[before].id);
+        let entry = &mut self.entries[ix.at()];
+        entry.id = Some(id);
+        entry.parent = parent;
+        if let Some(at) = kept_index.filter(|_| entry.kind == EntryKind::Compaction) {
+            self.entries[ix.at()].reference = self.kept_at(at).or(self.entries[ix.at()].reference);
+        }
+    }
+
+    fn kept_at(&self, at: f64) -> Option<IdIx> {
+        let whole = at >= 0.0 && at.fract() == 0.0 && at < self.positions.len() as f64;
+        let ix = self.positions.get(at as usize).copied().flatten().filter(|_| whole)?;
+        self.entries[ix.at()].id
+    }
+
+    /// Takes back the last entry, when its line had no end and grew (store J7).
+    pub fn pop_unterminated(&mut self) {
+        if !self.unterminated {
+            return;
+        }
+        self.unterminated = false;
+        if let Some(entry) = self.entries.pop() {
+            self.calls.truncate(entry.calls.0 as usize);
+            self.positions.pop();
+            self.odd.remove(&EntryIx(self.entries.len() as u32));
+            self.end = entry.offset;
+            self.lines = entry.line - 1;
+        }
+    }
+
+    /// The word of an entry as text.
+    pub fn word_text(&self, word: WordIx) -> Option<String> {
+        self.words.text(word)
+    }
+}
+
+/// Where a line stands.
+#[derive(Debug, Clone, Copy)]
+pub struct Place {
+    /// First byte.
+    pub offset: u64,
+    /// Bytes without the line end.
+    pub bytes: u32,
+    /// Line, counted from 1.
+    pub line: u64,
+}
+
+fn header(value: &Value, id: String) -> Header {
+    let text = |name| value.get(name).and_then(Value::as_str).map(js::JsString::to_string_lossy);
+    Header {
+        id,
+        version: version(value.get("version")),
+        cwd: text("cwd"),
+        parent_session: text("parentSession"),
+        time: js::date_value(value.get("timestamp")),
+    }
+}
+
+/// `version ?? 1` as a JavaScript number (store L1).
+fn version(value: Option<&Value>) -> f64 {
+    match value {
+        None | Some(Value::Null) => 1.0,
+        Some(Value::Number(number)) => *number,
+        Some(Value::Bool(flag)) => f64::from(u8::from(*flag)),
+        Some(Value::Object(_)) => f64::NAN,
+        Some(other) => {
+            let text = js::to_text(Some(other)).trim().to_string_lossy();
+            if text.is_empty() { 0.0 } else { text.parse().unwrap_or(f64::NAN) }
+        }
+    }
+}

@@ -1,0 +1,254 @@
+//! Sizes of one message, measured once when its line is read. The two char counts follow the real
+//! programs to the letter, odd values and exceptions included (pruning 0.7).
+
+use crate::js::{self, Throws, Value};
+use crate::store::entry::Role;
+
+/// Chars an image block counts in pi's estimate (compaction 1.5).
+pub const PI_IMAGE_CHARS: f64 = 4800.0;
+/// Chars an image block counts for the context pruner (pruning 5.4).
+pub const PRUNE_IMAGE_CHARS: f64 = 8000.0;
+/// Chars a message of any other role counts for the context pruner (pruning 5.4).
+pub const PRUNE_OTHER_CHARS: f64 = 256.0;
+
+/// The role of a message value; a message that is no object has none.
+pub fn role_of(message: &Value) -> Role {
+    message
+        .get("role")
+        .and_then(Value::as_str)
+        .map_or(Role::Other, |text| Role::from_text(&text.to_string_lossy()))
+}
+
+/// Chars as pi's `estimateTokens` counts them before dividing by 4 (compaction 1.1–1.9).
+pub fn pi_chars(message: &Value) -> Result<f64, Throws> {
+    let content = message.get("content");
+    match role_of(message) {
+        Role::User => pi_user(content),
+        Role::Assistant => sum(blocks(content)?, pi_assistant_block),
+        Role::ToolResult | Role::Custom => match content {
+            Some(Value::String(text)) => Ok(text.len() as f64),
+            _ => sum(blocks(content)?, |block| Ok(pi_text(block)? + image(block, PI_IMAGE_CHARS)?)),
+        },
+        Role::BashExecution => {
+            Ok(js::length_of(message.get("command"))? + js::length_of(message.get("output"))?)
+        }
+        Role::BranchSummary | Role::CompactionSummary => js::length_of(message.get("summary")),
+        Role::Other => Ok(0.0),
+    }
+}
+
+/// Chars as the context pruner counts them (pruning 5.4).
+pub fn prune_chars(message: &Value) -> Result<f64, Throws> {
+    let content = message.get("content");
+    match role_of(message) {
+        Role::User => match content {
+            Some(Value::String(text)) => Ok(text.len() as f64),
+            _ => sum(blocks(content)?, prune_block),
+        },
+        Role::ToolResult => sum(blocks(content)?, prune_block),
+        Role::Assistant => sum(blocks(content)?, prune_assistant_block),
+        _ => Ok(PRUNE_OTHER_CHARS),
+    }
+}
+
+/// The items of a content that is walked: an array's; none of a string, whose characters match no
+/// block type; anything else throws (pruning 0.7).
+pub fn blocks(content: Option<&Value>) -> Result<&[Value], Throws> {
+    match content {
+        Some(Value::Array(items)) => Ok(items),
+        Some(Value::String(_)) => Ok(&[]),
+        _ => Err(Throws),
+    }
+}
+
+/// Whether a block has this type; a null block throws.
+pub fn block_is(block: &Value, kind: &str) -> Result<bool, Throws> {
+    if block.is_null() {
+        return Err(Throws);
+    }
+    Ok(block.get("type").is_some_and(|value| value.str_is(kind)))
+}
+
+fn sum(blocks: &[Value], size: impl Fn(&Value) -> Result<f64, Throws>) -> Result<f64, Throws> {
+    blocks.iter().try_fold(0.0, |total, block| Ok(total + size(block)?))
+}
+
+fn image(block: &Value, chars: f64) -> Result<f64, Throws> {
+    Ok(if block_is(block, "image")? { chars } else { 0.0 })
+}
+
+fn pi_user(content: Option<&Value>) -> Result<f64, Throws> {
+    match content {
+        Some(Value::String(text)) => Ok(text.len() as f64),
+        Some(Value::Array(items)) => sum(items, pi_text),
+        _ => Ok(0.0),
+    }
+}
+
+/// A text block with truthy text; a falsy text is skipped (compaction 1.8a).
+fn pi_text(block: &Value) -> Result<f64, Throws> {
+    let text = block.get("text");
+    if block_is(block, "text")? && js::truthy(text) { js::length_of(text) } else { Ok(0.0) }
+}
+
+fn pi_assistant_block(block: &Value) -> Result<f64, Throws> {
+    if block_is(block, "text")? {
+        js::length_of(block.get("text"))
+    } else if block_is(block, "thinking")? {
+        js::length_of(block.get("thinking"))
+    } else if block_is(block, "toolCall")? {
+        let arguments = block.get("arguments").ok_or(Throws)?;
+        Ok(js::length_of(block.get("name"))? + js::stringify_len(arguments) as f64)
+    } else {
+        Ok(0.0)
+    }
+}
+
+fn prune_block(block: &Value) -> Result<f64, Throws> {
+    if block_is(block, "text")? {
+        js::length_of(block.get("text"))
+    } else {
+        image(block, PRUNE_IMAGE_CHARS)
+    }
+}
+
+fn prune_assistant_block(block: &Value) -> Result<f64, Throws> {
+    if block_is(block, "text")? {
+        js::length_of(block.get("text"))
+    } else if block_is(block, "thinking")? {
+        js::length_of(block.get("thinking"))
+    } else if block_is(block, "toolCall")? {
+        Ok(prune_arguments(block.get("arguments")))
+    } else {
+        Ok(0.0)
+    }
+}
+
+/// Absent and null arguments count as `{}`.
+fn prune_arguments(arguments: Option<&Value>) -> f64 {
+    match arguments {
+        None | Some(Value::Null) => 2.0,
+        Some(value) => js::stringify_len(value) as f64,
+    }
+}
+
+/// What the index notes of a content beside the two counts. Blocks it does not know weigh nothing.
+#[derive(Debug, Default, Clone, Copy, PartialEq)]
+pub struct Parts {
+    /// Text blocks joined with one LF each (pruning 5.7): chars, NaN when a text is no string.
+    pub joined_chars: f64,
+    /// Text blocks of an array content.
+    pub text_blocks: u32,
+    /// Image blocks.
+    pub images: u32,
+    /// Chars of text.
+    pub text_chars: u32,
+    /// Chars of thinking.
+    pub thinking_chars: u32,
+    /// Chars of tool calls: names and arguments.
+    pub call_chars: u32,
+    /// A text block holds something that is no string.
+    pub odd: bool,
+}
+
+/// The parts of a message's content (or of the text fields of the roles without content).
+pub fn parts(message: &Value) -> Parts {
+    let mut parts = Parts::default();
+    for field in ["command", "output", "summary"] {
+        parts.text_chars += chars_of(message.get(field));
+    }
+    match message.get("content") {
+        Some(Value::String(text)) => parts.text_chars += text.len() as u32,
+        Some(Value::Array(items)) => items.iter().for_each(|block| parts.add(block)),
+        _ => {}
+    }
+    parts.joined_chars += f64::from(parts.text_blocks.saturating_sub(1));
+    parts
+}
+
+impl Parts {
+    fn add(&mut self, block: &Value) {
+        let is = |kind| block_is(block, kind).unwrap_or(false);
+        if is("text") {
+            let text = block.get("text");
+            self.text_blocks += 1;
+            self.text_chars += chars_of(text);
+            self.joined_chars += js::length_of(text).unwrap_or(f64::NAN);
+            self.odd |= text.and_then(Value::as_str).is_none();
+        } else if is("image") {
+            self.images += 1;
+        } else if is("thinking") {
+            self.thinking_chars += chars_of(block.get("thinking"));
+        } else if is("toolCall") {
+            let arguments = block.get("arguments").map_or(0, js::stringify_len);
+            self.call_chars += chars_of(block.get("name")) + arguments as u32;
+        }
+    }
+}
+
+fn chars_of(value: Option<&Value>) -> u32 {
+    value.and_then(Value::as_str).map_or(0, |text| text.len() as u32)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn message(json: &str) -> Value {
+        js::parse(json).expect("test JSON")
+    }
+
+    #[test]
+    fn an_image_in_a_user_message_is_free_for_pi_and_8000_for_the_pruner() {
+        let user = message(r#"{"role":"user","content":[{"type":"text","text":"hi"},{"type":"image","data":"x"}]}"#);
+        assert_eq!(pi_chars(&user), Ok(2.0));
+        assert_eq!(prune_chars(&user), Ok(8002.0));
+    }
+
+    #[test]
+    fn tool_calls_count_name_and_arguments_for_pi_and_arguments_alone_for_the_pruner() {
+        let call = message(
+            r#"{"role":"assistant","content":[{"type":"toolCall","name":"exec","arguments":{"a":1.0}}]}"#,
+        );
+        assert_eq!(pi_chars(&call), Ok(4.0 + 7.0));
+        assert_eq!(prune_chars(&call), Ok(7.0));
+    }
+
+    #[test]
+    fn null_arguments_are_4_chars_for_pi_and_2_for_the_pruner_and_absent_ones_throw_only_for_pi() {
+        let null =
+            message(r#"{"role":"assistant","content":[{"type":"toolCall","name":"","arguments":null}]}"#);
+        assert_eq!((pi_chars(&null), prune_chars(&null)), (Ok(4.0), Ok(2.0)));
+        let absent = message(r#"{"role":"assistant","content":[{"type":"toolCall","name":""}]}"#);
+        assert_eq!((pi_chars(&absent), prune_chars(&absent)), (Err(Throws), Ok(2.0)));
+    }
+
+    #[test]
+    fn a_numeric_text_makes_the_size_nan_and_a_missing_one_throws_for_the_pruner() {
+        let number = message(r#"{"role":"toolResult","content":[{"type":"text","text":5}]}"#);
+        assert!(prune_chars(&number).is_ok_and(f64::is_nan));
+        let missing = message(r#"{"role":"toolResult","content":[{"type":"text"}]}"#);
+        assert_eq!((pi_chars(&missing), prune_chars(&missing)), (Ok(0.0), Err(Throws)));
+    }
+
+    #[test]
+    fn string_content_of_a_tool_result_counts_for_pi_only() {
+        let result = message(r#"{"role":"toolResult","content":"12345"}"#);
+        assert_eq!((pi_chars(&result), prune_chars(&result)), (Ok(5.0), Ok(0.0)));
+    }
+
+    #[test]
+    fn other_roles_are_256_chars_to_the_pruner_and_scalars_too() {
+        assert_eq!(prune_chars(&message(r#"{"role":"system"}"#)), Ok(256.0));
+        assert_eq!((pi_chars(&message("5")), prune_chars(&message("5"))), (Ok(0.0), Ok(256.0)));
+    }
+
+    #[test]
+    fn joined_chars_add_one_line_feed_between_blocks() {
+        let result = message(
+            r#"{"role":"toolResult","content":[{"type":"text","text":"abc"},{"type":"image"},{"type":"text","text":"de"}]}"#,
+        );
+        let parts = parts(&result);
+        assert_eq!((parts.joined_chars, parts.text_blocks, parts.images), (6.0, 2, 1));
+    }
+}

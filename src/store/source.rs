@@ -1,0 +1,119 @@
+//! Where the bytes of a transcript come from. Session files are live: they are read at positions and
+//! never memory-mapped (store Q2).
+
+use std::fs::File;
+use std::io;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use crate::store::index::FileIdentity;
+
+/// An open transcript: a file, or bytes held in memory (tests, generated stores).
+#[derive(Debug, Clone)]
+pub enum Source {
+    /// A file of the store.
+    File {
+        /// Its path.
+        path: Arc<Path>,
+        /// The file as it was opened; it stays readable when it is replaced.
+        file: Arc<File>,
+    },
+    /// Bytes in memory.
+    Memory {
+        /// The name it goes by.
+        path: Arc<Path>,
+        /// The bytes.
+        bytes: Arc<[u8]>,
+    },
+}
+
+impl Source {
+    /// Opens a file for reading.
+    pub fn open(path: &Path) -> io::Result<Self> {
+        Ok(Self::File { path: path.into(), file: Arc::new(File::open(path)?) })
+    }
+
+    /// Bytes in memory under a name.
+    pub fn memory(path: impl Into<PathBuf>, bytes: impl Into<Arc<[u8]>>) -> Self {
+        Self::Memory { path: path.into().into(), bytes: bytes.into() }
+    }
+
+    /// The path it goes by.
+    pub fn path(&self) -> &Path {
+        match self {
+            Self::File { path, .. } | Self::Memory { path, .. } => path,
+        }
+    }
+
+    /// Bytes there are now.
+    pub fn len(&self) -> io::Result<u64> {
+        match self {
+            Self::File { file, .. } => Ok(file.metadata()?.len()),
+            Self::Memory { bytes, .. } => Ok(bytes.len() as u64),
+        }
+    }
+
+    /// Whether there is nothing.
+    pub fn is_empty(&self) -> io::Result<bool> {
+        Ok(self.len()? == 0)
+    }
+
+    /// Which file it is.
+    pub fn identity(&self) -> io::Result<FileIdentity> {
+        match self {
+            Self::File { file, .. } => Ok(identity(&file.metadata()?)),
+            Self::Memory { .. } => Ok(FileIdentity::default()),
+        }
+    }
+
+    /// Reads up to `buffer.len()` bytes at a position; fewer at the end of the file.
+    pub fn read_at(&self, buffer: &mut [u8], at: u64) -> io::Result<usize> {
+        match self {
+            Self::File { file, .. } => read_file_at(file, buffer, at),
+            Self::Memory { bytes, .. } => {
+                let from = (at as usize).min(bytes.len());
+                let count = buffer.len().min(bytes.len() - from);
+                buffer[..count].copy_from_slice(&bytes[from..from + count]);
+                Ok(count)
+            }
+        }
+    }
+
+    /// Reads exactly these bytes.
+    pub fn read_span(&self, at: u64, bytes: usize) -> io::Result<Vec<u8>> {
+        let mut buffer = vec![0; bytes];
+        let mut done = 0;
+        while done < bytes {
+            let count = self.read_at(&mut buffer[done..], at + done as u64)?;
+            if count == 0 {
+                return Err(io::Error::new(io::ErrorKind::UnexpectedEof, "the file became shorter"));
+            }
+            done += count;
+        }
+        Ok(buffer)
+    }
+}
+
+#[cfg(unix)]
+fn read_file_at(file: &File, buffer: &mut [u8], at: u64) -> io::Result<usize> {
+    std::os::unix::fs::FileExt::read_at(file, buffer, at)
+}
+
+#[cfg(windows)]
+fn read_file_at(file: &File, buffer: &mut [u8], at: u64) -> io::Result<usize> {
+    std::os::windows::fs::FileExt::seek_read(file, buffer, at)
+}
+
+/// Device and inode of a file; zeros where the system has none.
+pub fn identity(metadata: &std::fs::Metadata) -> FileIdentity {
+    #[cfg(unix)]
+    {
+        use std::os::unix::fs::MetadataExt;
+        FileIdentity { device: metadata.dev(), inode: metadata.ino() }
+    }
+    #[cfg(not(unix))]
+    {
+        let _ = metadata;
+        FileIdentity::default()
+    }
+}

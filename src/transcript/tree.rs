@@ -1,0 +1,213 @@
+//! The tree that `parentId` spans, as flat vectors of indices (store K).
+
+use std::collections::{HashMap, HashSet};
+
+use crate::ids::EntryIx;
+use crate::store::index::Index;
+use crate::store::intern::IdIx;
+
+/// Which entry a branch or a context ends at.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub enum Leaf {
+    /// The session's own: the last entry of the file (store K1).
+    Own,
+    /// The entry with this id.
+    Id(String),
+    /// Before the first entry: nothing.
+    Before,
+}
+
+/// Parents, children and roots of the entries of one index.
+#[derive(Debug, Clone, Default)]
+pub struct Tree {
+    parents: Vec<Option<EntryIx>>,
+    by_id: HashMap<IdIx, EntryIx>,
+    children: Vec<EntryIx>,
+    /// Range of each entry's children in `children`.
+    child_ranges: Vec<(u32, u32)>,
+    roots: Vec<EntryIx>,
+    cyclic: Vec<EntryIx>,
+}
+
+impl Tree {
+    /// Spans the tree. A parent that is unknown, or the entry itself, makes a root (store J10); of
+    /// entries with the same id the later one is found (store J9).
+    pub fn new(index: &Index) -> Self {
+        let by_id: HashMap<IdIx, EntryIx> =
+            index.iter().filter_map(|(ix, entry)| Some((entry.id?, ix))).collect();
+        let parents: Vec<Option<EntryIx>> = index
+            .iter()
+            .map(|(ix, entry)| entry.parent.and_then(|id| by_id.get(&id).copied()).filter(|parent| *parent != ix))
+            .collect();
+        let mut tree = Self { parents, by_id, ..Self::default() };
+        tree.roots = (0..tree.parents.len() as u32).map(EntryIx).filter(|ix| tree.parent(*ix).is_none()).collect();
+        tree.collect_children(index);
+        tree.cyclic = tree.unreachable();
+        tree
+    }
+
+    /// Children in order of entry time, stable in file order (store K4): a counting sort by parent.
+    fn collect_children(&mut self, index: &Index) {
+        let mut counts = vec![0_u32; self.parents.len() + 1];
+        for parent in self.parents.iter().flatten() {
+            counts[parent.at() + 1] += 1;
+        }
+        for at in 1..counts.len() {
+            counts[at] += counts[at - 1];
+        }
+        self.child_ranges = counts.windows(2).map(|pair| (pair[0], pair[1])).collect();
+        self.children = vec![EntryIx(0); counts.last().copied().unwrap_or(0) as usize];
+        let mut next = counts;
+        for (at, parent) in self.parents.iter().enumerate() {
+            if let Some(parent) = parent {
+                self.children[next[parent.at()] as usize] = EntryIx(at as u32);
+                next[parent.at()] += 1;
+            }
+        }
+        for (from, to) in &self.child_ranges {
+            let siblings = &mut self.children[*from as usize..*to as usize];
+            siblings.sort_by(|a, b| index.entry(*a).time.total_cmp(&index.entry(*b).time));
+        }
+    }
+
+    /// Entries no root leads to: those of a cycle and what hangs from it (store J11).
+    fn unreachable(&self) -> Vec<EntryIx> {
+        let mut seen = vec![false; self.parents.len()];
+        let mut open: Vec<EntryIx> = self.roots.clone();
+        while let Some(ix) = open.pop() {
+            seen[ix.at()] = true;
+            open.extend(self.children(ix));
+        }
+        (0..seen.len() as u32).map(EntryIx).filter(|ix| !seen[ix.at()]).collect()
+    }
+
+    /// The parent of an entry, unless it is a root.
+    pub fn parent(&self, ix: EntryIx) -> Option<EntryIx> {
+        self.parents[ix.at()]
+    }
+
+    /// The children of an entry.
+    pub fn children(&self, ix: EntryIx) -> &[EntryIx] {
+        let (from, to) = self.child_ranges[ix.at()];
+        &self.children[from as usize..to as usize]
+    }
+
+    /// The roots, in file order.
+    pub fn roots(&self) -> &[EntryIx] {
+        &self.roots
+    }
+
+    /// Entries that hang in a cycle; a file with any is never written to.
+    pub fn cyclic(&self) -> &[EntryIx] {
+        &self.cyclic
+    }
+
+    /// The entry with an id.
+    pub fn find(&self, id: IdIx) -> Option<EntryIx> {
+        self.by_id.get(&id).copied()
+    }
+
+    /// The entry with an id given as text.
+    pub fn find_text(&self, index: &Index, id: &str) -> Option<EntryIx> {
+        self.find(index.ids.find(id)?)
+    }
+
+    /// The entry a leaf names for building a context: an unknown id, an empty one and none at all fall
+    /// back to the last entry (compaction 4.1, 4.1a).
+    pub fn leaf(&self, index: &Index, leaf: &Leaf) -> Option<EntryIx> {
+        match leaf {
+            Leaf::Before => None,
+            Leaf::Own => index.last(),
+            Leaf::Id(id) => self.find_text(index, id).filter(|_| !id.is_empty()).or_else(|| index.last()),
+        }
+    }
+
+    /// Entries from the root to this one (store K2). A cycle is cut where it closes.
+    pub fn walk(&self, leaf: EntryIx) -> Vec<EntryIx> {
+        let mut path = vec![leaf];
+        let mut seen = HashSet::from([leaf]);
+        while let Some(parent) = path.last().and_then(|ix| self.parent(*ix)) {
+            if !seen.insert(parent) {
+                break;
+            }
+            path.push(parent);
+        }
+        path.reverse();
+        path
+    }
+
+    /// The path as the runtime's own function gives it: nothing for an absent, empty or unknown leaf id
+    /// (compaction 4.1a c).
+    pub fn branch(&self, index: &Index, leaf: &Leaf) -> Vec<EntryIx> {
+        let found = match leaf {
+            Leaf::Before => None,
+            Leaf::Id(id) => self.find_text(index, id).filter(|_| !id.is_empty()),
+            Leaf::Own => index.last().filter(|ix| has_truthy_id(index, *ix)),
+        };
+        found.map(|ix| self.walk(ix)).unwrap_or_default()
+    }
+
+    /// Number of entries that hang below this one, itself not counted.
+    pub fn descendants(&self, ix: EntryIx) -> usize {
+        let mut open: Vec<EntryIx> = self.children(ix).to_vec();
+        let mut count = 0;
+        while let Some(ix) = open.pop() {
+            count += 1;
+            open.extend(self.children(ix));
+        }
+        count
+    }
+}
+
+fn has_truthy_id(index: &Index, ix: EntryIx) -> bool {
+    let value = index.entry(ix).id.map(|id| index.ids.value(id));
+    crate::js::truthy(value.as_ref())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::ids::LineIds;
+    use crate::store::load::load_bytes;
+
+    fn index(lines: &[&str]) -> Index {
+        let header = r#"{"type":"session","version":3,"id":"s"}"#;
+        let text = std::iter::once(header).chain(lines.iter().copied()).collect::<Vec<_>>().join("\n") + "\n";
+        load_bytes("t.jsonl", text.as_bytes(), &mut LineIds)
+    }
+
+    fn names(index: &Index, path: &[EntryIx]) -> Vec<String> {
+        path.iter().map(|ix| index.name(*ix)).collect()
+    }
+
+    #[test]
+    fn the_leaf_is_the_last_line_of_any_type_and_the_path_follows_its_parents() {
+        let index = index(&[
+            r#"{"type":"message","id":"a","parentId":null,"message":{"role":"user","content":"x"}}"#,
+            r#"{"type":"message","id":"b","parentId":"a","message":{"role":"user","content":"y"}}"#,
+            r#"{"type":"label","id":"c","parentId":"a","targetId":"b"}"#,
+        ]);
+        let tree = Tree::new(&index);
+        assert_eq!(names(&index, &tree.branch(&index, &Leaf::Own)), ["a", "c"]);
+        assert_eq!(names(&index, &tree.branch(&index, &Leaf::Id("b".into()))), ["a", "b"]);
+        assert_eq!(tree.branch(&index, &Leaf::Id("nowhere".into())), []);
+    }
+
+    #[test]
+    fn a_cycle_is_cut_and_told() {
+        let index = index(&[
+            r#"{"type":"custom","id":"a","parentId":"b"}"#,
+            r#"{"type":"custom","id":"b","parentId":"a"}"#,
+        ]);
+        let tree = Tree::new(&index);
+        assert_eq!(tree.walk(EntryIx(1)).len(), 2);
+        assert_eq!(tree.cyclic().len(), 2);
+    }
+
+    #[test]
+    fn an_entry_that_is_its_own_parent_is_a_root() {
+        let index = index(&[r#"{"type":"custom","id":"a","parentId":"a"}"#]);
+        let tree = Tree::new(&index);
+        assert_eq!((tree.roots().len(), tree.cyclic().len()), (1, 0));
+    }
+}
