@@ -191,7 +191,8 @@ mod tests {
                 assert_eq!(stringify(&value), text);
                 assert_eq!(stringify_len(&value), text.len());
                 assert!(to_text(Some(&value)).len() < 20);
-                assert!(parse(&nested(MAX_DEPTH + 1, open, close)).is_err());
+                let error = parse(&nested(MAX_DEPTH + 1, open, close)).unwrap_err();
+                assert_eq!(error, SyntaxError { at: MAX_DEPTH * open.len(), what: "no deeper nesting" });
                 assert!(parse(&open.repeat(1_000_000)).is_err());
             }
         };

@@ -107,11 +107,6 @@ impl<'a> Scanner<'a> {
         found
     }
 
-    /// Steps over a `"` `what`, or says that it is missing.
-    fn quote(&mut self, what: &'static str) -> Result<(), SyntaxError> {
-        if self.take(b'"') { Ok(()) } else { Err(self.expected(what)) }
-    }
-
     /// Nothing but white space may follow.
     pub(super) fn end(&mut self) -> Result<(), SyntaxError> {
         self.skip_space();
@@ -126,7 +121,7 @@ impl<'a> Scanner<'a> {
             match self.opening() {
                 None => self.scalar(visitor)?,
                 Some(_) if open.len() == self.max_depth => {
-                    return Err(self.expected("at most 4096 levels of nesting"));
+                    return Err(self.expected("no deeper nesting"));
                 }
                 Some(container) => {
                     self.at += 1;
@@ -238,7 +233,9 @@ impl<'a> Scanner<'a> {
 
     /// Reads a string from its opening to its closing quote.
     pub(super) fn string<C: Characters>(&mut self, characters: &mut C) -> Result<(), SyntaxError> {
-        self.quote("a string in double quotes")?;
+        if !self.take(b'"') {
+            return Err(self.expected("a string in double quotes"));
+        }
         loop {
             self.run(characters)?;
             if self.take(b'"') {

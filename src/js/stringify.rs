@@ -13,7 +13,7 @@ pub fn stringify(value: &Value) -> String {
     text
 }
 
-/// "JSON length" (pruning 0.4): the length of [`stringify`] in UTF-16 units.
+/// "JSON length" (pruning 0.4): the length of [`stringify()`] in UTF-16 units.
 pub fn stringify_len(value: &Value) -> usize {
     let mut length = Length(0);
     write(value, &mut length);
