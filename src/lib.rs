@@ -1,4 +1,5 @@
 //! A terminal session inspector: why did this LLM session overflow its context window, and which
 //! settings would have prevented it?
+pub mod export;
 pub mod ids;
 pub mod js;
