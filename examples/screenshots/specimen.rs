@@ -9,7 +9,7 @@ use ratatui::style::{Color, Style};
 use crate::Screen;
 
 const WIDTH: u16 = 92;
-const HEIGHT: u16 = 30;
+const HEIGHT: u16 = 25;
 
 /// The colours of one sheet.
 struct Paint {
@@ -137,7 +137,8 @@ fn bars(buffer: &mut Buffer, paint: &Paint) {
     put(buffer, 1, 8, "hardClearRatio", Style::new().bold());
     put(buffer, 17, 8, "━━━━━━━━━━━━━━━", paint.plan);
     put(buffer, 32, 8, "●", paint.plan);
-    put(buffer, 33, 8, "──────○─────────", paint.faint);
+    put(buffer, 33, 8, "────────────────", paint.faint);
+    put(buffer, 39, 8, "○", paint.muted);
     put(buffer, 52, 8, "━━━╸", paint.warn);
     put(buffer, 56, 8, "───", paint.muted);
     put(buffer, 62, 8, "▁▂▂▃▃▄▅▅▆▇▇█", paint.focus);
@@ -188,13 +189,9 @@ fn curves(buffer: &mut Buffer, paint: &Paint) {
     }
 }
 
-/// The sixteen names, the cube and the greys, side by side without gaps.
+/// The sixteen named colours, side by side without gaps.
 fn named_colours(buffer: &mut Buffer) {
     for number in 0..16 {
         put(buffer, 1 + u16::from(number) * 4, 23, " Ab ", Style::new().bg(Color::Indexed(number)));
-    }
-    for number in 16..=255_u8 {
-        let place = u16::from(number - 16);
-        put(buffer, 1 + place % 72, 24 + place / 72, "▄", Style::new().bg(Color::Indexed(number)));
     }
 }
