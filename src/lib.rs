@@ -2,6 +2,7 @@
 //! settings would have prevented it?
 pub mod context;
 pub mod error;
+pub mod export;
 pub mod ids;
 pub mod js;
 pub mod store;

@@ -1,0 +1,108 @@
+//! Draws the program's screens as PNG files: `cargo run --example screenshots -- DIR`.
+//!
+//! A screen is a buffer of cells, drawn by the program itself. The library makes it an SVG; the modules
+//! here find the fonts, paint the SVG and write it with a palette of 256 colours.
+
+use std::ffi::OsString;
+use std::io::Write as _;
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context as _, Result, bail};
+use clawscope::export::{Picture, Rgb, svg};
+use ratatui::buffer::Buffer;
+
+mod fonts;
+mod palette;
+mod raster;
+mod specimen;
+
+use fonts::Fonts;
+
+/// One picture to take.
+struct Screen {
+    /// File name without its ending.
+    name: String,
+    buffer: Buffer,
+    /// The theme's colours for cells that name none.
+    background: Rgb,
+    foreground: Rgb,
+}
+
+/// What is drawn. Each entry becomes one file.
+fn screens() -> Vec<Screen> {
+    vec![specimen::dark(), specimen::light()]
+}
+
+fn main() -> Result<()> {
+    let folder = folder(std::env::args_os().skip(1))?;
+    let fonts = Fonts::load()?;
+    std::fs::create_dir_all(&folder).with_context(|| format!("cannot make {}", folder.display()))?;
+    for screen in screens() {
+        let path = folder.join(format!("{}.png", screen.name));
+        let picture =
+            Picture { buffer: &screen.buffer, background: screen.background, foreground: screen.foreground };
+        let png = raster::png(&svg(&picture), &fonts).with_context(|| format!("screen {}", screen.name))?;
+        write(&path, &png)?;
+        writeln!(std::io::stdout(), "{} {} bytes", path.display(), png.len())?;
+    }
+    Ok(())
+}
+
+/// The one argument.
+fn folder(mut arguments: impl Iterator<Item = OsString>) -> Result<PathBuf> {
+    match (arguments.next(), arguments.next()) {
+        (Some(folder), None) if !folder.as_encoded_bytes().starts_with(b"-") => Ok(folder.into()),
+        _ => bail!(
+            "one argument is needed, the folder for the pictures: cargo run --example screenshots -- DIR"
+        ),
+    }
+}
+
+#[expect(clippy::disallowed_methods, reason = "a picture is no session file")]
+fn write(path: &Path, png: &[u8]) -> Result<()> {
+    std::fs::write(path, png).with_context(|| format!("cannot write {}", path.display()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn one_folder_is_needed() {
+        let folder = |list: &[&str]| folder(list.iter().map(OsString::from));
+        assert_eq!(folder(&["out"]).unwrap(), PathBuf::from("out"));
+        for wrong in [&[][..], &["a", "b"], &["--help"]] {
+            assert!(folder(wrong).unwrap_err().to_string().contains("-- DIR"));
+        }
+    }
+
+    #[test]
+    fn no_two_screens_share_a_file() {
+        let mut names: Vec<String> = screens().into_iter().map(|screen| screen.name).collect();
+        let all = names.len();
+        names.sort();
+        names.dedup();
+        assert_eq!(names.len(), all);
+    }
+
+    #[test]
+    fn every_screen_is_covered_by_the_fonts_and_drawn_the_same_twice() {
+        let fonts = match Fonts::load() {
+            Ok(fonts) => fonts,
+            Err(missing) => {
+                println!("skipped: {missing}");
+                return;
+            }
+        };
+        for screen in screens() {
+            let picture = Picture {
+                buffer: &screen.buffer,
+                background: screen.background,
+                foreground: screen.foreground,
+            };
+            let text = svg(&picture);
+            let png = raster::png(&text, &fonts).unwrap();
+            assert_eq!(png, raster::png(&text, &fonts).unwrap(), "{}", screen.name);
+        }
+    }
+}

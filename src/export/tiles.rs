@@ -1,0 +1,177 @@
+//! The cells of a buffer as they will be painted: colours resolved, modifiers applied, wide characters
+//! owning the cells they cover, and nothing in a symbol that must not be in a document.
+
+use std::borrow::Cow;
+
+use ratatui::buffer::{Buffer, Cell, CellDiffOption, CellWidth};
+use ratatui::style::{Color, Modifier};
+
+use super::colour::{Rgb, mix, resolve};
+use super::svg::Picture;
+
+/// How much of its colour a dimmed letter keeps, in percent.
+const DIM: u16 = 60;
+/// Stands for a symbol that may not be written.
+const REPLACEMENT: &str = "\u{fffd}";
+
+/// One character with the cells it covers.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Tile<'a> {
+    /// The first column, counted from the left edge of the buffer.
+    pub(super) column: i32,
+    /// How many columns the character covers, 1 or more.
+    pub(super) width: i32,
+    pub(super) symbol: Cow<'a, str>,
+    pub(super) ink: Rgb,
+    pub(super) paper: Rgb,
+    pub(super) face: Face,
+    /// The colour of the line under the character.
+    pub(super) underline: Option<Rgb>,
+    pub(super) crossed_out: bool,
+}
+
+/// Which cut of the font.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(super) struct Face {
+    pub(super) bold: bool,
+    pub(super) italic: bool,
+}
+
+impl Tile<'_> {
+    /// True when no letter shows.
+    pub(super) fn blank(&self) -> bool {
+        self.symbol.chars().all(char::is_whitespace)
+    }
+
+    /// The symbol, when it is one character.
+    pub(super) fn character(&self) -> Option<char> {
+        let mut chars = self.symbol.chars();
+        chars.next().filter(|_| chars.next().is_none())
+    }
+}
+
+/// The tiles of one row, `y` in the buffer's own coordinates. Together they cover each column once.
+pub(super) fn row<'a>(picture: &Picture<'a>, y: u16) -> Vec<Tile<'a>> {
+    let buffer: &'a Buffer = picture.buffer;
+    let area = buffer.area;
+    let mut tiles = Vec::with_capacity(usize::from(area.width));
+    let mut column = 0;
+    while column < area.width {
+        let Some(cell) = buffer.cell((area.x + column, y)) else { break };
+        let tile = tile(picture, cell, column, area.width - column);
+        column += tile.width as u16;
+        tiles.push(tile);
+    }
+    tiles
+}
+
+fn tile<'a>(picture: &Picture<'_>, cell: &'a Cell, column: u16, room: u16) -> Tile<'a> {
+    let symbol = drawable(cell.symbol());
+    let width = match cell.diff_option {
+        CellDiffOption::ForcedWidth(width) => width.get(),
+        _ => symbol.cell_width(),
+    };
+    let has = |modifier| cell.modifier.contains(modifier);
+    let (ink, paper) = colours(picture, cell);
+    Tile {
+        column: i32::from(column),
+        // A wide character at the edge is cut there; one without width still owns its cell.
+        width: i32::from(width.clamp(1, room)),
+        symbol: if width == 0 || has(Modifier::HIDDEN) { Cow::Borrowed(" ") } else { symbol },
+        ink,
+        paper,
+        face: Face { bold: has(Modifier::BOLD), italic: has(Modifier::ITALIC) },
+        underline: has(Modifier::UNDERLINED).then(|| match cell.underline_color {
+            Color::Reset => ink,
+            color => resolve(color, ink),
+        }),
+        crossed_out: has(Modifier::CROSSED_OUT),
+    }
+}
+
+/// Ink and paper of a cell: reversed first, then dimmed towards what is now behind it.
+fn colours(picture: &Picture<'_>, cell: &Cell) -> (Rgb, Rgb) {
+    let fg = resolve(cell.fg, picture.foreground);
+    let bg = resolve(cell.bg, picture.background);
+    let (ink, paper) = if cell.modifier.contains(Modifier::REVERSED) { (bg, fg) } else { (fg, bg) };
+    let ink = if cell.modifier.contains(Modifier::DIM) { mix(ink, paper, DIM) } else { ink };
+    (ink, paper)
+}
+
+/// The symbol itself, or the replacement sign for one that would break the document or reorder its text.
+fn drawable(symbol: &str) -> Cow<'_, str> {
+    if symbol.chars().any(forbidden) { Cow::Borrowed(REPLACEMENT) } else { Cow::Borrowed(symbol) }
+}
+
+/// Controls, the two code points XML refuses, and marks that change the direction of text.
+fn forbidden(c: char) -> bool {
+    c.is_control()
+        || matches!(c, '\u{fffe}' | '\u{ffff}')
+        || matches!(c, '\u{61c}' | '\u{200e}' | '\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
+}
+
+#[cfg(test)]
+mod tests {
+    use ratatui::layout::Rect;
+    use ratatui::style::Style;
+
+    use super::*;
+
+    const DARK: Rgb = (10, 10, 10);
+    const PALE: Rgb = (200, 200, 200);
+
+    fn tiles(width: u16, fill: impl Fn(&mut Buffer)) -> Vec<(i32, i32, String, Rgb, Rgb)> {
+        let mut buffer = Buffer::empty(Rect::new(3, 2, width, 1));
+        fill(&mut buffer);
+        let picture = Picture { buffer: &buffer, background: DARK, foreground: PALE };
+        row(&picture, 2)
+            .into_iter()
+            .map(|t| (t.column, t.width, t.symbol.into_owned(), t.ink, t.paper))
+            .collect()
+    }
+
+    #[test]
+    fn a_wide_character_owns_both_cells() {
+        let tiles = tiles(4, |b| b.set_string(3, 2, "a书b", Style::new()));
+        let shape: Vec<_> = tiles.iter().map(|t| (t.0, t.1, t.2.as_str())).collect();
+        assert_eq!(shape, [(0, 1, "a"), (1, 2, "书"), (3, 1, "b")]);
+    }
+
+    #[test]
+    fn a_wide_character_is_cut_at_the_edge() {
+        let tiles = tiles(1, |b| {
+            b[(3, 2)].set_symbol("书");
+        });
+        assert_eq!((tiles.len(), tiles[0].1), (1, 1));
+    }
+
+    #[test]
+    fn reversed_swaps_even_the_default_colours() {
+        let tiles = tiles(1, |b| b.set_string(3, 2, "x", Style::new().reversed()));
+        assert_eq!((tiles[0].3, tiles[0].4), (DARK, PALE));
+    }
+
+    #[test]
+    fn dim_moves_the_ink_towards_the_paper() {
+        let tiles = tiles(1, |b| b.set_string(3, 2, "x", Style::new().dim()));
+        assert_eq!((tiles[0].3, tiles[0].4), ((124, 124, 124), DARK));
+    }
+
+    #[test]
+    fn controls_and_direction_marks_become_the_replacement_sign() {
+        for bad in ["\u{1b}[31m", "\u{7}", "\r\n", "\u{9b}", "\u{7f}", "a\u{202e}", "\u{2067}", "\u{ffff}"] {
+            let tiles = tiles(2, |b| {
+                b[(3, 2)].set_symbol(bad);
+            });
+            assert_eq!((tiles.len(), tiles[0].2.as_str()), (2, REPLACEMENT), "{bad:?}");
+        }
+    }
+
+    #[test]
+    fn a_symbol_without_width_is_a_blank() {
+        let tiles = tiles(2, |b| {
+            b[(3, 2)].set_symbol("\u{301}");
+        });
+        assert_eq!((tiles.len(), tiles[0].2.as_str()), (2, " "));
+    }
+}
