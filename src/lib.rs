@@ -3,7 +3,10 @@
 pub mod context;
 pub mod error;
 pub mod export;
+pub mod gateway;
 pub mod ids;
 pub mod js;
+pub mod plan;
+pub mod policy;
 pub mod store;
 pub mod transcript;

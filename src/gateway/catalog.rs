@@ -1,0 +1,118 @@
+//! The embedded table of well-known models: windows, outputs and list prices (`assets/models.toml`).
+
+use std::sync::LazyLock;
+
+use serde::Deserialize;
+
+/// What is known of one model.
+#[derive(Debug, Clone, PartialEq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct ModelEntry {
+    /// Id, or the start of ids, that this entry stands for.
+    pub id: String,
+    /// Who sells it first hand.
+    pub provider: String,
+    /// Context window, in tokens.
+    pub window: f64,
+    /// Most tokens of one answer.
+    pub max_output: f64,
+    /// List price.
+    pub price: Price,
+}
+
+/// USD per million tokens.
+#[derive(Debug, Clone, Copy, PartialEq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Price {
+    /// Prompt tokens that were not in the provider's cache.
+    pub input: f64,
+    /// Answer tokens.
+    pub output: f64,
+    /// Prompt tokens read from the cache; 0 where the provider sells none.
+    pub cache_read: f64,
+    /// Prompt tokens written to the cache; 0 where writing costs no more than input.
+    pub cache_write: f64,
+}
+
+/// The table and the day it was true.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Catalog {
+    /// ISO date.
+    pub as_of: String,
+    /// In order of precedence.
+    #[serde(rename = "model")]
+    pub models: Vec<ModelEntry>,
+}
+
+#[expect(clippy::expect_used, reason = "the table is part of the program and a test parses it")]
+static CATALOG: LazyLock<Catalog> = LazyLock::new(|| {
+    toml::from_str(include_str!("../../assets/models.toml")).expect("assets/models.toml is a valid table")
+});
+
+/// The embedded table.
+pub fn catalog() -> &'static Catalog {
+    &CATALOG
+}
+
+/// The entry for a model id, whoever resells it. An entry of this very provider is preferred.
+pub fn find(provider: &str, model: &str) -> Option<&'static ModelEntry> {
+    let id = bare_id(model);
+    let fits = || CATALOG.models.iter().filter(|entry| stands_for(&entry.id, &id));
+    fits().find(|entry| entry.provider.eq_ignore_ascii_case(provider)).or_else(|| fits().next())
+}
+
+/// Lower case, without a reseller's prefix; Claude ids with dashes.
+fn bare_id(model: &str) -> String {
+    let model = model.to_lowercase();
+    let id = model.rsplit('/').next().unwrap_or_default();
+    match id.find("claude-") {
+        Some(at) => id[at..].replace('.', "-"),
+        None => id.to_owned(),
+    }
+}
+
+fn stands_for(pattern: &str, id: &str) -> bool {
+    id.strip_prefix(pattern).is_some_and(|rest| rest.is_empty() || rest.starts_with(['-', ':', '@']))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_entry_is_plausible_and_reachable() {
+        for entry in &catalog().models {
+            assert!(entry.window >= 100_000.0 && entry.max_output <= entry.window, "{}", entry.id);
+            assert!(entry.price.output > entry.price.input && entry.price.cache_read < entry.price.input);
+            assert_eq!(
+                find(&entry.provider, &entry.id),
+                Some(entry),
+                "a prefix of {} stands before it",
+                entry.id
+            );
+        }
+        assert!(catalog().as_of.parse::<jiff::civil::Date>().is_ok());
+    }
+
+    #[test]
+    fn ids_are_found_however_a_reseller_writes_them() {
+        for (provider, model, id) in [
+            ("anthropic", "claude-sonnet-4-5-20250929", "claude-sonnet-4"),
+            ("openrouter", "anthropic/claude-opus-4.6", "claude-opus-4-6"),
+            ("amazon-bedrock", "us.anthropic.claude-opus-4-1-20250805-v1:0", "claude-opus-4"),
+            ("openai", "gpt-5-2025-08-07", "gpt-5"),
+            ("openai", "gpt-5.2-codex", "gpt-5.2"),
+            ("openrouter", "moonshotai/kimi-k2.5", "kimi-k2.5"),
+        ] {
+            assert_eq!(find(provider, model).map(|entry| entry.id.as_str()), Some(id), "{provider} {model}");
+        }
+    }
+
+    #[test]
+    fn an_unknown_model_is_not_guessed() {
+        for model in ["", "llama-4", "gpt-50", "claude-", "kimi-k2x"] {
+            assert_eq!(find("openai", model), None, "{model}");
+        }
+    }
+}

@@ -1,0 +1,266 @@
+//! Loading `openclaw.json`: JSON5, included files, environment, checks, defaults, each in the gateway's order (store B).
+//!
+//! The file is only ever read. An error leaves an empty configuration, as it does for the gateway, with the reason kept.
+
+use std::fmt;
+use std::path::{Path, PathBuf};
+
+use serde_json::{Map, Value};
+
+use super::defaults::{Applied, apply_defaults};
+use super::env::Environment;
+use super::include;
+use super::lines;
+use super::provenance::Provenance;
+use super::state_dir::is_plain_name;
+use super::substitute::{apply_env_block, load_dotenv, substitute};
+use super::validate::validate;
+use crate::error::{Finding, Severity};
+use crate::js;
+
+/// The gateway's configuration and where its values come from.
+#[derive(Debug, Clone)]
+pub struct GatewayConfig {
+    /// With defaults filled in; an empty object when there is no usable file.
+    pub root: Value,
+    /// `root` with the gateway's numbers and texts, for the rules.
+    pub js: js::Value,
+    /// The main file, if there is one.
+    pub path: Option<PathBuf>,
+    /// Why the gateway would run on an empty configuration.
+    pub error: Option<ConfigError>,
+    /// Oddities that do not spoil the configuration.
+    pub findings: Vec<Finding>,
+    sources: Vec<Source>,
+    applied: Vec<Applied>,
+}
+
+/// A file of the configuration.
+#[derive(Debug, Clone)]
+pub(super) struct Source {
+    pub(super) path: PathBuf,
+    pub(super) text: String,
+    /// Keys that lead to the place where it is included.
+    pub(super) mount: Vec<String>,
+}
+
+/// A configuration that the gateway would refuse.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub struct ConfigError {
+    /// The file at fault.
+    pub path: PathBuf,
+    /// From 1.
+    pub line: Option<u32>,
+    /// From 1.
+    pub column: Option<u32>,
+    /// What was expected or found.
+    pub what: String,
+    /// What to do about it.
+    pub next: String,
+}
+
+impl fmt::Display for ConfigError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}", self.path.display())?;
+        for number in [self.line, self.column].into_iter().flatten() {
+            write!(f, ":{number}")?;
+        }
+        write!(f, ": {} ({})", self.what, self.next)
+    }
+}
+
+impl From<&ConfigError> for Finding {
+    fn from(error: &ConfigError) -> Self {
+        Self {
+            path: error.path.clone(),
+            line: error.line.map(u64::from),
+            entry: None,
+            severity: Severity::Error,
+            what: error.what.clone(),
+            next: error.next.clone(),
+        }
+    }
+}
+
+impl GatewayConfig {
+    /// No file: an empty configuration without any default filled in (pruning 3.2).
+    pub fn empty() -> Self {
+        let root = Value::Object(Map::new());
+        Self {
+            js: (&root).into(),
+            root,
+            path: None,
+            error: None,
+            findings: Vec::new(),
+            sources: Vec::new(),
+            applied: Vec::new(),
+        }
+    }
+
+    /// Loads the file at `path`. `state` is where the gateway looks for a `.env` file besides the working directory.
+    pub fn load(path: Option<&Path>, env: &Environment, state: &Path) -> Self {
+        let mut config = Self::empty();
+        let Some(path) = path else { return config };
+        config.path = Some(path.to_path_buf());
+        match config.read(path, env, state) {
+            Ok(root) => {
+                config.js = (&root).into();
+                config.root = root;
+            }
+            Err(error) => {
+                config.applied.clear();
+                config.error = Some(error);
+            }
+        }
+        config
+    }
+
+    fn read(&mut self, path: &Path, env: &Environment, state: &Path) -> Result<Value, ConfigError> {
+        let mut env = env.clone();
+        for dir in [&env.cwd.clone(), &state.to_path_buf()] {
+            load_dotenv(&mut env, &dir.join(".env"));
+        }
+        let mut root = include::read(path, &mut self.sources)?;
+        apply_env_block(&mut env, &root);
+        for missing in substitute(&mut root, &env) {
+            let what = format!("${{{}}} has no value in this environment", missing.name);
+            let next = format!("set {}, or write $${{{}}} for the text itself", missing.name, missing.name);
+            let error = self.error_at(&missing.trail, what, next);
+            if !missing.secret {
+                return Err(error);
+            }
+            self.findings.push(Finding { severity: Severity::Note, ..Finding::from(&error) });
+        }
+        validate(&root).map_err(|refused| {
+            self.error_at(
+                &refused.trail,
+                format!("{}: {}", refused.trail.join("."), refused.what),
+                "correct the value; the gateway runs on an empty configuration until then".to_owned(),
+            )
+        })?;
+        self.warn_about_main_key(&root);
+        self.applied = apply_defaults(&mut root, &env);
+        Ok(root)
+    }
+
+    fn error_at(&self, trail: &[String], what: String, next: String) -> ConfigError {
+        let trail: Vec<&str> = trail.iter().map(String::as_str).collect();
+        let (path, line) = self.place(&trail);
+        ConfigError { path, line, column: None, what, next }
+    }
+
+    /// The file and line of a key: the file that has the last word about it.
+    fn place(&self, key: &[&str]) -> (PathBuf, Option<u32>) {
+        let found = self.sources.iter().rev().find_map(|source| {
+            let inner = key.get(source.mount.len()..)?;
+            let below = source.mount.iter().zip(key).all(|(a, b)| a == b);
+            let line = below.then(|| lines::key_line(&source.text, inner))??;
+            Some((source.path.clone(), Some(line)))
+        });
+        found.unwrap_or_else(|| (self.path.clone().unwrap_or_default(), None))
+    }
+
+    fn warn_about_main_key(&mut self, root: &Value) {
+        let Some(key) = root.pointer("/session/mainKey").filter(|key| key.as_str() != Some("main")) else {
+            return;
+        };
+        let (path, line) = self.place(&["session", "mainKey"]);
+        self.findings.push(Finding {
+            path,
+            line: line.map(u64::from),
+            entry: None,
+            severity: Severity::Warning,
+            what: format!("session.mainKey is {key}, but the gateway always uses \"main\""),
+            next: "remove the key".to_owned(),
+        });
+    }
+
+    /// The value at a key path, in the gateway's own terms.
+    pub fn value(&self, key: &[&str]) -> Option<&js::Value> {
+        key.iter().try_fold(&self.js, |value, segment| value.get(segment))
+    }
+
+    /// Where the value at a key path comes from; `Default` when the configuration does not have it.
+    pub fn provenance(&self, key: &[&str]) -> Provenance {
+        let full = key.join(".");
+        if let Some(applied) = self.applied.iter().find(|applied| applied.key == full) {
+            return Provenance::Rule { rule: applied.rule, why: applied.why.clone() };
+        }
+        if self.value(key).is_none() {
+            return Provenance::Default;
+        }
+        let (path, line) = self.place(key);
+        Provenance::File { path, line, key: full }
+    }
+
+    /// What the gateway filled in by itself.
+    pub fn applied(&self) -> &[Applied] {
+        &self.applied
+    }
+
+    /// Configured agent ids, normalised, in order and without repetition (store A6).
+    pub fn agent_ids(&self) -> Vec<String> {
+        let mut ids: Vec<String> = Vec::new();
+        for id in self
+            .agents()
+            .map(|agent| normalise_agent_id(agent.get("id").and_then(Value::as_str).unwrap_or_default()))
+        {
+            if !ids.contains(&id) {
+                ids.push(id);
+            }
+        }
+        ids
+    }
+
+    /// The agent that keys without an agent belong to (store A7).
+    pub fn default_agent_id(&self) -> String {
+        let truthy = |agent: &&Value| agent.get("default").is_some_and(|flag| js::truthy(Some(&flag.into())));
+        let agent = self.agents().find(truthy).or_else(|| self.agents().next());
+        normalise_agent_id(
+            agent.and_then(|agent| agent.get("id")).and_then(Value::as_str).unwrap_or_default(),
+        )
+    }
+
+    fn agents(&self) -> impl Iterator<Item = &Value> {
+        let list = self.root.pointer("/agents/list").and_then(Value::as_array);
+        list.into_iter().flatten().filter(|agent| agent.is_object())
+    }
+
+    /// Model of an agent that no session overrides, as `provider/model` (store B5, C9).
+    pub fn default_model(&self, agent: &str) -> Option<&str> {
+        let own = self.agents().find(|entry| {
+            entry.get("id").and_then(Value::as_str).is_some_and(|id| normalise_agent_id(id) == agent)
+        });
+        let defaults = self.root.pointer("/agents/defaults");
+        [own, defaults].into_iter().flatten().filter_map(|entry| entry.get("model")).find_map(|model| {
+            model
+                .as_str()
+                .or_else(|| model.get("primary")?.as_str())
+                .map(str::trim)
+                .filter(|model| !model.is_empty())
+        })
+    }
+}
+
+/// An agent id as the gateway writes it (store D2): lower case, odd characters as dashes, `main` when nothing is left.
+pub fn normalise_agent_id(id: &str) -> String {
+    let id = id.trim();
+    if is_plain_name(id) {
+        return id.to_ascii_lowercase();
+    }
+    let mut out = String::new();
+    for c in id.to_lowercase().chars() {
+        if c.is_ascii_lowercase() || c.is_ascii_digit() || c == '_' || c == '-' {
+            out.push(c);
+        } else if !out.ends_with('\u{0}') {
+            out.push('\u{0}');
+        }
+    }
+    let dashed = out.replace('\u{0}', "-");
+    let cut: String = dashed.trim_matches('-').chars().take(64).collect();
+    if cut.is_empty() { "main".to_owned() } else { cut }
+}
+
+#[cfg(test)]
+#[path = "config_tests.rs"]
+mod tests;

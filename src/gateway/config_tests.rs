@@ -1,0 +1,242 @@
+use super::*;
+use std::io::Write;
+
+struct Files {
+    dir: tempfile::TempDir,
+}
+
+impl Files {
+    fn new(files: &[(&str, &str)]) -> Self {
+        let dir = tempfile::tempdir().unwrap();
+        for (name, text) in files {
+            let path = dir.path().join(name);
+            std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+            std::fs::File::create(path).unwrap().write_all(text.as_bytes()).unwrap();
+        }
+        Self { dir }
+    }
+
+    fn path(&self, name: &str) -> PathBuf {
+        self.dir.path().join(name)
+    }
+
+    fn load_with(&self, vars: &[(&str, &str)]) -> GatewayConfig {
+        let env = Environment::new(vars.iter().copied(), None, self.path("cwd"));
+        GatewayConfig::load(Some(&self.path("openclaw.json")), &env, self.dir.path())
+    }
+
+    fn load(&self) -> GatewayConfig {
+        self.load_with(&[])
+    }
+}
+
+fn one(text: &str) -> GatewayConfig {
+    Files::new(&[("openclaw.json", text)]).load()
+}
+
+#[track_caller]
+fn at<'a>(config: &'a GatewayConfig, pointer: &str) -> &'a Value {
+    assert_eq!(config.error, None);
+    config.root.pointer(pointer).unwrap_or(&Value::Null)
+}
+
+#[test]
+fn json5_is_read() {
+    let config = one("// c\n{ session: { scope: 'global', }, 'x': [1, .5, 0x10,], /* y */ }");
+    assert_eq!(at(&config, "/session/scope"), "global");
+    assert_eq!(at(&config, "/x").to_string(), "[1,0.5,16]");
+}
+
+#[test]
+fn no_file_is_an_empty_configuration_without_defaults() {
+    let config = GatewayConfig::load(None, &Environment::default(), Path::new("/"));
+    assert_eq!((config.root, config.error), (Value::Object(Map::new()), None));
+}
+
+#[test]
+fn a_broken_file_is_empty_and_says_where_and_why() {
+    let config = one("{\n  session: {\n    scope: @\n");
+    let error = config.error.unwrap();
+    assert_eq!((error.line, error.column, error.what.as_str()), (Some(3), Some(12), "expected value"));
+    assert!(error.to_string().contains("openclaw.json:3:12: expected value ("), "{error}");
+    assert_eq!(config.root, Value::Object(Map::new()));
+    let unterminated = one("{\n a: [1,\n").error.unwrap();
+    assert_eq!(unterminated.line, Some(2));
+}
+
+#[test]
+fn hostile_nesting_is_an_error_not_a_crash() {
+    let error = one(&"[".repeat(500_000)).error.unwrap();
+    assert_eq!(error.what, "nests deeper than 200 levels");
+}
+
+#[test]
+fn a_directory_or_missing_file_is_an_error() {
+    let files = Files::new(&[("openclaw.json/x", "")]);
+    assert_eq!(files.load().error.unwrap().what, "is not a regular file");
+    let missing = Files::new(&[]).load().error.unwrap();
+    assert!(missing.what.starts_with("cannot be read"), "{missing}");
+}
+
+#[test]
+fn included_files_merge_below_their_siblings() {
+    let files = Files::new(&[
+        (
+            "openclaw.json",
+            "{ $include: ['a.json5', 'sub/b.json5'], list: ['own'], deep: { c: 3 }, n: { $include: 'n.json' } }",
+        ),
+        ("a.json5", "{ list: ['a'], deep: { a: 1, c: 1 }, only: 'a', __proto__: { p: 1 } }"),
+        ("sub/b.json5", "{ list: ['b'], deep: { b: { $include: './c.json5' } }, only: 'b' }"),
+        ("sub/c.json5", "'from c'"),
+        ("n.json", "{ ttl: 1 }"),
+    ]);
+    let config = files.load();
+    assert_eq!(at(&config, "/list").to_string(), r#"["a","b","own"]"#);
+    assert_eq!(at(&config, "/deep").to_string(), r#"{"a":1,"c":3,"b":"from c"}"#);
+    assert_eq!(at(&config, "/only"), "b");
+    assert_eq!(at(&config, "/n/ttl"), 1);
+}
+
+#[test]
+fn includes_stay_inside_and_end() {
+    let outside = Files::new(&[("state/openclaw.json", "{\n $include: '../x.json' }"), ("x.json", "{}")]);
+    let env = Environment::default();
+    let config = GatewayConfig::load(Some(&outside.path("state/openclaw.json")), &env, outside.dir.path());
+    let error = config.error.unwrap();
+    assert!(error.what.contains("is outside") && error.line == Some(2), "{error}");
+    for (name, text, what) in [
+        ("cycle", "{ a: { $include: 'openclaw.json' } }", "includes itself"),
+        ("missing", "{ a: { $include: 'gone.json' } }", "cannot be read"),
+        ("number", "{ $include: 5 }", "neither a text nor a list"),
+        ("beside", "{ $include: 'list.json', b: 1 }", "holds no object"),
+        ("broken", "{ $include: 'broken.json' }", "parsing object"),
+    ] {
+        let files = Files::new(&[("openclaw.json", text), ("list.json", "[1]"), ("broken.json", "{ x ")]);
+        let error = files.load().error.unwrap();
+        assert!(error.what.contains(what), "{name}: {error}");
+    }
+}
+
+#[test]
+fn includes_may_go_ten_deep() {
+    let chain = |count: usize| {
+        let mut files = vec![("openclaw.json".to_owned(), "{ $include: 'f1.json' }".to_owned())];
+        for i in 1..count {
+            files.push((format!("f{i}.json"), format!("{{ $include: 'f{}.json' }}", i + 1)));
+        }
+        files.push((format!("f{count}.json"), "{ end: 1 }".to_owned()));
+        let files: Vec<_> = files.iter().map(|(name, text)| (name.as_str(), text.as_str())).collect();
+        Files::new(&files).load()
+    };
+    assert_eq!(at(&chain(10), "/end"), 1);
+    assert!(chain(11).error.unwrap().what.contains("more than 10 deep"));
+}
+
+#[cfg(unix)]
+#[test]
+fn a_link_out_of_the_directory_is_not_followed() {
+    let files = Files::new(&[("state/openclaw.json", "{ $include: 'link.json' }"), ("x.json", "{}")]);
+    std::os::unix::fs::symlink(files.path("x.json"), files.path("state/link.json")).unwrap();
+    let config = GatewayConfig::load(
+        Some(&files.path("state/openclaw.json")),
+        &Environment::default(),
+        Path::new("/"),
+    );
+    assert!(config.error.unwrap().what.contains("is outside"));
+}
+
+#[test]
+fn variables_come_from_the_environment_then_dotenv_then_the_env_block() {
+    let files = Files::new(&[
+        (
+            "openclaw.json",
+            "{ env: { C: 'block', vars: { B: 'block' } }, session: { store: '${A}-${B}-${C}' } }",
+        ),
+        ("cwd/.env", "A=cwd\n"),
+        (".env", "A=state\nB=state\n"),
+    ]);
+    assert_eq!(at(&files.load(), "/session/store"), "cwd-state-block");
+    assert_eq!(at(&files.load_with(&[("A", "own")]), "/session/store"), "own-state-block");
+}
+
+#[test]
+fn a_variable_without_a_value_spoils_the_configuration_unless_it_is_a_secret() {
+    let error = one("{\n session: {\n  store: '${NOPE}/x' } }").error.unwrap();
+    assert_eq!(error.line, Some(3));
+    assert!(error.what.contains("${NOPE}"), "{error}");
+    let config = one("{\n models: { apiKey: '${NOPE}' } }");
+    assert_eq!(at(&config, "/models/apiKey"), "${NOPE}");
+    assert_eq!((config.findings.len(), config.findings[0].line), (1, Some(2)));
+}
+
+#[test]
+fn a_value_the_gateway_refuses_spoils_the_configuration() {
+    let config = one("{ agents: { defaults: {\n contextPruning: {\n mode: 'sometimes' } } } }");
+    let error = config.error.unwrap();
+    assert_eq!(error.line, Some(3));
+    assert!(error.what.starts_with("agents.defaults.contextPruning.mode: expected \"off\" or"), "{error}");
+    assert_eq!(config.root, Value::Object(Map::new()));
+}
+
+#[test]
+fn main_key_is_ignored_with_a_warning() {
+    let config = one("{ session: { mainKey: 'home' } }");
+    assert_eq!(config.findings.len(), 1);
+    assert!(one("{ session: { mainKey: 'main' } }").findings.is_empty());
+}
+
+#[test]
+fn provenance_names_the_file_and_line_that_has_the_last_word() {
+    let files = Files::new(&[
+        (
+            "openclaw.json",
+            "{\n agents: {\n  $include: 'agents.json',\n  defaults: { contextPruning: {\n   softTrimRatio: 0.2 } } } }",
+        ),
+        ("agents.json", "{ defaults: { contextPruning: {\n softTrimRatio: 0.1,\n hardClearRatio: 0.4 } } }"),
+    ]);
+    let config = files.load_with(&[("ANTHROPIC_API_KEY", "k")]);
+    let place = |key: &str| {
+        let path = ["agents", "defaults", "contextPruning", key];
+        match config.provenance(&path) {
+            Provenance::File { path, line, .. } => {
+                format!("{}:{line:?}", path.file_name().unwrap().to_string_lossy())
+            }
+            other => other.to_string(),
+        }
+    };
+    assert_eq!(place("softTrimRatio"), "openclaw.json:Some(5)");
+    assert_eq!(place("hardClearRatio"), "agents.json:Some(3)");
+    assert_eq!(place("ttl"), "smart default: ANTHROPIC_API_KEY is set in this environment");
+    assert_eq!(place("keepLastAssistants"), "default");
+}
+
+#[test]
+fn agents_are_listed_normalised_and_the_default_is_found() {
+    let config = one(
+        "{ agents: { list: [{ id: 'Ops' }, null, { id: 'A b', default: 1, model: { primary: ' x/y ' } }, { id: 'ops' }] , defaults: { model: 'p/m' } } }",
+    );
+    assert_eq!(config.agent_ids(), ["ops", "a-b"]);
+    assert_eq!(config.default_agent_id(), "a-b");
+    assert_eq!((config.default_model("a-b"), config.default_model("ops")), (Some("x/y"), Some("p/m")));
+    assert_eq!(one("{ agents: { list: [{ id: 'ops' }] } }").default_agent_id(), "ops");
+    assert_eq!(one("{}").default_agent_id(), "main");
+}
+
+#[test]
+fn agent_ids_are_normalised_as_the_gateway_does() {
+    for (id, expected) in [
+        ("", "main"),
+        ("  ", "main"),
+        ("Main", "main"),
+        ("A b", "a-b"),
+        ("--x--", "x"),
+        ("a--b", "a--b"),
+        ("ä ö!", "main"),
+        ("a/../b", "a-b"),
+        ("_x", "_x"),
+        ("x.y", "x-y"),
+    ] {
+        assert_eq!(normalise_agent_id(id), expected, "{id:?}");
+    }
+    assert_eq!(normalise_agent_id(&"x".repeat(100)).len(), 64);
+}

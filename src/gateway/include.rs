@@ -1,0 +1,229 @@
+//! `$include`: one configuration out of several files (store B2).
+
+use std::path::{Path, PathBuf};
+
+use serde_json::{Map, Value};
+
+use super::config::{ConfigError, Source};
+use super::env::absolute;
+use super::lines;
+
+const INCLUDE: &str = "$include";
+const MAX_INCLUDE_DEPTH: usize = 10;
+const MAX_INCLUDED_BYTES: u64 = 2 * 1024 * 1024;
+const MAX_TOP_BYTES: u64 = 32 * 1024 * 1024;
+const SKIPPED_KEYS: [&str; 3] = ["__proto__", "prototype", "constructor"];
+
+/// Reads `path` and all it includes. `sources` receives every file that was parsed, a later one having the last word
+/// over an earlier one, also when the reading fails.
+pub(super) fn read(path: &Path, sources: &mut Vec<Source>) -> Result<Value, ConfigError> {
+    let dir = path.parent().unwrap_or(Path::new("/")).to_path_buf();
+    let real_dir = dir.canonicalize().unwrap_or_else(|_| dir.clone());
+    Reader { dir, real_dir, open: Vec::new(), sources }.file(path, &[])
+}
+
+struct Reader<'a> {
+    /// Directory of the top file: nothing outside is included.
+    dir: PathBuf,
+    real_dir: PathBuf,
+    /// Real paths of the files being read, outermost first.
+    open: Vec<PathBuf>,
+    sources: &'a mut Vec<Source>,
+}
+
+/// The file a value stands in, and where.
+struct At<'a> {
+    path: &'a Path,
+    text: &'a str,
+    /// Keys from the root of the whole configuration to the value.
+    trail: &'a [String],
+    /// How many of them lead to the file.
+    mount: usize,
+}
+
+impl At<'_> {
+    fn error(&self, what: impl Into<String>, next: &str) -> ConfigError {
+        let own = self.trail[self.mount..].iter().map(String::as_str);
+        let key: Vec<&str> = own.chain([INCLUDE]).collect();
+        let line = lines::key_line(self.text, &key);
+        ConfigError {
+            path: self.path.to_path_buf(),
+            line,
+            column: None,
+            what: what.into(),
+            next: next.to_owned(),
+        }
+    }
+}
+
+impl Reader<'_> {
+    fn file(&mut self, path: &Path, mount: &[String]) -> Result<Value, ConfigError> {
+        let limit = if self.open.is_empty() { MAX_TOP_BYTES } else { MAX_INCLUDED_BYTES };
+        let text = read_text(path, limit)?;
+        let value = parse(path, &text)?;
+        self.open.push(path.canonicalize().unwrap_or_else(|_| path.to_path_buf()));
+        let mut trail = mount.to_vec();
+        let value = self.resolve(value, path, &text, &mut trail, mount.len());
+        self.open.pop();
+        self.sources.push(Source { path: path.to_path_buf(), text, mount: mount.to_vec() });
+        value
+    }
+
+    fn resolve(
+        &mut self,
+        value: Value,
+        path: &Path,
+        text: &str,
+        trail: &mut Vec<String>,
+        mount: usize,
+    ) -> Result<Value, ConfigError> {
+        match value {
+            Value::Object(mut object) => {
+                let included = match object.shift_remove(INCLUDE) {
+                    None => None,
+                    Some(include) => Some(self.included(&include, &At { path, text, trail, mount })?),
+                };
+                let mut own = Map::new();
+                for (key, item) in object {
+                    trail.push(key.clone());
+                    let item = self.resolve(item, path, text, trail, mount)?;
+                    trail.pop();
+                    own.insert(key, item);
+                }
+                match included {
+                    None => Ok(Value::Object(own)),
+                    Some(included) if own.is_empty() => Ok(included),
+                    Some(included @ Value::Object(_)) => Ok(merge(included, Value::Object(own))),
+                    Some(_) => Err(At { path, text, trail, mount }.error(
+                        "keys stand beside an included file that holds no object",
+                        "remove the keys, or include a file that holds an object",
+                    )),
+                }
+            }
+            Value::Array(items) => {
+                let mut out = Vec::with_capacity(items.len());
+                for (index, item) in items.into_iter().enumerate() {
+                    trail.push(index.to_string());
+                    out.push(self.resolve(item, path, text, trail, mount)?);
+                    trail.pop();
+                }
+                Ok(Value::Array(out))
+            }
+            scalar => Ok(scalar),
+        }
+    }
+
+    fn included(&mut self, include: &Value, at: &At<'_>) -> Result<Value, ConfigError> {
+        let names: Vec<&Value> = match include {
+            Value::Array(items) => items.iter().collect(),
+            one => vec![one],
+        };
+        let mut merged = None;
+        for name in names {
+            let Some(name) = name.as_str() else {
+                return Err(
+                    at.error("$include is neither a text nor a list of texts", "name the files to include")
+                );
+            };
+            let path = self.check(name, at)?;
+            let value = self.file(&path, at.trail).map_err(|error| self.named(error, name, at))?;
+            merged = Some(match merged {
+                None => value,
+                Some(before) => merge(before, value),
+            });
+        }
+        Ok(merged.unwrap_or_else(|| Value::Object(Map::new())))
+    }
+
+    /// A file that cannot be opened is reported where it is included.
+    fn named(&self, error: ConfigError, name: &str, at: &At<'_>) -> ConfigError {
+        if error.line.is_some() || self.open.contains(&error.path) {
+            return error;
+        }
+        at.error(format!("included file {name:?}: {}", error.what), &error.next)
+    }
+
+    fn check(&self, name: &str, at: &At<'_>) -> Result<PathBuf, ConfigError> {
+        let base = at.path.parent().unwrap_or(Path::new("/"));
+        let path = absolute(base, Path::new(name));
+        let real = path.canonicalize().unwrap_or_else(|_| path.clone());
+        let inside = (path.starts_with(&self.dir) || path.starts_with(&self.real_dir))
+            && (real.starts_with(&self.real_dir) || !path.exists());
+        if !inside {
+            let next = "move the file below the directory of the main configuration";
+            return Err(at.error(format!("included file {name:?} is outside {}", self.dir.display()), next));
+        }
+        if self.open.contains(&real) {
+            return Err(at.error(format!("{name:?} includes itself"), "remove one of the $include keys"));
+        }
+        if self.open.len() > MAX_INCLUDE_DEPTH {
+            let what = format!("files include each other more than {MAX_INCLUDE_DEPTH} deep at {name:?}");
+            return Err(at.error(what, "put the settings into fewer files"));
+        }
+        Ok(path)
+    }
+}
+
+fn read_text(path: &Path, limit: u64) -> Result<String, ConfigError> {
+    let error = |what: String| ConfigError {
+        path: path.to_path_buf(),
+        line: None,
+        column: None,
+        what,
+        next: "check the path and its permissions".to_owned(),
+    };
+    let meta = std::fs::metadata(path).map_err(|e| error(format!("cannot be read: {e}")))?;
+    if !meta.is_file() {
+        return Err(error("is not a regular file".to_owned()));
+    }
+    if meta.len() > limit {
+        return Err(error(format!("has {} bytes; at most {limit} are read", meta.len())));
+    }
+    let bytes = std::fs::read(path).map_err(|e| error(format!("cannot be read: {e}")))?;
+    Ok(String::from_utf8_lossy(&bytes).into_owned())
+}
+
+fn parse(path: &Path, text: &str) -> Result<Value, ConfigError> {
+    let error = |line: Option<u32>, column: Option<u32>, what: String| ConfigError {
+        path: path.to_path_buf(),
+        line,
+        column,
+        what,
+        next: "correct the JSON5 at this place; the gateway runs on an empty configuration until then"
+            .to_owned(),
+    };
+    if lines::depth(text) > lines::MAX_DEPTH {
+        return Err(error(None, None, format!("nests deeper than {} levels", lines::MAX_DEPTH)));
+    }
+    json5::from_str(text.trim_start_matches('\u{feff}')).map_err(|e| match (e.position(), e.code()) {
+        (Some(at), Some(code)) => {
+            error(Some(at.line as u32 + 1), Some(at.column as u32 + 1), code.to_string())
+        }
+        (Some(at), None) => error(Some(at.line as u32 + 1), Some(at.column as u32 + 1), e.to_string()),
+        (None, _) => error(Some(text.lines().count().max(1) as u32), None, e.to_string()),
+    })
+}
+
+/// Objects merge key by key, lists are joined, anything else is replaced (store B2).
+fn merge(base: Value, over: Value) -> Value {
+    match (base, over) {
+        (Value::Object(mut base), Value::Object(over)) => {
+            for (key, value) in over {
+                if SKIPPED_KEYS.contains(&key.as_str()) {
+                    continue;
+                }
+                let merged = match base.get_mut(&key) {
+                    Some(before) => merge(before.take(), value),
+                    None => value,
+                };
+                base.insert(key, merged);
+            }
+            Value::Object(base)
+        }
+        (Value::Array(mut base), Value::Array(over)) => {
+            base.extend(over);
+            Value::Array(base)
+        }
+        (_, over) => over,
+    }
+}

@@ -1,0 +1,267 @@
+//! Where a key stands in a JSON5 text: the parser gives values without positions, and provenance needs the line.
+
+/// How deeply a configuration may nest. Far beyond any real one; the parser recurses, so there must be a limit.
+pub const MAX_DEPTH: usize = 200;
+
+/// Line (from 1) of the key or array item at `path`; items are named by their index. Of a repeated key the last one
+/// counts, as its value does. `None` when there is no such key, or where the text is no JSON5 before it.
+pub fn key_line(text: &str, path: &[&str]) -> Option<u32> {
+    let mut found = None;
+    let mut stack: Vec<Place> = Vec::new();
+    walk(text, |token, line| {
+        match token {
+            Token::Open(container) => {
+                begin_value(&mut stack, path, line, &mut found);
+                stack.push(Place::new(container));
+            }
+            Token::Close => drop(stack.pop()),
+            Token::Comma => {
+                if let Some(place) = stack.last_mut() {
+                    place.next();
+                }
+            }
+            Token::Colon => {
+                if let Some(Place::Object { after_colon, .. }) = stack.last_mut() {
+                    *after_colon = true;
+                }
+            }
+            Token::Scalar(text) => scalar(&mut stack, path, &text, line, &mut found),
+        }
+        true
+    });
+    found
+}
+
+/// Deepest nesting of brackets outside strings and comments.
+pub fn depth(text: &str) -> usize {
+    let (mut now, mut deepest) = (0_usize, 0);
+    walk(text, |token, _| {
+        match token {
+            Token::Open(_) => now += 1,
+            Token::Close => now = now.saturating_sub(1),
+            _ => {}
+        }
+        deepest = deepest.max(now);
+        deepest <= MAX_DEPTH
+    });
+    deepest
+}
+
+#[derive(Clone, Copy)]
+enum Container {
+    Object,
+    Array,
+}
+
+enum Token {
+    Open(Container),
+    Close,
+    Comma,
+    Colon,
+    /// A string's contents, or a bare word.
+    Scalar(String),
+}
+
+/// Where in an open container the walk is.
+enum Place {
+    Object { key: Option<String>, after_colon: bool },
+    Array { index: usize },
+}
+
+impl Place {
+    fn new(container: Container) -> Self {
+        match container {
+            Container::Object => Self::Object { key: None, after_colon: false },
+            Container::Array => Self::Array { index: 0 },
+        }
+    }
+
+    fn next(&mut self) {
+        match self {
+            Self::Object { key, after_colon } => (*key, *after_colon) = (None, false),
+            Self::Array { index } => *index += 1,
+        }
+    }
+
+    fn is_at(&self, segment: &str) -> bool {
+        match self {
+            Self::Object { key, .. } => key.as_deref() == Some(segment),
+            Self::Array { index } => segment.parse() == Ok(*index),
+        }
+    }
+}
+
+fn is_at(stack: &[Place], path: &[&str]) -> bool {
+    stack.len() == path.len() && stack.iter().zip(path).all(|(place, segment)| place.is_at(segment))
+}
+
+/// A value begins: an array item stands where its value begins.
+fn begin_value(stack: &mut [Place], path: &[&str], line: u32, found: &mut Option<u32>) {
+    if matches!(stack.last(), Some(Place::Array { .. })) && is_at(stack, path) {
+        *found = Some(line);
+    }
+}
+
+/// A scalar is a key before the colon and a value elsewhere.
+fn scalar(stack: &mut [Place], path: &[&str], text: &str, line: u32, found: &mut Option<u32>) {
+    if let Some(Place::Object { key, after_colon: false }) = stack.last_mut() {
+        *key = Some(text.to_owned());
+        if is_at(stack, path) {
+            *found = Some(line);
+        }
+    } else {
+        begin_value(stack, path, line, found);
+    }
+}
+
+/// Calls `visit` for each token with its line until it returns false or the text ends.
+fn walk(text: &str, mut visit: impl FnMut(Token, u32) -> bool) {
+    let mut cursor = Cursor { rest: text, line: 1 };
+    while let Some(c) = cursor.rest.chars().next() {
+        let line = cursor.line;
+        let token = match c {
+            '{' => Some(cursor.single(Token::Open(Container::Object))),
+            '[' => Some(cursor.single(Token::Open(Container::Array))),
+            '}' | ']' => Some(cursor.single(Token::Close)),
+            ',' => Some(cursor.single(Token::Comma)),
+            ':' => Some(cursor.single(Token::Colon)),
+            '"' | '\'' => Some(Token::Scalar(cursor.quoted(c))),
+            '/' => {
+                cursor.comment();
+                None
+            }
+            c if c.is_whitespace() || c == '\u{feff}' => {
+                cursor.skip(c.len_utf8());
+                None
+            }
+            _ => Some(Token::Scalar(cursor.word())),
+        };
+        if token.is_some_and(|token| !visit(token, line)) {
+            return;
+        }
+    }
+}
+
+struct Cursor<'a> {
+    rest: &'a str,
+    line: u32,
+}
+
+impl Cursor<'_> {
+    /// Moves on, counting lines; CR LF is one line end.
+    fn skip(&mut self, bytes: usize) {
+        let (passed, rest) = self.rest.split_at(bytes);
+        let breaks = passed.bytes().filter(|&b| b == b'\n').count();
+        let lone = passed.bytes().zip(passed.bytes().skip(1).map(Some).chain([rest.bytes().next()]));
+        let lone_returns = lone.filter(|&(b, next)| b == b'\r' && next != Some(b'\n')).count();
+        self.line += (breaks + lone_returns) as u32;
+        self.rest = rest;
+    }
+
+    fn single(&mut self, token: Token) -> Token {
+        self.skip(1);
+        token
+    }
+
+    fn comment(&mut self) {
+        let end = if self.rest.starts_with("//") {
+            self.rest.find(['\n', '\r', '\u{2028}', '\u{2029}'])
+        } else if self.rest.starts_with("/*") {
+            self.rest[2..].find("*/").map(|at| at + 4)
+        } else {
+            Some(1)
+        };
+        self.skip(end.unwrap_or(self.rest.len()));
+    }
+
+    /// A quoted string; escapes that keys use in practice are decoded.
+    fn quoted(&mut self, quote: char) -> String {
+        let mut out = String::new();
+        let mut chars = self.rest.char_indices().skip(1);
+        let mut end = self.rest.len();
+        while let Some((at, c)) = chars.next() {
+            if c == quote {
+                end = at + 1;
+                break;
+            }
+            if c != '\\' {
+                out.push(c);
+                continue;
+            }
+            match chars.next() {
+                Some((_, 'u')) => out.extend(unicode_escape(&mut chars)),
+                Some((_, 'n')) => out.push('\n'),
+                Some((_, 't')) => out.push('\t'),
+                Some((_, '\n' | '\r')) | None => {}
+                Some((_, other)) => out.push(other),
+            }
+        }
+        self.skip(end);
+        out
+    }
+
+    fn word(&mut self) -> String {
+        let stop = |c: char| c.is_whitespace() || "{}[],:\"'/".contains(c);
+        let end = self.rest.find(stop).unwrap_or(self.rest.len());
+        let word = self.rest[..end].to_owned();
+        self.skip(end);
+        word
+    }
+}
+
+fn unicode_escape(chars: &mut impl Iterator<Item = (usize, char)>) -> Option<char> {
+    let digits: String = chars.take(4).map(|(_, c)| c).collect();
+    char::from_u32(u32::from_str_radix(&digits, 16).ok()?)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const TEXT: &str = "// a comment { with: [brackets\n{\n  agents: {\n    /* two\n lines */ 'defaults': {\n      \"contextPruning\": { mode: 'off', // }\n        ttl: \"1h\" },\r\n      list: [\n        { id: 'a' },\n        'x:{', 7,\n      ],\n    },\n  },\n  agents2: 1, agents2: {\n    ttl: 2,\n  },\n}\n";
+
+    #[test]
+    fn keys_are_found_through_comments_quotes_and_arrays() {
+        for (path, line) in [
+            (&["agents"][..], Some(3)),
+            (&["agents", "defaults"], Some(5)),
+            (&["agents", "defaults", "contextPruning", "mode"], Some(6)),
+            (&["agents", "defaults", "contextPruning", "ttl"], Some(7)),
+            (&["agents", "defaults", "list", "0", "id"], Some(9)),
+            (&["agents", "defaults", "list", "1"], Some(10)),
+            (&["agents", "defaults", "list", "2"], Some(10)),
+            (&["agents", "defaults", "list", "3"], None),
+            (&["agents", "ttl"], None),
+            (&["agents2"], Some(14)),
+            (&["agents2", "ttl"], Some(15)),
+            (&["mode"], None),
+        ] {
+            assert_eq!(key_line(TEXT, path), line, "{path:?}");
+        }
+    }
+
+    #[test]
+    fn the_last_of_a_repeated_key_counts() {
+        assert_eq!(key_line("{a:1,\n\na:2}", &["a"]), Some(3));
+    }
+
+    #[test]
+    fn escaped_keys_are_decoded() {
+        assert_eq!(key_line("{\n\"t\\u0074l\": 1}", &["ttl"]), Some(2));
+        assert_eq!(key_line("{\n'it\\'s': 1}", &["it's"]), Some(2));
+    }
+
+    #[test]
+    fn depth_counts_brackets_outside_strings_and_comments() {
+        assert_eq!(depth("{a:[{}], b:'[[[[' /* [[[[ */}"), 3);
+        assert_eq!(depth(""), 0);
+        assert_eq!(depth(&"[".repeat(1_000_000)), MAX_DEPTH + 1);
+    }
+
+    #[test]
+    fn broken_text_ends_the_walk_quietly() {
+        for text in ["{a:'", "{a:/*", "]]]}}", "{\"\\u12", "{\"\\", ",,,:::", "\u{feff}{"] {
+            assert_eq!(key_line(text, &["nowhere"]), None);
+        }
+    }
+}

@@ -1,0 +1,23 @@
+//! The gateway's own settings: where its state and `openclaw.json` are, what is in force, and where each value comes
+//! from. Rules take values; only `config`, `include`, `state_dir` and `env` touch the file system or the process.
+
+pub mod catalog;
+pub mod compaction;
+pub mod config;
+mod convert;
+mod defaults;
+pub mod duration;
+pub mod eligible;
+pub mod env;
+mod include;
+pub mod lines;
+pub mod provenance;
+pub mod prune_setting;
+pub mod pruning;
+pub mod state_dir;
+mod substitute;
+pub mod tools;
+mod validate;
+pub mod window;
+
+pub use defaults::Applied;

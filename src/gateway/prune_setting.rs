@@ -1,0 +1,199 @@
+//! The pruner's settings one by one, for the pane that moves them: key, control, range, default, value and origin.
+
+use super::config::GatewayConfig;
+use super::provenance::Provenance;
+use super::pruning::{PruneSettings, effective_settings};
+use crate::js;
+
+/// Path of the settings object in the configuration.
+pub const PRUNING_PATH: [&str; 3] = ["agents", "defaults", "contextPruning"];
+
+/// How a setting is moved.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub enum Control {
+    /// On or off.
+    Switch,
+    /// A number between two ends. The gateway may accept more than the slider reaches.
+    Slider {
+        /// Lower end.
+        min: f64,
+        /// Upper end of the slider.
+        max: f64,
+        /// Size of one step.
+        step: f64,
+        /// What is counted.
+        unit: Unit,
+    },
+    /// A list of tool names and patterns.
+    List,
+    /// A text.
+    Text,
+}
+
+/// What a slider counts.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Unit {
+    /// Milliseconds; shown as a duration.
+    Milliseconds,
+    /// Messages.
+    Messages,
+    /// Share of the window, 0 to 1.
+    Share,
+    /// UTF-16 code units.
+    Chars,
+}
+
+/// One row: everything known about one key.
+#[derive(Debug, Clone, PartialEq)]
+pub struct PruneSetting {
+    /// Key below `contextPruning`, such as `softTrim.maxChars`.
+    pub key: &'static str,
+    /// How it is moved.
+    pub control: Control,
+    /// Built-in value. A duration is in milliseconds.
+    pub default: js::Value,
+    /// As the configuration has it, or a loading rule filled it in; not checked.
+    pub config: Option<js::Value>,
+    /// In force under this configuration: `config` after all checks, else `default`.
+    pub value: js::Value,
+    /// Origin of `value`.
+    pub provenance: Provenance,
+}
+
+type Read = fn(&PruneSettings) -> js::Value;
+
+const fn chars(max: f64, step: f64) -> Control {
+    Control::Slider { min: 0.0, max, step, unit: Unit::Chars }
+}
+
+const RATIO: Control = Control::Slider { min: 0.0, max: 1.0, step: 0.01, unit: Unit::Share };
+const TTL: Control =
+    Control::Slider { min: 0.0, max: 86_400_000.0, step: 60_000.0, unit: Unit::Milliseconds };
+const KEEP: Control = Control::Slider { min: 0.0, max: 20.0, step: 1.0, unit: Unit::Messages };
+
+const ROWS: [(&str, Control, Read); 12] = [
+    ("ttl", TTL, |s| js::Value::Number(s.ttl_ms)),
+    ("keepLastAssistants", KEEP, |s| js::Value::Number(s.keep_last_assistants)),
+    ("softTrimRatio", RATIO, |s| js::Value::Number(s.soft_trim_ratio)),
+    ("hardClearRatio", RATIO, |s| js::Value::Number(s.hard_clear_ratio)),
+    ("minPrunableToolChars", chars(400_000.0, 1000.0), |s| js::Value::Number(s.min_prunable_tool_chars)),
+    ("softTrim.maxChars", chars(40_000.0, 100.0), |s| js::Value::Number(s.soft_trim.max_chars)),
+    ("softTrim.headChars", chars(20_000.0, 100.0), |s| js::Value::Number(s.soft_trim.head_chars)),
+    ("softTrim.tailChars", chars(20_000.0, 100.0), |s| js::Value::Number(s.soft_trim.tail_chars)),
+    ("hardClear.enabled", Control::Switch, |s| js::Value::Bool(s.hard_clear.enabled)),
+    ("hardClear.placeholder", Control::Text, |s| js::Value::String(s.hard_clear.placeholder.clone())),
+    ("tools.allow", Control::List, |s| list(s, "allow")),
+    ("tools.deny", Control::List, |s| list(s, "deny")),
+];
+
+/// The `mode` switch first, then every other key of `contextPruning`, under this configuration.
+pub fn prune_settings(config: &GatewayConfig) -> Vec<PruneSetting> {
+    let raw = config.value(&PRUNING_PATH);
+    let effective = effective_settings(raw);
+    let on = effective.is_some();
+    let (defaults, in_force) = (PruneSettings::default(), effective.unwrap_or_default());
+    let mode = PruneSetting {
+        key: "mode",
+        control: Control::Switch,
+        default: js::Value::Bool(false),
+        config: raw.and_then(|raw| raw.get("mode")).cloned(),
+        value: js::Value::Bool(on),
+        provenance: provenance(config, "mode"),
+    };
+    let rows = ROWS.iter().map(|(key, control, read)| {
+        let own = config.value(&path_of(key)).cloned();
+        let (default, value) = (read(&defaults), read(&in_force));
+        // A value that the checks refused is not the origin of what is in force.
+        let refused = own.is_some() && value == default && !same(key, own.as_ref(), &default);
+        let provenance = if refused || !on { Provenance::Default } else { provenance(config, key) };
+        PruneSetting { key, control: *control, default, config: own, value, provenance }
+    });
+    std::iter::once(mode).chain(rows).collect()
+}
+
+fn path_of(key: &str) -> Vec<&str> {
+    PRUNING_PATH.into_iter().chain(key.split('.')).collect()
+}
+
+fn provenance(config: &GatewayConfig, key: &str) -> Provenance {
+    config.provenance(&path_of(key))
+}
+
+/// Whether the configured value says what the default says: a duration is compared by its length.
+fn same(key: &str, own: Option<&js::Value>, default: &js::Value) -> bool {
+    let duration =
+        own.and_then(js::Value::as_str).filter(|_| key == "ttl").and_then(super::duration::parse_duration_ms);
+    match duration {
+        Some(ms) => default.as_f64() == Some(ms),
+        None => own == Some(default),
+    }
+}
+
+fn list(settings: &PruneSettings, key: &str) -> js::Value {
+    let items = settings.tools.get(key).and_then(js::Value::as_array);
+    js::Value::Array(items.map(<[js::Value]>::to_vec).unwrap_or_default())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::gateway::env::Environment;
+    use std::io::Write;
+
+    fn rows(text: &str) -> Vec<PruneSetting> {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("openclaw.json");
+        std::fs::File::create(&path).unwrap().write_all(text.as_bytes()).unwrap();
+        prune_settings(&GatewayConfig::load(Some(&path), &Environment::default(), dir.path()))
+    }
+
+    fn row(rows: &[PruneSetting], key: &str) -> PruneSetting {
+        rows.iter().find(|row| row.key == key).unwrap().clone()
+    }
+
+    fn line(provenance: &Provenance) -> Option<u32> {
+        match provenance {
+            Provenance::File { line, .. } => *line,
+            _ => None,
+        }
+    }
+
+    #[test]
+    fn without_configuration_every_row_shows_its_default() {
+        let rows = prune_settings(&GatewayConfig::empty());
+        assert_eq!(rows.len(), 13);
+        assert!(rows.iter().all(|row| row.value == row.default && row.provenance == Provenance::Default));
+    }
+
+    #[test]
+    fn configured_rows_name_their_line() {
+        let rows = rows(
+            "{ agents: { defaults: { contextPruning: {\n mode: 'cache-ttl',\n ttl: '5m',\n softTrim: {\n maxChars: 100 } } } } }",
+        );
+        let mode = row(&rows, "mode");
+        assert_eq!((mode.value, line(&mode.provenance)), (js::Value::Bool(true), Some(2)));
+        assert_eq!(line(&row(&rows, "ttl").provenance), Some(3));
+        let max = row(&rows, "softTrim.maxChars");
+        assert_eq!((max.value, max.default), (js::Value::Number(100.0), js::Value::Number(4000.0)));
+        assert_eq!(line(&max.provenance), Some(5));
+        assert_eq!(row(&rows, "softTrim.headChars").provenance, Provenance::Default);
+    }
+
+    #[test]
+    fn a_value_that_is_refused_is_shown_but_is_not_the_origin() {
+        let rows = rows("{ agents: { defaults: { contextPruning: { mode: 'cache-ttl', ttl: 'soon' } } } }");
+        let ttl = row(&rows, "ttl");
+        assert_eq!(ttl.config, Some(js::Value::from("soon")));
+        assert_eq!((ttl.value, ttl.provenance), (js::Value::Number(300_000.0), Provenance::Default));
+    }
+
+    #[test]
+    fn sliders_hold_their_defaults() {
+        for row in prune_settings(&GatewayConfig::empty()) {
+            if let (Control::Slider { min, max, step, .. }, Some(value)) = (row.control, row.default.as_f64())
+            {
+                assert!(min <= value && value <= max && step > 0.0, "{}", row.key);
+            }
+        }
+    }
+}

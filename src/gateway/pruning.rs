@@ -1,0 +1,220 @@
+//! The pruner's settings as the gateway uses them: the raw `contextPruning` object with every bad value replaced by
+//! its default (pruning 3.3).
+
+use super::duration::parse_duration_ms;
+use super::tools::ToolFilter;
+use crate::js::{self, JsString};
+
+/// Text that stands for a cleared result when the settings name no other.
+pub const DEFAULT_PLACEHOLDER: &str = "[Old tool result content cleared]";
+
+/// Effective settings. Counts are whole and not negative, ratios within 0..=1; all are doubles, as the gateway
+/// computes with doubles (pruning 0.2).
+#[derive(Debug, Clone, PartialEq)]
+pub struct PruneSettings {
+    /// Least age of the last touch, in ms; 0 never prunes (pruning 4.2).
+    pub ttl_ms: f64,
+    /// Tool results after the start of this many last assistant messages are protected.
+    pub keep_last_assistants: f64,
+    /// Share of the window from which results are soft-trimmed.
+    pub soft_trim_ratio: f64,
+    /// Share of the window from which results are cleared.
+    pub hard_clear_ratio: f64,
+    /// Clearing needs at least this many chars in prunable results.
+    pub min_prunable_tool_chars: f64,
+    /// `tools` as it stands in the configuration: any truthy value, see [`PruneSettings::tool_filter`].
+    pub tools: js::Value,
+    /// How a result is shortened.
+    pub soft_trim: SoftTrim,
+    /// How a result is cleared.
+    pub hard_clear: HardClear,
+}
+
+/// Sizes of the soft trim, in chars.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct SoftTrim {
+    /// Results up to this size stay whole.
+    pub max_chars: f64,
+    /// Kept from the start.
+    pub head_chars: f64,
+    /// Kept from the end.
+    pub tail_chars: f64,
+}
+
+/// What clearing does.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct HardClear {
+    /// Off means that results are only ever soft-trimmed.
+    pub enabled: bool,
+    /// Replaces the content; never blank.
+    pub placeholder: JsString,
+}
+
+impl Default for PruneSettings {
+    fn default() -> Self {
+        Self {
+            ttl_ms: 300_000.0,
+            keep_last_assistants: 3.0,
+            soft_trim_ratio: 0.3,
+            hard_clear_ratio: 0.5,
+            min_prunable_tool_chars: 50_000.0,
+            tools: js::Value::Object(js::Object::default()),
+            soft_trim: SoftTrim { max_chars: 4000.0, head_chars: 1500.0, tail_chars: 1500.0 },
+            hard_clear: HardClear { enabled: true, placeholder: DEFAULT_PLACEHOLDER.into() },
+        }
+    }
+}
+
+impl PruneSettings {
+    /// The compiled allow and deny lists (pruning 3.5).
+    pub fn tool_filter(&self) -> ToolFilter {
+        ToolFilter::compile(Some(&self.tools))
+    }
+}
+
+/// The settings in force, or `None` when pruning is off: unless `raw` is an object whose `mode` is `cache-ttl`.
+/// Never an error: a value of the wrong type, or not finite, leaves its default in place.
+pub fn effective_settings(raw: Option<&js::Value>) -> Option<PruneSettings> {
+    let raw = raw?;
+    if !raw.get("mode")?.str_is("cache-ttl") {
+        return None;
+    }
+    let mut settings = PruneSettings::default();
+    if let Some(ms) = raw.get("ttl").and_then(js::Value::as_str).and_then(parse_duration_ms) {
+        settings.ttl_ms = ms;
+    }
+    set(&mut settings.keep_last_assistants, count(raw, "keepLastAssistants"));
+    set(&mut settings.soft_trim_ratio, ratio(raw, "softTrimRatio"));
+    set(&mut settings.hard_clear_ratio, ratio(raw, "hardClearRatio"));
+    set(&mut settings.min_prunable_tool_chars, count(raw, "minPrunableToolChars"));
+    if let Some(tools) = raw.get("tools").filter(|tools| js::truthy(Some(tools))) {
+        settings.tools = tools.clone();
+    }
+    if let Some(soft) = raw.get("softTrim") {
+        set(&mut settings.soft_trim.max_chars, count(soft, "maxChars"));
+        set(&mut settings.soft_trim.head_chars, count(soft, "headChars"));
+        set(&mut settings.soft_trim.tail_chars, count(soft, "tailChars"));
+    }
+    if let Some(hard) = raw.get("hardClear") {
+        override_hard_clear(&mut settings.hard_clear, hard);
+    }
+    Some(settings)
+}
+
+fn override_hard_clear(settings: &mut HardClear, raw: &js::Value) {
+    if let Some(enabled) = raw.get("enabled").and_then(js::Value::as_bool) {
+        settings.enabled = enabled;
+    }
+    let placeholder = raw.get("placeholder").and_then(js::Value::as_str).map(JsString::trim);
+    if let Some(placeholder) = placeholder.filter(|text| !text.is_empty()) {
+        settings.placeholder = placeholder;
+    }
+}
+
+fn set(slot: &mut f64, value: Option<f64>) {
+    if let Some(value) = value {
+        *slot = value;
+    }
+}
+
+fn finite_number(object: &js::Value, key: &str) -> Option<f64> {
+    object.get(key).and_then(js::Value::as_f64).filter(|number| number.is_finite())
+}
+
+/// max(0, floor(x)); the sum turns a negative zero into zero.
+fn count(object: &js::Value, key: &str) -> Option<f64> {
+    finite_number(object, key).map(|number| number.floor().max(0.0) + 0.0)
+}
+
+fn ratio(object: &js::Value, key: &str) -> Option<f64> {
+    finite_number(object, key).map(|number| number.clamp(0.0, 1.0) + 0.0)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn effective(json: &str) -> Option<PruneSettings> {
+        effective_settings(Some(&js::parse(json).unwrap()))
+    }
+
+    #[test]
+    fn pruning_is_off_unless_the_mode_is_exactly_cache_ttl() {
+        assert_eq!(effective_settings(None), None);
+        for raw in [
+            "null",
+            "[]",
+            "5",
+            "\"cache-ttl\"",
+            "{}",
+            r#"{"mode":"off"}"#,
+            r#"{"mode":"Cache-TTL"}"#,
+            r#"{"mode":null}"#,
+        ] {
+            assert_eq!(effective(raw), None, "{raw}");
+        }
+        assert_eq!(effective(r#"{"mode":"cache-ttl"}"#), Some(PruneSettings::default()));
+    }
+
+    #[test]
+    fn wrong_types_and_infinities_leave_the_defaults() {
+        let odd = r#"{"mode":"cache-ttl","ttl":5,"keepLastAssistants":"2","softTrimRatio":null,"hardClearRatio":"0.1",
+            "minPrunableToolChars":1e400,"softTrim":{"maxChars":"1","headChars":-1e400},
+            "hardClear":{"enabled":"no","placeholder":4},"tools":0}"#;
+        assert_eq!(effective(odd), Some(PruneSettings::default()));
+        let not_objects = r#"{"mode":"cache-ttl","softTrim":"x","hardClear":[1],"tools":null}"#;
+        assert_eq!(effective(not_objects), Some(PruneSettings::default()));
+    }
+
+    #[test]
+    fn counts_are_floored_at_zero_and_ratios_clamped() {
+        let settings = effective(
+            r#"{"mode":"cache-ttl","keepLastAssistants":1.9,"minPrunableToolChars":-1,"softTrimRatio":-3,"hardClearRatio":7,
+                "softTrim":{"maxChars":99.99,"headChars":10.9,"tailChars":-5}}"#,
+        )
+        .unwrap();
+        assert_eq!(settings.keep_last_assistants, 1.0);
+        assert_eq!(settings.min_prunable_tool_chars, 0.0);
+        assert_eq!((settings.soft_trim_ratio, settings.hard_clear_ratio), (0.0, 1.0));
+        assert_eq!(settings.soft_trim, SoftTrim { max_chars: 99.0, head_chars: 10.0, tail_chars: 0.0 });
+    }
+
+    #[test]
+    fn zero_is_never_negative_because_it_is_printed() {
+        let settings =
+            effective(r#"{"mode":"cache-ttl","keepLastAssistants":-0,"softTrimRatio":-0}"#).unwrap();
+        assert!(settings.keep_last_assistants.is_sign_positive());
+        assert!(settings.soft_trim_ratio.is_sign_positive());
+    }
+
+    #[test]
+    fn a_ttl_that_does_not_parse_is_five_minutes_and_zero_is_zero() {
+        for (ttl, ms) in
+            [("bad", 300_000.0), ("", 300_000.0), ("0", 0.0), ("90", 5_400_000.0), (" 10 S ", 300_000.0)]
+        {
+            let raw = format!(r#"{{"mode":"cache-ttl","ttl":"{ttl}"}}"#);
+            assert_eq!(effective(&raw).unwrap().ttl_ms, ms, "{ttl}");
+        }
+    }
+
+    #[test]
+    fn the_placeholder_is_trimmed_and_a_blank_one_ignored() {
+        let placeholder = |text: &str| {
+            let raw =
+                format!(r#"{{"mode":"cache-ttl","hardClear":{{"enabled":false,"placeholder":"{text}"}}}}"#);
+            let hard = effective(&raw).unwrap().hard_clear;
+            assert!(!hard.enabled);
+            hard.placeholder
+        };
+        assert!(placeholder("  gone 😀 ").eq_str("gone 😀"));
+        assert!(placeholder(r" \n\t").eq_str(DEFAULT_PLACEHOLDER));
+    }
+
+    #[test]
+    fn truthy_tools_replace_the_empty_object_as_they_are() {
+        for tools in [r#""read""#, "5", "[1]", r#"{"allow":["a"]}"#, "true"] {
+            let settings = effective(&format!(r#"{{"mode":"cache-ttl","tools":{tools}}}"#)).unwrap();
+            assert_eq!(settings.tools, js::parse(tools).unwrap());
+        }
+    }
+}

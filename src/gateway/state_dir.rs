@@ -1,0 +1,240 @@
+//! Where the gateway keeps its state and its configuration file (store A3, A4, A5, A8, A9).
+
+use std::path::{Path, PathBuf};
+
+use super::env::{Environment, effective_home};
+
+/// Names of the configuration file, newest first.
+pub const CONFIG_NAMES: [&str; 4] = ["openclaw.json", "clawdbot.json", "moldbot.json", "moltbot.json"];
+const STATE_DIR_VARS: [&str; 2] = ["OPENCLAW_STATE_DIR", "CLAWDBOT_STATE_DIR"];
+const CONFIG_PATH_VARS: [&str; 2] = ["OPENCLAW_CONFIG_PATH", "CLAWDBOT_CONFIG_PATH"];
+const STATE_DIR_NAMES: [&str; 4] = [".openclaw", ".clawdbot", ".moldbot", ".moltbot"];
+
+/// A resolved state dir.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct StateDir {
+    /// Absolute.
+    pub path: PathBuf,
+    /// What named it.
+    pub why: StateDirSource,
+    /// Whether there is anything at that path.
+    pub exists: bool,
+}
+
+/// What named the state dir.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum StateDirSource {
+    /// This environment variable.
+    Variable(&'static str),
+    /// The usual place below the effective home, or where it would be made.
+    Home,
+    /// A place of an older version, which exists while the usual one does not.
+    Legacy,
+    /// The command line.
+    Given,
+}
+
+/// The state dir (store A3). Only existence counts, not what is inside.
+pub fn state_dir(env: &Environment) -> StateDir {
+    let found = |path: PathBuf, why| StateDir { exists: path.exists(), path, why };
+    if let Some((name, value)) = STATE_DIR_VARS.iter().find_map(|name| Some((*name, env.get(name)?))) {
+        return found(env.resolve(value), StateDirSource::Variable(name));
+    }
+    let home = effective_home(env);
+    let mut candidates = STATE_DIR_NAMES.iter().map(|name| home.join(name)).filter(|path| path.exists());
+    match candidates.next() {
+        Some(path) if !path.ends_with(STATE_DIR_NAMES[0]) => found(path, StateDirSource::Legacy),
+        _ => found(home.join(STATE_DIR_NAMES[0]), StateDirSource::Home),
+    }
+}
+
+/// The configuration file (store A5), or `None` when there is none; the gateway would then make `openclaw.json` in
+/// `state`. A file named by a variable is the answer even when it is missing, so that its absence can be reported.
+pub fn config_path(env: &Environment, state: &Path) -> Option<PathBuf> {
+    if let Some(value) = env.first(&CONFIG_PATH_VARS) {
+        return Some(env.resolve(value));
+    }
+    let home = effective_home(env);
+    let from_variable = env.first(&STATE_DIR_VARS).map(|value| env.resolve(value));
+    let at_home = STATE_DIR_NAMES.iter().map(|name| home.join(name));
+    from_variable.into_iter().chain(at_home).find_map(|dir| config_in(&dir)).or_else(|| config_in(state))
+}
+
+/// The configuration file inside one directory, by the names of all versions.
+pub fn config_in(dir: &Path) -> Option<PathBuf> {
+    CONFIG_NAMES.iter().map(|name| dir.join(name)).find(|path| path.exists())
+}
+
+/// A profile name that the gateway would refuse.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("profile {0:?}: expected a letter or digit, then up to 63 letters, digits, `_` or `-`")]
+pub struct BadProfile(pub String);
+
+/// The environment under `--profile name` (store A4): state dir and configuration move unless variables name them.
+pub fn with_profile(env: &Environment, name: &str) -> Result<Environment, BadProfile> {
+    if !is_plain_name(name) {
+        return Err(BadProfile(name.to_owned()));
+    }
+    let suffix = if name.eq_ignore_ascii_case("default") { String::new() } else { format!("-{name}") };
+    let mut env = env.clone();
+    let dir = match env.get(STATE_DIR_VARS[0]) {
+        Some(own) => env.resolve(own),
+        None => effective_home(&env).join(format!(".openclaw{suffix}")),
+    };
+    env.set_if_unset("OPENCLAW_PROFILE", name);
+    env.set_if_unset(STATE_DIR_VARS[0], &dir.to_string_lossy());
+    env.set_if_unset(CONFIG_PATH_VARS[0], &dir.join(CONFIG_NAMES[0]).to_string_lossy());
+    Ok(env)
+}
+
+/// `^[a-z0-9][a-z0-9_-]{0,63}$` in any case: profile names (store A4) and agent ids (store D2).
+pub fn is_plain_name(name: &str) -> bool {
+    let allowed = |b: u8| b.is_ascii_alphanumeric() || b == b'_' || b == b'-';
+    (1..=64).contains(&name.len()) && name.as_bytes()[0].is_ascii_alphanumeric() && name.bytes().all(allowed)
+}
+
+/// Directories beside the usual state dir that belong to profiles, in order of name (store A4).
+pub fn profile_dirs(env: &Environment) -> Vec<PathBuf> {
+    let Ok(entries) = std::fs::read_dir(effective_home(env)) else { return Vec::new() };
+    let mut dirs: Vec<_> = entries
+        .flatten()
+        .filter(|entry| entry.file_name().to_string_lossy().starts_with(".openclaw-"))
+        .map(|entry| entry.path())
+        .filter(|path| path.is_dir())
+        .collect();
+    dirs.sort();
+    dirs
+}
+
+/// Where very old versions kept transcripts: literally `.openclaw/sessions` below the effective home (store A9).
+pub fn ancient_sessions_dir(env: &Environment) -> PathBuf {
+    effective_home(env).join(".openclaw").join("sessions")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::fs::{File, create_dir_all};
+
+    struct Home {
+        dir: tempfile::TempDir,
+    }
+
+    impl Home {
+        fn with(paths: &[&str]) -> Self {
+            let dir = tempfile::tempdir().unwrap();
+            for path in paths {
+                let path = dir.path().join(path);
+                create_dir_all(path.parent().unwrap()).unwrap();
+                if path.extension().is_some_and(|e| e == "json") {
+                    File::create(path).unwrap();
+                } else {
+                    create_dir_all(path).unwrap();
+                }
+            }
+            Self { dir }
+        }
+
+        fn env(&self, vars: &[(&str, &str)]) -> Environment {
+            let home = self.dir.path().to_string_lossy().into_owned();
+            let vars = vars.iter().map(|(k, v)| ((*k).to_owned(), (*v).to_owned()));
+            Environment::new(vars.chain([("HOME".to_owned(), home)]), None, self.dir.path().join("cwd"))
+        }
+
+        #[track_caller]
+        fn state_is(&self, vars: &[(&str, &str)], expected: &str, why: &StateDirSource) {
+            let state = state_dir(&self.env(vars));
+            assert_eq!(state.path, self.dir.path().join(expected));
+            assert_eq!(&state.why, why);
+        }
+
+        #[track_caller]
+        fn config_is(&self, vars: &[(&str, &str)], expected: Option<&str>) {
+            let env = self.env(vars);
+            let found = config_path(&env, &state_dir(&env).path);
+            assert_eq!(found, expected.map(|e| self.dir.path().join(e)));
+        }
+    }
+
+    #[test]
+    fn a_variable_names_the_state_dir_and_its_tilde_is_the_effective_home() {
+        let home = Home::with(&[".openclaw/x"]);
+        let by = StateDirSource::Variable;
+        home.state_is(
+            &[("OPENCLAW_STATE_DIR", "~/s"), ("CLAWDBOT_STATE_DIR", "/o")],
+            "s",
+            &by("OPENCLAW_STATE_DIR"),
+        );
+        home.state_is(
+            &[("OPENCLAW_STATE_DIR", " "), ("CLAWDBOT_STATE_DIR", "~/o")],
+            "o",
+            &by("CLAWDBOT_STATE_DIR"),
+        );
+        home.state_is(&[("OPENCLAW_STATE_DIR", "rel")], "cwd/rel", &by("OPENCLAW_STATE_DIR"));
+        home.state_is(
+            &[("OPENCLAW_STATE_DIR", "~/s"), ("OPENCLAW_HOME", "~/claw")],
+            "claw/s",
+            &by("OPENCLAW_STATE_DIR"),
+        );
+    }
+
+    #[test]
+    fn the_usual_place_comes_before_older_ones_and_is_the_answer_when_none_exists() {
+        Home::with(&[".openclaw/x", ".clawdbot/x"]).state_is(&[], ".openclaw", &StateDirSource::Home);
+        Home::with(&[".moltbot/x", ".moldbot/x"]).state_is(&[], ".moldbot", &StateDirSource::Legacy);
+        Home::with(&[".moltbot/x", ".clawdbot/x"]).state_is(&[], ".clawdbot", &StateDirSource::Legacy);
+        let none = Home::with(&[]);
+        none.state_is(&[], ".openclaw", &StateDirSource::Home);
+        assert!(!state_dir(&none.env(&[])).exists);
+    }
+
+    #[test]
+    fn a_profile_in_the_environment_alone_moves_nothing() {
+        Home::with(&[]).state_is(&[("OPENCLAW_PROFILE", "work")], ".openclaw", &StateDirSource::Home);
+    }
+
+    #[test]
+    fn the_config_named_by_a_variable_is_the_only_candidate() {
+        let home = Home::with(&[".openclaw/openclaw.json"]);
+        home.config_is(&[("OPENCLAW_CONFIG_PATH", "~/missing.json")], Some("missing.json"));
+        home.config_is(&[("CLAWDBOT_CONFIG_PATH", "~/c.json")], Some("c.json"));
+    }
+
+    #[test]
+    fn the_first_existing_config_wins_and_may_be_an_older_one_elsewhere() {
+        let old = Home::with(&["s/x", ".moltbot/moltbot.json"]);
+        old.config_is(&[("OPENCLAW_STATE_DIR", "~/s")], Some(".moltbot/moltbot.json"));
+        let beside = Home::with(&[".openclaw/x", ".clawdbot/clawdbot.json"]);
+        beside.config_is(&[], Some(".clawdbot/clawdbot.json"));
+        let own = Home::with(&["s/moldbot.json", "s/clawdbot.json", ".openclaw/openclaw.json"]);
+        own.config_is(&[("OPENCLAW_STATE_DIR", "~/s")], Some("s/clawdbot.json"));
+        Home::with(&[".openclaw/x"]).config_is(&[], None);
+    }
+
+    #[test]
+    fn a_profile_moves_state_and_config_unless_variables_name_them() {
+        let home = Home::with(&[]);
+        let at = |name: &str, vars: &[(&str, &str)]| {
+            let env = with_profile(&home.env(vars), name).unwrap();
+            let state = state_dir(&env).path;
+            let config = config_path(&env, &state).unwrap();
+            let relative =
+                |path: PathBuf| path.strip_prefix(home.dir.path()).unwrap().to_string_lossy().into_owned();
+            (relative(state), relative(config))
+        };
+        let pair = |a: &str, b: &str| (a.to_owned(), b.to_owned());
+        assert_eq!(at("work", &[]), pair(".openclaw-work", ".openclaw-work/openclaw.json"));
+        assert_eq!(at("Default", &[]), pair(".openclaw", ".openclaw/openclaw.json"));
+        assert_eq!(at("work", &[("OPENCLAW_STATE_DIR", "~/s")]), pair("s", "s/openclaw.json"));
+        assert_eq!(at("work", &[("OPENCLAW_CONFIG_PATH", "~/c.json")]), pair(".openclaw-work", "c.json"));
+    }
+
+    #[test]
+    fn profile_names_are_checked() {
+        let env = Environment::default();
+        for bad in ["", "-a", "_a", "a b", "a/b", "ä", &"a".repeat(65)] {
+            assert_eq!(with_profile(&env, bad), Err(BadProfile(bad.to_owned())));
+        }
+        assert!(with_profile(&env, "Work-2_x").is_ok());
+    }
+}

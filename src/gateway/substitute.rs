@@ -1,0 +1,211 @@
+//! Environment variables in the configuration: `.env` files, the `env` block and `${NAME}` (store B1, B3).
+
+use std::path::Path;
+
+use serde_json::Value;
+
+use super::env::Environment;
+
+/// A `${NAME}` without a value, and the keys that lead to the text holding it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct MissingVariable {
+    pub(super) name: String,
+    pub(super) trail: Vec<String>,
+    /// The key holds a secret: nothing here needs its value.
+    pub(super) secret: bool,
+}
+
+/// Adds the variables of a `.env` file that have no value yet. A missing file adds nothing.
+pub(super) fn load_dotenv(env: &mut Environment, path: &Path) {
+    let Ok(text) = std::fs::read_to_string(path) else { return };
+    for (name, value) in text.lines().filter_map(dotenv_line) {
+        env.set_if_unset(name, &value);
+    }
+}
+
+fn dotenv_line(line: &str) -> Option<(&str, String)> {
+    let line = line.trim();
+    let line = line.strip_prefix("export ").unwrap_or(line);
+    let (name, value) = line.split_once('=')?;
+    let name = name.trim();
+    let plain = !name.is_empty() && name.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'_');
+    if !plain || line.starts_with('#') {
+        return None;
+    }
+    let value = value.trim();
+    let quoted = ['"', '\'', '`']
+        .iter()
+        .find_map(|&q| value.strip_prefix(q)?.split_once(q).map(|(inner, _)| (q, inner)));
+    let value = match quoted {
+        Some(('"', inner)) => inner.replace("\\n", "\n"),
+        Some((_, inner)) => inner.to_owned(),
+        None => value.split('#').next().unwrap_or_default().trim().to_owned(),
+    };
+    Some((name, value))
+}
+
+/// Adds the variables of the configuration's own `env` block that have no value yet.
+pub(super) fn apply_env_block(env: &mut Environment, root: &Value) {
+    let Some(block) = root.get("env").and_then(Value::as_object) else { return };
+    let vars = block.get("vars").and_then(Value::as_object).into_iter().flatten();
+    let direct = block.iter().filter(|(name, _)| *name != "vars" && *name != "shellEnv");
+    for (name, value) in vars.chain(direct) {
+        if let Some(value) = value.as_str() {
+            env.set_if_unset(name, value);
+        }
+    }
+}
+
+/// Replaces `${NAME}` in every text below `root`. Texts under keys that hold secrets are left as they are: the value is
+/// not needed here and is better not taken in.
+pub(super) fn substitute(root: &mut Value, env: &Environment) -> Vec<MissingVariable> {
+    let mut missing = Vec::new();
+    visit(root, env, &mut Vec::new(), &mut missing);
+    missing
+}
+
+fn visit(value: &mut Value, env: &Environment, trail: &mut Vec<String>, missing: &mut Vec<MissingVariable>) {
+    match value {
+        Value::String(text) if text.contains("${") => {
+            let secret = trail.last().is_some_and(|key| holds_secret(key));
+            let replaced = replace(text, env, |name| {
+                missing.push(MissingVariable { name: name.to_owned(), trail: trail.clone(), secret });
+            });
+            if !secret {
+                *text = replaced;
+            }
+        }
+        Value::Array(items) => {
+            for (index, item) in items.iter_mut().enumerate() {
+                trail.push(index.to_string());
+                visit(item, env, trail, missing);
+                trail.pop();
+            }
+        }
+        Value::Object(object) => {
+            for (key, item) in object.iter_mut() {
+                trail.push(key.clone());
+                visit(item, env, trail, missing);
+                trail.pop();
+            }
+        }
+        _ => {}
+    }
+}
+
+fn holds_secret(key: &str) -> bool {
+    let key = key.to_ascii_lowercase();
+    ["apikey", "api_key", "token", "password", "secret", "authorization"]
+        .iter()
+        .any(|word| key.ends_with(word))
+}
+
+/// `${NAME}` becomes the value, `$${NAME}` the text `${NAME}`; names in lower case are no variables.
+fn replace(text: &str, env: &Environment, mut missing: impl FnMut(&str)) -> String {
+    let mut out = String::with_capacity(text.len());
+    let mut rest = text;
+    while let Some(at) = rest.find('$') {
+        out.push_str(&rest[..at]);
+        rest = &rest[at..];
+        if let Some((name, after)) =
+            rest.strip_prefix('$').and_then(variable).filter(|_| rest.starts_with("$${"))
+        {
+            out.push_str("${");
+            out.push_str(name);
+            out.push('}');
+            rest = after;
+        } else if let Some((name, after)) = variable(rest) {
+            match env.get(name) {
+                Some(value) => out.push_str(value),
+                None => missing(name),
+            }
+            rest = after;
+        } else {
+            out.push('$');
+            rest = &rest[1..];
+        }
+    }
+    out.push_str(rest);
+    out
+}
+
+/// `${NAME}` at the start of `text`: the name and what follows.
+fn variable(text: &str) -> Option<(&str, &str)> {
+    let (name, after) = text.strip_prefix("${")?.split_once('}')?;
+    let first = name.bytes().next()?;
+    let allowed = |b: u8| b.is_ascii_uppercase() || b.is_ascii_digit() || b == b'_';
+    (!first.is_ascii_digit() && name.bytes().all(allowed)).then_some((name, after))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    fn env(vars: &[(&str, &str)]) -> Environment {
+        Environment::new(vars.iter().copied(), None, "/".into())
+    }
+
+    #[test]
+    fn upper_case_variables_are_replaced_and_doubled_dollars_kept() {
+        let env = env(&[("DIR", "/d"), ("A_1", "x")]);
+        for (text, expected) in [
+            ("${DIR}/s", "/d/s"),
+            ("a${A_1}b${A_1}", "axbx"),
+            ("$${DIR}", "${DIR}"),
+            ("$$${DIR}", "$${DIR}"),
+            ("${dir} $DIR ${} ${1A} ${DIR", "${dir} $DIR ${} ${1A} ${DIR"),
+            ("100$", "100$"),
+        ] {
+            let mut value = json!({ "k": [text] });
+            assert_eq!(substitute(&mut value, &env), []);
+            assert_eq!(value, json!({ "k": [expected] }), "{text}");
+        }
+    }
+
+    #[test]
+    fn unset_and_blank_variables_are_reported_with_their_key() {
+        let mut value = json!({ "session": { "store": "${NOPE}/${BLANK}" } });
+        let missing = substitute(&mut value, &env(&[("BLANK", " ")]));
+        let names: Vec<_> = missing.iter().map(|m| (m.name.as_str(), m.trail.join("."), m.secret)).collect();
+        assert_eq!(
+            names,
+            [("NOPE", "session.store".to_owned(), false), ("BLANK", "session.store".to_owned(), false)]
+        );
+    }
+
+    #[test]
+    fn secrets_are_not_taken_in() {
+        let mut value = json!({ "apiKey": "${KEY}", "botToken": "${GONE}" });
+        let missing = substitute(&mut value, &env(&[("KEY", "sk-1")]));
+        assert_eq!(value, json!({ "apiKey": "${KEY}", "botToken": "${GONE}" }));
+        assert!(missing.len() == 1 && missing[0].secret);
+    }
+
+    #[test]
+    fn the_env_block_fills_only_what_has_no_value() {
+        let mut env = env(&[("A", "own"), ("B", " ")]);
+        let block = json!({ "env": { "vars": { "A": "x", "B": "b" }, "C": "c", "B": "late", "N": 5, "shellEnv": "no" } });
+        apply_env_block(&mut env, &block);
+        let value = |name| env.get(name);
+        assert_eq!((value("A"), value("B"), value("C")), (Some("own"), Some("b"), Some("c")));
+        assert_eq!((value("N"), value("shellEnv"), value("vars")), (None, None, None));
+    }
+
+    #[test]
+    fn dotenv_lines_are_read_without_overriding() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join(".env");
+        std::io::Write::write_all(
+            &mut std::fs::File::create(&path).unwrap(),
+            b"# c\nexport A=1 # one\nB=\"two # 2\"\n C = 'x'\nBAD LINE\nHAVE=new\n=x\n",
+        )
+        .unwrap();
+        let mut env = env(&[("HAVE", "old")]);
+        load_dotenv(&mut env, &path);
+        load_dotenv(&mut env, &dir.path().join("missing"));
+        let value = |name| env.get(name);
+        assert_eq!((value("A"), value("B"), value("C")), (Some("1"), Some("two # 2"), Some("x")));
+        assert_eq!(value("HAVE"), Some("old"));
+    }
+}

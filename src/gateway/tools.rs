@@ -1,0 +1,190 @@
+//! Which tools' results may be pruned: the allow and deny lists of `contextPruning.tools` (pruning 3.5).
+
+use crate::js::{self, JsString};
+
+/// The compiled lists. Deny wins; an empty allow list allows everything.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct ToolFilter {
+    allow: Vec<Pattern>,
+    deny: Vec<Pattern>,
+}
+
+/// One element of a list after normalising.
+#[derive(Debug, Clone, PartialEq, Eq)]
+enum Pattern {
+    /// A lone `*`: every name, even one with line breaks.
+    Everything,
+    /// No `*`: the equal name.
+    Name(JsString),
+    /// The texts between the stars; at least two, possibly empty.
+    Glob(Vec<JsString>),
+}
+
+const STAR: u16 = b'*' as u16;
+
+impl ToolFilter {
+    /// Compiles `tools`, which may be any value at all: what holds no lists filters nothing.
+    pub fn compile(tools: Option<&js::Value>) -> Self {
+        let list = |key| tools.and_then(|t| t.get(key)).and_then(js::Value::as_array).map_or(&[][..], |a| a);
+        Self { allow: compile_list(list("allow")), deny: compile_list(list("deny")) }
+    }
+
+    /// Whether results of this tool may be pruned. A missing or null name counts as the empty name.
+    pub fn prunable(&self, name: Option<&js::Value>) -> bool {
+        let name = normalise(name);
+        let hit = |patterns: &[Pattern]| patterns.iter().any(|p| p.matches(&name));
+        !hit(&self.deny) && (self.allow.is_empty() || hit(&self.allow))
+    }
+}
+
+impl Pattern {
+    fn new(text: JsString) -> Self {
+        if text.eq_str("*") {
+            Self::Everything
+        } else if text.units().contains(&STAR) {
+            Self::Glob(text.units().split(|&u| u == STAR).map(|part| JsString::from(part.to_vec())).collect())
+        } else {
+            Self::Name(text)
+        }
+    }
+
+    fn matches(&self, name: &JsString) -> bool {
+        match self {
+            Self::Everything => true,
+            Self::Name(own) => own == name,
+            Self::Glob(parts) => parts_match(parts, name.units()),
+        }
+    }
+}
+
+/// Whether `name` matches `pattern` as the gateway matches tool names. Both are taken as they are: lower case and
+/// trimming are the caller's business.
+pub fn glob_matches(pattern: &JsString, name: &JsString) -> bool {
+    Pattern::new(pattern.clone()).matches(name)
+}
+
+fn compile_list(list: &[js::Value]) -> Vec<Pattern> {
+    list.iter().map(|item| normalise(Some(item))).filter(|text| !text.is_empty()).map(Pattern::new).collect()
+}
+
+/// Text, trimmed, lower case; absent and null are empty (unlike 0.7, where they are words).
+fn normalise(value: Option<&js::Value>) -> JsString {
+    match value {
+        None | Some(js::Value::Null) => JsString::default(),
+        some => js::to_text(some).trim().to_lowercase(),
+    }
+}
+
+/// The first part is a prefix, the last a suffix, the others are found leftmost first. Leftmost is enough: a gap may
+/// not hold a line break, and a later find of the same part never makes any gap pass that an earlier one failed.
+fn parts_match(parts: &[JsString], name: &[u16]) -> bool {
+    let [first, middle @ .., last] = parts else { return false };
+    let Some(mut rest) = name.strip_prefix(first.units()) else { return false };
+    for part in middle {
+        let Some(at) = find(rest, part.units()) else { return false };
+        if rest[..at].iter().any(|&u| is_line_break(u)) {
+            return false;
+        }
+        rest = &rest[at + part.len()..];
+    }
+    rest.strip_suffix(last.units()).is_some_and(|gap| !gap.iter().any(|&u| is_line_break(u)))
+}
+
+fn find(text: &[u16], part: &[u16]) -> Option<usize> {
+    if part.is_empty() { Some(0) } else { text.windows(part.len()).position(|window| window == part) }
+}
+
+fn is_line_break(unit: u16) -> bool {
+    matches!(unit, 0x0A | 0x0D | 0x2028 | 0x2029)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn filter(json: &str) -> ToolFilter {
+        ToolFilter::compile(Some(&js::parse(json).unwrap()))
+    }
+
+    #[track_caller]
+    fn check(json: &str, name: &str, expected: bool) {
+        assert_eq!(filter(json).prunable(Some(&js::Value::from(name))), expected, "{json} on {name:?}");
+    }
+
+    #[test]
+    fn deny_wins_over_allow_and_an_empty_allow_list_allows_everything() {
+        check("{}", "read", true);
+        check(r#"{"allow":["read"]}"#, "read", true);
+        check(r#"{"allow":["read"]}"#, "exec", false);
+        check(r#"{"allow":["*"],"deny":["ex*"]}"#, "exec", false);
+        check(r#"{"allow":["*"],"deny":["ex*"]}"#, "read", true);
+    }
+
+    #[test]
+    fn names_and_elements_are_trimmed_and_lower_cased() {
+        check(r#"{"allow":[" READ ","Mcp__*__QUERY"]}"#, "\u{feff}Read\n", true);
+        check(r#"{"allow":[" READ ","Mcp__*__QUERY"]}"#, "mcp__db__query", true);
+        check(r#"{"allow":["i\u0307x"]}"#, "İX", true);
+    }
+
+    #[test]
+    fn lists_of_blanks_deny_nothing_and_allow_everything() {
+        check(r#"{"deny":[""," "]}"#, "read", true);
+        check(r#"{"allow":[""," ",null]}"#, "read", true);
+    }
+
+    #[test]
+    fn a_missing_name_is_empty_and_equals_no_element() {
+        assert!(filter("{}").prunable(None));
+        assert!(filter(r#"{"allow":["*"]}"#).prunable(Some(&js::Value::Null)));
+        assert!(!filter(r#"{"allow":["undefined","null"]}"#).prunable(None));
+        assert!(!filter(r#"{"deny":["*"]}"#).prunable(None));
+    }
+
+    #[test]
+    fn elements_that_are_no_text_are_turned_into_text() {
+        check(r#"{"allow":[5,true,["a","b"],{}]}"#, "5", true);
+        check(r#"{"allow":[5,true,["a","b"],{}]}"#, "true", true);
+        check(r#"{"allow":[5,true,["a","b"],{}]}"#, "a,b", true);
+        check(r#"{"allow":[5,true,["a","b"],{}]}"#, "[object object]", true);
+        check(r#"{"allow":[5]}"#, "read", false);
+    }
+
+    #[test]
+    fn values_that_hold_no_lists_filter_nothing() {
+        for odd in [r#"{"allow":"read","deny":{"a":1}}"#, r#""deny""#, "7", "true", r#"["read"]"#] {
+            check(odd, "exec", true);
+        }
+    }
+
+    #[test]
+    fn only_the_star_is_special() {
+        for (pattern, name, expected) in [
+            ("re.d", "read", false),
+            ("re.d", "re.d", true),
+            ("b[a]sh", "bash", false),
+            ("w+", "ww", false),
+            ("a\\*", "a\\b", true),
+            ("?", "x", false),
+            ("we**h", "wesearch", true),
+            ("*e*", "read", true),
+            ("*e*", "ls", false),
+            ("a*a", "a", false),
+            ("a*a", "aa", true),
+            ("*ab*abc", "xabxababc", true),
+            ("*aa*", "aaa", true),
+        ] {
+            assert_eq!(glob_matches(&pattern.into(), &name.into()), expected, "{pattern} on {name}");
+        }
+    }
+
+    #[test]
+    fn a_star_inside_a_pattern_stops_at_line_breaks_but_a_lone_star_does_not() {
+        for name in ["a\nb", "a\rb", "a\u{2028}b", "a\u{2029}b"] {
+            assert!(!glob_matches(&"a*b".into(), &name.into()), "{name:?}");
+            assert!(!glob_matches(&"**".into(), &name.into()), "{name:?}");
+            assert!(glob_matches(&"*".into(), &name.into()), "{name:?}");
+        }
+        assert!(glob_matches(&"a*b".into(), &"a\u{85}b".into()));
+    }
+}

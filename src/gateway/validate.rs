@@ -1,0 +1,180 @@
+//! The part of the gateway's schema that decides about the settings shown here: a value it would refuse makes it run on
+//! an empty configuration (store B4; pruning 3.1, compaction 2.6).
+
+use serde_json::Value;
+
+/// What a key may hold.
+enum Shape {
+    OneOf(&'static [&'static str]),
+    Text,
+    Switch,
+    Texts,
+    /// A whole number, at least this.
+    Whole(f64),
+    /// A number within these bounds.
+    Number(f64, f64),
+    /// An object with no other keys than these.
+    Strict(&'static [(&'static str, Shape)]),
+    /// Checked by nothing here.
+    Any,
+}
+
+use Shape::{Any, Number, OneOf, Strict, Switch, Text, Texts, Whole};
+
+const PRUNING: Shape = Strict(&[
+    ("mode", OneOf(&["off", "cache-ttl"])),
+    ("ttl", Text),
+    ("keepLastAssistants", Whole(0.0)),
+    ("softTrimRatio", Number(0.0, 1.0)),
+    ("hardClearRatio", Number(0.0, 1.0)),
+    ("minPrunableToolChars", Whole(0.0)),
+    ("tools", Strict(&[("allow", Texts), ("deny", Texts)])),
+    ("softTrim", Strict(&[("maxChars", Whole(0.0)), ("headChars", Whole(0.0)), ("tailChars", Whole(0.0))])),
+    ("hardClear", Strict(&[("enabled", Switch), ("placeholder", Text)])),
+]);
+
+const COMPACTION: Shape = Strict(&[
+    ("mode", OneOf(&["default", "safeguard"])),
+    ("reserveTokens", Whole(0.0)),
+    ("keepRecentTokens", Whole(1.0)),
+    ("reserveTokensFloor", Whole(0.0)),
+    ("maxHistoryShare", Number(0.1, 0.9)),
+    ("identifierPolicy", OneOf(&["strict", "off", "custom"])),
+    ("identifierInstructions", Text),
+    (
+        "memoryFlush",
+        Strict(&[
+            ("enabled", Switch),
+            ("softThresholdTokens", Whole(0.0)),
+            ("forceFlushTranscriptBytes", Any),
+            ("prompt", Text),
+            ("systemPrompt", Text),
+        ]),
+    ),
+]);
+
+const CHECKED: [(&[&str], Shape); 4] = [
+    (&["agents", "defaults", "contextPruning"], PRUNING),
+    (&["agents", "defaults", "compaction"], COMPACTION),
+    (&["session", "store"], Text),
+    (&["session", "scope"], OneOf(&["per-sender", "global"])),
+];
+
+/// A value the gateway refuses.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Refused {
+    pub(super) trail: Vec<String>,
+    pub(super) what: String,
+}
+
+/// The first value that the gateway would refuse.
+pub(super) fn validate(root: &Value) -> Result<(), Refused> {
+    if !root.is_object() {
+        return Err(Refused { trail: Vec::new(), what: "expected an object at the top".to_owned() });
+    }
+    for (path, shape) in &CHECKED {
+        let value = path.iter().try_fold(root, |value, key| value.get(key));
+        if let Some(value) = value {
+            check(value, shape, &mut path.iter().map(|&key| key.to_owned()).collect())?;
+        }
+    }
+    Ok(())
+}
+
+fn check(value: &Value, shape: &Shape, trail: &mut Vec<String>) -> Result<(), Refused> {
+    let number_fits = |low: f64, high: f64| value.as_f64().is_some_and(|n| (low..=high).contains(&n));
+    let (fits, expected) = match shape {
+        Any => (true, String::new()),
+        Text => (value.is_string(), "a text".to_owned()),
+        Switch => (value.is_boolean(), "true or false".to_owned()),
+        Texts => (
+            value.as_array().is_some_and(|items| items.iter().all(Value::is_string)),
+            "a list of texts".to_owned(),
+        ),
+        OneOf(words) => (value.as_str().is_some_and(|text| words.contains(&text)), one_of(words)),
+        Whole(least) => (
+            number_fits(*least, f64::MAX) && value.as_f64().is_some_and(|n| n.fract() == 0.0),
+            format!("a whole number of at least {least}"),
+        ),
+        Number(low, high) => (number_fits(*low, *high), format!("a number from {low} to {high}")),
+        Strict(keys) => return check_object(value, keys, trail),
+    };
+    if fits {
+        Ok(())
+    } else {
+        Err(Refused { trail: trail.clone(), what: format!("expected {expected}, found {value}") })
+    }
+}
+
+fn check_object(value: &Value, keys: &[(&str, Shape)], trail: &mut Vec<String>) -> Result<(), Refused> {
+    let Some(object) = value.as_object() else {
+        return Err(Refused { trail: trail.clone(), what: format!("expected an object, found {value}") });
+    };
+    for (key, item) in object {
+        trail.push(key.clone());
+        let Some((_, shape)) = keys.iter().find(|(name, _)| name == key) else {
+            let names: Vec<&str> = keys.iter().map(|(name, _)| *name).collect();
+            return Err(Refused {
+                trail: trail.clone(),
+                what: format!("unknown key; {} are known", names.join(", ")),
+            });
+        };
+        check(item, shape, trail)?;
+        trail.pop();
+    }
+    Ok(())
+}
+
+fn one_of(words: &[&str]) -> String {
+    words.iter().map(|word| format!("\"{word}\"")).collect::<Vec<_>>().join(" or ")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    #[track_caller]
+    fn refused(pruning: &Value, key: &str) {
+        let root = json!({ "agents": { "defaults": { "contextPruning": pruning } } });
+        let refused = validate(&root).unwrap_err();
+        assert_eq!(
+            refused.trail.join("."),
+            format!("agents.defaults.contextPruning{key}"),
+            "{}",
+            refused.what
+        );
+    }
+
+    #[test]
+    fn every_pruning_key_has_its_type() {
+        refused(&json!(null), "");
+        refused(&json!({ "mode": "on" }), ".mode");
+        refused(&json!({ "ttl": 5 }), ".ttl");
+        refused(&json!({ "keepLastAssistants": 1.5 }), ".keepLastAssistants");
+        refused(&json!({ "softTrimRatio": 1.1 }), ".softTrimRatio");
+        refused(&json!({ "hardClearRatio": -0.1 }), ".hardClearRatio");
+        refused(&json!({ "minPrunableToolChars": -1 }), ".minPrunableToolChars");
+        refused(&json!({ "tools": { "allow": ["a", 1] } }), ".tools.allow");
+        refused(&json!({ "softTrim": { "maxChars": "1" } }), ".softTrim.maxChars");
+        refused(&json!({ "hardClear": { "enabled": "no" } }), ".hardClear.enabled");
+        refused(&json!({ "hardClear": { "extra": 1 } }), ".hardClear.extra");
+        refused(&json!({ "softtrimratio": 0.1 }), ".softtrimratio");
+    }
+
+    #[test]
+    fn what_the_gateway_accepts_passes() {
+        let root = json!({ "anything": 1, "agents": { "defaults": {
+            "contextPruning": { "mode": "cache-ttl", "ttl": "not checked", "keepLastAssistants": 0, "softTrimRatio": 0,
+                "hardClearRatio": 1, "tools": {}, "softTrim": {}, "hardClear": { "placeholder": "" } },
+            "compaction": { "mode": "safeguard", "reserveTokens": 0, "maxHistoryShare": 0.9, "memoryFlush": {} } } } });
+        assert_eq!(validate(&root), Ok(()));
+    }
+
+    #[test]
+    fn the_top_is_an_object() {
+        for odd in [json!([]), json!(null), json!("x")] {
+            assert!(validate(&odd).is_err());
+        }
+    }
+}

@@ -1,0 +1,193 @@
+//! How many tokens a model takes, where that number comes from, and whether the gateway would warn about it or refuse
+//! the model (pruning 4.5, compaction 7.1, 7.2).
+
+use super::catalog;
+use crate::js;
+
+/// Window assumed when nothing names one, in tokens (compaction 7.3).
+pub const DEFAULT_WINDOW: f64 = 200_000.0;
+/// The gateway warns below this many tokens (compaction 7.2).
+pub const WARN_BELOW: f64 = 32_000.0;
+/// The gateway refuses a model below this many tokens (compaction 7.2).
+pub const BLOCK_BELOW: f64 = 16_000.0;
+
+/// What settled the window.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum WindowSource {
+    /// `models.providers.<provider>.models[].contextWindow`.
+    ModelsConfig,
+    /// The model's own entry in a registry or catalogue.
+    Model,
+    /// Nothing: the default.
+    Default,
+    /// `agents.defaults.contextTokens`, being smaller than what the model takes.
+    AgentContextTokens,
+}
+
+impl WindowSource {
+    /// The gateway's own name for it, as in its log lines.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::ModelsConfig => "modelsConfig",
+            Self::Model => "model",
+            Self::Default => "default",
+            Self::AgentContextTokens => "agentContextTokens",
+        }
+    }
+}
+
+/// A window in tokens and what settled it.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct WindowInfo {
+    /// Whole; positive unless the default handed in was not.
+    pub tokens: f64,
+    /// What settled it.
+    pub source: WindowSource,
+}
+
+/// The window for a run. `model_window` is the model's own, where one is known; `default_tokens` is only floored, not
+/// tested (compaction 7.1a).
+pub fn resolve_window(
+    config: Option<&js::Value>,
+    provider: &str,
+    model: &str,
+    model_window: Option<f64>,
+    default_tokens: f64,
+) -> WindowInfo {
+    let base = config
+        .and_then(|config| configured_window(config, provider, model))
+        .map(|tokens| WindowInfo { tokens, source: WindowSource::ModelsConfig })
+        .or_else(|| {
+            let tokens = whole_positive(model_window?)?;
+            Some(WindowInfo { tokens, source: WindowSource::Model })
+        })
+        .unwrap_or(WindowInfo { tokens: default_tokens.floor(), source: WindowSource::Default });
+    match config.and_then(context_tokens_cap) {
+        Some(cap) if cap < base.tokens => {
+            WindowInfo { tokens: cap, source: WindowSource::AgentContextTokens }
+        }
+        _ => base,
+    }
+}
+
+/// [`resolve_window`] with what the embedded catalogue knows of the model, and the gateway's default.
+pub fn window_of_model(config: &js::Value, provider: &str, model: &str) -> WindowInfo {
+    let known = catalog::find(provider, model).map(|entry| entry.window);
+    resolve_window(Some(config), provider, model, known, DEFAULT_WINDOW)
+}
+
+/// The first configured model with exactly this id decides; a bad window there is not made good by a later one.
+fn configured_window(config: &js::Value, provider: &str, model: &str) -> Option<f64> {
+    let models = config.get("models")?.get("providers")?.get(provider)?.get("models")?.as_array()?;
+    let entry = models.iter().find(|entry| entry.get("id").is_some_and(|id| id.str_is(model)))?;
+    whole_positive(entry.get("contextWindow")?.as_f64()?)
+}
+
+fn context_tokens_cap(config: &js::Value) -> Option<f64> {
+    whole_positive(config.get("agents")?.get("defaults")?.get("contextTokens")?.as_f64()?)
+}
+
+fn whole_positive(tokens: f64) -> Option<f64> {
+    let whole = tokens.floor();
+    (tokens.is_finite() && whole > 0.0).then_some(whole)
+}
+
+/// What the gateway thinks of a window before it runs a model on it (compaction 7.2).
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct WindowGuard {
+    /// The window, never below 0.
+    pub tokens: f64,
+    /// What settled it.
+    pub source: WindowSource,
+    /// Small: a line in the gateway's log.
+    pub should_warn: bool,
+    /// Too small: the run fails.
+    pub should_block: bool,
+}
+
+/// Judges a window. The limits are [`WARN_BELOW`] and [`BLOCK_BELOW`] unless given; each counts as at least 1.
+pub fn guard_window(info: WindowInfo, warn_below: Option<f64>, block_below: Option<f64>) -> WindowGuard {
+    let limit = |given: Option<f64>, default: f64| given.unwrap_or(default).floor().max(1.0);
+    let tokens = info.tokens.floor().max(0.0);
+    let below = |limit: f64| tokens > 0.0 && tokens < limit;
+    WindowGuard {
+        tokens,
+        source: info.source,
+        should_warn: below(limit(warn_below, WARN_BELOW)),
+        should_block: below(limit(block_below, BLOCK_BELOW)),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const MODELS: &str = r#"{"models":{"providers":{
+        "anthropic":{"models":[null,{"id":"m1","contextWindow":100000},{"id":"m2","contextWindow":0},
+            {"id":"m2","contextWindow":7},{"id":"m3","contextWindow":15999.9},{"id":"m4","contextWindow":"5"}]},
+        "weird":{"models":"x"},"none":null}},
+        "agents":{"defaults":{"contextTokens":90000}}}"#;
+
+    #[track_caller]
+    fn check(config: &str, provider: &str, model: &str, own: Option<f64>, tokens: f64, source: WindowSource) {
+        let config = js::parse(config).unwrap();
+        let info = resolve_window(Some(&config), provider, model, own, DEFAULT_WINDOW);
+        assert_eq!(info, WindowInfo { tokens, source });
+    }
+
+    #[test]
+    fn the_configured_window_comes_before_the_models_own_and_the_default() {
+        use WindowSource::{AgentContextTokens, Default, Model, ModelsConfig};
+        check(MODELS, "anthropic", "m3", Some(5e5), 15_999.0, ModelsConfig);
+        check(MODELS, "anthropic", "m2", Some(50_000.0), 50_000.0, Model);
+        check(MODELS, "anthropic", "m4", Some(50_000.5), 50_000.0, Model);
+        check(MODELS, "weird", "m1", Some(8.0), 8.0, Model);
+        check(MODELS, "none", "m1", Some(-100.0), 90_000.0, AgentContextTokens);
+        check(MODELS, "Anthropic", "m1", None, 90_000.0, AgentContextTokens);
+        check("{}", "x", "y", Some(f64::NAN), 200_000.0, Default);
+    }
+
+    #[test]
+    fn the_cap_only_ever_lowers() {
+        use WindowSource::{AgentContextTokens, Default};
+        let capped = |cap: &str| format!(r#"{{"agents":{{"defaults":{{"contextTokens":{cap}}}}}}}"#);
+        check(&capped("1000.99"), "x", "y", None, 1000.0, AgentContextTokens);
+        for cap in ["200000", "300000", "0", "-1", "0.5", "\"5\"", "null"] {
+            check(&capped(cap), "x", "y", None, 200_000.0, Default);
+        }
+    }
+
+    #[test]
+    fn the_default_is_floored_but_not_tested() {
+        for (given, tokens) in [(12_345.9, 12_345.0), (-0.5, -1.0), (0.0, 0.0)] {
+            assert_eq!(resolve_window(None, "x", "y", None, given).tokens, tokens);
+        }
+    }
+
+    #[test]
+    fn the_guard_warns_below_32000_and_blocks_below_16000() {
+        let judge = |tokens| {
+            let guard = guard_window(WindowInfo { tokens, source: WindowSource::Model }, None, None);
+            (guard.tokens, guard.should_warn, guard.should_block)
+        };
+        assert_eq!(judge(32_000.0), (32_000.0, false, false));
+        assert_eq!(judge(31_999.0), (31_999.0, true, false));
+        assert_eq!(judge(16_000.0), (16_000.0, true, false));
+        assert_eq!(judge(15_999.0), (15_999.0, true, true));
+        assert_eq!(judge(-1.0), (0.0, false, false));
+    }
+
+    #[test]
+    fn limits_count_as_at_least_one() {
+        let info = WindowInfo { tokens: 1.0, source: WindowSource::Model };
+        let guard = guard_window(info, Some(0.0), Some(-5.0));
+        assert!(!guard.should_warn && !guard.should_block);
+    }
+
+    #[test]
+    fn a_model_the_catalogue_knows_needs_no_configuration() {
+        let empty = js::parse("{}").unwrap();
+        let info = window_of_model(&empty, "openai", "gpt-5.2");
+        assert_eq!(info, WindowInfo { tokens: 400_000.0, source: WindowSource::Model });
+    }
+}
