@@ -1,14 +1,9 @@
-<<<<<<< HEAD
 //! What can be wrong with what was read, said so that a person can act on it: the file, the line or
 //! entry, what was found, and what to do next.
-=======
-//! What is wrong with the files that were read: every complaint names the place, what was expected, and what to do.
->>>>>>> gateway
 
 use std::fmt;
 use std::path::PathBuf;
 
-<<<<<<< HEAD
 /// How much a finding matters.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Severity {
@@ -17,27 +12,12 @@ pub enum Severity {
     /// Something was left out or guessed.
     Warning,
     /// The thing named could not be read or must not be written.
-=======
-/// How bad a finding is.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum Severity {
-    /// Worth knowing; nothing is missing because of it.
-    Note,
-    /// Something is not as it should be, and was worked around.
-    Warning,
-    /// Something could not be read.
->>>>>>> gateway
     Error,
 }
 
 impl Severity {
-<<<<<<< HEAD
     /// The word used on screen and in JSON.
-    pub fn word(self) -> &'static str {
-=======
-    /// The word for it in lists and in JSON.
     pub fn name(self) -> &'static str {
->>>>>>> gateway
         match self {
             Self::Note => "note",
             Self::Warning => "warning",
@@ -46,7 +26,6 @@ impl Severity {
     }
 }
 
-<<<<<<< HEAD
 /// One thing found while reading a store, a config or a transcript. Findings never stop the reading.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Finding {
@@ -99,7 +78,7 @@ impl Finding {
 
 impl fmt::Display for Finding {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}: {}", self.severity.word(), self.path.display())?;
+        write!(f, "{}: {}", self.severity.name(), self.path.display())?;
         if let Some(line) = self.line {
             write!(f, " line {line}")?;
         }
@@ -107,34 +86,5 @@ impl fmt::Display for Finding {
             write!(f, " ({entry})")?;
         }
         write!(f, ": {}. {}", self.what, self.next)
-=======
-/// One complaint about one place.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Finding {
-    /// The file or directory.
-    pub path: PathBuf,
-    /// Line in it, from 1.
-    pub line: Option<u64>,
-    /// Session key or entry id, where one is concerned.
-    pub entry: Option<String>,
-    /// How bad it is.
-    pub severity: Severity,
-    /// What was found, or expected and not found.
-    pub what: String,
-    /// What to do about it.
-    pub next: String,
-}
-
-impl fmt::Display for Finding {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}: {}", self.severity.name(), self.path.display())?;
-        if let Some(line) = self.line {
-            write!(f, ":{line}")?;
-        }
-        if let Some(entry) = &self.entry {
-            write!(f, " [{entry}]")?;
-        }
-        write!(f, ": {} ({})", self.what, self.next)
->>>>>>> gateway
     }
 }

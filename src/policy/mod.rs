@@ -1,6 +1,5 @@
 //! Context sizes → fates. Pure rules: same input, same output; time is an argument.
 
-pub mod compact;
 pub mod fate;
 pub mod prune;
 

@@ -21,17 +21,17 @@ fn note(settings: &SoftTrim, joined_chars: f64) -> String {
 /// Whether a result of this joined length is trimmed: longer than the limit, and than head and tail
 /// together. NaN is (pruning 5.4, 5.7).
 #[expect(clippy::neg_cmp_op_on_partial_ord, reason = "a NaN length passes both tests, as it does upstream")]
-pub fn is_trimmed(settings: &SoftTrim, joined_chars: f64) -> bool {
+pub(super) fn is_trimmed(settings: &SoftTrim, joined_chars: f64) -> bool {
     !(joined_chars <= settings.max_chars) && !(settings.head_chars + settings.tail_chars >= joined_chars)
 }
 
 /// Whether head and tail alone would cover a result that is over the limit.
-pub fn is_covered(settings: &SoftTrim, joined_chars: f64) -> bool {
+pub(super) fn is_covered(settings: &SoftTrim, joined_chars: f64) -> bool {
     joined_chars > settings.max_chars && settings.head_chars + settings.tail_chars >= joined_chars
 }
 
 /// Chars of a trimmed result, told from the joined length alone.
-pub fn trimmed_chars(settings: &SoftTrim, joined_chars: f64) -> f64 {
+pub(super) fn trimmed_chars(settings: &SoftTrim, joined_chars: f64) -> f64 {
     let note_chars = note(settings, joined_chars).len();
     settings.head_chars + settings.tail_chars + (GAP.len() + note_chars) as f64
 }

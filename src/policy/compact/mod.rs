@@ -1,3 +1,0 @@
-//! Compaction: when it fires.
-
-pub mod trigger;
