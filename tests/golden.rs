@@ -1,0 +1,87 @@
+//! Parity with the real programs: every case of a folder in the format of `tests/golden/README.md`.
+//!
+//! `CLAWSCOPE_GOLDEN=DIR` names another folder; `CLAWSCOPE_GOLDEN_OUT=DIR` also writes each answer to
+//! `DIR/NAME.json`. Ops that are not built count as not passed and are listed; the others are required.
+
+mod golden_ops;
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use clawscope::js::{self, Value};
+use golden_ops::{BUILT, answer, canonical};
+
+fn folder() -> PathBuf {
+    std::env::var_os("CLAWSCOPE_GOLDEN")
+        .map_or_else(|| Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/golden"), PathBuf::from)
+}
+
+fn read_json(path: &Path) -> Value {
+    let text = fs::read_to_string(path).unwrap_or_else(|error| panic!("{}: {error}", path.display()));
+    js::parse(&text).unwrap_or_else(|error| panic!("{}: {error}", path.display()))
+}
+
+fn cases(root: &Path) -> Vec<PathBuf> {
+    let mut cases: Vec<PathBuf> = fs::read_dir(root.join("cases"))
+        .unwrap_or_else(|error| panic!("{}/cases: {error}", root.display()))
+        .filter_map(|item| item.ok().map(|item| item.path()))
+        .filter(|path| path.extension().is_some_and(|extension| extension == "json"))
+        .collect();
+    cases.sort();
+    cases
+}
+
+#[derive(Default)]
+struct Tally {
+    passed: usize,
+    total: usize,
+}
+
+#[test]
+fn every_golden_case_of_a_built_op_is_answered_as_the_real_programs_do() {
+    let root = folder();
+    let out = std::env::var_os("CLAWSCOPE_GOLDEN_OUT").map(PathBuf::from);
+    let ruleset = read_json(&root.join("set.json"));
+    let ruleset = ruleset.get("ruleset").and_then(Value::as_str).expect("set.json names a ruleset");
+    let mut tallies: BTreeMap<String, Tally> = BTreeMap::new();
+    let mut failures = Vec::new();
+    for path in cases(&root) {
+        let case = read_json(&path);
+        let name = path.file_stem().expect("a file").to_string_lossy().into_owned();
+        let op = case.get("op").and_then(Value::as_str).expect("a case names its op").to_string_lossy();
+        let tally = tallies.entry(op.clone()).or_default();
+        tally.total += 1;
+        let Some(answer) = answer(&ruleset.to_string_lossy(), &op, &case, &root) else { continue };
+        if let Some(out) = &out {
+            fs::create_dir_all(out).expect("the folder for answers");
+            let mut file = fs::File::create(out.join(format!("{name}.json"))).expect("the answer's file");
+            std::io::Write::write_all(&mut file, js::stringify(&answer).as_bytes()).expect("the answer");
+        }
+        let expected = read_json(&root.join("expected").join(format!("{name}.json")));
+        if canonical(&answer) == canonical(&expected) {
+            tally.passed += 1;
+        } else {
+            failures.push(format!("{name}\n   got  {}\n   want {}", shown(&answer), shown(&expected)));
+        }
+    }
+    report(&tallies, &failures);
+    assert!(failures.is_empty(), "{} cases of built ops failed", failures.len());
+}
+
+fn shown(value: &Value) -> String {
+    canonical(value).chars().take(1500).collect()
+}
+
+fn report(tallies: &BTreeMap<String, Tally>, failures: &[String]) {
+    for failure in failures.iter().take(20) {
+        println!("FAILED {failure}");
+    }
+    for (op, tally) in tallies {
+        let built = if BUILT.contains(&op.as_str()) { "" } else { "   (not built yet)" };
+        println!("{op:22} {:4}/{}{built}", tally.passed, tally.total);
+    }
+    let (passed, total) =
+        tallies.values().fold((0, 0), |(passed, total), tally| (passed + tally.passed, total + tally.total));
+    println!("cases passed: {passed}/{total}");
+}

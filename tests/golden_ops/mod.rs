@@ -1,0 +1,156 @@
+//! The ops of the golden cases, each answered through the library's ordinary functions.
+
+mod context;
+mod prune;
+mod tokens;
+
+use std::path::Path;
+
+use clawscope::context::{Context, build};
+use clawscope::ids::NewIds;
+use clawscope::js::{self, JsString, Object, Throws, Value};
+use clawscope::store::index::{Index, Standing};
+use clawscope::store::load::load;
+use clawscope::store::source::Source;
+use clawscope::transcript::{Leaf, Tree};
+use sha2::{Digest, Sha256};
+
+/// Ops that are built, and so required.
+pub(crate) const BUILT: &[&str] = &["context", "tokens", "prune"];
+/// Rulesets these ops follow.
+const RULESETS: &[&str] = &["openclaw-2026.3.2"];
+
+/// The answer to a case; none where the op or the ruleset is not built.
+pub(crate) fn answer(ruleset: &str, op: &str, case: &Value, root: &Path) -> Option<Value> {
+    if !RULESETS.contains(&ruleset) {
+        return None;
+    }
+    let result = match op {
+        "context" => on_session(case, root, context::answer),
+        "tokens" => on_session(case, root, tokens::answer),
+        "prune" => on_session(case, root, prune::answer),
+        _ => return None,
+    };
+    Some(object([("op", Value::from(op)), ("result", result.unwrap_or_else(|Throws| throws()))]))
+}
+
+/// A case's session, opened as the runtime opens it, with the context for its leaf.
+pub(crate) struct Session {
+    pub(crate) case: Value,
+    pub(crate) source: Source,
+    pub(crate) index: Index,
+    pub(crate) tree: Tree,
+    pub(crate) leaf: Leaf,
+    pub(crate) context: Context,
+}
+
+impl Session {
+    pub(crate) fn setting(&self, name: &str) -> Option<&Value> {
+        self.case.get("settings").and_then(|settings| settings.get(name))
+    }
+
+    pub(crate) fn now_ms(&self) -> f64 {
+        self.setting("now").and_then(Value::as_f64).unwrap_or(1_700_000_000_000.0)
+    }
+
+    pub(crate) fn messages(&self) -> Vec<Value> {
+        clawscope::context::bodies::messages(&self.source, &self.index, &self.context).expect("bodies")
+    }
+
+    /// A list of messages, full or as digests, as the case asks.
+    pub(crate) fn list(&self, messages: &[Value]) -> Value {
+        let full = self.case.get("output").is_some_and(|output| output.str_is("full"));
+        let item = |message: &Value| if full { message.clone() } else { digest(message) };
+        Value::Array(messages.iter().map(item).collect())
+    }
+}
+
+/// Counts ids up: g0000001, g0000002, …
+struct CountedIds(u32);
+
+impl NewIds for CountedIds {
+    fn next_id(&mut self, _line: u64, taken: &dyn Fn(&str) -> bool) -> String {
+        loop {
+            self.0 += 1;
+            let id = format!("g{:07}", self.0);
+            if !taken(&id) {
+                return id;
+            }
+        }
+    }
+}
+
+fn on_session(
+    case: &Value,
+    root: &Path,
+    op: impl Fn(&Session) -> Result<Value, Throws>,
+) -> Result<Value, Throws> {
+    let path = case.get("transcript").and_then(Value::as_str).expect("the case names a transcript");
+    let source = Source::open(&root.join(path.to_string_lossy())).expect("the transcript opens");
+    let mut index = load(&source, &mut CountedIds(0), &mut |_, _| true).expect("the transcript is read");
+    match index.standing {
+        Standing::Throws { .. } => return Err(Throws),
+        Standing::NoHeader => index = Index::new(source.path()),
+        Standing::Fine | Standing::Empty => {}
+    }
+    let leaf = match case.get("leaf") {
+        None => Leaf::Own,
+        Some(Value::String(id)) => Leaf::Id(id.to_string_lossy()),
+        Some(_) => Leaf::Before,
+    };
+    let tree = Tree::new(&index);
+    let context = build(&index, &tree, &leaf)?;
+    op(&Session { case: case.clone(), source, index, tree, leaf, context })
+}
+
+/// `{"throws": true}`.
+pub(crate) fn throws() -> Value {
+    object([("throws", Value::Bool(true))])
+}
+
+pub(crate) fn or_throws<T: Into<Value>>(value: Result<T, Throws>) -> Value {
+    value.map_or_else(|Throws| throws(), Into::into)
+}
+
+pub(crate) fn object<const N: usize>(members: [(&str, Value); N]) -> Value {
+    let mut object = Object::default();
+    members.into_iter().for_each(|(key, value)| object.set(key, value));
+    Value::Object(object)
+}
+
+/// NaN and infinities are `null` in answers.
+pub(crate) fn number(number: f64) -> Value {
+    if number.is_finite() { Value::Number(number) } else { Value::Null }
+}
+
+/// Kind, bytes and hash of a message's canonical JSON.
+pub(crate) fn digest(message: &Value) -> Value {
+    let text = canonical(message);
+    let hash = Sha256::digest(text.as_bytes());
+    let hex: String = hash.iter().map(|byte| format!("{byte:02x}")).collect();
+    let mut digest = Object::default();
+    let kind = ["role", "type"].iter().find_map(|key| message.get(key)?.as_str());
+    if let Some(kind) = kind {
+        digest.set("kind", Value::String(kind.clone()));
+    }
+    digest.set("bytes", Value::Number(text.len() as f64));
+    digest.set("sha256", Value::from(hex.as_str()));
+    Value::Object(digest)
+}
+
+/// Canonical JSON: keys sorted by UTF-16 units, no white space.
+pub(crate) fn canonical(value: &Value) -> String {
+    match value {
+        Value::Array(items) => {
+            format!("[{}]", items.iter().map(canonical).collect::<Vec<_>>().join(","))
+        }
+        Value::Object(object) => {
+            let mut members: Vec<(&JsString, &Value)> = object.iter().collect();
+            members.sort_by(|a, b| a.0.cmp(b.0));
+            let member =
+                |(key, value): (&JsString, &Value)| format!("{}:{}", js::stringify_str(key), canonical(value));
+            format!("{{{}}}", members.into_iter().map(member).collect::<Vec<_>>().join(","))
+        }
+        other => js::stringify(other),
+    }
+}

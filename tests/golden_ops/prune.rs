@@ -1,0 +1,128 @@
+//! Op `prune`: effective settings, the gate, and the messages after pruning.
+
+use clawscope::gateway::pruning::{PruneSettings, effective_settings};
+use clawscope::gateway::window::{DEFAULT_WINDOW, resolve_window};
+use clawscope::js::{self, Object, Throws, Value};
+use clawscope::plan::{Plan, after};
+use clawscope::policy::prune::{Gate, gate, last_touch};
+use clawscope::store::entry::Role;
+
+use super::{Session, number, object, or_throws, throws};
+
+pub(crate) fn answer(session: &Session) -> Result<Value, Throws> {
+    let settings = effective_settings(session.setting("contextPruning"));
+    let gate = session.setting("gate");
+    let mut result = Object::default();
+    result.set("effective", settings.as_ref().map_or(Value::Null, effective));
+    let before = session
+        .context
+        .messages
+        .iter()
+        .try_fold(0.0, |sum, message| Ok(sum + message.size.prune_chars.get()?));
+    result.set("before", or_throws(before.map(number)));
+    let opened = match (gate, &settings) {
+        (Some(gate), settings) => decide(session, gate, settings.as_ref(), &mut result),
+        (None, Some(_)) => Gate::Open { idle_ms: 0.0 },
+        (None, None) => Gate::Off,
+    };
+    if let Some(settings) = settings.as_ref().filter(|_| gate.is_none()) {
+        result.set("prunable", prunable(session, settings));
+    }
+    let active = result.get("active").is_some_and(|active| active.as_bool() == Some(true));
+    let messages = session.messages();
+    let settings = settings.unwrap_or_default();
+    match Plan::prune(&session.index, &session.context, &settings, window(session), opened) {
+        Ok(plan) => planned(session, &plan, &messages, before, &mut result),
+        Err(Throws) => {
+            result.set("changed", throws());
+            result.set("messages", throws());
+        }
+    }
+    if active {
+        result.set("fired", result.get("changed").cloned().unwrap_or_else(throws));
+    }
+    Ok(Value::Object(result))
+}
+
+fn planned(
+    session: &Session,
+    plan: &Plan,
+    messages: &[Value],
+    before: Result<f64, Throws>,
+    result: &mut Object,
+) {
+    let changed: Vec<Value> = (0..messages.len())
+        .filter(|at| plan.fates()[*at].fate.changes())
+        .map(|at| number(at as f64))
+        .collect();
+    let new: Vec<Value> =
+        messages.iter().zip(plan.fates()).map(|(message, fate)| after(message, fate, plan)).collect();
+    // What cannot be measured before cannot be measured after where nothing was replaced.
+    let total = before.and_then(|_| plan.total_chars()).map(|(_, after)| number(after));
+    result.set("after", or_throws(total));
+    result.set("changed", Value::Bool(!plan.is_empty()));
+    result.set("changedIndexes", Value::Array(changed));
+    result.set("messages", session.list(&new));
+}
+
+/// Fills `active` and answers the gate.
+fn decide(session: &Session, gate_of: &Value, settings: Option<&PruneSettings>, result: &mut Object) -> Gate {
+    let (provider, model) = route(gate_of);
+    let gate = gate(settings, &provider, &model, last_touch(&session.index), session.now_ms());
+    result.set("active", Value::Bool(!matches!(gate, Gate::Off | Gate::NotEligible)));
+    gate
+}
+
+fn route(gate: &Value) -> (String, String) {
+    let text = |key| gate.get(key).and_then(Value::as_str).map(js::JsString::to_string_lossy).unwrap_or_default();
+    (text("provider"), text("modelId"))
+}
+
+/// Tokens: the override where it counts, else the model's window; behind a gate the resolved one.
+fn window(session: &Session) -> f64 {
+    let number = |name| session.setting(name).and_then(Value::as_f64);
+    if let Some(gate) = session.setting("gate") {
+        let (provider, model) = route(gate);
+        let cfg = session.setting("cfg");
+        return resolve_window(cfg, &provider, &model, number("contextWindow"), DEFAULT_WINDOW).tokens;
+    }
+    let usable = |tokens: &f64| tokens.is_finite() && *tokens > 0.0;
+    number("contextWindowOverride").filter(usable).or_else(|| number("contextWindow")).unwrap_or(f64::NAN)
+}
+
+fn prunable(session: &Session, settings: &PruneSettings) -> Value {
+    let filter = settings.tool_filter();
+    let mut names = Object::default();
+    for message in session.context.messages.iter().filter(|message| message.size.role == Role::ToolResult) {
+        let name = session.index.words.value(message.size.tool);
+        names.insert(js::to_text(name), Value::Bool(filter.prunable(name)));
+    }
+    Value::Object(names)
+}
+
+fn effective(settings: &PruneSettings) -> Value {
+    object([
+        ("mode", Value::from("cache-ttl")),
+        ("ttlMs", number(settings.ttl_ms)),
+        ("keepLastAssistants", number(settings.keep_last_assistants)),
+        ("softTrimRatio", number(settings.soft_trim_ratio)),
+        ("hardClearRatio", number(settings.hard_clear_ratio)),
+        ("minPrunableToolChars", number(settings.min_prunable_tool_chars)),
+        ("tools", settings.tools.clone()),
+        (
+            "softTrim",
+            object([
+                ("maxChars", number(settings.soft_trim.max_chars)),
+                ("headChars", number(settings.soft_trim.head_chars)),
+                ("tailChars", number(settings.soft_trim.tail_chars)),
+            ]),
+        ),
+        (
+            "hardClear",
+            object([
+                ("enabled", Value::Bool(settings.hard_clear.enabled)),
+                ("placeholder", Value::String(settings.hard_clear.placeholder.clone())),
+            ]),
+        ),
+    ])
+}

@@ -1,0 +1,49 @@
+//! Op `tokens`: estimates per message and of the whole, and the compaction trigger.
+
+use clawscope::context::tokens::usage::last_usage;
+use clawscope::context::tokens::{estimate_context, estimate_message};
+use clawscope::gateway::compaction::pi_compaction;
+use clawscope::js::{Throws, Value};
+use clawscope::store::body;
+
+use super::{Session, number, object, or_throws};
+
+pub(crate) fn answer(session: &Session) -> Result<Value, Throws> {
+    let messages = &session.context.messages;
+    let estimate = estimate_context(messages);
+    let pruner = |at: usize| messages[at].size.prune_chars.get();
+    let pruner_total = (0..messages.len()).try_fold(0.0, |sum, at| Ok(sum + pruner(at)?));
+    let tokens = messages.iter().map(|message| or_throws(estimate_message(&message.size).map(number)));
+    Ok(object([
+        (
+            "estimate",
+            or_throws(estimate.map(|estimate| {
+                object([
+                    ("tokens", number(estimate.tokens)),
+                    ("usageTokens", number(estimate.usage_tokens)),
+                    ("trailingTokens", number(estimate.trailing_tokens)),
+                    ("lastUsageIndex", estimate.last_usage.map_or(Value::Null, |at| number(at as f64))),
+                ])
+            })),
+        ),
+        ("perMessage", Value::Array(tokens.collect())),
+        ("prunerChars", Value::Array((0..messages.len()).map(|at| or_throws(pruner(at).map(number))).collect())),
+        ("prunerCharsTotal", or_throws(pruner_total.map(number))),
+        ("lastAssistantUsage", recorded_usage(session)),
+        ("shouldCompact", should_compact(session, estimate.map(|estimate| estimate.tokens))),
+    ]))
+}
+
+fn recorded_usage(session: &Session) -> Value {
+    let path = session.tree.branch(&session.index, &session.leaf);
+    let Some((ix, _)) = last_usage(&session.index, &path) else { return Value::Null };
+    let message = body::message(&session.source, &session.index, ix).expect("body");
+    message.and_then(|message| message.get("usage").cloned()).unwrap_or(Value::Null)
+}
+
+fn should_compact(session: &Session, tokens: Result<f64, Throws>) -> Value {
+    let (Some(window), Ok(tokens)) = (session.setting("contextWindow").and_then(Value::as_f64), tokens) else {
+        return Value::Null;
+    };
+    Value::Bool(pi_compaction(session.case.get("settings")).should_compact(tokens, window))
+}
