@@ -2,8 +2,10 @@
 //! [`bodies`], which reads texts back when someone asks for them.
 
 pub mod bodies;
+pub mod budget;
 pub mod build;
 pub mod llm;
+pub mod rows;
 pub mod tokens;
 
 pub use build::{Context, ContextMessage, build};

@@ -1,5 +1,6 @@
-//! Entries → tree, branches and the rows a person sees. Pure.
+//! Entries → tree, branches and names. Pure.
 
+pub mod labels;
 pub mod tree;
 
 pub use tree::{Leaf, Tree};

@@ -1,0 +1,284 @@
+//! Everything a person can do, by name: keymap, help, footer and palette all speak this list.
+
+use serde::Deserialize;
+
+/// One thing a person can do. Its name in the keymap is the kebab-case of the variant.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Deserialize, PartialOrd, Ord)]
+#[serde(rename_all = "kebab-case")]
+pub enum Action {
+    /// Leave the program, from any screen.
+    Quit,
+    /// One step back: close what is open, clear the filter, leave the pane; at the top, leave.
+    Back,
+    /// Show the keys.
+    Help,
+    /// Run any action by name.
+    Palette,
+    /// Focus the next pane.
+    NextPane,
+    /// Focus the pane before.
+    PreviousPane,
+    /// Focus the sessions.
+    FocusSessions,
+    /// Focus the transcript.
+    FocusTranscript,
+    /// Focus the message.
+    FocusMessage,
+    /// Focus the tuning pane.
+    FocusTuning,
+    /// The focused pane over the whole screen, and back.
+    Zoom,
+    /// One row down.
+    Down,
+    /// One row up.
+    Up,
+    /// Half a page down.
+    HalfPageDown,
+    /// Half a page up.
+    HalfPageUp,
+    /// A page down.
+    PageDown,
+    /// A page up.
+    PageUp,
+    /// To the first row.
+    Top,
+    /// To the last row, and follow what is appended.
+    Bottom,
+    /// To the next message of the conversation.
+    NextMessage,
+    /// To the message before.
+    PreviousMessage,
+    /// To the next user turn.
+    NextTurn,
+    /// To the user turn before.
+    PreviousTurn,
+    /// To the next change of the plan.
+    NextChange,
+    /// To the change before.
+    PreviousChange,
+    /// Open what the cursor is on.
+    Open,
+    /// Fold or unfold.
+    Fold,
+    /// Fold, or go to the turn or branch it belongs to.
+    Collapse,
+    /// Unfold, or go inside.
+    Expand,
+    /// Fold everything.
+    FoldAll,
+    /// Unfold everything.
+    UnfoldAll,
+    /// Search or filter this pane.
+    Search,
+    /// Next match.
+    NextMatch,
+    /// Match before.
+    PreviousMatch,
+    /// Show the next selection of rows: conversation, without tools, turns, labelled, everything.
+    CycleFilter,
+    /// Show the selection of rows before.
+    CycleFilterBack,
+    /// Live window, or the full history.
+    ToggleHistory,
+    /// Preview pruning, or not.
+    TogglePrune,
+    /// Take the gates as open: show what pruning does when it runs.
+    ToggleGate,
+    /// Side by side: before and after.
+    Diff,
+    /// The entry as it stands in the file.
+    Raw,
+    /// Wrap long lines, or cut them.
+    Wrap,
+    /// Show or hide thinking.
+    Thinking,
+    /// The focused setting one step down.
+    Less,
+    /// The focused setting one step up.
+    More,
+    /// Ten steps down.
+    MuchLess,
+    /// Ten steps up.
+    MuchMore,
+    /// The focused setting back to the gateway's default.
+    ToDefault,
+    /// The focused setting back to the configured value.
+    ToConfig,
+    /// Every setting back to the configured values.
+    AllToConfig,
+    /// Type the focused setting.
+    Edit,
+    /// Copy what the cursor is on.
+    Copy,
+    /// Copy the file's path.
+    CopyPath,
+    /// Copy the entry id or the session key.
+    CopyId,
+    /// Copy the changed settings as a config patch.
+    CopyPatch,
+    /// Open the message in the pager.
+    Pager,
+    /// Show what a commit would write.
+    Commit,
+    /// Make the branch before the last commit active again.
+    Undo,
+    /// Read the store again.
+    Reload,
+    /// Stop or resume following the files.
+    TogglePause,
+    /// What was found while reading, with file and line.
+    Findings,
+    /// Open the embedded demo store.
+    Demo,
+    /// Take the mouse, or leave it to the terminal.
+    ToggleMouse,
+    /// The next theme.
+    NextTheme,
+    /// Confirm the dialog.
+    Yes,
+    /// Cancel the dialog.
+    No,
+    /// Save the plan as JSON beside the working directory.
+    SavePlan,
+}
+
+/// Where an action belongs in help and palette.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum Group {
+    /// Moving the cursor.
+    Move,
+    /// Panes and screens.
+    Screen,
+    /// The transcript.
+    Transcript,
+    /// The message.
+    Message,
+    /// Tuning.
+    Tuning,
+    /// Commit and undo.
+    Commit,
+    /// The program.
+    Program,
+}
+
+impl Group {
+    /// Every group, in the order of the help.
+    pub const ALL: [Self; 7] = [
+        Self::Move,
+        Self::Screen,
+        Self::Transcript,
+        Self::Message,
+        Self::Tuning,
+        Self::Commit,
+        Self::Program,
+    ];
+
+    /// Its heading.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Move => "Move",
+            Self::Screen => "Panes",
+            Self::Transcript => "Transcript",
+            Self::Message => "Message",
+            Self::Tuning => "Tuning",
+            Self::Commit => "Commit",
+            Self::Program => "Program",
+        }
+    }
+}
+
+/// One row of the table of actions: the action, its name, its group, what it does in a few words.
+pub type ActionRow = (Action, &'static str, Group, &'static str);
+
+/// Every action. The name is what the keymap and the palette use; the words are what help shows.
+pub const ACTIONS: &[ActionRow] = &[
+    (Action::Down, "down", Group::Move, "down"),
+    (Action::Up, "up", Group::Move, "up"),
+    (Action::HalfPageDown, "half-page-down", Group::Move, "half a page down"),
+    (Action::HalfPageUp, "half-page-up", Group::Move, "half a page up"),
+    (Action::PageDown, "page-down", Group::Move, "page down"),
+    (Action::PageUp, "page-up", Group::Move, "page up"),
+    (Action::Top, "top", Group::Move, "first row"),
+    (Action::Bottom, "bottom", Group::Move, "last row, follow"),
+    (Action::NextPane, "next-pane", Group::Screen, "next pane"),
+    (Action::PreviousPane, "previous-pane", Group::Screen, "pane before"),
+    (Action::FocusSessions, "focus-sessions", Group::Screen, "sessions"),
+    (Action::FocusTranscript, "focus-transcript", Group::Screen, "transcript"),
+    (Action::FocusMessage, "focus-message", Group::Screen, "message"),
+    (Action::FocusTuning, "focus-tuning", Group::Screen, "tuning"),
+    (Action::Zoom, "zoom", Group::Screen, "pane over the whole screen"),
+    (Action::Open, "open", Group::Screen, "open"),
+    (Action::Back, "back", Group::Screen, "back"),
+    (Action::Search, "search", Group::Screen, "search or filter"),
+    (Action::NextMatch, "next-match", Group::Screen, "next match"),
+    (Action::PreviousMatch, "previous-match", Group::Screen, "match before"),
+    (Action::Fold, "fold", Group::Transcript, "fold"),
+    (Action::Collapse, "collapse", Group::Transcript, "fold, or out"),
+    (Action::Expand, "expand", Group::Transcript, "unfold, or in"),
+    (Action::FoldAll, "fold-all", Group::Transcript, "fold every turn"),
+    (Action::UnfoldAll, "unfold-all", Group::Transcript, "unfold everything"),
+    (Action::NextMessage, "next-message", Group::Transcript, "next message"),
+    (Action::PreviousMessage, "previous-message", Group::Transcript, "message before"),
+    (Action::NextTurn, "next-turn", Group::Transcript, "next user turn"),
+    (Action::PreviousTurn, "previous-turn", Group::Transcript, "user turn before"),
+    (Action::NextChange, "next-change", Group::Transcript, "next changed message"),
+    (Action::PreviousChange, "previous-change", Group::Transcript, "changed message before"),
+    (Action::CycleFilter, "cycle-filter", Group::Transcript, "other selection of rows"),
+    (Action::CycleFilterBack, "cycle-filter-back", Group::Transcript, "selection before"),
+    (Action::ToggleHistory, "toggle-history", Group::Transcript, "live window or full history"),
+    (Action::Diff, "diff", Group::Message, "before and after"),
+    (Action::Raw, "raw", Group::Message, "raw JSON"),
+    (Action::Wrap, "wrap", Group::Message, "wrap lines"),
+    (Action::Thinking, "thinking", Group::Message, "show thinking"),
+    (Action::Copy, "copy", Group::Message, "copy"),
+    (Action::CopyPath, "copy-path", Group::Message, "copy the file's path"),
+    (Action::CopyId, "copy-id", Group::Message, "copy the id"),
+    (Action::Pager, "pager", Group::Message, "open in pager"),
+    (Action::TogglePrune, "toggle-prune", Group::Tuning, "prune preview"),
+    (Action::ToggleGate, "toggle-gate", Group::Tuning, "ignore the gates"),
+    (Action::Less, "less", Group::Tuning, "less"),
+    (Action::More, "more", Group::Tuning, "more"),
+    (Action::MuchLess, "much-less", Group::Tuning, "ten less"),
+    (Action::MuchMore, "much-more", Group::Tuning, "ten more"),
+    (Action::Edit, "edit", Group::Tuning, "type the value"),
+    (Action::ToDefault, "to-default", Group::Tuning, "default"),
+    (Action::ToConfig, "to-config", Group::Tuning, "config value"),
+    (Action::AllToConfig, "all-to-config", Group::Tuning, "everything as configured"),
+    (Action::CopyPatch, "copy-patch", Group::Tuning, "copy patch"),
+    (Action::Commit, "commit", Group::Commit, "commit…"),
+    (Action::Undo, "undo", Group::Commit, "undo the last commit…"),
+    (Action::Yes, "yes", Group::Commit, "write"),
+    (Action::No, "no", Group::Commit, "cancel"),
+    (Action::SavePlan, "save-plan", Group::Commit, "save plan as JSON"),
+    (Action::Help, "help", Group::Program, "help"),
+    (Action::Palette, "palette", Group::Program, "run any action"),
+    (Action::Reload, "reload", Group::Program, "read again"),
+    (Action::TogglePause, "toggle-pause", Group::Program, "pause or follow"),
+    (Action::Findings, "findings", Group::Program, "what was found"),
+    (Action::Demo, "demo", Group::Program, "demo store"),
+    (Action::ToggleMouse, "toggle-mouse", Group::Program, "mouse on or off"),
+    (Action::NextTheme, "next-theme", Group::Program, "next theme"),
+    (Action::Quit, "quit", Group::Program, "quit"),
+];
+
+impl Action {
+    /// The row of this action.
+    pub fn row(self) -> &'static ActionRow {
+        ACTIONS.iter().find(|row| row.0 == self).unwrap_or(&ACTIONS[0])
+    }
+
+    /// Its name in keymap and palette.
+    pub fn name(self) -> &'static str {
+        self.row().1
+    }
+
+    /// What it does, in a few words.
+    pub fn words(self) -> &'static str {
+        self.row().3
+    }
+
+    /// The action of a name.
+    pub fn from_name(name: &str) -> Option<Self> {
+        ACTIONS.iter().find(|row| row.1 == name).map(|row| row.0)
+    }
+}

@@ -1,0 +1,98 @@
+//! What the machine asks of the shell. Values: tests read them, the runtime performs them.
+
+use std::sync::Arc;
+
+use crate::ids::{Epoch, EntryIx, SessionKey};
+use crate::inspect::Inspection;
+use crate::plan::Plan;
+
+/// A request to write: a plan as a new branch, or the branch before as the active one.
+#[derive(Debug, Clone)]
+pub enum Write {
+    /// Commit a plan.
+    Commit {
+        /// The session.
+        inspection: Arc<Inspection>,
+        /// The plan.
+        plan: Arc<Plan>,
+    },
+    /// Undo the last commit.
+    Undo {
+        /// The session.
+        inspection: Arc<Inspection>,
+    },
+}
+
+/// Something to do.
+#[derive(Debug, Clone)]
+pub enum Effect {
+    /// List the store; `demo` opens the embedded one.
+    List {
+        /// The embedded demo store instead.
+        demo: bool,
+    },
+    /// Open a session. The newest request wins.
+    Open {
+        /// The session.
+        key: SessionKey,
+    },
+    /// Read what was added to the open session.
+    Refresh {
+        /// What is known of it.
+        inspection: Arc<Inspection>,
+    },
+    /// Read texts for rows.
+    ReadExcerpts {
+        /// The session.
+        inspection: Arc<Inspection>,
+        /// The entries.
+        entries: Vec<EntryIx>,
+    },
+    /// Read a message, with what the plan makes of it.
+    ReadMessage {
+        /// The session.
+        inspection: Arc<Inspection>,
+        /// The entry.
+        entry: EntryIx,
+        /// The plan shown.
+        plan: Option<Arc<Plan>>,
+    },
+    /// Find entries that hold all these words.
+    Search {
+        /// The session.
+        inspection: Arc<Inspection>,
+        /// The words.
+        query: String,
+    },
+    /// Check what a write would do, without writing.
+    Prepare(Write),
+    /// Write.
+    Write(Write),
+    /// Put text on the clipboard.
+    Copy {
+        /// The text.
+        text: String,
+        /// What it is, for the toast.
+        what: &'static str,
+    },
+    /// Show text in the pager.
+    Page(String),
+    /// Save text to a new file in the working directory.
+    Save {
+        /// The file's name; a number is added when it is taken.
+        name: String,
+        /// The text.
+        text: String,
+    },
+    /// Take the mouse or leave it to the terminal.
+    Mouse(bool),
+    /// Send a [`super::event::Event::Timer`] at this moment (ms).
+    TimerAt(i64),
+    /// Drop what was asked under older epochs.
+    Forget {
+        /// The newest epoch.
+        epoch: Epoch,
+    },
+    /// Leave.
+    Quit,
+}

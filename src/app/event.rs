@@ -1,0 +1,145 @@
+//! What happens: keys, and the answers to what was asked of the shell.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use crossterm::event::{KeyEvent, MouseEvent};
+
+use crate::error::Finding;
+use crate::ids::{Epoch, EntryIx, SessionKey};
+use crate::inspect::excerpt::Excerpt;
+use crate::inspect::message::MessageText;
+use crate::inspect::{Inspection, SessionItem};
+
+/// The sessions of a store, as listed.
+#[derive(Debug, Clone, Default)]
+pub struct Listing {
+    /// The store's place as a person would write it: `~/.openclaw`, or `demo store`.
+    pub place: String,
+    /// The ruleset in force, as `openclaw 2026.3.2`.
+    pub ruleset: String,
+    /// Agents.
+    pub agents: usize,
+    /// Sessions, grouped by agent and newest first within a group.
+    pub items: Vec<SessionItem>,
+    /// What was found while reading.
+    pub findings: Vec<Finding>,
+    /// It is the embedded demo store.
+    pub demo: bool,
+}
+
+/// What a commit or an undo would write.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct WritePreview {
+    /// The transcript.
+    pub path: PathBuf,
+    /// Bytes of it now.
+    pub bytes: u64,
+    /// Entries that would be appended.
+    pub entries: usize,
+    /// The entry the new branch starts after; none for a new root.
+    pub from: Option<String>,
+    /// The leaf now.
+    pub old_leaf: String,
+    /// Bytes that would be appended.
+    pub appended_bytes: usize,
+    /// Checks: passed or not, and the words.
+    pub checks: Vec<(Check, String)>,
+}
+
+/// How a check went.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Check {
+    /// Passed.
+    Passed,
+    /// Worth knowing.
+    Warning,
+}
+
+/// What was written.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Written {
+    /// One sentence for the status line.
+    pub line: String,
+    /// How to take it back, or what to do next.
+    pub next: String,
+}
+
+/// Something that happened.
+#[derive(Debug, Clone)]
+pub enum Event {
+    /// A key.
+    Key(KeyEvent),
+    /// The mouse.
+    Mouse(MouseEvent),
+    /// Pasted text.
+    Paste(String),
+    /// The terminal has a new size.
+    Resize {
+        /// Columns.
+        width: u16,
+        /// Rows.
+        height: u16,
+    },
+    /// A moment that was asked for has come.
+    Timer,
+    /// The store was listed.
+    Listed(Box<Listing>),
+    /// The store could not be listed.
+    ListFailed(String),
+    /// More is known of sessions of the list.
+    Counted(Vec<SessionItem>),
+    /// How far the reading of a transcript is, in bytes.
+    Progress {
+        /// The session.
+        key: SessionKey,
+        /// Bytes read.
+        done: u64,
+        /// Bytes in all.
+        total: u64,
+    },
+    /// A session was opened, or read again.
+    Opened(Box<Inspection>),
+    /// A session could not be opened.
+    OpenFailed {
+        /// The session.
+        key: SessionKey,
+        /// What is wrong, and what to do.
+        error: String,
+    },
+    /// Texts for rows.
+    Excerpts {
+        /// The reading they belong to.
+        epoch: Epoch,
+        /// Texts by entry.
+        items: Vec<(EntryIx, Excerpt)>,
+    },
+    /// The message asked for.
+    Message {
+        /// The reading it belongs to.
+        epoch: Epoch,
+        /// The entry.
+        entry: EntryIx,
+        /// Its text, or what is wrong.
+        text: Result<Arc<MessageText>, String>,
+    },
+    /// Entries that hold the words searched for.
+    Found {
+        /// The reading they belong to.
+        epoch: Epoch,
+        /// What was searched for.
+        query: String,
+        /// Matches in file order.
+        matches: Vec<EntryIx>,
+    },
+    /// What a commit would write, or why it would be refused.
+    Prepared(Result<WritePreview, String>),
+    /// What was written, or why nothing was.
+    Written(Result<Written, String>),
+    /// Something was done that is worth a line.
+    Said(String),
+    /// Something failed that is worth a line.
+    Failed(String),
+    /// Files changed on disk.
+    Changed(Vec<PathBuf>),
+}

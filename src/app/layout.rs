@@ -1,0 +1,306 @@
+//! Where everything stands, from the size alone and before anything is drawn, so that keys, mouse and
+//! drawing agree.
+
+use ratatui::layout::Rect;
+
+/// A pane.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Pane {
+    /// The sessions of the store.
+    Sessions,
+    /// The transcript of the open session.
+    Transcript,
+    /// The message under the cursor.
+    Message,
+    /// The settings.
+    Tuning,
+}
+
+impl Pane {
+    /// Every pane, in tab order.
+    pub const ALL: [Self; 4] = [Self::Sessions, Self::Transcript, Self::Message, Self::Tuning];
+
+    /// Its title.
+    pub fn title(self) -> &'static str {
+        match self {
+            Self::Sessions => "Sessions",
+            Self::Transcript => "Transcript",
+            Self::Message => "Message",
+            Self::Tuning => "Tuning",
+        }
+    }
+}
+
+/// How much room there is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Breadth {
+    /// Less than 60x20: one sentence.
+    TooSmall,
+    /// 60–79 columns: one pane at a time, with tabs.
+    Tabs,
+    /// 80–99: the message under the transcript.
+    Narrow,
+    /// 100–119: three panes, no bars.
+    Medium,
+    /// 120 and more: everything.
+    Wide,
+}
+
+/// What is shown, as far as it moves things.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Shape {
+    /// Columns and rows of the terminal.
+    pub width: u16,
+    /// Rows.
+    pub height: u16,
+    /// A plan is shown: two bars, and the tuning pane is open.
+    pub plan: bool,
+    /// The focused pane.
+    pub focus: Pane,
+    /// The focused pane takes the whole screen.
+    pub zoom: bool,
+    /// Rows the tuning pane would like to have, its title line not counted.
+    pub tuning_rows: u16,
+}
+
+/// Rectangles; those of width or height 0 are not shown.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Layout {
+    /// How much room there is.
+    pub breadth: Breadth,
+    /// Program, store and live state.
+    pub header: Rect,
+    /// The open session.
+    pub session_line: Rect,
+    /// One bar, or two while a plan is shown.
+    pub bars: Rect,
+    /// Names of the thresholds.
+    pub scale: Rect,
+    /// Names of the parts.
+    pub legend: Rect,
+    /// The tabs of the narrowest layout.
+    pub tabs: Rect,
+    /// Sessions, its title line first.
+    pub sessions: Rect,
+    /// Transcript, its title line first.
+    pub transcript: Rect,
+    /// Message, its title line first.
+    pub message: Rect,
+    /// Tuning, its title line first.
+    pub tuning: Rect,
+    /// The line above the status line in the narrowest layout: fate of the row, changed setting.
+    pub note: Rect,
+    /// Keys that work now.
+    pub status: Rect,
+}
+
+const NONE: Rect = Rect::ZERO;
+
+/// Lays the main screen out.
+pub fn layout(shape: &Shape) -> Layout {
+    let breadth = breadth(shape.width, shape.height);
+    let mut rows = Rows { width: shape.width, next: 0, end: shape.height };
+    let mut layout = Layout {
+        breadth,
+        header: NONE,
+        session_line: NONE,
+        bars: NONE,
+        scale: NONE,
+        legend: NONE,
+        tabs: NONE,
+        sessions: NONE,
+        transcript: NONE,
+        message: NONE,
+        tuning: NONE,
+        note: NONE,
+        status: NONE,
+    };
+    if breadth == Breadth::TooSmall {
+        return layout;
+    }
+    layout.header = rows.take(1);
+    layout.status = rows.take_last(1);
+    if shape.zoom {
+        let whole = rows.rest();
+        *layout.pane_mut(shape.focus) = whole;
+        return layout;
+    }
+    top(&mut layout, &mut rows, shape);
+    match breadth {
+        Breadth::Tabs => {
+            layout.tabs = rows.take(1);
+            layout.note = rows.take_last(1);
+            *layout.pane_mut(shape.focus) = rows.rest();
+        }
+        _ => panes(&mut layout, &mut rows, shape),
+    }
+    layout
+}
+
+fn breadth(width: u16, height: u16) -> Breadth {
+    match width {
+        _ if width < 60 || height < 20 => Breadth::TooSmall,
+        60..80 => Breadth::Tabs,
+        80..100 => Breadth::Narrow,
+        100..120 => Breadth::Medium,
+        _ => Breadth::Wide,
+    }
+}
+
+/// Header lines, bars, scale and legend. Under 30 rows the legend and the blank rows go first.
+fn top(layout: &mut Layout, rows: &mut Rows, shape: &Shape) {
+    let roomy = shape.height >= 30 && layout.breadth >= Breadth::Medium;
+    if layout.breadth >= Breadth::Medium {
+        layout.session_line = rows.take(1);
+    }
+    if roomy {
+        rows.take(1);
+    }
+    layout.bars = rows.take(if shape.plan { 2 } else { 1 });
+    layout.scale = rows.take(1);
+    if roomy {
+        layout.legend = rows.take(1);
+        rows.take(1);
+    }
+}
+
+fn panes(layout: &mut Layout, rows: &mut Rows, shape: &Shape) {
+    layout.tuning = rows.take_last(tuning_height(layout.breadth, shape));
+    let middle = rows.rest();
+    let (sessions, message) = match layout.breadth {
+        Breadth::Wide => (26, 38 + shape.width.saturating_sub(160) * 2 / 5),
+        Breadth::Medium => (20, 34),
+        _ => (19, 0),
+    };
+    let transcript = middle.width - sessions - message;
+    let column = |x: u16, width: u16| Rect { x: middle.x + x, width, ..middle };
+    layout.sessions = column(0, sessions);
+    layout.transcript = column(sessions, transcript);
+    layout.message = column(sessions + transcript, message);
+    if layout.breadth == Breadth::Narrow {
+        let under = 5.min(middle.height / 3);
+        layout.message =
+            Rect { y: middle.bottom() - under, height: under, ..layout.transcript };
+        layout.transcript.height -= under;
+    }
+}
+
+/// The tuning pane: its line, and a row that says what would be saved; under a plan its sliders.
+fn tuning_height(breadth: Breadth, shape: &Shape) -> u16 {
+    let open = shape.plan || shape.focus == Pane::Tuning;
+    match breadth {
+        _ if !open => 2,
+        Breadth::Narrow => 3,
+        _ if shape.height < 30 => 3,
+        _ => (shape.tuning_rows + 1).min(shape.height / 4),
+    }
+}
+
+impl Layout {
+    /// The rectangle of a pane.
+    pub fn pane(&self, pane: Pane) -> Rect {
+        match pane {
+            Pane::Sessions => self.sessions,
+            Pane::Transcript => self.transcript,
+            Pane::Message => self.message,
+            Pane::Tuning => self.tuning,
+        }
+    }
+
+    fn pane_mut(&mut self, pane: Pane) -> &mut Rect {
+        match pane {
+            Pane::Sessions => &mut self.sessions,
+            Pane::Transcript => &mut self.transcript,
+            Pane::Message => &mut self.message,
+            Pane::Tuning => &mut self.tuning,
+        }
+    }
+
+    /// Rows of a pane below its title line; the sessions lose one more to their filter.
+    pub fn rows(&self, pane: Pane) -> usize {
+        let head = if pane == Pane::Sessions { 2 } else { 1 };
+        usize::from(self.pane(pane).height.saturating_sub(head))
+    }
+
+    /// The pane at a place, and the row below its title line.
+    pub fn hit(&self, column: u16, row: u16) -> Option<(Pane, u16)> {
+        let at = ratatui::layout::Position { x: column, y: row };
+        let pane = Pane::ALL.into_iter().find(|pane| self.pane(*pane).contains(at))?;
+        Some((pane, row - self.pane(pane).y))
+    }
+}
+
+/// Hands rows out from both ends.
+struct Rows {
+    width: u16,
+    next: u16,
+    end: u16,
+}
+
+impl Rows {
+    fn take(&mut self, height: u16) -> Rect {
+        let height = height.min(self.end - self.next);
+        let rect = Rect { x: 0, y: self.next, width: self.width, height };
+        self.next += height;
+        rect
+    }
+
+    fn take_last(&mut self, height: u16) -> Rect {
+        let height = height.min(self.end - self.next);
+        self.end -= height;
+        Rect { x: 0, y: self.end, width: self.width, height }
+    }
+
+    fn rest(&mut self) -> Rect {
+        self.take(self.end - self.next)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn shape(width: u16, height: u16) -> Shape {
+        Shape { width, height, plan: true, focus: Pane::Transcript, zoom: false, tuning_rows: 7 }
+    }
+
+    #[test]
+    fn at_130_columns_three_panes_stand_side_by_side() {
+        let layout = layout(&shape(130, 36));
+        assert_eq!(
+            (layout.sessions.width, layout.transcript.width, layout.message.width),
+            (26, 66, 38)
+        );
+        assert_eq!(layout.tuning.height, 8);
+    }
+
+    #[test]
+    fn at_80_columns_the_message_folds_under_the_transcript() {
+        let layout = layout(&shape(80, 24));
+        assert_eq!(layout.message.y, layout.transcript.bottom());
+        assert_eq!(layout.message.width, layout.transcript.width);
+    }
+
+    #[test]
+    fn at_60_columns_there_is_one_pane() {
+        let layout = layout(&shape(60, 20));
+        assert!(layout.transcript.height > 0);
+        assert_eq!(layout.sessions, NONE);
+        assert_eq!(layout.tabs.height, 1);
+    }
+
+    #[test]
+    fn no_size_panics_or_leaves_the_screen() {
+        for width in 0..200 {
+            for height in 0..60 {
+                for (plan, zoom) in [(true, false), (false, false), (true, true)] {
+                    let layout = layout(&Shape { plan, zoom, ..shape(width, height) });
+                    for pane in Pane::ALL {
+                        let rect = layout.pane(pane);
+                        assert!(rect.right() <= width && rect.bottom() <= height, "{width}x{height} {pane:?}");
+                    }
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,171 @@
+//! What fills the window, part by part, in estimated tokens: the parts of the budget bar. Their sum is
+//! the estimate of the whole prompt (compaction 11.3).
+
+use crate::context::build::{Context, ContextMessage};
+use crate::context::tokens::chars4::{estimate_chars, estimate_or_zero};
+use crate::store::entry::{MessageSize, Role};
+
+/// A part of the prompt, in the order of the bar.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum Part {
+    /// System prompt without the workspace files in it.
+    System,
+    /// Tool schemas.
+    Tools,
+    /// Workspace files injected into the system prompt.
+    Files,
+    /// Summaries of compactions and branches.
+    Summary,
+    /// User messages, messages of extensions, shell commands.
+    You,
+    /// What the model said and asked for.
+    Assistant,
+    /// What the model thought.
+    Thinking,
+    /// Tool results.
+    Results,
+}
+
+impl Part {
+    /// Every part, from the left of the bar to its right.
+    pub const ALL: [Self; 8] = [
+        Self::System,
+        Self::Tools,
+        Self::Files,
+        Self::Summary,
+        Self::You,
+        Self::Assistant,
+        Self::Thinking,
+        Self::Results,
+    ];
+
+    /// The word in legends and JSON.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::System => "system",
+            Self::Tools => "tools",
+            Self::Files => "files",
+            Self::Summary => "summary",
+            Self::You => "you",
+            Self::Assistant => "asst",
+            Self::Thinking => "thinking",
+            Self::Results => "results",
+        }
+    }
+
+    /// The letter that stands for it where there is no room, or no colour.
+    pub fn letter(self) -> char {
+        match self {
+            Self::System => 'S',
+            Self::Tools => 'T',
+            Self::Files => 'F',
+            Self::Summary => 'Σ',
+            Self::You => 'U',
+            Self::Assistant => 'A',
+            Self::Thinking => 'H',
+            Self::Results => 'R',
+        }
+    }
+
+    /// Whether it is there before any message.
+    pub fn is_fixed(self) -> bool {
+        matches!(self, Self::System | Self::Tools | Self::Files)
+    }
+}
+
+/// Chars of what precedes the messages, from the row's `systemPromptReport` (store C6).
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct FixedChars {
+    /// The whole system prompt, workspace files included.
+    pub system: u64,
+    /// The workspace files in it.
+    pub files: u64,
+    /// Tool schemas, which are sent beside it.
+    pub tools: u64,
+}
+
+/// Estimated tokens of each part.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Budget {
+    tokens: [u64; 8],
+}
+
+impl Budget {
+    /// The budget of a context: `tokens(at)` is what each message counts, so that a plan's numbers can be
+    /// told in the same way.
+    pub fn new(fixed: Option<FixedChars>, context: &Context, tokens: impl Fn(usize) -> u64) -> Self {
+        let mut budget = Self::default();
+        let fixed = fixed.unwrap_or_default();
+        budget.add(Part::System, estimate_chars(fixed.system.saturating_sub(fixed.files)));
+        budget.add(Part::Files, estimate_chars(fixed.files));
+        budget.add(Part::Tools, estimate_chars(fixed.tools));
+        for (at, message) in context.messages.iter().enumerate() {
+            budget.add_message(&message.size, tokens(at));
+        }
+        budget
+    }
+
+    /// The budget of a context as it stands.
+    pub fn of(fixed: Option<FixedChars>, context: &Context) -> Self {
+        Self::new(fixed, context, |at| estimate_or_zero(&context.messages[at].size))
+    }
+
+    fn add(&mut self, part: Part, tokens: u64) {
+        self.tokens[part as usize] += tokens;
+    }
+
+    fn add_message(&mut self, size: &MessageSize, tokens: u64) {
+        if size.role == Role::Assistant {
+            let thinking = (u64::from(size.thinking_chars) / 4).min(tokens);
+            self.add(Part::Thinking, thinking);
+            self.add(Part::Assistant, tokens - thinking);
+        } else {
+            self.add(part_of(size.role), tokens);
+        }
+    }
+
+    /// Tokens of a part.
+    pub fn tokens(&self, part: Part) -> u64 {
+        self.tokens[part as usize]
+    }
+
+    /// Tokens before any message.
+    pub fn fixed(&self) -> u64 {
+        Part::ALL.iter().filter(|part| part.is_fixed()).map(|part| self.tokens(*part)).sum()
+    }
+
+    /// Tokens of the messages.
+    pub fn messages(&self) -> u64 {
+        self.total() - self.fixed()
+    }
+
+    /// Tokens of everything.
+    pub fn total(&self) -> u64 {
+        self.tokens.iter().sum()
+    }
+}
+
+/// The part a message of this role belongs to; assistant messages are split further.
+pub fn part_of(role: Role) -> Part {
+    match role {
+        Role::User | Role::Custom | Role::BashExecution | Role::Other => Part::You,
+        Role::Assistant => Part::Assistant,
+        Role::ToolResult => Part::Results,
+        Role::BranchSummary | Role::CompactionSummary => Part::Summary,
+    }
+}
+
+/// Running totals after each message, with what precedes them.
+pub fn running_totals(fixed: u64, tokens: impl Iterator<Item = u64>) -> Vec<u64> {
+    tokens
+        .scan(fixed, |total, tokens| {
+            *total += tokens;
+            Some(*total)
+        })
+        .collect()
+}
+
+/// The largest message of a context, in estimated tokens.
+pub fn largest(messages: &[ContextMessage]) -> u64 {
+    messages.iter().map(|message| estimate_or_zero(&message.size)).max().unwrap_or(0)
+}

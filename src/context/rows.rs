@@ -1,0 +1,422 @@
+//! The rows a person sees of a transcript: the active path with its turns, side branches folded where they
+//! leave it, what a compaction summarised as one row (store K4, compaction 4.2).
+
+use std::collections::{HashMap, HashSet};
+
+use crate::context::Context;
+use crate::ids::EntryIx;
+use crate::store::entry::{Entry, EntryKind, Role, StopReason};
+use crate::store::index::Index;
+use crate::transcript::Tree;
+
+/// Which entries get a row.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
+pub enum Filter {
+    /// Messages and summaries.
+    #[default]
+    Conversation,
+    /// Without tool calls and results.
+    NoTools,
+    /// User turns alone.
+    Turns,
+    /// Labelled entries.
+    Labelled,
+    /// Everything, bookkeeping of the gateway included.
+    Everything,
+}
+
+impl Filter {
+    /// Every filter, in the order of cycling.
+    pub const ALL: [Self; 5] =
+        [Self::Conversation, Self::NoTools, Self::Turns, Self::Labelled, Self::Everything];
+
+    /// Its word on screen.
+    pub fn word(self) -> &'static str {
+        match self {
+            Self::Conversation => "conversation",
+            Self::NoTools => "no tools",
+            Self::Turns => "user turns",
+            Self::Labelled => "labelled",
+            Self::Everything => "everything",
+        }
+    }
+
+    /// The filter `steps` further, around the end.
+    #[must_use]
+    pub fn cycled(self, steps: isize) -> Self {
+        let at = Self::ALL.iter().position(|filter| *filter == self).unwrap_or(0) as isize;
+        Self::ALL[(at + steps).rem_euclid(Self::ALL.len() as isize) as usize]
+    }
+}
+
+/// What a row stands for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum RowKind {
+    /// Its entry.
+    Entry,
+    /// A user turn and all that follows up to the next, folded into one row.
+    Turn {
+        /// Entries in it.
+        entries: u32,
+    },
+    /// What a compaction summarised: its entry is the compaction.
+    Compacted {
+        /// Entries in it.
+        entries: u32,
+        /// Its entries follow as rows.
+        open: bool,
+    },
+    /// A branch that left the active path: its entry is the first of it.
+    Branch {
+        /// Entries in it.
+        entries: u32,
+        /// Its entries follow as rows.
+        open: bool,
+    },
+}
+
+/// What is drawn to the left of a row.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Rail {
+    /// Nothing: before the first turn.
+    None,
+    /// A user turn starts.
+    Dot,
+    /// On the rail of its turn, with an arm: the model speaks.
+    Tick,
+    /// On the rail of its turn: what a tool returned.
+    Line,
+    /// The last row of its turn.
+    End,
+    /// A branch leaves.
+    Fork,
+}
+
+/// A row.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Row {
+    /// The entry it shows.
+    pub entry: EntryIx,
+    /// What it stands for.
+    pub kind: RowKind,
+    /// 0 on the active path, deeper in branches.
+    pub depth: u16,
+    /// What is drawn to its left.
+    pub rail: Rail,
+    /// The first message of the context it stands for.
+    pub message: Option<usize>,
+    /// Messages of the context it stands for: one for an entry, more for a folded turn.
+    pub messages: u32,
+}
+
+/// What is folded and what is open.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Folds {
+    /// User turns folded into one row.
+    pub turns: HashSet<EntryIx>,
+    /// Branches whose entries are shown, by their first entry.
+    pub branches: HashSet<EntryIx>,
+    /// The full history: what a compaction summarised is shown.
+    pub history: bool,
+}
+
+/// Everything rows are made from.
+#[derive(Debug, Clone, Copy)]
+pub struct View<'a> {
+    /// Sizes.
+    pub index: &'a Index,
+    /// Tree.
+    pub tree: &'a Tree,
+    /// Context of the leaf looked at.
+    pub context: &'a Context,
+    /// Labels by entry.
+    pub labels: &'a HashMap<EntryIx, String>,
+    /// Folds.
+    pub folds: &'a Folds,
+    /// Filter.
+    pub filter: Filter,
+}
+
+/// The rows from the first to the last.
+pub fn rows(view: &View) -> Vec<Row> {
+    let messages =
+        view.context.messages.iter().enumerate().map(|(at, message)| (message.entry, at)).collect();
+    let on_path = view.context.path.iter().copied().collect();
+    let mut build = Build { view, messages, on_path, rows: Vec::new(), folded: false, in_turn: false };
+    build.other_roots();
+    build.path();
+    let mut rows = build.rows;
+    close_turns(&mut rows);
+    rows
+}
+
+struct Build<'a> {
+    view: &'a View<'a>,
+    messages: HashMap<EntryIx, usize>,
+    on_path: HashSet<EntryIx>,
+    rows: Vec<Row>,
+    /// Inside a folded turn: entries are counted, not shown.
+    folded: bool,
+    in_turn: bool,
+}
+
+impl Build<'_> {
+    fn path(&mut self) {
+        let path = &self.view.context.path;
+        let from = self.compacted(path);
+        for ix in &path[from..] {
+            // Its summary is the first message, and shown as what it summarises.
+            let shown_above = from > 0 && self.view.context.compaction == Some(*ix);
+            if !shown_above {
+                self.entry(*ix, 0);
+            }
+            self.forks(*ix);
+        }
+    }
+
+    /// The row of what the last compaction summarised; answers where the visible path begins.
+    fn compacted(&mut self, path: &[EntryIx]) -> usize {
+        let Some(compaction) = self.view.context.compaction else { return 0 };
+        let kept = self.view.context.messages.get(1).map(|message| message.entry);
+        let at = path.iter().position(|ix| *ix == compaction).unwrap_or(0);
+        let first = path[..at].iter().position(|ix| Some(*ix) == kept).unwrap_or(at);
+        let open = self.view.folds.history;
+        self.rows.push(Row {
+            entry: compaction,
+            kind: RowKind::Compacted { entries: first as u32, open },
+            depth: 0,
+            rail: Rail::None,
+            message: Some(0),
+            messages: 1,
+        });
+        if open {
+            for ix in &path[..first] {
+                self.entry(*ix, 0);
+                self.forks(*ix);
+            }
+        }
+        first
+    }
+
+    fn entry(&mut self, ix: EntryIx, depth: u16) {
+        let entry = self.view.index.entry(ix);
+        let turn = depth == 0 && entry.role() == Some(Role::User);
+        if turn {
+            self.folded = self.view.folds.turns.contains(&ix);
+            self.in_turn = true;
+        } else if self.folded && depth == 0 {
+            self.count_into_turn(ix);
+            return;
+        }
+        if !turn && !self.shows(ix, entry) {
+            return;
+        }
+        let message = self.messages.get(&ix).copied();
+        self.rows.push(Row {
+            entry: ix,
+            kind: if self.folded && turn { RowKind::Turn { entries: 1 } } else { RowKind::Entry },
+            depth,
+            rail: self.rail(entry, turn, depth),
+            message,
+            messages: u32::from(message.is_some()),
+        });
+    }
+
+    fn rail(&self, entry: &Entry, turn: bool, depth: u16) -> Rail {
+        if turn {
+            Rail::Dot
+        } else if depth == 0 && !self.in_turn {
+            Rail::None
+        } else if entry.role() == Some(Role::ToolResult) {
+            Rail::Line
+        } else {
+            Rail::Tick
+        }
+    }
+
+    fn count_into_turn(&mut self, ix: EntryIx) {
+        let in_context = self.messages.contains_key(&ix);
+        if let Some(row) = self.rows.last_mut()
+            && let RowKind::Turn { entries } = &mut row.kind
+        {
+            *entries += 1;
+            row.messages += u32::from(in_context);
+        }
+    }
+
+    fn shows(&self, ix: EntryIx, entry: &Entry) -> bool {
+        let is_tool = entry.role() == Some(Role::ToolResult) || only_calls(entry);
+        match self.view.filter {
+            Filter::Everything => true,
+            Filter::Conversation => is_conversation(entry),
+            Filter::NoTools => is_conversation(entry) && !is_tool,
+            Filter::Turns => failed(entry),
+            Filter::Labelled => self.view.labels.contains_key(&ix),
+        }
+    }
+
+    /// Branches that leave the path at an entry.
+    fn forks(&mut self, ix: EntryIx) {
+        if self.folded {
+            return;
+        }
+        for child in self.view.tree.children(ix) {
+            if !self.on_path.contains(child) {
+                self.branch(*child, 0);
+            }
+        }
+    }
+
+    fn other_roots(&mut self) {
+        for root in self.view.tree.roots() {
+            if !self.on_path.contains(root) {
+                self.branch(*root, 0);
+            }
+        }
+    }
+
+    fn branch(&mut self, first: EntryIx, depth: u16) {
+        let open = self.view.folds.branches.contains(&first);
+        let entries = self.view.tree.descendants(first) as u32 + 1;
+        self.rows.push(Row {
+            entry: first,
+            kind: RowKind::Branch { entries, open },
+            depth,
+            rail: Rail::Fork,
+            message: None,
+            messages: 0,
+        });
+        if open {
+            self.branch_entries(first, depth + 1);
+        }
+    }
+
+    /// The first child goes on at the same depth, further ones fork off: a chain of any length needs no
+    /// recursion, only nested forks do, and those are closed until someone opens them.
+    fn branch_entries(&mut self, first: EntryIx, depth: u16) {
+        let mut next = Some(first);
+        while let Some(ix) = next {
+            self.entry(ix, depth);
+            let children = self.view.tree.children(ix);
+            for fork in children.iter().skip(1) {
+                self.branch(*fork, depth);
+            }
+            next = children.first().copied();
+        }
+    }
+}
+
+/// The last row on the rail of each turn closes it.
+fn close_turns(rows: &mut [Row]) {
+    for at in 0..rows.len() {
+        let ends = rows.get(at + 1).is_none_or(|next| matches!(next.rail, Rail::Dot | Rail::None));
+        if ends && matches!(rows[at].rail, Rail::Tick | Rail::Line) {
+            rows[at].rail = Rail::End;
+        }
+    }
+}
+
+/// Whether an entry is something that was said, or stands for it.
+fn is_conversation(entry: &Entry) -> bool {
+    matches!(
+        entry.kind,
+        EntryKind::Message
+            | EntryKind::CustomMessage
+            | EntryKind::BranchSummary
+            | EntryKind::Compaction
+            | EntryKind::Unknown
+    )
+}
+
+/// An assistant message that says nothing and only calls tools.
+pub fn only_calls(entry: &Entry) -> bool {
+    entry.role() == Some(Role::Assistant)
+        && entry.message.is_some_and(|message| message.text_chars == 0)
+        && entry.calls.0 < entry.calls.1
+}
+
+/// A model call that failed.
+pub fn failed(entry: &Entry) -> bool {
+    entry.message.is_some_and(|message| message.stop == StopReason::Error)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::context::build;
+    use crate::ids::LineIds;
+    use crate::store::load::load_bytes;
+    use crate::transcript::Leaf;
+
+    fn message(id: &str, parent: &str, role: &str) -> String {
+        format!(
+            r#"{{"type":"message","id":"{id}","parentId":"{parent}","message":{{"role":"{role}","content":[{{"type":"text","text":"x"}}]}}}}"#
+        )
+    }
+
+    fn shown(lines: &[String], folds: &Folds) -> Vec<(String, RowKind, Rail)> {
+        let header = r#"{"type":"session","version":3,"id":"s"}"#.to_owned();
+        let text = std::iter::once(&header).chain(lines).cloned().collect::<Vec<_>>().join("\n") + "\n";
+        let index = load_bytes("t.jsonl", text.as_bytes(), &mut LineIds);
+        let tree = Tree::new(&index);
+        let context = build(&index, &tree, &Leaf::Own).expect("builds");
+        let labels = HashMap::new();
+        let view = View {
+            index: &index,
+            tree: &tree,
+            context: &context,
+            labels: &labels,
+            folds,
+            filter: Filter::Conversation,
+        };
+        rows(&view).iter().map(|row| (index.name(row.entry), row.kind, row.rail)).collect()
+    }
+
+    fn branched() -> Vec<String> {
+        vec![
+            message("u", "", "user"),
+            message("a", "u", "assistant"),
+            message("b", "a", "assistant"),
+            message("b2", "b", "toolResult"),
+            message("c", "a", "assistant"),
+            message("v", "c", "user"),
+        ]
+    }
+
+    #[test]
+    fn a_branch_is_one_row_where_it_leaves_until_it_is_opened() {
+        let mut folds = Folds::default();
+        let closed = shown(&branched(), &folds);
+        assert_eq!(
+            closed.iter().map(|row| row.0.as_str()).collect::<Vec<_>>(),
+            ["u", "a", "b", "c", "v"]
+        );
+        assert_eq!(closed[2].1, RowKind::Branch { entries: 2, open: false });
+        folds.branches.insert(EntryIx(2));
+        let open = shown(&branched(), &folds);
+        assert_eq!(
+            open.iter().map(|row| row.0.as_str()).collect::<Vec<_>>(),
+            ["u", "a", "b", "b", "b2", "c", "v"]
+        );
+    }
+
+    #[test]
+    fn a_folded_turn_counts_what_it_holds() {
+        let folds = Folds { turns: HashSet::from([EntryIx(0)]), ..Folds::default() };
+        let rows = shown(&branched(), &folds);
+        assert_eq!(rows.len(), 2);
+        assert_eq!(rows[0].1, RowKind::Turn { entries: 3 });
+    }
+
+    #[test]
+    fn the_rail_of_a_turn_ends_before_the_next_one() {
+        let rows = shown(&branched(), &Folds::default());
+        assert_eq!(rows.iter().map(|row| row.2).collect::<Vec<_>>(), [
+            Rail::Dot,
+            Rail::Tick,
+            Rail::Fork,
+            Rail::End,
+            Rail::Dot
+        ]);
+    }
+}

@@ -1,0 +1,62 @@
+//! The thresholds on the budget bar, all in prompt tokens: a ratio of the messages stands to the right by
+//! what precedes the messages.
+
+use crate::gateway::pruning::PruneSettings;
+use crate::inspect::Inspection;
+
+/// A threshold.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Threshold {
+    /// From here results are soft-trimmed (pruning 5.5).
+    Soft,
+    /// From here results are cleared (pruning 5.8).
+    Hard,
+    /// Above this the session compacts (compaction 2.7).
+    Compact,
+    /// What the model takes.
+    Window,
+}
+
+impl Threshold {
+    /// Its word under the bar.
+    pub fn word(self) -> &'static str {
+        match self {
+            Self::Soft => "soft",
+            Self::Hard => "hard",
+            Self::Compact => "compact",
+            Self::Window => "window",
+        }
+    }
+}
+
+/// Where a threshold stands, and where it stood before it was moved.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct ThresholdMark {
+    /// Which one.
+    pub threshold: Threshold,
+    /// Prompt tokens.
+    pub at: u64,
+    /// Its place under the configured settings, where that differs.
+    pub was: Option<u64>,
+}
+
+/// The marks from left to right. `fixed` is what precedes the messages, in tokens.
+pub fn marks(inspection: &Inspection, settings: &PruneSettings, fixed: u64) -> Vec<ThresholdMark> {
+    let window = inspection.window.tokens.max(0.0);
+    let share = |ratio: f64| fixed + (ratio * window) as u64;
+    let moved = |threshold, now: f64, configured: f64| ThresholdMark {
+        threshold,
+        at: share(now),
+        was: (now != configured).then(|| share(configured)),
+    };
+    let configured = &inspection.configured;
+    let still = |threshold, at: f64| ThresholdMark { threshold, at: at.max(0.0) as u64, was: None };
+    let mut marks = vec![
+        moved(Threshold::Soft, settings.soft_trim_ratio, configured.soft_trim_ratio),
+        moved(Threshold::Hard, settings.hard_clear_ratio, configured.hard_clear_ratio),
+        still(Threshold::Compact, inspection.compaction.threshold(window)),
+        still(Threshold::Window, window),
+    ];
+    marks.sort_by_key(|mark| mark.at);
+    marks
+}

@@ -1,0 +1,150 @@
+//! One line of text for a row of the transcript.
+
+use crate::ids::EntryIx;
+use crate::js::{JsString, Value};
+use crate::store::body::{self, BodyError};
+use crate::store::entry::{EntryKind, Role};
+use crate::store::index::Index;
+use crate::store::source::Source;
+
+/// Chars of an excerpt; a row is never wider.
+const EXCERPT_CHARS: usize = 240;
+
+/// The text of a row, not yet made safe for the screen.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Excerpt {
+    /// The tool, for results and for assistant messages that only call tools.
+    pub tool: Option<String>,
+    /// The text: what was said, the arguments of the call, the summary, the name.
+    pub text: String,
+    /// What the provider or the runtime reports as an error.
+    pub error: Option<String>,
+}
+
+/// Reads the excerpt of an entry.
+pub fn excerpt(source: &Source, index: &Index, ix: EntryIx) -> Result<Excerpt, BodyError> {
+    let entry = body::entry(source, index, ix)?;
+    let known = index.entry(ix);
+    Ok(match known.kind {
+        EntryKind::Message => message(source, index, ix, entry.get("message"))?,
+        EntryKind::Compaction | EntryKind::BranchSummary => plain(entry.get("summary")),
+        EntryKind::CustomMessage => plain_content(entry.get("content")),
+        EntryKind::Custom => custom(&entry),
+        EntryKind::SessionInfo => labelled("name", entry.get("name")),
+        EntryKind::Label => labelled("label", entry.get("label")),
+        EntryKind::ThinkingLevelChange => labelled("thinking", entry.get("thinkingLevel")),
+        EntryKind::ModelChange => labelled("model", entry.get("modelId")),
+        EntryKind::Unknown | EntryKind::Scalar => Excerpt { text: cut(&entry), ..Excerpt::default() },
+    })
+}
+
+fn message(
+    source: &Source,
+    index: &Index,
+    ix: EntryIx,
+    message: Option<&Value>,
+) -> Result<Excerpt, BodyError> {
+    let Some(message) = message else { return Ok(Excerpt::default()) };
+    let role = index.entry(ix).role();
+    Ok(match role {
+        Some(Role::ToolResult) => {
+            let arguments = call_of(source, index, ix)?;
+            let tool = message.get("toolName").and_then(Value::as_str).map(JsString::to_string_lossy);
+            let text = arguments.unwrap_or_else(|| plain_content(message.get("content")).text);
+            Excerpt { tool, text, error: None }
+        }
+        Some(Role::Assistant) => assistant(message),
+        Some(Role::BashExecution) => {
+            Excerpt { tool: Some("!".into()), ..plain(message.get("command")) }
+        }
+        Some(Role::BranchSummary | Role::CompactionSummary) => plain(message.get("summary")),
+        _ => plain_content(message.get("content")),
+    })
+}
+
+fn assistant(message: &Value) -> Excerpt {
+    let mut excerpt = plain_content(message.get("content"));
+    excerpt.error = message
+        .get("errorMessage")
+        .and_then(Value::as_str)
+        .map(|text| first_line(&text.to_string_lossy()));
+    if excerpt.text.is_empty() {
+        let call = blocks(message).find(|block| block_is(block, "toolCall"));
+        if let Some(call) = call {
+            excerpt.tool = call.get("name").and_then(Value::as_str).map(JsString::to_string_lossy);
+            excerpt.text = call.get("arguments").map(arguments_line).unwrap_or_default();
+        } else if let Some(thinking) = blocks(message).find(|block| block_is(block, "thinking")) {
+            excerpt.text = plain(thinking.get("thinking")).text;
+        }
+    }
+    excerpt
+}
+
+fn blocks(message: &Value) -> impl Iterator<Item = &Value> {
+    message.get("content").and_then(Value::as_array).unwrap_or_default().iter()
+}
+
+fn block_is(block: &Value, kind: &str) -> bool {
+    block.get("type").is_some_and(|value| value.str_is(kind))
+}
+
+/// The arguments of the call a result answers: the nearest earlier assistant entry that holds it.
+fn call_of(source: &Source, index: &Index, ix: EntryIx) -> Result<Option<String>, BodyError> {
+    let Some(id) = index.entry(ix).message.and_then(|message| message.call) else { return Ok(None) };
+    let call = index.calls.iter().rev().find(|call| call.id == Some(id) && call.entry < ix);
+    let Some(call) = call else { return Ok(None) };
+    let message = body::message(source, index, call.entry)?;
+    let wanted = index.ids.value(id);
+    let arguments = message.as_ref().and_then(|message| {
+        let block = blocks(message).find(|block| block.get("id") == Some(&wanted))?;
+        block.get("arguments").map(arguments_line)
+    });
+    Ok(arguments)
+}
+
+/// The arguments as a person would say them: the command, path, query or url, else the JSON.
+fn arguments_line(arguments: &Value) -> String {
+    let telling = ["command", "cmd", "path", "file_path", "url", "query", "pattern", "text", "action"];
+    let first = telling.iter().find_map(|key| arguments.get(key)?.as_str());
+    first.map_or_else(|| cut(arguments), |text| first_line(&text.to_string_lossy()))
+}
+
+fn plain(value: Option<&Value>) -> Excerpt {
+    let text = value.and_then(Value::as_str).map(|text| first_line(&text.slice(0, 4 * EXCERPT_CHARS).to_string_lossy()));
+    Excerpt { text: text.unwrap_or_default(), ..Excerpt::default() }
+}
+
+fn plain_content(content: Option<&Value>) -> Excerpt {
+    match content {
+        Some(Value::Array(items)) => {
+            let text = items.iter().find(|block| block_is(block, "text")).and_then(|block| block.get("text"));
+            let image = items.iter().any(|block| block_is(block, "image"));
+            let mut excerpt = plain(text);
+            if excerpt.text.is_empty() && image {
+                excerpt.text = "[image]".into();
+            }
+            excerpt
+        }
+        other => plain(other),
+    }
+}
+
+fn custom(entry: &Value) -> Excerpt {
+    let kind = entry.get("customType").and_then(Value::as_str).map(JsString::to_string_lossy);
+    let text = entry.get("data").map(cut).unwrap_or_default();
+    Excerpt { tool: kind, text, error: None }
+}
+
+fn labelled(what: &str, value: Option<&Value>) -> Excerpt {
+    Excerpt { tool: Some(what.to_owned()), ..plain(value) }
+}
+
+fn cut(value: &Value) -> String {
+    crate::js::stringify(value).chars().take(EXCERPT_CHARS).collect()
+}
+
+/// The first line that holds something, white space folded.
+fn first_line(text: &str) -> String {
+    let line = text.lines().find(|line| !line.trim().is_empty()).unwrap_or_default();
+    line.split_whitespace().collect::<Vec<_>>().join(" ").chars().take(EXCERPT_CHARS).collect()
+}

@@ -1,0 +1,132 @@
+//! One line of the session list.
+
+use std::path::PathBuf;
+
+use crate::ids::SessionKey;
+
+/// Where a count comes from.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum SourceOfCount {
+    /// By rule, from chars.
+    Est,
+    /// Reported by the provider.
+    Measured,
+}
+
+impl SourceOfCount {
+    /// The word in JSON and on screen.
+    pub fn word(self) -> &'static str {
+        match self {
+            Self::Est => "est",
+            Self::Measured => "measured",
+        }
+    }
+}
+
+/// A number of tokens and where it comes from.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Counted {
+    /// Tokens.
+    pub tokens: u64,
+    /// Estimated or measured.
+    pub source: SourceOfCount,
+}
+
+/// A mark a session carries in the list.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum Mark {
+    /// Someone holds its lock: a run is going on (store H11).
+    Running,
+    /// It ended in, or is, an overflow.
+    Overflow,
+    /// No row names it (store G1).
+    Orphan,
+    /// Renamed by a reset (store F2).
+    Reset,
+    /// Renamed by a deletion.
+    Deleted,
+    /// A backup of a manual compaction.
+    Backup,
+    /// Its row has no transcript yet (store E7).
+    Missing,
+    /// Its row names a file of another machine.
+    Foreign,
+    /// A symbolic link: never written to.
+    Symlink,
+    /// The file cannot be written.
+    ReadOnly,
+    /// Lines were left out, or the runtime could not open it.
+    Damaged,
+}
+
+impl Mark {
+    /// The word in JSON and on screen.
+    pub fn word(self) -> &'static str {
+        match self {
+            Self::Running => "running",
+            Self::Overflow => "overflow",
+            Self::Orphan => "orphan",
+            Self::Reset => "reset",
+            Self::Deleted => "deleted",
+            Self::Backup => "backup",
+            Self::Missing => "missing",
+            Self::Foreign => "foreign",
+            Self::Symlink => "symlink",
+            Self::ReadOnly => "read-only",
+            Self::Damaged => "damaged",
+        }
+    }
+
+    /// Whether it says that the transcript is set aside.
+    pub fn is_archive(self) -> bool {
+        matches!(self, Self::Reset | Self::Deleted | Self::Backup)
+    }
+}
+
+/// One session of a store, for lists.
+#[derive(Debug, Clone, PartialEq)]
+pub struct SessionItem {
+    /// Its routing key, or the synthetic one of a transcript without a row.
+    pub key: SessionKey,
+    /// The agent it belongs to.
+    pub agent: String,
+    /// Its kind: main, direct, group, cron, … (store D5).
+    pub kind: String,
+    /// A short name for lists.
+    pub title: String,
+    /// Its session id.
+    pub id: String,
+    /// Its transcript, where there is one.
+    pub path: Option<PathBuf>,
+    /// Provider and model of its last run, or the configured one.
+    pub provider: String,
+    /// Model id.
+    pub model: String,
+    /// Window in tokens.
+    pub window: u64,
+    /// Tokens of the next prompt, where known.
+    pub tokens: Option<Counted>,
+    /// Entries of the transcript, once it was read.
+    pub entries: Option<u64>,
+    /// Compactions: as the row says, else counted.
+    pub compactions: Option<u64>,
+    /// Last change, ms since the epoch.
+    pub updated_ms: Option<i64>,
+    /// Bytes of the transcript.
+    pub bytes: u64,
+    /// What it carries.
+    pub marks: Vec<Mark>,
+}
+
+impl SessionItem {
+    /// Whether it carries a mark.
+    pub fn has(&self, mark: Mark) -> bool {
+        self.marks.contains(&mark)
+    }
+
+    /// Share of the window its next prompt takes, in whole percent.
+    pub fn percent(&self) -> Option<u64> {
+        let tokens = self.tokens?.tokens;
+        (self.window > 0).then(|| (tokens * 100 + self.window / 2) / self.window)
+    }
+}

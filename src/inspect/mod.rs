@@ -1,0 +1,100 @@
+//! One session with everything that questions ask of it: transcript, tree, context, window, settings
+//! and what is measured. The commands and the screens start from here.
+
+pub mod budget_marks;
+pub mod excerpt;
+pub mod item;
+pub mod message;
+
+use std::sync::Arc;
+
+pub use item::{Counted, Mark, SessionItem, SourceOfCount};
+
+use crate::context::budget::{Budget, FixedChars};
+use crate::context::Context;
+use crate::gateway::catalog::Price;
+use crate::gateway::compaction::CompactionSettings;
+use crate::gateway::prune_setting::PruneSetting;
+use crate::gateway::pruning::PruneSettings;
+use crate::gateway::window::WindowInfo;
+use crate::ids::{Epoch, EntryIx};
+use crate::js::Throws;
+use crate::plan::Plan;
+use crate::policy::prune::{Gate, gate};
+use crate::store::index::Index;
+use crate::store::source::Source;
+use crate::transcript::{Leaf, Tree};
+
+/// Tokens a provider counted for the last prompt, and the entry that says so.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Measured {
+    /// Prompt tokens: input + cacheRead + cacheWrite.
+    pub prompt_tokens: u64,
+    /// The assistant entry.
+    pub entry: EntryIx,
+}
+
+/// Everything known of one session.
+#[derive(Debug, Clone)]
+pub struct Inspection {
+    /// The row of the session list.
+    pub session: SessionItem,
+    /// Its open transcript.
+    pub source: Source,
+    /// Sizes of its entries.
+    pub index: Arc<Index>,
+    /// Its tree.
+    pub tree: Arc<Tree>,
+    /// The leaf looked at.
+    pub leaf: Leaf,
+    /// What the model would be sent from there; empty where the runtime throws.
+    pub context: Arc<Context>,
+    /// Building the context throws in the runtime.
+    pub context_throws: bool,
+    /// Provider and model id of the next call, as far as is known.
+    pub provider: String,
+    /// Model id.
+    pub model: String,
+    /// Window of the next call.
+    pub window: WindowInfo,
+    /// List price of the model: from config, else the catalogue; USD per million tokens.
+    pub price: Option<Price>,
+    /// Chars before the messages, where a run left a report.
+    pub fixed: Option<FixedChars>,
+    /// The last prompt a provider counted on this path.
+    pub measured: Option<Measured>,
+    /// The last cache touch, ms (pruning 4.3).
+    pub last_touch: Option<f64>,
+    /// Reserve and keep of the compaction.
+    pub compaction: CompactionSettings,
+    /// Each `contextPruning` key with its configured value and where that comes from.
+    pub settings: Vec<PruneSetting>,
+    /// The configured settings; the defaults where pruning is off.
+    pub configured: PruneSettings,
+    /// Whether the configuration switches pruning on.
+    pub configured_on: bool,
+    /// Rises with every reading.
+    pub epoch: Epoch,
+}
+
+impl Inspection {
+    /// The gate under some settings at a moment (ms).
+    pub fn gate(&self, on: bool, settings: &PruneSettings, now_ms: f64) -> Gate {
+        gate(on.then_some(settings), &self.provider, &self.model, self.last_touch, now_ms)
+    }
+
+    /// The plan of pruning under some settings and a gate.
+    pub fn plan(&self, settings: &PruneSettings, gate: Gate) -> Result<Plan, Throws> {
+        Plan::prune(&self.index, &self.context, settings, self.window.tokens, gate)
+    }
+
+    /// What fills the window as things stand.
+    pub fn budget(&self) -> Budget {
+        Budget::of(self.fixed, &self.context)
+    }
+
+    /// What would fill the window under a plan.
+    pub fn budget_after(&self, plan: &Plan) -> Budget {
+        Budget::new(self.fixed, &self.context, |at| plan.tokens_after[at])
+    }
+}
