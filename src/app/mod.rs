@@ -4,4 +4,12 @@
 pub mod action;
 pub mod effect;
 pub mod event;
+pub mod keymap;
 pub mod layout;
+pub mod message;
+pub mod scroll;
+pub mod sessions;
+pub mod state;
+pub mod transcript;
+pub mod tuning;
+pub use state::App;

@@ -1,0 +1,248 @@
+//! Keys → actions. The defaults are a file the program reads itself; a person's file changes single keys.
+
+use std::collections::BTreeMap;
+
+use crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
+use serde::Deserialize;
+
+use crate::app::action::Action;
+
+/// The default keys.
+const DEFAULTS: &str = include_str!("../../assets/keymap.toml");
+
+/// Where a key is pressed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Context {
+    /// Anywhere on the main screen.
+    Global,
+    /// In the sessions pane.
+    Sessions,
+    /// In the transcript pane.
+    Transcript,
+    /// In the message pane, and on its full screen.
+    Message,
+    /// In the tuning pane.
+    Tuning,
+    /// In a dialog.
+    Dialog,
+    /// In help, findings and other lists over the screen.
+    List,
+}
+
+/// A key with its modifiers, as the keymap writes it.
+pub type Key = (KeyCode, KeyModifiers);
+
+/// Keys by context.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Keymap {
+    bindings: BTreeMap<Context, Vec<(Key, Action)>>,
+}
+
+/// A keymap file that cannot be used.
+#[derive(Debug, thiserror::Error)]
+pub enum KeymapError {
+    /// Not TOML, or of another form.
+    #[error("{0}")]
+    Toml(#[from] toml::de::Error),
+    /// A key it does not know.
+    #[error("[{context}] {key:?}: no key of that name; write a character, or enter, esc, ctrl-d and the like")]
+    Key {
+        /// The table.
+        context: String,
+        /// The key.
+        key: String,
+    },
+    /// An action it does not know.
+    #[error("[{context}] {key:?} = {action:?}: no action of that name; `?` lists them")]
+    Action {
+        /// The table.
+        context: String,
+        /// The key.
+        key: String,
+        /// The action.
+        action: String,
+    },
+}
+
+impl Keymap {
+    /// The default keys.
+    #[expect(clippy::expect_used, reason = "the file is part of the program, and a test reads it")]
+    pub fn standard() -> Self {
+        let mut keymap = Self::default();
+        keymap.merge(DEFAULTS).expect("the embedded keymap is valid");
+        keymap
+    }
+
+    /// Changes single keys as a file says; `""` takes a key away.
+    pub fn merge(&mut self, text: &str) -> Result<(), KeymapError> {
+        let tables: BTreeMap<Context, BTreeMap<String, String>> = toml::from_str(text)?;
+        for (context, keys) in tables {
+            let name = format!("{context:?}").to_lowercase();
+            for (text, action) in keys {
+                let key = parse_key(&text)
+                    .ok_or_else(|| KeymapError::Key { context: name.clone(), key: text.clone() })?;
+                self.bind(context, key, &action).ok_or_else(|| KeymapError::Action {
+                    context: name.clone(),
+                    key: text,
+                    action,
+                })?;
+            }
+        }
+        Ok(())
+    }
+
+    fn bind(&mut self, context: Context, key: Key, action: &str) -> Option<()> {
+        let keys = self.bindings.entry(context).or_default();
+        keys.retain(|(bound, _)| *bound != key);
+        if !action.is_empty() {
+            keys.push((key, Action::from_name(action)?));
+        }
+        Some(())
+    }
+
+    /// The action of a key: the context's own, else the global one. Dialogs and lists stand alone.
+    pub fn action(&self, context: Context, event: KeyEvent) -> Option<Action> {
+        let key = normal(event.code, event.modifiers);
+        let find = |context| {
+            let keys = self.bindings.get(&context)?;
+            keys.iter().find(|(bound, _)| *bound == key).map(|(_, action)| *action)
+        };
+        let alone = matches!(context, Context::Dialog | Context::List);
+        find(context).or_else(|| if alone { None } else { find(Context::Global) })
+    }
+
+    /// The keys of an action in a context, its own before the global ones, as the footer writes them.
+    pub fn keys(&self, context: Context, action: Action) -> Vec<String> {
+        let own = self.bindings.get(&context).into_iter().flatten();
+        let global = self.bindings.get(&Context::Global).into_iter().flatten();
+        let shadowed = |key: &Key| {
+            context != Context::Global
+                && self.bindings.get(&context).is_some_and(|keys| keys.iter().any(|(own, _)| own == key))
+        };
+        let mut keys: Vec<&Key> = own.filter(|(_, bound)| *bound == action).map(|(key, _)| key).collect();
+        keys.extend(
+            global.filter(|(key, bound)| *bound == action && !shadowed(key)).map(|(key, _)| key),
+        );
+        keys.sort_by_key(|key| rank(key));
+        keys.into_iter().map(key_text).collect()
+    }
+}
+
+/// Letters before signs before named keys: the shortest hint first.
+fn rank(key: &Key) -> u8 {
+    match key {
+        (KeyCode::Char(_), modifiers) if modifiers.is_empty() => 0,
+        (KeyCode::Char(_), _) => 3,
+        (KeyCode::Enter | KeyCode::Esc | KeyCode::Tab, _) => 1,
+        _ => 2,
+    }
+}
+
+/// Shift is part of a character, and backtab of shift-tab.
+fn normal(code: KeyCode, modifiers: KeyModifiers) -> Key {
+    let kept = modifiers & (KeyModifiers::CONTROL | KeyModifiers::ALT | KeyModifiers::SHIFT);
+    match code {
+        KeyCode::Char(_) | KeyCode::BackTab => (code, kept - KeyModifiers::SHIFT),
+        KeyCode::Tab if kept.contains(KeyModifiers::SHIFT) => (KeyCode::BackTab, kept - KeyModifiers::SHIFT),
+        _ => (code, kept),
+    }
+}
+
+const NAMED: [(&str, KeyCode); 15] = [
+    ("enter", KeyCode::Enter),
+    ("esc", KeyCode::Esc),
+    ("tab", KeyCode::Tab),
+    ("backtab", KeyCode::BackTab),
+    ("space", KeyCode::Char(' ')),
+    ("backspace", KeyCode::Backspace),
+    ("delete", KeyCode::Delete),
+    ("up", KeyCode::Up),
+    ("down", KeyCode::Down),
+    ("left", KeyCode::Left),
+    ("right", KeyCode::Right),
+    ("home", KeyCode::Home),
+    ("end", KeyCode::End),
+    ("pgup", KeyCode::PageUp),
+    ("pgdn", KeyCode::PageDown),
+];
+
+const MODIFIERS: [(&str, KeyModifiers); 3] =
+    [("ctrl-", KeyModifiers::CONTROL), ("alt-", KeyModifiers::ALT), ("shift-", KeyModifiers::SHIFT)];
+
+fn parse_key(text: &str) -> Option<Key> {
+    let (mut modifiers, mut rest) = (KeyModifiers::NONE, text);
+    while let Some((name, modifier)) = MODIFIERS.iter().find(|(name, _)| rest.starts_with(name) && rest.len() > name.len())
+    {
+        modifiers |= *modifier;
+        rest = &rest[name.len()..];
+    }
+    let named = NAMED.iter().find(|(name, _)| *name == rest).map(|(_, code)| *code);
+    let function = || rest.strip_prefix('f')?.parse().ok().map(KeyCode::F);
+    let mut characters = rest.chars();
+    let single = characters.next().filter(|_| characters.next().is_none()).map(KeyCode::Char);
+    Some(normal(named.or(single).or_else(function)?, modifiers))
+}
+
+fn key_text((code, modifiers): &Key) -> String {
+    let mut text: String =
+        MODIFIERS.iter().filter(|(_, modifier)| modifiers.contains(*modifier)).map(|(name, _)| *name).collect();
+    match (NAMED.iter().find(|(_, named)| named == code), code) {
+        (Some((name, _)), _) => text.push_str(name),
+        (None, KeyCode::Char(character)) => text.push(*character),
+        (None, KeyCode::F(number)) => text.push_str(&format!("f{number}")),
+        _ => {}
+    }
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::app::action::ACTIONS;
+
+    fn press(code: KeyCode, modifiers: KeyModifiers) -> KeyEvent {
+        KeyEvent::new(code, modifiers)
+    }
+
+    #[test]
+    fn a_panes_own_key_goes_before_the_global_one() {
+        let keymap = Keymap::standard();
+        let c = press(KeyCode::Char('c'), KeyModifiers::NONE);
+        assert_eq!(keymap.action(Context::Transcript, c), Some(Action::Commit));
+        assert_eq!(keymap.action(Context::Tuning, c), Some(Action::ToConfig));
+    }
+
+    #[test]
+    fn a_dialog_knows_no_global_keys() {
+        let keymap = Keymap::standard();
+        let slash = press(KeyCode::Char('/'), KeyModifiers::NONE);
+        assert_eq!(keymap.action(Context::Dialog, slash), None);
+    }
+
+    #[test]
+    fn every_action_can_be_reached_by_a_key() {
+        let keymap = Keymap::standard();
+        let bound: Vec<Action> =
+            keymap.bindings.values().flatten().map(|(_, action)| *action).collect();
+        let lost: Vec<&str> = ACTIONS.iter().filter(|row| !bound.contains(&row.0)).map(|row| row.1).collect();
+        assert_eq!(lost, Vec::<&str>::new());
+    }
+
+    #[test]
+    fn a_persons_file_changes_single_keys_and_names_what_it_does_not_know() {
+        let mut keymap = Keymap::standard();
+        keymap.merge("[global]\n\"q\" = \"\"\n\"ctrl-q\" = \"quit\"\n").expect("valid");
+        let q = press(KeyCode::Char('q'), KeyModifiers::NONE);
+        assert_eq!(keymap.action(Context::Global, q), None);
+        let error = keymap.merge("[global]\n\"x\" = \"explode\"\n").expect_err("no such action");
+        assert!(error.to_string().contains("explode"), "{error}");
+    }
+
+    #[test]
+    fn shifted_characters_need_no_modifier() {
+        let keymap = Keymap::standard();
+        let g = press(KeyCode::Char('G'), KeyModifiers::SHIFT);
+        assert_eq!(keymap.action(Context::Global, g), Some(Action::Bottom));
+    }
+}

@@ -1,0 +1,90 @@
+//! A cursor in a list that scrolls: pure arithmetic on rows.
+
+/// Rows kept in sight around the cursor.
+const MARGIN: usize = 3;
+
+/// Cursor and first visible row.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Scroll {
+    /// The row the cursor is on.
+    pub cursor: usize,
+    /// The first visible row.
+    pub top: usize,
+}
+
+impl Scroll {
+    /// Moves the cursor by rows and keeps it in the list and in sight.
+    pub fn step(&mut self, by: isize, len: usize, height: usize) {
+        self.to(self.cursor.saturating_add_signed(by), len, height);
+    }
+
+    /// Moves the cursor to a row.
+    pub fn to(&mut self, row: usize, len: usize, height: usize) {
+        self.cursor = row.min(len.saturating_sub(1));
+        self.keep(len, height);
+    }
+
+    /// Scrolls without moving the cursor further than it must (the wheel).
+    pub fn wheel(&mut self, by: isize, len: usize, height: usize) {
+        self.top = self.top.saturating_add_signed(by).min(len.saturating_sub(height));
+        let margin = margin(height);
+        let last = (self.top + height).saturating_sub(1 + margin);
+        let first = if self.top == 0 { 0 } else { self.top + margin };
+        let last = if self.top + height >= len { len.saturating_sub(1) } else { last };
+        self.cursor = self.cursor.clamp(first.min(last), last.max(first)).min(len.saturating_sub(1));
+    }
+
+    /// Brings the cursor into sight.
+    pub fn keep(&mut self, len: usize, height: usize) {
+        let margin = margin(height);
+        let highest = self.cursor.saturating_sub(margin);
+        let lowest = (self.cursor + margin + 1).saturating_sub(height);
+        self.top = self.top.clamp(lowest.min(highest), highest.max(lowest));
+        self.top = self.top.min(len.saturating_sub(height));
+    }
+}
+
+fn margin(height: usize) -> usize {
+    MARGIN.min(height.saturating_sub(1) / 2)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[track_caller]
+    fn moves(steps: &[(isize, usize, usize)]) {
+        let mut scroll = Scroll::default();
+        for (by, cursor, top) in steps {
+            scroll.step(*by, 100, 10);
+            assert_eq!((scroll.cursor, scroll.top), (*cursor, *top), "after {by}");
+        }
+    }
+
+    #[test]
+    fn three_rows_stay_in_sight_beyond_the_cursor() {
+        moves(&[(6, 6, 0), (1, 7, 1), (50, 57, 51), (-1, 56, 51), (-4, 52, 49)]);
+    }
+
+    #[test]
+    fn the_ends_of_the_list_stop_the_cursor() {
+        moves(&[(-1, 0, 0), (1000, 99, 90), (1, 99, 90), (-2000, 0, 0)]);
+    }
+
+    #[test]
+    fn the_wheel_takes_the_cursor_along_only_at_the_edge() {
+        let mut scroll = Scroll { cursor: 5, top: 0 };
+        scroll.wheel(1, 100, 10);
+        assert_eq!(scroll, Scroll { cursor: 5, top: 1 });
+        scroll.wheel(5, 100, 10);
+        assert_eq!(scroll, Scroll { cursor: 9, top: 6 });
+    }
+
+    #[test]
+    fn an_empty_list_and_no_height_do_not_panic() {
+        let mut scroll = Scroll { cursor: 5, top: 3 };
+        scroll.step(1, 0, 0);
+        scroll.wheel(1, 0, 0);
+        assert_eq!(scroll, Scroll { cursor: 0, top: 0 });
+    }
+}

@@ -1,0 +1,115 @@
+//! The sessions pane: agents with their sessions, filtered as a person types.
+
+use nucleo_matcher::pattern::{CaseMatching, Normalization, Pattern};
+use nucleo_matcher::{Config, Matcher, Utf32Str};
+
+use crate::app::scroll::Scroll;
+use crate::ids::SessionKey;
+use crate::inspect::SessionItem;
+
+/// A row of the pane.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum SessionRow {
+    /// The name of an agent.
+    Agent(String),
+    /// A session, by its place in the list.
+    Item(usize),
+}
+
+/// The sessions of the store.
+#[derive(Debug, Clone, Default)]
+pub struct SessionsPane {
+    /// Every session, grouped by agent.
+    pub items: Vec<SessionItem>,
+    /// What is shown.
+    pub rows: Vec<SessionRow>,
+    /// Words that sessions must match.
+    pub filter: String,
+    /// Cursor over `rows`.
+    pub scroll: Scroll,
+}
+
+impl SessionsPane {
+    /// Takes a new list and keeps the cursor on its session.
+    pub fn set_items(&mut self, items: Vec<SessionItem>, height: usize) {
+        let at = self.selected().map(|item| item.key.clone());
+        self.items = items;
+        self.refilter(height);
+        if let Some(key) = at {
+            self.select(&key, height);
+        }
+    }
+
+    /// Takes what became known of some sessions.
+    pub fn update_items(&mut self, news: Vec<SessionItem>) {
+        for item in news {
+            if let Some(known) = self.items.iter_mut().find(|known| known.key == item.key) {
+                *known = item;
+            }
+        }
+    }
+
+    /// Applies the filter.
+    pub fn refilter(&mut self, height: usize) {
+        let pattern = Pattern::parse(&self.filter, CaseMatching::Smart, Normalization::Smart);
+        let mut matcher = Matcher::new(Config::DEFAULT);
+        let mut characters = Vec::new();
+        let mut matches = |item: &SessionItem| {
+            let text = format!("{} {} {} {} {}", item.title, item.key, item.id, item.kind, item.model);
+            pattern.score(Utf32Str::new(&text, &mut characters), &mut matcher).is_some()
+        };
+        self.rows.clear();
+        let mut agent = None;
+        for (at, item) in self.items.iter().enumerate() {
+            if !self.filter.is_empty() && !matches(item) {
+                continue;
+            }
+            if agent != Some(&item.agent) {
+                self.rows.push(SessionRow::Agent(item.agent.clone()));
+                agent = Some(&item.agent);
+            }
+            self.rows.push(SessionRow::Item(at));
+        }
+        self.scroll.to(self.scroll.cursor, self.rows.len(), height);
+        self.leave_heading(1, height);
+    }
+
+    /// Number of sessions shown.
+    pub fn shown(&self) -> usize {
+        self.rows.iter().filter(|row| matches!(row, SessionRow::Item(_))).count()
+    }
+
+    /// The session under the cursor.
+    pub fn selected(&self) -> Option<&SessionItem> {
+        match self.rows.get(self.scroll.cursor)? {
+            SessionRow::Item(at) => self.items.get(*at),
+            SessionRow::Agent(_) => None,
+        }
+    }
+
+    /// Puts the cursor on a session.
+    pub fn select(&mut self, key: &SessionKey, height: usize) {
+        let at = self.rows.iter().position(
+            |row| matches!(row, SessionRow::Item(at) if self.items.get(*at).is_some_and(|item| item.key == *key)),
+        );
+        if let Some(at) = at {
+            self.scroll.to(at, self.rows.len(), height);
+        }
+    }
+
+    /// Moves the cursor over sessions; headings are passed over.
+    pub fn step(&mut self, by: isize, height: usize) {
+        self.scroll.step(by, self.rows.len(), height);
+        self.leave_heading(by, height);
+    }
+
+    fn leave_heading(&mut self, by: isize, height: usize) {
+        let on_heading = |pane: &Self| matches!(pane.rows.get(pane.scroll.cursor), Some(SessionRow::Agent(_)));
+        if on_heading(self) {
+            self.scroll.step(if by < 0 { -1 } else { 1 }, self.rows.len(), height);
+        }
+        if on_heading(self) {
+            self.scroll.step(1, self.rows.len(), height);
+        }
+    }
+}

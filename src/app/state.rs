@@ -1,0 +1,276 @@
+//! Everything the screen shows.
+
+use std::sync::Arc;
+
+use crate::app::effect::Write;
+use crate::app::event::{Listing, WritePreview};
+use crate::app::keymap::Keymap;
+use crate::app::layout::{Layout, Pane, Shape, layout};
+use crate::app::message::MessagePane;
+use crate::app::scroll::Scroll;
+use crate::app::sessions::SessionsPane;
+use crate::app::transcript::TranscriptPane;
+use crate::app::tuning::TuningPane;
+use crate::context::budget::Budget;
+use crate::ids::{Epoch, EntryIx, SessionKey};
+use crate::inspect::Inspection;
+use crate::plan::Plan;
+
+/// How a person wants it, from config and flags.
+#[derive(Debug, Clone)]
+pub struct Options {
+    /// Keys.
+    pub keymap: Keymap,
+    /// Changed values flash; otherwise they stay marked until the next key.
+    pub motion: bool,
+    /// The mouse is taken.
+    pub mouse: bool,
+    /// Names of the themes, in the order of cycling.
+    pub themes: Vec<String>,
+    /// The theme in force.
+    pub theme: usize,
+}
+
+impl Default for Options {
+    fn default() -> Self {
+        Self {
+            keymap: Keymap::standard(),
+            motion: true,
+            mouse: true,
+            themes: vec!["dark".into(), "light".into(), "mono".into()],
+            theme: 0,
+        }
+    }
+}
+
+/// What is in the status line for a moment.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Toast {
+    /// The words.
+    pub text: String,
+    /// It says that something failed or was refused.
+    pub failed: bool,
+    /// When it goes, ms.
+    pub until_ms: i64,
+}
+
+/// What the last key changed: marked for a moment, then quiet.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Flash {
+    /// Messages of the context whose numbers changed.
+    pub messages: Vec<usize>,
+    /// The tuning row that was moved.
+    pub setting: Option<usize>,
+    /// The plan's total changed.
+    pub total: bool,
+    /// When it goes, ms; 0 when there is none.
+    pub until_ms: i64,
+}
+
+/// One line being typed.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Prompt {
+    /// What it is for.
+    pub purpose: Purpose,
+    /// The text so far.
+    pub text: String,
+    /// Cursor, in characters.
+    pub cursor: usize,
+    /// What was expected, when the text does not fit.
+    pub complaint: Option<String>,
+}
+
+/// What a line is typed for.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum Purpose {
+    /// Filter the sessions; every key applies it.
+    #[default]
+    Filter,
+    /// Search the transcript; enter starts it.
+    Search,
+    /// Search in the message.
+    Find,
+    /// The value of the focused setting.
+    Setting,
+}
+
+/// Something over the main screen.
+#[derive(Debug, Clone)]
+pub enum Overlay {
+    /// The keys that work.
+    Help {
+        /// First visible row.
+        top: usize,
+    },
+    /// Actions by name.
+    Palette {
+        /// What was typed.
+        text: String,
+        /// The action under the cursor, of those that match.
+        at: usize,
+    },
+    /// What was found while reading.
+    Findings {
+        /// Cursor.
+        scroll: Scroll,
+    },
+    /// The confirmation before a write.
+    Write(WriteDialog),
+}
+
+/// The dialog of a commit or an undo.
+#[derive(Debug, Clone)]
+pub struct WriteDialog {
+    /// What would be written.
+    pub write: Write,
+    /// How far it is.
+    pub stage: WriteStage,
+}
+
+/// How far a write is.
+#[derive(Debug, Clone)]
+pub enum WriteStage {
+    /// Being checked.
+    Checking,
+    /// Waiting for y or n.
+    Asking(WritePreview),
+    /// Being written.
+    Writing,
+    /// Refused or failed: why, and that nothing was touched.
+    Refused(String),
+}
+
+/// The live state.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Live {
+    /// Changes on disk appear by themselves.
+    Live,
+    /// The person scrolled up, or paused: changes are noted, the view stays.
+    Paused {
+        /// Changes that came meanwhile.
+        changes: u32,
+    },
+}
+
+/// A session that is being read.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Loading {
+    /// Which one.
+    pub key: SessionKey,
+    /// Bytes read.
+    pub done: u64,
+    /// Bytes in all; 0 while unknown.
+    pub total: u64,
+    /// When it began, ms: progress shows only after a while.
+    pub since_ms: i64,
+}
+
+/// The whole state.
+#[derive(Debug, Clone)]
+pub struct App {
+    /// Columns and rows of the terminal.
+    pub size: (u16, u16),
+    /// How the person wants it.
+    pub options: Options,
+    /// The store as listed; items live in `sessions`.
+    pub listing: Option<Listing>,
+    /// Why the store could not be listed.
+    pub store_error: Option<String>,
+    /// The focused pane.
+    pub focus: Pane,
+    /// The focused pane takes the whole screen.
+    pub zoom: bool,
+    /// Sessions.
+    pub sessions: SessionsPane,
+    /// The open session.
+    pub transcript: Option<TranscriptPane>,
+    /// The session that is being read.
+    pub loading: Option<Loading>,
+    /// Why a session could not be opened: its key, and the words.
+    pub open_error: Option<(SessionKey, String)>,
+    /// The message under the cursor.
+    pub message: MessagePane,
+    /// Settings.
+    pub tuning: TuningPane,
+    /// The plan of the tuned settings, while the preview is on.
+    pub plan: Option<Arc<Plan>>,
+    /// What the configured settings would save with the gates open, tokens; none without a session.
+    pub would_save: Option<u64>,
+    /// What is over the screen.
+    pub overlay: Option<Overlay>,
+    /// The line being typed.
+    pub prompt: Option<Prompt>,
+    /// The status line's message.
+    pub toast: Option<Toast>,
+    /// What the last key changed.
+    pub flash: Flash,
+    /// Whether changes appear.
+    pub live: Live,
+    /// Newest reading.
+    pub epoch: Epoch,
+    /// The time of the last event, ms.
+    pub now_ms: i64,
+}
+
+impl App {
+    /// The state before anything is known.
+    pub fn new(options: Options, size: (u16, u16)) -> Self {
+        Self {
+            size,
+            options,
+            listing: None,
+            store_error: None,
+            focus: Pane::Transcript,
+            zoom: false,
+            sessions: SessionsPane::default(),
+            transcript: None,
+            loading: None,
+            open_error: None,
+            message: MessagePane::default(),
+            tuning: TuningPane::default(),
+            plan: None,
+            would_save: None,
+            overlay: None,
+            prompt: None,
+            toast: None,
+            flash: Flash::default(),
+            live: Live::Live,
+            epoch: Epoch::default(),
+            now_ms: 0,
+        }
+    }
+
+    /// Where everything stands now.
+    pub fn layout(&self) -> Layout {
+        layout(&Shape {
+            width: self.size.0,
+            height: self.size.1,
+            plan: self.plan.is_some(),
+            focus: self.focus,
+            zoom: self.zoom,
+            tuning_rows: self.tuning.rows.len() as u16 + 1,
+        })
+    }
+
+    /// The open session.
+    pub fn inspection(&self) -> Option<&Arc<Inspection>> {
+        self.transcript.as_ref().map(|pane| &pane.inspection)
+    }
+
+    /// The entry under the transcript's cursor.
+    pub fn selected_entry(&self) -> Option<EntryIx> {
+        self.transcript.as_ref()?.selected().map(|row| row.entry)
+    }
+
+    /// What fills the window now, and under the plan.
+    pub fn budgets(&self) -> Option<(Budget, Option<Budget>)> {
+        let inspection = self.inspection()?;
+        let after = self.plan.as_ref().map(|plan| inspection.budget_after(plan));
+        Some((inspection.budget(), after))
+    }
+
+    /// Whether something flashes at this moment.
+    pub fn flashing(&self) -> bool {
+        self.flash.until_ms > self.now_ms
+    }
+}

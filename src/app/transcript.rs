@@ -1,0 +1,314 @@
+//! The transcript pane: rows of the open session, cursor, folds, search, and the texts that have arrived.
+
+use std::collections::{HashMap, HashSet};
+use std::sync::Arc;
+
+use crate::app::scroll::Scroll;
+use crate::context::budget::running_totals;
+use crate::context::rows::{Filter, Folds, Row, RowKind, View, rows};
+use crate::context::tokens::chars4::estimate_or_zero;
+use crate::ids::EntryIx;
+use crate::inspect::Inspection;
+use crate::inspect::excerpt::Excerpt;
+use crate::plan::Plan;
+use crate::policy::Fate;
+use crate::store::entry::Role;
+use crate::transcript::labels::labels;
+
+/// The open session as it is shown.
+#[derive(Debug, Clone)]
+pub struct TranscriptPane {
+    /// The session.
+    pub inspection: Arc<Inspection>,
+    /// What is shown.
+    pub rows: Vec<Row>,
+    /// Cursor over `rows`.
+    pub scroll: Scroll,
+    /// What is folded.
+    pub folds: Folds,
+    /// Which entries get rows.
+    pub filter: Filter,
+    /// Whether the cursor stays on the last row when entries arrive.
+    pub follow: bool,
+    /// Words searched for.
+    pub query: String,
+    /// Entries that hold them, in file order.
+    pub matches: Vec<EntryIx>,
+    /// Labels by entry.
+    pub labels: HashMap<EntryIx, String>,
+    /// Texts that have been read.
+    pub excerpts: HashMap<EntryIx, Excerpt>,
+    /// Texts that have been asked for.
+    pub asked: HashSet<EntryIx>,
+    /// Estimated tokens of each message, under the plan where one is shown.
+    pub tokens: Vec<u64>,
+    /// Prompt tokens up to and with each message.
+    pub totals: Vec<u64>,
+    /// The largest of `tokens`, or before the plan; what thin bars are measured by.
+    pub largest: u64,
+    /// Entries that arrived with the last change on disk.
+    pub arrived: HashSet<EntryIx>,
+}
+
+/// What a row says of tokens and fate.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct RowNumbers {
+    /// Estimated tokens before the plan.
+    pub before: u64,
+    /// Estimated tokens after it.
+    pub after: u64,
+    /// Prompt tokens up to and with this row, after the plan.
+    pub total: u64,
+    /// The fate to sign the row with: the strongest of the messages it stands for.
+    pub fate: Option<Fate>,
+    /// Messages with that fate.
+    pub count: usize,
+    /// It is protected by its position.
+    pub protected_zone: bool,
+}
+
+impl TranscriptPane {
+    /// Shows a session, its last row under the cursor.
+    pub fn new(inspection: Arc<Inspection>, height: usize) -> Self {
+        let mut pane = Self {
+            labels: labels(&inspection.index, &inspection.tree),
+            inspection,
+            rows: Vec::new(),
+            scroll: Scroll::default(),
+            folds: Folds::default(),
+            filter: Filter::default(),
+            follow: true,
+            query: String::new(),
+            matches: Vec::new(),
+            excerpts: HashMap::new(),
+            asked: HashSet::new(),
+            tokens: Vec::new(),
+            totals: Vec::new(),
+            largest: 0,
+            arrived: HashSet::new(),
+        };
+        pane.rebuild(height);
+        pane.scroll.to(usize::MAX, pane.rows.len(), height);
+        pane
+    }
+
+    /// Takes a newer reading of the same session; cursor, folds and texts stay.
+    pub fn refresh(&mut self, inspection: Arc<Inspection>, height: usize) {
+        let known = self.inspection.index.entries.len();
+        let grown = inspection.index.entries.len() > known
+            && self.inspection.index.identity == inspection.index.identity;
+        self.arrived.clear();
+        if grown {
+            let added = known..inspection.index.entries.len();
+            self.arrived = added.map(|at| EntryIx(at as u32)).collect();
+        } else {
+            self.excerpts.clear();
+            self.matches.clear();
+        }
+        self.asked.clear();
+        self.labels = labels(&inspection.index, &inspection.tree);
+        self.inspection = inspection;
+        self.rebuild(height);
+        if self.follow {
+            self.scroll.to(usize::MAX, self.rows.len(), height);
+        }
+    }
+
+    /// Makes the rows anew and keeps the cursor on its entry and its line of the screen.
+    pub fn rebuild(&mut self, height: usize) {
+        let at = self.selected().map(|row| row.entry);
+        let line = self.scroll.cursor.saturating_sub(self.scroll.top);
+        self.rows = rows(&View {
+            index: &self.inspection.index,
+            tree: &self.inspection.tree,
+            context: &self.inspection.context,
+            labels: &self.labels,
+            folds: &self.folds,
+            filter: self.filter,
+        });
+        if let Some(entry) = at {
+            let row = self.row_of(entry).unwrap_or(self.scroll.cursor);
+            self.scroll.top = row.saturating_sub(line);
+            self.scroll.to(row, self.rows.len(), height);
+        }
+    }
+
+    /// Counts tokens under a plan, or as they stand.
+    pub fn count(&mut self, plan: Option<&Plan>) {
+        let messages = &self.inspection.context.messages;
+        self.tokens = match plan {
+            Some(plan) => plan.tokens_after.clone(),
+            None => messages.iter().map(|message| estimate_or_zero(&message.size)).collect(),
+        };
+        let fixed = self.inspection.budget().fixed();
+        self.totals = running_totals(fixed, self.tokens.iter().copied());
+        self.largest = messages.iter().map(|message| estimate_or_zero(&message.size)).max().unwrap_or(0);
+    }
+
+    /// The row under the cursor.
+    pub fn selected(&self) -> Option<&Row> {
+        self.rows.get(self.scroll.cursor)
+    }
+
+    /// The row that shows an entry, or the fold that hides it.
+    pub fn row_of(&self, entry: EntryIx) -> Option<usize> {
+        self.rows.iter().position(|row| row.entry == entry && !matches!(row.kind, RowKind::Branch { .. })).or_else(|| {
+            let at = self.inspection.context.position(entry)?;
+            self.rows.iter().position(|row| {
+                row.message.is_some_and(|first| (first..first + row.messages as usize).contains(&at))
+            })
+        })
+    }
+
+    /// The numbers of a row under a plan.
+    pub fn numbers(&self, row: &Row, plan: Option<&Plan>) -> RowNumbers {
+        let Some(first) = row.message else { return self.loose_numbers(row) };
+        let range = first..(first + row.messages as usize).min(self.tokens.len());
+        let sum = |tokens: &[u64]| tokens.get(range.clone()).map_or(0, |tokens| tokens.iter().sum());
+        let fates = plan.map_or(&[][..], |plan| plan.fates());
+        let fates = fates.get(range.clone()).unwrap_or_default();
+        let fate = fates.iter().map(|fate| fate.fate).max_by_key(|fate| strength(*fate));
+        RowNumbers {
+            before: plan.map_or_else(|| sum(&self.tokens), |plan| sum(&plan.tokens_before)),
+            after: sum(&self.tokens),
+            total: range.end.checked_sub(1).and_then(|at| self.totals.get(at)).copied().unwrap_or(0),
+            fate,
+            count: fates.iter().filter(|message| Some(message.fate) == fate).count(),
+            protected_zone: plan.is_some_and(|plan| first >= plan.outcome.cutoff),
+        }
+    }
+
+    /// A row off the context: its own size, no total.
+    fn loose_numbers(&self, row: &Row) -> RowNumbers {
+        let size = self.inspection.index.entry(row.entry).message;
+        let tokens = size.map_or(0, |size| estimate_or_zero(&size));
+        RowNumbers { before: tokens, after: tokens, ..RowNumbers::default() }
+    }
+
+    /// Entries whose texts are needed for the rows in sight and have not been asked for.
+    pub fn missing_excerpts(&mut self, height: usize) -> Vec<EntryIx> {
+        let from = self.scroll.top.saturating_sub(height);
+        let rows = self.rows.iter().skip(from).take(height * 3).map(|row| row.entry);
+        let asked = &mut self.asked;
+        let excerpts = &self.excerpts;
+        rows.filter(|entry| !excerpts.contains_key(entry) && asked.insert(*entry)).collect()
+    }
+
+    /// Folds or unfolds what the cursor is on; an entry folds the turn it belongs to.
+    pub fn toggle_fold(&mut self, height: usize) {
+        let Some(row) = self.selected().copied() else { return };
+        match row.kind {
+            RowKind::Branch { .. } => toggle(&mut self.folds.branches, row.entry),
+            RowKind::Compacted { .. } => self.folds.history = !self.folds.history,
+            RowKind::Turn { .. } => toggle(&mut self.folds.turns, row.entry),
+            RowKind::Entry => {
+                let Some(turn) = self.turn_of(self.scroll.cursor) else { return };
+                toggle(&mut self.folds.turns, turn);
+                self.rebuild(height);
+                if let Some(at) = self.row_of(turn) {
+                    self.scroll.to(at, self.rows.len(), height);
+                }
+                return;
+            }
+        }
+        self.rebuild(height);
+    }
+
+    /// The user turn a row belongs to.
+    pub fn turn_of(&self, row: usize) -> Option<EntryIx> {
+        let rows = self.rows.get(..=row)?;
+        rows.iter().rev().find(|row| row.depth == 0 && self.role(row.entry) == Some(Role::User)).map(|row| row.entry)
+    }
+
+    /// Folds every user turn but the one the cursor is in.
+    pub fn fold_all(&mut self, height: usize) {
+        let users = self.inspection.context.path.iter().copied();
+        self.folds.turns = users.filter(|ix| self.role(*ix) == Some(Role::User)).collect();
+        self.rebuild(height);
+    }
+
+    /// Unfolds everything.
+    pub fn unfold_all(&mut self, height: usize) {
+        self.folds.turns.clear();
+        self.folds.history = true;
+        let forks = self.rows.iter().filter(|row| matches!(row.kind, RowKind::Branch { .. }));
+        self.folds.branches.extend(forks.map(|row| row.entry).collect::<Vec<_>>());
+        self.rebuild(height);
+    }
+
+    /// The next row, in a direction, that a test holds for.
+    pub fn find_row(&self, forward: bool, test: impl Fn(&Row) -> bool) -> Option<usize> {
+        let at = self.scroll.cursor;
+        if forward {
+            (at + 1..self.rows.len()).find(|row| test(&self.rows[*row]))
+        } else {
+            (0..at).rev().find(|row| test(&self.rows[*row]))
+        }
+    }
+
+    /// Goes to an entry; what hides it is unfolded.
+    pub fn reveal(&mut self, entry: EntryIx, height: usize) {
+        if let Some(turn) = self.hiding_turn(entry) {
+            self.folds.turns.remove(&turn);
+            self.rebuild(height);
+        }
+        if !self.rows.iter().any(|row| row.entry == entry) {
+            self.folds.history |= self.inspection.context.path.contains(&entry);
+            self.open_branch_of(entry);
+            self.filter = Filter::Everything;
+            self.rebuild(height);
+        }
+        if let Some(at) = self.rows.iter().position(|row| row.entry == entry && !is_branch(row)).or_else(|| self.row_of(entry)) {
+            self.scroll.to(at, self.rows.len(), height);
+            self.follow = at + 1 == self.rows.len();
+        }
+    }
+
+    fn hiding_turn(&self, entry: EntryIx) -> Option<EntryIx> {
+        let path = &self.inspection.context.path;
+        let at = path.iter().position(|ix| *ix == entry)?;
+        path[..=at].iter().rev().find(|ix| self.role(**ix) == Some(Role::User)).copied().filter(|turn| *turn != entry && self.folds.turns.contains(turn))
+    }
+
+    /// Opens every branch on the way from an entry to the active path.
+    fn open_branch_of(&mut self, entry: EntryIx) {
+        let tree = &self.inspection.tree;
+        let mut at = entry;
+        for _ in 0..=self.inspection.index.entries.len() {
+            let Some(parent) = tree.parent(at) else { break };
+            let first_child = tree.children(parent).first() == Some(&at);
+            if !first_child || self.inspection.context.path.contains(&parent) {
+                self.folds.branches.insert(at);
+            }
+            at = parent;
+        }
+        self.folds.branches.insert(at);
+    }
+
+    fn role(&self, entry: EntryIx) -> Option<Role> {
+        self.inspection.index.entry(entry).role()
+    }
+}
+
+fn is_branch(row: &Row) -> bool {
+    matches!(row.kind, RowKind::Branch { .. })
+}
+
+fn toggle(set: &mut HashSet<EntryIx>, entry: EntryIx) {
+    if !set.remove(&entry) {
+        set.insert(entry);
+    }
+}
+
+/// Which fate signs a row that stands for several messages.
+fn strength(fate: Fate) -> u8 {
+    match fate {
+        Fate::Kept => 0,
+        Fate::Protected => 1,
+        Fate::SoftTrimmed => 2,
+        Fate::Truncated => 3,
+        Fate::Cleared => 4,
+        Fate::Summarised => 5,
+        Fate::Dropped => 6,
+    }
+}
