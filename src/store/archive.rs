@@ -60,11 +60,16 @@ pub fn classify(name: &str) -> FileKind<'_> {
         FileKind::Lock(locked)
     } else if let Some(archive) = parse_archive_name(name) {
         FileKind::Archive(archive)
-    } else if name.ends_with(".jsonl") {
+    } else if is_jsonl(name) {
         FileKind::Transcript
     } else {
         FileKind::Other
     }
+}
+
+/// Whether a name is a transcript's. The gateway knows the extension in lower case only.
+pub(super) fn is_jsonl(name: &str) -> bool {
+    name.strip_suffix(".jsonl").is_some()
 }
 
 /// `<original>.<reason>.<time>`; the last reason counts (store F1).

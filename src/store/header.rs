@@ -31,8 +31,8 @@ pub fn read_header(path: &Path) -> Option<Header> {
 
 /// The header in the text a file begins with.
 pub fn parse_header(text: &str) -> Option<Header> {
-    let lines = text.trim_start_matches('\u{feff}').lines().filter(|line| !line.trim().is_empty());
-    let first = lines.filter_map(|line| js::parse(line).ok()).next()?;
+    let mut lines = text.trim_start_matches('\u{feff}').lines().filter(|line| !line.trim().is_empty());
+    let first = lines.find_map(|line| js::parse(line).ok())?;
     if !first.get("type")?.str_is("session") {
         return None;
     }

@@ -2,6 +2,7 @@
 
 use std::path::{Component, Path, PathBuf};
 
+use super::archive::is_jsonl;
 use super::rows::Row;
 use crate::gateway::config::{GatewayConfig, normalise_agent_id};
 use crate::gateway::env::{Environment, absolute};
@@ -177,7 +178,7 @@ fn is_windows_path(text: &str) -> bool {
 fn own_file_name(text: &str) -> Option<&str> {
     let name = text.trim().rsplit(['/', '\\']).next()?;
     let plain = Path::new(name).components().all(|part| matches!(part, Component::Normal(_)));
-    (plain && name.ends_with(".jsonl")).then_some(name)
+    (plain && is_jsonl(name)).then_some(name)
 }
 
 /// Whether a path leads to a file with secrets, also through a link.

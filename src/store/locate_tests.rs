@@ -36,8 +36,8 @@ impl State {
     }
 }
 
-fn at(path: &str, exists: bool, foreign: bool) -> Option<(String, bool, bool)> {
-    Some((path.to_owned(), exists, foreign))
+fn at(path: &str, exists: bool, foreign: bool) -> (String, bool, bool) {
+    (path.to_owned(), exists, foreign)
 }
 
 #[test]
@@ -89,15 +89,15 @@ fn the_base_and_the_value_are_compared_by_their_real_paths() {
 fn the_first_candidate_that_exists_is_taken() {
     let own = "agents/main/sessions/s1.jsonl";
     let state = State::with(&[own, "agents/main/sessions/s1-topic-5.jsonl", "old/sessions/s2.jsonl"]);
-    assert_eq!(state.locate(r#"{"sessionId":"s1"}"#), at(own, true, false));
+    assert_eq!(state.locate(r#"{"sessionId":"s1"}"#), Some(at(own, true, false)));
     let topic = "agents/main/sessions/s1-topic-5.jsonl";
     assert_eq!(
         state.locate(r#"{"sessionId":"s1","sessionFile":"s1-topic-5.jsonl"}"#),
         at(topic, true, false)
     );
-    assert_eq!(state.locate(r#"{"sessionId":"s1","sessionFile":"gone.jsonl"}"#), at(own, true, false));
-    assert_eq!(state.locate(r#"{"sessionId":"s2"}"#), at("old/sessions/s2.jsonl", true, false));
-    assert_eq!(state.locate(r#"{"sessionId":"s3"}"#), at("agents/main/sessions/s3.jsonl", false, false));
+    assert_eq!(state.locate(r#"{"sessionId":"s1","sessionFile":"gone.jsonl"}"#), Some(at(own, true, false)));
+    assert_eq!(state.locate(r#"{"sessionId":"s2"}"#), Some(at("old/sessions/s2.jsonl", true, false)));
+    assert_eq!(state.locate(r#"{"sessionId":"s3"}"#), Some(at("agents/main/sessions/s3.jsonl", false, false)));
     assert_eq!(state.locate(r#"{"sessionId":"../s1"}"#), None);
     assert_eq!(state.locate("{}"), None);
 }
@@ -113,10 +113,10 @@ fn a_store_copied_from_another_machine_finds_its_files_beside_the_rows() {
         "/nowhere/s1-topic-5.jsonl",
     ] {
         let row = format!(r#"{{"sessionId":"s1","sessionFile":"{file}"}}"#);
-        assert_eq!(state.locate(&row), at(topic, true, true), "{file}");
+        assert_eq!(state.locate(&row), Some(at(topic, true, true)), "{file}");
     }
     let gone = r#"{"sessionId":"s1","sessionFile":"D:\\x\\gone.jsonl"}"#;
-    assert_eq!(state.locate(gone), at("agents/main/sessions/s1.jsonl", true, true));
+    assert_eq!(state.locate(gone), Some(at("agents/main/sessions/s1.jsonl", true, true)));
 }
 
 #[test]

@@ -86,9 +86,7 @@ pub fn parse_rows(path: &Path, text: &str) -> Rows {
             );
         }
         Err(error) => {
-            let line = text.as_bytes()[..error.at.min(text.len())].iter().filter(|&&b| b == b'\n').count()
-                as u64
-                + 1;
+            let line = memchr::memchr_iter(b'\n', &text.as_bytes()[..error.at.min(text.len())]).count() as u64 + 1;
             return unreadable(path, Some(line), &error.to_string());
         }
     };
