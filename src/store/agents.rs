@@ -65,7 +65,8 @@ pub(super) fn store_files(
         let found = store_path(config, env, state, &agent.id);
         if found.relative && files.is_empty() {
             let path = config.path.clone().unwrap_or_default();
-            let what = "session.store is relative: it starts where the gateway was started, which is unknown here";
+            let what =
+                "session.store is relative: it starts where the gateway was started, which is unknown here";
             let next = format!("write the whole path; {} was tried", found.path.display());
             findings.push(Finding::new(path, Severity::Warning, what, next));
         }

@@ -4,6 +4,7 @@ use std::fs::File;
 use std::io::Read;
 use std::path::Path;
 
+use crate::gateway::secrets::is_secret_file;
 use crate::js;
 
 /// How far into a file the header is looked for, in bytes.
@@ -24,6 +25,10 @@ pub struct Header {
 
 /// The header of a file; `None` when the first parseable line is none, or the file cannot be read.
 pub fn read_header(path: &Path) -> Option<Header> {
+    // A pipe would never end, and credentials are no transcript.
+    if is_secret_file(path) || !path.is_file() {
+        return None;
+    }
     let mut bytes = Vec::new();
     File::open(path).ok()?.take(HEADER_BYTES).read_to_end(&mut bytes).ok()?;
     parse_header(&String::from_utf8_lossy(&bytes))

@@ -6,9 +6,7 @@ use super::archive::is_jsonl;
 use super::rows::Row;
 use crate::gateway::config::{GatewayConfig, normalise_agent_id};
 use crate::gateway::env::{Environment, absolute};
-
-/// Files that hold secrets; nothing here ever opens one, whatever a row says (store A8).
-const SECRET_FILES: [&str; 2] = ["auth-profiles.json", "auth.json"];
+use crate::gateway::secrets::is_secret_file;
 
 /// Where an agent's `sessions.json` is (store E1).
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -109,9 +107,9 @@ pub fn locate(row: &Row, place: &Place<'_>) -> Option<Located> {
     let by_id = dirs.into_iter().flatten().filter_map(|dir| Some(dir.join(by_id.as_deref()?)));
     let resolved = resolved.filter(|_| !named.is_some_and(is_windows_path));
     let candidates: Vec<PathBuf> = resolved.into_iter().chain(beside).chain(by_id).collect();
-    let found = candidates.iter().find(|path| path.is_file() && !is_secret(path)).cloned();
+    let found = candidates.iter().find(|path| path.is_file() && !is_secret_file(path)).cloned();
     let exists = found.is_some();
-    let path = found.or_else(|| candidates.into_iter().find(|path| !is_secret(path)))?;
+    let path = found.or_else(|| candidates.into_iter().find(|path| !is_secret_file(path)))?;
     Some(Located { path, exists, foreign })
 }
 
@@ -179,13 +177,6 @@ fn own_file_name(text: &str) -> Option<&str> {
     let name = text.trim().rsplit(['/', '\\']).next()?;
     let plain = Path::new(name).components().all(|part| matches!(part, Component::Normal(_)));
     (plain && is_jsonl(name)).then_some(name)
-}
-
-/// Whether a path leads to a file with secrets, also through a link.
-pub fn is_secret(path: &Path) -> bool {
-    let named =
-        |path: &Path| path.file_name().and_then(|n| n.to_str()).is_some_and(|n| SECRET_FILES.contains(&n));
-    named(path) || path.is_symlink() && named(&real(path))
 }
 
 #[cfg(test)]

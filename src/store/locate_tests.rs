@@ -93,11 +93,14 @@ fn the_first_candidate_that_exists_is_taken() {
     let topic = "agents/main/sessions/s1-topic-5.jsonl";
     assert_eq!(
         state.locate(r#"{"sessionId":"s1","sessionFile":"s1-topic-5.jsonl"}"#),
-        at(topic, true, false)
+        Some(at(topic, true, false))
     );
     assert_eq!(state.locate(r#"{"sessionId":"s1","sessionFile":"gone.jsonl"}"#), Some(at(own, true, false)));
     assert_eq!(state.locate(r#"{"sessionId":"s2"}"#), Some(at("old/sessions/s2.jsonl", true, false)));
-    assert_eq!(state.locate(r#"{"sessionId":"s3"}"#), Some(at("agents/main/sessions/s3.jsonl", false, false)));
+    assert_eq!(
+        state.locate(r#"{"sessionId":"s3"}"#),
+        Some(at("agents/main/sessions/s3.jsonl", false, false))
+    );
     assert_eq!(state.locate(r#"{"sessionId":"../s1"}"#), None);
     assert_eq!(state.locate("{}"), None);
 }

@@ -8,6 +8,7 @@ use super::session::{Session, stem_of};
 use super::shape::is_pi_cwd_dir;
 use crate::error::{Finding, Severity};
 use crate::gateway::env::Environment;
+use crate::gateway::secrets::is_secret_file;
 use crate::ids::SessionKey;
 
 /// What sessions of pi have as their agent.
@@ -86,7 +87,11 @@ fn transcripts_in(dir: &Path, findings: &mut Vec<Finding>) -> Vec<PathBuf> {
         }
     };
     let mut paths: Vec<PathBuf> = entries.flatten().map(|entry| entry.path()).collect();
-    paths.retain(|path| path.extension().is_some_and(|extension| extension == "jsonl") && path.is_file());
+    paths.retain(|path| {
+        path.extension().is_some_and(|extension| extension == "jsonl")
+            && path.is_file()
+            && !is_secret_file(path)
+    });
     paths.sort();
     paths
 }

@@ -6,6 +6,7 @@ use super::key::peer_of;
 use super::prompt_report::SystemPromptReport;
 use crate::error::{Finding, Severity};
 use crate::gateway::lines::key_line;
+use crate::gateway::secrets::is_secret_file;
 use crate::js::{self, Value};
 
 /// Rows reported one by one before the rest is only counted.
@@ -62,6 +63,7 @@ pub struct Rows {
 pub fn load_rows(path: &Path) -> Rows {
     match std::fs::metadata(path) {
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Rows::default(),
+        Ok(_) if is_secret_file(path) => return unreadable(path, None, "leads to a file with credentials"),
         Ok(meta) if !meta.is_file() => return unreadable(path, None, "is not a regular file"),
         _ => {}
     }
@@ -86,7 +88,8 @@ pub fn parse_rows(path: &Path, text: &str) -> Rows {
             );
         }
         Err(error) => {
-            let line = memchr::memchr_iter(b'\n', &text.as_bytes()[..error.at.min(text.len())]).count() as u64 + 1;
+            let line =
+                memchr::memchr_iter(b'\n', &text.as_bytes()[..error.at.min(text.len())]).count() as u64 + 1;
             return unreadable(path, Some(line), &error.to_string());
         }
     };

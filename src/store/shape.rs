@@ -3,6 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use super::archive::is_jsonl;
+use crate::gateway::secrets::is_secret_file;
 use crate::gateway::state_dir::config_in;
 
 /// What there is at a path.
@@ -32,7 +33,7 @@ pub fn shape_of(path: &Path) -> Shape {
     if path.is_dir() {
         return shape_of_dir(path);
     }
-    if !path.is_file() {
+    if !path.is_file() || is_secret_file(path) {
         return Shape::Nothing(own);
     }
     match path.extension().and_then(|extension| extension.to_str()) {

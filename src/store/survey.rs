@@ -16,6 +16,7 @@ use super::shape::{Shape, shape_of};
 use crate::error::{Finding, Severity};
 use crate::gateway::config::GatewayConfig;
 use crate::gateway::env::{Environment, absolute};
+use crate::gateway::secrets::is_secret_file;
 use crate::gateway::state_dir::{ancient_sessions_dir, config_in, config_path, state_dir};
 
 /// Everything found at one place.
@@ -218,8 +219,11 @@ fn add_unnamed(store: &mut Store, listings: &mut BTreeMap<PathBuf, Listing>, dir
     for (agent, dir) in dirs {
         let listing = listings.entry(dir.clone()).or_insert_with(|| Listing::read(dir));
         store.findings.append(&mut listing.findings);
-        let orphans =
-            listing.transcripts.iter().map(|name| dir.join(name)).filter(|path| !named.contains(&real(path)));
+        let orphans = listing
+            .transcripts
+            .iter()
+            .map(|name| dir.join(name))
+            .filter(|path| !path.is_dir() && !is_secret_file(path) && !named.contains(&real(path)));
         store.sessions.extend(orphans.map(|path| of_orphan(&path, agent)));
         store.sessions.extend(listing.archives.iter().filter_map(|name| of_archive(&dir.join(name), agent)));
     }

@@ -210,8 +210,22 @@ fn links_and_read_only_files_are_flagged() {
     let made = Made::new(&[("s/agents/main/sessions/x.jsonl", &HEADER.replace("ID", "x"))]);
     let path = made.at("s/agents/main/sessions/x.jsonl");
     std::fs::set_permissions(&path, std::fs::Permissions::from_mode(0o444)).unwrap();
+    symlink(made.at("auth.json"), made.at("s/agents/main/sessions/sneaky.jsonl")).unwrap();
+    std::fs::File::create(made.at("auth.json")).unwrap();
     symlink(made.at("elsewhere.jsonl"), made.at("s/agents/main/sessions/dangling.jsonl")).unwrap();
     let store = made.survey("s");
     assert_eq!(flags(&store, "x"), ["orphan", "read-only"]);
     assert_eq!(flags(&store, "dangling"), ["orphan", "missing", "symlink"]);
+    assert_eq!(store.sessions.len(), 2);
+    assert!(matches!(made.survey("auth.json").shape, Shape::Nothing(_)));
+}
+
+#[cfg(unix)]
+#[test]
+fn a_pipe_in_the_sessions_dir_does_not_hang_the_survey() {
+    let made = Made::new(&[("s/agents/main/sessions/x.jsonl", &HEADER.replace("ID", "x"))]);
+    let pipe = made.at("s/agents/main/sessions/pipe.jsonl");
+    let made_pipe = std::process::Command::new("mkfifo").arg(&pipe).status();
+    assert!(made_pipe.is_ok_and(|status| status.success()));
+    assert_eq!(flags(&made.survey("s"), "pipe"), ["orphan", "missing"]);
 }
