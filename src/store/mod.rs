@@ -13,6 +13,7 @@ mod listing;
 pub mod load;
 pub mod locate;
 pub mod measure;
+pub mod model;
 pub mod pi;
 pub mod prompt_report;
 pub mod rows;

@@ -13,8 +13,10 @@ pub(crate) fn answer(session: &Session) -> Result<Value, Throws> {
     let path = session.tree.branch(index, &session.leaf);
     let messages = session.messages();
     let llm: Result<Vec<Option<Value>>, Throws> = messages.iter().map(to_llm).collect();
-    let llm =
-        llm.map_or_else(|Throws| throws(), |sent| Value::Array(sent.iter().flatten().map(digest).collect()));
+    let llm = llm.map_or_else(
+        |Throws| throws(),
+        |sent| Value::Array(sent.iter().flatten().map(digest).collect()),
+    );
     let thinking = context.thinking.map_or(Value::from("off"), |word| word_or_null(session, word));
     Ok(object([
         ("entries", Value::Number(index.entries.len() as f64)),

@@ -147,9 +147,8 @@ pub(crate) fn canonical(value: &Value) -> String {
         Value::Object(object) => {
             let mut members: Vec<(&JsString, &Value)> = object.iter().collect();
             members.sort_by(|a, b| a.0.cmp(b.0));
-            let member = |(key, value): (&JsString, &Value)| {
-                format!("{}:{}", js::stringify_str(key), canonical(value))
-            };
+            let member =
+                |(key, value): (&JsString, &Value)| format!("{}:{}", js::stringify_str(key), canonical(value));
             format!("{{{}}}", members.into_iter().map(member).collect::<Vec<_>>().join(","))
         }
         other => js::stringify(other),

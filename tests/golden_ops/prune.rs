@@ -74,8 +74,7 @@ fn decide(session: &Session, gate_of: &Value, settings: Option<&PruneSettings>, 
 }
 
 fn route(gate: &Value) -> (String, String) {
-    let text =
-        |key| gate.get(key).and_then(Value::as_str).map(js::JsString::to_string_lossy).unwrap_or_default();
+    let text = |key| gate.get(key).and_then(Value::as_str).map(js::JsString::to_string_lossy).unwrap_or_default();
     (text("provider"), text("modelId"))
 }
 

@@ -27,10 +27,7 @@ pub(crate) fn answer(session: &Session) -> Result<Value, Throws> {
             })),
         ),
         ("perMessage", Value::Array(tokens.collect())),
-        (
-            "prunerChars",
-            Value::Array((0..messages.len()).map(|at| or_throws(pruner(at).map(number))).collect()),
-        ),
+        ("prunerChars", Value::Array((0..messages.len()).map(|at| or_throws(pruner(at).map(number))).collect())),
         ("prunerCharsTotal", or_throws(pruner_total.map(number))),
         ("lastAssistantUsage", recorded_usage(session)),
         ("shouldCompact", should_compact(session, estimate.map(|estimate| estimate.tokens))),
@@ -45,8 +42,7 @@ fn recorded_usage(session: &Session) -> Value {
 }
 
 fn should_compact(session: &Session, tokens: Result<f64, Throws>) -> Value {
-    let (Some(window), Ok(tokens)) = (session.setting("contextWindow").and_then(Value::as_f64), tokens)
-    else {
+    let (Some(window), Ok(tokens)) = (session.setting("contextWindow").and_then(Value::as_f64), tokens) else {
         return Value::Null;
     };
     Value::Bool(pi_compaction(session.case.get("settings")).should_compact(tokens, window))
