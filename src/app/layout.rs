@@ -222,6 +222,16 @@ impl Layout {
         usize::from(self.pane(pane).height.saturating_sub(head))
     }
 
+    /// Columns of a slider's track in the tuning pane.
+    pub fn slider_track(&self) -> std::ops::Range<u16> {
+        let (start, end) = match self.breadth {
+            Breadth::Wide => (35, 79 + self.tuning.width.saturating_sub(130) / 2),
+            Breadth::Medium => (33, 65),
+            _ => (24, self.tuning.width.saturating_sub(18)),
+        };
+        self.tuning.x + start..self.tuning.x + end.max(start + 4)
+    }
+
     /// The pane at a place, and the row below its title line.
     pub fn hit(&self, column: u16, row: u16) -> Option<(Pane, u16)> {
         let at = ratatui::layout::Position { x: column, y: row };

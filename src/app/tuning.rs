@@ -73,6 +73,14 @@ impl TuningPane {
         self.keep(height);
     }
 
+    /// The setting shown on a line of the pane, below its title; the line under the focused slider is its
+    /// profile, and belongs to it.
+    pub fn row_at(&self, line: usize) -> Option<usize> {
+        let row = self.top + line;
+        let row = if row > self.cursor { row - 1 } else { row };
+        (row < self.rows.len()).then_some(row)
+    }
+
     /// Brings the focused row into sight; its profile takes a row of its own.
     pub fn keep(&mut self, height: usize) {
         let room = height.saturating_sub(1).max(1);
