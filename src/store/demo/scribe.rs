@@ -185,6 +185,10 @@ impl Scribe {
     /// Sets how many tokens the newest message really costs, so that the next prompt has `tokens`.
     pub(super) fn settle(&mut self, tokens: u64) {
         let missing = tokens as i64 - self.prompt_tokens() as i64;
+        debug_assert!(
+            missing.unsigned_abs() * 30 <= tokens,
+            "{missing} of {tokens} tokens are not in the text: change the material instead"
+        );
         if let Some(leaf) = self.nodes.leaf {
             let node = &mut self.nodes.all[leaf].sizes;
             node.real = node.real.saturating_add_signed(missing);

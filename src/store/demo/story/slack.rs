@@ -72,7 +72,7 @@ const TURNS: [Turn; 9] = [
 ];
 
 fn work(s: &mut Scribe, step: char) -> ToolUse {
-    let size = s.rng.range(27_800, 35_800) as usize;
+    let size = s.rng.range(27_300, 35_200) as usize;
     match step {
         'h' => exec("ops/health.sh", CWD, &infra::health(&mut s.rng), 0, 2_400),
         'e' => {
