@@ -47,7 +47,7 @@ fn heartbeat(s: &mut Scribe, beat: i64) {
     s.user(&format!("{HEARTBEAT}{time}"));
     let health = infra::health(&mut s.rng);
     let log =
-        if beat % 3 == 0 { infra::events(&mut s.rng, 3_300) } else { shell::journal(&mut s.rng, 2_700) };
+        if beat % 3 == 0 { infra::events(&mut s.rng, 3_700) } else { shell::journal(&mut s.rng, 3_050) };
     let uses = vec![
         exec("ops/health.sh --all", CWD, &health, 0, 2_800),
         read(&format!("{CWD}/boards/{:02}.log", beat % 24), &log),
