@@ -3,6 +3,7 @@
 pub mod agents;
 pub mod archive;
 pub mod body;
+pub mod demo;
 pub mod entry;
 pub mod find;
 pub mod header;
