@@ -138,7 +138,7 @@ fn judge(payload: &Payload, now_ms: i64, modified_ms: i64) -> LockState {
     let mut reasons = Vec::new();
     match (payload.pid, seen) {
         (Some(pid), Some(Seen::Alive)) if is_recycled(pid, payload.start) => {
-            reasons.push(StaleReason::RecycledPid)
+            reasons.push(StaleReason::RecycledPid);
         }
         (_, Some(Seen::Alive)) => {}
         (_, Some(Seen::Gone | Seen::Zombie)) => reasons.push(StaleReason::DeadPid),

@@ -39,6 +39,8 @@ fn lone_result(index: &Index, call: Option<IdIx>, named: Option<IdIx>) -> Option
 
 #[cfg(test)]
 mod tests {
+    use std::fmt::Write as _;
+
     use super::*;
     use crate::context::build;
     use crate::ids::LineIds;
@@ -49,9 +51,8 @@ mod tests {
         let mut text = String::from("{\"type\":\"session\",\"version\":3,\"id\":\"s\"}\n");
         for (at, message) in messages.iter().enumerate() {
             let parent = at.checked_sub(1).map_or("null".to_owned(), |at| format!("\"e{at}\""));
-            text += &format!(
-                "{{\"type\":\"message\",\"id\":\"e{at}\",\"parentId\":{parent},\"message\":{message}}}\n"
-            );
+            let ids = format!("\"id\":\"e{at}\",\"parentId\":{parent}");
+            writeln!(text, "{{\"type\":\"message\",{ids},\"message\":{message}}}").unwrap();
         }
         let index = load_bytes("t.jsonl", text.as_bytes(), &mut LineIds);
         let context = build(&index, &Tree::new(&index), &Leaf::Own).unwrap();

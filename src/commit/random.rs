@@ -24,9 +24,9 @@ impl RandomIds {
     /// A version 4 UUID.
     fn uuid(&mut self) -> String {
         let (high, low) = (self.draw(), self.draw());
-        let (a, b, c) = (high >> 32, high >> 16 & 0xFFFF, high & 0x0FFF);
-        let (d, e) = (low >> 48 & 0x3FFF | 0x8000, low & 0xFFFF_FFFF_FFFF);
-        format!("{a:08x}-{b:04x}-4{c:03x}-{d:04x}-{e:012x}")
+        let variant = low >> 48 & 0x3FFF | 0x8000;
+        let (first, second, third) = (high >> 32, high >> 16 & 0xFFFF, high & 0x0FFF);
+        format!("{first:08x}-{second:04x}-4{third:03x}-{variant:04x}-{:012x}", low & 0xFFFF_FFFF_FFFF)
     }
 }
 

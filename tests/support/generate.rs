@@ -8,25 +8,25 @@ use std::fmt::Write as _;
 
 /// What a transcript may hold besides plain turns.
 #[derive(Debug, Clone)]
-pub struct Options {
+pub(crate) struct Options {
     /// Steps: most are turns of a user message, tool calls with their results, and an answer.
-    pub steps: usize,
+    pub(crate) steps: usize,
     /// Longest text of a tool result, in pieces of a few chars.
-    pub result_pieces: usize,
+    pub(crate) result_pieces: usize,
     /// Going back to an earlier entry, with or without a summary.
-    pub branches: bool,
+    pub(crate) branches: bool,
     /// Compactions, some of which keep from an entry that is not on the path.
-    pub compactions: bool,
+    pub(crate) compactions: bool,
     /// Labels, also cleared and on other branches.
-    pub labels: bool,
+    pub(crate) labels: bool,
     /// Image blocks in tool results.
-    pub images: bool,
+    pub(crate) images: bool,
     /// Half surrogate pairs in texts.
-    pub lone_surrogates: bool,
+    pub(crate) lone_surrogates: bool,
     /// Unknown types, unknown keys, and the entries of later versions.
-    pub unknown: bool,
+    pub(crate) unknown: bool,
     /// White space between the parts of some lines.
-    pub spaces: bool,
+    pub(crate) spaces: bool,
 }
 
 impl Default for Options {
@@ -46,7 +46,7 @@ impl Default for Options {
 }
 
 /// The bytes of one transcript: a header, at least one whole turn, every line ended.
-pub fn transcript(seed: u64, options: &Options) -> Vec<u8> {
+pub(crate) fn transcript(seed: u64, options: &Options) -> Vec<u8> {
     let mut writer = Writer::new(seed, options.clone());
     writer.turn();
     for _ in 0..options.steps {
@@ -57,11 +57,11 @@ pub fn transcript(seed: u64, options: &Options) -> Vec<u8> {
 
 /// `SplitMix64`: small, and good enough to choose with.
 #[derive(Debug, Clone)]
-pub struct Dice(u64);
+pub(crate) struct Dice(u64);
 
 impl Dice {
     /// Dice that always fall the same way for a seed.
-    pub fn new(seed: u64) -> Self {
+    pub(crate) fn new(seed: u64) -> Self {
         Self(seed)
     }
 
@@ -74,25 +74,39 @@ impl Dice {
     }
 
     /// A number below `sides`, which must not be 0.
-    pub fn below(&mut self, sides: usize) -> usize {
+    pub(crate) fn below(&mut self, sides: usize) -> usize {
         (self.next() % sides as u64) as usize
     }
 
     /// True once in `times`.
-    pub fn once_in(&mut self, times: usize) -> bool {
+    pub(crate) fn once_in(&mut self, times: usize) -> bool {
         self.below(times) == 0
     }
 
     /// One of these.
-    pub fn one_of<'a, T: ?Sized>(&mut self, choices: &[&'a T]) -> &'a T {
+    pub(crate) fn one_of<'a, T: ?Sized>(&mut self, choices: &[&'a T]) -> &'a T {
         choices[self.below(choices.len())]
     }
 }
 
 /// Pieces of JSON strings as they stand in files, escapes included.
 const PIECES: [&str; 16] = [
-    "plain words ", "0123456789", "\\n", "\\\"quoted\\\"", "\\\\", "\\/", "\\u0041", "\\u001b[31m", "äöü ß", "漢字", "😀",
-    "\\ud83d\\ude00", "\\t", "\u{7f}", "\u{2028}", "x = {\\\"a\\\": [1]} ",
+    "plain words ",
+    "0123456789",
+    "\\n",
+    "\\\"quoted\\\"",
+    "\\\\",
+    "\\/",
+    "\\u0041",
+    "\\u001b[31m",
+    "äöü ß",
+    "漢字",
+    "😀",
+    "\\ud83d\\ude00",
+    "\\t",
+    "\u{7f}",
+    "\u{2028}",
+    "x = {\\\"a\\\": [1]} ",
 ];
 const LONE: [&str; 3] = ["\\ud83d", "\\ude00", "\\uD83Dx"];
 const NUMBERS: [&str; 8] = ["0", "1.50", "-0", "1e3", "12345678901234567890", "0.1", "3.0", "1E-7"];
@@ -183,7 +197,9 @@ impl Writer {
     fn turn(&mut self) {
         let text = self.words(8);
         if self.dice.once_in(3) {
-            self.message(&format!("\"role\":\"user\",\"content\":[{{\"type\":\"text\",\"text\":\"{text}\"}}]"));
+            self.message(&format!(
+                "\"role\":\"user\",\"content\":[{{\"type\":\"text\",\"text\":\"{text}\"}}]"
+            ));
         } else {
             self.message(&format!("\"role\":\"user\",\"content\":\"{text}\""));
         }
@@ -200,13 +216,20 @@ impl Writer {
         self.calls += count;
         let mut blocks = String::new();
         if self.dice.once_in(2) {
-            let _ = write!(blocks, "{{\"type\":\"thinking\",\"thinking\":\"{}\",\"thinkingSignature\":\"c2ln\"}},", self.words(6));
+            let _ = write!(
+                blocks,
+                "{{\"type\":\"thinking\",\"thinking\":\"{}\",\"thinkingSignature\":\"c2ln\"}},",
+                self.words(6)
+            );
         }
         for call in first..first + count {
             let comma = if call > first { "," } else { "" };
             let path = self.words(2);
             let number = self.dice.one_of(&NUMBERS);
-            let _ = write!(blocks, "{comma}{{\"type\":\"toolCall\",\"id\":\"call_{call}\",\"name\":\"read\",\"arguments\":{{\"path\":\"{path}\",\"limit\":{number}}}}}");
+            let _ = write!(
+                blocks,
+                "{comma}{{\"type\":\"toolCall\",\"id\":\"call_{call}\",\"name\":\"read\",\"arguments\":{{\"path\":\"{path}\",\"limit\":{number}}}}}"
+            );
         }
         self.answer(&blocks, "toolUse");
         for call in first..first + count {
@@ -246,7 +269,9 @@ impl Writer {
     fn settings(&mut self) {
         match self.dice.below(3) {
             0 => self.entry("thinking_level_change", "\"thinkingLevel\":\"high\"", false),
-            1 => self.entry("model_change", "\"provider\":\"anthropic\",\"modelId\":\"claude-opus-4\"", false),
+            1 => {
+                self.entry("model_change", "\"provider\":\"anthropic\",\"modelId\":\"claude-opus-4\"", false)
+            }
             _ => {
                 let name = self.words(2);
                 self.entry("session_info", &format!("\"name\":\"{name}\""), false);
@@ -257,8 +282,12 @@ impl Writer {
     fn custom(&mut self) {
         let time = self.clock;
         let members = match self.dice.below(3) {
-            0 => format!("\"customType\":\"openclaw.cache-ttl\",\"data\":{{\"timestamp\":{time},\"provider\":\"anthropic\",\"modelId\":\"claude-sonnet-4-5\"}}"),
-            1 => format!("\"customType\":\"model-snapshot\",\"data\":{{\"timestamp\":{time},\"provider\":\"anthropic\"}}"),
+            0 => format!(
+                "\"customType\":\"openclaw.cache-ttl\",\"data\":{{\"timestamp\":{time},\"provider\":\"anthropic\",\"modelId\":\"claude-sonnet-4-5\"}}"
+            ),
+            1 => format!(
+                "\"customType\":\"model-snapshot\",\"data\":{{\"timestamp\":{time},\"provider\":\"anthropic\"}}"
+            ),
             _ => "\"customType\":\"someone.else\"".to_owned(),
         };
         self.entry("custom", &members, true);
@@ -272,7 +301,11 @@ impl Writer {
             format!("[{{\"type\":\"text\",\"text\":\"{text}\"}}]")
         };
         let details = if self.dice.once_in(2) { ",\"details\":{\"from\":3}" } else { "" };
-        self.entry("custom_message", &format!("\"customType\":\"note\",\"content\":{content},\"display\":true{details}"), true);
+        self.entry(
+            "custom_message",
+            &format!("\"customType\":\"note\",\"content\":{content},\"display\":true{details}"),
+            true,
+        );
     }
 
     /// The entries from the root to the leaf.
@@ -299,9 +332,19 @@ impl Writer {
             _ => self.path_id(),
         };
         let summary = self.words(10);
-        let details = if self.dice.once_in(2) { ",\"details\":{\"readFiles\":[],\"modifiedFiles\":[\"a\"]},\"fromHook\":false" } else { "" };
+        let details = if self.dice.once_in(2) {
+            ",\"details\":{\"readFiles\":[],\"modifiedFiles\":[\"a\"]},\"fromHook\":false"
+        } else {
+            ""
+        };
         let tokens = self.dice.below(200_000);
-        self.entry("compaction", &format!("\"summary\":\"{summary}\",\"firstKeptEntryId\":\"{kept}\",\"tokensBefore\":{tokens}{details}"), false);
+        self.entry(
+            "compaction",
+            &format!(
+                "\"summary\":\"{summary}\",\"firstKeptEntryId\":\"{kept}\",\"tokensBefore\":{tokens}{details}"
+            ),
+            false,
+        );
     }
 
     fn label(&mut self) {
@@ -323,7 +366,11 @@ impl Writer {
             choice => {
                 let summary = if self.dice.once_in(8) { String::new() } else { self.words(8) };
                 let from = if choice == 1 { "root".to_owned() } else { from };
-                self.entry("branch_summary", &format!("\"fromId\":\"{from}\",\"summary\":\"{summary}\""), false);
+                self.entry(
+                    "branch_summary",
+                    &format!("\"fromId\":\"{from}\",\"summary\":\"{summary}\""),
+                    false,
+                );
             }
         }
     }
@@ -331,12 +378,20 @@ impl Writer {
     fn unknown(&mut self) {
         let number = self.dice.one_of(&NUMBERS);
         match self.dice.below(4) {
-            0 => self.entry("usage", &format!("\"kind\":\"cache_warm\",\"usage\":{{\"input\":{number}}}"), false),
+            0 => self.entry(
+                "usage",
+                &format!("\"kind\":\"cache_warm\",\"usage\":{{\"input\":{number}}}"),
+                false,
+            ),
             1 => {
                 let target = self.any_id();
                 self.entry("context_edit", &format!("\"targetId\":\"{target}\",\"replacement\":null"), false);
             }
-            2 => self.entry("from_the_future", &format!("\"7\":{number},\"a\":{{\"b\":[{number}, {{ }}]}},\"a\":null"), false),
+            2 => self.entry(
+                "from_the_future",
+                &format!("\"7\":{number},\"a\":{{\"b\":[{number}, {{ }}]}},\"a\":null"),
+                false,
+            ),
             _ => self.entry("from_the_future", "", false),
         }
     }

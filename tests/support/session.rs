@@ -22,11 +22,11 @@ use clawscope::store::source::Source;
 use clawscope::transcript::{Leaf, Tree};
 
 /// 2026-02-25, a time after everything in the generated transcripts.
-pub const NOW: i64 = 1_772_000_000_000;
+pub(crate) const NOW: i64 = 1_772_000_000_000;
 
 /// A clock that only moves when someone waits.
 #[derive(Debug)]
-pub struct TestClock(pub Cell<i64>);
+pub(crate) struct TestClock(pub(crate) Cell<i64>);
 
 impl Default for TestClock {
     fn default() -> Self {
@@ -46,17 +46,17 @@ impl Clock for TestClock {
 
 /// A session file and what was read of it.
 #[derive(Debug)]
-pub struct Session {
+pub(crate) struct Session {
     folder: tempfile::TempDir,
-    pub path: PathBuf,
-    pub index: Index,
-    pub tree: Tree,
-    pub source: Source,
+    pub(crate) path: PathBuf,
+    pub(crate) index: Index,
+    pub(crate) tree: Tree,
+    pub(crate) source: Source,
 }
 
 impl Session {
     /// Writes the bytes to a new file and reads it.
-    pub fn new(bytes: &[u8]) -> Self {
+    pub(crate) fn new(bytes: &[u8]) -> Self {
         let folder = tempfile::tempdir().expect("a folder");
         let path = folder.path().join("session.jsonl");
         fs::File::create(&path).and_then(|mut file| file.write_all(bytes)).expect("the session file");
@@ -72,16 +72,16 @@ impl Session {
 
     /// The same file read again from its beginning.
     #[must_use]
-    pub fn reload(self) -> Self {
+    pub(crate) fn reload(self) -> Self {
         Self::read(self.folder, self.path)
     }
 
     /// The bytes on disk.
-    pub fn bytes(&self) -> Vec<u8> {
+    pub(crate) fn bytes(&self) -> Vec<u8> {
         fs::read(&self.path).expect("the session file")
     }
 
-    pub fn transcript(&self) -> Transcript<'_> {
+    pub(crate) fn transcript(&self) -> Transcript<'_> {
         Transcript {
             index: &self.index,
             tree: &self.tree,
@@ -92,25 +92,25 @@ impl Session {
     }
 
     /// The context of the active leaf, each message as canonical JSON.
-    pub fn context(&self) -> Vec<String> {
+    pub(crate) fn context(&self) -> Vec<String> {
         let context = build(&self.index, &self.tree, &Leaf::Own).expect("a context");
         let messages = bodies::messages(&self.source, &self.index, &context).expect("its messages");
         messages.iter().map(js::stringify).collect()
     }
 
     /// The tool results of the active path.
-    pub fn results(&self) -> Vec<EntryIx> {
+    pub(crate) fn results(&self) -> Vec<EntryIx> {
         let path = self.tree.branch(&self.index, &Leaf::Own);
         path.into_iter().filter(|ix| self.index.entry(*ix).role() == Some(Role::ToolResult)).collect()
     }
 
     /// A change that clears the content of a message.
-    pub fn clear(&self, entry: EntryIx) -> EntryChange {
+    pub(crate) fn clear(&self, entry: EntryIx) -> EntryChange {
         self.replace(entry, "[Old tool result content cleared]")
     }
 
     /// A change that gives a message one text.
-    pub fn replace(&self, entry: EntryIx, text: &str) -> EntryChange {
+    pub(crate) fn replace(&self, entry: EntryIx, text: &str) -> EntryChange {
         let message = clawscope::store::body::message(&self.source, &self.index, entry);
         let mut message = message.expect("the entry reads").expect("a message");
         let block = Object::from([("type", "text"), ("text", text)]);
@@ -119,7 +119,7 @@ impl Session {
         EntryChange { entry, message }
     }
 
-    pub fn request(&self, changes: Vec<EntryChange>) -> CommitRequest<'_> {
+    pub(crate) fn request(&self, changes: Vec<EntryChange>) -> CommitRequest<'_> {
         CommitRequest {
             transcript: self.transcript(),
             leaf: &Leaf::Own,
@@ -135,18 +135,22 @@ impl Session {
         }
     }
 
-    pub fn prepare(&self, changes: Vec<EntryChange>) -> Result<Prepared, Refusal> {
+    pub(crate) fn prepare(&self, changes: Vec<EntryChange>) -> Result<Prepared, Refusal> {
         prepare(&self.request(changes), &mut RandomIds::default())
     }
 
-    pub fn prepare_undo(&self, target: UndoTarget) -> Result<Prepared, Refusal> {
-        let request =
-            UndoRequest { transcript: self.transcript(), target, tool: "clawscope 0.1.0".into(), now_ms: NOW };
+    pub(crate) fn prepare_undo(&self, target: UndoTarget) -> Result<Prepared, Refusal> {
+        let request = UndoRequest {
+            transcript: self.transcript(),
+            target,
+            tool: "clawscope 0.1.0".into(),
+            now_ms: NOW,
+        };
         prepare_undo(&request, &mut RandomIds::default())
     }
 
     /// The planned context of something prepared, as canonical JSON.
-    pub fn planned(&self, prepared: &Prepared) -> Vec<String> {
+    pub(crate) fn planned(&self, prepared: &Prepared) -> Vec<String> {
         let json = prepared.messages.iter().map(|message| message.json(&self.source, &self.index));
         json.collect::<Result<_, _>>().expect("the planned messages")
     }
