@@ -1,6 +1,7 @@
 //! A terminal session inspector: why did this LLM session overflow its context window, and which
 //! settings would have prevented it?
 pub mod app;
+pub mod commit;
 pub mod context;
 pub mod error;
 pub mod export;

@@ -266,8 +266,11 @@ impl Index {
 
     fn intern_message(&mut self, ix: EntryIx, message: ScannedMessage) -> crate::store::entry::MessageSize {
         for (id, name) in &message.calls {
-            let call =
-                Call { entry: ix, id: self.ids.of_value(id.as_ref()), name: self.words.of_value(name.as_ref()) };
+            let call = Call {
+                entry: ix,
+                id: self.ids.of_value(id.as_ref()),
+                name: self.words.of_value(name.as_ref()),
+            };
             self.calls.push(call);
         }
         let mut size = message.size;

@@ -203,7 +203,11 @@ fn usage_of(message: &Value, stop: StopReason) -> Option<Usage> {
         cache_read: component("cacheRead"),
         cache_write: component("cacheWrite"),
         context_tokens: context_tokens(usage),
-        cost: usage.get("cost").and_then(|cost| cost.get("total")).and_then(Value::as_f64).unwrap_or(f64::NAN),
+        cost: usage
+            .get("cost")
+            .and_then(|cost| cost.get("total"))
+            .and_then(Value::as_f64)
+            .unwrap_or(f64::NAN),
     })
 }
 
@@ -241,7 +245,10 @@ mod tests {
             scanned(&format!(r#"{{"type":"message","message":{{"role":"assistant","content":[],"stopReason":"stop","usage":{usage}}}}}"#))
                 .message.and_then(|message| message.size.usage).map(|usage| usage.context_tokens)
         };
-        assert_eq!(line(r#"{"input":1,"output":2,"cacheRead":3,"cacheWrite":4,"totalTokens":0}"#), Some(10.0));
+        assert_eq!(
+            line(r#"{"input":1,"output":2,"cacheRead":3,"cacheWrite":4,"totalTokens":0}"#),
+            Some(10.0)
+        );
         assert!(line("{}").is_some_and(f64::is_nan));
         assert_eq!(line("null"), None);
     }
