@@ -20,7 +20,9 @@ impl App {
             Action::Back => self.back(),
             Action::Open => self.open_here(),
             Action::Search => self.prompt_here(),
-            Action::Yes | Action::No | Action::Commit | Action::Undo | Action::SavePlan => self.write_action(action),
+            Action::Yes | Action::No | Action::Commit | Action::Undo | Action::SavePlan => {
+                self.write_action(action)
+            }
             Action::Copy | Action::CopyPath | Action::CopyId | Action::CopyPatch | Action::Pager => {
                 self.copy_action(action)
             }
@@ -36,7 +38,9 @@ impl App {
 
     /// Actions that ask nothing of the shell.
     fn quiet_action(&mut self, action: Action) {
+        let dialog = matches!(self.overlay, Some(Overlay::Write(_)));
         match action {
+            Action::Diff if dialog => self.diff_from_dialog(),
             Action::Help => self.overlay = Some(Overlay::Help { top: 0 }),
             Action::Palette => self.overlay = Some(Overlay::Palette { text: String::new(), at: 0 }),
             Action::Findings => self.overlay = Some(Overlay::Findings { scroll: Scroll::default() }),
@@ -304,7 +308,10 @@ impl App {
             }
             Action::ToggleMouse => {
                 self.options.mouse = !self.options.mouse;
-                self.toast(if self.options.mouse { "mouse on" } else { "mouse left to the terminal" }.into(), false);
+                self.toast(
+                    if self.options.mouse { "mouse on" } else { "mouse left to the terminal" }.into(),
+                    false,
+                );
                 return vec![Effect::Mouse(self.options.mouse)];
             }
             Action::NextTheme => {

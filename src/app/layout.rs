@@ -179,8 +179,7 @@ fn panes(layout: &mut Layout, rows: &mut Rows, shape: &Shape) {
     layout.message = column(sessions + transcript, message);
     if layout.breadth == Breadth::Narrow {
         let under = 5.min(middle.height / 3);
-        layout.message =
-            Rect { y: middle.bottom() - under, height: under, ..layout.transcript };
+        layout.message = Rect { y: middle.bottom() - under, height: under, ..layout.transcript };
         layout.transcript.height -= under;
     }
 }
@@ -277,10 +276,7 @@ mod tests {
     #[test]
     fn at_130_columns_three_panes_stand_side_by_side() {
         let layout = layout(&shape(130, 36));
-        assert_eq!(
-            (layout.sessions.width, layout.transcript.width, layout.message.width),
-            (26, 66, 38)
-        );
+        assert_eq!((layout.sessions.width, layout.transcript.width, layout.message.width), (26, 66, 38));
         assert_eq!(layout.tuning.height, 8);
     }
 
@@ -307,7 +303,10 @@ mod tests {
                     let layout = layout(&Shape { plan, zoom, ..shape(width, height) });
                     for pane in Pane::ALL {
                         let rect = layout.pane(pane);
-                        assert!(rect.right() <= width && rect.bottom() <= height, "{width}x{height} {pane:?}");
+                        assert!(
+                            rect.right() <= width && rect.bottom() <= height,
+                            "{width}x{height} {pane:?}"
+                        );
                     }
                 }
             }

@@ -19,7 +19,7 @@ impl App {
         let before = self.plan.take();
         let Some(inspection) = self.inspection().cloned() else { return };
         if self.tuning.preview {
-            let gate = self.tuning.gate(&inspection, self.now_ms);
+            let gate = self.tuning.gate(&inspection, self.now_ms as f64);
             match inspection.plan(&self.tuning.settings(), gate) {
                 Ok(plan) => self.plan = Some(Arc::new(plan)),
                 Err(error) => self.toast(format!("this context cannot be measured: {error}"), true),
@@ -66,7 +66,8 @@ impl App {
         let height = self.height(Pane::Transcript);
         let Some(pane) = &self.transcript else { return Vec::new() };
         let rows = pane.rows.iter().skip(pane.scroll.top).take(height);
-        rows.flat_map(|row| row.message.map(|first| first..first + row.messages as usize).unwrap_or_default()).collect()
+        rows.flat_map(|row| row.message.map(|first| first..first + row.messages as usize).unwrap_or_default())
+            .collect()
     }
 }
 

@@ -13,7 +13,7 @@ use crate::app::transcript::TranscriptPane;
 use crate::app::tuning::TuningPane;
 use crate::context::budget::Budget;
 use crate::gateway::pruning::SoftTrim;
-use crate::ids::{Epoch, EntryIx, SessionKey};
+use crate::ids::{EntryIx, Epoch, SessionKey};
 use crate::inspect::Inspection;
 use crate::js::JsString;
 use crate::plan::Plan;

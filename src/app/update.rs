@@ -35,7 +35,7 @@ impl App {
             Event::ListFailed(error) => self.list_failed(error),
             Event::Counted(items) => self.counted(items),
             Event::Progress { key, done, total } => self.progress(&key, done, total),
-            Event::Opened(inspection) => self.opened(Arc::new(*inspection)),
+            Event::Opened(inspection) => self.opened(&Arc::new(*inspection)),
             Event::OpenFailed { key, error } => self.open_failed(key, error),
             Event::Changed(paths) => self.changed(&paths),
             other => self.answered(other),
@@ -54,10 +54,10 @@ impl App {
                     pane.excerpts.extend(items);
                 }
             }
-            Event::Message { epoch: of, entry, text } if Some(of) == epoch => {
-                if self.message.wanted == Some(entry) {
-                    self.message.take(text);
-                }
+            Event::Message { epoch: of, entry, text }
+                if Some(of) == epoch && self.message.wanted == Some(entry) =>
+            {
+                self.message.take(text);
             }
             Event::Found { epoch: of, query, matches } if Some(of) == epoch => self.found(&query, matches),
             Event::Prepared(preview) => self.prepared(preview),
@@ -97,7 +97,7 @@ impl App {
         self.listing = Some(listing);
         self.store_error = None;
         let known = std::mem::take(&mut self.sessions.items);
-        self.sessions.items = known.clone();
+        self.sessions.items.clone_from(&known);
         self.sessions.set_items(with_counts(items, if another { &[] } else { &known }), height);
         if another {
             self.transcript = None;
@@ -150,7 +150,7 @@ impl App {
         Vec::new()
     }
 
-    fn opened(&mut self, inspection: Arc<Inspection>) -> Vec<Effect> {
+    fn opened(&mut self, inspection: &Arc<Inspection>) -> Vec<Effect> {
         let key = inspection.session.key.clone();
         let wanted = self.loading.as_ref().map(|loading| loading.key.clone());
         let shown = self.inspection().map(|shown| shown.session.key.clone());
@@ -161,15 +161,14 @@ impl App {
         self.epoch = inspection.epoch;
         self.sessions.update_items(vec![inspection.session.clone()]);
         let height = self.height(Pane::Transcript);
-        match self.transcript.as_mut().filter(|_| shown.as_ref() == Some(&key)) {
-            Some(pane) => pane.refresh(Arc::clone(&inspection), height),
-            None => {
-                self.transcript = Some(TranscriptPane::new(Arc::clone(&inspection), height));
-                self.message = self.message.for_another_session();
-            }
+        if let Some(pane) = self.transcript.as_mut().filter(|_| shown.as_ref() == Some(&key)) {
+            pane.refresh(Arc::clone(inspection), height);
+        } else {
+            self.transcript = Some(TranscriptPane::new(Arc::clone(inspection), height));
+            self.message = self.message.for_another_session();
         }
         self.asked_message = None;
-        self.tuning.configure(&inspection);
+        self.tuning.configure(inspection);
         self.replan(false);
         vec![Effect::Forget { epoch: inspection.epoch }]
     }
@@ -190,9 +189,10 @@ impl App {
             *changes += 1;
             return Vec::new();
         }
-        self.follow_changes(|open| paths.iter().any(|path| path == open), |open| {
-            paths.iter().any(|path| Some(path.as_path()) != open)
-        })
+        self.follow_changes(
+            |open| paths.iter().any(|path| path == open),
+            |open| paths.iter().any(|path| Some(path.as_path()) != open),
+        )
     }
 
     /// Reads again what may have changed: the open transcript, the list.
@@ -302,9 +302,10 @@ impl App {
     fn want_message(&mut self, effects: &mut Vec<Effect>) {
         let Some(pane) = &self.transcript else { return };
         let Some(entry) = pane.selected().map(|row| row.entry) else { return };
-        let fate: Option<MessageFate> = self.plan.as_ref().and_then(|plan| {
-            plan.fates().get(pane.inspection.context.position(entry)?).copied()
-        });
+        let fate: Option<MessageFate> = self
+            .plan
+            .as_ref()
+            .and_then(|plan| plan.fates().get(pane.inspection.context.position(entry)?).copied());
         let texts = self.plan.as_ref().filter(|_| fate.is_some_and(|fate| fate.fate.changes()));
         let texts = texts.map(|plan| (plan.settings.soft_trim, plan.settings.hard_clear.placeholder.clone()));
         let asked = Some((pane.inspection.epoch, entry, fate, texts));
@@ -329,7 +330,8 @@ fn is_aside(item: &SessionItem) -> bool {
 /// What was counted of a session stays until it is counted anew, unless its file changed.
 fn with_counts(items: Vec<SessionItem>, known: &[SessionItem]) -> Vec<SessionItem> {
     let merge = |mut item: SessionItem| {
-        let same = known.iter().find(|old| old.key == item.key && old.bytes == item.bytes && old.path == item.path);
+        let same =
+            known.iter().find(|old| old.key == item.key && old.bytes == item.bytes && old.path == item.path);
         if let Some(old) = same.filter(|old| old.entries.is_some() && item.entries.is_none()) {
             item.entries = old.entries;
             item.tokens = old.tokens;

@@ -64,7 +64,8 @@ impl App {
     pub(super) fn diff_from_dialog(&mut self) {
         self.overlay = None;
         let height = self.height(Pane::Transcript);
-        let first = self.plan.as_ref().and_then(|plan| plan.fates().iter().position(|fate| fate.fate.changes()));
+        let first =
+            self.plan.as_ref().and_then(|plan| plan.fates().iter().position(|fate| fate.fate.changes()));
         if let (Some(at), Some(pane)) = (first, &mut self.transcript) {
             let entry = pane.inspection.context.messages[at].entry;
             pane.reveal(entry, height);

@@ -66,7 +66,7 @@ pub fn scan(line: Value, rename_hooks: bool) -> Scanned {
     };
     match kind {
         None => scanned.body = Some(line),
-        Some(EntryKind::Message) => scan_message(&mut scanned, line, rename_hooks),
+        Some(EntryKind::Message) => scan_message(&mut scanned, &line, rename_hooks),
         Some(kind) => scan_other(&mut scanned, &line, kind),
     }
     scanned
@@ -82,7 +82,7 @@ fn kind_of(line: &Value) -> Option<EntryKind> {
     (text != "session").then(|| EntryKind::from_type(&text))
 }
 
-fn scan_message(scanned: &mut Scanned, line: Value, rename_hooks: bool) {
+fn scan_message(scanned: &mut Scanned, line: &Value, rename_hooks: bool) {
     let Some(message) = line.get("message").filter(|message| !message.is_null()) else {
         scanned.no_message = true;
         return;
