@@ -2,9 +2,16 @@
 //! and what is measured. The commands and the screens start from here.
 
 pub mod budget_marks;
+mod count;
 pub mod excerpt;
 pub mod item;
+pub mod list;
 pub mod message;
+pub mod open;
+pub mod place;
+pub mod price;
+pub mod search;
+pub mod write;
 
 use std::sync::Arc;
 
