@@ -345,12 +345,29 @@ impl crate::app::transcript::TranscriptPane {
     }
 
     fn collapse(&mut self, height: usize) {
+        let inside = self.selected().is_some_and(|row| row.kind == RowKind::Entry && row.depth > 0);
+        if inside {
+            self.leave_branch(height);
+            return;
+        }
         let open = self.selected().is_some_and(|row| match row.kind {
             RowKind::Branch { open, .. } | RowKind::Compacted { open, .. } => open,
             RowKind::Entry => row.depth == 0,
             RowKind::Turn { .. } => false,
         });
         if open {
+            self.toggle_fold(height);
+        }
+    }
+
+    /// Closes the branch the cursor is in, and puts the cursor on it.
+    fn leave_branch(&mut self, height: usize) {
+        let depth = self.selected().map_or(0, |row| row.depth);
+        let fork = self.find_row(false, |row| {
+            row.depth + 1 == depth && matches!(row.kind, RowKind::Branch { open: true, .. })
+        });
+        if let Some(at) = fork {
+            self.scroll.to(at, self.rows.len(), height);
             self.toggle_fold(height);
         }
     }

@@ -9,8 +9,8 @@ use crate::error::Finding;
 use crate::ids::{EntryIx, Epoch, SessionKey};
 use crate::inspect::excerpt::Excerpt;
 use crate::inspect::message::MessageText;
-use crate::inspect::{Inspection, SessionItem};
 pub use crate::inspect::write::{Check, WritePreview, Written};
+use crate::inspect::{Inspection, SessionItem};
 
 /// The sessions of a store, as listed.
 #[derive(Debug, Clone, Default)]
