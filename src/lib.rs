@@ -12,4 +12,6 @@ pub mod js;
 pub mod plan;
 pub mod policy;
 pub mod store;
+pub mod text;
 pub mod transcript;
+pub mod ui;
