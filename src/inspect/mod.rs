@@ -3,21 +3,28 @@
 
 pub mod budget_marks;
 pub mod excerpt;
+mod facts;
+mod indent;
 pub mod item;
 pub mod message;
+mod parts;
+#[cfg(test)]
+pub(crate) mod testing;
+mod why;
+pub mod words;
 
 use std::sync::Arc;
 
 pub use item::{Counted, Mark, SessionItem, SourceOfCount};
 
-use crate::context::budget::{Budget, FixedChars};
 use crate::context::Context;
+use crate::context::budget::{Budget, FixedChars};
 use crate::gateway::catalog::Price;
 use crate::gateway::compaction::CompactionSettings;
 use crate::gateway::prune_setting::PruneSetting;
 use crate::gateway::pruning::PruneSettings;
 use crate::gateway::window::WindowInfo;
-use crate::ids::{Epoch, EntryIx};
+use crate::ids::{EntryIx, Epoch};
 use crate::js::Throws;
 use crate::plan::Plan;
 use crate::policy::prune::{Gate, gate};
