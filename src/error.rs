@@ -51,14 +51,7 @@ impl Finding {
         what: impl Into<String>,
         next: impl Into<String>,
     ) -> Self {
-        Self {
-            path: path.into(),
-            line: None,
-            entry: None,
-            severity,
-            what: what.into(),
-            next: next.into(),
-        }
+        Self { path: path.into(), line: None, entry: None, severity, what: what.into(), next: next.into() }
     }
 
     /// The same finding, at a line (counted from 1).

@@ -11,4 +11,6 @@ pub mod js;
 pub mod plan;
 pub mod policy;
 pub mod store;
+pub mod text;
 pub mod transcript;
+pub mod ui;

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use crate::ids::{Epoch, EntryIx, SessionKey};
+use crate::ids::{EntryIx, Epoch, SessionKey};
 use crate::inspect::Inspection;
 use crate::plan::Plan;
 

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use crossterm::event::{KeyEvent, MouseEvent};
 
 use crate::error::Finding;
-use crate::ids::{Epoch, EntryIx, SessionKey};
+use crate::ids::{EntryIx, Epoch, SessionKey};
 use crate::inspect::excerpt::Excerpt;
 use crate::inspect::message::MessageText;
 use crate::inspect::{Inspection, SessionItem};

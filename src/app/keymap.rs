@@ -46,7 +46,9 @@ pub enum KeymapError {
     #[error("{0}")]
     Toml(#[from] toml::de::Error),
     /// A key it does not know.
-    #[error("[{context}] {key:?}: no key of that name; write a character, or enter, esc, ctrl-d and the like")]
+    #[error(
+        "[{context}] {key:?}: no key of that name; write a character, or enter, esc, ctrl-d and the like"
+    )]
     Key {
         /// The table.
         context: String,
@@ -67,6 +69,9 @@ pub enum KeymapError {
 
 impl Keymap {
     /// The default keys.
+    ///
+    /// # Panics
+    /// Never: a test reads the embedded file.
     #[expect(clippy::expect_used, reason = "the file is part of the program, and a test reads it")]
     pub fn standard() -> Self {
         let mut keymap = Self::default();
@@ -121,9 +126,7 @@ impl Keymap {
                 && self.bindings.get(&context).is_some_and(|keys| keys.iter().any(|(own, _)| own == key))
         };
         let mut keys: Vec<&Key> = own.filter(|(_, bound)| *bound == action).map(|(key, _)| key).collect();
-        keys.extend(
-            global.filter(|(key, bound)| *bound == action && !shadowed(key)).map(|(key, _)| key),
-        );
+        keys.extend(global.filter(|(key, bound)| *bound == action && !shadowed(key)).map(|(key, _)| key));
         keys.sort_by_key(|key| rank(key));
         keys.into_iter().map(key_text).collect()
     }
@@ -172,7 +175,8 @@ const MODIFIERS: [(&str, KeyModifiers); 3] =
 
 fn parse_key(text: &str) -> Option<Key> {
     let (mut modifiers, mut rest) = (KeyModifiers::NONE, text);
-    while let Some((name, modifier)) = MODIFIERS.iter().find(|(name, _)| rest.starts_with(name) && rest.len() > name.len())
+    while let Some((name, modifier)) =
+        MODIFIERS.iter().find(|(name, _)| rest.starts_with(name) && rest.len() > name.len())
     {
         modifiers |= *modifier;
         rest = &rest[name.len()..];
@@ -185,12 +189,15 @@ fn parse_key(text: &str) -> Option<Key> {
 }
 
 fn key_text((code, modifiers): &Key) -> String {
-    let mut text: String =
-        MODIFIERS.iter().filter(|(_, modifier)| modifiers.contains(*modifier)).map(|(name, _)| *name).collect();
+    let mut text: String = MODIFIERS
+        .iter()
+        .filter(|(_, modifier)| modifiers.contains(*modifier))
+        .map(|(name, _)| *name)
+        .collect();
     match (NAMED.iter().find(|(_, named)| named == code), code) {
         (Some((name, _)), _) => text.push_str(name),
         (None, KeyCode::Char(character)) => text.push(*character),
-        (None, KeyCode::F(number)) => text.push_str(&format!("f{number}")),
+        (None, KeyCode::F(number)) => text = format!("{text}f{number}"),
         _ => {}
     }
     text
@@ -223,8 +230,7 @@ mod tests {
     #[test]
     fn every_action_can_be_reached_by_a_key() {
         let keymap = Keymap::standard();
-        let bound: Vec<Action> =
-            keymap.bindings.values().flatten().map(|(_, action)| *action).collect();
+        let bound: Vec<Action> = keymap.bindings.values().flatten().map(|(_, action)| *action).collect();
         let lost: Vec<&str> = ACTIONS.iter().filter(|row| !bound.contains(&row.0)).map(|row| row.1).collect();
         assert_eq!(lost, Vec::<&str>::new());
     }

@@ -179,8 +179,7 @@ fn panes(layout: &mut Layout, rows: &mut Rows, shape: &Shape) {
     layout.message = column(sessions + transcript, message);
     if layout.breadth == Breadth::Narrow {
         let under = 5.min(middle.height / 3);
-        layout.message =
-            Rect { y: middle.bottom() - under, height: under, ..layout.transcript };
+        layout.message = Rect { y: middle.bottom() - under, height: under, ..layout.transcript };
         layout.transcript.height -= under;
     }
 }
@@ -220,6 +219,16 @@ impl Layout {
     pub fn rows(&self, pane: Pane) -> usize {
         let head = if pane == Pane::Sessions { 2 } else { 1 };
         usize::from(self.pane(pane).height.saturating_sub(head))
+    }
+
+    /// Columns of a slider's track in the tuning pane.
+    pub fn slider_track(&self) -> std::ops::Range<u16> {
+        let (start, end) = match self.breadth {
+            Breadth::Wide => (35, 79 + self.tuning.width.saturating_sub(130) / 2),
+            Breadth::Medium => (33, 65),
+            _ => (24, self.tuning.width.saturating_sub(18)),
+        };
+        self.tuning.x + start..self.tuning.x + end.max(start + 4)
     }
 
     /// The pane at a place, and the row below its title line.
@@ -267,10 +276,7 @@ mod tests {
     #[test]
     fn at_130_columns_three_panes_stand_side_by_side() {
         let layout = layout(&shape(130, 36));
-        assert_eq!(
-            (layout.sessions.width, layout.transcript.width, layout.message.width),
-            (26, 66, 38)
-        );
+        assert_eq!((layout.sessions.width, layout.transcript.width, layout.message.width), (26, 66, 38));
         assert_eq!(layout.tuning.height, 8);
     }
 
@@ -297,7 +303,10 @@ mod tests {
                     let layout = layout(&Shape { plan, zoom, ..shape(width, height) });
                     for pane in Pane::ALL {
                         let rect = layout.pane(pane);
-                        assert!(rect.right() <= width && rect.bottom() <= height, "{width}x{height} {pane:?}");
+                        assert!(
+                            rect.right() <= width && rect.bottom() <= height,
+                            "{width}x{height} {pane:?}"
+                        );
                     }
                 }
             }

@@ -1,15 +1,23 @@
 //! The machine: what a person did, and what happened, in; what to do, out. No IO, no clock, no widgets:
 //! `update(Event) -> Vec<Effect>`, so that every screen is tested without a terminal.
 
+mod act;
 pub mod action;
 pub mod effect;
 pub mod event;
 pub mod keymap;
+mod keys;
 pub mod layout;
 pub mod message;
+mod mouse;
+mod preview;
 pub mod scroll;
 pub mod sessions;
 pub mod state;
 pub mod transcript;
 pub mod tuning;
+mod update;
+mod writes;
+pub use keys::palette_rows;
 pub use state::App;
+pub use writes::plan_json;

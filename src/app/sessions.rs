@@ -104,7 +104,8 @@ impl SessionsPane {
     }
 
     fn leave_heading(&mut self, by: isize, height: usize) {
-        let on_heading = |pane: &Self| matches!(pane.rows.get(pane.scroll.cursor), Some(SessionRow::Agent(_)));
+        let on_heading =
+            |pane: &Self| matches!(pane.rows.get(pane.scroll.cursor), Some(SessionRow::Agent(_)));
         if on_heading(self) {
             self.scroll.step(if by < 0 { -1 } else { 1 }, self.rows.len(), height);
         }

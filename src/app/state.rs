@@ -12,9 +12,12 @@ use crate::app::sessions::SessionsPane;
 use crate::app::transcript::TranscriptPane;
 use crate::app::tuning::TuningPane;
 use crate::context::budget::Budget;
-use crate::ids::{Epoch, EntryIx, SessionKey};
+use crate::gateway::pruning::SoftTrim;
+use crate::ids::{EntryIx, Epoch, SessionKey};
 use crate::inspect::Inspection;
+use crate::js::JsString;
 use crate::plan::Plan;
+use crate::policy::MessageFate;
 
 /// How a person wants it, from config and flags.
 #[derive(Debug, Clone)]
@@ -165,6 +168,9 @@ pub struct Loading {
     pub since_ms: i64,
 }
 
+/// What a message was asked for with.
+pub(super) type AskedMessage = (Epoch, EntryIx, Option<MessageFate>, Option<(SoftTrim, JsString)>);
+
 /// The whole state.
 #[derive(Debug, Clone)]
 pub struct App {
@@ -208,6 +214,10 @@ pub struct App {
     pub live: Live,
     /// Newest reading.
     pub epoch: Epoch,
+    /// The message that was asked for last: reading, entry, its fate and the texts the plan makes.
+    pub(super) asked_message: Option<AskedMessage>,
+    /// The moment a timer was asked for last, ms.
+    pub(super) armed: Option<i64>,
     /// The time of the last event, ms.
     pub now_ms: i64,
 }
@@ -236,6 +246,8 @@ impl App {
             flash: Flash::default(),
             live: Live::Live,
             epoch: Epoch::default(),
+            asked_message: None,
+            armed: None,
             now_ms: 0,
         }
     }

@@ -152,12 +152,15 @@ impl TranscriptPane {
 
     /// The row that shows an entry, or the fold that hides it.
     pub fn row_of(&self, entry: EntryIx) -> Option<usize> {
-        self.rows.iter().position(|row| row.entry == entry && !matches!(row.kind, RowKind::Branch { .. })).or_else(|| {
-            let at = self.inspection.context.position(entry)?;
-            self.rows.iter().position(|row| {
-                row.message.is_some_and(|first| (first..first + row.messages as usize).contains(&at))
+        self.rows
+            .iter()
+            .position(|row| row.entry == entry && !matches!(row.kind, RowKind::Branch { .. }))
+            .or_else(|| {
+                let at = self.inspection.context.position(entry)?;
+                self.rows.iter().position(|row| {
+                    row.message.is_some_and(|first| (first..first + row.messages as usize).contains(&at))
+                })
             })
-        })
     }
 
     /// The numbers of a row under a plan.
@@ -217,7 +220,10 @@ impl TranscriptPane {
     /// The user turn a row belongs to.
     pub fn turn_of(&self, row: usize) -> Option<EntryIx> {
         let rows = self.rows.get(..=row)?;
-        rows.iter().rev().find(|row| row.depth == 0 && self.role(row.entry) == Some(Role::User)).map(|row| row.entry)
+        rows.iter()
+            .rev()
+            .find(|row| row.depth == 0 && self.role(row.entry) == Some(Role::User))
+            .map(|row| row.entry)
     }
 
     /// Folds every user turn but the one the cursor is in.
@@ -258,7 +264,12 @@ impl TranscriptPane {
             self.filter = Filter::Everything;
             self.rebuild(height);
         }
-        if let Some(at) = self.rows.iter().position(|row| row.entry == entry && !is_branch(row)).or_else(|| self.row_of(entry)) {
+        if let Some(at) = self
+            .rows
+            .iter()
+            .position(|row| row.entry == entry && !is_branch(row))
+            .or_else(|| self.row_of(entry))
+        {
             self.scroll.to(at, self.rows.len(), height);
             self.follow = at + 1 == self.rows.len();
         }
@@ -267,7 +278,12 @@ impl TranscriptPane {
     fn hiding_turn(&self, entry: EntryIx) -> Option<EntryIx> {
         let path = &self.inspection.context.path;
         let at = path.iter().position(|ix| *ix == entry)?;
-        path[..=at].iter().rev().find(|ix| self.role(**ix) == Some(Role::User)).copied().filter(|turn| *turn != entry && self.folds.turns.contains(turn))
+        path[..=at]
+            .iter()
+            .rev()
+            .find(|ix| self.role(**ix) == Some(Role::User))
+            .copied()
+            .filter(|turn| *turn != entry && self.folds.turns.contains(turn))
     }
 
     /// Opens every branch on the way from an entry to the active path.

@@ -73,6 +73,14 @@ impl TuningPane {
         self.keep(height);
     }
 
+    /// The setting shown on a line of the pane, below its title; the line under the focused slider is its
+    /// profile, and belongs to it.
+    pub fn row_at(&self, line: usize) -> Option<usize> {
+        let row = self.top + line;
+        let row = if row > self.cursor { row - 1 } else { row };
+        (row < self.rows.len()).then_some(row)
+    }
+
     /// Brings the focused row into sight; its profile takes a row of its own.
     pub fn keep(&mut self, height: usize) {
         let room = height.saturating_sub(1).max(1);
@@ -129,7 +137,10 @@ impl TuningPane {
 
     /// The text a person edits for the focused row.
     pub fn edit_text(&self) -> String {
-        self.values.get(self.cursor).map(|value| plain_text(self.unit(self.cursor), value)).unwrap_or_default()
+        self.values
+            .get(self.cursor)
+            .map(|value| plain_text(self.unit(self.cursor), value))
+            .unwrap_or_default()
     }
 
     /// Takes what was typed into the focused row; answers what was expected where it does not fit.
@@ -193,8 +204,7 @@ impl TuningPane {
             insert(&mut pruning, row.key, patch_value(row, &self.values[at]));
         }
         let wrap = |key: &str, value: Value| Value::Object(Object::from([(key, value)]));
-        let patch =
-            wrap("agents", wrap("defaults", wrap("contextPruning", Value::Object(pruning))));
+        let patch = wrap("agents", wrap("defaults", wrap("contextPruning", Value::Object(pruning))));
         pretty(&patch, 0)
     }
 }
@@ -207,9 +217,7 @@ fn tidy(value: f64, step: f64) -> f64 {
 
 fn share_of(row: &PruneSetting, value: &Value) -> Option<f64> {
     match row.control {
-        Control::Slider { min, max, .. } => {
-            Some(((value.as_f64()? - min) / (max - min)).clamp(0.0, 1.0))
-        }
+        Control::Slider { min, max, .. } => Some(((value.as_f64()? - min) / (max - min)).clamp(0.0, 1.0)),
         _ => None,
     }
 }
@@ -297,9 +305,10 @@ fn parse_value(row: &PruneSetting, text: &str) -> Result<Value, &'static str> {
             let parsed = crate::gateway::duration::parse_duration_ms(&text.into());
             parsed.map(Value::Number).ok_or("a duration such as 30m, 1h or 1h30m")
         }
-        Control::Slider { unit: Unit::Share, .. } => {
-            number(text).filter(|share| (0.0..=1.0).contains(share)).map(Value::Number).ok_or("a number from 0 to 1")
-        }
+        Control::Slider { unit: Unit::Share, .. } => number(text)
+            .filter(|share| (0.0..=1.0).contains(share))
+            .map(Value::Number)
+            .ok_or("a number from 0 to 1"),
         Control::Slider { .. } => number(text)
             .filter(|count| *count >= 0.0 && count.fract() == 0.0)
             .map(Value::Number)

@@ -23,9 +23,7 @@ pub fn message_of(entry: &Value, kind: EntryKind) -> Value {
     match kind {
         EntryKind::Compaction => built(entry, "compactionSummary", &["summary", "tokensBefore"]),
         EntryKind::BranchSummary => built(entry, "branchSummary", &["summary", "fromId"]),
-        EntryKind::CustomMessage => {
-            built(entry, "custom", &["customType", "content", "display", "details"])
-        }
+        EntryKind::CustomMessage => built(entry, "custom", &["customType", "content", "display", "details"]),
         _ => entry.get("message").cloned().unwrap_or(Value::Null),
     }
 }

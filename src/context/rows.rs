@@ -387,10 +387,7 @@ mod tests {
     fn a_branch_is_one_row_where_it_leaves_until_it_is_opened() {
         let mut folds = Folds::default();
         let closed = shown(&branched(), &folds);
-        assert_eq!(
-            closed.iter().map(|row| row.0.as_str()).collect::<Vec<_>>(),
-            ["u", "a", "b", "c", "v"]
-        );
+        assert_eq!(closed.iter().map(|row| row.0.as_str()).collect::<Vec<_>>(), ["u", "a", "b", "c", "v"]);
         assert_eq!(closed[2].1, RowKind::Branch { entries: 2, open: false });
         folds.branches.insert(EntryIx(2));
         let open = shown(&branched(), &folds);
@@ -411,12 +408,9 @@ mod tests {
     #[test]
     fn the_rail_of_a_turn_ends_before_the_next_one() {
         let rows = shown(&branched(), &Folds::default());
-        assert_eq!(rows.iter().map(|row| row.2).collect::<Vec<_>>(), [
-            Rail::Dot,
-            Rail::Tick,
-            Rail::Fork,
-            Rail::End,
-            Rail::Dot
-        ]);
+        assert_eq!(
+            rows.iter().map(|row| row.2).collect::<Vec<_>>(),
+            [Rail::Dot, Rail::Tick, Rail::Fork, Rail::End, Rail::Dot]
+        );
     }
 }

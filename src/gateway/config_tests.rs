@@ -68,6 +68,8 @@ fn a_broken_file_is_empty_and_says_where_and_why() {
 fn hostile_nesting_is_an_error_not_a_crash() {
     let error = one(&"[".repeat(500_000)).error.unwrap();
     assert_eq!(error.what, "nests deeper than 200 levels");
+    let deepest = format!("{}1{}", "{a:".repeat(200), "}".repeat(200));
+    assert_eq!(one(&deepest).error, None);
 }
 
 #[test]

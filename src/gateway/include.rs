@@ -7,6 +7,7 @@ use serde_json::{Map, Value};
 use super::config::{ConfigError, Source};
 use super::env::absolute;
 use super::lines;
+use super::secrets::is_secret_file;
 
 const INCLUDE: &str = "$include";
 const MAX_INCLUDE_DEPTH: usize = 10;
@@ -172,6 +173,9 @@ fn read_text(path: &Path, limit: u64) -> Result<String, ConfigError> {
         what,
         next: "check the path and its permissions".to_owned(),
     };
+    if is_secret_file(path) {
+        return Err(error("holds credentials and is not read".to_owned()));
+    }
     let meta = std::fs::metadata(path).map_err(|e| error(format!("cannot be read: {e}")))?;
     if !meta.is_file() {
         return Err(error("is not a regular file".to_owned()));

@@ -264,4 +264,19 @@ mod tests {
             assert_eq!(key_line(text, &["nowhere"]), None);
         }
     }
+
+    proptest::proptest! {
+        #[test]
+        fn no_text_stops_the_walk_or_panics(text in "[{}\\[\\],:'\"/*\\\\u0-9a-z\r\n é\u{2028}]{0,60}") {
+            key_line(&text, &["a", "0"]);
+            assert!(depth(&text) <= text.len());
+        }
+
+        #[test]
+        fn a_key_is_found_on_the_line_it_was_written_on(before in 0_usize..5, inner in 0_usize..5) {
+            let text = format!("{{{}a:{}{{ /* b: */ b: 1 }}}}", "\n".repeat(before), "\r\n".repeat(inner));
+            assert_eq!(key_line(&text, &["a"]), Some(1 + before as u32));
+            assert_eq!(key_line(&text, &["a", "b"]), Some(1 + (before + inner) as u32));
+        }
+    }
 }

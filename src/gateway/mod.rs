@@ -14,6 +14,7 @@ pub mod lines;
 pub mod provenance;
 pub mod prune_setting;
 pub mod pruning;
+pub mod secrets;
 pub mod state_dir;
 mod substitute;
 pub mod tools;

@@ -5,6 +5,7 @@ use std::path::Path;
 use serde_json::Value;
 
 use super::env::Environment;
+use super::secrets::is_secret_key;
 
 /// A `${NAME}` without a value, and the keys that lead to the text holding it.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -15,8 +16,14 @@ pub(super) struct MissingVariable {
     pub(super) secret: bool,
 }
 
+/// Largest `.env` file that is read, in bytes.
+const MAX_DOTENV_BYTES: u64 = 1024 * 1024;
+
 /// Adds the variables of a `.env` file that have no value yet. A missing file adds nothing.
 pub(super) fn load_dotenv(env: &mut Environment, path: &Path) {
+    if !std::fs::metadata(path).is_ok_and(|meta| meta.is_file() && meta.len() <= MAX_DOTENV_BYTES) {
+        return;
+    }
     let Ok(text) = std::fs::read_to_string(path) else { return };
     for (name, value) in text.lines().filter_map(dotenv_line) {
         env.set_if_unset(name, &value);
@@ -67,7 +74,7 @@ pub(super) fn substitute(root: &mut Value, env: &Environment) -> Vec<MissingVari
 fn visit(value: &mut Value, env: &Environment, trail: &mut Vec<String>, missing: &mut Vec<MissingVariable>) {
     match value {
         Value::String(text) if text.contains("${") => {
-            let secret = trail.last().is_some_and(|key| holds_secret(key));
+            let secret = trail.last().is_some_and(|key| is_secret_key(key));
             let replaced = replace(text, env, |name| {
                 missing.push(MissingVariable { name: name.to_owned(), trail: trail.clone(), secret });
             });
@@ -91,13 +98,6 @@ fn visit(value: &mut Value, env: &Environment, trail: &mut Vec<String>, missing:
         }
         _ => {}
     }
-}
-
-fn holds_secret(key: &str) -> bool {
-    let key = key.to_ascii_lowercase();
-    ["apikey", "api_key", "token", "password", "secret", "authorization"]
-        .iter()
-        .any(|word| key.ends_with(word))
 }
 
 /// `${NAME}` becomes the value, `$${NAME}` the text `${NAME}`; names in lower case are no variables.

@@ -54,9 +54,7 @@ fn message(
             Excerpt { tool, text, error: None }
         }
         Some(Role::Assistant) => assistant(message),
-        Some(Role::BashExecution) => {
-            Excerpt { tool: Some("!".into()), ..plain(message.get("command")) }
-        }
+        Some(Role::BashExecution) => Excerpt { tool: Some("!".into()), ..plain(message.get("command")) },
         Some(Role::BranchSummary | Role::CompactionSummary) => plain(message.get("summary")),
         _ => plain_content(message.get("content")),
     })
@@ -64,10 +62,8 @@ fn message(
 
 fn assistant(message: &Value) -> Excerpt {
     let mut excerpt = plain_content(message.get("content"));
-    excerpt.error = message
-        .get("errorMessage")
-        .and_then(Value::as_str)
-        .map(|text| first_line(&text.to_string_lossy()));
+    excerpt.error =
+        message.get("errorMessage").and_then(Value::as_str).map(|text| first_line(&text.to_string_lossy()));
     if excerpt.text.is_empty() {
         let call = blocks(message).find(|block| block_is(block, "toolCall"));
         if let Some(call) = call {
@@ -110,7 +106,9 @@ fn arguments_line(arguments: &Value) -> String {
 }
 
 fn plain(value: Option<&Value>) -> Excerpt {
-    let text = value.and_then(Value::as_str).map(|text| first_line(&text.slice(0, 4 * EXCERPT_CHARS).to_string_lossy()));
+    let text = value
+        .and_then(Value::as_str)
+        .map(|text| first_line(&text.slice(0, 4 * EXCERPT_CHARS).to_string_lossy()));
     Excerpt { text: text.unwrap_or_default(), ..Excerpt::default() }
 }
 

@@ -84,9 +84,9 @@ impl Plan {
 
     /// Chars of all messages before and after, as the pruner counts them (pruning 5.4).
     pub fn total_chars(&self) -> Result<(f64, f64), Throws> {
-        self.fates()
-            .iter()
-            .try_fold((0.0, 0.0), |(before, after), fate| Ok((before + fate.before.get()?, after + fate.after.get()?)))
+        self.fates().iter().try_fold((0.0, 0.0), |(before, after), fate| {
+            Ok((before + fate.before.get()?, after + fate.after.get()?))
+        })
     }
 
     /// The fate of each entry of the context.

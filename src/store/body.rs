@@ -50,8 +50,7 @@ pub fn line(source: &Source, index: &Index, ix: EntryIx) -> Result<String, BodyE
 pub fn entry(source: &Source, index: &Index, ix: EntryIx) -> Result<Value, BodyError> {
     let text = line(source, index, ix)?;
     let known = index.entry(ix);
-    let changed =
-        || BodyError::Changed { path: source.path().display().to_string(), line: known.line };
+    let changed = || BodyError::Changed { path: source.path().display().to_string(), line: known.line };
     let value = parse_line(text.as_bytes(), Trim::Both).map_err(|_| changed())?;
     let (to_v2, _) = index.migration();
     if !to_v2 && value.get("id").filter(|id| id.as_str().is_some()).cloned() != string_id(index, ix) {

@@ -86,6 +86,8 @@ pub struct Index {
     pub lines: u64,
     /// Which file it was.
     pub identity: FileIdentity,
+    /// The first and the last bytes before `end`: a file that kept them has grown, any other was rewritten.
+    pub ends: (Box<[u8]>, Box<[u8]>),
     /// Headers and entries by line, for the indexes of version 1 (store L2); empty for later versions.
     positions: Vec<Option<EntryIx>>,
 }
@@ -112,6 +114,7 @@ impl Index {
             unterminated: false,
             lines: 0,
             identity: FileIdentity::default(),
+            ends: (Box::default(), Box::default()),
             positions: Vec::new(),
         }
     }
@@ -238,7 +241,7 @@ impl Index {
         let ix = EntryIx(self.entries.len() as u32);
         let calls_from = self.calls.len() as u32;
         let kept_index = scanned.kept_index;
-        let message = scanned.message.map(|message| self.intern_message(ix, message));
+        let message = scanned.message.as_ref().map(|message| self.intern_message(ix, message));
         let entry = Entry {
             kind,
             id: self.ids.of_value(scanned.id.as_ref()),
@@ -264,10 +267,13 @@ impl Index {
         (ix, kept_index)
     }
 
-    fn intern_message(&mut self, ix: EntryIx, message: ScannedMessage) -> crate::store::entry::MessageSize {
+    fn intern_message(&mut self, ix: EntryIx, message: &ScannedMessage) -> crate::store::entry::MessageSize {
         for (id, name) in &message.calls {
-            let call =
-                Call { entry: ix, id: self.ids.of_value(id.as_ref()), name: self.words.of_value(name.as_ref()) };
+            let call = Call {
+                entry: ix,
+                id: self.ids.of_value(id.as_ref()),
+                name: self.words.of_value(name.as_ref()),
+            };
             self.calls.push(call);
         }
         let mut size = message.size;

@@ -69,7 +69,7 @@ pub fn grow(
     let fail = |error| read_error(source, error);
     let len = source.len().map_err(fail)?;
     let known = index.end + index.pending;
-    if source.identity().map_err(fail)? != index.identity || len < known || !tail_matches(index, source) {
+    if source.identity().map_err(fail)? != index.identity || len < known || !ends_match(index, source) {
         return Ok(Growth::Replaced(Box::new(load(source, new_ids, progress)?)));
     }
     if len == known {
@@ -81,15 +81,20 @@ pub fn grow(
     Ok(Growth::Grown(Box::new(grown)))
 }
 
-/// Whether the last entry known still stands where it stood: a rewrite in place keeps the inode.
-fn tail_matches(index: &Index, source: &Source) -> bool {
-    let Some(entry) = index.entries.last() else { return index.end == 0 };
-    let Ok(bytes) = source.read_span(entry.offset, entry.bytes as usize) else { return false };
-    let starts_line = entry.offset == 0
-        || source.read_span(entry.offset - 1, 1).is_ok_and(|byte| byte.first() == Some(&b'\n'));
-    let id = parse_line(&bytes, Trim::Both).ok().and_then(|value| value.get("id").cloned());
-    let known = entry.id.map(|id| index.ids.value(id));
-    starts_line && (index.migration().0 || id == known)
+/// Bytes at both ends of what is known that must stay for a file to count as grown.
+const PROBE: u64 = 256;
+
+/// The bytes at both ends of what is known.
+fn probe(source: &Source, end: u64) -> io::Result<(Box<[u8]>, Box<[u8]>)> {
+    let count = end.min(PROBE);
+    let head = source.read_span(0, count as usize)?;
+    let tail = source.read_span(end - count, count as usize)?;
+    Ok((head.into(), tail.into()))
+}
+
+/// Whether what is known still stands where it stood: a rewrite in place keeps the inode (store Q2).
+fn ends_match(index: &Index, source: &Source) -> bool {
+    probe(source, index.end).is_ok_and(|ends| ends == index.ends)
 }
 
 fn read_error(source: &Source, error: io::Error) -> LoadError {
@@ -125,6 +130,7 @@ fn read_on(
     }
     index.end = at;
     finish(index, &buffer, bad_tail, new_ids);
+    index.ends = probe(source, index.end).map_err(fail)?;
     Ok(())
 }
 
@@ -180,7 +186,7 @@ fn finish(index: &mut Index, rest: &[u8], bad: Option<BadLine>, new_ids: &mut dy
     if is_blank(rest) {
         index.pending = rest.len() as u64;
         if let Some(bad) = bad {
-            retry_trimmed(index, bad, new_ids);
+            retry_trimmed(index, &bad, new_ids);
         }
         return;
     }
@@ -205,7 +211,7 @@ fn finish(index: &mut Index, rest: &[u8], bad: Option<BadLine>, new_ids: &mut dy
     }
 }
 
-fn retry_trimmed(index: &mut Index, bad: BadLine, new_ids: &mut dyn NewIds) {
+fn retry_trimmed(index: &mut Index, bad: &BadLine, new_ids: &mut dyn NewIds) {
     match parse_line(&bad.bytes, Trim::Both) {
         Ok(value) => index.push(value, bad.place, new_ids),
         Err(_) => index.push_bad(bad.place.line, bad.bytes.len(), &bad.why),

@@ -105,11 +105,7 @@ fn pi_assistant_block(block: &Value) -> Result<f64, Throws> {
 }
 
 fn prune_block(block: &Value) -> Result<f64, Throws> {
-    if block_is(block, "text")? {
-        js::length_of(block.get("text"))
-    } else {
-        image(block, PRUNE_IMAGE_CHARS)
-    }
+    if block_is(block, "text")? { js::length_of(block.get("text")) } else { image(block, PRUNE_IMAGE_CHARS) }
 }
 
 fn prune_assistant_block(block: &Value) -> Result<f64, Throws> {
@@ -200,7 +196,8 @@ mod tests {
 
     #[test]
     fn an_image_in_a_user_message_is_free_for_pi_and_8000_for_the_pruner() {
-        let user = message(r#"{"role":"user","content":[{"type":"text","text":"hi"},{"type":"image","data":"x"}]}"#);
+        let user =
+            message(r#"{"role":"user","content":[{"type":"text","text":"hi"},{"type":"image","data":"x"}]}"#);
         assert_eq!(pi_chars(&user), Ok(2.0));
         assert_eq!(prune_chars(&user), Ok(8002.0));
     }

@@ -66,7 +66,7 @@ pub fn scan(line: Value, rename_hooks: bool) -> Scanned {
     };
     match kind {
         None => scanned.body = Some(line),
-        Some(EntryKind::Message) => scan_message(&mut scanned, line, rename_hooks),
+        Some(EntryKind::Message) => scan_message(&mut scanned, &line, rename_hooks),
         Some(kind) => scan_other(&mut scanned, &line, kind),
     }
     scanned
@@ -82,7 +82,7 @@ fn kind_of(line: &Value) -> Option<EntryKind> {
     (text != "session").then(|| EntryKind::from_type(&text))
 }
 
-fn scan_message(scanned: &mut Scanned, line: Value, rename_hooks: bool) {
+fn scan_message(scanned: &mut Scanned, line: &Value, rename_hooks: bool) {
     let Some(message) = line.get("message").filter(|message| !message.is_null()) else {
         scanned.no_message = true;
         return;
@@ -203,7 +203,11 @@ fn usage_of(message: &Value, stop: StopReason) -> Option<Usage> {
         cache_read: component("cacheRead"),
         cache_write: component("cacheWrite"),
         context_tokens: context_tokens(usage),
-        cost: usage.get("cost").and_then(|cost| cost.get("total")).and_then(Value::as_f64).unwrap_or(f64::NAN),
+        cost: usage
+            .get("cost")
+            .and_then(|cost| cost.get("total"))
+            .and_then(Value::as_f64)
+            .unwrap_or(f64::NAN),
     })
 }
 
@@ -241,7 +245,10 @@ mod tests {
             scanned(&format!(r#"{{"type":"message","message":{{"role":"assistant","content":[],"stopReason":"stop","usage":{usage}}}}}"#))
                 .message.and_then(|message| message.size.usage).map(|usage| usage.context_tokens)
         };
-        assert_eq!(line(r#"{"input":1,"output":2,"cacheRead":3,"cacheWrite":4,"totalTokens":0}"#), Some(10.0));
+        assert_eq!(
+            line(r#"{"input":1,"output":2,"cacheRead":3,"cacheWrite":4,"totalTokens":0}"#),
+            Some(10.0)
+        );
         assert!(line("{}").is_some_and(f64::is_nan));
         assert_eq!(line("null"), None);
     }

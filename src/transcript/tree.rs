@@ -37,10 +37,13 @@ impl Tree {
             index.iter().filter_map(|(ix, entry)| Some((entry.id?, ix))).collect();
         let parents: Vec<Option<EntryIx>> = index
             .iter()
-            .map(|(ix, entry)| entry.parent.and_then(|id| by_id.get(&id).copied()).filter(|parent| *parent != ix))
+            .map(|(ix, entry)| {
+                entry.parent.and_then(|id| by_id.get(&id).copied()).filter(|parent| *parent != ix)
+            })
             .collect();
         let mut tree = Self { parents, by_id, ..Self::default() };
-        tree.roots = (0..tree.parents.len() as u32).map(EntryIx).filter(|ix| tree.parent(*ix).is_none()).collect();
+        tree.roots =
+            (0..tree.parents.len() as u32).map(EntryIx).filter(|ix| tree.parent(*ix).is_none()).collect();
         tree.collect_children(index);
         tree.cyclic = tree.unreachable();
         tree

@@ -7,18 +7,16 @@ use clawscope::store::intern::WordIx;
 
 use super::{Session, digest, object, throws};
 
-pub(crate) fn answer(session: &Session) -> Result<Value, Throws> {
+pub(crate) fn answer(session: &Session) -> Value {
     let (index, context) = (&session.index, &session.context);
     let id = |ix: EntryIx| index.entry(ix).id.map_or(Value::Null, |id| index.ids.value(id));
     let path = session.tree.branch(index, &session.leaf);
     let messages = session.messages();
     let llm: Result<Vec<Option<Value>>, Throws> = messages.iter().map(to_llm).collect();
-    let llm = llm.map_or_else(
-        |Throws| throws(),
-        |sent| Value::Array(sent.iter().flatten().map(digest).collect()),
-    );
+    let llm =
+        llm.map_or_else(|Throws| throws(), |sent| Value::Array(sent.iter().flatten().map(digest).collect()));
     let thinking = context.thinking.map_or(Value::from("off"), |word| word_or_null(session, word));
-    Ok(object([
+    object([
         ("entries", Value::Number(index.entries.len() as f64)),
         ("leafId", index.last().map_or(Value::Null, id)),
         ("path", Value::Array(path.into_iter().map(id).collect())),
@@ -26,7 +24,7 @@ pub(crate) fn answer(session: &Session) -> Result<Value, Throws> {
         ("model", model(session)),
         ("messages", session.list(&messages)),
         ("llm", llm),
-    ]))
+    ])
 }
 
 fn word_or_null(session: &Session, word: WordIx) -> Value {

@@ -26,9 +26,9 @@ pub(crate) fn answer(ruleset: &str, op: &str, case: &Value, root: &Path) -> Opti
         return None;
     }
     let result = match op {
-        "context" => on_session(case, root, context::answer),
-        "tokens" => on_session(case, root, tokens::answer),
-        "prune" => on_session(case, root, prune::answer),
+        "context" => on_session(case, root).map(|session| context::answer(&session)),
+        "tokens" => on_session(case, root).map(|session| tokens::answer(&session)),
+        "prune" => on_session(case, root).map(|session| prune::answer(&session)),
         _ => return None,
     };
     Some(object([("op", Value::from(op)), ("result", result.unwrap_or_else(|Throws| throws()))]))
@@ -80,11 +80,7 @@ impl NewIds for CountedIds {
     }
 }
 
-fn on_session(
-    case: &Value,
-    root: &Path,
-    op: impl Fn(&Session) -> Result<Value, Throws>,
-) -> Result<Value, Throws> {
+fn on_session(case: &Value, root: &Path) -> Result<Session, Throws> {
     let path = case.get("transcript").and_then(Value::as_str).expect("the case names a transcript");
     let source = Source::open(&root.join(path.to_string_lossy())).expect("the transcript opens");
     let mut index = load(&source, &mut CountedIds(0), &mut |_, _| true).expect("the transcript is read");
@@ -100,7 +96,7 @@ fn on_session(
     };
     let tree = Tree::new(&index);
     let context = build(&index, &tree, &leaf)?;
-    op(&Session { case: case.clone(), source, index, tree, leaf, context })
+    Ok(Session { case: case.clone(), source, index, tree, leaf, context })
 }
 
 /// `{"throws": true}`.
@@ -114,7 +110,9 @@ pub(crate) fn or_throws<T: Into<Value>>(value: Result<T, Throws>) -> Value {
 
 pub(crate) fn object<const N: usize>(members: [(&str, Value); N]) -> Value {
     let mut object = Object::default();
-    members.into_iter().for_each(|(key, value)| object.set(key, value));
+    for (key, value) in members {
+        object.set(key, value);
+    }
     Value::Object(object)
 }
 
@@ -127,7 +125,7 @@ pub(crate) fn number(number: f64) -> Value {
 pub(crate) fn digest(message: &Value) -> Value {
     let text = canonical(message);
     let hash = Sha256::digest(text.as_bytes());
-    let hex: String = hash.iter().map(|byte| format!("{byte:02x}")).collect();
+    let hex = hash.iter().fold(String::new(), |hex, byte| hex + &format!("{byte:02x}"));
     let mut digest = Object::default();
     let kind = ["role", "type"].iter().find_map(|key| message.get(key)?.as_str());
     if let Some(kind) = kind {
@@ -147,8 +145,9 @@ pub(crate) fn canonical(value: &Value) -> String {
         Value::Object(object) => {
             let mut members: Vec<(&JsString, &Value)> = object.iter().collect();
             members.sort_by(|a, b| a.0.cmp(b.0));
-            let member =
-                |(key, value): (&JsString, &Value)| format!("{}:{}", js::stringify_str(key), canonical(value));
+            let member = |(key, value): (&JsString, &Value)| {
+                format!("{}:{}", js::stringify_str(key), canonical(value))
+            };
             format!("{{{}}}", members.into_iter().map(member).collect::<Vec<_>>().join(","))
         }
         other => js::stringify(other),

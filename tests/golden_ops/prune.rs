@@ -9,7 +9,7 @@ use clawscope::store::entry::Role;
 
 use super::{Session, number, object, or_throws, throws};
 
-pub(crate) fn answer(session: &Session) -> Result<Value, Throws> {
+pub(crate) fn answer(session: &Session) -> Value {
     let settings = effective_settings(session.setting("contextPruning"));
     let gate = session.setting("gate");
     let mut result = Object::default();
@@ -31,17 +31,17 @@ pub(crate) fn answer(session: &Session) -> Result<Value, Throws> {
     let active = result.get("active").is_some_and(|active| active.as_bool() == Some(true));
     let messages = session.messages();
     let settings = settings.unwrap_or_default();
-    match Plan::prune(&session.index, &session.context, &settings, window(session), opened) {
-        Ok(plan) => planned(session, &plan, &messages, before, &mut result),
-        Err(Throws) => {
-            result.set("changed", throws());
-            result.set("messages", throws());
-        }
+    let plan = Plan::prune(&session.index, &session.context, &settings, window(session), opened);
+    if let Ok(plan) = plan {
+        planned(session, &plan, &messages, before, &mut result);
+    } else {
+        result.set("changed", throws());
+        result.set("messages", throws());
     }
     if active {
         result.set("fired", result.get("changed").cloned().unwrap_or_else(throws));
     }
-    Ok(Value::Object(result))
+    Value::Object(result)
 }
 
 fn planned(
@@ -74,7 +74,8 @@ fn decide(session: &Session, gate_of: &Value, settings: Option<&PruneSettings>, 
 }
 
 fn route(gate: &Value) -> (String, String) {
-    let text = |key| gate.get(key).and_then(Value::as_str).map(js::JsString::to_string_lossy).unwrap_or_default();
+    let text =
+        |key| gate.get(key).and_then(Value::as_str).map(js::JsString::to_string_lossy).unwrap_or_default();
     (text("provider"), text("modelId"))
 }
 

@@ -8,13 +8,13 @@ use clawscope::store::body;
 
 use super::{Session, number, object, or_throws};
 
-pub(crate) fn answer(session: &Session) -> Result<Value, Throws> {
+pub(crate) fn answer(session: &Session) -> Value {
     let messages = &session.context.messages;
     let estimate = estimate_context(messages);
     let pruner = |at: usize| messages[at].size.prune_chars.get();
     let pruner_total = (0..messages.len()).try_fold(0.0, |sum, at| Ok(sum + pruner(at)?));
     let tokens = messages.iter().map(|message| or_throws(estimate_message(&message.size).map(number)));
-    Ok(object([
+    object([
         (
             "estimate",
             or_throws(estimate.map(|estimate| {
@@ -27,11 +27,14 @@ pub(crate) fn answer(session: &Session) -> Result<Value, Throws> {
             })),
         ),
         ("perMessage", Value::Array(tokens.collect())),
-        ("prunerChars", Value::Array((0..messages.len()).map(|at| or_throws(pruner(at).map(number))).collect())),
+        (
+            "prunerChars",
+            Value::Array((0..messages.len()).map(|at| or_throws(pruner(at).map(number))).collect()),
+        ),
         ("prunerCharsTotal", or_throws(pruner_total.map(number))),
         ("lastAssistantUsage", recorded_usage(session)),
         ("shouldCompact", should_compact(session, estimate.map(|estimate| estimate.tokens))),
-    ]))
+    ])
 }
 
 fn recorded_usage(session: &Session) -> Value {
@@ -42,7 +45,8 @@ fn recorded_usage(session: &Session) -> Value {
 }
 
 fn should_compact(session: &Session, tokens: Result<f64, Throws>) -> Value {
-    let (Some(window), Ok(tokens)) = (session.setting("contextWindow").and_then(Value::as_f64), tokens) else {
+    let (Some(window), Ok(tokens)) = (session.setting("contextWindow").and_then(Value::as_f64), tokens)
+    else {
         return Value::Null;
     };
     Value::Bool(pi_compaction(session.case.get("settings")).should_compact(tokens, window))

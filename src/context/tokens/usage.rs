@@ -23,9 +23,8 @@ pub struct ContextEstimate {
 /// Estimates a list of messages. Messages before the anchor are not looked at (compaction 1.12).
 pub fn estimate_context(messages: &[ContextMessage]) -> Result<ContextEstimate, Throws> {
     let anchor = messages.iter().rposition(|message| message.size.usage.is_some());
-    let usage_tokens = anchor
-        .and_then(|at| messages[at].size.usage)
-        .map_or(0.0, |usage| usage.context_tokens);
+    let usage_tokens =
+        anchor.and_then(|at| messages[at].size.usage).map_or(0.0, |usage| usage.context_tokens);
     let trailing = &messages[anchor.map_or(0, |at| at + 1)..];
     let trailing_tokens = sum_of_estimates(trailing)?;
     Ok(ContextEstimate {
@@ -62,10 +61,14 @@ mod tests {
     #[test]
     fn everything_before_the_last_usage_is_what_the_provider_counted() {
         let text = concat!(
-            r#"{"type":"session","version":3,"id":"s"}"#, "\n",
-            r#"{"type":"message","id":"a","parentId":null,"message":{"role":"user","content":"xxxxxxxxxxxx"}}"#, "\n",
-            r#"{"type":"message","id":"b","parentId":"a","message":{"role":"assistant","stopReason":"stop","content":[],"usage":{"totalTokens":700}}}"#, "\n",
-            r#"{"type":"message","id":"c","parentId":"b","message":{"role":"user","content":"12345"}}"#, "\n",
+            r#"{"type":"session","version":3,"id":"s"}"#,
+            "\n",
+            r#"{"type":"message","id":"a","parentId":null,"message":{"role":"user","content":"xxxxxxxxxxxx"}}"#,
+            "\n",
+            r#"{"type":"message","id":"b","parentId":"a","message":{"role":"assistant","stopReason":"stop","content":[],"usage":{"totalTokens":700}}}"#,
+            "\n",
+            r#"{"type":"message","id":"c","parentId":"b","message":{"role":"user","content":"12345"}}"#,
+            "\n",
         );
         let index = load_bytes("t.jsonl", text.as_bytes(), &mut LineIds);
         let context = build(&index, &Tree::new(&index), &Leaf::Own).expect("builds");

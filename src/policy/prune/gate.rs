@@ -73,7 +73,11 @@ pub fn gate(
         return Gate::NoTtl;
     }
     let idle_ms = now_ms - touch;
-    if idle_ms < settings.ttl_ms { Gate::Warm { idle_ms, ttl_ms: settings.ttl_ms } } else { Gate::Open { idle_ms } }
+    if idle_ms < settings.ttl_ms {
+        Gate::Warm { idle_ms, ttl_ms: settings.ttl_ms }
+    } else {
+        Gate::Open { idle_ms }
+    }
 }
 
 /// The last touch: of all entries in file order, whatever their branch, the last usable one (pruning 4.3).

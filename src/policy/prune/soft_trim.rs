@@ -166,21 +166,21 @@ mod tests {
         Some(text.slice(0, text.len() - note(&settings, joined).len()).units().to_vec())
     }
 
-    fn units(text: &str) -> Option<Vec<u16>> {
-        Some(text.encode_utf16().collect())
+    fn units(text: &str) -> Vec<u16> {
+        text.encode_utf16().collect()
     }
 
     #[test]
     fn heads_and_tails_of_joined_parts_are_cut_as_the_vectors_of_5_7_say() {
-        assert_eq!(trimmed(&["abcdefghij"], 2.0, 2.0), units("ab\n...\nij"));
+        assert_eq!(trimmed(&["abcdefghij"], 2.0, 2.0), Some(units("ab\n...\nij")));
         assert_eq!(trimmed(&["abcde"], 1.0, 1.0), None);
         assert_eq!(trimmed(&["abcdef"], 3.0, 3.0), None);
-        assert_eq!(trimmed(&["abcdef"], 3.0, 2.0), units("abc\n...\nef"));
-        assert_eq!(trimmed(&["abc", "def", "ghi"], 3.0, 3.0), units("abc\n...\nghi"));
-        assert_eq!(trimmed(&["abc", "def", "ghi"], 4.0, 4.0), units("abc\n\n...\n\nghi"));
-        assert_eq!(trimmed(&["abc", "def", "ghi"], 5.0, 5.0), units("abc\nd\n...\nf\nghi"));
-        assert_eq!(trimmed(&["", "", "abcdefgh", "", ""], 3.0, 3.0), units("\n\na\n...\nh\n\n"));
-        assert_eq!(trimmed(&["abcdef"], 0.0, 0.0), units("\n...\n"));
+        assert_eq!(trimmed(&["abcdef"], 3.0, 2.0), Some(units("abc\n...\nef")));
+        assert_eq!(trimmed(&["abc", "def", "ghi"], 3.0, 3.0), Some(units("abc\n...\nghi")));
+        assert_eq!(trimmed(&["abc", "def", "ghi"], 4.0, 4.0), Some(units("abc\n\n...\n\nghi")));
+        assert_eq!(trimmed(&["abc", "def", "ghi"], 5.0, 5.0), Some(units("abc\nd\n...\nf\nghi")));
+        assert_eq!(trimmed(&["", "", "abcdefgh", "", ""], 3.0, 3.0), Some(units("\n\na\n...\nh\n\n")));
+        assert_eq!(trimmed(&["abcdef"], 0.0, 0.0), Some(units("\n...\n")));
     }
 
     #[test]

@@ -63,7 +63,7 @@ impl Outcome {
 pub fn prune(input: &PruneInput) -> Result<Outcome, Throws> {
     let messages = &input.context.messages;
     let mut run = Run::new(input);
-    if !(input.window > 0.0) {
+    if input.window.is_nan() || input.window <= 0.0 {
         return Ok(run.unchanged(Reason::NoWindow));
     }
     let Some(cutoff) = cutoff(messages, input.settings.keep_last_assistants) else {

@@ -1,0 +1,370 @@
+//! Actions: what each does where the focus is.
+
+use crate::app::action::Action;
+use crate::app::effect::Effect;
+use crate::app::layout::Pane;
+use crate::app::message::MessageView;
+use crate::app::scroll::Scroll;
+use crate::app::state::{App, Live, Overlay, Prompt, Purpose};
+use crate::context::rows::RowKind;
+use crate::store::entry::Role;
+
+impl App {
+    /// Does what an action says.
+    pub fn act(&mut self, action: Action) -> Vec<Effect> {
+        if let Some(by) = self.rows_of(action) {
+            return self.step(by);
+        }
+        match action {
+            Action::Quit => vec![Effect::Quit],
+            Action::Back => self.back(),
+            Action::Open => self.open_here(),
+            Action::Search => self.prompt_here(),
+            Action::Yes | Action::No | Action::Commit | Action::Undo | Action::SavePlan => {
+                self.write_action(action)
+            }
+            Action::Copy | Action::CopyPath | Action::CopyId | Action::CopyPatch | Action::Pager => {
+                self.copy_action(action)
+            }
+            Action::Reload | Action::TogglePause | Action::Demo | Action::ToggleMouse | Action::NextTheme => {
+                self.program_action(action)
+            }
+            _ => {
+                self.quiet_action(action);
+                Vec::new()
+            }
+        }
+    }
+
+    /// Actions that ask nothing of the shell.
+    fn quiet_action(&mut self, action: Action) {
+        let dialog = matches!(self.overlay, Some(Overlay::Write(_)));
+        match action {
+            Action::Diff if dialog => self.diff_from_dialog(),
+            Action::Help => self.overlay = Some(Overlay::Help { top: 0 }),
+            Action::Palette => self.overlay = Some(Overlay::Palette { text: String::new(), at: 0 }),
+            Action::Findings => self.overlay = Some(Overlay::Findings { scroll: Scroll::default() }),
+            Action::NextPane => self.focus_by(1),
+            Action::PreviousPane => self.focus_by(-1),
+            Action::FocusSessions => self.focus_on(Pane::Sessions),
+            Action::FocusTranscript => self.focus_on(Pane::Transcript),
+            Action::FocusMessage => self.focus_on(Pane::Message),
+            Action::FocusTuning => self.focus_on(Pane::Tuning),
+            Action::Zoom => self.set_zoom(!self.zoom),
+            Action::Diff => self.show_message(MessageView::Diff),
+            Action::Raw => self.show_message(MessageView::Raw),
+            Action::Wrap => self.message.wrap = !self.message.wrap,
+            Action::Thinking => self.message.hide_thinking = !self.message.hide_thinking,
+            Action::NextMatch => self.next_match(true),
+            Action::PreviousMatch => self.next_match(false),
+            _ => {
+                self.tuning_action(action);
+                self.transcript_action(action);
+            }
+        }
+    }
+
+    /// How many rows an action moves the cursor by.
+    fn rows_of(&self, action: Action) -> Option<isize> {
+        let page = self.height(self.focus).max(1) as isize;
+        Some(match action {
+            Action::Down => 1,
+            Action::Up => -1,
+            Action::HalfPageDown => (page / 2).max(1),
+            Action::HalfPageUp => -(page / 2).max(1),
+            Action::PageDown => page,
+            Action::PageUp => -page,
+            Action::Top => isize::MIN / 2,
+            Action::Bottom => isize::MAX / 2,
+            _ => return None,
+        })
+    }
+
+    fn step(&mut self, by: isize) -> Vec<Effect> {
+        match &mut self.overlay {
+            Some(Overlay::Help { top }) => *top = top.saturating_add_signed(by).min(HELP_ROWS),
+            Some(Overlay::Findings { scroll }) => {
+                let len = self.listing.as_ref().map_or(0, |listing| listing.findings.len());
+                let own = self.transcript.as_ref().map_or(0, |pane| pane.inspection.index.findings.len());
+                scroll.step(by, len + own, usize::from(self.size.1).saturating_sub(4));
+            }
+            Some(_) => {}
+            None => return self.step_pane(self.focus, by),
+        }
+        Vec::new()
+    }
+
+    /// Moves the cursor of a pane.
+    pub(super) fn step_pane(&mut self, pane: Pane, by: isize) -> Vec<Effect> {
+        let height = self.height(pane);
+        match pane {
+            Pane::Sessions => {
+                self.sessions.step(by, height);
+                let key = self.sessions.selected().map(|item| item.key.clone());
+                return key.map(|key| self.open(key)).unwrap_or_default();
+            }
+            Pane::Transcript => {
+                if let Some(pane) = &mut self.transcript {
+                    pane.scroll.step(by, pane.rows.len(), height);
+                    pane.follow = pane.scroll.cursor + 1 >= pane.rows.len();
+                }
+            }
+            Pane::Message => {
+                let width = usize::from(self.layout().message.width);
+                self.message.step(by, height, width);
+            }
+            Pane::Tuning => {
+                self.tuning.step(by, height);
+                self.replan(false);
+            }
+        }
+        Vec::new()
+    }
+
+    /// One step back: what is open, the zoom, the search, then pane by pane to the left.
+    fn back(&mut self) -> Vec<Effect> {
+        let searching = self.transcript.as_ref().is_some_and(|pane| !pane.query.is_empty());
+        if self.overlay.take().is_some() {
+        } else if self.zoom {
+            self.set_zoom(false);
+            self.message.view = MessageView::Text;
+        } else if self.message.view != MessageView::Text {
+            self.message.view = MessageView::Text;
+        } else if self.focus == Pane::Transcript && searching {
+            if let Some(pane) = &mut self.transcript {
+                pane.query.clear();
+                pane.matches.clear();
+            }
+        } else if self.focus == Pane::Sessions && !self.sessions.filter.is_empty() {
+            self.sessions.filter.clear();
+            let height = self.height(Pane::Sessions);
+            self.sessions.refilter(height);
+        } else {
+            self.focus_on(match self.focus {
+                Pane::Message | Pane::Tuning => Pane::Transcript,
+                Pane::Transcript | Pane::Sessions => Pane::Sessions,
+            });
+        }
+        Vec::new()
+    }
+
+    fn open_here(&mut self) -> Vec<Effect> {
+        match (&self.overlay, self.focus) {
+            (Some(_), _) => self.overlay = None,
+            (None, Pane::Sessions) => {
+                let key = self.sessions.selected().map(|item| item.key.clone());
+                let effects = key.map(|key| self.open(key)).unwrap_or_default();
+                self.focus_on(Pane::Transcript);
+                return effects;
+            }
+            (None, Pane::Transcript) => {
+                let fold = self.transcript.as_ref().and_then(|pane| pane.selected());
+                match fold.map(|row| row.kind) {
+                    Some(RowKind::Entry) => self.show_message(self.message.view),
+                    Some(_) => self.transcript_action(Action::Fold),
+                    None => {}
+                }
+            }
+            (None, Pane::Message) => self.set_zoom(!self.zoom),
+            (None, Pane::Tuning) => return self.write_action(Action::Commit),
+        }
+        Vec::new()
+    }
+
+    /// The line to type into that belongs to the focused pane.
+    fn prompt_here(&mut self) -> Vec<Effect> {
+        let (purpose, text) = match self.focus {
+            Pane::Sessions => (Purpose::Filter, self.sessions.filter.clone()),
+            Pane::Message => (Purpose::Find, self.message.query.clone()),
+            Pane::Transcript | Pane::Tuning => {
+                (Purpose::Search, self.transcript.as_ref().map(|pane| pane.query.clone()).unwrap_or_default())
+            }
+        };
+        self.prompt = Some(Prompt::new(purpose, text));
+        Vec::new()
+    }
+
+    fn focus_by(&mut self, by: isize) {
+        let at = Pane::ALL.iter().position(|pane| *pane == self.focus).unwrap_or(0) as isize;
+        self.focus_on(Pane::ALL[(at + by).rem_euclid(4) as usize]);
+    }
+
+    /// Focuses a pane.
+    pub(super) fn focus_on(&mut self, pane: Pane) {
+        self.focus = pane;
+        self.keep_in_sight();
+    }
+
+    fn set_zoom(&mut self, zoom: bool) {
+        self.zoom = zoom;
+        self.keep_in_sight();
+    }
+
+    /// The message over the whole screen in a view; the same view again goes back to the text.
+    fn show_message(&mut self, view: MessageView) {
+        let again = self.message.view == view && self.focus == Pane::Message;
+        self.message.view = if again { MessageView::Text } else { view };
+        self.message.top = 0;
+        self.focus = Pane::Message;
+        self.set_zoom(true);
+    }
+
+    fn next_match(&mut self, forward: bool) {
+        if self.focus == Pane::Message {
+            let (height, width) = (self.height(Pane::Message), usize::from(self.layout().message.width));
+            self.message.next_match(forward, height, width);
+            return;
+        }
+        let height = self.height(Pane::Transcript);
+        let Some(pane) = &mut self.transcript else { return };
+        let at = pane.selected().map(|row| row.entry);
+        let matches = &pane.matches;
+        let next = if forward {
+            matches.iter().find(|entry| Some(**entry) > at).or(matches.first())
+        } else {
+            matches.iter().rev().find(|entry| Some(**entry) < at).or(matches.last())
+        };
+        if let Some(entry) = next.copied() {
+            pane.reveal(entry, height);
+        }
+    }
+
+    fn tuning_action(&mut self, action: Action) {
+        match action {
+            Action::TogglePrune => self.tuning.preview = !self.tuning.preview,
+            Action::ToggleGate => {
+                self.tuning.ignore_gates = !self.tuning.ignore_gates;
+                self.tuning.preview = true;
+            }
+            Action::Less => self.adjust(-1.0),
+            Action::More => self.adjust(1.0),
+            Action::MuchLess => self.adjust(-10.0),
+            Action::MuchMore => self.adjust(10.0),
+            Action::ToDefault => self.tuning.to_default(),
+            Action::ToConfig => self.tuning.to_config(),
+            Action::AllToConfig => self.tuning.all_to_config(),
+            Action::Edit => {
+                self.prompt = Some(Prompt::new(Purpose::Setting, self.tuning.edit_text()));
+                return;
+            }
+            _ => return,
+        }
+        self.replan(true);
+    }
+
+    /// Moves the focused setting; lists and texts are typed.
+    fn adjust(&mut self, steps: f64) {
+        use crate::gateway::prune_setting::Control;
+        let control = self.tuning.rows.get(self.tuning.cursor).map(|row| row.control);
+        if matches!(control, Some(Control::List | Control::Text)) {
+            self.prompt = Some(Prompt::new(Purpose::Setting, self.tuning.edit_text()));
+            return;
+        }
+        self.tuning.preview = true;
+        self.tuning.adjust(steps);
+    }
+
+    fn transcript_action(&mut self, action: Action) {
+        let height = self.height(Pane::Transcript);
+        let plan = self.plan.clone();
+        let Some(pane) = &mut self.transcript else { return };
+        let changed = |row: &crate::context::rows::Row| {
+            let fates = plan.as_ref().map_or(&[][..], |plan| plan.fates());
+            let range = row.message.map(|first| first..(first + row.messages as usize).min(fates.len()));
+            range.is_some_and(|range| fates[range].iter().any(|fate| fate.fate.changes()))
+        };
+        let index = std::sync::Arc::clone(&pane.inspection.index);
+        let is_turn = |row: &crate::context::rows::Row| index.entry(row.entry).role() == Some(Role::User);
+        let is_message = |row: &crate::context::rows::Row| index.entry(row.entry).message.is_some();
+        let to = match action {
+            Action::NextMessage => pane.find_row(true, is_message),
+            Action::PreviousMessage => pane.find_row(false, is_message),
+            Action::NextTurn => pane.find_row(true, is_turn),
+            Action::PreviousTurn => pane.find_row(false, is_turn),
+            Action::NextChange => pane.find_row(true, changed),
+            Action::PreviousChange => pane.find_row(false, changed),
+            other => return pane.fold_action(other, height),
+        };
+        if let Some(row) = to {
+            pane.scroll.to(row, pane.rows.len(), height);
+            pane.follow = row + 1 == pane.rows.len();
+        }
+    }
+
+    fn program_action(&mut self, action: Action) -> Vec<Effect> {
+        match action {
+            Action::Reload => return self.follow_changes(|_| true, |_| true),
+            Action::TogglePause => {
+                if let Live::Paused { changes } = self.live {
+                    self.live = Live::Live;
+                    return if changes > 0 { self.follow_changes(|_| true, |_| true) } else { Vec::new() };
+                }
+                self.live = Live::Paused { changes: 0 };
+            }
+            Action::Demo => {
+                self.transcript = None;
+                self.plan = None;
+                return vec![Effect::List { demo: true }];
+            }
+            Action::ToggleMouse => {
+                self.options.mouse = !self.options.mouse;
+                self.toast(
+                    if self.options.mouse { "mouse on" } else { "mouse left to the terminal" }.into(),
+                    false,
+                );
+                return vec![Effect::Mouse(self.options.mouse)];
+            }
+            Action::NextTheme => {
+                self.options.theme = (self.options.theme + 1) % self.options.themes.len().max(1);
+            }
+            _ => {}
+        }
+        Vec::new()
+    }
+}
+
+/// More rows than the help has; drawing stops at its end.
+const HELP_ROWS: usize = 200;
+
+impl crate::app::transcript::TranscriptPane {
+    fn fold_action(&mut self, action: Action, height: usize) {
+        match action {
+            Action::Fold => self.toggle_fold(height),
+            Action::Collapse => self.collapse(height),
+            Action::Expand => self.expand(height),
+            Action::FoldAll => self.fold_all(height),
+            Action::UnfoldAll => self.unfold_all(height),
+            Action::CycleFilter => self.filter = self.filter.cycled(1),
+            Action::CycleFilterBack => self.filter = self.filter.cycled(-1),
+            Action::ToggleHistory => self.folds.history = !self.folds.history,
+            _ => return,
+        }
+        if matches!(action, Action::CycleFilter | Action::CycleFilterBack | Action::ToggleHistory) {
+            self.rebuild(height);
+        }
+    }
+
+    fn collapse(&mut self, height: usize) {
+        let open = self.selected().is_some_and(|row| match row.kind {
+            RowKind::Branch { open, .. } | RowKind::Compacted { open, .. } => open,
+            RowKind::Entry => row.depth == 0,
+            RowKind::Turn { .. } => false,
+        });
+        if open {
+            self.toggle_fold(height);
+        }
+    }
+
+    fn expand(&mut self, height: usize) {
+        let closed = self.selected().is_some_and(|row| match row.kind {
+            RowKind::Branch { open, .. } | RowKind::Compacted { open, .. } => !open,
+            RowKind::Turn { .. } => true,
+            RowKind::Entry => false,
+        });
+        if closed {
+            self.toggle_fold(height);
+        } else {
+            self.scroll.step(1, self.rows.len(), height);
+        }
+    }
+}

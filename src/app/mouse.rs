@@ -1,0 +1,118 @@
+//! The mouse: the wheel scrolls what is under it, a click focuses and selects, a second click opens,
+//! a drag moves a slider. With shift it belongs to the terminal.
+
+use crossterm::event::{KeyModifiers, MouseButton, MouseEvent, MouseEventKind};
+
+use crate::app::action::Action;
+use crate::app::effect::Effect;
+use crate::app::layout::Pane;
+use crate::app::sessions::SessionRow;
+use crate::app::state::App;
+
+/// Rows a notch of the wheel scrolls.
+const NOTCH: isize = 3;
+
+impl App {
+    pub(super) fn mouse(&mut self, mouse: MouseEvent) -> Vec<Effect> {
+        let shift = mouse.modifiers.contains(KeyModifiers::SHIFT);
+        if shift || self.overlay.is_some() || self.prompt.is_some() {
+            return Vec::new();
+        }
+        let layout = self.layout();
+        if layout.tabs.contains((mouse.column, mouse.row).into()) {
+            return self.click_tab(mouse);
+        }
+        let Some((pane, row)) = layout.hit(mouse.column, mouse.row) else { return Vec::new() };
+        match mouse.kind {
+            MouseEventKind::ScrollDown => self.wheel(pane, NOTCH),
+            MouseEventKind::ScrollUp => self.wheel(pane, -NOTCH),
+            MouseEventKind::Down(MouseButton::Left) => self.click(pane, row, mouse.column),
+            MouseEventKind::Drag(MouseButton::Left) if pane == Pane::Tuning => {
+                self.click_tuning(row, mouse.column)
+            }
+            _ => Vec::new(),
+        }
+    }
+
+    /// The tabs stand at even distances.
+    fn click_tab(&mut self, mouse: MouseEvent) -> Vec<Effect> {
+        if mouse.kind == MouseEventKind::Down(MouseButton::Left) {
+            let at = usize::from(mouse.column) * Pane::ALL.len() / usize::from(self.size.0.max(1));
+            self.focus_on(Pane::ALL[at.min(3)]);
+        }
+        Vec::new()
+    }
+
+    fn wheel(&mut self, pane: Pane, by: isize) -> Vec<Effect> {
+        let height = self.height(pane);
+        match pane {
+            Pane::Sessions => self.sessions.scroll.wheel(by, self.sessions.rows.len(), height),
+            Pane::Transcript => {
+                if let Some(pane) = &mut self.transcript {
+                    pane.scroll.wheel(by, pane.rows.len(), height);
+                    pane.follow = pane.scroll.cursor + 1 >= pane.rows.len();
+                }
+            }
+            Pane::Message | Pane::Tuning => return self.step_pane(pane, by),
+        }
+        Vec::new()
+    }
+
+    fn click(&mut self, pane: Pane, row: u16, column: u16) -> Vec<Effect> {
+        let focused = self.focus == pane;
+        self.focus_on(pane);
+        match pane {
+            Pane::Sessions => self.click_session(row, focused),
+            Pane::Transcript => self.click_row(row, focused),
+            Pane::Tuning => self.click_tuning(row, column),
+            Pane::Message => Vec::new(),
+        }
+    }
+
+    fn click_session(&mut self, row: u16, focused: bool) -> Vec<Effect> {
+        let Some(line) = usize::from(row).checked_sub(2) else { return Vec::new() };
+        let (at, height) = (self.sessions.scroll.top + line, self.height(Pane::Sessions));
+        if !matches!(self.sessions.rows.get(at), Some(SessionRow::Item(_))) {
+            return Vec::new();
+        }
+        let again = focused && at == self.sessions.scroll.cursor;
+        self.sessions.scroll.to(at, self.sessions.rows.len(), height);
+        if again {
+            return self.act(Action::Open);
+        }
+        let key = self.sessions.selected().map(|item| item.key.clone());
+        key.map(|key| self.open(key)).unwrap_or_default()
+    }
+
+    fn click_row(&mut self, row: u16, focused: bool) -> Vec<Effect> {
+        let height = self.height(Pane::Transcript);
+        let (Some(line), Some(pane)) = (usize::from(row).checked_sub(1), &mut self.transcript) else {
+            return Vec::new();
+        };
+        let at = pane.scroll.top + line;
+        if at >= pane.rows.len() {
+            return Vec::new();
+        }
+        let again = focused && at == pane.scroll.cursor;
+        pane.scroll.to(at, pane.rows.len(), height);
+        pane.follow = at + 1 == pane.rows.len();
+        if again { self.act(Action::Open) } else { Vec::new() }
+    }
+
+    fn click_tuning(&mut self, row: u16, column: u16) -> Vec<Effect> {
+        let layout = self.layout();
+        let Some(line) = usize::from(row).checked_sub(1) else { return Vec::new() };
+        let Some(at) = self.tuning.row_at(line) else { return Vec::new() };
+        let track = layout.slider_track();
+        if (track.start..track.end).contains(&column) {
+            let share = f64::from(column - track.start) / f64::from((track.end - track.start).max(2) - 1);
+            self.tuning.preview = true;
+            self.tuning.slide_to(at, share);
+            self.replan(true);
+        } else {
+            self.tuning.cursor = at;
+            self.replan(false);
+        }
+        Vec::new()
+    }
+}

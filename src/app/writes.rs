@@ -1,0 +1,154 @@
+//! Commit, undo, copying and saving: what leaves the program.
+
+use std::sync::Arc;
+
+use crate::app::action::Action;
+use crate::app::effect::{Effect, Write};
+use crate::app::layout::Pane;
+use crate::app::message::MessageView;
+use crate::app::state::{App, Overlay, WriteDialog, WriteStage};
+use crate::inspect::message::MessageText;
+use crate::js::{self, Object, Value};
+use crate::plan::Plan;
+
+impl App {
+    pub(super) fn write_action(&mut self, action: Action) -> Vec<Effect> {
+        match action {
+            Action::Commit => self.ask_commit(),
+            Action::Undo => self.ask_undo(),
+            Action::Yes => self.confirm(),
+            Action::No => {
+                self.overlay = None;
+                Vec::new()
+            }
+            Action::SavePlan => self.save_plan(),
+            _ => Vec::new(),
+        }
+    }
+
+    fn ask_commit(&mut self) -> Vec<Effect> {
+        let Some(inspection) = self.inspection().cloned() else { return Vec::new() };
+        let Some(plan) = self.plan.clone() else {
+            self.toast("nothing to write: p shows a plan first".into(), false);
+            return Vec::new();
+        };
+        if plan.is_empty() {
+            let why = plan.gate.reason().map_or("no message changes", |_| "the gate is shut; i ignores it");
+            self.toast(format!("nothing to write: {why}"), false);
+            return Vec::new();
+        }
+        self.ask(Write::Commit { inspection, plan })
+    }
+
+    fn ask_undo(&mut self) -> Vec<Effect> {
+        let Some(inspection) = self.inspection().cloned() else { return Vec::new() };
+        self.ask(Write::Undo { inspection })
+    }
+
+    fn ask(&mut self, write: Write) -> Vec<Effect> {
+        self.overlay =
+            Some(Overlay::Write(WriteDialog { write: write.clone(), stage: WriteStage::Checking }));
+        vec![Effect::Prepare(write)]
+    }
+
+    fn confirm(&mut self) -> Vec<Effect> {
+        let Some(Overlay::Write(dialog)) = &mut self.overlay else { return Vec::new() };
+        if !matches!(dialog.stage, WriteStage::Asking(_)) {
+            return Vec::new();
+        }
+        dialog.stage = WriteStage::Writing;
+        vec![Effect::Write(dialog.write.clone())]
+    }
+
+    /// From the dialog to the first changed message, before and after.
+    pub(super) fn diff_from_dialog(&mut self) {
+        self.overlay = None;
+        let height = self.height(Pane::Transcript);
+        let first =
+            self.plan.as_ref().and_then(|plan| plan.fates().iter().position(|fate| fate.fate.changes()));
+        if let (Some(at), Some(pane)) = (first, &mut self.transcript) {
+            let entry = pane.inspection.context.messages[at].entry;
+            pane.reveal(entry, height);
+        }
+        self.message.view = MessageView::Diff;
+        self.focus = Pane::Message;
+        self.zoom = true;
+    }
+
+    fn save_plan(&mut self) -> Vec<Effect> {
+        let (Some(inspection), Some(plan)) = (self.inspection(), &self.plan) else { return Vec::new() };
+        let text = plan_json(&inspection.session.key.0, plan);
+        vec![Effect::Save { name: "clawscope-plan.json".into(), text }]
+    }
+
+    pub(super) fn copy_action(&mut self, action: Action) -> Vec<Effect> {
+        let copy = |text: Option<String>, what| {
+            text.filter(|text| !text.is_empty()).map(|text| Effect::Copy { text, what }).into_iter().collect()
+        };
+        let session = self.sessions.selected().filter(|_| self.focus == Pane::Sessions);
+        match action {
+            Action::Copy => match session {
+                Some(item) => copy(Some(item.key.0.clone()), "session key"),
+                None => copy(self.message_text(), "message"),
+            },
+            Action::CopyPath => {
+                let open = self.inspection().map(|inspection| &inspection.session);
+                let path = session.or(open).and_then(|item| item.path.as_ref());
+                copy(path.map(|path| path.display().to_string()), "path")
+            }
+            Action::CopyId => match session {
+                Some(item) => copy(Some(item.id.clone()), "session id"),
+                None => copy(self.selected_name(), "entry id"),
+            },
+            Action::CopyPatch => self.copy_patch(),
+            Action::Pager => self.message_text().map(Effect::Page).into_iter().collect(),
+            _ => Vec::new(),
+        }
+    }
+
+    fn copy_patch(&mut self) -> Vec<Effect> {
+        if !self.tuning.any_changed() {
+            self.toast("nothing changed: no patch".into(), false);
+            return Vec::new();
+        }
+        let on = self.inspection().is_some_and(|inspection| inspection.configured_on);
+        vec![Effect::Copy { text: self.tuning.patch(on), what: "config patch" }]
+    }
+
+    fn selected_name(&self) -> Option<String> {
+        Some(self.inspection()?.index.name(self.selected_entry()?))
+    }
+
+    /// The message as text: raw while raw is shown, the text after the plan while the diff is.
+    fn message_text(&self) -> Option<String> {
+        let text: &Arc<MessageText> = self.message.text.as_ref()?;
+        Some(match self.message.view {
+            MessageView::Raw => text.raw.clone(),
+            MessageView::Diff if text.after.is_some() => text.after.clone().unwrap_or_default(),
+            _ => text.parts.iter().map(|part| part.text.as_str()).collect::<Vec<_>>().join("\n\n"),
+        })
+    }
+}
+
+/// A plan as JSON: exact numbers, stable words.
+pub fn plan_json(session: &str, plan: &Plan) -> String {
+    let number = |number: f64| if number.is_finite() { Value::Number(number) } else { Value::Null };
+    let fates = plan.fates().iter().enumerate().map(|(at, fate)| {
+        Value::Object(Object::from([
+            ("index", Value::from(at)),
+            ("fate", Value::from(fate.fate.word())),
+            ("reason", Value::from(fate.reason.word())),
+            ("before", Value::from(fate.before.chars())),
+            ("after", Value::from(fate.after.chars())),
+        ]))
+    });
+    let value = Value::Object(Object::from([
+        ("schemaVersion", Value::from(1_i32)),
+        ("session", Value::from(session)),
+        ("window", number(plan.window)),
+        ("tokensBefore", Value::from(plan.total_before())),
+        ("tokensAfter", Value::from(plan.total_after())),
+        ("fates", Value::Array(fates.collect())),
+    ]));
+    js::stringify(&value) + "\n"
+}

@@ -1,0 +1,93 @@
+//! The agents of a gateway and where each keeps its sessions (store A6, A10, E1).
+
+use std::collections::BTreeSet;
+use std::path::{Path, PathBuf};
+
+use super::locate::{sessions_dir, store_path};
+use crate::error::{Finding, Severity};
+use crate::gateway::config::GatewayConfig;
+use crate::gateway::env::Environment;
+
+/// One agent (store A6).
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Agent {
+    /// Normalised id.
+    pub id: String,
+    /// It has a directory.
+    pub on_disk: bool,
+    /// The configuration names it, or it is the default agent.
+    pub configured: bool,
+}
+
+/// Union of what is on disk and what is configured, with the default agent.
+pub(super) fn agents(config: &GatewayConfig, state: &Path, findings: &mut Vec<Finding>) -> Vec<Agent> {
+    let dir = state.join("agents");
+    let on_disk: BTreeSet<String> = match std::fs::read_dir(&dir) {
+        Ok(entries) => entries
+            .flatten()
+            .filter(|e| e.path().is_dir())
+            .filter_map(|e| e.file_name().into_string().ok())
+            .collect(),
+        Err(error) => {
+            if error.kind() != std::io::ErrorKind::NotFound {
+                let what = format!("cannot be listed: {error}");
+                findings.push(Finding::new(
+                    &dir,
+                    Severity::Error,
+                    what,
+                    "check the permissions of the directory",
+                ));
+            }
+            BTreeSet::new()
+        }
+    };
+    let mut configured: BTreeSet<String> = config.agent_ids().into_iter().collect();
+    configured.insert(config.default_agent_id());
+    let agent = |id: &String| Agent {
+        id: id.clone(),
+        on_disk: on_disk.contains(id),
+        configured: configured.contains(id),
+    };
+    on_disk.union(&configured).map(agent).collect()
+}
+
+/// The store file of every agent with the agent it belongs to; a shared one once, for the default agent. A relative
+/// `session.store` is a finding.
+pub(super) fn store_files(
+    config: &GatewayConfig,
+    env: &Environment,
+    state: &Path,
+    agents: &[Agent],
+    findings: &mut Vec<Finding>,
+) -> Vec<(String, PathBuf)> {
+    let mut files: Vec<(String, PathBuf)> = Vec::new();
+    for agent in agents {
+        let found = store_path(config, env, state, &agent.id);
+        if found.relative && files.is_empty() {
+            let path = config.path.clone().unwrap_or_default();
+            let what =
+                "session.store is relative: it starts where the gateway was started, which is unknown here";
+            let next = format!("write the whole path; {} was tried", found.path.display());
+            findings.push(Finding::new(path, Severity::Warning, what, next));
+        }
+        if files.iter().all(|(_, path)| *path != found.path) {
+            let owner = if found.shared { config.default_agent_id() } else { agent.id.clone() };
+            files.push((owner, found.path));
+        }
+    }
+    files
+}
+
+/// Directories that may hold transcripts, with the agent they belong to.
+pub(super) fn transcript_dirs(files: &[(String, PathBuf)], state: &Path) -> Vec<(String, PathBuf)> {
+    let mut dirs: Vec<(String, PathBuf)> = Vec::new();
+    for (agent, rows) in files {
+        let beside = rows.parent().unwrap_or(Path::new("/")).to_path_buf();
+        for dir in [beside, sessions_dir(state, agent)] {
+            if dir.is_dir() && dirs.iter().all(|(_, own)| *own != dir) {
+                dirs.push((agent.clone(), dir));
+            }
+        }
+    }
+    dirs
+}

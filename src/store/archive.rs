@@ -1,0 +1,146 @@
+//! What the files in a sessions dir are, by their names (store F).
+
+use crate::js;
+
+/// Why a transcript was put aside (store F2).
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum ArchiveReason {
+    /// `/new` or `/reset`.
+    Reset,
+    /// Deleted, or pruned by maintenance.
+    Deleted,
+    /// A copy made before a manual compaction.
+    Bak,
+}
+
+impl ArchiveReason {
+    const ALL: [Self; 3] = [Self::Reset, Self::Deleted, Self::Bak];
+
+    /// As in file names.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Reset => "reset",
+            Self::Deleted => "deleted",
+            Self::Bak => "bak",
+        }
+    }
+}
+
+/// An archive's name taken apart (store F1).
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct ArchiveName<'a> {
+    /// Name before it was put aside.
+    pub original: &'a str,
+    /// Why.
+    pub reason: ArchiveReason,
+    /// When, in ms since the epoch.
+    pub time_ms: i64,
+}
+
+/// What a file in a sessions dir is.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub enum FileKind<'a> {
+    /// A transcript in use (store F4).
+    Transcript,
+    /// A transcript put aside.
+    Archive(ArchiveName<'a>),
+    /// `sessions.json`.
+    Rows,
+    /// A lock on the named file.
+    Lock(&'a str),
+    /// Backups and temporary files of repairs and store writes (store F3), and anything else.
+    Other,
+}
+
+/// Tells a file by its name.
+pub fn classify(name: &str) -> FileKind<'_> {
+    if name == "sessions.json" {
+        FileKind::Rows
+    } else if let Some(locked) = name.strip_suffix(".lock") {
+        FileKind::Lock(locked)
+    } else if let Some(archive) = parse_archive_name(name) {
+        FileKind::Archive(archive)
+    } else if is_jsonl(name) {
+        FileKind::Transcript
+    } else {
+        FileKind::Other
+    }
+}
+
+/// Whether a name is a transcript's. The gateway knows the extension in lower case only.
+pub(super) fn is_jsonl(name: &str) -> bool {
+    name.strip_suffix(".jsonl").is_some()
+}
+
+/// `<original>.<reason>.<time>`; the last reason counts (store F1).
+pub fn parse_archive_name(name: &str) -> Option<ArchiveName<'_>> {
+    ArchiveReason::ALL.into_iter().find_map(|reason| {
+        let (original, stamp) = name.rsplit_once(&format!(".{}.", reason.name()))?;
+        Some(ArchiveName { original, reason, time_ms: stamp_ms(stamp)? }).filter(|_| !original.is_empty())
+    })
+}
+
+/// `YYYY-MM-DDTHH-MM-SS(.mmm)?Z`: only the time's dashes were colons.
+fn stamp_ms(stamp: &str) -> Option<i64> {
+    let shape =
+        |text: &str| text.bytes().map(|b| if b.is_ascii_digit() { b'0' } else { b }).collect::<Vec<_>>();
+    if !matches!(shape(stamp).as_slice(), b"0000-00-00T00-00-00Z" | b"0000-00-00T00-00-00.000Z") {
+        return None;
+    }
+    let (date, time) = stamp.split_once('T')?;
+    let iso = js::Value::from(format!("{date}T{}", time.replace('-', ":")));
+    let ms = js::date_value(Some(&iso));
+    ms.is_finite().then_some(ms as i64)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn archives_name_their_original_reason_and_time() {
+        for (name, original, reason, time_ms) in [
+            ("a.jsonl.reset.2026-02-21T05-16-55.686Z", "a.jsonl", ArchiveReason::Reset, 1_771_651_015_686),
+            ("a.jsonl.deleted.2026-02-21T05-16-55Z", "a.jsonl", ArchiveReason::Deleted, 1_771_651_015_000),
+            ("a-topic-5.jsonl.bak.1970-01-01T00-00-00.000Z", "a-topic-5.jsonl", ArchiveReason::Bak, 0),
+            (
+                "a.jsonl.reset.2026-02-21T05-16-55.686Z.bak.1970-01-01T00-00-01.000Z",
+                "a.jsonl.reset.2026-02-21T05-16-55.686Z",
+                ArchiveReason::Bak,
+                1000,
+            ),
+        ] {
+            assert_eq!(parse_archive_name(name), Some(ArchiveName { original, reason, time_ms }), "{name}");
+        }
+    }
+
+    #[test]
+    fn other_names_are_no_archives() {
+        for name in [
+            "a.jsonl",
+            "a.jsonl.bak-123-1700000000000",
+            "sessions.json.bak.1700000000000",
+            "a.jsonl.reset.2026-02-21T05:16:55.686Z",
+            "a.jsonl.reset.2026-13-41T05-16-55Z",
+            "a.jsonl.reset.2026-02-21T05-16-55.6Z",
+            "a.jsonl.moved.2026-02-21T05-16-55Z",
+            ".reset.2026-02-21T05-16-55Z",
+            "",
+        ] {
+            assert_eq!(parse_archive_name(name), None, "{name}");
+        }
+    }
+
+    #[test]
+    fn files_are_told_by_their_names() {
+        assert_eq!(classify("a.jsonl"), FileKind::Transcript);
+        assert_eq!(classify("sessions.json"), FileKind::Rows);
+        assert_eq!(classify("a.jsonl.lock"), FileKind::Lock("a.jsonl"));
+        assert!(matches!(classify("a.jsonl.bak.1970-01-01T00-00-00Z"), FileKind::Archive(_)));
+        for name in
+            ["sessions.json.0f.tmp", "a.jsonl.bak-1-2", "a.jsonl.repair-1-2.tmp", "notes.txt", "a.json"]
+        {
+            assert_eq!(classify(name), FileKind::Other, "{name}");
+        }
+    }
+}

@@ -1,0 +1,125 @@
+//! The fixed part of a prompt: system text, workspace files, tool schemas, as the session row reports it (store C6).
+use super::scribe::Scribe;
+use serde_json::{Value, json};
+
+/// Characters of system prompt and schemas to a token.
+const CHARS_PER_TOKEN: f64 = 3.9;
+
+/// A tool in the prompt: name, chars of its summary, chars of its schema, number of properties.
+type Tool = (&'static str, u64, u64, u64);
+
+/// Sizes of the fixed part, in chars.
+#[derive(Debug)]
+pub(super) struct Prompt {
+    pub(super) workspace: &'static str,
+    /// System prompt without the workspace files, but with the lists of skills and tools.
+    own: u64,
+    files: &'static [(&'static str, u64)],
+    skills: &'static [(&'static str, u64)],
+    tools: &'static [Tool],
+}
+
+const TOOLS: [Tool; 18] = [
+    ("read", 182, 1_166, 4),
+    ("edit", 138, 1_284, 6),
+    ("write", 124, 1_021, 4),
+    ("exec", 214, 2_287, 12),
+    ("process", 121, 1_412, 12),
+    ("browser", 906, 4_208, 31),
+    ("canvas", 188, 1_540, 18),
+    ("nodes", 142, 2_930, 34),
+    ("cron", 2_614, 2_260, 13),
+    ("message", 96, 4_790, 82),
+    ("tts", 102, 402, 2),
+    ("sessions_list", 68, 512, 4),
+    ("sessions_history", 71, 498, 3),
+    ("sessions_send", 108, 640, 5),
+    ("sessions_spawn", 166, 1_620, 9),
+    ("web_search", 232, 2_010, 8),
+    ("web_fetch", 151, 1_320, 3),
+    ("memory_search", 190, 2_100, 3),
+];
+const RESEARCH_TOOLS: [Tool; 6] = [TOOLS[0], TOOLS[1], TOOLS[2], TOOLS[3], TOOLS[15], TOOLS[16]];
+const SMALL_TOOLS: [Tool; 4] = [TOOLS[0], TOOLS[2], TOOLS[3], TOOLS[9]];
+const FILES: [(&str, u64); 7] = [
+    ("AGENTS.md", 8_412),
+    ("SOUL.md", 2_104),
+    ("TOOLS.md", 3_988),
+    ("IDENTITY.md", 612),
+    ("USER.md", 1_187),
+    ("HEARTBEAT.md", 742),
+    ("MEMORY.md", 7_355),
+];
+
+/// A chat of the main agent with every tool.
+pub(super) static FULL: Prompt = Prompt {
+    workspace: "/home/mei/.openclaw/workspace",
+    own: 38_400,
+    files: &FILES,
+    skills: &[
+        ("github", 1_214),
+        ("raspberry-pi", 1_530),
+        ("weather", 402),
+        ("tmux", 886),
+        ("summarize", 640),
+    ],
+    tools: &TOOLS,
+};
+/// Scheduled and spawned runs: a short prompt, two workspace files.
+pub(super) static MINIMAL: Prompt = Prompt {
+    workspace: "/home/mei/.openclaw/workspace",
+    own: 11_250,
+    files: &[("AGENTS.md", 8_412), ("TOOLS.md", 3_988)],
+    skills: &[],
+    tools: &SMALL_TOOLS,
+};
+/// The research agent.
+pub(super) static RESEARCH: Prompt = Prompt {
+    workspace: "/home/mei/.openclaw/workspace-research",
+    own: 24_800,
+    files: &[("AGENTS.md", 6_020), ("SOUL.md", 1_410), ("TOOLS.md", 1_877), ("MEMORY.md", 4_902)],
+    skills: &[("papers", 1_105), ("summarize", 640)],
+    tools: &RESEARCH_TOOLS,
+};
+
+impl Prompt {
+    fn files_chars(&self) -> u64 {
+        self.files.iter().map(|(_, chars)| chars).sum()
+    }
+
+    fn schema_chars(&self) -> u64 {
+        self.tools.iter().map(|(_, _, schema, _)| schema).sum()
+    }
+
+    /// Tokens the provider counts for it.
+    pub(super) fn tokens(&self) -> u64 {
+        ((self.own + self.files_chars() + self.schema_chars()) as f64 / CHARS_PER_TOKEN).round() as u64
+    }
+
+    /// `systemPromptReport` of the last run of `scribe` under `key` (compaction 11.1).
+    pub(super) fn report(&self, scribe: &Scribe, key: &str) -> Value {
+        let files = self.files.iter().map(|(name, chars)| {
+            json!({"name": name, "path": format!("{}/{name}", self.workspace), "missing": false,
+                "rawChars": chars, "injectedChars": chars, "truncated": false})
+        });
+        let skills = self.skills.iter().map(|(name, chars)| json!({"name": name, "blockChars": chars}));
+        let tools = self.tools.iter().map(|(name, summary, schema, properties)| {
+            json!({"name": name, "summaryChars": summary, "schemaChars": schema,
+                "propertiesCount": properties})
+        });
+        let list: u64 = self.tools.iter().map(|(name, ..)| name.len() as u64 + 58).sum();
+        let block: u64 = self.skills.iter().map(|(_, chars)| chars).sum();
+        json!({
+            "source": "run", "generatedAt": scribe.updated - 4_120, "sessionId": scribe.id, "sessionKey": key,
+            "provider": scribe.model.provider, "model": scribe.model.id, "workspaceDir": self.workspace,
+            "bootstrapMaxChars": 20_000, "bootstrapTotalMaxChars": 150_000,
+            "sandbox": {"mode": "off", "sandboxed": false},
+            "systemPrompt": {"chars": self.own + self.files_chars(), "projectContextChars": self.files_chars(),
+                "nonProjectContextChars": self.own},
+            "injectedWorkspaceFiles": files.collect::<Vec<_>>(),
+            "skills": {"promptChars": if block == 0 { 0 } else { block + 310 },
+                "entries": skills.collect::<Vec<_>>()},
+            "tools": {"listChars": list, "schemaChars": self.schema_chars(), "entries": tools.collect::<Vec<_>>()},
+        })
+    }
+}

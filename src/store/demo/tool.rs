@@ -1,0 +1,153 @@
+//! Tool calls with their results, in the shapes the gateway's tools store them.
+use super::json::{iso, pretty};
+use super::rng::Rng;
+use super::scribe::Scribe;
+use serde_json::{Value, json};
+
+/// One call and what came back.
+#[derive(Debug)]
+pub(super) struct ToolUse {
+    pub(super) name: &'static str,
+    pub(super) arguments: Value,
+    pub(super) text: String,
+    pub(super) details: Option<Value>,
+    pub(super) is_error: bool,
+    pub(super) took_ms: i64,
+    /// ASCII characters of the result to a token: 3.9 for prose, 2 for symbols, 1.4 for hex and base64.
+    pub(super) chars_per_token: f64,
+}
+
+impl ToolUse {
+    fn new(name: &'static str, arguments: Value, text: String, details: Option<Value>) -> Self {
+        Self { name, arguments, text, details, is_error: false, took_ms: 180, chars_per_token: 3.5 }
+    }
+
+    /// The same call, answered after `ms`.
+    pub(super) fn after(mut self, ms: i64) -> Self {
+        self.took_ms = ms;
+        self
+    }
+
+    /// The same result, with another density.
+    pub(super) fn dense(mut self, chars_per_token: f64) -> Self {
+        self.chars_per_token = chars_per_token;
+        self
+    }
+}
+
+/// A shell command that ended with `code`. The whole output is stored twice, in the text and in the details.
+pub(super) fn exec(command: &str, cwd: &str, output: &str, code: i64, took_ms: i64) -> ToolUse {
+    let mut text = output.trim_end().to_owned();
+    if code != 0 {
+        text = format!("{text}\n\n(Command exited with code {code})");
+    }
+    let details = json!({"status": "completed", "exitCode": code, "durationMs": took_ms, "aggregated": text,
+        "cwd": cwd});
+    ToolUse::new("exec", json!({"command": command}), text, Some(details)).after(took_ms)
+}
+
+/// A shell command the gateway would not run to its end: thrown, stored as an error object.
+pub(super) fn exec_failed(command: &str, error: &str, took_ms: i64) -> ToolUse {
+    let details = json!({"status": "error", "tool": "exec", "error": error});
+    let text = pretty(&details);
+    ToolUse { is_error: true, ..ToolUse::new("exec", json!({"command": command}), text, Some(details)) }
+        .after(took_ms)
+}
+
+/// A command put into the background; `process` follows it.
+pub(super) fn exec_background(command: &str, cwd: &str, session: &str, pid: u64, now: i64) -> ToolUse {
+    let text = format!(
+        "Command still running (session {session}, pid {pid}). Use process (list/poll/log/write/kill/clear/remove) \
+         for follow-up."
+    );
+    let details = json!({"status": "running", "sessionId": session, "pid": pid, "startedAt": now, "cwd": cwd,
+        "tail": ""});
+    let arguments = json!({"command": command, "background": true});
+    ToolUse::new("exec", arguments, text, Some(details)).after(240)
+}
+
+/// Output of a background command since the last look.
+pub(super) fn process_poll(session: &str, name: &str, output: &str, ended: Option<i64>) -> ToolUse {
+    let tail = ended.map_or_else(
+        || "Process still running.".to_owned(),
+        |code| format!("Process exited with code {code}."),
+    );
+    let mut details = json!({"status": if ended.is_some_and(|code| code == 0) { "completed" } else { "running" },
+        "sessionId": session});
+    if let Some(code) = ended {
+        details["exitCode"] = json!(code);
+    }
+    details["aggregated"] = json!(output.trim_end());
+    details["name"] = json!(name);
+    let arguments = json!({"action": "poll", "sessionId": session, "timeout": 30000});
+    ToolUse::new("process", arguments, format!("{}\n\n{tail}", output.trim_end()), Some(details))
+        .after(30_120)
+}
+
+/// The log of a background command, without a second copy in the details.
+pub(super) fn process_log(session: &str, name: &str, output: &str, limit: u64) -> ToolUse {
+    let total = output.lines().count();
+    let details = json!({"status": "running", "sessionId": session, "total": total, "totalLines": total,
+        "totalChars": output.len(), "truncated": false, "name": name});
+    let arguments = json!({"action": "log", "sessionId": session, "limit": limit});
+    ToolUse::new("process", arguments, output.trim_end().to_owned(), Some(details)).after(35)
+}
+
+/// A file read; plain reads store no details.
+pub(super) fn read(path: &str, text: &str) -> ToolUse {
+    ToolUse::new("read", json!({"path": path}), text.to_owned(), None).after(22)
+}
+
+/// One replacement in a file; `line` is where it starts.
+pub(super) fn edit(path: &str, old: &str, new: &str, line: usize) -> ToolUse {
+    let numbered = |sign: &str, text: &str| -> Vec<String> {
+        text.lines().enumerate().map(|(i, row)| format!("{sign}{:>4} {row}", line + i)).collect()
+    };
+    let diff = [numbered("-", old), numbered("+", new)].concat().join("\n");
+    let details = json!({"diff": diff, "firstChangedLine": line});
+    let arguments = json!({"path": path, "oldText": old, "newText": new});
+    ToolUse::new("edit", arguments, format!("Successfully replaced text in {path}."), Some(details)).after(31)
+}
+
+/// A whole file written.
+pub(super) fn write(path: &str, text: &str) -> ToolUse {
+    let done = format!("Successfully wrote {} bytes to {path}", text.len());
+    ToolUse::new("write", json!({"path": path, "content": text}), done, None).after(27)
+}
+
+/// A web page as text. The JSON payload is stored twice, as text and as details.
+pub(super) fn web_fetch(scribe: &mut Scribe, url: &str, title: &str, body: &str) -> ToolUse {
+    let took = scribe.rng.range(420, 2_900) as i64;
+    let text = fenced(&mut scribe.rng, "Web Fetch", body);
+    let title = fenced(&mut scribe.rng, "Web Fetch", title);
+    let payload = json!({"url": url, "finalUrl": url, "status": 200, "contentType": "text/html", "title": title,
+        "extractMode": "markdown", "extractor": "readability",
+        "externalContent": {"untrusted": true, "source": "web_fetch", "wrapped": true},
+        "truncated": body.len() >= 49_000, "length": text.len(), "rawLength": body.len(),
+        "wrappedLength": text.len(), "fetchedAt": iso(scribe.now + took), "tookMs": took, "text": text});
+    ToolUse::new("web_fetch", json!({"url": url, "extractMode": "markdown"}), pretty(&payload), Some(payload))
+        .after(took)
+        .dense(3.7)
+}
+
+/// What the browser shows of a page.
+pub(super) fn browser(scribe: &mut Scribe, url: &str, snapshot: &str) -> ToolUse {
+    let target = scribe.rng.hex(32).to_uppercase();
+    let text = fenced(&mut scribe.rng, "Browser", snapshot);
+    let refs = snapshot.matches("[ref=").count();
+    let details = json!({"ok": true, "format": "ai", "targetId": target, "url": url, "truncated": false,
+        "refs": refs, "externalContent":
+        {"untrusted": true, "source": "browser", "kind": "snapshot", "format": "ai", "wrapped": true}});
+    ToolUse::new("browser", json!({"action": "snapshot", "targetUrl": url}), text, Some(details))
+        .after(1_650)
+        .dense(3.3)
+}
+
+/// Text from outside stands between markers that name it as untrusted.
+fn fenced(rng: &mut Rng, source: &str, body: &str) -> String {
+    let id = rng.hex(16);
+    format!(
+        "<<<EXTERNAL_UNTRUSTED_CONTENT id=\"{id}\">>>\nSource: {source}\n---\n{body}\n\
+         <<<END_EXTERNAL_UNTRUSTED_CONTENT id=\"{id}\">>>"
+    )
+}

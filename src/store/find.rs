@@ -1,0 +1,168 @@
+//! Which session a person means: by key, id, unique start of an id, or path.
+
+use std::path::Path;
+
+use super::key::{ParsedKey, parse_key};
+use super::session::Session;
+use super::survey::Store;
+use crate::gateway::env::absolute;
+
+/// Candidates named in an error.
+const MAX_CANDIDATES: usize = 10;
+
+/// A text that means no session, or several.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum FindError {
+    /// No session fits.
+    #[error("no session is called {text:?}; expected a key, an id or its start, or a path{}", listed(", such as", .candidates))]
+    NotFound {
+        /// As given.
+        text: String,
+        /// Some of the keys there are.
+        candidates: Vec<String>,
+    },
+    /// Several sessions fit.
+    #[error("{text:?} means {count} sessions; give more of the id or the whole key{}", listed(":", .candidates))]
+    Ambiguous {
+        /// As given.
+        text: String,
+        /// How many fit.
+        count: usize,
+        /// The first of them, as `key (id)`.
+        candidates: Vec<String>,
+    },
+}
+
+fn listed(lead: &str, candidates: &[String]) -> String {
+    if candidates.is_empty() { String::new() } else { format!("{lead} {}", candidates.join(", ")) }
+}
+
+/// The session that `text` means. Tried in order, the first that fits anything decides: the exact key, the key in
+/// another case (the newest of several, store C4), a key without its agent, the exact id, a path, the start of an id.
+/// Sessions in use come before orphans, and those before archives.
+pub fn find_session<'a>(store: &'a Store, text: &str, cwd: &Path) -> Result<&'a Session, FindError> {
+    let text = text.trim();
+    let folded = text.to_lowercase();
+    let default = format!("agent:{}:{folded}", store.config.default_agent_id());
+    let path = absolute(cwd, Path::new(text));
+    let path = path.canonicalize().unwrap_or(path);
+    let rest = |session: &Session| match parse_key(&session.key.0) {
+        ParsedKey::Agent { rest, .. } | ParsedKey::Bare(rest) => rest,
+        ParsedKey::Malformed => String::new(),
+    };
+    let is_path = |session: &Session| {
+        session
+            .path
+            .as_deref()
+            .is_some_and(|own| own.canonicalize().is_ok_and(|own| own == path) || own == path)
+    };
+    let tests: [&dyn Fn(&Session) -> bool; 7] = [
+        &|session| session.key.0 == text,
+        &|session| session.key.0.to_lowercase() == folded,
+        &|session| session.key.0.to_lowercase() == default,
+        &|session| rest(session) == folded,
+        &|session| session.id == text,
+        &is_path,
+        &|session| session.id.to_lowercase().starts_with(&folded),
+    ];
+    let tests = if text.is_empty() { &tests[..0] } else { &tests[..] };
+    for (step, test) in tests.iter().enumerate() {
+        let mut fits: Vec<&Session> = store.sessions.iter().filter(|session| test(session)).collect();
+        if step == 1 {
+            fits.sort_by_key(|session| std::cmp::Reverse(session.updated_ms()));
+            fits.truncate(1);
+        }
+        match preferred(&fits).as_slice() {
+            [] => {}
+            [one] => return Ok(one),
+            several => return Err(ambiguous(text, several)),
+        }
+    }
+    let candidates =
+        store.sessions.iter().take(MAX_CANDIDATES / 3).map(|session| session.key.0.clone()).collect();
+    Err(FindError::NotFound { text: text.to_owned(), candidates })
+}
+
+/// Those of the first rank that has any: named by a row, orphans and files, archives.
+fn preferred<'a>(fits: &[&'a Session]) -> Vec<&'a Session> {
+    let rank = |session: &Session| (session.archived(), session.row.is_none());
+    let best = fits.iter().map(|session| rank(session)).min();
+    fits.iter().copied().filter(|session| Some(rank(session)) == best).collect()
+}
+
+fn ambiguous(text: &str, several: &[&Session]) -> FindError {
+    let candidates = several.iter().take(MAX_CANDIDATES).map(|s| format!("{} ({})", s.key, s.id)).collect();
+    FindError::Ambiguous { text: text.to_owned(), count: several.len(), candidates }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::gateway::env::Environment;
+    use crate::store::survey::survey;
+    use std::io::Write;
+
+    fn store() -> (tempfile::TempDir, Store) {
+        let dir = tempfile::tempdir().unwrap();
+        let sessions = dir.path().join("agents/main/sessions");
+        std::fs::create_dir_all(&sessions).unwrap();
+        let write = |name: &str, text: &str| {
+            std::fs::File::create(sessions.join(name)).unwrap().write_all(text.as_bytes()).unwrap();
+        };
+        write(
+            "sessions.json",
+            r#"{"agent:main:main":{"sessionId":"abc1"},"agent:main:x":{"sessionId":"abd2","updatedAt":1},
+            "agent:main:X":{"sessionId":"abd3","updatedAt":2},"agent:ops:y":{"sessionId":"q9"},"agent:main:y":{"sessionId":"q8"}}"#,
+        );
+        write("abc1.jsonl", "{\"type\":\"session\",\"id\":\"abc1\"}\n");
+        write("abc1.jsonl.bak.2026-02-21T05-16-55.686Z", "");
+        write("abz9.jsonl", "");
+        let store = survey(Some(dir.path()), &Environment::new([("HOME", "/nowhere")], None, "/".into()));
+        (dir, store)
+    }
+
+    #[track_caller]
+    fn finds(text: &str, id: &str) {
+        let (dir, store) = store();
+        let found = find_session(&store, &text.replace("DIR", &dir.path().to_string_lossy()), Path::new("/"));
+        assert_eq!(found.map(|session| session.id.as_str()), Ok(id), "{text}");
+    }
+
+    #[test]
+    fn a_session_is_found_by_every_name_it_has() {
+        finds("agent:main:main", "abc1");
+        finds("AGENT:main:MAIN", "abc1");
+        finds(" main ", "abc1");
+        finds("agent:main:x", "abd2");
+        finds("Agent:main:x", "abd3");
+        finds("y", "q8");
+        finds("agent:ops:y", "q9");
+        finds("abc1", "abc1");
+        finds("abc", "abc1");
+        finds("ABD3", "abd3");
+        finds("DIR/agents/main/sessions/abc1.jsonl", "abc1");
+        finds("abz", "abz9");
+    }
+
+    #[test]
+    fn a_path_may_name_an_archive() {
+        let (dir, store) = store();
+        let path = dir.path().join("agents/main/sessions/abc1.jsonl.bak.2026-02-21T05-16-55.686Z");
+        let found = find_session(&store, path.to_str().unwrap(), Path::new("/")).unwrap();
+        assert!(found.archived());
+    }
+
+    #[test]
+    fn an_unclear_text_lists_the_candidates() {
+        let (_dir, store) = store();
+        let Err(FindError::Ambiguous { count, candidates, .. }) = find_session(&store, "ab", Path::new("/"))
+        else {
+            panic!("expected several");
+        };
+        assert_eq!((count, candidates[0].as_str()), (3, "agent:main:main (abc1)"));
+        for unknown in ["nope", "", "  "] {
+            let error = find_session(&store, unknown, Path::new("/")).unwrap_err();
+            assert!(error.to_string().contains("such as agent:main:main"), "{error}");
+        }
+    }
+}

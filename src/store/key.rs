@@ -1,0 +1,307 @@
+//! Session keys: what routing key a session has, and what its text tells (store D).
+
+use crate::gateway::config::normalise_agent_id;
+
+/// What a session is, for lists and filters (store D5).
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Kind {
+    /// An agent's main conversation.
+    Main,
+    /// One person.
+    Direct,
+    /// A group.
+    Group,
+    /// A channel of a group.
+    Channel,
+    /// A room, in older data.
+    Room,
+    /// A scheduled job.
+    Cron,
+    /// A web hook.
+    Hook,
+    /// Started by another session.
+    Subagent,
+    /// Driven through the agent client protocol.
+    Acp,
+    /// A slash command.
+    Slash,
+    /// The one session of `session.scope: "global"`.
+    Global,
+    /// The gateway could not tell.
+    Unknown,
+    /// A key of another shape.
+    Other,
+    /// A transcript that no row names (store G).
+    Orphan,
+    /// A transcript put aside (store F1).
+    Archive,
+    /// A session of the pi coding agent (store R).
+    Pi,
+    /// A transcript given by its path.
+    File,
+}
+
+impl Kind {
+    /// The word for it, on screen and in JSON.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Main => "main",
+            Self::Direct => "direct",
+            Self::Group => "group",
+            Self::Channel => "channel",
+            Self::Room => "room",
+            Self::Cron => "cron",
+            Self::Hook => "hook",
+            Self::Subagent => "subagent",
+            Self::Acp => "acp",
+            Self::Slash => "slash",
+            Self::Global => "global",
+            Self::Unknown => "unknown",
+            Self::Other => "other",
+            Self::Orphan => "orphan",
+            Self::Archive => "archive",
+            Self::Pi => "pi",
+            Self::File => "file",
+        }
+    }
+}
+
+/// A key taken apart (store D1). Texts are lower case.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum ParsedKey {
+    /// `agent:<id>:<rest>`.
+    Agent {
+        /// Normalised agent id.
+        agent: String,
+        /// Everything after it.
+        rest: String,
+    },
+    /// Starts with `agent` but has no agent id or nothing after it.
+    Malformed,
+    /// An alias or legacy key; it belongs to the agent whose store holds it, else to the default agent.
+    Bare(String),
+}
+
+/// Takes a key apart: trimmed, lower case, empty parts dropped (store D1).
+pub fn parse_key(key: &str) -> ParsedKey {
+    let key = key.trim().to_lowercase();
+    let parts: Vec<&str> = key.split(':').filter(|part| !part.is_empty()).collect();
+    match parts.as_slice() {
+        ["agent", agent, rest @ ..] if !rest.is_empty() => {
+            ParsedKey::Agent { agent: normalise_agent_id(agent), rest: rest.join(":") }
+        }
+        ["agent", ..] if key.starts_with("agent:") => ParsedKey::Malformed,
+        parts => ParsedKey::Bare(parts.join(":")),
+    }
+}
+
+/// The part after the agent, or the whole of a key without one. Lower case.
+pub fn rest_of(key: &str) -> String {
+    match parse_key(key) {
+        ParsedKey::Agent { rest, .. } | ParsedKey::Bare(rest) => rest,
+        ParsedKey::Malformed => key.trim().to_lowercase(),
+    }
+}
+
+/// What a session with this key is; `chat_type` is its row's (store D5, first match).
+pub fn kind_of(key: &str, chat_type: Option<&str>) -> Kind {
+    let rest = rest_of(key);
+    let tokens: Vec<&str> = rest.split(':').collect();
+    let has = |token: &str| tokens.contains(&token);
+    let shapes = [
+        (rest == "global", Kind::Global),
+        (rest == "unknown", Kind::Unknown),
+        (rest.starts_with("cron:"), Kind::Cron),
+        (rest.starts_with("hook:"), Kind::Hook),
+        (rest.starts_with("subagent:") || rest.contains(":subagent:"), Kind::Subagent),
+        (rest.starts_with("acp:"), Kind::Acp),
+        (has("slash"), Kind::Slash),
+        (has("group") || chat_type == Some("group"), Kind::Group),
+        (has("channel"), Kind::Channel),
+        (has("room"), Kind::Room),
+        (has("direct") || has("dm"), Kind::Direct),
+        (rest == "main", Kind::Main),
+        // The key tells nothing: the row may.
+        (chat_type == Some("channel"), Kind::Channel),
+        (chat_type == Some("room"), Kind::Room),
+        (chat_type == Some("direct"), Kind::Direct),
+    ];
+    shapes.into_iter().find(|(matches, _)| *matches).map_or(Kind::Other, |(_, kind)| kind)
+}
+
+/// A thread's id and the key of the chat it belongs to (store D6).
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Thread<'a> {
+    /// Key of the chat, as written.
+    pub parent: &'a str,
+    /// Text after the mark; may be empty.
+    pub id: &'a str,
+}
+
+/// The last `:thread:` or `:topic:` of a key, in any case.
+pub fn thread_of(key: &str) -> Option<Thread<'_>> {
+    // ASCII folding keeps byte positions.
+    let folded = key.to_ascii_lowercase();
+    let marks = [":thread:", ":topic:"].into_iter();
+    let (at, mark) = marks.filter_map(|mark| folded.rfind(mark).map(|at| (at, mark))).max()?;
+    Some(Thread { parent: &key[..at], id: &key[at + mark.len()..] })
+}
+
+/// How many sub-agents deep a session is (store D6).
+pub fn subagent_depth(key: &str) -> usize {
+    format!(":{}", key.to_ascii_lowercase()).matches(":subagent:").count()
+}
+
+/// Whether this is the second key of a cron run, whose row equals that of the base key (store D4).
+pub fn is_cron_run(key: &str) -> bool {
+    let rest = rest_of(key);
+    let parts: Vec<&str> = rest.split(':').collect();
+    matches!(parts.as_slice(), ["cron", job, "run", run] if !job.is_empty() && !run.is_empty())
+}
+
+/// Who is on the other side, as far as the key tells (store D3).
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Peer {
+    /// `telegram`, `slack`, …
+    pub channel: Option<String>,
+    /// The account of a channel with several.
+    pub account: Option<String>,
+    /// Id of the person, group or channel; may hold `:`; without a thread.
+    pub id: Option<String>,
+}
+
+/// The pieces of `[<channel>:[<account>:]](direct|dm|group|channel|room):<id>`.
+pub fn peer_of(key: &str) -> Peer {
+    let rest = rest_of(key);
+    let rest = thread_of(&rest).map_or(rest.as_str(), |thread| thread.parent);
+    let tokens: Vec<&str> = rest.split(':').collect();
+    let is_kind = |token: &&str| ["direct", "dm", "group", "channel", "room", "slash"].contains(token);
+    let Some(at) = tokens.iter().take(3).position(is_kind) else { return Peer::default() };
+    let text = |token: &&str| (*token).to_owned();
+    Peer {
+        channel: (at > 0).then(|| text(&tokens[0])),
+        account: (at > 1).then(|| text(&tokens[1])),
+        id: Some(tokens[at + 1..].join(":")).filter(|id| !id.is_empty()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn agent(agent: &str, rest: &str) -> ParsedKey {
+        ParsedKey::Agent { agent: agent.into(), rest: rest.into() }
+    }
+
+    #[test]
+    fn keys_are_taken_apart_without_empty_parts_and_case() {
+        for (key, expected) in [
+            ("agent:main:main", agent("main", "main")),
+            (" Agent:Ops:Telegram:DM:123 ", agent("ops", "telegram:dm:123")),
+            ("agent::main::x:", agent("main", "x")),
+            ("agent:A b:x", agent("a-b", "x")),
+            ("agent:main", ParsedKey::Malformed),
+            ("agent:", ParsedKey::Malformed),
+            ("agent::", ParsedKey::Malformed),
+            ("agent", ParsedKey::Bare("agent".into())),
+            ("global", ParsedKey::Bare("global".into())),
+            ("Telegram:Slash:5", ParsedKey::Bare("telegram:slash:5".into())),
+            ("", ParsedKey::Bare(String::new())),
+            (":::", ParsedKey::Bare(String::new())),
+        ] {
+            assert_eq!(parse_key(key), expected, "{key:?}");
+        }
+    }
+
+    #[test]
+    fn every_shape_of_key_has_its_kind() {
+        for (rest, kind) in [
+            ("main", Kind::Main),
+            ("direct:42", Kind::Direct),
+            ("telegram:direct:42", Kind::Direct),
+            ("telegram:acct:dm:42", Kind::Direct),
+            ("telegram:group:-100:topic:5", Kind::Group),
+            ("slack:channel:c1:thread:17.5", Kind::Channel),
+            ("matrix:room:!x", Kind::Room),
+            ("subagent:0f", Kind::Subagent),
+            ("telegram:direct:42:subagent:0f", Kind::Subagent),
+            ("acp:0f", Kind::Acp),
+            ("cron:daily", Kind::Cron),
+            ("cron:daily:run:0f", Kind::Cron),
+            ("hook:gmail:1", Kind::Hook),
+            ("telegram:slash:42", Kind::Slash),
+            ("twitch:somebody", Kind::Other),
+        ] {
+            assert_eq!(kind_of(&format!("agent:main:{rest}"), None), kind, "{rest}");
+            assert_eq!(kind_of(rest, None), kind, "bare {rest}");
+        }
+        assert_eq!(kind_of("global", None), Kind::Global);
+        assert_eq!(kind_of("UNKNOWN", None), Kind::Unknown);
+        assert_eq!(kind_of("agent:main", None), Kind::Other);
+    }
+
+    #[test]
+    fn the_row_tells_the_kind_where_the_key_does_not() {
+        assert_eq!(kind_of("agent:main:twitch:x", Some("group")), Kind::Group);
+        assert_eq!(kind_of("agent:main:twitch:x", Some("direct")), Kind::Direct);
+        assert_eq!(kind_of("agent:main:main", Some("direct")), Kind::Main);
+        assert_eq!(kind_of("agent:main:cron:x", Some("group")), Kind::Cron);
+    }
+
+    #[test]
+    fn the_last_thread_mark_counts() {
+        for (key, expected) in [
+            ("agent:main:telegram:group:-100:topic:5", Some(("agent:main:telegram:group:-100", "5"))),
+            ("a:thread:1:TOPIC:2", Some(("a:thread:1", "2"))),
+            ("a:topic:1:thread:x:y", Some(("a:topic:1", "x:y"))),
+            ("İ:thread:1", Some(("İ", "1"))),
+            ("a:thread:", Some(("a", ""))),
+            ("thread:1", None),
+        ] {
+            let found = thread_of(key).map(|thread| (thread.parent, thread.id));
+            assert_eq!(found, expected, "{key}");
+        }
+    }
+
+    #[test]
+    fn subagents_are_counted() {
+        for (key, depth) in [
+            ("agent:main:main", 0),
+            ("agent:main:subagent:1", 1),
+            ("agent:main:subagent:1:subagent:2", 2),
+            ("subagent:1", 1),
+        ] {
+            assert_eq!(subagent_depth(key), depth, "{key}");
+        }
+    }
+
+    #[test]
+    fn only_the_run_key_of_a_job_is_a_twin() {
+        for (key, twin) in [
+            ("agent:main:cron:daily:run:0f", true),
+            ("agent:main:cron:daily", false),
+            ("agent:main:cron:daily:run", false),
+            ("agent:main:cron:a:run:b:c", false),
+        ] {
+            assert_eq!(is_cron_run(key), twin, "{key}");
+        }
+    }
+
+    #[test]
+    fn the_peer_is_read_from_the_key() {
+        let peer = |channel: &str, account: &str, id: &str| {
+            let some = |text: &str| (!text.is_empty()).then(|| text.to_owned());
+            Peer { channel: some(channel), account: some(account), id: some(id) }
+        };
+        for (key, expected) in [
+            ("agent:main:telegram:direct:42", peer("telegram", "", "42")),
+            ("agent:main:telegram:acct:direct:42", peer("telegram", "acct", "42")),
+            ("agent:main:telegram:group:-100:topic:5", peer("telegram", "", "-100")),
+            ("agent:main:matrix:channel:!a:b.org", peer("matrix", "", "!a:b.org")),
+            ("agent:main:direct:42", peer("", "", "42")),
+            ("agent:main:main", Peer::default()),
+        ] {
+            assert_eq!(peer_of(key), expected, "{key}");
+        }
+    }
+}

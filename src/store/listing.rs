@@ -1,0 +1,53 @@
+//! The names in one sessions dir, sorted by what they are (store F).
+
+use std::collections::HashSet;
+use std::path::Path;
+
+use super::archive::{FileKind, classify};
+use crate::error::{Finding, Severity};
+
+/// What lies in a directory. Names are in order.
+#[derive(Debug, Default)]
+pub(super) struct Listing {
+    pub(super) transcripts: Vec<String>,
+    pub(super) archives: Vec<String>,
+    /// Names of files that a lock lies beside.
+    pub(super) locked: HashSet<String>,
+    pub(super) findings: Vec<Finding>,
+}
+
+impl Listing {
+    /// Reads a directory. A missing one is empty; one that cannot be read is a finding.
+    pub(super) fn read(dir: &Path) -> Self {
+        let mut listing = Self::default();
+        match std::fs::read_dir(dir) {
+            Ok(entries) => {
+                for entry in entries.flatten() {
+                    listing.add(entry.file_name().to_string_lossy().into_owned());
+                }
+            }
+            Err(error) if error.kind() == std::io::ErrorKind::NotFound => {}
+            Err(error) => {
+                let what = format!("cannot be listed: {error}");
+                listing.findings.push(Finding::new(
+                    dir,
+                    Severity::Error,
+                    what,
+                    "check the permissions of the directory",
+                ));
+            }
+        }
+        listing.transcripts.sort();
+        listing.archives.sort();
+        listing
+    }
+
+    fn add(&mut self, name: String) {
+        match classify(&name) {
+            FileKind::Transcript => self.transcripts.push(name),
+            FileKind::Archive(archive) if archive.original.contains(".jsonl") => self.archives.push(name),
+            FileKind::Lock(locked) => drop(self.locked.insert(locked.to_owned())),
+            FileKind::Archive(_) | FileKind::Rows | FileKind::Other => {}
+        }
+    }
+}

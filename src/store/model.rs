@@ -1,0 +1,95 @@
+//! Which model a session runs on, and how much that model takes, as far as row and configuration tell.
+
+use super::session::Session;
+use super::survey::Store;
+use crate::gateway::window::{WindowInfo, window_of_model};
+
+/// Provider of a model reference that names none.
+const DEFAULT_PROVIDER: &str = "anthropic";
+/// What the gateway runs when nothing names a model (compaction 7.3).
+const DEFAULT_MODEL: &str = "anthropic/claude-opus-4-6";
+
+/// A provider and one of its models.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub struct ModelRef {
+    /// `anthropic`, `openrouter`, …
+    pub provider: String,
+    /// Id at that provider; may hold `/`.
+    pub model: String,
+}
+
+impl ModelRef {
+    /// Reads `provider/model`; without a provider it is Anthropic's.
+    pub fn parse(text: &str) -> Self {
+        let (provider, model) = text.trim().split_once('/').unwrap_or((DEFAULT_PROVIDER, text.trim()));
+        Self { provider: provider.trim().to_lowercase(), model: model.trim().to_owned() }
+    }
+}
+
+/// The model of a session with a row: the row's, else the configured one, else the gateway's (store C9). `None` for
+/// sessions without a row: only their transcripts tell.
+pub fn model_of(store: &Store, session: &Session) -> Option<ModelRef> {
+    let row = session.row.as_ref()?;
+    let configured = ModelRef::parse(store.config.default_model(&session.agent).unwrap_or(DEFAULT_MODEL));
+    let Some(model) = row.model.clone() else { return Some(configured) };
+    let provider = row.provider.clone().unwrap_or(configured.provider);
+    Some(ModelRef { provider, model })
+}
+
+/// The window of [`model_of`], in tokens.
+pub fn window_of(store: &Store, session: &Session) -> Option<WindowInfo> {
+    let ModelRef { provider, model } = model_of(store, session)?;
+    Some(window_of_model(&store.config.js, &provider, &model))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::gateway::env::Environment;
+    use crate::gateway::window::WindowSource;
+    use crate::store::survey::survey;
+    use std::io::Write;
+
+    #[test]
+    fn the_row_comes_before_the_configuration_and_that_before_the_default() {
+        let dir = tempfile::tempdir().unwrap();
+        let sessions = dir.path().join("agents/main/sessions");
+        std::fs::create_dir_all(&sessions).unwrap();
+        let write = |path: &str, text: &str| {
+            std::fs::File::create(dir.path().join(path)).unwrap().write_all(text.as_bytes()).unwrap();
+        };
+        write(
+            "openclaw.json",
+            "{ agents: { list: [{ id: 'main', model: 'openai/gpt-5.2' }] }, \
+             models: { providers: { x: { models: [{ id: 'm', contextWindow: 5000 }] } } } }",
+        );
+        write(
+            "agents/main/sessions/sessions.json",
+            r#"{"a":{"sessionId":"a","model":"m","modelProvider":"x"},"b":{"sessionId":"b"},"c":{"sessionId":"c","model":"z"},
+            "agent:ops:d":{"sessionId":"d"}}"#,
+        );
+        write("agents/main/sessions/o.jsonl", "");
+        let store = survey(Some(dir.path()), &Environment::default());
+        let seen: Vec<_> = store
+            .sessions
+            .iter()
+            .map(|session| {
+                let model = model_of(&store, session).map(|m| format!("{}/{}", m.provider, m.model));
+                let window = window_of(&store, session).map(|window| (window.tokens, window.source));
+                (model.unwrap_or_default(), window)
+            })
+            .collect();
+        assert_eq!(seen[0], ("x/m".into(), Some((5000.0, WindowSource::ModelsConfig))));
+        assert_eq!(seen[1], ("openai/gpt-5.2".into(), Some((400_000.0, WindowSource::Model))));
+        assert_eq!(seen[2], ("openai/z".into(), Some((200_000.0, WindowSource::Default))));
+        assert_eq!(seen[3].0, DEFAULT_MODEL);
+        assert_eq!(seen[4], (String::new(), None));
+    }
+
+    #[test]
+    fn a_reference_without_a_provider_is_anthropics() {
+        let model = |text: &str| (ModelRef::parse(text).provider, ModelRef::parse(text).model);
+        assert_eq!(model(" claude-x "), ("anthropic".into(), "claude-x".into()));
+        assert_eq!(model("OpenRouter/anthropic/x"), ("openrouter".into(), "anthropic/x".into()));
+    }
+}

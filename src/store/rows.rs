@@ -1,0 +1,291 @@
+//! `sessions.json`: the store's record of each session (store C).
+
+use std::path::Path;
+
+use super::key::peer_of;
+use super::prompt_report::SystemPromptReport;
+use crate::error::{Finding, Severity};
+use crate::gateway::lines::key_line;
+use crate::gateway::secrets::is_secret_file;
+use crate::js::{self, Value};
+
+/// Rows reported one by one before the rest is only counted.
+const MAX_ROW_FINDINGS: usize = 20;
+
+/// One session row. Every field may be missing; `raw` has them all (store C5).
+#[derive(Debug, Clone, PartialEq)]
+pub struct Row {
+    /// Key as written in the file.
+    pub key: String,
+    /// Transcript identity.
+    pub session_id: Option<String>,
+    /// Ms since the epoch.
+    pub updated_at: Option<f64>,
+    /// Path of the transcript as written; not to be opened without `locate`.
+    pub session_file: Option<String>,
+    /// Last used model, else the one chosen for this session (store C9).
+    pub model: Option<String>,
+    /// Provider of `model`.
+    pub provider: Option<String>,
+    /// Size of the last prompt in tokens, unless the row says it is stale (store C7).
+    pub total_tokens: Option<f64>,
+    /// Window at the last run, in tokens.
+    pub context_tokens: Option<f64>,
+    /// How often the session was compacted.
+    pub compaction_count: Option<f64>,
+    /// `direct`, `group`, `channel`; `room` in older data.
+    pub chat_type: Option<String>,
+    /// `telegram`, `slack`, …
+    pub channel: Option<String>,
+    /// Name to show (store C10); nothing is derived from the transcript here.
+    pub display_name: Option<String>,
+    /// Label given by a person.
+    pub label: Option<String>,
+    /// Key of the session that started this one.
+    pub spawned_by: Option<String>,
+    /// Sizes of the system prompt at the last run (store C6).
+    pub system_prompt: Option<SystemPromptReport>,
+    /// The row as it stands in the file.
+    pub raw: Value,
+}
+
+/// Rows of a store file and what is wrong with it.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Rows {
+    /// In the file's order.
+    pub rows: Vec<Row>,
+    /// Never empty when rows were lost.
+    pub findings: Vec<Finding>,
+}
+
+/// Reads a store file. A missing one has no rows and no finding; any other failure is a finding, because the gateway
+/// takes such a file for an empty one and replaces it at its next write (store C2).
+pub fn load_rows(path: &Path) -> Rows {
+    match std::fs::metadata(path) {
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Rows::default(),
+        Ok(_) if is_secret_file(path) => return unreadable(path, None, "leads to a file with credentials"),
+        Ok(meta) if !meta.is_file() => return unreadable(path, None, "is not a regular file"),
+        _ => {}
+    }
+    match std::fs::read(path) {
+        Ok(bytes) => parse_rows(path, &String::from_utf8_lossy(&bytes)),
+        Err(error) => unreadable(path, None, &format!("cannot be read: {error}")),
+    }
+}
+
+/// The rows in a store file's text; `path` is for the findings.
+pub fn parse_rows(path: &Path, text: &str) -> Rows {
+    if text.trim().is_empty() {
+        return unreadable(path, None, "is empty");
+    }
+    let object = match js::parse(text) {
+        Ok(Value::Object(object)) => object,
+        Ok(other) => {
+            return unreadable(
+                path,
+                None,
+                &format!("expected an object of rows, found {}", other.kind_name()),
+            );
+        }
+        Err(error) => {
+            let line =
+                memchr::memchr_iter(b'\n', &text.as_bytes()[..error.at.min(text.len())]).count() as u64 + 1;
+            return unreadable(path, Some(line), &error.to_string());
+        }
+    };
+    let mut out = Rows::default();
+    let mut unreported = 0_usize;
+    for (key, value) in object.iter() {
+        let key = key.to_string_lossy();
+        if value.as_object().is_some() {
+            out.rows.push(Row::new(key, value.clone()));
+        } else if out.findings.len() < MAX_ROW_FINDINGS {
+            out.findings.push(bad_row(path, text, &key, value));
+        } else {
+            unreported += 1;
+        }
+    }
+    if unreported > 0 {
+        let what = format!("{unreported} more rows are no objects");
+        out.findings.push(Finding::new(path, Severity::Warning, what, "restore the file from a backup"));
+    }
+    out
+}
+
+fn bad_row(path: &Path, text: &str, key: &str, value: &Value) -> Finding {
+    let what = format!("expected an object as the row, found {}", value.kind_name());
+    let finding =
+        Finding::new(path, Severity::Warning, what, "the row is left out; the gateway ignores it too")
+            .about(key);
+    match key_line(text, &[key]) {
+        Some(line) => finding.at_line(u64::from(line)),
+        None => finding,
+    }
+}
+
+fn unreadable(path: &Path, line: Option<u64>, what: &str) -> Rows {
+    let next = "sessions are listed from their transcripts instead; restore the file before the gateway writes it again";
+    let finding = Finding::new(path, Severity::Error, format!("unreadable store: {what}"), next);
+    Rows { rows: Vec::new(), findings: vec![line.map_or(finding.clone(), |line| finding.at_line(line))] }
+}
+
+impl Row {
+    fn new(key: String, raw: Value) -> Self {
+        let text = |name: &str| text_of(raw.get(name));
+        let number = |name: &str| raw.get(name).and_then(Value::as_f64).filter(|number| number.is_finite());
+        let (provider, model) = match text("model") {
+            Some(model) => (text("modelProvider"), Some(model)),
+            None => (text("providerOverride").or_else(|| text("modelProvider")), text("modelOverride")),
+        };
+        let fresh = raw.get("totalTokensFresh") != Some(&Value::Bool(false));
+        Self {
+            session_id: text("sessionId"),
+            updated_at: number("updatedAt"),
+            session_file: text("sessionFile"),
+            model,
+            provider,
+            total_tokens: number("totalTokens").filter(|tokens| fresh && *tokens >= 0.0),
+            context_tokens: number("contextTokens").filter(|tokens| *tokens > 0.0),
+            compaction_count: number("compactionCount"),
+            chat_type: text("chatType"),
+            channel: channel_of(&raw),
+            display_name: display_name(&key, &raw),
+            label: text("label"),
+            spawned_by: text("spawnedBy"),
+            system_prompt: raw.get("systemPromptReport").and_then(SystemPromptReport::new),
+            key,
+            raw,
+        }
+    }
+}
+
+/// A text that is not blank, trimmed.
+pub(super) fn text_of(value: Option<&Value>) -> Option<String> {
+    Some(value?.as_str()?.trim().to_string_lossy()).filter(|text| !text.is_empty())
+}
+
+/// `channel`; rows of older versions call it `provider` (store C3).
+fn channel_of(raw: &Value) -> Option<String> {
+    let own = text_of(raw.get("channel")).or_else(|| text_of(raw.get("provider")));
+    own.or_else(|| text_of(raw.get("lastChannel"))).or_else(|| text_of(raw.get("lastProvider")))
+}
+
+/// Rule C10: the given name, else channel and group, else the label, else where the chat came from.
+fn display_name(key: &str, raw: &Value) -> Option<String> {
+    let text = |name: &str| text_of(raw.get(name));
+    let peer = peer_of(key);
+    let group = || {
+        let channel = channel_of(raw).or(peer.channel)?;
+        let group_channel = text("groupChannel").or_else(|| text("room"));
+        let token = group_channel.or_else(|| text("subject")).or_else(|| text("space"));
+        let token = token.or_else(|| text("groupId")).or(peer.id)?;
+        Some(format!("{channel}:{token}"))
+    };
+    let origin = || text_of(raw.get("origin")?.get("label"));
+    text("displayName").or_else(group).or_else(|| text("label")).or_else(origin)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn parse(text: &str) -> Rows {
+        parse_rows(Path::new("/s/sessions.json"), text)
+    }
+
+    fn row(json: &str) -> Row {
+        parse(&format!(r#"{{"agent:main:telegram:direct:42":{json}}}"#)).rows.remove(0)
+    }
+
+    #[test]
+    fn rows_keep_their_fields_and_the_whole_value() {
+        let row = row(
+            r#"{"sessionId":"s1","updatedAt":5,"sessionFile":" /x.jsonl ","model":"m","modelProvider":"p",
+            "contextTokens":200000,"compactionCount":2,"chatType":"direct","label":"L","spawnedBy":"agent:main:main","zzz":[1]}"#,
+        );
+        assert_eq!((row.session_id.as_deref(), row.updated_at), (Some("s1"), Some(5.0)));
+        assert_eq!(row.session_file.as_deref(), Some("/x.jsonl"));
+        assert_eq!((row.provider.as_deref(), row.model.as_deref()), (Some("p"), Some("m")));
+        assert_eq!((row.context_tokens, row.compaction_count), (Some(200_000.0), Some(2.0)));
+        assert_eq!(row.spawned_by.as_deref(), Some("agent:main:main"));
+        assert!(row.raw.get("zzz").is_some());
+    }
+
+    #[test]
+    fn total_tokens_are_usable_unless_stale_or_impossible() {
+        for (json, expected) in [
+            (r#"{"totalTokens":5}"#, Some(5.0)),
+            (r#"{"totalTokens":0,"totalTokensFresh":true}"#, Some(0.0)),
+            (r#"{"totalTokens":5,"totalTokensFresh":null}"#, Some(5.0)),
+            (r#"{"totalTokens":5,"totalTokensFresh":false}"#, None),
+            (r#"{"totalTokens":-1}"#, None),
+            (r#"{"totalTokens":1e400}"#, None),
+            (r#"{"totalTokens":"5"}"#, None),
+            ("{}", None),
+        ] {
+            assert_eq!(row(json).total_tokens, expected, "{json}");
+        }
+    }
+
+    #[test]
+    fn the_override_names_the_model_until_one_was_used() {
+        let chosen = row(r#"{"modelOverride":"mo","providerOverride":"po"}"#);
+        assert_eq!((chosen.provider.as_deref(), chosen.model.as_deref()), (Some("po"), Some("mo")));
+        let used = row(r#"{"modelOverride":"mo","providerOverride":"po","model":"m","modelProvider":"p"}"#);
+        assert_eq!((used.provider.as_deref(), used.model.as_deref()), (Some("p"), Some("m")));
+        assert_eq!(row("{}").model, None);
+    }
+
+    #[test]
+    fn the_first_name_there_is_is_shown() {
+        for (json, expected) in [
+            (r##"{"displayName":"D","channel":"slack","groupChannel":"#infra"}"##, "D"),
+            (r##"{"channel":"slack","groupChannel":"#infra","subject":"S"}"##, "slack:#infra"),
+            (r#"{"provider":"irc","room":"R"}"#, "irc:R"),
+            (r#"{"channel":"telegram","subject":"Family"}"#, "telegram:Family"),
+            (r#"{"label":"L"}"#, "telegram:42"),
+        ] {
+            assert_eq!(row(json).display_name.as_deref(), Some(expected), "{json}");
+        }
+        let main =
+            |json: &str| parse(&format!(r#"{{"agent:main:main":{json}}}"#)).rows.remove(0).display_name;
+        assert_eq!(
+            main(r#"{"channel":"telegram","label":"L","origin":{"label":"O"}}"#).as_deref(),
+            Some("L")
+        );
+        assert_eq!(main(r#"{"origin":{"label":"O"}}"#).as_deref(), Some("O"));
+        assert_eq!(main("{}"), None);
+    }
+
+    #[test]
+    fn rows_that_are_no_objects_are_findings_with_their_line() {
+        let rows = parse("{\n  \"a\": {},\n  \"b\": null,\n  \"c\": [1]\n}");
+        assert_eq!(rows.rows.len(), 1);
+        let places: Vec<_> = rows.findings.iter().map(|f| (f.entry.as_deref(), f.line)).collect();
+        assert_eq!(places, [(Some("b"), Some(3)), (Some("c"), Some(4))]);
+        let many: Vec<String> = (0..100).map(|i| format!("\"k{i}\":0")).collect();
+        let rows = parse(&format!("{{{}}}", many.join(",")));
+        assert_eq!(rows.findings.len(), MAX_ROW_FINDINGS + 1);
+        assert!(rows.findings.last().unwrap().what.starts_with("80 more"));
+    }
+
+    #[test]
+    fn an_unreadable_store_is_an_error_with_its_line_not_an_empty_list() {
+        for (text, line) in
+            [("{\n\"a\": {},\n  oops\n}", Some(3)), ("[]", None), ("", None), ("{\"a\":{}", Some(1))]
+        {
+            let rows = parse(text);
+            assert!(rows.rows.is_empty());
+            let finding = &rows.findings[0];
+            assert_eq!((finding.severity, finding.line), (Severity::Error, line), "{finding}");
+            assert!(finding.what.starts_with("unreadable store: "), "{finding}");
+        }
+    }
+
+    #[test]
+    fn a_missing_file_has_no_rows_and_a_directory_is_a_finding() {
+        let dir = tempfile::tempdir().unwrap();
+        assert_eq!(load_rows(&dir.path().join("sessions.json")), Rows::default());
+        assert_eq!(load_rows(dir.path()).findings.len(), 1);
+    }
+}

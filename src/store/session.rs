@@ -1,0 +1,138 @@
+//! A session as a store lists it: who it is, where its transcript is, and what is odd about it.
+
+use std::path::{Path, PathBuf};
+
+use super::archive::ArchiveReason;
+use super::key::Kind;
+use super::rows::Row;
+use crate::ids::SessionKey;
+
+/// Something about a session that a list marks.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Flag {
+    /// No row names the transcript (store G).
+    Orphan,
+    /// Put aside (store F).
+    Archived(ArchiveReason),
+    /// The row's transcript is not there; normal before the first answer (store E7).
+    Missing,
+    /// A lock lies beside the transcript: a run may be writing (store H11).
+    Locked,
+    /// The transcript is a link; nothing is written through it.
+    Symlink,
+    /// The transcript may not be written.
+    ReadOnly,
+    /// A cron run listed under a second key, which is left out (store D4).
+    RunTwin,
+    /// The row names a place outside this store.
+    ForeignPath,
+}
+
+impl Flag {
+    /// The word for it, on screen and in JSON.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Orphan => "orphan",
+            Self::Archived(_) => "archived",
+            Self::Missing => "missing",
+            Self::Locked => "locked",
+            Self::Symlink => "symlink",
+            Self::ReadOnly => "read-only",
+            Self::RunTwin => "run-twin",
+            Self::ForeignPath => "foreign-path",
+        }
+    }
+}
+
+/// One session of a store.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Session {
+    /// The row's full key (`agent:<id>:…`), or a made-up one where no row names the transcript.
+    pub key: SessionKey,
+    /// Agent id; `pi` for sessions of the pi coding agent.
+    pub agent: String,
+    /// What it is.
+    pub kind: Kind,
+    /// Session id: the row's, else the transcript's, else its file name without the extension.
+    pub id: String,
+    /// Name to show; never empty.
+    pub title: String,
+    /// The transcript, or where it would be; `None` when the row names none at all.
+    pub path: Option<PathBuf>,
+    /// The store's record.
+    pub row: Option<Row>,
+    /// Working directory, where the header was read for it.
+    pub cwd: Option<String>,
+    /// In order, without repetition.
+    pub flags: Vec<Flag>,
+    /// Size of the transcript; 0 when it is missing.
+    pub bytes: u64,
+    /// Last change of the transcript, in ms since the epoch.
+    pub modified_ms: Option<i64>,
+}
+
+impl Session {
+    /// Whether it has this flag.
+    pub fn has(&self, flag: Flag) -> bool {
+        self.flags.contains(&flag)
+    }
+
+    /// Whether there is a transcript to read.
+    pub fn readable(&self) -> bool {
+        self.path.is_some() && !self.has(Flag::Missing)
+    }
+
+    /// Put aside, for whatever reason.
+    pub fn archived(&self) -> bool {
+        self.flags.iter().any(|flag| matches!(flag, Flag::Archived(_)))
+    }
+
+    /// Newest of the row's and the file's time, in ms since the epoch.
+    pub fn updated_ms(&self) -> Option<i64> {
+        let row = self.row.as_ref().and_then(|row| row.updated_at).map(|ms| ms as i64);
+        row.or(self.modified_ms)
+    }
+
+    pub(super) fn flag(&mut self, flag: Flag) {
+        if let Err(at) = self.flags.binary_search(&flag) {
+            self.flags.insert(at, flag);
+        }
+    }
+
+    /// Fills in what the file system tells about the transcript.
+    pub(super) fn examine(&mut self) {
+        let Some(path) = self.path.clone() else {
+            self.flag(Flag::Missing);
+            return;
+        };
+        match std::fs::metadata(&path) {
+            Ok(meta) if meta.is_file() => {
+                self.bytes = meta.len();
+                self.modified_ms = meta.modified().ok().and_then(ms_since_epoch);
+                if meta.permissions().readonly() {
+                    self.flag(Flag::ReadOnly);
+                }
+            }
+            _ => self.flag(Flag::Missing),
+        }
+        if path.is_symlink() {
+            self.flag(Flag::Symlink);
+        }
+    }
+}
+
+fn ms_since_epoch(time: std::time::SystemTime) -> Option<i64> {
+    let since = time.duration_since(std::time::UNIX_EPOCH).ok()?;
+    i64::try_from(since.as_millis()).ok()
+}
+
+/// File name without `.jsonl` and without a topic (store G2).
+pub(super) fn stem_of(path: &Path) -> String {
+    let name = path.file_name().unwrap_or_default().to_string_lossy();
+    name.strip_suffix(".jsonl").unwrap_or(&name).to_owned()
+}
+
+/// A stem as shown: without `-topic-…`.
+pub(super) fn short_stem(stem: &str) -> &str {
+    stem.split_once("-topic-").map_or(stem, |(id, _)| id)
+}

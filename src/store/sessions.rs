@@ -1,0 +1,105 @@
+//! Sessions made from rows, orphans, archives and single files.
+
+use std::path::Path;
+
+use super::archive::parse_archive_name;
+use super::header::read_header;
+use super::key::{Kind, ParsedKey, kind_of, parse_key, peer_of, rest_of};
+use super::locate::Located;
+use super::rows::Row;
+use super::session::{Flag, Session, short_stem, stem_of};
+use crate::gateway::config::normalise_agent_id;
+use crate::ids::SessionKey;
+
+fn new(key: String, agent: String, kind: Kind, id: String) -> Session {
+    Session {
+        title: id.clone(),
+        key: SessionKey(key),
+        agent,
+        kind,
+        id,
+        path: None,
+        row: None,
+        cwd: None,
+        flags: Vec::new(),
+        bytes: 0,
+        modified_ms: None,
+    }
+}
+
+/// The session of a row found in `agent`'s store file.
+pub(super) fn of_row(row: Row, agent: &str, located: Option<Located>) -> Session {
+    let (key, owner) = full_key(&row.key, agent);
+    let kind = kind_of(&key, row.chat_type.as_deref());
+    let mut session = new(key, owner, kind, row.session_id.clone().unwrap_or_default());
+    session.title = row.display_name.clone().unwrap_or_else(|| title_of(&session.key.0));
+    if let Some(located) = located {
+        if located.foreign {
+            session.flag(Flag::ForeignPath);
+        }
+        session.path = Some(located.path);
+    }
+    session.row = Some(row);
+    session.examine();
+    session
+}
+
+/// A bare key in an agent's own file is short for `agent:<id>:<key>` (store D1); the sentinels stay as they are.
+fn full_key(key: &str, agent: &str) -> (String, String) {
+    match parse_key(key) {
+        ParsedKey::Agent { agent: own, .. } => (key.trim().to_owned(), own),
+        ParsedKey::Bare(bare) if bare != "global" && bare != "unknown" && !bare.is_empty() => {
+            (format!("agent:{}:{}", normalise_agent_id(agent), key.trim()), agent.to_owned())
+        }
+        ParsedKey::Bare(_) | ParsedKey::Malformed => (key.trim().to_owned(), agent.to_owned()),
+    }
+}
+
+/// A name from the key alone.
+fn title_of(key: &str) -> String {
+    let peer = peer_of(key);
+    match (peer.channel, peer.id) {
+        (Some(channel), Some(id)) => format!("{channel}:{id}"),
+        _ => Some(rest_of(key)).filter(|rest| !rest.is_empty()).unwrap_or_else(|| "(no key)".to_owned()),
+    }
+}
+
+/// A transcript no row names (store G2).
+pub(super) fn of_orphan(path: &Path, agent: &str) -> Session {
+    let stem = stem_of(path);
+    let header = read_header(path).unwrap_or_default();
+    let id = Some(header.id).filter(|id| !id.is_empty()).unwrap_or_else(|| stem.clone());
+    let mut session = new(format!("agent:{agent}:{stem}"), agent.to_owned(), Kind::Orphan, id);
+    short_stem(&stem).clone_into(&mut session.title);
+    session.cwd = header.cwd;
+    session.path = Some(path.to_path_buf());
+    session.flag(Flag::Orphan);
+    session.examine();
+    session
+}
+
+/// A transcript that was put aside; `None` when the name is no archive's.
+pub(super) fn of_archive(path: &Path, agent: &str) -> Option<Session> {
+    let name = path.file_name()?.to_string_lossy().into_owned();
+    let archive = parse_archive_name(&name)?;
+    let stem = stem_of(Path::new(archive.original));
+    let id = short_stem(&stem).to_owned();
+    let mut session = new(format!("agent:{agent}:{name}"), agent.to_owned(), Kind::Archive, id);
+    session.path = Some(path.to_path_buf());
+    session.flag(Flag::Archived(archive.reason));
+    session.examine();
+    Some(session)
+}
+
+/// A transcript given by its path, with no store around it.
+pub(super) fn of_file(path: &Path) -> Session {
+    let stem = stem_of(path);
+    let header = read_header(path).unwrap_or_default();
+    let id = Some(header.id).filter(|id| !id.is_empty()).unwrap_or_else(|| stem.clone());
+    let mut session = new(path.to_string_lossy().into_owned(), "main".to_owned(), Kind::File, id);
+    session.title = stem;
+    session.cwd = header.cwd;
+    session.path = Some(path.to_path_buf());
+    session.examine();
+    session
+}

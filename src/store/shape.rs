@@ -1,0 +1,105 @@
+//! What a path given on the command line is.
+
+use std::path::{Path, PathBuf};
+
+use super::archive::is_jsonl;
+use crate::gateway::secrets::is_secret_file;
+use crate::gateway::state_dir::config_in;
+
+/// What there is at a path.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Shape {
+    /// A gateway's state dir.
+    StateDir(PathBuf),
+    /// One agent of a gateway: its sessions dir.
+    Sessions(PathBuf),
+    /// A store file.
+    Rows(PathBuf),
+    /// A transcript.
+    Transcript(PathBuf),
+    /// pi's agent dir.
+    PiAgentDir(PathBuf),
+    /// pi's sessions dir: one directory per working directory, or one of those, or a flat one.
+    PiSessions(PathBuf),
+    /// A database of a later gateway version, which has no transcripts as files.
+    Database(PathBuf),
+    /// Nothing, or nothing that holds sessions.
+    Nothing(PathBuf),
+}
+
+/// Tells what is at an absolute path, by its name and by what lies in it.
+pub fn shape_of(path: &Path) -> Shape {
+    let own = path.to_path_buf();
+    if path.is_dir() {
+        return shape_of_dir(path);
+    }
+    if !path.is_file() || is_secret_file(path) {
+        return Shape::Nothing(own);
+    }
+    match path.extension().and_then(|extension| extension.to_str()) {
+        Some("json") => Shape::Rows(own),
+        Some("sqlite" | "db") => Shape::Database(own),
+        _ => Shape::Transcript(own),
+    }
+}
+
+fn shape_of_dir(dir: &Path) -> Shape {
+    let own = dir.to_path_buf();
+    let sessions = dir.join("sessions");
+    let names = Names::of(dir);
+    let below = Names::of(&sessions);
+    let is_agents_child = |dir: &Path| dir.parent().is_some_and(|parent| parent.ends_with("agents"));
+    if dir.join("agents").is_dir() || config_in(dir).is_some() {
+        Shape::StateDir(own)
+    } else if names.has("sessions.json")
+        || (dir.ends_with("sessions") && dir.parent().is_some_and(is_agents_child))
+    {
+        Shape::Sessions(own)
+    } else if below.has("sessions.json") || (sessions.is_dir() && is_agents_child(dir)) {
+        Shape::Sessions(sessions)
+    } else if below.any(is_pi_cwd_dir) || names.has("settings.json") && sessions.is_dir() {
+        Shape::PiAgentDir(own)
+    } else if names.any(is_pi_cwd_dir) || names.any(is_pi_transcript) {
+        Shape::PiSessions(own)
+    } else if below.any(is_pi_transcript) {
+        Shape::PiSessions(sessions)
+    } else if names.any(is_jsonl) {
+        Shape::Sessions(own)
+    } else if below.any(is_jsonl) {
+        Shape::Sessions(sessions)
+    } else {
+        Shape::Nothing(own)
+    }
+}
+
+/// The names in a directory; none when it cannot be read.
+struct Names(Vec<String>);
+
+impl Names {
+    fn of(dir: &Path) -> Self {
+        let entries = std::fs::read_dir(dir).into_iter().flatten().flatten();
+        Self(entries.filter_map(|entry| entry.file_name().into_string().ok()).collect())
+    }
+
+    fn has(&self, name: &str) -> bool {
+        self.0.iter().any(|own| own == name)
+    }
+
+    fn any(&self, test: fn(&str) -> bool) -> bool {
+        self.0.iter().any(|name| test(name))
+    }
+}
+
+/// pi's directory for one working directory (store R2).
+pub(super) fn is_pi_cwd_dir(name: &str) -> bool {
+    name.len() >= 4 && name.starts_with("--") && name.ends_with("--")
+}
+
+/// `<ISO time with dashes>_<id>.jsonl`, as pi names its files (store R3).
+pub(super) fn is_pi_transcript(name: &str) -> bool {
+    let Some((time, id)) = name.strip_suffix(".jsonl").and_then(|stem| stem.split_once('_')) else {
+        return false;
+    };
+    let shape: Vec<u8> = time.bytes().map(|b| if b.is_ascii_digit() { b'0' } else { b }).collect();
+    shape == b"0000-00-00T00-00-00-000Z" && !id.is_empty()
+}

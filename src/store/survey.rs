@@ -1,0 +1,249 @@
+//! What there is: every agent and session of a store, found without reading a single transcript in full.
+//!
+//! Nothing found here is fatal. What cannot be read becomes a finding, and the rest is listed.
+
+use std::collections::{BTreeMap, HashSet};
+use std::path::{Path, PathBuf};
+
+use super::agents::{Agent, agents, store_files, transcript_dirs};
+use super::listing::Listing;
+use super::locate::{Place, locate};
+use super::pi;
+use super::rows::load_rows;
+use super::session::{Flag, Session};
+use super::sessions::{of_archive, of_file, of_orphan, of_row};
+use super::shape::{Shape, shape_of};
+use crate::error::{Finding, Severity};
+use crate::gateway::config::GatewayConfig;
+use crate::gateway::env::{Environment, absolute};
+use crate::gateway::secrets::is_secret_file;
+use crate::gateway::state_dir::{ancient_sessions_dir, config_in, config_path, state_dir};
+
+/// Everything found at one place.
+#[derive(Debug, Clone)]
+pub struct Store {
+    /// What was looked at.
+    pub shape: Shape,
+    /// The gateway's state dir; for pi and single files the directory that holds them.
+    pub state_dir: PathBuf,
+    /// The gateway's configuration; empty where there is none.
+    pub config: GatewayConfig,
+    /// By id.
+    pub agents: Vec<Agent>,
+    /// Rows first, in the order of their files, then orphans, then archives; agent by agent.
+    pub sessions: Vec<Session>,
+    /// What could not be read or is odd, the configuration's included.
+    pub findings: Vec<Finding>,
+}
+
+/// Looks at `path`, or at the gateway's state dir when there is none. Relative paths start at `env.cwd`.
+pub fn survey(path: Option<&Path>, env: &Environment) -> Store {
+    let Some(path) = path else {
+        let state = state_dir(env).path;
+        let config = GatewayConfig::load(config_path(env, &state).as_deref(), env, &state);
+        return if state.is_dir() {
+            gateway(Shape::StateDir(state.clone()), state, config, env, None)
+        } else {
+            nothing(state, config)
+        };
+    };
+    let path = absolute(&env.cwd, path);
+    // The environment's own configuration says nothing about a store that was named: the one beside it does.
+    let config_of = |state: &Path| GatewayConfig::load(config_in(state).as_deref(), env, state);
+    match shape_of(&path) {
+        Shape::StateDir(state) => {
+            let config = config_of(&state);
+            gateway(Shape::StateDir(state.clone()), state, config, env, None)
+        }
+        Shape::Sessions(dir) => one_agent(Shape::Sessions(dir.clone()), &dir.join("sessions.json"), env),
+        Shape::Rows(file) => one_agent(Shape::Rows(file.clone()), &file, env),
+        Shape::Transcript(file) => transcript(&file, env),
+        Shape::PiAgentDir(dir) => pi_store(Shape::PiAgentDir(dir.clone()), &dir, pi::agent_dir_sessions),
+        Shape::PiSessions(dir) => pi_store(Shape::PiSessions(dir.clone()), &dir, pi::sessions_in),
+        Shape::Database(file) => database(file),
+        Shape::Nothing(path) => nothing(path, GatewayConfig::empty()),
+    }
+}
+
+fn empty(shape: Shape, state_dir: PathBuf, config: GatewayConfig) -> Store {
+    let error = config.error.as_ref().map(Finding::from);
+    let findings = error.into_iter().chain(config.findings.iter().cloned()).collect();
+    Store { shape, state_dir, config, agents: Vec::new(), sessions: Vec::new(), findings }
+}
+
+fn nothing(path: PathBuf, config: GatewayConfig) -> Store {
+    let what = if path.exists() { "holds no sessions" } else { "does not exist" };
+    let next = "name a state dir, a sessions dir, a sessions.json or a transcript";
+    let finding = Finding::new(&path, Severity::Error, what, next);
+    let mut store = empty(Shape::Nothing(path.clone()), path, config);
+    store.findings.push(finding);
+    store
+}
+
+fn database(file: PathBuf) -> Store {
+    let what = "is a database of gateway version 2026.9 or later";
+    let finding = Finding::new(
+        &file,
+        Severity::Error,
+        what,
+        "export the session, or name a sessions dir of an earlier version",
+    );
+    let dir = file.parent().map(Path::to_path_buf).unwrap_or_default();
+    let mut store = empty(Shape::Database(file), dir, GatewayConfig::empty());
+    store.findings.push(finding);
+    store
+}
+
+fn pi_store(shape: Shape, dir: &Path, list: fn(&Path, &mut Vec<Finding>) -> Vec<Session>) -> Store {
+    let mut store = empty(shape, dir.to_path_buf(), GatewayConfig::empty());
+    store.sessions = list(dir, &mut store.findings);
+    store.agents = vec![Agent { id: pi::PI_AGENT.to_owned(), on_disk: true, configured: false }];
+    store
+}
+
+/// The agent of a store file and the state dir around it, where the file lies at the usual place.
+fn around(rows: &Path) -> (String, PathBuf) {
+    let dir = rows.parent().unwrap_or(Path::new("/"));
+    let agent = dir.parent().filter(|_| dir.ends_with("sessions"));
+    let agents = agent.and_then(Path::parent).filter(|agents| agents.ends_with("agents"));
+    match (agent.and_then(Path::file_name), agents.and_then(Path::parent)) {
+        (Some(agent), Some(state)) => (agent.to_string_lossy().into_owned(), state.to_path_buf()),
+        _ => ("main".to_owned(), dir.to_path_buf()),
+    }
+}
+
+fn one_agent(shape: Shape, rows: &Path, env: &Environment) -> Store {
+    let (agent, state) = around(rows);
+    let config = GatewayConfig::load(config_in(&state).as_deref(), env, &state);
+    gateway(shape, state, config, env, Some((agent, rows.to_path_buf())))
+}
+
+/// A single transcript: the store around it tells what it knows of it, but nothing else is listed.
+fn transcript(file: &Path, env: &Environment) -> Store {
+    let rows = file.with_file_name("sessions.json");
+    let shape = Shape::Transcript(file.to_path_buf());
+    let mut store = if rows.is_file() {
+        one_agent(shape, &rows, env)
+    } else {
+        let (_, state) = around(&rows);
+        let config = GatewayConfig::load(config_in(&state).as_deref(), env, &state);
+        empty(shape, state, config)
+    };
+    let real = real(file);
+    store.sessions.retain(|session| session.path.as_deref().is_some_and(|path| self::real(path) == real));
+    if store.sessions.is_empty() {
+        store.sessions.push(of_file(file));
+    }
+    store.sessions.truncate(1);
+    let kept = store.sessions[0].agent.clone();
+    store.agents.retain(|agent| agent.id == kept);
+    store
+}
+
+fn real(path: &Path) -> PathBuf {
+    path.canonicalize().unwrap_or_else(|_| path.to_path_buf())
+}
+
+/// A gateway's store; only one agent's part of it when `only` names an agent and its store file.
+fn gateway(
+    shape: Shape,
+    state: PathBuf,
+    config: GatewayConfig,
+    env: &Environment,
+    only: Option<(String, PathBuf)>,
+) -> Store {
+    let mut store = empty(shape, state, config);
+    store.agents = agents(&store.config, &store.state_dir, &mut store.findings);
+    let files = match only {
+        Some((agent, rows)) => {
+            store.agents.retain(|own| own.id == agent);
+            if store.agents.is_empty() {
+                store.agents.push(Agent { id: agent.clone(), on_disk: true, configured: false });
+            }
+            vec![(agent, rows)]
+        }
+        None => store_files(&store.config, env, &store.state_dir, &store.agents, &mut store.findings),
+    };
+    let ancient = ancient_sessions_dir(env);
+    let mut listings = BTreeMap::new();
+    for (agent, rows) in &files {
+        add_rows(&mut store, &mut listings, agent, rows, &ancient);
+    }
+    drop_run_twins(&mut store.sessions);
+    let dirs = transcript_dirs(&files, &store.state_dir);
+    add_unnamed(&mut store, &mut listings, &dirs);
+    mark_locked(&mut store.sessions, &mut listings);
+    store
+}
+
+fn add_rows(
+    store: &mut Store,
+    listings: &mut BTreeMap<PathBuf, Listing>,
+    agent: &str,
+    file: &Path,
+    ancient: &Path,
+) {
+    let loaded = load_rows(file);
+    store.findings.extend(loaded.findings);
+    let dir = file.parent().unwrap_or(Path::new("/"));
+    listings.entry(dir.to_path_buf()).or_insert_with(|| Listing::read(dir));
+    let place = Place::new(dir, agent, &store.state_dir, Some(ancient));
+    for row in loaded.rows {
+        let located = locate(&row, &place);
+        if located.is_none() {
+            let what = "the row has no usable sessionId and no usable sessionFile";
+            let next = "the session is listed without a transcript";
+            store.findings.push(Finding::new(file, Severity::Warning, what, next).about(row.key.clone()));
+        }
+        store.sessions.push(of_row(row, agent, located));
+    }
+}
+
+/// A cron run stands under two keys; the second is left out where the first has the same transcript (store D4).
+fn drop_run_twins(sessions: &mut Vec<Session>) {
+    let twin = |session: &Session| super::key::is_cron_run(&session.key.0);
+    let place = |session: &Session| (session.agent.clone(), session.path.clone());
+    let runs: HashSet<_> = sessions.iter().filter(|s| twin(s)).map(place).collect();
+    let bases: HashSet<_> = sessions.iter().filter(|s| !twin(s)).map(place).collect();
+    sessions.retain(|session| !twin(session) || !bases.contains(&place(session)));
+    for session in sessions.iter_mut().filter(|s| !twin(s) && s.path.is_some()) {
+        if runs.contains(&place(session)) {
+            session.flag(Flag::RunTwin);
+        }
+    }
+}
+
+/// Transcripts that no row of any store names, and archives (store G, F).
+fn add_unnamed(store: &mut Store, listings: &mut BTreeMap<PathBuf, Listing>, dirs: &[(String, PathBuf)]) {
+    let named: HashSet<PathBuf> = store.sessions.iter().filter_map(|s| s.path.as_deref()).map(real).collect();
+    for (agent, dir) in dirs {
+        let listing = listings.entry(dir.clone()).or_insert_with(|| Listing::read(dir));
+        store.findings.append(&mut listing.findings);
+        let orphans = listing
+            .transcripts
+            .iter()
+            .map(|name| dir.join(name))
+            .filter(|path| !path.is_dir() && !is_secret_file(path) && !named.contains(&real(path)));
+        store.sessions.extend(orphans.map(|path| of_orphan(&path, agent)));
+        store.sessions.extend(listing.archives.iter().filter_map(|name| of_archive(&dir.join(name), agent)));
+    }
+}
+
+fn mark_locked(sessions: &mut [Session], listings: &mut BTreeMap<PathBuf, Listing>) {
+    for session in sessions.iter_mut().filter(|session| !session.archived()) {
+        let Some((dir, name)) =
+            session.path.as_deref().and_then(|path| Some((path.parent()?, path.file_name()?)))
+        else {
+            continue;
+        };
+        let name = name.to_string_lossy().into_owned();
+        let listing = listings.entry(dir.to_path_buf()).or_insert_with(|| Listing::read(dir));
+        if listing.locked.contains(&name) {
+            session.flag(Flag::Locked);
+        }
+    }
+}
+
+#[cfg(test)]
+#[path = "survey_tests.rs"]
+mod tests;

@@ -1,0 +1,174 @@
+//! The signs the screen is made of, and the ASCII that stands for them where a terminal has nothing else.
+
+use ratatui::buffer::Buffer;
+
+use crate::policy::Fate;
+
+/// On, live, a user turn.
+pub const ON: &str = "●";
+/// Off, paused, the configured place on a slider.
+pub const OFF: &str = "○";
+/// An overflow, a failed call.
+pub const ALERT: &str = "⚠";
+/// Folded.
+pub const FOLDED: &str = "▸";
+/// Open.
+pub const OPEN: &str = "▾";
+/// The rail with an arm.
+pub const TICK: &str = "├";
+/// The rail, a hairline, a mark through the bar.
+pub const LINE: &str = "│";
+/// The end of a rail.
+pub const END: &str = "└";
+/// A branch leaves; the way to the window.
+pub const DASHES: &str = "┄";
+/// Where a mark was.
+pub const WAS: &str = "┊";
+/// The cursor.
+pub const CURSOR: &str = "▌";
+/// The protected zone.
+pub const ZONE: &str = "▏";
+/// Becomes.
+pub const ARROW: &str = "→";
+/// A heavy line.
+pub const HEAVY: &str = "━";
+/// Half a cell of it.
+pub const HALF: &str = "╸";
+/// A hairline.
+pub const LIGHT: &str = "─";
+/// What a plan frees.
+pub const FREED: &str = "╱";
+/// What a plan frees, without colour.
+pub const FREED_SHADE: &str = "░";
+/// The thumb of a scrollbar.
+pub const THUMB: &str = "┃";
+/// Passed.
+pub const PASSED: &str = "✓";
+/// Refused.
+pub const REFUSED: &str = "✗";
+/// Nothing known.
+pub const NONE: &str = "—";
+/// Free, without colour.
+pub const FREE: &str = "·";
+/// Eighths of a cell from the left, one to seven.
+pub const EIGHTHS_ACROSS: [&str; 7] = ["▏", "▎", "▍", "▌", "▋", "▊", "▉"];
+/// Eighths of a cell from below, one to eight.
+pub const EIGHTHS_UP: [&str; 8] = ["▁", "▂", "▃", "▄", "▅", "▆", "▇", "█"];
+
+/// The sign of a fate. It says the same without colour.
+pub fn sign(fate: Fate) -> &'static str {
+    match fate {
+        Fate::Kept => "·",
+        Fate::Protected => "◆",
+        Fate::SoftTrimmed => "~",
+        Fate::Cleared => "✂",
+        Fate::Truncated => "⇥",
+        Fate::Summarised => "Σ",
+        Fate::Dropped => REFUSED,
+    }
+}
+
+/// Whether signs must be ASCII: from the locale (`LC_ALL`, `LC_CTYPE` or `LANG`, whichever is set first)
+/// and `TERM`.
+pub fn needs_ascii(locale: Option<&str>, term: Option<&str>) -> bool {
+    let utf8 = |locale: &str| {
+        let locale = locale.to_ascii_lowercase();
+        locale.contains("utf-8") || locale.contains("utf8")
+    };
+    let named = locale.filter(|locale| !locale.is_empty());
+    matches!(term, Some("linux" | "dumb")) || named.is_some_and(|locale| !utf8(locale))
+}
+
+/// One character for one cell.
+const ASCII: &[(&str, &str)] = &[
+    ("●○", "*o"),
+    ("⚠◆⇥Σ✗✂✓", "!=>S-xv"),
+    ("▸▾", "+v"),
+    ("├┬┴┷┤│┃┊▏└┄", "|--=||||:`."),
+    ("▌→←↑↓↔", ">><^v-"),
+    ("━╸─—−╱", "==----"),
+    ("╭╮╰╯", "++++"),
+    ("⋯…·×", "...x"),
+    ("▁▂▃▄▅▆▇█░", "..:::||#/"),
+    ("⟨⟩◌“”", "<>o\"\""),
+];
+
+/// Replaces every sign by ASCII. An arrow with a blank before it becomes `->`.
+pub fn to_ascii(buf: &mut Buffer) {
+    for at in 0..buf.content.len() {
+        let symbol = buf.content[at].symbol();
+        if symbol.is_ascii() {
+            continue;
+        }
+        let arrow = symbol == ARROW;
+        if let Some(ascii) = ascii_of(symbol) {
+            buf.content[at].set_char(ascii);
+            if arrow && at > 0 && buf.content[at - 1].symbol() == " " {
+                let style = buf.content[at].style();
+                buf.content[at - 1].set_char('-').set_style(style);
+            }
+        }
+    }
+}
+
+fn ascii_of(symbol: &str) -> Option<char> {
+    if let Some(picture) = symbol.chars().next().filter(|c| ('\u{2400}'..='\u{2421}').contains(c)) {
+        return Some(if picture == '\u{2421}' { '?' } else { '^' });
+    }
+    ASCII.iter().find_map(|(from, to)| {
+        let at = from.chars().position(|character| symbol.chars().eq([character]))?;
+        to.chars().nth(at)
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use ratatui::layout::Rect;
+
+    #[test]
+    fn every_sign_has_its_ascii() {
+        for (from, to) in ASCII {
+            assert_eq!(from.chars().count(), to.chars().count(), "{from}");
+        }
+        let fates = Fate::ALL.map(sign);
+        let signs = [ON, OFF, ALERT, FOLDED, OPEN, TICK, LINE, END, DASHES, WAS, CURSOR, ZONE, ARROW, HEAVY, HALF];
+        let more = [LIGHT, FREED, FREED_SHADE, THUMB, PASSED, REFUSED, NONE, FREE];
+        for sign in fates.into_iter().chain(signs).chain(more).chain(EIGHTHS_UP) {
+            assert!(sign.is_ascii() || ascii_of(sign).is_some(), "{sign}");
+        }
+    }
+
+    #[test]
+    fn fates_have_different_signs_in_both_sets() {
+        for ascii in [false, true] {
+            let mut signs: Vec<String> = Fate::ALL
+                .map(sign)
+                .into_iter()
+                .map(|sign| match ascii_of(sign).filter(|_| ascii) {
+                    Some(character) => character.to_string(),
+                    None => sign.to_owned(),
+                })
+                .collect();
+            signs.sort();
+            signs.dedup();
+            assert_eq!(signs.len(), Fate::ALL.len());
+        }
+    }
+
+    #[test]
+    fn arrows_become_two_characters_where_there_is_room() {
+        let mut buf = Buffer::empty(Rect::new(0, 0, 5, 1));
+        buf.set_string(0, 0, "a → b", ratatui::style::Style::new());
+        to_ascii(&mut buf);
+        assert_eq!(buf.content.iter().map(ratatui::buffer::Cell::symbol).collect::<String>(), "a-> b");
+    }
+
+    #[test]
+    fn the_locale_decides() {
+        assert!(!needs_ascii(Some("de_DE.UTF-8"), Some("xterm")));
+        assert!(needs_ascii(Some("C"), Some("xterm")));
+        assert!(needs_ascii(Some("en_US.utf8"), Some("linux")));
+        assert!(!needs_ascii(None, None));
+    }
+}

@@ -1,0 +1,4 @@
+//! State → cells.
+pub mod glyphs;
+pub mod theme;
+pub mod widgets;

@@ -1,0 +1,143 @@
+//! What a theme must keep: text that can be read, fates that can be told apart, also by eyes that lack a
+//! kind of cone, and neighbours in the bar that do not melt.
+
+use super::colour::{Cone, READABLE, Rgb};
+use super::file::{ThemeFile, built_in};
+use super::{ColourDepth, Theme, parts};
+
+const COLOURED: [&str; 2] = ["dark", "light"];
+
+fn file(name: &str) -> ThemeFile {
+    built_in(name).expect("a built-in theme")
+}
+
+/// Roles that are words, by name.
+fn words(file: &ThemeFile) -> Vec<(&'static str, Rgb)> {
+    let role = &file.role;
+    let fates = fates(file);
+    [
+        ("text", role.text),
+        ("bright", role.bright),
+        ("muted", role.muted),
+        ("focus", role.focus),
+        ("plan", role.plan),
+        ("warn", role.warn),
+        ("danger", role.danger),
+        ("tool", role.tool),
+        ("you", role.you),
+        ("assistant", role.assistant),
+        ("string", role.string),
+        ("number", role.number),
+        ("keyword", role.keyword),
+    ]
+    .into_iter()
+    .map(|(name, paint)| (name, paint.rgb))
+    .chain(fates)
+    .collect()
+}
+
+fn fates(file: &ThemeFile) -> [(&'static str, Rgb); 7] {
+    let fate = &file.fate;
+    [
+        ("kept", fate.kept.rgb),
+        ("protected", fate.protected.rgb),
+        ("soft-trimmed", fate.soft_trimmed.rgb),
+        ("cleared", fate.cleared.rgb),
+        ("truncated", fate.truncated.rgb),
+        ("summarised", fate.summarised.rgb),
+        ("dropped", fate.dropped.rgb),
+    ]
+}
+
+#[test]
+fn words_can_be_read_on_page_surface_and_selection() {
+    for name in COLOURED {
+        let file = file(name);
+        let grounds = [file.ground.page, file.ground.surface, file.ground.selected, file.ground.unfocused];
+        for (role, ink) in words(&file) {
+            for ground in grounds.map(|paint| paint.rgb) {
+                let contrast = ink.contrast(ground);
+                assert!(contrast >= READABLE, "{name}: {role} on {ground:?} has {contrast:.2}");
+            }
+            let hot = ink.contrast(file.ground.hot.rgb);
+            assert!(hot >= 3.85, "{name}: {role} just changed has {hot:.2}");
+        }
+        let numbers = file.role.ghost.rgb.contrast(file.ground.page.rgb);
+        assert!(numbers >= 3.2, "{name}: line numbers have {numbers:.2}");
+    }
+}
+
+#[test]
+fn fates_can_be_told_apart_by_every_eye() {
+    for (name, least) in [("dark", 8.0), ("light", 6.5)] {
+        let fates = fates(&file(name));
+        for (at, (one, first)) in fates.iter().enumerate() {
+            for (two, second) in &fates[at + 1..] {
+                for cone in [Cone::Red, Cone::Green] {
+                    let apart = first.seen_without(cone).distance(second.seen_without(cone));
+                    assert!(apart >= least, "{name}: {one} and {two} are {apart:.1} apart without {cone:?}");
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn neighbours_in_the_budget_bar_do_not_melt() {
+    for name in COLOURED {
+        let file = file(name);
+        for (share, least) in [(0.0, 10.0), (super::MIXED, 5.0)] {
+            let fills = parts(&file).map(|fill| fill.rgb.mixed(file.ground.page.rgb, share));
+            for pair in fills.windows(2) {
+                let apart = pair[0].distance(pair[1]);
+                assert!(apart >= least, "{name}: {pair:?} are {apart:.1} apart");
+            }
+        }
+    }
+}
+
+#[test]
+fn labels_in_fills_can_be_read() {
+    for name in COLOURED {
+        let file = file(name);
+        for share in [0.0, super::MIXED] {
+            for fill in parts(&file).map(|fill| fill.rgb.mixed(file.ground.page.rgb, share)) {
+                let contrast = file.ink.dark.contrast(fill).max(file.ink.light.contrast(fill));
+                assert!(contrast >= READABLE, "{name}: ink on {fill:?} has {contrast:.2}");
+            }
+        }
+    }
+}
+
+#[test]
+fn words_can_still_be_read_with_256_colours() {
+    for name in COLOURED {
+        let file = file(name);
+        let page = file.ground.page.rgb;
+        for (role, ink) in words(&file) {
+            let contrast = Rgb::of_index(ink.indexed_on(page)).contrast(Rgb::of_index(page.indexed()));
+            assert!(contrast >= READABLE, "{name}: {role} has {contrast:.2} with 256 colours");
+        }
+    }
+}
+
+#[test]
+fn every_theme_loads_at_every_depth() {
+    for name in ["dark", "light", "mono"] {
+        for depth in [ColourDepth::None, ColourDepth::Sixteen, ColourDepth::TwoFiftySix, ColourDepth::True] {
+            assert_eq!(Theme::load(name, depth).expect("loads").name(), name);
+        }
+    }
+    assert!(Theme::load("mono", ColourDepth::True).expect("loads").letters());
+}
+
+#[test]
+fn an_own_theme_changes_single_meanings_and_says_what_is_wrong_with_it() {
+    let text = "like = \"dark\"\n[role]\nplan = { rgb = \"ff00ff\" }\n";
+    let theme = Theme::parse("mine", text, ColourDepth::True).expect("loads");
+    assert_eq!(theme.style(super::Role::Plan).fg, Some(ratatui::style::Color::Rgb(255, 0, 255)));
+    let wrong = Theme::parse("mine", "like = \"dark\"\n[role]\nplan = { rgb = \"pink\" }\n", ColourDepth::True);
+    assert!(wrong.expect_err("no colour").to_string().contains("pink"));
+    let unknown = Theme::load("solar", ColourDepth::True).expect_err("no such theme");
+    assert!(unknown.to_string().contains("mono"), "{unknown}");
+}

@@ -1,0 +1,329 @@
+//! Meanings → styles. Widgets ask for what something means; which colour that is, and what stands for it
+//! where there is none, is said here and nowhere else.
+
+#[cfg(test)]
+mod checks;
+mod colour;
+mod depth;
+mod file;
+
+use ratatui::buffer::Buffer;
+use ratatui::layout::Rect;
+use ratatui::style::{Color, Modifier, Style};
+
+use crate::context::budget::Part;
+use crate::policy::Fate;
+use colour::Rgb;
+pub use depth::ColourDepth;
+use file::{Fill, Paint, ThemeFile};
+pub use file::ThemeError;
+
+/// What text and lines mean.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Role {
+    /// Words.
+    Text,
+    /// Selected, said by the person, the largest.
+    Bright,
+    /// Labels, units, hints, what leaves the prompt.
+    Muted,
+    /// Tails, rails, line numbers.
+    Ghost,
+    /// Hairlines and arrows; never words.
+    Faint,
+    /// The focused pane, the cursor.
+    Focus,
+    /// What exists only under changed settings.
+    Plan,
+    /// The same, as a bar.
+    PlanBar,
+    /// Past a gate, costly.
+    Warn,
+    /// Past the window, refused.
+    Danger,
+    /// The name of a tool, and its row's bar.
+    Tool,
+    /// The person.
+    You,
+    /// The model.
+    Assistant,
+    /// Text in code.
+    String,
+    /// Numbers in code.
+    Number,
+    /// Words of the language in code.
+    Keyword,
+}
+
+/// What things stand on.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Ground {
+    /// The page.
+    Page,
+    /// Header, status line, dialog.
+    Surface,
+    /// The selected row of the focused pane.
+    Selected,
+    /// The selected row of another pane.
+    Unfocused,
+    /// A value that was just changed.
+    Hot,
+    /// The empty part of the budget bar.
+    Track,
+    /// An added line.
+    Added,
+    /// A removed line.
+    Removed,
+    /// Lines that one side of a diff does not have.
+    Hatch,
+}
+
+/// A theme at one depth of colour.
+#[derive(Debug, Clone)]
+pub struct Theme {
+    name: String,
+    depth: ColourDepth,
+    ascii: bool,
+    file: ThemeFile,
+    /// Fills resolved at loading, whole and mixed into the page: (ground, ink).
+    fills: [[(Color, Color); 8]; 2],
+    roles: [Style; 16],
+    grounds: [Style; 9],
+    fates: [Style; 7],
+}
+
+/// How much of the page is in the fills of the bar that a plan stands under.
+const MIXED: f64 = 0.45;
+/// How much of the page is in everything behind a dialog.
+const BACKDROP: f64 = 0.58;
+
+impl Theme {
+    /// A built-in theme.
+    pub fn load(name: &str, depth: ColourDepth) -> Result<Self, ThemeError> {
+        Ok(Self::resolve(name, file::built_in(name)?, depth))
+    }
+
+    /// A theme from the text of its file.
+    pub fn parse(name: &str, text: &str, depth: ColourDepth) -> Result<Self, ThemeError> {
+        Ok(Self::resolve(name, file::parse(name, text)?, depth))
+    }
+
+    /// The same theme with signs of ASCII alone.
+    #[must_use]
+    pub fn with_ascii(self, ascii: bool) -> Self {
+        Self { ascii, ..self }
+    }
+
+    fn resolve(name: &str, file: ThemeFile, depth: ColourDepth) -> Self {
+        let depth = if file.colour { depth } else { ColourDepth::None };
+        let painter = Painter { depth, page: file.ground.page.rgb };
+        let (roles, grounds) = (&file.role, &file.ground);
+        let fates = &file.fate;
+        Self {
+            name: name.to_owned(),
+            depth,
+            ascii: false,
+            fills: [0.0, MIXED].map(|share| parts(&file).map(|fill| painter.fill(fill, share, &file))),
+            roles: [
+                roles.text,
+                roles.bright,
+                roles.muted,
+                roles.ghost,
+                roles.faint,
+                roles.focus,
+                roles.plan,
+                roles.plan_bar,
+                roles.warn,
+                roles.danger,
+                roles.tool,
+                roles.you,
+                roles.assistant,
+                roles.string,
+                roles.number,
+                roles.keyword,
+            ]
+            .map(|paint| painter.ink(paint)),
+            grounds: [
+                grounds.page,
+                grounds.surface,
+                grounds.selected,
+                grounds.unfocused,
+                grounds.hot,
+                grounds.track,
+                grounds.added,
+                grounds.removed,
+                grounds.hatch,
+            ]
+            .map(|paint| painter.ground(paint)),
+            fates: [
+                fates.kept,
+                fates.protected,
+                fates.soft_trimmed,
+                fates.cleared,
+                fates.truncated,
+                fates.summarised,
+                fates.dropped,
+            ]
+            .map(|paint| painter.ink(paint)),
+            file,
+        }
+        .without_colour()
+    }
+
+    /// Without colour, dim stands for quiet; of sixteen colours, reverse and underline stand for grounds.
+    fn without_colour(mut self) -> Self {
+        let quiet = [Role::Muted, Role::Ghost, Role::Faint];
+        if self.depth == ColourDepth::None {
+            for role in quiet {
+                self.roles[role as usize] = Style::new().add_modifier(Modifier::DIM);
+            }
+            self.fates[Fate::Kept as usize] = Style::new().add_modifier(Modifier::DIM);
+            self.grounds[Ground::Selected as usize] = Style::new().add_modifier(Modifier::BOLD);
+        }
+        if self.depth == ColourDepth::Sixteen {
+            self.grounds[Ground::Selected as usize] = Style::new().add_modifier(Modifier::REVERSED);
+        }
+        if matches!(self.depth, ColourDepth::None | ColourDepth::Sixteen) {
+            self.grounds[Ground::Hot as usize] = Style::new().add_modifier(Modifier::UNDERLINED);
+        }
+        self
+    }
+
+    /// Its name.
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// Whether signs are of ASCII alone.
+    pub fn is_ascii(&self) -> bool {
+        self.ascii
+    }
+
+    /// Whether the budget bar is filled with letters, as there are no colours.
+    pub fn letters(&self) -> bool {
+        self.depth == ColourDepth::None
+    }
+
+    /// Whether a boundary inside a cell can be drawn: fills are colours of the program, not the terminal's.
+    pub fn eighths(&self) -> bool {
+        matches!(self.depth, ColourDepth::TwoFiftySix | ColourDepth::True)
+    }
+
+    /// Ground and text of the page as red, green and blue, for pictures.
+    pub fn page(&self) -> ((u8, u8, u8), (u8, u8, u8)) {
+        let (page, text) = (self.file.ground.page.rgb, self.file.role.text.rgb);
+        ((page.0, page.1, page.2), (text.0, text.1, text.2))
+    }
+
+    /// The style of a meaning; it leaves the ground as it is.
+    pub fn style(&self, role: Role) -> Style {
+        self.roles[role as usize]
+    }
+
+    /// The style of a meaning, bold.
+    pub fn bold(&self, role: Role) -> Style {
+        self.style(role).add_modifier(Modifier::BOLD)
+    }
+
+    /// The style of a ground; it leaves the text as it is.
+    pub fn ground(&self, ground: Ground) -> Style {
+        self.grounds[ground as usize]
+    }
+
+    /// Text on the page: what every cell starts as.
+    pub fn base(&self) -> Style {
+        self.style(Role::Text).patch(self.ground(Ground::Page))
+    }
+
+    /// The ground of a selected row.
+    pub fn selection(&self, focused: bool) -> Style {
+        self.ground(if focused { Ground::Selected } else { Ground::Unfocused })
+    }
+
+    /// The style of a fate.
+    pub fn fate(&self, fate: Fate) -> Style {
+        self.fates[fate as usize]
+    }
+
+    /// A part of the budget bar: its fill and the ink on it; mixed into the page for the bar that a plan
+    /// stands under.
+    pub fn part(&self, part: Part, mixed: bool) -> (Color, Color) {
+        self.fills[usize::from(mixed)][part as usize]
+    }
+
+    /// Takes everything in an area back, so that a dialog stands before it.
+    pub fn backdrop(&self, area: Rect, buf: &mut Buffer) {
+        let painter = Painter { depth: self.depth, page: self.file.ground.page.rgb };
+        let mut known: Vec<(Color, Color)> = Vec::new();
+        let mut mixed = |colour: Color| {
+            if let Some((_, mixed)) = known.iter().find(|(from, _)| *from == colour) {
+                return *mixed;
+            }
+            let mixed = painter.mixed(colour, BACKDROP);
+            known.push((colour, mixed));
+            mixed
+        };
+        for position in area.intersection(buf.area).positions() {
+            let cell = &mut buf[position];
+            if self.eighths() {
+                cell.fg = mixed(cell.fg);
+                cell.bg = mixed(cell.bg);
+            } else {
+                cell.modifier = cell.modifier.difference(Modifier::BOLD) | Modifier::DIM;
+            }
+        }
+    }
+}
+
+fn parts(file: &ThemeFile) -> [Fill; 8] {
+    let part = &file.part;
+    [part.system, part.tools, part.files, part.summary, part.you, part.assistant, part.thinking, part.results]
+}
+
+/// Makes colours for one depth.
+struct Painter {
+    depth: ColourDepth,
+    page: Rgb,
+}
+
+impl Painter {
+    fn colour(&self, rgb: Rgb, ansi: Option<u8>) -> Option<Color> {
+        match self.depth {
+            ColourDepth::None => None,
+            ColourDepth::Sixteen => ansi.map(Color::Indexed),
+            ColourDepth::TwoFiftySix => Some(Color::Indexed(rgb.indexed())),
+            ColourDepth::True => Some(Color::Rgb(rgb.0, rgb.1, rgb.2)),
+        }
+    }
+
+    fn ink(&self, paint: Paint) -> Style {
+        let colour = match self.depth {
+            ColourDepth::TwoFiftySix => Some(Color::Indexed(paint.rgb.indexed_on(self.page))),
+            _ => self.colour(paint.rgb, paint.ansi),
+        };
+        let style = colour.map_or_else(Style::new, |colour| Style::new().fg(colour));
+        let bold = paint.bold && self.depth == ColourDepth::Sixteen;
+        if bold { style.add_modifier(Modifier::BOLD) } else { style }
+    }
+
+    fn ground(&self, paint: Paint) -> Style {
+        self.colour(paint.rgb, paint.ansi).map_or_else(Style::new, |colour| Style::new().bg(colour))
+    }
+
+    fn fill(&self, fill: Fill, share: f64, file: &ThemeFile) -> (Color, Color) {
+        let ground = fill.rgb.mixed(self.page, share);
+        let inks = [file.ink.dark, file.ink.light];
+        let ink = if inks[0].contrast(ground) >= inks[1].contrast(ground) { inks[0] } else { inks[1] };
+        let colour = |rgb, ansi| self.colour(rgb, Some(ansi)).unwrap_or(Color::Reset);
+        (colour(ground, fill.ansi), colour(ink, fill.ink))
+    }
+
+    fn mixed(&self, colour: Color, share: f64) -> Color {
+        let rgb = match colour {
+            Color::Rgb(red, green, blue) => Rgb(red, green, blue),
+            Color::Indexed(index) if index >= 16 => Rgb::of_index(index),
+            _ => return colour,
+        };
+        self.colour(rgb.mixed(self.page, share), None).unwrap_or(colour)
+    }
+}

@@ -1,0 +1,122 @@
+//! What every screen is made of: text in cells, title lines, thin bars, scrollbars, numbers.
+
+pub mod number;
+mod pane;
+mod thin_bar;
+
+use ratatui::buffer::Buffer;
+use ratatui::layout::Rect;
+use ratatui::style::Style;
+use ratatui::text::Span;
+
+use crate::text;
+pub use pane::{content_left, on_title, scrollbar, title};
+pub use thin_bar::ThinBar;
+
+/// Blanks between facts on one line.
+const GAP: u16 = 3;
+
+/// Writes text up to a column, cut where it does not fit, and answers the column after it. All text of
+/// the screen goes through here, and so through [`crate::text`].
+pub fn put(buf: &mut Buffer, (x, y): (u16, u16), end: u16, text: &str, style: Style) -> u16 {
+    let end = end.min(buf.area.right());
+    if x >= end || x < buf.area.left() || y < buf.area.top() || y >= buf.area.bottom() {
+        return x;
+    }
+    let (shown, used) = text::cut(text, usize::from(end - x));
+    buf.set_stringn(x, y, shown, used, style);
+    x + used as u16
+}
+
+/// Writes spans one after the other.
+pub fn put_spans(buf: &mut Buffer, (x, y): (u16, u16), end: u16, spans: &[Span]) -> u16 {
+    spans.iter().fold(x, |x, span| put(buf, (x, y), end, &span.content, span.style))
+}
+
+/// Columns of spans.
+pub fn spans_width(spans: &[Span]) -> u16 {
+    let columns: usize = spans.iter().map(|span| text::width(&span.content)).sum();
+    columns.min(usize::from(u16::MAX / 2)) as u16
+}
+
+/// Writes spans so that they end before a column, and answers where they start; cut on the right when
+/// they would start before `start`.
+pub fn put_right(buf: &mut Buffer, y: u16, start: u16, end: u16, spans: &[Span]) -> u16 {
+    let x = end.saturating_sub(spans_width(spans)).max(start);
+    put_spans(buf, (x, y), end, spans);
+    x
+}
+
+/// Groups of spans with three blanks between them, as many as fit whole; answers the column after.
+pub fn put_facts(buf: &mut Buffer, (x, y): (u16, u16), end: u16, facts: &[Vec<Span>]) -> u16 {
+    let mut at = x;
+    for fact in facts.iter().filter(|fact| !fact.is_empty()) {
+        let from = if at == x { x } else { at + GAP };
+        if from + spans_width(fact) > end {
+            // The first fact is the line's subject: rather cut than gone.
+            return if at == x { put_spans(buf, (x, y), end, fact) } else { at };
+        }
+        at = put_spans(buf, (from, y), end, fact);
+    }
+    at
+}
+
+/// The same, ending before a column; facts that do not fit go from the left. Answers where they start.
+pub fn put_facts_right(buf: &mut Buffer, y: u16, start: u16, end: u16, facts: &[Vec<Span>]) -> u16 {
+    let mut at = end;
+    for fact in facts.iter().rev().filter(|fact| !fact.is_empty()) {
+        let right = if at == end { end } else { at.saturating_sub(GAP) };
+        let width = spans_width(fact);
+        if right < start + width {
+            break;
+        }
+        at = right - width;
+        put_spans(buf, (at, y), right, fact);
+    }
+    at
+}
+
+/// Styles an area that may reach over the buffer.
+pub fn tint(buf: &mut Buffer, area: Rect, style: Style) {
+    buf.set_style(area.intersection(buf.area), style);
+}
+
+/// One row of an area.
+pub fn row_of(area: Rect, y: u16) -> Rect {
+    Rect { y, height: 1, ..area }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn symbols(buf: &Buffer) -> String {
+        buf.content.iter().map(ratatui::buffer::Cell::symbol).collect()
+    }
+
+    #[test]
+    fn text_outside_of_the_screen_is_left_out() {
+        let mut buf = Buffer::empty(Rect::new(0, 0, 4, 1));
+        put(&mut buf, (2, 0), 99, "wide", Style::new());
+        put(&mut buf, (0, 7), 99, "below", Style::new());
+        assert_eq!(symbols(&buf), "  w…");
+    }
+
+    #[test]
+    fn facts_that_do_not_fit_go_whole() {
+        let facts = ["one", "two", "three"].map(|word| vec![Span::raw(word)]);
+        let mut buf = Buffer::empty(Rect::new(0, 0, 12, 1));
+        put_facts(&mut buf, (0, 0), 12, &facts);
+        assert_eq!(symbols(&buf), "one   two   ");
+        let mut buf = Buffer::empty(Rect::new(0, 0, 12, 1));
+        put_facts_right(&mut buf, 0, 0, 12, &facts);
+        assert_eq!(symbols(&buf), " two   three");
+    }
+
+    #[test]
+    fn what_a_transcript_says_never_reaches_a_cell_as_it_is() {
+        let mut buf = Buffer::empty(Rect::new(0, 0, 20, 1));
+        put(&mut buf, (0, 0), 20, "\u{1b}[2J\u{202e}x", Style::new());
+        assert!(symbols(&buf).starts_with("␛[2J⟨202E⟩x"), "{}", symbols(&buf));
+    }
+}

@@ -1,0 +1,124 @@
+//! Numbers as people read them.
+
+/// Tokens in thousands with one decimal: `33.1k`; what is there but rounds to nothing is `<0.1k`.
+pub fn thousands(tokens: u64) -> String {
+    match tokens {
+        0 => "0".to_owned(),
+        1..50 => "<0.1k".to_owned(),
+        _ => format!("{:.1}k", tokens as f64 / 1000.0),
+    }
+}
+
+/// The same for an estimate: `~33.1k`.
+pub fn estimate(tokens: u64) -> String {
+    format!("~{}", thousands(tokens))
+}
+
+/// Round thousands without a decimal: `200k`.
+pub fn round_thousands(tokens: u64) -> String {
+    if tokens > 0 && tokens.is_multiple_of(1000) { format!("{}k", tokens / 1000) } else { thousands(tokens) }
+}
+
+/// An exact number in groups of three, parted by no-break spaces; minus is `−`.
+pub fn grouped(number: i64) -> String {
+    let digits = number.unsigned_abs().to_string();
+    let mut out = if number < 0 { "−".to_owned() } else { String::new() };
+    for (at, digit) in digits.chars().enumerate() {
+        if at > 0 && (digits.len() - at).is_multiple_of(3) {
+            out.push('\u{a0}');
+        }
+        out.push(digit);
+    }
+    out
+}
+
+/// Bytes in decimal units: `3.1 MB`.
+pub fn bytes(count: u64) -> String {
+    let units = [("GB", 1e9), ("MB", 1e6), ("KB", 1e3)];
+    match units.iter().find(|(_, size)| count as f64 >= *size) {
+        Some((name, size)) => format!("{:.1}\u{a0}{name}", count as f64 / size),
+        None => format!("{count}\u{a0}bytes"),
+    }
+}
+
+/// A share of the window in whole percent; none without a window.
+pub fn percent(tokens: u64, window: u64) -> Option<u64> {
+    (window > 0).then(|| (tokens * 100 + window / 2) / window)
+}
+
+/// A time that has passed (ms), in its two largest units: `12m`, `1h 5m`, `3d 4h`.
+pub fn elapsed(ms: f64) -> String {
+    let seconds = (ms.max(0.0) / 1000.0) as u64;
+    let (minutes, hours, days) = (seconds / 60, seconds / 3600, seconds / 86_400);
+    let two = |large: u64, name: &str, small: u64, below: &str| match small {
+        0 => format!("{large}{name}"),
+        _ => format!("{large}{name}\u{a0}{small}{below}"),
+    };
+    match (days, hours, minutes) {
+        (0, 0, 0) => format!("{seconds}s"),
+        (0, 0, minutes) => format!("{minutes}m"),
+        (0, hours, minutes) => two(hours, "h", minutes % 60, "m"),
+        (days, hours, _) => two(days, "d", hours % 24, "h"),
+    }
+}
+
+/// A moment (ms since the epoch) as UTC: the time of day, with the date where it is not today's.
+pub fn moment(ms: f64, now_ms: i64) -> Option<String> {
+    let same_day = now_ms.div_euclid(86_400_000) == (ms as i64).div_euclid(86_400_000);
+    formatted(ms, if same_day { "%H:%M:%S" } else { "%Y-%m-%d %H:%M" })
+}
+
+/// A moment as hours and minutes, UTC.
+pub fn minute(ms: f64) -> Option<String> {
+    formatted(ms, "%H:%M")
+}
+
+fn formatted(ms: f64, form: &str) -> Option<String> {
+    let at = jiff::Timestamp::from_millisecond(ms.is_finite().then_some(ms as i64)?).ok()?;
+    Some(at.strftime(form).to_string())
+}
+
+/// A count with its noun: `1 session`, `14 sessions`, `2 entries`.
+pub fn counted(count: u64, noun: &str) -> String {
+    let many = match noun.strip_suffix('y') {
+        _ if count == 1 => noun.to_owned(),
+        Some(stem) => format!("{stem}ies"),
+        None => format!("{noun}s"),
+    };
+    format!("{}\u{a0}{many}", grouped(count as i64))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn tokens_have_one_decimal_all_down_a_column() {
+        let texts = [0, 9, 49, 50, 949, 33_149, 125_600, 1_048_576].map(thousands);
+        assert_eq!(texts, ["0", "<0.1k", "<0.1k", "0.1k", "0.9k", "33.1k", "125.6k", "1048.6k"]);
+        assert_eq!(round_thousands(200_000), "200k");
+        assert_eq!(round_thousands(198_700), "198.7k");
+    }
+
+    #[test]
+    fn exact_numbers_are_grouped_by_spaces_that_do_not_break() {
+        assert_eq!(grouped(203_412), "203\u{a0}412");
+        assert_eq!(grouped(-1_500), "−1\u{a0}500");
+        assert_eq!(grouped(999), "999");
+        assert_eq!([counted(1, "entry"), counted(7, "entry")], ["1\u{a0}entry", "7\u{a0}entries"]);
+    }
+
+    #[test]
+    fn times_have_at_most_two_units() {
+        let texts = [5_000.0, 720_000.0, 3_600_000.0, 3_900_000.0, 273_600_000.0].map(elapsed);
+        assert_eq!(texts, ["5s", "12m", "1h", "1h\u{a0}5m", "3d\u{a0}4h"]);
+    }
+
+    #[test]
+    fn moments_of_another_day_say_which() {
+        let noon = 1_772_712_137_000.0;
+        assert_eq!(moment(noon, 1_772_719_601_000).as_deref(), Some("12:02:17"));
+        assert_eq!(moment(noon, 0).as_deref(), Some("2026-03-05 12:02"));
+        assert_eq!(moment(f64::NAN, 0), None);
+    }
+}

@@ -1,0 +1,172 @@
+//! Properties that hold for any transcript: predicted sizes are applied sizes, and reading a file as it
+//! grows ends where reading it at once does.
+
+#![allow(clippy::expect_used, reason = "a test program fails loudly")]
+
+use clawscope::context::{bodies, build};
+use clawscope::gateway::pruning::{HardClear, PruneSettings, SoftTrim};
+use clawscope::ids::LineIds;
+use clawscope::js::{self, JsString, Object, Value};
+use clawscope::plan::{Plan, after};
+use clawscope::policy::prune::Gate;
+use clawscope::store::index::Index;
+use clawscope::store::load::{Growth, grow, load, load_bytes};
+use clawscope::store::measure::prune_chars;
+use clawscope::store::source::Source;
+use clawscope::transcript::{Leaf, Tree};
+use proptest::collection::vec;
+use proptest::prelude::*;
+
+/// Texts with halves of pairs, line feeds and emoji, up to a few thousand chars.
+fn text() -> impl Strategy<Value = JsString> {
+    let unit = prop_oneof![
+        6 => 0x20_u16..0x7F,
+        1 => Just(0x0A_u16),
+        1 => prop_oneof![Just(0xD83D_u16), Just(0xDE00_u16), Just(0x4F60_u16), Just(0x1B_u16)],
+    ];
+    prop_oneof![
+        4 => vec(unit.clone(), 0..40).prop_map(JsString::from),
+        1 => (vec(unit, 1..20), 1_usize..300).prop_map(|(piece, times)| JsString::from(piece.repeat(times))),
+    ]
+}
+
+fn object(members: Vec<(&str, Value)>) -> Value {
+    Value::Object(members.into_iter().map(|(key, value)| (JsString::from(key), value)).collect::<Object>())
+}
+
+fn text_block(text: JsString) -> Value {
+    object(vec![("type", "text".into()), ("text", Value::String(text))])
+}
+
+/// Blocks of a tool result; rarely an image, rarely a text that is no string.
+fn result_block() -> impl Strategy<Value = Value> {
+    prop_oneof![
+        12 => text().prop_map(text_block),
+        1 => Just(object(vec![("type", "image".into()), ("data", "AAAA".into())])),
+        1 => Just(object(vec![("type", "text".into()), ("text", Value::Array(vec!["ab".into(), Value::Null, 5.0.into()]))])),
+        1 => Just(object(vec![("type", "note".into())])),
+    ]
+}
+
+fn message() -> impl Strategy<Value = Value> {
+    let name = prop_oneof![Just("exec"), Just("read"), Just("Browser "), Just("")];
+    prop_oneof![
+        2 => text().prop_map(|text| object(vec![("role", "user".into()), ("content", Value::String(text))])),
+        3 => text().prop_map(|text| {
+            object(vec![("role", "assistant".into()), ("content", Value::Array(vec![text_block(text)]))])
+        }),
+        5 => (vec(result_block(), 0..4), name).prop_map(|(blocks, name)| {
+            object(vec![
+                ("role", "toolResult".into()),
+                ("toolName", name.into()),
+                ("content", Value::Array(blocks)),
+                ("details", "kept".into()),
+            ])
+        }),
+        1 => text().prop_map(|text| {
+            object(vec![("role", "bashExecution".into()), ("command", Value::String(text)), ("output", "".into())])
+        }),
+    ]
+}
+
+/// A linear transcript of these messages.
+fn transcript(messages: &[Value]) -> String {
+    let mut lines = vec![r#"{"type":"session","version":3,"id":"s"}"#.to_owned()];
+    for (at, message) in messages.iter().enumerate() {
+        let parent = at.checked_sub(1).map_or(Value::Null, |at| Value::from(format!("e{at}")));
+        lines.push(js::stringify(&object(vec![
+            ("type", "message".into()),
+            ("id", Value::from(format!("e{at}"))),
+            ("parentId", parent),
+            ("timestamp", "2026-03-05T14:06:41.000Z".into()),
+            ("message", message.clone()),
+        ])));
+    }
+    lines.join("\n") + "\n"
+}
+
+fn settings() -> impl Strategy<Value = PruneSettings> {
+    let tools = prop_oneof![
+        2 => Just("{}"),
+        1 => Just(r#"{"deny":["browser"]}"#),
+        1 => Just(r#"{"allow":["e*","read"]}"#),
+    ];
+    (0_u32..5, 0.0..1.0, 0.0..1.0, 0_u32..3000, 0_u32..60, 0_u32..30, 0_u32..30, any::<bool>(), tools)
+        .prop_map(|(keep, soft, hard, least, max, head, tail, enabled, tools)| PruneSettings {
+            ttl_ms: 1.0,
+            keep_last_assistants: f64::from(keep),
+            soft_trim_ratio: soft,
+            hard_clear_ratio: hard,
+            min_prunable_tool_chars: f64::from(least),
+            tools: js::parse(tools).expect("JSON"),
+            soft_trim: SoftTrim {
+                max_chars: f64::from(max),
+                head_chars: f64::from(head),
+                tail_chars: f64::from(tail),
+            },
+            hard_clear: HardClear { enabled, placeholder: "[cleared]".into() },
+        })
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 200, ..ProptestConfig::default() })]
+
+    #[test]
+    fn predicted_sizes_equal_applied_sizes(messages in vec(message(), 1..30), settings in settings(), window in 1_u32..4000) {
+        let text = transcript(&messages);
+        let source = Source::memory("t.jsonl", text.as_bytes());
+        let index = load(&source, &mut LineIds, &mut |_, _| true).expect("reads");
+        let context = build(&index, &Tree::new(&index), &Leaf::Own).expect("builds");
+        let plan = Plan::prune(&index, &context, &settings, f64::from(window), Gate::Open { idle_ms: 1.0 });
+        // Texts that are no strings may make the real pruner throw; then nothing is pruned.
+        let Ok(plan) = plan else { return Ok(()) };
+        let bodies = bodies::messages(&source, &index, &context).expect("bodies");
+        for (body, fate) in bodies.iter().zip(plan.fates()) {
+            let applied = after(body, fate, &plan);
+            prop_assert_eq!(prune_chars(&applied).map(f64::to_bits), fate.after.get().map(f64::to_bits));
+            if !fate.fate.changes() {
+                prop_assert_eq!(&applied, body);
+            }
+            prop_assert_eq!(applied.get("details"), body.get("details"));
+        }
+    }
+
+    #[test]
+    fn tailing_in_any_split_equals_one_read(messages in vec(message(), 1..12), cuts in vec(0.0..1.0_f64, 0..6), broken in any::<bool>()) {
+        let mut text = transcript(&messages);
+        if broken {
+            text.push_str("{\"type\":\"message\",\"id\":\"half");
+        }
+        let bytes = text.as_bytes();
+        let mut cuts: Vec<usize> = cuts.iter().map(|cut| (cut * bytes.len() as f64) as usize).collect();
+        cuts.sort_unstable();
+        let mut index: Option<Index> = None;
+        for end in cuts.into_iter().chain([bytes.len()]) {
+            let source = Source::memory("t.jsonl", &bytes[..end]);
+            index = Some(match index {
+                None => load(&source, &mut LineIds, &mut |_, _| true).expect("reads"),
+                Some(known) => match grow(&known, &source, &mut LineIds, &mut |_, _| true).expect("grows") {
+                    Growth::Same => known,
+                    Growth::Grown(grown) => *grown,
+                    Growth::Replaced(_) => return Err(TestCaseError::fail("growth was taken for a new file")),
+                },
+            });
+        }
+        let tailed = index.expect("read at least once");
+        let whole = load_bytes("t.jsonl", bytes, &mut LineIds);
+        prop_assert_eq!(tailed.entries.len(), whole.entries.len());
+        for ((at, a), (_, b)) in tailed.iter().zip(whole.iter()) {
+            prop_assert_eq!(tailed.name(at), whole.name(at));
+            prop_assert_eq!((a.offset, a.bytes, a.line, a.kind), (b.offset, b.bytes, b.line, b.kind));
+            prop_assert_eq!(a.message.map(|m| m.prune_chars.chars()), b.message.map(|m| m.prune_chars.chars()));
+        }
+        prop_assert_eq!((tailed.end, tailed.pending, tailed.bad_lines), (whole.end, whole.pending, whole.bad_lines));
+    }
+
+    #[test]
+    fn no_bytes_make_the_reading_panic(bytes in vec(any::<u8>(), 0..400)) {
+        let index = load_bytes("t.jsonl", &bytes, &mut LineIds);
+        let tree = Tree::new(&index);
+        let _ = build(&index, &tree, &Leaf::Own);
+    }
+}
