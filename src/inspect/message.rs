@@ -1,7 +1,18 @@
 //! A message as a person reads it: its parts as text, as it is and as the plan makes it.
 
+use std::borrow::Cow;
+
+use crate::context::bodies::message_of;
 use crate::ids::EntryIx;
+use crate::inspect::{Inspection, facts, indent, parts};
+use crate::js::Value;
+use crate::plan::{self, Plan};
 use crate::policy::MessageFate;
+use crate::store::body::{self, BodyError};
+use crate::store::entry::{EntryKind, Role};
+use crate::store::index::Index;
+
+pub use crate::inspect::why::why;
 
 /// What a part of a message is.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -57,3 +68,105 @@ pub struct MessageText {
     /// The entry as it stands in the file, indented.
     pub raw: String,
 }
+
+impl MessageText {
+    /// Its text parts joined with one line feed each, as the pruner joins those of a result (pruning 5.7).
+    pub fn text(&self) -> Cow<'_, str> {
+        joined(&self.parts)
+    }
+
+    /// The value of a fact.
+    pub fn fact(&self, name: &str) -> Option<&str> {
+        self.facts.iter().find(|(known, _)| *known == name).map(|(_, value)| value.as_str())
+    }
+}
+
+/// Reads an entry back from its file: every role and every type of entry, with its fate and its text under
+/// the plan where it is a message of the inspected context. Fails where the file is gone or changed.
+pub fn read(inspection: &Inspection, entry: EntryIx, plan: Option<&Plan>) -> Result<MessageText, BodyError> {
+    let (source, index) = (&inspection.source, &*inspection.index);
+    let known = index.entry(entry);
+    let line = body::line(source, index, entry)?;
+    let value = body::entry(source, index, entry)?;
+    let message = message_of(&value, known.kind);
+    let call = called(inspection, entry)?;
+    let fate = plan.and_then(|plan| fate_of(inspection, plan, entry));
+    let after = plan.zip(fate).filter(|(_, fate)| fate.fate.changes()).map(|(plan, fate)| {
+        let after = plan::after(&message, &fate, plan);
+        joined(&parts::of_message(&after, known.role())).into_owned()
+    });
+    let answered = call.as_ref().map(|call| call.entry);
+    Ok(MessageText {
+        entry,
+        facts: facts::facts(index, entry, &value, &message, answered),
+        title: title(index, entry, &message, call),
+        parts: parts::of_entry(&value, known.kind, known.role()),
+        after,
+        fate,
+        raw: indent::line(&line),
+    })
+}
+
+fn joined(parts: &[TextPart]) -> Cow<'_, str> {
+    let mut texts = parts.iter().filter(|part| part.kind == PartKind::Text).map(|part| part.text.as_str());
+    match (texts.next(), texts.next()) {
+        (None, _) => Cow::Borrowed(""),
+        (Some(only), None) => Cow::Borrowed(only),
+        (Some(first), Some(second)) => {
+            Cow::Owned([first, second].into_iter().chain(texts).collect::<Vec<_>>().join("\n"))
+        }
+    }
+}
+
+fn fate_of(inspection: &Inspection, plan: &Plan, entry: EntryIx) -> Option<MessageFate> {
+    plan.fates().get(inspection.context.position(entry)?).copied()
+}
+
+/// The call that a result answers.
+struct Called {
+    entry: EntryIx,
+    arguments: Option<String>,
+}
+
+/// Finds the call: the nearest earlier assistant entry on the way to the root that holds its id, else the
+/// nearest earlier one of the file.
+fn called(inspection: &Inspection, entry: EntryIx) -> Result<Option<Called>, BodyError> {
+    let index = &*inspection.index;
+    let known = index.entry(entry).message.filter(|message| message.role == Role::ToolResult);
+    let Some(id) = known.and_then(|message| message.call) else { return Ok(None) };
+    let holders = || index.calls.iter().rev().filter(|call| call.id == Some(id) && call.entry < entry);
+    let path = inspection.tree.walk(entry);
+    let holder = holders().find(|call| path.contains(&call.entry)).or_else(|| holders().next());
+    let Some(holder) = holder.map(|call| call.entry) else { return Ok(None) };
+    let message = body::message(&inspection.source, index, holder)?;
+    let wanted = index.ids.value(id);
+    let blocks = message.as_ref().and_then(|message| message.get("content")).and_then(Value::as_array);
+    let block = blocks.unwrap_or_default().iter().find(|block| block.get("id") == Some(&wanted));
+    let arguments = block.and_then(|block| block.get("arguments")).map(parts::arguments_line);
+    Ok(Some(Called { entry: holder, arguments }))
+}
+
+fn title(index: &Index, entry: EntryIx, message: &Value, call: Option<Called>) -> (Option<String>, String) {
+    let known = index.entry(entry);
+    let text = |key: &str| message.get(key).map(parts::plain);
+    match (known.kind, known.role()) {
+        (EntryKind::Message, Some(Role::ToolResult)) => {
+            let tool = text("toolName").unwrap_or_else(|| "tool".into());
+            (Some(tool), call.and_then(|call| call.arguments).unwrap_or_default())
+        }
+        (EntryKind::Message, Some(Role::BashExecution)) => {
+            (Some("!".into()), text("command").unwrap_or_default())
+        }
+        (EntryKind::Message, Some(Role::Other)) => (None, text("role").unwrap_or_else(|| "message".into())),
+        (EntryKind::Message, Some(role)) => (None, role.word().into()),
+        (EntryKind::Custom | EntryKind::CustomMessage, _) => {
+            let word = index.words.text(known.word).unwrap_or_default();
+            (Some(known.kind.word().replace('_', " ")), word)
+        }
+        (kind, _) => (None, kind.word().replace('_', " ")),
+    }
+}
+
+#[cfg(test)]
+#[path = "message_tests.rs"]
+mod tests;

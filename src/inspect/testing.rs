@@ -1,0 +1,120 @@
+//! Sessions made of a few lines in memory, for tests of what is read and shown.
+
+use std::sync::Arc;
+
+use crate::context::{Context, build};
+use crate::gateway::compaction::CompactionSettings;
+use crate::gateway::pruning::PruneSettings;
+use crate::gateway::window::{WindowInfo, WindowSource};
+use crate::ids::{EntryIx, Epoch, LineIds, SessionKey};
+use crate::inspect::{Inspection, SessionItem};
+use crate::js;
+use crate::plan::Plan;
+use crate::policy::prune::{Gate, last_touch};
+use crate::store::load::load;
+use crate::store::source::Source;
+use crate::transcript::{Leaf, Tree};
+
+/// A transcript of a header and these entries, each the child of the one before unless it names a parent.
+/// Ids are `e0`, `e1`, … by position.
+pub(crate) fn transcript(entries: &[String]) -> String {
+    let mut text = String::from(
+        "{\"type\":\"session\",\"version\":3,\"id\":\"s\",\"timestamp\":\"2026-11-19T13:00:00.000Z\"}\n",
+    );
+    for (at, entry) in entries.iter().enumerate() {
+        let parent = at.checked_sub(1).map_or("null".to_owned(), |at| format!("\"e{at}\""));
+        let time = format!("2026-11-19T13:{:02}:07.000Z", at % 60);
+        let rest = entry.trim_start_matches('{');
+        text.push_str(&format!("{{\"id\":\"e{at}\",\"parentId\":{parent},\"timestamp\":\"{time}\",{rest}\n"));
+    }
+    text
+}
+
+/// A message entry around a message.
+pub(crate) fn message(message: &str) -> String {
+    format!(r#"{{"type":"message","message":{message}}}"#)
+}
+
+/// A user turn.
+pub(crate) fn user(text: &str) -> String {
+    message(&format!(r#"{{"role":"user","content":{}}}"#, quoted(text)))
+}
+
+/// An assistant that calls one tool.
+pub(crate) fn call(id: &str, tool: &str, arguments: &str) -> String {
+    message(&format!(
+        r#"{{"role":"assistant","content":[{{"type":"toolCall","id":"{id}","name":"{tool}","arguments":{arguments}}}],"stopReason":"toolUse"}}"#
+    ))
+}
+
+/// What a tool returned; `rest` are further members, each with a comma before it.
+pub(crate) fn result(id: &str, tool: &str, text: &str, rest: &str) -> String {
+    message(&format!(
+        r#"{{"role":"toolResult","toolCallId":"{id}","toolName":"{tool}","content":[{{"type":"text","text":{}}}]{rest}}}"#,
+        quoted(text)
+    ))
+}
+
+/// A text as JSON.
+pub(crate) fn quoted(text: &str) -> String {
+    js::stringify_str(&text.into())
+}
+
+/// A session read from memory, on an eligible model with this window.
+pub(crate) fn inspection(text: &str, window: f64) -> Inspection {
+    let source = Source::memory("memory.jsonl", text.as_bytes());
+    let index = load(&source, &mut LineIds, &mut |_, _| true).expect("memory is readable");
+    let tree = Tree::new(&index);
+    let context = build(&index, &tree, &Leaf::Own);
+    Inspection {
+        session: item(),
+        source,
+        context_throws: context.is_err(),
+        context: Arc::new(context.unwrap_or_else(|_| Context::default())),
+        tree: Arc::new(tree),
+        leaf: Leaf::Own,
+        provider: "anthropic".into(),
+        model: "claude-opus-4-6".into(),
+        window: WindowInfo { tokens: window, source: WindowSource::Default },
+        price: None,
+        fixed: None,
+        measured: None,
+        last_touch: last_touch(&index),
+        index: Arc::new(index),
+        compaction: CompactionSettings::default(),
+        settings: Vec::new(),
+        configured: PruneSettings::default(),
+        configured_on: true,
+        epoch: Epoch::default(),
+    }
+}
+
+/// The plan of these settings with the gate open.
+pub(crate) fn plan(inspection: &Inspection, settings: &PruneSettings) -> Plan {
+    inspection.plan(settings, Gate::Open { idle_ms: 1e9 }).expect("these messages can be measured")
+}
+
+/// Where the entry `e<number>` stands.
+pub(crate) fn at(number: usize) -> EntryIx {
+    EntryIx(number as u32)
+}
+
+fn item() -> SessionItem {
+    SessionItem {
+        key: SessionKey("agent:main:main".into()),
+        agent: "main".into(),
+        kind: "main".into(),
+        title: "telegram 8812".into(),
+        id: "s".into(),
+        path: None,
+        provider: "anthropic".into(),
+        model: "claude-opus-4-6".into(),
+        window: 200_000,
+        tokens: None,
+        entries: None,
+        compactions: None,
+        updated_ms: None,
+        bytes: 0,
+        marks: Vec::new(),
+    }
+}

@@ -1,0 +1,114 @@
+//! Numbers, times and spans as a person reads them in facts and reasons.
+
+use crate::js;
+
+/// Between groups of three digits: a space that no line breaks at.
+pub const GROUP: char = '\u{a0}';
+
+/// A whole number in groups of three digits: `203 412`.
+pub fn grouped(number: u64) -> String {
+    let digits = number.to_string();
+    let mut text = String::with_capacity(digits.len() + digits.len() / 3);
+    for (at, digit) in digits.chars().enumerate() {
+        if at > 0 && (digits.len() - at).is_multiple_of(3) {
+            text.push(GROUP);
+        }
+        text.push(digit);
+    }
+    text
+}
+
+/// A count held as a double: grouped where it is whole and not negative, else as JavaScript writes it.
+pub fn counted(number: f64) -> String {
+    let whole = number >= 0.0 && number <= 9e15 && number.fract() == 0.0;
+    if whole { grouped(number as u64) } else { js::number_text(number) }
+}
+
+/// `1 image`, `4 000 chars`.
+pub fn of(number: f64, noun: &str) -> String {
+    format!("{} {noun}{}", counted(number), if number == 1.0 { "" } else { "s" })
+}
+
+/// How long something took: `412 ms`, `38.4 s`, `2m 05s`.
+pub fn took(ms: f64) -> String {
+    if ms < 1_000.0 {
+        format!("{} ms", ms.round())
+    } else if ms < 60_000.0 {
+        format!("{:.1} s", ms / 1_000.0)
+    } else {
+        let seconds = (ms / 1_000.0).round() as u64;
+        format!("{}m {:02}s", grouped(seconds / 60), seconds % 60)
+    }
+}
+
+/// A span for comparing, its largest two units: `45s`, `12m`, `1h 30m`, `3d 4h`.
+pub fn span(ms: f64) -> String {
+    let units = [("d", 86_400_000.0), ("h", 3_600_000.0), ("m", 60_000.0), ("s", 1_000.0)];
+    let Some(at) = units.iter().position(|(_, unit)| ms >= *unit) else {
+        return format!("{}ms", ms.floor());
+    };
+    let (name, unit) = units[at];
+    let first = format!("{}{name}", (ms / unit).floor());
+    let rest = units.get(at + 1).filter(|_| at < 2).map(|(name, next)| ((ms % unit / next).floor(), name));
+    match rest {
+        Some((count, name)) if count > 0.0 => format!("{first} {count}{name}"),
+        _ => first,
+    }
+}
+
+/// A moment in UTC: `2026-11-19 13:31:07Z`; none for what is no date.
+pub fn moment(ms: f64) -> Option<String> {
+    if !ms.is_finite() || ms.abs() > 8.64e15 {
+        return None;
+    }
+    let iso = js::iso_text(ms as i64);
+    let (day, time) = iso.split_once('T')?;
+    Some(format!("{day} {}Z", time.get(..8)?))
+}
+
+/// Two ratios that are compared, with as many digits as tell them apart: two at least, six at most.
+pub fn ratios(one: f64, other: f64) -> (String, String) {
+    let texts = |digits: usize| (format!("{one:.digits$}"), format!("{other:.digits$}"));
+    (2..6)
+        .map(texts)
+        .find(|(one, other)| one != other)
+        .unwrap_or_else(|| texts(if one == other { 2 } else { 6 }))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn digits_stand_in_groups_of_three() {
+        let plain = |number| grouped(number).replace(GROUP, " ");
+        assert_eq!((plain(0), plain(999), plain(1_000)), ("0".into(), "999".into(), "1 000".into()));
+        assert_eq!(plain(203_412), "203 412");
+        assert_eq!(plain(u64::MAX), "18 446 744 073 709 551 615");
+        assert_eq!(
+            (counted(1.5), counted(f64::NAN), counted(-2.0)),
+            ("1.5".into(), "NaN".into(), "-2".into())
+        );
+        assert_eq!((of(1.0, "image"), of(2.0, "image")), ("1 image".into(), "2 images".into()));
+    }
+
+    #[test]
+    fn spans_name_their_two_largest_units() {
+        let spans = [0.0, 999.0, 45_000.0, 720_000.0, 3_600_000.0, 5_400_000.0, 273_600_000.0].map(span);
+        assert_eq!(spans, ["0ms", "999ms", "45s", "12m", "1h", "1h 30m", "3d 4h"]);
+        assert_eq!([412.0, 38_400.0, 125_000.0].map(took), ["412 ms", "38.4 s", "2m 05s"]);
+    }
+
+    #[test]
+    fn a_moment_is_utc_and_no_date_is_none() {
+        assert_eq!(moment(1_795_181_467_000.0).as_deref(), Some("2026-11-20 13:31:07Z"));
+        assert_eq!((moment(f64::NAN), moment(1e300)), (None, None));
+    }
+
+    #[test]
+    fn ratios_that_differ_late_are_written_until_they_differ() {
+        assert_eq!(ratios(0.28, 0.3), ("0.28".into(), "0.30".into()));
+        assert_eq!(ratios(0.2999, 0.3), ("0.2999".into(), "0.3000".into()));
+        assert_eq!(ratios(0.3, 0.3), ("0.30".into(), "0.30".into()));
+    }
+}
