@@ -119,7 +119,7 @@ fn the_preview_gives_every_message_a_fate_and_the_total_falls() {
 #[test]
 fn a_shut_gate_is_honoured_until_it_is_ignored() {
     let mut driver = Driver::demo(130, 36);
-    driver.go_to("discord:channel:118204471002");
+    driver.go_to("llvm-notes");
     driver.press("p");
     let plan = driver.app.plan.as_ref().expect("a plan");
     assert!(!plan.gate.is_open(), "{:?}", plan.gate);
