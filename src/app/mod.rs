@@ -10,6 +10,7 @@ mod keys;
 pub mod layout;
 pub mod message;
 mod mouse;
+mod patch;
 mod preview;
 pub mod scroll;
 pub mod sessions;
