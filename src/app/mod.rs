@@ -5,6 +5,7 @@ mod act;
 pub mod action;
 pub mod effect;
 pub mod event;
+mod folds;
 pub mod keymap;
 mod keys;
 pub mod layout;
