@@ -169,6 +169,7 @@ impl App {
         }
         self.asked_message = None;
         self.tuning.configure(inspection);
+        self.would_save = crate::app::preview::would_save(inspection);
         self.replan(false);
         vec![Effect::Forget { epoch: inspection.epoch }]
     }
