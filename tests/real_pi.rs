@@ -1,6 +1,8 @@
 //! What we write, opened by the real pi: its context is the planned one, after a commit, after an undo,
 //! and it goes on from there. Says `skipped: …` where the real program is not here.
 
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a failing test stops there")]
+
 #[path = "support/generate.rs"]
 mod generate;
 #[path = "support/pi.rs"]
