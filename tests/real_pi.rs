@@ -75,7 +75,6 @@ fn the_real_pi_reads_commits_and_undos_as_planned() {
     let opened = pi.open(&paths(&undone), false);
     agree(&opened, &back);
     assert_eq!(opened.into_iter().map(|opened| opened.context).collect::<Vec<_>>(), old);
-    println!("{} transcripts agreed with the real pi before, after a commit and after an undo", old.len());
 }
 
 #[test]
