@@ -34,11 +34,8 @@ pub(super) struct Copies {
     by_id: HashMap<IdIx, String>,
     /// Ids that were left out → the new id of the next entry.
     moved: HashMap<IdIx, String>,
-}
-
-/// Ids that a new id must differ from: all that the file names anywhere, and the new ones.
-pub(super) fn draw(index: &Index, drawn: &[String], line: u64, new_ids: &mut dyn NewIds) -> String {
-    new_ids.next_id(line, &|id| index.ids.find(id).is_some() || drawn.iter().any(|other| other == id))
+    /// Every new id.
+    drawn: HashSet<String>,
 }
 
 impl Copies {
@@ -50,22 +47,28 @@ impl Copies {
         new_ids: &mut dyn NewIds,
     ) -> Result<Self, Refusal> {
         let index = transcript.index;
-        let mut copies = Self { entries: Vec::new(), by_id: HashMap::new(), moved: HashMap::new() };
+        let mut copies =
+            Self { entries: Vec::new(), by_id: HashMap::new(), moved: HashMap::new(), drawn: HashSet::new() };
         let mut left_out: Vec<IdIx> = Vec::new();
-        let mut drawn = HashSet::new();
         for &ix in part {
             if index.entry(ix).kind == EntryKind::Unknown && type_is(transcript, ix, "usage")? {
                 left_out.extend(index.entry(ix).id);
                 continue;
             }
-            let taken = |id: &str| index.ids.find(id).is_some() || drawn.contains(id);
-            let id = new_ids.next_id(index.lines + 1 + copies.entries.len() as u64, &taken);
-            drawn.insert(id.clone());
+            let id = copies.draw(index, new_ids);
             copies.moved.extend(left_out.drain(..).map(|old| (old, id.clone())));
             copies.by_id.extend(index.entry(ix).id.map(|old| (old, id.clone())));
             copies.entries.push((ix, id));
         }
         Ok(copies)
+    }
+
+    /// The id of one more line: none that the file names anywhere, and none drawn before (store P2).
+    pub(super) fn draw(&mut self, index: &Index, new_ids: &mut dyn NewIds) -> String {
+        let line = index.lines + 1 + self.drawn.len() as u64;
+        let id = new_ids.next_id(line, &|id| index.ids.find(id).is_some() || self.drawn.contains(id));
+        self.drawn.insert(id.clone());
+        id
     }
 
     /// The new id of a copied entry.

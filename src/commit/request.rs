@@ -1,6 +1,5 @@
 //! What someone asks to be written, and about which session.
 
-use crate::ids::EntryIx;
 use crate::js::Value;
 use crate::plan::EntryChange;
 use crate::store::index::Index;
@@ -61,13 +60,6 @@ pub struct CommitRequest<'a> {
     pub provenance: Provenance,
     /// Time of writing, ms since 1970.
     pub now_ms: i64,
-}
-
-impl CommitRequest<'_> {
-    /// The new message of an entry, if it is to change.
-    pub(super) fn change(&self, ix: EntryIx) -> Option<&Value> {
-        self.changes.iter().rev().find(|change| change.entry == ix).map(|change| &change.message)
-    }
 }
 
 /// Which of our own entries is undone.

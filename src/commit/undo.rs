@@ -4,7 +4,6 @@
 use std::sync::Arc;
 
 use crate::commit::check::{Checked, check, unique_ids};
-use crate::commit::copy::draw;
 use crate::commit::planned::PlannedMessage;
 use crate::commit::prepare::{NewLine, Prepared};
 use crate::commit::receipt::{self, Receipt, ReceiptKind, undo_line};
@@ -33,7 +32,7 @@ pub fn prepare_undo(request: &UndoRequest<'_>, new_ids: &mut dyn NewIds) -> Resu
     let context = context.map_err(|_| Refusal::NoContext { path: index.path.to_path_buf() })?;
     let time = index.entry(target).time;
     let time = if time.is_finite() { request.now_ms.max(time as i64) } else { request.now_ms };
-    let id = draw(index, &[], index.lines + 1, new_ids);
+    let id = new_ids.next_id(index.lines + 1, &|id| index.ids.find(id).is_some());
     let text = undo_line(
         &id,
         &id_value(index, target),

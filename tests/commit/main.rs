@@ -1,6 +1,8 @@
 //! Commits and undos on real files: what is appended, what is refused, who holds the lock, and that
 //! whatever the transcript holds, nothing of it changes and the context read back is the planned one.
 
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a failing test stops there")]
+
 #[path = "../support/generate.rs"]
 mod generate;
 #[path = "../support/session.rs"]

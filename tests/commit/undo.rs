@@ -39,7 +39,7 @@ fn undo_and_redo_go_back_and_forth_by_appending_one_line_each() {
     let session = undo(session, UndoTarget::LastCommit);
     assert_eq!(session.context(), old);
     assert!(session.bytes().starts_with(&before));
-    assert_eq!(session.bytes()[before.len()..].iter().filter(|byte| **byte == b'\n').count(), 1);
+    assert_eq!(String::from_utf8_lossy(&session.bytes()[before.len()..]).lines().count(), 1);
     nothing_to(&session, UndoTarget::LastCommit);
     let session = undo(session, UndoTarget::LastUndo);
     assert_eq!(session.context(), new);

@@ -270,7 +270,7 @@ impl Writer {
         match self.dice.below(3) {
             0 => self.entry("thinking_level_change", "\"thinkingLevel\":\"high\"", false),
             1 => {
-                self.entry("model_change", "\"provider\":\"anthropic\",\"modelId\":\"claude-opus-4\"", false)
+                self.entry("model_change", "\"provider\":\"anthropic\",\"modelId\":\"claude-opus-4\"", false);
             }
             _ => {
                 let name = self.words(2);

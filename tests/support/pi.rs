@@ -9,6 +9,7 @@ use std::fs;
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
 use std::process::Command;
+use std::sync::OnceLock;
 
 use clawscope::js::{self, JsString, Value};
 
@@ -55,10 +56,12 @@ pub(crate) struct Opened {
 
 impl Pi {
     /// Finds or installs the package. None, with a line that says why, when that cannot be done.
+    #[expect(clippy::print_stdout, reason = "a test that is skipped says so")]
     pub(crate) fn find() -> Option<Self> {
-        let folder = std::env::var_os("CLAWSCOPE_PI_DIR").map_or_else(default_folder, PathBuf::from);
-        match install(&folder) {
-            Ok(()) => Some(Self { package: folder.join(PACKAGE) }),
+        // Tests run side by side: the first one installs, the others wait for it.
+        static INSTALLED: OnceLock<Result<PathBuf, String>> = OnceLock::new();
+        match INSTALLED.get_or_init(install) {
+            Ok(folder) => Some(Self { package: folder.join(PACKAGE) }),
             Err(why) => {
                 let required = std::env::var_os("CLAWSCOPE_REQUIRE_REAL").is_some_and(|value| value == "1");
                 assert!(!required, "the real pi is required and not here: {why}");
@@ -108,11 +111,17 @@ fn default_folder() -> PathBuf {
     build.parent().unwrap_or(build).join("real-pi")
 }
 
-fn install(folder: &Path) -> Result<(), String> {
+/// The folder the package is in, after installing it where needed.
+fn install() -> Result<PathBuf, String> {
+    let folder = std::env::var_os("CLAWSCOPE_PI_DIR").map_or_else(default_folder, PathBuf::from);
     run(Command::new("node").arg("--version"))?;
-    if installed_version(folder).as_deref() == Some(VERSION) {
-        return Ok(());
+    if !is_installed(&folder) {
+        install_into(&folder)?;
     }
+    Ok(folder)
+}
+
+fn install_into(folder: &Path) -> Result<(), String> {
     // Installed beside it and moved there whole, so that no other test sees half of it.
     let parent = folder.parent().ok_or("the folder has no parent")?;
     fs::create_dir_all(parent).map_err(|error| format!("{}: {error}", parent.display()))?;
@@ -122,16 +131,21 @@ fn install(folder: &Path) -> Result<(), String> {
     let options = ["install", "--ignore-scripts", "--no-audit", "--no-fund", "--loglevel=error"];
     let package = format!("@mariozechner/pi-coding-agent@{VERSION}");
     run(Command::new("npm").args(options).arg(package).current_dir(fresh.path()))?;
+    if is_installed(folder) {
+        return Ok(());
+    }
+    // Another version, or half of one; there is nothing to remove the first time.
     let _ = fs::remove_dir_all(folder);
     match fs::rename(fresh.path(), folder) {
-        Err(error) if installed_version(folder).as_deref() != Some(VERSION) => Err(error.to_string()),
+        Err(error) if !is_installed(folder) => Err(format!("{}: {error}", folder.display())),
         _ => Ok(()),
     }
 }
 
-fn installed_version(folder: &Path) -> Option<String> {
-    let text = fs::read_to_string(folder.join(PACKAGE).join("package.json")).ok()?;
-    Some(js::parse(&text).ok()?.get("version")?.as_str()?.to_string_lossy())
+fn is_installed(folder: &Path) -> bool {
+    let text = fs::read_to_string(folder.join(PACKAGE).join("package.json")).unwrap_or_default();
+    js::parse(&text)
+        .is_ok_and(|manifest| manifest.get("version").is_some_and(|version| version.str_is(VERSION)))
 }
 
 fn run(command: &mut Command) -> Result<(), String> {
