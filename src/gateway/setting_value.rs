@@ -124,3 +124,14 @@ pub fn parse_value(row: &PruneSetting, text: &str) -> Result<Value, &'static str
 fn number(text: &str) -> Option<f64> {
     text.replace([' ', '_'], "").parse().ok().filter(|number: &f64| number.is_finite())
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn durations_are_written_in_their_largest_whole_unit() {
+        let texts = [3_600_000.0, 5_400_000.0, 300_000.0, 500.0, 0.0].map(duration_text);
+        assert_eq!(texts, ["1h", "90m", "5m", "500ms", "0"]);
+    }
+}
