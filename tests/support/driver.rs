@@ -34,30 +34,30 @@ impl Clock for Still {
 }
 
 /// The program on a store of its own.
-pub struct Driver {
-    pub app: App,
-    pub now_ms: i64,
-    pub quit: bool,
+pub(crate) struct Driver {
+    pub(crate) app: App,
+    pub(crate) now_ms: i64,
+    pub(crate) quit: bool,
     /// What was put on the clipboard, oldest first.
-    pub copied: Vec<String>,
+    pub(crate) copied: Vec<String>,
     /// What was saved: name and text.
-    pub saved: Vec<(String, String)>,
+    pub(crate) saved: Vec<(String, String)>,
     /// The folder of the store.
-    pub dir: tempfile::TempDir,
+    _dir: tempfile::TempDir,
     place: OpenPlace,
     store: Option<Arc<Store>>,
 }
 
 impl Driver {
     /// On a fresh copy of the demo store, its first session open.
-    pub fn demo(width: u16, height: u16) -> Self {
+    pub(crate) fn demo(width: u16, height: u16) -> Self {
         let dir = tempfile::tempdir().expect("a folder");
         write_demo(dir.path());
         Self::on(dir, width, height)
     }
 
     /// On the store in a folder.
-    pub fn on(dir: tempfile::TempDir, width: u16, height: u16) -> Self {
+    pub(crate) fn on(dir: tempfile::TempDir, width: u16, height: u16) -> Self {
         let env = Environment::new([("HOME", "/nonexistent")], None, PathBuf::from("/"));
         let place = OpenPlace::new(&Place::Path(dir.path().to_owned()), env).expect("a place");
         let app = App::new(Options::default(), (width, height));
@@ -67,7 +67,7 @@ impl Driver {
             quit: false,
             copied: Vec::new(),
             saved: Vec::new(),
-            dir,
+            _dir: dir,
             place,
             store: None,
         };
@@ -77,16 +77,13 @@ impl Driver {
     }
 
     /// Presses keys: words are key names or single characters, `text:…` types a text.
-    pub fn press(&mut self, keys: &str) {
+    pub(crate) fn press(&mut self, keys: &str) {
         for word in keys.split(' ').filter(|word| !word.is_empty()) {
-            match word.strip_prefix("text:") {
-                Some(text) => {
-                    text.chars().for_each(|character| self.key(KeyCode::Char(character), KeyModifiers::NONE))
-                }
-                None => {
-                    let (code, modifiers) = named(word);
-                    self.key(code, modifiers);
-                }
+            if let Some(text) = word.strip_prefix("text:") {
+                text.chars().for_each(|character| self.key(KeyCode::Char(character), KeyModifiers::NONE));
+            } else {
+                let (code, modifiers) = named(word);
+                self.key(code, modifiers);
             }
         }
     }
@@ -96,7 +93,7 @@ impl Driver {
     }
 
     /// Sends one event and performs what follows from it.
-    pub fn event(&mut self, event: Event) {
+    pub(crate) fn event(&mut self, event: Event) {
         let effects = self.app.update(event, self.now_ms);
         self.perform(effects);
     }
@@ -190,12 +187,12 @@ impl Driver {
     }
 
     /// The open session's transcript file.
-    pub fn path(&self) -> PathBuf {
+    pub(crate) fn path(&self) -> PathBuf {
         self.app.inspection().expect("a session").session.path.clone().expect("a path")
     }
 
     /// Goes to the session whose key ends so.
-    pub fn go_to(&mut self, key_end: &str) {
+    pub(crate) fn go_to(&mut self, key_end: &str) {
         let items = &self.app.sessions.items;
         let item = items.iter().find(|item| item.key.0.ends_with(key_end)).expect("such a session");
         let key = item.key.0.clone();
@@ -203,7 +200,7 @@ impl Driver {
     }
 
     /// Appends bytes to the open transcript and lets the program notice.
-    pub fn append(&mut self, text: &str) {
+    pub(crate) fn append(&mut self, text: &str) {
         let path = self.path();
         append_to(&path, text);
         self.event(Event::Changed(vec![path]));
@@ -222,7 +219,7 @@ fn write_demo(dir: &Path) {
 }
 
 /// Appends to a file, as another process would.
-pub fn append_to(path: &Path, text: &str) {
+pub(crate) fn append_to(path: &Path, text: &str) {
     use std::io::Write as _;
     let mut file = std::fs::OpenOptions::new().append(true).open(path).expect("the transcript");
     file.write_all(text.as_bytes()).expect("appends");
