@@ -146,8 +146,8 @@ fn push_cluster(cluster: &str, out: &mut String) {
                 has_base = true;
             }
             Shape::Blank => out.push(' '),
-            Shape::Hidden | Shape::Selector | Shape::Joiner => push_code(character, out),
-            Shape::Base | Shape::Tone => {
+            Shape::Hidden | Shape::Selector | Shape::Joiner | Shape::Tone => push_code(character, out),
+            Shape::Base => {
                 out.push(character);
                 (has_base, marks) = (true, 0);
             }

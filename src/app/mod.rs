@@ -7,7 +7,7 @@ pub mod effect;
 pub mod event;
 mod folds;
 pub mod keymap;
-mod keys;
+pub mod keys;
 pub mod layout;
 pub mod message;
 mod mouse;

@@ -65,6 +65,7 @@ impl Rgb {
     }
 
     /// How far apart two colours look (CIEDE2000); 1 is just noticeable.
+    #[cfg(test)]
     pub(crate) fn distance(self, other: Self) -> f64 {
         distance(lab(self.linear()), lab(other.linear()))
     }
