@@ -11,9 +11,14 @@ use anyhow::{Context as _, Result, bail};
 use clawscope::export::{Picture, Rgb, svg};
 use ratatui::buffer::Buffer;
 
+#[path = "../../tests/support/driver.rs"]
+#[allow(dead_code, clippy::expect_used, reason = "the tests' driver does more than pictures need")]
+mod driver;
 mod fonts;
 mod palette;
 mod raster;
+mod screens;
+#[cfg(test)]
 mod specimen;
 
 use fonts::Fonts;
@@ -28,16 +33,11 @@ struct Screen {
     foreground: Rgb,
 }
 
-/// What is drawn. Each entry becomes one file.
-fn screens() -> Vec<Screen> {
-    vec![specimen::dark(), specimen::light()]
-}
-
 fn main() -> Result<()> {
     let folder = folder(std::env::args_os().skip(1))?;
     let fonts = Fonts::load()?;
     std::fs::create_dir_all(&folder).with_context(|| format!("cannot make {}", folder.display()))?;
-    for screen in screens() {
+    for screen in screens::screens() {
         let path = folder.join(format!("{}.png", screen.name));
         let picture =
             Picture { buffer: &screen.buffer, background: screen.background, foreground: screen.foreground };
@@ -94,7 +94,7 @@ mod tests {
                 return;
             }
         };
-        for screen in screens() {
+        for screen in screens::screens() {
             let picture = Picture {
                 buffer: &screen.buffer,
                 background: screen.background,

@@ -3,9 +3,9 @@
 use std::path::Path;
 
 use crate::app::App;
-use crate::app::tuning::{duration_text, plain_text};
 use crate::gateway::provenance::Provenance;
 use crate::gateway::prune_setting::Unit;
+use crate::gateway::setting_value::{duration_text, plain_text};
 use crate::inspect::Inspection;
 use crate::js::Value;
 use crate::policy::{Fate, Reason};
