@@ -10,7 +10,7 @@ use crate::driver::Driver;
 
 /// The session of the pictures, and the keys that lead to its prune preview with a threshold moved.
 const SESSION: &str = "telegram:direct:8812";
-const TUNED: &str = "i 4 j j j H H h h tab tab";
+const TUNED: &str = "i 4 j j j H H H tab tab";
 
 /// Every picture of the README and of the screenshots folder.
 pub(crate) fn screens() -> Vec<Screen> {
@@ -29,7 +29,7 @@ pub(crate) fn screens() -> Vec<Screen> {
 }
 
 fn shot(name: &str, theme: &str, (width, height): (u16, u16), keys: &str) -> Screen {
-    let mut driver = Driver::demo(width, height);
+    let mut driver = Driver::embedded(width, height);
     driver.go_to(SESSION);
     driver.press("2");
     driver.press(keys);

@@ -56,10 +56,21 @@ impl Driver {
         Self::on(dir, width, height)
     }
 
+    /// On the embedded demo store as the program itself opens it.
+    pub(crate) fn embedded(width: u16, height: u16) -> Self {
+        let dir = tempfile::tempdir().expect("a folder");
+        Self::at(&Place::Demo, dir, width, height)
+    }
+
     /// On the store in a folder.
     pub(crate) fn on(dir: tempfile::TempDir, width: u16, height: u16) -> Self {
+        let place = Place::Path(dir.path().to_owned());
+        Self::at(&place, dir, width, height)
+    }
+
+    fn at(place: &Place, dir: tempfile::TempDir, width: u16, height: u16) -> Self {
         let env = Environment::new([("HOME", "/nonexistent")], None, PathBuf::from("/"));
-        let place = OpenPlace::new(&Place::Path(dir.path().to_owned()), env).expect("a place");
+        let place = OpenPlace::new(place, env).expect("a place");
         let app = App::new(Options::default(), (width, height));
         let mut driver = Self {
             app,
