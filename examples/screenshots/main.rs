@@ -78,7 +78,7 @@ mod tests {
 
     #[test]
     fn no_two_screens_share_a_file() {
-        let mut names: Vec<String> = screens().into_iter().map(|screen| screen.name).collect();
+        let mut names: Vec<String> = screens::screens().into_iter().map(|screen| screen.name).collect();
         let all = names.len();
         names.sort();
         names.dedup();
