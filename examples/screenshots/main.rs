@@ -18,8 +18,6 @@ mod fonts;
 mod palette;
 mod raster;
 mod screens;
-#[cfg(test)]
-mod specimen;
 
 use fonts::Fonts;
 
