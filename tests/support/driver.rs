@@ -267,3 +267,10 @@ fn named(word: &str) -> (KeyCode, KeyModifiers) {
     };
     (code, KeyModifiers::NONE)
 }
+
+/// Writes a new file.
+pub(crate) fn append_to_new(path: &Path, text: &str) {
+    use std::io::Write as _;
+    let mut file = std::fs::File::create_new(path).expect("a new file");
+    file.write_all(text.as_bytes()).expect("writes");
+}
