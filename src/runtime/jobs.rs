@@ -291,7 +291,7 @@ mod tests {
 
     #[test]
     fn a_throttle_lets_the_first_through_and_holds_the_next() {
-        let mut throttle = Throttle::new(Duration::from_secs(3600));
+        let mut throttle = Throttle::new(Duration::from_hours(1));
         assert!(throttle.passes());
         assert!(!throttle.passes());
         assert!(Throttle { last: Some(Instant::now()), every: Duration::ZERO }.passes());

@@ -11,23 +11,26 @@ use crate::ui::theme::{ColourDepth, Theme};
 pub(super) struct Themes {
     depth: ColourDepth,
     ascii: bool,
-    now: (usize, Theme),
+    /// The theme in force by its index, with the colours of this terminal.
+    loaded: Option<(usize, Theme)>,
+    /// The theme without colours, for what cannot be loaded.
+    plain: Theme,
     /// The index of the theme to begin with.
     pub(super) first: usize,
 }
 
 impl Themes {
-    /// Loads every theme once, so that a name that does not exist is told before the screen is taken.
+    /// Reads every theme once, so that a name that does not exist is told before the screen is taken. Only
+    /// the one in force is fitted to the colours of the terminal, which takes a while.
     pub(super) fn new(options: &RunOptions) -> anyhow::Result<Self> {
         let env = &options.environment;
         let depth = ColourDepth::detect(env.get("NO_COLOR"), env.get("COLORTERM"), env.get("TERM"));
-        let mut loaded = Vec::new();
-        for name in &options.app.themes {
-            loaded.push(Theme::load(name, depth)?.with_ascii(options.ascii));
-        }
-        let first = options.app.theme.min(loaded.len().saturating_sub(1));
-        anyhow::ensure!(!loaded.is_empty(), "no theme is named; `dark`, `light` and `mono` are built in");
-        Ok(Self { depth, ascii: options.ascii, now: (first, loaded.swap_remove(first)), first })
+        let names = &options.app.themes;
+        let first = options.app.theme.min(names.len().saturating_sub(1));
+        let plain = names.iter().map(|name| Theme::load(name, ColourDepth::None));
+        let mut plain = plain.collect::<Result<Vec<Theme>, _>>()?;
+        anyhow::ensure!(!plain.is_empty(), "no theme is named; `dark`, `light` and `mono` are built in");
+        Ok(Self { depth, ascii: options.ascii, loaded: None, plain: plain.swap_remove(first), first })
     }
 
     /// Chooses by terminal and environment, where the person did not. Answers whether the terminal still
@@ -45,13 +48,13 @@ impl Themes {
 
     /// The theme the state asks for.
     pub(super) fn get(&mut self, options: &Options) -> &Theme {
-        if self.now.0 != options.theme
+        if self.loaded.as_ref().is_none_or(|(at, _)| *at != options.theme)
             && let Some(name) = options.themes.get(options.theme)
             && let Ok(theme) = Theme::load(name, self.depth)
         {
-            self.now = (options.theme, theme.with_ascii(self.ascii));
+            self.loaded = Some((options.theme, theme.with_ascii(self.ascii)));
         }
-        &self.now.1
+        self.loaded.as_ref().map_or(&self.plain, |(_, theme)| theme)
     }
 }
 
