@@ -14,7 +14,8 @@ fn main() -> ExitCode {
     let columns =
         crossterm::terminal::size().ok().filter(|_| on_terminal).map(|(columns, _)| usize::from(columns));
     let colour = on_terminal && around.env.get("NO_COLOR").is_none();
-    let (mut out, mut err) = (BufWriter::new(stdout().lock()), stderr().lock());
+    // Not locked: on the screen, other threads have their own words for both streams.
+    let (mut out, mut err) = (BufWriter::new(stdout()), stderr());
     let code = {
         let mut output = Output::new(&mut out, &mut err).on_terminal(columns, colour);
         command::main(std::env::args_os(), &around, &mut output)
