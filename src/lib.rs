@@ -26,6 +26,8 @@
 //! read at positions, never mapped and never rewritten; growth is indexed from the old end, and a result computed
 //! under an older [`ids::Epoch`] is dropped in one place.
 pub mod app;
+pub mod cli;
+pub mod command;
 pub mod commit;
 pub mod context;
 pub mod error;

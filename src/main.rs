@@ -1,11 +1,26 @@
 //! The binary: reads the command line and hands it to the library.
-use clawscope::inspect::place::Place;
-use clawscope::runtime::{RunOptions, run};
 
-fn main() -> anyhow::Result<()> {
-    let place = std::env::args_os().nth(1).map_or(Place::Default, |path| match path.to_str() {
-        Some("--demo") => Place::Demo,
-        _ => Place::Path(path.into()),
-    });
-    run(place, RunOptions::default())
+use std::io::{BufWriter, IsTerminal, Write, stderr, stdout};
+use std::process::ExitCode;
+
+use clawscope::command::output::Output;
+use clawscope::command::{self, scene::Around};
+use clawscope::commit::{Clock as _, SystemClock};
+use clawscope::gateway::env::Environment;
+
+fn main() -> ExitCode {
+    let around = Around { env: Environment::from_process(), now_ms: SystemClock.now_ms() };
+    let on_terminal = stdout().is_terminal();
+    let columns =
+        crossterm::terminal::size().ok().filter(|_| on_terminal).map(|(columns, _)| usize::from(columns));
+    let colour = on_terminal && around.env.get("NO_COLOR").is_none();
+    // Not locked: on the screen, other threads have their own words for both streams.
+    let (mut out, mut err) = (BufWriter::new(stdout()), stderr());
+    let code = {
+        let mut output = Output::new(&mut out, &mut err).on_terminal(columns, colour);
+        command::main(std::env::args_os(), &around, &mut output)
+    };
+    // A reader that went away, as `head` does, is no failure; anything else was told by the command.
+    _ = out.flush();
+    ExitCode::from(code)
 }

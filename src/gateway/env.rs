@@ -45,6 +45,11 @@ impl Environment {
         names.iter().find_map(|name| self.get(name))
     }
 
+    /// Sets a variable, whatever its value was.
+    pub fn set(&mut self, name: &str, value: &str) {
+        self.vars.insert(name.to_owned(), value.to_owned());
+    }
+
     /// Sets a variable unless it has a value already; whether it did.
     pub fn set_if_unset(&mut self, name: &str, value: &str) -> bool {
         let unset = self.get(name).is_none();

@@ -7,7 +7,7 @@ use crate::gateway::window::{WindowInfo, window_of_model};
 /// Provider of a model reference that names none.
 const DEFAULT_PROVIDER: &str = "anthropic";
 /// What the gateway runs when nothing names a model (compaction 7.3).
-const DEFAULT_MODEL: &str = "anthropic/claude-opus-4-6";
+pub const DEFAULT_MODEL: &str = "anthropic/claude-opus-4-6";
 
 /// A provider and one of its models.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]

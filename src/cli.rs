@@ -1,0 +1,264 @@
+//! The command line: what can be asked, and the help that teaches it. The answers are in [`crate::command`].
+
+mod help;
+
+use std::path::PathBuf;
+
+use clap::builder::PossibleValuesParser;
+use clap::{Args, Parser, Subcommand};
+
+/// Rulesets that are built; the first is taken where a store does not tell.
+pub const RULESETS: [&str; 1] = ["2026.3.2"];
+/// Policies that are built.
+pub const POLICIES: [&str; 1] = ["prune"];
+
+/// Why did this LLM session overflow its context window, and which settings would have prevented it?
+#[derive(Debug, Parser)]
+#[command(name = "clawscope", version, long_about = help::ABOUT, after_help = help::AFTER, after_long_help = help::AFTER_LONG)]
+#[command(override_usage = help::USAGE, max_term_width = 100)]
+pub struct Cli {
+    /// What to open: a state dir, an agent dir, a sessions dir, a sessions.json or a transcript [default: the gateway's
+    /// state dir; the demo store when there is none]
+    pub path: Option<PathBuf>,
+    /// The store.
+    #[command(flatten)]
+    pub place: PlaceArgs,
+    /// Colours of the screen: dark, light or mono [default: as the terminal's background]
+    #[arg(long, value_name = "NAME", help_heading = "Screen")]
+    pub theme: Option<String>,
+    /// Leave the mouse to the terminal
+    #[arg(long, help_heading = "Screen")]
+    pub no_mouse: bool,
+    /// What to do; without one the screen opens.
+    #[command(subcommand)]
+    pub command: Option<Command>,
+}
+
+/// Where sessions are looked for.
+#[derive(Debug, Clone, Default, Args)]
+#[command(next_help_heading = "Store")]
+pub struct PlaceArgs {
+    /// The embedded demo store instead of your own
+    #[arg(long, global = true, conflicts_with = "store")]
+    pub demo: bool,
+    /// Where the sessions are, for commands that take a SESSION
+    #[arg(long, value_name = "PATH", global = true)]
+    pub store: Option<PathBuf>,
+    /// Only this agent's sessions
+    #[arg(long, value_name = "ID", global = true)]
+    pub agent: Option<String>,
+    /// The gateway's profile: its state dir is ~/.openclaw-NAME
+    #[arg(long, value_name = "NAME", global = true)]
+    pub profile: Option<String>,
+    /// A gateway configuration (openclaw.json) instead of the store's own
+    #[arg(long, value_name = "FILE", global = true)]
+    pub config: Option<PathBuf>,
+    /// The gateway version whose rules apply
+    #[arg(long, value_name = "VERSION", global = true, value_parser = PossibleValuesParser::new(RULESETS))]
+    pub ruleset: Option<String>,
+}
+
+/// What to do.
+#[derive(Debug, Subcommand)]
+pub enum Command {
+    /// List sessions: model, window, tokens, compactions, marks
+    #[command(after_long_help = help::SESSIONS)]
+    Sessions(ListArgs),
+    /// Draw a transcript as a tree, with sizes, branches and the active leaf
+    #[command(after_long_help = help::TREE)]
+    Tree(SessionArgs),
+    /// Show what the model would be sent, message by message
+    #[command(after_long_help = help::CONTEXT)]
+    Context(ContextArgs),
+    /// Preview what pruning would do under other settings; writes nothing
+    #[command(after_long_help = help::SIMULATE)]
+    Simulate(SimulateArgs),
+    /// Write what pruning would do as a new branch; a dry run without --apply
+    #[command(after_long_help = help::COMMIT)]
+    Commit(CommitArgs),
+    /// Make the branch before the last commit active again; a dry run without --apply
+    #[command(after_long_help = help::UNDO)]
+    Undo(UndoArgs),
+    /// Follow a store: one line for each new entry, with running totals
+    #[command(after_long_help = help::WATCH)]
+    Watch(WatchArgs),
+    /// Tell what was found, what is wrong with it, and which settings are in force
+    #[command(after_long_help = help::DOCTOR)]
+    Doctor(ListArgs),
+    /// Print a completion script for a shell
+    #[command(after_long_help = help::COMPLETIONS)]
+    Completions {
+        /// The shell
+        shell: clap_complete::Shell,
+    },
+    /// Print the manual page (roff), or that of one command
+    #[command(after_long_help = help::MAN)]
+    Man {
+        /// The command [default: clawscope itself]
+        command: Option<String>,
+    },
+}
+
+/// A store to list.
+#[derive(Debug, Args)]
+pub struct ListArgs {
+    /// What to read [default: the gateway's state dir; the demo store when there is none]
+    pub path: Option<PathBuf>,
+    /// One JSON object instead of text
+    #[arg(long)]
+    pub json: bool,
+}
+
+/// A session to look at.
+#[derive(Debug, Args)]
+pub struct SessionArgs {
+    /// A session key, a session id or the unique start of one, or a path to a transcript
+    pub session: String,
+    /// One JSON object instead of text
+    #[arg(long)]
+    pub json: bool,
+}
+
+/// A session and a leaf.
+#[derive(Debug, Args)]
+pub struct ContextArgs {
+    /// The session.
+    #[command(flatten)]
+    pub session: SessionArgs,
+    /// The entry the context ends at, by its id or the unique start of one [default: the active leaf]
+    #[arg(long, value_name = "ID")]
+    pub leaf: Option<String>,
+    /// The messages themselves, as the runtime builds them
+    #[arg(long)]
+    pub messages: bool,
+}
+
+/// Which settings a plan is made with.
+#[derive(Debug, Clone, Args)]
+#[command(next_help_heading = "Settings")]
+pub struct PlanArgs {
+    /// The policies, in order
+    #[arg(long, value_name = "LIST", value_delimiter = ',', default_value = "prune", value_parser = PossibleValuesParser::new(POLICIES))]
+    pub policy: Vec<String>,
+    /// A setting by the gateway's own name; may be given often
+    #[arg(long, value_name = "KEY=VALUE")]
+    pub set: Vec<String>,
+    /// Settings from a JSON or JSON5 file: an openclaw.json, or its contextPruning alone; --set comes after
+    #[arg(long, value_name = "FILE")]
+    pub settings: Option<PathBuf>,
+    /// When the next call is made: `now`, a time, or ms since 1970; decides whether the cache is still warm
+    #[arg(long, value_name = "TIME", default_value = "now", allow_hyphen_values = true)]
+    pub now: String,
+    /// Plan even where the gateway would not prune: pruning off, cache warm, another provider
+    #[arg(long)]
+    pub ignore_gates: bool,
+}
+
+/// A preview.
+#[derive(Debug, Args)]
+pub struct SimulateArgs {
+    /// The session.
+    #[command(flatten)]
+    pub context: ContextArgs,
+    /// The settings.
+    #[command(flatten)]
+    pub plan: PlanArgs,
+}
+
+/// A commit.
+#[derive(Debug, Args)]
+pub struct CommitArgs {
+    /// The session.
+    #[command(flatten)]
+    pub session: SessionArgs,
+    /// The settings.
+    #[command(flatten)]
+    pub plan: PlanArgs,
+    /// How it is written.
+    #[command(flatten)]
+    pub write: WriteArgs,
+}
+
+/// An undo.
+#[derive(Debug, Args)]
+pub struct UndoArgs {
+    /// The session.
+    #[command(flatten)]
+    pub session: SessionArgs,
+    /// Take the last undo back: the commit is active again
+    #[arg(long)]
+    pub redo: bool,
+    /// How it is written.
+    #[command(flatten)]
+    pub write: WriteArgs,
+}
+
+/// How something is written.
+#[derive(Debug, Clone, Copy, Args)]
+pub struct WriteArgs {
+    /// Write; without it, only tell what would be written
+    #[arg(long)]
+    pub apply: bool,
+    /// Write even to a transcript that no row of the store names
+    #[arg(long)]
+    pub allow_orphan: bool,
+}
+
+/// What to follow.
+#[derive(Debug, Args)]
+pub struct WatchArgs {
+    /// What to follow [default: the gateway's state dir]
+    pub path: Option<PathBuf>,
+    /// Only this session
+    #[arg(long, value_name = "SESSION")]
+    pub session: Option<String>,
+    /// One JSON object a line instead of text
+    #[arg(long)]
+    pub json: bool,
+}
+
+impl Cli {
+    /// Whether results and errors are wanted as JSON.
+    pub fn json(&self) -> bool {
+        match &self.command {
+            Some(Command::Sessions(args) | Command::Doctor(args)) => args.json,
+            Some(Command::Tree(args)) => args.json,
+            Some(Command::Context(args)) => args.session.json,
+            Some(Command::Simulate(args)) => args.context.session.json,
+            Some(Command::Commit(args)) => args.session.json,
+            Some(Command::Undo(args)) => args.session.json,
+            Some(Command::Watch(args)) => args.json,
+            Some(Command::Completions { .. } | Command::Man { .. }) | None => false,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use clap::CommandFactory as _;
+
+    #[test]
+    fn the_definition_is_sound() {
+        Cli::command().debug_assert();
+    }
+
+    #[test]
+    fn every_command_has_an_example_in_its_help() {
+        for command in Cli::command().get_subcommands() {
+            let help = command.get_after_long_help().map(ToString::to_string).unwrap_or_default();
+            let example = format!("clawscope {}", command.get_name());
+            assert!(help.contains(&example), "{}", command.get_name());
+        }
+    }
+
+    #[test]
+    fn a_path_alone_opens_the_screen_and_a_command_is_told_from_it() {
+        let cli = Cli::try_parse_from(["clawscope", "/tmp/x"]).unwrap();
+        assert!(cli.command.is_none() && cli.path == Some("/tmp/x".into()));
+        let cli = Cli::try_parse_from(["clawscope", "sessions", "/tmp/x", "--agent", "main"]).unwrap();
+        assert!(
+            matches!(cli.command, Some(Command::Sessions(_))) && cli.place.agent.as_deref() == Some("main")
+        );
+    }
+}

@@ -1,0 +1,255 @@
+//! `--set KEY=VALUE` and `--settings FILE`: changes of the gateway's settings, checked by the rules the gateway checks its
+//! own configuration with, so that what works here works there.
+
+use std::path::Path;
+
+use super::failure::Failure;
+use crate::gateway::config::GatewayConfig;
+use crate::gateway::duration::parse_duration_ms;
+use crate::gateway::provenance::Provenance;
+use crate::gateway::prune_setting::{Control, PruneSetting, Unit, prune_settings};
+use crate::js::{self, Value};
+
+/// Before the keys of the pruner.
+pub(super) const PRUNING: &str = "contextPruning.";
+/// The key that lowers the window.
+pub(super) const CONTEXT_TOKENS: &str = "contextTokens";
+/// What may stand before any key, as in the configuration itself.
+const DEFAULTS: &str = "agents.defaults.";
+
+/// One setting and its new value.
+#[derive(Debug, Clone, PartialEq)]
+pub(super) struct Change {
+    /// `contextTokens`, or `contextPruning.` and a key of the pruner.
+    pub key: String,
+    /// As the configuration would hold it.
+    pub value: Value,
+    /// Who changes it.
+    pub origin: Provenance,
+}
+
+/// What a key holds.
+enum Rule {
+    Mode,
+    Tokens,
+    Prune(Control),
+}
+
+/// Changes in the order in which they apply: of the same key the last one counts.
+pub(super) fn read_changes(file: Option<&Path>, sets: &[String]) -> Result<Vec<Change>, Failure> {
+    let mut changes = file.map(read_file).transpose()?.unwrap_or_default();
+    for set in sets {
+        changes.push(parse_set(set)?);
+    }
+    Ok(changes)
+}
+
+/// Every key there is, in the order of the configuration.
+pub(super) fn known_keys() -> Vec<String> {
+    let rows = prune_settings(&GatewayConfig::empty());
+    let pruning = rows.iter().map(|row| format!("{PRUNING}{}", row.key));
+    pruning.chain(std::iter::once(CONTEXT_TOKENS.to_owned())).collect()
+}
+
+fn parse_set(text: &str) -> Result<Change, Failure> {
+    let Some((key, value)) = text.split_once('=') else {
+        return Err(Failure::usage(format!(
+            "--set {text:?}: expected KEY=VALUE, such as contextPruning.softTrimRatio=0.2"
+        )));
+    };
+    let (key, rule) = rule_of(key.trim()).ok_or_else(|| unknown("--set", key.trim()))?;
+    let typed = typed(&rule, value.trim());
+    let value = check(&rule, &typed).map_err(|expected| wrong("--set", &key, value, expected))?;
+    Ok(Change { key, value, origin: Provenance::Flag })
+}
+
+/// A file: an `openclaw.json`, its `agents.defaults`, or `contextPruning` alone.
+fn read_file(path: &Path) -> Result<Vec<Change>, Failure> {
+    let told = |what: String| Failure::usage(format!("--settings {}: {what}", path.display()));
+    let text = std::fs::read_to_string(path)
+        .map_err(|error| told(format!("cannot be read: {error}. Check the path.")))?;
+    let root: serde_json::Value =
+        json5::from_str(&text).map_err(|error| told(format!("is not JSON5: {error}. Correct it.")))?;
+    let defaults = root.pointer("/agents/defaults").unwrap_or(&root);
+    let mut changes = Vec::new();
+    let mut take = |key: String, value: &serde_json::Value| {
+        let (key, rule) = rule_of(&key).ok_or_else(|| unknown(&path.display().to_string(), &key))?;
+        let value = Value::from(value);
+        let value = check(&rule, &value)
+            .map_err(|expected| wrong(&path.display().to_string(), &key, &js::stringify(&value), expected))?;
+        let origin = Provenance::File { path: path.to_path_buf(), line: None, key: key.clone() };
+        changes.push(Change { key, value, origin });
+        Ok::<_, Failure>(())
+    };
+    if !defaults.is_object() {
+        return Err(told("holds no object. Expected an openclaw.json, or its contextPruning alone.".into()));
+    }
+    let whole = defaults.get("contextPruning").is_some() || root.pointer("/agents/defaults").is_some();
+    if let Some(tokens) = defaults.get(CONTEXT_TOKENS) {
+        take(CONTEXT_TOKENS.to_owned(), tokens)?;
+    }
+    let pruning = if whole { defaults.get("contextPruning") } else { Some(defaults) };
+    for (key, value) in leaves(pruning) {
+        if whole || key != CONTEXT_TOKENS {
+            take(format!("{PRUNING}{}", key.strip_prefix(PRUNING).unwrap_or(&key)), value)?;
+        }
+    }
+    Ok(changes)
+}
+
+/// Dotted keys and values of an object, two levels deep as the pruner's settings are.
+fn leaves(object: Option<&serde_json::Value>) -> Vec<(String, &serde_json::Value)> {
+    let mut leaves = Vec::new();
+    for (key, value) in object.and_then(serde_json::Value::as_object).into_iter().flatten() {
+        match value.as_object() {
+            Some(inner) => leaves.extend(inner.iter().map(|(name, value)| (format!("{key}.{name}"), value))),
+            None => leaves.push((key.clone(), value)),
+        }
+    }
+    leaves
+}
+
+/// A key by its full or short name, and what it holds.
+fn rule_of(key: &str) -> Option<(String, Rule)> {
+    let key = key.strip_prefix(DEFAULTS).unwrap_or(key);
+    if key == CONTEXT_TOKENS {
+        return Some((key.to_owned(), Rule::Tokens));
+    }
+    let short = key.strip_prefix(PRUNING)?;
+    let rows = prune_settings(&GatewayConfig::empty());
+    let row: &PruneSetting = rows.iter().find(|row| row.key == short)?;
+    let rule = if short == "mode" { Rule::Mode } else { Rule::Prune(row.control) };
+    Some((key.to_owned(), rule))
+}
+
+/// Text of the command line as the value that a configuration would hold.
+fn typed(rule: &Rule, text: &str) -> Value {
+    match rule {
+        Rule::Tokens | Rule::Prune(Control::Switch) => js::parse(text).unwrap_or_else(|_| Value::from(text)),
+        Rule::Prune(Control::Slider { unit, .. }) if *unit != Unit::Milliseconds => {
+            js::parse(text).unwrap_or_else(|_| Value::from(text))
+        }
+        Rule::Prune(Control::List) => list(text),
+        _ => Value::from(text),
+    }
+}
+
+/// Names as a JSON list, or with commas between them.
+fn list(text: &str) -> Value {
+    if let Ok(list @ Value::Array(_)) = js::parse(text) {
+        return list;
+    }
+    let names = text.split(',').map(str::trim).filter(|name| !name.is_empty());
+    Value::Array(names.map(Value::from).collect())
+}
+
+/// The value if the gateway would take it, else what it expects.
+fn check(rule: &Rule, value: &Value) -> Result<Value, &'static str> {
+    let number =
+        |fits: fn(f64) -> bool| value.as_f64().is_some_and(|number| number.is_finite() && fits(number));
+    let (fits, expected) = match rule {
+        Rule::Mode => (value.str_is("off") || value.str_is("cache-ttl"), "off or cache-ttl"),
+        Rule::Tokens => (number(|n| n >= 1.0 && n.fract() == 0.0), "a whole number of tokens, 1 or more"),
+        Rule::Prune(Control::Slider { unit: Unit::Milliseconds, .. }) => {
+            (value.as_str().and_then(parse_duration_ms).is_some(), "a duration such as 30m, 1h or 1h30m")
+        }
+        Rule::Prune(Control::Slider { unit: Unit::Share, .. }) => {
+            (number(|n| (0.0..=1.0).contains(&n)), "a number from 0 to 1")
+        }
+        Rule::Prune(Control::Slider { .. }) => {
+            (number(|n| n >= 0.0 && n.fract() == 0.0), "a whole number, 0 or more")
+        }
+        Rule::Prune(Control::Switch) => (value.as_bool().is_some(), "true or false"),
+        Rule::Prune(Control::List) => {
+            let texts = value.as_array().is_some_and(|list| list.iter().all(|item| item.as_str().is_some()));
+            (texts, "tool names and patterns, such as exec,web_* or [\"exec\"]")
+        }
+        Rule::Prune(Control::Text) => {
+            (value.as_str().is_some_and(|text| !text.is_blank()), "a text that is not blank")
+        }
+    };
+    if fits { Ok(value.clone()) } else { Err(expected) }
+}
+
+fn unknown(place: &str, key: &str) -> Failure {
+    Failure::usage(format!(
+        "{place}: no setting is called {key:?}; expected one of {}",
+        known_keys().join(", ")
+    ))
+}
+
+fn wrong(place: &str, key: &str, found: &str, expected: &str) -> Failure {
+    Failure::usage(format!("{place}: {key} is {found:?}; expected {expected}"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::io::Write as _;
+
+    fn set(text: &str) -> Result<Change, String> {
+        parse_set(text).map_err(|failure| match failure {
+            Failure::Told { exit, message, .. } => format!("{} {message}", exit.code()),
+            Failure::Closed => String::new(),
+        })
+    }
+
+    #[test]
+    fn every_known_key_takes_a_value_of_its_kind() {
+        let values = [
+            ("mode", "cache-ttl"),
+            ("ttl", "10"),
+            ("hardClear.enabled", "false"),
+            ("hardClear.placeholder", "gone = away"),
+            ("tools.allow", "exec, web_*"),
+            ("tools.deny", r#"["a,b"]"#),
+        ];
+        for key in known_keys() {
+            let named = values.iter().find(|(name, _)| key.ends_with(name)).map_or("1", |(_, value)| value);
+            let change = set(&format!("{key}={named}")).unwrap();
+            assert_eq!((change.key, change.origin), (key, Provenance::Flag));
+        }
+        assert_eq!(set("contextPruning.ttl=10").unwrap().value, Value::from("10"));
+        assert_eq!(set("contextPruning.tools.deny=[\"a,b\"]").unwrap().value.as_array().unwrap().len(), 1);
+        assert_eq!(set("agents.defaults.contextTokens=128000").unwrap().key, "contextTokens");
+    }
+
+    #[test]
+    fn unknown_keys_list_the_known_ones_and_wrong_types_say_what_fits() {
+        let unknown = set("contextPruning.softTrimRation=0.2").unwrap_err();
+        assert!(unknown.starts_with("2 ") && unknown.contains("contextPruning.softTrimRatio,"), "{unknown}");
+        for wrong in [
+            "contextPruning.softTrimRatio=2",
+            "contextPruning.softTrimRatio=high",
+            "contextPruning.keepLastAssistants=1.5",
+            "contextPruning.hardClear.enabled=1",
+            "contextPruning.hardClear.placeholder= ",
+            "contextPruning.ttl=soon",
+            "contextPruning.mode=on",
+            "contextTokens=-1",
+        ] {
+            assert!(set(wrong).unwrap_err().contains("expected"), "{wrong}");
+        }
+        assert!(set("softTrimRatio").unwrap_err().contains("KEY=VALUE"));
+    }
+
+    #[test]
+    fn a_file_may_be_the_whole_configuration_or_the_object_alone() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("s.json5");
+        for text in [
+            "{ agents: { defaults: { contextPruning: { softTrim: { maxChars: 5 }, ttl: '1h' } } } }",
+            "{ contextPruning: { softTrim: { maxChars: 5 }, ttl: '1h' }, }",
+            "{ softTrim: { maxChars: 5 }, ttl: '1h' }",
+        ] {
+            std::fs::File::create(&path).unwrap().write_all(text.as_bytes()).unwrap();
+            let changes = read_changes(Some(&path), &["contextPruning.ttl=2h".into()]).unwrap();
+            let keys: Vec<&str> = changes.iter().map(|change| change.key.as_str()).collect();
+            assert_eq!(
+                keys,
+                ["contextPruning.softTrim.maxChars", "contextPruning.ttl", "contextPruning.ttl"],
+                "{text}"
+            );
+        }
+    }
+}

@@ -1,0 +1,217 @@
+//! Everything `doctor` tells of a store, gathered from the store, its configuration and its transcripts.
+
+use std::path::PathBuf;
+
+use super::failure::Failure;
+use super::scene::Scene;
+use super::settings::{InForce, in_force};
+use crate::commit::{LockState, lock_state};
+use crate::error::{Finding, Severity};
+use crate::gateway::compaction::{CompactionSettings, gateway_compaction};
+use crate::gateway::eligible::cache_ttl_eligible;
+use crate::gateway::state_dir::{StateDirSource, state_dir};
+use crate::gateway::window::{WindowInfo, window_of_model};
+use crate::inspect::{Inspection, Mark, SessionItem};
+use crate::store::model::{DEFAULT_MODEL, ModelRef};
+
+/// The model of an agent's next call, where no session says otherwise.
+#[derive(Debug)]
+pub(super) struct Model {
+    pub provider: String,
+    pub id: String,
+    pub window: WindowInfo,
+    /// The pruner runs on it (pruning 3.6).
+    pub eligible: bool,
+}
+
+/// An agent.
+#[derive(Debug)]
+pub(super) struct AgentFacts {
+    pub id: String,
+    pub configured: bool,
+    pub on_disk: bool,
+    pub sessions: u64,
+    pub model: Model,
+}
+
+/// A lock that lies beside a transcript.
+#[derive(Debug)]
+pub(super) struct Lock {
+    pub path: PathBuf,
+    /// `held` or `stale`.
+    pub state: &'static str,
+    pub pid: Option<u32>,
+    /// Why it is stale, or that its process was not seen.
+    pub why: String,
+}
+
+/// What was found.
+#[derive(Debug)]
+pub(super) struct Checkup {
+    /// What named the state dir.
+    pub why: String,
+    pub agents: Vec<AgentFacts>,
+    pub settings: Vec<InForce>,
+    pub compaction: CompactionSettings,
+    pub locks: Vec<Lock>,
+    /// Of the store, its configuration and every transcript.
+    pub findings: Vec<Finding>,
+    /// Transcripts read.
+    pub files: u64,
+    pub bytes: u64,
+    pub entries: u64,
+    pub bad_lines: u64,
+    marks: Vec<(&'static str, u64)>,
+}
+
+type Read = (SessionItem, Result<Inspection, Failure>);
+
+impl Checkup {
+    /// Puts together what a store and its transcripts tell.
+    pub(super) fn new(scene: &Scene, read: Vec<Read>) -> Self {
+        let config = &scene.store().config;
+        let mut checkup = Self {
+            why: why(scene),
+            agents: agents(scene),
+            settings: in_force(config),
+            compaction: compaction(scene, &read),
+            locks: locks(scene),
+            findings: scene.listed.findings.clone(),
+            files: 0,
+            bytes: 0,
+            entries: 0,
+            bad_lines: 0,
+            marks: marks(&read),
+        };
+        for (item, inspection) in read {
+            checkup.add(&item, inspection);
+        }
+        checkup.findings.sort_by_key(|finding| std::cmp::Reverse(finding.severity));
+        checkup
+    }
+
+    fn add(&mut self, item: &SessionItem, read: Result<Inspection, Failure>) {
+        match read {
+            Ok(inspection) => {
+                let index = &inspection.index;
+                self.files += 1;
+                self.bytes += index.end + index.pending;
+                self.entries += index.entries.len() as u64;
+                self.bad_lines += index.bad_lines;
+                self.findings.extend(index.all_findings());
+            }
+            // Normal before the first answer (store E7); the list marks it.
+            Err(_) if item.has(Mark::Missing) || item.path.is_none() => {}
+            Err(Failure::Told { message, .. }) => {
+                let path = item.path.clone().unwrap_or_default();
+                let next = "The session is listed as its row tells it.";
+                self.findings
+                    .push(Finding::new(path, Severity::Error, message, next).about(item.key.0.clone()));
+            }
+            Err(Failure::Closed) => {}
+        }
+    }
+
+    /// Sessions in all, and by mark.
+    pub(super) fn counts(&self) -> Vec<(&'static str, u64)> {
+        let sessions = self.agents.iter().map(|agent| agent.sessions).sum();
+        let mut counts = vec![
+            ("sessions", sessions),
+            ("transcripts", self.files),
+            ("bytes", self.bytes),
+            ("entries", self.entries),
+            ("badLines", self.bad_lines),
+        ];
+        counts.extend(&self.marks);
+        counts
+    }
+}
+
+fn why(scene: &Scene) -> String {
+    if scene.listed.demo {
+        return match scene.missing() {
+            Some(path) => format!("the demo store, because there is nothing at {}", path.display()),
+            None => "the demo store".to_owned(),
+        };
+    }
+    if scene.named {
+        return "named on the command line".to_owned();
+    }
+    match state_dir(&scene.env).why {
+        StateDirSource::Variable(name) => format!("by {name}"),
+        StateDirSource::Home => "the usual place".to_owned(),
+        StateDirSource::Legacy => "the place of an older version; the usual one does not exist".to_owned(),
+        StateDirSource::Given => "named on the command line".to_owned(),
+    }
+}
+
+fn agents(scene: &Scene) -> Vec<AgentFacts> {
+    let config = &scene.store().config;
+    let facts = |agent: &crate::store::agents::Agent| {
+        let ModelRef { provider, model } =
+            ModelRef::parse(config.default_model(&agent.id).unwrap_or(DEFAULT_MODEL));
+        let sessions = scene.listed.items.iter().filter(|item| item.agent == agent.id).count();
+        AgentFacts {
+            id: agent.id.clone(),
+            configured: agent.configured,
+            on_disk: agent.on_disk,
+            sessions: sessions as u64,
+            model: Model {
+                window: window_of_model(&config.js, &provider, &model),
+                eligible: cache_ttl_eligible(&provider, &model),
+                provider,
+                id: model,
+            },
+        }
+    };
+    scene.store().agents.iter().map(facts).collect()
+}
+
+/// As any session of the store has it: pi's come from its own settings file.
+fn compaction(scene: &Scene, read: &[Read]) -> CompactionSettings {
+    let any = read.iter().find_map(|(_, read)| read.as_ref().ok()).map(|inspection| inspection.compaction);
+    any.unwrap_or_else(|| gateway_compaction(&scene.store().config.js, CompactionSettings::default()))
+}
+
+fn locks(scene: &Scene) -> Vec<Lock> {
+    let lock = |item: &SessionItem| {
+        let path = item.path.as_deref()?;
+        let (state, pid, why) = match lock_state(path, scene.now_ms as i64).ok()? {
+            LockState::Free => return None,
+            LockState::Held { pid, live, .. } => {
+                ("held", pid, if live { String::new() } else { "its process cannot be seen".to_owned() })
+            }
+            LockState::Stale { reasons } => {
+                let words: Vec<&str> = reasons.iter().map(|reason| reason.word()).collect();
+                ("stale", None, format!("left behind ({}); the next writer takes it", words.join(", ")))
+            }
+        };
+        let mut name = path.as_os_str().to_owned();
+        name.push(".lock");
+        Some(Lock { path: name.into(), state, pid, why })
+    };
+    scene.listed.items.iter().filter_map(lock).collect()
+}
+
+/// Sessions by mark, every mark named.
+fn marks(read: &[Read]) -> Vec<(&'static str, u64)> {
+    let all = [
+        Mark::Running,
+        Mark::Overflow,
+        Mark::Orphan,
+        Mark::Reset,
+        Mark::Deleted,
+        Mark::Backup,
+        Mark::Missing,
+        Mark::Foreign,
+        Mark::Symlink,
+        Mark::ReadOnly,
+        Mark::Damaged,
+    ];
+    let has = |(item, read): &Read, mark| {
+        read.as_ref().map_or_else(|_| item.has(mark), |inspection| inspection.session.has(mark))
+    };
+    all.into_iter()
+        .map(|mark| (mark.word(), read.iter().filter(|read| has(read, mark)).count() as u64))
+        .collect()
+}

@@ -1,0 +1,185 @@
+//! `clawscope context SESSION`: what the model would be sent, message by message, with estimates.
+
+use std::io::Write as _;
+
+use super::described::{
+    budget_value, budget_words, number, print_head, session_value, size_value, tokens_of, tool_of,
+    window_value,
+};
+use super::failure::Failure;
+use super::messages;
+use super::output::{Output, Tone};
+use super::scene::{Around, Scene, at_leaf, with_context};
+use super::table::{Align, Cell, Table};
+use super::words::{counted, estimated, grouped, percent};
+use crate::cli::{ContextArgs, PlaceArgs};
+use crate::context::ContextMessage;
+use crate::context::tokens::usage::sum_of_estimates;
+use crate::context::tokens::{ContextEstimate, estimate_context, estimate_message};
+use crate::inspect::Inspection;
+use crate::inspect::excerpt::excerpt;
+use crate::js::{Object, Throws, Value};
+use crate::store::entry::EntryKind;
+
+/// Shows the context of a session.
+pub(super) fn run(
+    args: &ContextArgs,
+    place: &PlaceArgs,
+    around: &Around,
+    output: &mut Output,
+) -> Result<(), Failure> {
+    let scene = Scene::for_session(&args.session.session, place, around)?;
+    let inspection = scene.open(&args.session.session)?;
+    let inspection = with_context(at_leaf(&scene, inspection, args.leaf.as_deref())?)?;
+    let bodies = if args.messages { Some(messages::read(&inspection)?) } else { None };
+    let estimate = estimate_context(&inspection.context.messages);
+    if args.session.json {
+        return Ok(output.json(answer(&inspection, estimate, bodies.as_deref()))?);
+    }
+    print_head(output, &inspection, inspection.window)?;
+    writeln!(output)?;
+    match bodies {
+        Some(bodies) => print_messages(&inspection, &bodies, output)?,
+        None => table(&inspection).print(output, "")?,
+    }
+    print_sums(&inspection, estimate, output)
+}
+
+/// pi's estimate over every `message` entry of the file, whatever its branch.
+fn session_tokens(inspection: &Inspection) -> u64 {
+    let entries = inspection.index.entries.iter().filter(|entry| entry.kind == EntryKind::Message);
+    entries.filter_map(|entry| entry.message).map(|size| tokens_of(&size)).sum()
+}
+
+fn answer(
+    inspection: &Inspection,
+    estimate: Result<ContextEstimate, Throws>,
+    bodies: Option<&[Value]>,
+) -> Object {
+    let messages = &inspection.context.messages;
+    let message_value = |(at, message): (usize, &ContextMessage)| {
+        let mut object = message_members(inspection, at, message);
+        if let Some(body) = bodies.and_then(|bodies| bodies.get(at)) {
+            object.set("message", body.clone());
+        }
+        Value::from(object)
+    };
+    let sum = sum_of_estimates(messages).map_or(Value::Null, number);
+    Object::from([
+        ("session", session_value(&inspection.session)),
+        ("leaf", Value::from(inspection.context.leaf.map(|leaf| inspection.index.name(leaf)))),
+        ("provider", Value::from(inspection.provider.as_str())),
+        ("model", Value::from(inspection.model.as_str())),
+        ("window", window_value(inspection.window)),
+        ("estimate", estimate_value(inspection, estimate)),
+        ("messageTokens", sum),
+        ("sessionTokens", Value::from(session_tokens(inspection))),
+        ("budget", budget_value(&inspection.budget())),
+        ("messages", Value::from(messages.iter().enumerate().map(message_value).collect::<Vec<_>>())),
+    ])
+}
+
+fn message_members(inspection: &Inspection, at: usize, message: &ContextMessage) -> Object {
+    let size = &message.size;
+    Object::from([
+        ("index", Value::from(at)),
+        ("entry", Value::from(inspection.index.name(message.entry))),
+        ("role", Value::from(size.role.word())),
+        ("tool", Value::from(tool_of(inspection, message.entry, size))),
+        ("tokens", estimate_message(size).map_or(Value::Null, number)),
+        ("chars", size_value(size.pi_chars)),
+        ("prunerChars", size_value(size.prune_chars)),
+    ])
+}
+
+/// Measured up to the anchor, estimated from there on; all estimated without one.
+fn estimate_value(inspection: &Inspection, estimate: Result<ContextEstimate, Throws>) -> Value {
+    let Ok(estimate) = estimate else { return Value::Null };
+    let anchor = estimate.last_usage.map(|at| inspection.context.messages[at].entry);
+    Value::from(Object::from([
+        ("tokens", number(estimate.tokens)),
+        ("usageTokens", number(estimate.usage_tokens)),
+        ("trailingTokens", number(estimate.trailing_tokens)),
+        ("anchor", Value::from(anchor.map(|ix| inspection.index.name(ix)))),
+        ("source", Value::from(if anchor.is_some() { "measured" } else { "est" })),
+    ]))
+}
+
+fn table(inspection: &Inspection) -> Table {
+    let mut table = Table::new(&[
+        ("#", Align::Right),
+        ("entry", Align::Left),
+        ("role", Align::Left),
+        ("tool", Align::Left),
+        ("tokens", Align::Right),
+        ("total", Align::Right),
+        ("text", Align::Flexible),
+    ]);
+    let mut total = inspection.budget().fixed();
+    for (at, message) in inspection.context.messages.iter().enumerate() {
+        let tokens = tokens_of(&message.size);
+        total += tokens;
+        let text = excerpt(&inspection.source, &inspection.index, message.entry);
+        let text =
+            text.map_or_else(|error| error.to_string(), |excerpt| excerpt.error.unwrap_or(excerpt.text));
+        table.push(vec![
+            at.to_string().into(),
+            inspection.index.name(message.entry).into(),
+            message.size.role.word().into(),
+            tool_of(inspection, message.entry, &message.size).unwrap_or_default().into(),
+            estimated(tokens).into(),
+            Cell::new(&estimated(total), Tone::Dim),
+            Cell::new(&text, Tone::Dim),
+        ]);
+    }
+    table
+}
+
+fn print_messages(inspection: &Inspection, bodies: &[Value], output: &mut Output) -> Result<(), Failure> {
+    for (at, (message, body)) in inspection.context.messages.iter().zip(bodies).enumerate() {
+        let name = inspection.index.name(message.entry);
+        let tool = tool_of(inspection, message.entry, &message.size).unwrap_or_default();
+        let tokens = estimated(tokens_of(&message.size));
+        let head = format!("#{at} {name} {} {tool} {tokens} tokens", message.size.role.word());
+        messages::print(output, &head, body)?;
+    }
+    Ok(())
+}
+
+fn print_sums(
+    inspection: &Inspection,
+    estimate: Result<ContextEstimate, Throws>,
+    output: &mut Output,
+) -> Result<(), Failure> {
+    let messages = &inspection.context.messages;
+    let sum: u64 = messages.iter().map(|message| tokens_of(&message.size)).sum();
+    writeln!(output)?;
+    let count = counted(messages.len() as u64, "message", "messages");
+    let whole = estimated(session_tokens(inspection));
+    writeln!(output, "{count} · {} tokens by estimate · whole session {whole}", estimated(sum))?;
+    output.line(Tone::Strong, &estimate_words(inspection, estimate))?;
+    output.line(Tone::Plain, &format!("by part: {}", budget_words(&inspection.budget())))?;
+    Ok(())
+}
+
+fn estimate_words(inspection: &Inspection, estimate: Result<ContextEstimate, Throws>) -> String {
+    let Ok(estimate) = estimate else {
+        return "the runtime fails to estimate this context: a message has an odd shape".to_owned();
+    };
+    let whole = |tokens: f64| if tokens.is_finite() { tokens.max(0.0) as u64 } else { 0 };
+    let window = whole(inspection.window.tokens);
+    let share = percent(whole(estimate.tokens), window);
+    match estimate.last_usage {
+        Some(at) => format!(
+            "next prompt: {} = {} measured at {} + ~{} since · {share} of the window",
+            grouped(whole(estimate.tokens)),
+            grouped(whole(estimate.usage_tokens)),
+            inspection.index.name(inspection.context.messages[at].entry),
+            grouped(whole(estimate.trailing_tokens)),
+        ),
+        None => format!(
+            "messages: ~{} est, no usage reported · {share} of the window",
+            grouped(whole(estimate.tokens))
+        ),
+    }
+}

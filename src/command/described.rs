@@ -1,0 +1,95 @@
+//! The parts that several answers share: a session, a window, a message.
+
+use super::output::{Output, Tone};
+use super::words::grouped;
+use crate::context::budget::{Budget, Part};
+use crate::context::tokens::chars4::estimate_or_zero;
+use crate::gateway::window::WindowInfo;
+use crate::ids::EntryIx;
+use crate::inspect::{Inspection, SessionItem};
+use crate::js::{self, Object, Value};
+use crate::store::entry::{MessageSize, Role, Size};
+use std::io;
+
+/// Who a session is, as JSON.
+pub(super) fn session_value(item: &SessionItem) -> Value {
+    Value::from(Object::from([
+        ("key", Value::from(item.key.0.as_str())),
+        ("agent", Value::from(item.agent.as_str())),
+        ("id", Value::from(item.id.as_str())),
+        ("path", Value::from(item.path.as_ref().map(|path| path.to_string_lossy().into_owned()))),
+    ]))
+}
+
+/// A window, as JSON.
+pub(super) fn window_value(window: WindowInfo) -> Value {
+    Value::from(Object::from([
+        ("tokens", number(window.tokens)),
+        ("source", Value::from(window.source.name())),
+    ]))
+}
+
+/// A double as JSON: `null` for what is no number.
+pub(super) fn number(number: f64) -> Value {
+    if number.is_finite() { Value::Number(number) } else { Value::Null }
+}
+
+/// Chars as JSON: `null` where the real program throws.
+pub(super) fn size_value(size: Size) -> Value {
+    size.get().map_or(Value::Null, number)
+}
+
+/// The tool of a result, or of the only kind of call an assistant message makes.
+pub(super) fn tool_of(inspection: &Inspection, entry: EntryIx, size: &MessageSize) -> Option<String> {
+    let index = &inspection.index;
+    if size.role == Role::ToolResult {
+        return index.words.value(size.tool).map(|name| js::to_text(Some(name)).to_string_lossy());
+    }
+    if size.role != Role::Assistant {
+        return None;
+    }
+    let mut names: Vec<String> =
+        index.calls_of(entry).iter().filter_map(|call| index.words.text(call.name)).collect();
+    names.dedup();
+    (!names.is_empty()).then(|| names.join(","))
+}
+
+/// Estimated tokens of a message, as every list counts them.
+pub(super) fn tokens_of(size: &MessageSize) -> u64 {
+    estimate_or_zero(size)
+}
+
+/// The parts of the budget, as JSON.
+pub(super) fn budget_value(budget: &Budget) -> Value {
+    let parts = Part::ALL.iter().map(|part| (part.name(), Value::from(budget.tokens(*part))));
+    let mut object: Object = parts.collect();
+    object.set("total", Value::from(budget.total()));
+    Value::from(object)
+}
+
+/// The parts of the budget in one line.
+pub(super) fn budget_words(budget: &Budget) -> String {
+    let parts = Part::ALL.iter().filter(|part| budget.tokens(**part) > 0);
+    parts
+        .map(|part| format!("{} ~{}", part.name(), grouped(budget.tokens(*part))))
+        .collect::<Vec<_>>()
+        .join(" · ")
+}
+
+/// The head of an answer about one session: key, file, model and window.
+pub(super) fn print_head(output: &mut Output, inspection: &Inspection, window: WindowInfo) -> io::Result<()> {
+    let item = &inspection.session;
+    output.line(Tone::Strong, &item.key.0)?;
+    if let Some(path) = &item.path {
+        output.line(Tone::Dim, &path.to_string_lossy())?;
+    }
+    let model = [inspection.provider.as_str(), inspection.model.as_str()];
+    let model = model.into_iter().filter(|part| !part.is_empty()).collect::<Vec<_>>().join("/");
+    let model = if model.is_empty() { "model unknown".to_owned() } else { model };
+    output.line(Tone::Plain, &format!("{model} · window {}", window_words(window)))
+}
+
+/// A window in words: `200,000 (modelsConfig)`.
+pub(super) fn window_words(window: WindowInfo) -> String {
+    format!("{} ({})", grouped(window.tokens.max(0.0) as u64), window.source.name())
+}

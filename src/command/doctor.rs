@@ -1,0 +1,229 @@
+//! `clawscope doctor [PATH]`: what was found, what is wrong with it, and which settings are in force.
+
+use std::io::Write as _;
+
+use rayon::prelude::*;
+
+use super::checkup::{Checkup, Lock, Model};
+use super::described::{number, window_value};
+use super::failure::Failure;
+use super::output::{Output, Tone};
+use super::preview::value_words;
+use super::scene::{Around, Scene, finding_value};
+use super::table::{Align, Cell, Table};
+use super::words::{bytes, counted, grouped};
+use crate::cli::{ListArgs, PlaceArgs};
+use crate::error::Severity;
+use crate::js::{Object, Value};
+
+/// Examines a store.
+pub(super) fn run(
+    args: &ListArgs,
+    place: &PlaceArgs,
+    around: &Around,
+    output: &mut Output,
+) -> Result<(), Failure> {
+    let scene = Scene::list(args.path.as_deref(), place, around)?;
+    let read = scene.listed.items.par_iter().map(|item| (item.clone(), scene.open_item(item))).collect();
+    let checkup = Checkup::new(&scene, read);
+    if args.json {
+        output.json(answer(&scene, &checkup))?;
+    } else {
+        print(&scene, &checkup, output)?;
+    }
+    let errors = checkup.findings.iter().filter(|finding| finding.severity == Severity::Error).count();
+    if errors == 0 {
+        return Ok(());
+    }
+    let errors = counted(errors as u64, "finding is an error", "findings are errors");
+    Err(Failure::unreadable(format!("{}: {errors}; each says what to do", scene.listed.name)))
+}
+
+fn answer(scene: &Scene, checkup: &Checkup) -> Object {
+    let config = &scene.store().config;
+    let error = config.error.as_ref().map(|error| {
+        Object::from([
+            ("path", Value::from(error.path.to_string_lossy().as_ref())),
+            ("line", Value::from(error.line.map(u64::from))),
+            ("column", Value::from(error.column.map(u64::from))),
+            ("what", Value::from(error.what.as_str())),
+            ("next", Value::from(error.next.as_str())),
+        ])
+    });
+    let config_path = config.path.as_ref().map(|path| path.to_string_lossy().into_owned());
+    let applied = config.applied().iter().map(|applied| {
+        let members = [("key", applied.key.as_str()), ("rule", applied.rule), ("why", applied.why.as_str())];
+        Value::from(Object::from(members))
+    });
+    let config = Object::from([
+        ("path", Value::from(config_path)),
+        ("error", Value::from(error)),
+        ("filledIn", Value::from(applied.collect::<Vec<_>>())),
+    ]);
+    let counts = checkup.counts().into_iter().map(|(name, count)| (name, Value::from(count)));
+    let state_dir = Object::from([
+        ("path", Value::from(scene.store().state_dir.to_string_lossy().as_ref())),
+        ("why", Value::from(checkup.why.as_str())),
+    ]);
+    Object::from([
+        ("place", Value::from(scene.listed.name.as_str())),
+        ("demo", Value::from(scene.listed.demo)),
+        ("ruleset", Value::from(scene.listed.ruleset)),
+        ("stateDir", Value::from(state_dir)),
+        ("config", Value::from(config)),
+        ("counts", Value::from(counts.collect::<Object>())),
+        ("agents", Value::from(checkup.agents.iter().map(agent_value).collect::<Vec<_>>())),
+        ("contextPruning", Value::from(checkup.settings.iter().map(setting_value).collect::<Vec<_>>())),
+        ("compaction", compaction_value(checkup)),
+        ("locks", Value::from(checkup.locks.iter().map(lock_value).collect::<Vec<_>>())),
+        ("findings", Value::from(checkup.findings.iter().map(finding_value).collect::<Vec<_>>())),
+    ])
+}
+
+fn agent_value(agent: &super::checkup::AgentFacts) -> Value {
+    let Model { provider, id, window, eligible } = &agent.model;
+    Value::from(Object::from([
+        ("id", Value::from(agent.id.as_str())),
+        ("configured", Value::from(agent.configured)),
+        ("onDisk", Value::from(agent.on_disk)),
+        ("sessions", Value::from(agent.sessions)),
+        ("provider", Value::from(provider.as_str())),
+        ("model", Value::from(id.as_str())),
+        ("window", window_value(*window)),
+        ("pruningEligible", Value::from(*eligible)),
+    ]))
+}
+
+fn setting_value(row: &super::settings::InForce) -> Value {
+    Value::from(Object::from([
+        ("key", Value::from(row.key)),
+        ("value", row.value.clone()),
+        ("from", Value::from(row.provenance.to_string())),
+    ]))
+}
+
+fn compaction_value(checkup: &Checkup) -> Value {
+    Value::from(Object::from([
+        ("enabled", Value::from(checkup.compaction.enabled)),
+        ("reserveTokens", number(checkup.compaction.reserve_tokens)),
+        ("keepRecentTokens", number(checkup.compaction.keep_recent_tokens)),
+    ]))
+}
+
+fn lock_value(lock: &Lock) -> Value {
+    Value::from(Object::from([
+        ("path", Value::from(lock.path.to_string_lossy().as_ref())),
+        ("state", Value::from(lock.state)),
+        ("pid", Value::from(lock.pid.map(u64::from))),
+        ("why", Value::from(lock.why.as_str())),
+    ]))
+}
+
+fn print(scene: &Scene, checkup: &Checkup, output: &mut Output) -> Result<(), Failure> {
+    let store = scene.store();
+    output.line(Tone::Strong, &format!("{} · {}", scene.listed.name, scene.listed.ruleset))?;
+    output.line(Tone::Plain, &format!("state dir  {} ({})", store.state_dir.display(), checkup.why))?;
+    let config = match (&store.config.path, &store.config.error) {
+        (_, Some(error)) => format!("{error}"),
+        (Some(path), None) => path.display().to_string(),
+        (None, None) => "none: the gateway runs on its defaults".to_owned(),
+    };
+    let tone = if store.config.error.is_some() { Tone::Bad } else { Tone::Plain };
+    output.line(tone, &format!("config     {config}"))?;
+    for applied in store.config.applied() {
+        let line = format!("           filled in by {}: {} ({})", applied.rule, applied.key, applied.why);
+        output.line(Tone::Dim, &line)?;
+    }
+    let read = format!(
+        "read       {}, {}, {}, {}",
+        counted(checkup.files, "transcript", "transcripts"),
+        bytes(checkup.bytes),
+        counted(checkup.entries, "entry", "entries"),
+        counted(checkup.bad_lines, "bad line", "bad lines"),
+    );
+    output.line(Tone::Plain, &read)?;
+    writeln!(output)?;
+    print_agents(checkup, output)?;
+    print_settings(checkup, output)?;
+    print_locks(checkup, output)?;
+    print_findings(checkup, output)
+}
+
+fn print_agents(checkup: &Checkup, output: &mut Output) -> Result<(), Failure> {
+    let mut table = Table::new(&[
+        ("agent", Align::Left),
+        ("sessions", Align::Right),
+        ("model", Align::Flexible),
+        ("window", Align::Right),
+        ("from", Align::Left),
+        ("pruning", Align::Left),
+    ]);
+    for agent in &checkup.agents {
+        let Model { provider, id, window, eligible } = &agent.model;
+        table.push(vec![
+            agent.id.as_str().into(),
+            grouped(agent.sessions).into(),
+            format!("{provider}/{id}").into(),
+            grouped(window.tokens.max(0.0) as u64).into(),
+            Cell::new(window.source.name(), Tone::Dim),
+            if *eligible { "eligible" } else { "not eligible" }.into(),
+        ]);
+    }
+    table.print(output, "")?;
+    Ok(writeln!(output)?)
+}
+
+fn print_settings(checkup: &Checkup, output: &mut Output) -> Result<(), Failure> {
+    let mut table =
+        Table::new(&[("contextPruning", Align::Left), ("value", Align::Right), ("from", Align::Flexible)]);
+    for row in &checkup.settings {
+        table.push(vec![
+            row.key.into(),
+            value_words(None, &row.value).into(),
+            Cell::new(&row.provenance.to_string(), Tone::Dim),
+        ]);
+    }
+    table.print(output, "")?;
+    let compaction = &checkup.compaction;
+    let line = format!(
+        "compaction: {} · reserve {} tokens · keeps the last {}",
+        if compaction.enabled { "on" } else { "off" },
+        grouped(compaction.reserve_tokens.max(0.0) as u64),
+        grouped(compaction.keep_recent_tokens.max(0.0) as u64),
+    );
+    output.line(Tone::Plain, &line)?;
+    Ok(writeln!(output)?)
+}
+
+fn print_locks(checkup: &Checkup, output: &mut Output) -> Result<(), Failure> {
+    if checkup.locks.is_empty() {
+        return Ok(output.line(Tone::Dim, "no locks")?);
+    }
+    for lock in &checkup.locks {
+        let who = lock.pid.map(|pid| format!(" by process {pid}")).unwrap_or_default();
+        output.line(
+            Tone::Warning,
+            &format!("lock {}{who}: {} {}", lock.state, lock.path.display(), lock.why),
+        )?;
+    }
+    Ok(())
+}
+
+fn print_findings(checkup: &Checkup, output: &mut Output) -> Result<(), Failure> {
+    let counts = checkup.counts();
+    let counts: Vec<String> =
+        counts.iter().map(|(name, count)| format!("{name} {}", grouped(*count))).collect();
+    output.line(Tone::Plain, &counts.join(" · "))?;
+    if checkup.findings.is_empty() {
+        return Ok(output.line(Tone::Good, "nothing is wrong")?);
+    }
+    for finding in &checkup.findings {
+        let tone = match finding.severity {
+            Severity::Note => Tone::Dim,
+            Severity::Warning => Tone::Warning,
+            Severity::Error => Tone::Bad,
+        };
+        output.line(tone, &finding.to_string())?;
+    }
+    Ok(())
+}

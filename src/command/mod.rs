@@ -1,0 +1,90 @@
+//! The commands: arguments → library call → print. One file each; what several share stands in files of its own.
+//!
+//! Nothing here decides a rule. Everything printed goes through [`output::Output`], so that text of transcripts cannot act
+//! on the terminal and a closed pipe is no error.
+
+mod change;
+mod checkup;
+mod commit;
+mod completions;
+mod context;
+mod described;
+mod doctor;
+pub mod failure;
+mod man;
+mod messages;
+pub mod output;
+mod preview;
+pub mod scene;
+mod screen;
+mod sessions;
+mod settings;
+mod simulate;
+mod table;
+mod tree;
+mod undo;
+mod watch;
+mod words;
+mod writing;
+
+use std::ffi::OsString;
+use std::io::Write as _;
+
+use clap::Parser as _;
+use clap::error::ErrorKind;
+
+use failure::{Exit, Failure};
+use output::Output;
+use scene::Around;
+
+use crate::cli::{Cli, Command, PlaceArgs};
+
+/// Runs the program on a command line, its own name included; answers the exit code.
+pub fn main(words: impl IntoIterator<Item = OsString>, around: &Around, output: &mut Output) -> u8 {
+    let words: Vec<OsString> = words.into_iter().collect();
+    let (result, json) = match Cli::try_parse_from(&words) {
+        Ok(cli) => (dispatch(&cli, around, output), cli.json()),
+        Err(error) => (usage(&error, output), words.iter().any(|word| word == "--json")),
+    };
+    // What was printed must be out before a failure is told after it.
+    let result = result.and_then(|()| Ok(output.flush()?));
+    let Err(failure) = result else { return Exit::Done.code() };
+    _ = output.flush();
+    _ = output.failure(&failure, json);
+    failure.exit().code()
+}
+
+fn dispatch(cli: &Cli, around: &Around, output: &mut Output) -> Result<(), Failure> {
+    match &cli.command {
+        Some(_) if cli.path.is_some() => {
+            Err(Failure::usage("a PATH before a command: put it after the command."))
+        }
+        Some(command) => run(command, &cli.place, around, output),
+        None => screen::run(cli, around),
+    }
+}
+
+/// Help and version are answers; everything else the parser says is a usage error.
+fn usage(error: &clap::Error, output: &mut Output) -> Result<(), Failure> {
+    if matches!(error.kind(), ErrorKind::DisplayHelp | ErrorKind::DisplayVersion) {
+        return Ok(write!(output, "{}", error.render())?);
+    }
+    let text = error.render().to_string();
+    Err(Failure::usage(text.trim_start_matches("error: ").trim_end()))
+}
+
+/// Runs a command. `place` are the options that say where sessions are.
+fn run(command: &Command, place: &PlaceArgs, around: &Around, output: &mut Output) -> Result<(), Failure> {
+    match command {
+        Command::Sessions(args) => sessions::run(args, place, around, output),
+        Command::Tree(args) => tree::run(args, place, around, output),
+        Command::Context(args) => context::run(args, place, around, output),
+        Command::Simulate(args) => simulate::run(args, place, around, output),
+        Command::Commit(args) => commit::run(args, place, around, output),
+        Command::Undo(args) => undo::run(args, place, around, output),
+        Command::Watch(args) => watch::run(args, place, around, output),
+        Command::Doctor(args) => doctor::run(args, place, around, output),
+        Command::Completions { shell } => completions::run(*shell, output),
+        Command::Man { command } => man::run(command.as_deref(), output),
+    }
+}

@@ -1,0 +1,186 @@
+//! Where results and errors go. Everything printed passes through here: text made safe for a terminal, colours only
+//! where a person looks, JSON as one line with exact integers.
+
+use std::fmt::Write as _;
+use std::io::{self, Write};
+
+use crossterm::style::{Color, Stylize};
+
+use super::failure::Failure;
+use crate::js::{self, Object, Value};
+use crate::text::visible;
+
+/// Version of every JSON shape that commands print. It rises when a key changes its meaning or goes away.
+pub const SCHEMA_VERSION: u64 = 1;
+
+/// What a piece of text means; colour is never the only sign of it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Tone {
+    /// As it is.
+    #[default]
+    Plain,
+    /// A heading, or the number looked for.
+    Strong,
+    /// Less important.
+    Dim,
+    /// Well.
+    Good,
+    /// Worth a look.
+    Warning,
+    /// Wrong.
+    Bad,
+    /// Shortened by a plan.
+    Trimmed,
+    /// Cleared by a plan.
+    Cleared,
+}
+
+/// The two streams of a command.
+pub struct Output<'a> {
+    out: &'a mut dyn Write,
+    err: &'a mut dyn Write,
+    colour: bool,
+    width: Option<usize>,
+}
+
+impl std::fmt::Debug for Output<'_> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Output")
+            .field("colour", &self.colour)
+            .field("width", &self.width)
+            .finish_non_exhaustive()
+    }
+}
+
+impl<'a> Output<'a> {
+    /// Plain text of any width on two streams.
+    pub fn new(out: &'a mut dyn Write, err: &'a mut dyn Write) -> Self {
+        Self { out, err, colour: false, width: None }
+    }
+
+    /// The same for a terminal of this many columns; in colour unless told otherwise.
+    #[must_use]
+    pub fn on_terminal(self, width: Option<usize>, colour: bool) -> Self {
+        Self { colour, width, ..self }
+    }
+
+    /// Columns there are; none when a program reads.
+    pub fn width(&self) -> Option<usize> {
+        self.width
+    }
+
+    /// Text in its tone.
+    pub fn paint(&self, tone: Tone, text: &str) -> String {
+        if !self.colour || text.is_empty() {
+            return text.to_owned();
+        }
+        match tone {
+            Tone::Plain => text.to_owned(),
+            Tone::Strong => text.bold().to_string(),
+            Tone::Dim => text.with(Color::DarkGrey).to_string(),
+            Tone::Good => text.with(Color::Green).to_string(),
+            Tone::Warning => text.with(Color::Yellow).to_string(),
+            Tone::Bad => text.with(Color::Red).to_string(),
+            Tone::Trimmed => text.with(Color::Cyan).to_string(),
+            Tone::Cleared => text.with(Color::Magenta).to_string(),
+        }
+    }
+
+    /// A line in one tone, made safe.
+    pub fn line(&mut self, tone: Tone, text: &str) -> io::Result<()> {
+        let text = self.paint(tone, &visible(text));
+        writeln!(self.out, "{text}")
+    }
+
+    /// A JSON object as one line: `schemaVersion` first.
+    pub fn json(&mut self, members: Object) -> io::Result<()> {
+        writeln!(self.out, "{}", json_line(members))
+    }
+
+    /// Something for a person beside the results.
+    pub fn note(&mut self, text: &str) -> io::Result<()> {
+        writeln!(self.err, "{}", visible(text))
+    }
+
+    /// Tells a failure on the error stream, as text or as one JSON object.
+    pub fn failure(&mut self, failure: &Failure, json: bool) -> io::Result<()> {
+        let Failure::Told { exit, message, candidates } = failure else { return Ok(()) };
+        if !json {
+            let lines: Vec<_> = message.lines().map(visible).collect();
+            return writeln!(self.err, "error: {}", lines.join("\n"));
+        }
+        let names: Vec<Value> = candidates.iter().map(|name| Value::from(name.as_str())).collect();
+        let error = Object::from([
+            ("code", Value::from(i32::from(exit.code()))),
+            ("kind", Value::from(exit.word())),
+            ("message", Value::from(message.as_str())),
+            ("candidates", Value::from(names)),
+        ]);
+        writeln!(self.err, "{}", json_line(Object::from([("error", Value::from(error))])))
+    }
+}
+
+fn json_line(members: Object) -> String {
+    let mut object = Object::from([("schemaVersion", Value::from(SCHEMA_VERSION))]);
+    for (key, value) in members {
+        object.insert(key, value);
+    }
+    escaped_json(&js::stringify(&Value::from(object)))
+}
+
+/// JSON in which no character can act on a terminal: it says the same.
+fn escaped_json(text: &str) -> String {
+    let mut out = String::with_capacity(text.len());
+    for char in text.chars() {
+        if acts(char) {
+            _ = write!(out, "\\u{:04x}", char as u32);
+        } else {
+            out.push(char);
+        }
+    }
+    out
+}
+
+/// C1 controls, DEL, line separators and direction marks, all of the basic plane. The others are escaped by JSON.
+fn acts(char: char) -> bool {
+    matches!(char, '\u{7f}'..='\u{9f}' | '\u{61c}' | '\u{200e}' | '\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
+}
+
+impl Write for Output<'_> {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.out.write(bytes)
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        self.out.flush()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn json_is_one_line_and_names_its_schema_first() {
+        let (mut out, mut err) = (Vec::new(), Vec::new());
+        let mut output = Output::new(&mut out, &mut err);
+        output.json(Object::from([("a", Value::from("x\u{1b}[2J\u{9b}2J"))])).unwrap();
+        let text = String::from_utf8(out).unwrap();
+        assert_eq!(text, "{\"schemaVersion\":1,\"a\":\"x\\u001b[2J\\u009b2J\"}\n");
+    }
+
+    #[test]
+    fn errors_go_to_their_own_stream_in_the_form_asked_for() {
+        let (mut out, mut err) = (Vec::new(), Vec::new());
+        let mut output = Output::new(&mut out, &mut err);
+        let failure = Failure::refused("no\u{7}");
+        output.failure(&failure, false).unwrap();
+        output.failure(&failure, true).unwrap();
+        assert!(out.is_empty());
+        let text = String::from_utf8(err).unwrap();
+        let (plain, json) = text.split_once('\n').unwrap();
+        assert!(plain.starts_with("error: no") && !plain.contains('\u{7}'));
+        let json: serde_json::Value = serde_json::from_str(json).unwrap();
+        assert_eq!(json["error"]["code"], 4);
+    }
+}

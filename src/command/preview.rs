@@ -1,0 +1,182 @@
+//! A plan over a session, made from the command line: what `simulate` shows and `commit` writes.
+
+use std::cmp::Ordering;
+
+use super::change::{Change, read_changes};
+use super::failure::Failure;
+use super::output::{Output, Tone};
+use super::scene::{Around, Scene, at_leaf, with_context};
+use super::settings::{Simulated, simulated};
+use super::table::{Align, Cell, Table};
+use super::words::{counted, estimated, parse_moment, percent, span};
+use crate::cli::{PlaceArgs, PlanArgs};
+use crate::gateway::provenance::Provenance;
+use crate::gateway::prune_setting::{Control, Unit};
+use crate::gateway::setting_value::plain_text;
+use crate::inspect::Inspection;
+use crate::js::Value;
+use crate::plan::Plan;
+use crate::policy::Reason;
+use crate::policy::prune::Gate;
+
+/// A plan and everything it was made from.
+#[derive(Debug)]
+pub(super) struct Preview {
+    /// The session, at the leaf looked at.
+    pub inspection: Inspection,
+    /// Settings and window.
+    pub simulated: Simulated,
+    /// What the gateway would decide at `now_ms`.
+    pub gate: Gate,
+    /// The plan was made as if the gate were open.
+    pub ignored: bool,
+    /// The time of the next call, ms since 1970.
+    pub now_ms: f64,
+    /// The plan.
+    pub plan: Plan,
+    /// The store; the demo's folder lives as long as this does.
+    pub scene: Scene,
+}
+
+/// Makes the plan that the arguments ask for.
+pub(super) fn make(
+    session: &str,
+    leaf: Option<&str>,
+    args: &PlanArgs,
+    place: &PlaceArgs,
+    around: &Around,
+) -> Result<Preview, Failure> {
+    let changes: Vec<Change> = read_changes(args.settings.as_deref(), &args.set)?;
+    let scene = Scene::for_session(session, place, around)?;
+    let now_ms = parse_moment(&args.now, scene.now_ms).map_err(Failure::usage)?;
+    let inspection = with_context(at_leaf(&scene, scene.open(session)?, leaf)?)?;
+    let simulated = simulated(&scene.store().config, &inspection, &changes);
+    let inspection = Inspection { window: simulated.window, ..inspection };
+    let gate = inspection.gate(simulated.on, &simulated.settings, now_ms);
+    let ignored = args.ignore_gates && !gate.is_open();
+    let used = if ignored { Gate::Open { idle_ms: f64::NAN } } else { gate };
+    let plan = inspection.plan(&simulated.settings, used).map_err(|_| {
+        Failure::unreadable(format!(
+            "{}: a message has a shape the gateway's pruner fails on, so the gateway prunes nothing here. \
+             `clawscope doctor` tells what is odd about the file.",
+            inspection.source.path().display()
+        ))
+    })?;
+    Ok(Preview { inspection, simulated, gate, ignored, now_ms, plan, scene })
+}
+
+impl Preview {
+    /// Every setting with its origin.
+    pub(super) fn print_settings(&self, output: &mut Output) -> Result<(), Failure> {
+        output.line(Tone::Strong, "settings")?;
+        let mut table = Table::new(&[
+            ("contextPruning", Align::Left),
+            ("value", Align::Right),
+            ("from", Align::Flexible),
+        ]);
+        let configured = &self.inspection.settings;
+        for row in &self.simulated.rows {
+            let control = configured.iter().find(|own| own.key == row.key).map(|own| own.control);
+            let unit = match control {
+                Some(Control::Slider { unit, .. }) => Some(unit).filter(|unit| *unit != Unit::Milliseconds),
+                _ => None,
+            };
+            let value = match row.value.as_str() {
+                Some(text) => text.to_string_lossy(),
+                None => value_words(unit, &row.value),
+            };
+            let tone = match row.provenance {
+                Provenance::Flag => Tone::Warning,
+                Provenance::Default => Tone::Dim,
+                _ => Tone::Plain,
+            };
+            table.push(vec![
+                row.key.into(),
+                Cell::new(&value, tone),
+                Cell::new(&row.provenance.to_string(), Tone::Dim),
+            ]);
+        }
+        Ok(table.print(output, "  ")?)
+    }
+
+    /// What the gate says, and how to see behind it.
+    pub(super) fn print_gate(&self, output: &mut Output) -> Result<(), Failure> {
+        if self.simulated.switched_on {
+            output
+                .line(Tone::Warning, "pruning is off in the configuration; previewed with mode cache-ttl")?;
+        }
+        let words = gate_words(self.gate, &self.inspection);
+        if self.gate.is_open() {
+            return Ok(output.line(Tone::Good, &format!("gate: open: {words}"))?);
+        }
+        let rule = self.gate.reason().map(Reason::rule).unwrap_or_default();
+        output.line(Tone::Warning, &format!("gate: shut: {words} ({rule})"))?;
+        let hint = if self.ignored {
+            "      ignored: this is what pruning would do if it ran"
+        } else {
+            "      the gateway would send everything as it is; --ignore-gates shows what pruning would do"
+        };
+        Ok(output.line(Tone::Dim, hint)?)
+    }
+
+    /// Tokens before and after, and how much of the window they are.
+    pub(super) fn print_effect(&self, output: &mut Output) -> Result<(), Failure> {
+        let (before, after) = (self.plan.total_before(), self.plan.total_after());
+        let saved = match before.cmp(&after) {
+            Ordering::Greater => format!("-{}", percent(before - after, before)),
+            Ordering::Equal => "no change".to_owned(),
+            Ordering::Less => "grows".to_owned(),
+        };
+        let window = self.inspection.window.tokens.max(0.0) as u64;
+        let shares = [self.inspection.budget().total(), self.inspection.budget_after(&self.plan).total()];
+        let [share_before, share_after] = shares.map(|tokens| percent(tokens, window));
+        let line = format!(
+            "messages: {} → {} tokens ({saved}) · prompt: {share_before} → {share_after} of the window",
+            estimated(before),
+            estimated(after)
+        );
+        output.line(Tone::Strong, &line)?;
+        if self.plan.is_empty() {
+            output.line(Tone::Dim, "nothing changes")?;
+        }
+        Ok(())
+    }
+
+    /// How many messages the plan changes, in words.
+    pub(super) fn changed_words(&self) -> String {
+        let changed = self.plan.fates().iter().filter(|fate| fate.fate.changes()).count();
+        counted(changed as u64, "message changes", "messages change")
+    }
+}
+
+/// A setting's value in words; an empty list says so.
+pub(super) fn value_words(unit: Option<Unit>, value: &Value) -> String {
+    match value.as_array() {
+        Some([]) => "(none)".to_owned(),
+        _ => plain_text(unit, value),
+    }
+}
+
+fn gate_words(gate: Gate, inspection: &Inspection) -> String {
+    match gate {
+        Gate::Open { idle_ms } => format!("{} since the last call, the ttl has passed", span(idle_ms)),
+        Gate::Off => "contextPruning.mode is not cache-ttl".to_owned(),
+        Gate::NotEligible => {
+            format!(
+                "{}/{} is not among the providers whose cache it knows",
+                inspection.provider, inspection.model
+            )
+        }
+        Gate::NeverTouched => {
+            "no run has recorded a call yet, so the gateway never prunes this session".to_owned()
+        }
+        Gate::NoTtl => "a ttl of 0 switches pruning off".to_owned(),
+        Gate::Warm { idle_ms, ttl_ms } => {
+            format!(
+                "the cache is warm: {} of {} have passed since the last call",
+                span(idle_ms),
+                span(ttl_ms)
+            )
+        }
+    }
+}

@@ -1,0 +1,182 @@
+//! `clawscope sessions [PATH]`: one line for each session of a store, every transcript read.
+
+use std::io::Write as _;
+
+use rayon::prelude::*;
+
+use super::failure::Failure;
+use super::output::{Output, Tone};
+use super::scene::{Around, Scene, finding_value};
+use super::table::{Align, Cell, Table};
+use super::words::{ago, counted, estimated, grouped, percent};
+use crate::cli::{ListArgs, PlaceArgs};
+use crate::error::{Finding, Severity};
+use crate::inspect::{Counted, Mark, SessionItem, SourceOfCount};
+use crate::js::{Object, Value};
+
+/// Lists the sessions of a store.
+pub(super) fn run(
+    args: &ListArgs,
+    place: &PlaceArgs,
+    around: &Around,
+    output: &mut Output,
+) -> Result<(), Failure> {
+    let scene = Scene::list(args.path.as_deref(), place, around)?;
+    let (items, unread) = read_all(&scene);
+    let findings: Vec<Finding> = scene.listed.findings.iter().cloned().chain(unread).collect();
+    if args.json {
+        return Ok(output.json(answer(&scene, &items, &findings))?);
+    }
+    print(&scene, &items, &findings, output)
+}
+
+/// Each item with what its transcript tells; what cannot be read stays as rows and files tell it.
+pub(super) fn read_all(scene: &Scene) -> (Vec<SessionItem>, Vec<Finding>) {
+    let read = |item: &SessionItem| match scene.open_item(item) {
+        Ok(inspection) => (inspection.session, None),
+        Err(_) if item.has(Mark::Missing) || item.path.is_none() => (item.clone(), None),
+        Err(Failure::Told { message, .. }) => {
+            let path = item.path.clone().unwrap_or_default();
+            let next = "The session is listed as its row tells it.";
+            (item.clone(), Some(Finding::new(path, Severity::Error, message, next)))
+        }
+        Err(Failure::Closed) => (item.clone(), None),
+    };
+    let (items, findings): (Vec<_>, Vec<_>) = scene.listed.items.par_iter().map(read).unzip();
+    (items, findings.into_iter().flatten().collect())
+}
+
+fn answer(scene: &Scene, items: &[SessionItem], findings: &[Finding]) -> Object {
+    Object::from([
+        ("place", Value::from(scene.listed.name.as_str())),
+        ("demo", Value::from(scene.listed.demo)),
+        ("ruleset", Value::from(scene.listed.ruleset)),
+        ("sessions", Value::from(items.iter().map(item_value).collect::<Vec<_>>())),
+        ("findings", Value::from(findings.iter().map(finding_value).collect::<Vec<_>>())),
+    ])
+}
+
+fn item_value(item: &SessionItem) -> Value {
+    let tokens = item.tokens.map(|Counted { tokens, source }| {
+        Object::from([("value", Value::from(tokens)), ("source", Value::from(source.word()))])
+    });
+    let flags: Vec<Value> = item.marks.iter().map(|mark| Value::from(mark.word())).collect();
+    Value::from(Object::from([
+        ("key", Value::from(item.key.0.as_str())),
+        ("agent", Value::from(item.agent.as_str())),
+        ("kind", Value::from(item.kind.as_str())),
+        ("id", Value::from(item.id.as_str())),
+        ("path", Value::from(item.path.as_ref().map(|path| path.to_string_lossy().into_owned()))),
+        ("title", Value::from(item.title.as_str())),
+        ("provider", Value::from(item.provider.as_str())),
+        ("model", Value::from(item.model.as_str())),
+        ("window", Value::from(item.window)),
+        ("tokens", Value::from(tokens)),
+        ("percent", Value::from(item.percent())),
+        ("entries", Value::from(item.entries)),
+        ("compactions", Value::from(item.compactions)),
+        ("updatedAt", Value::from(item.updated_ms)),
+        ("bytes", Value::from(item.bytes)),
+        ("flags", Value::from(flags)),
+    ]))
+}
+
+fn print(
+    scene: &Scene,
+    items: &[SessionItem],
+    findings: &[Finding],
+    output: &mut Output,
+) -> Result<(), Failure> {
+    let head = format!("{} · {}", scene.listed.name, scene.listed.ruleset);
+    output.line(Tone::Strong, &head)?;
+    let mut from = 0;
+    while from < items.len() {
+        let agent = &items[from].agent;
+        let len = items[from..].iter().take_while(|item| item.agent == *agent).count();
+        output.line(Tone::Plain, "")?;
+        let count = counted(len as u64, "session", "sessions");
+        output.line(Tone::Strong, &format!("agent {agent} · {count}"))?;
+        table(scene, &items[from..from + len], output.width()).print(output, "  ")?;
+        from += len;
+    }
+    if items.is_empty() {
+        writeln!(output, "no sessions")?;
+    }
+    for finding in findings {
+        output.note(&finding.to_string())?;
+    }
+    Ok(())
+}
+
+/// The columns, and whether they are shown on a narrow terminal too.
+const COLUMNS: [(&str, Align, bool); 10] = [
+    ("key", Align::Flexible, true),
+    ("title", Align::Flexible, false),
+    ("model", Align::Left, false),
+    ("tokens", Align::Right, true),
+    ("window", Align::Right, true),
+    ("full", Align::Right, true),
+    ("entries", Align::Right, false),
+    ("comp", Align::Right, false),
+    ("updated", Align::Left, true),
+    ("flags", Align::Left, true),
+];
+/// Below this many columns a terminal is narrow.
+const NARROW: usize = 120;
+
+fn table(scene: &Scene, items: &[SessionItem], width: Option<usize>) -> Table {
+    let wide = width.is_none_or(|width| width >= NARROW);
+    let shown = |at: usize| wide || COLUMNS[at].2;
+    let columns = COLUMNS.iter().enumerate().filter(|(at, _)| shown(*at));
+    let mut table = Table::new(&columns.map(|(_, (name, align, _))| (*name, *align)).collect::<Vec<_>>());
+    for item in items {
+        let cells = cells(scene, item).into_iter().enumerate().filter(|(at, _)| shown(*at));
+        table.push(cells.map(|(_, cell)| cell).collect());
+    }
+    table
+}
+
+fn cells(scene: &Scene, item: &SessionItem) -> [Cell; 10] {
+    let number = |number: Option<u64>| number.map_or_else(|| "-".to_owned(), grouped);
+    let full = item.tokens.map_or_else(|| "-".to_owned(), |count| percent(count.tokens, item.window));
+    let flags: Vec<&str> = item.marks.iter().map(|mark| mark.word()).collect();
+    let updated = item.updated_ms.map_or_else(|| "-".to_owned(), |ms| ago(ms, scene.now_ms));
+    let model = if item.model.is_empty() { "-" } else { &item.model };
+    // The agent stands above; a key without it is found all the same.
+    let key = item.key.0.strip_prefix(&format!("agent:{}:", item.agent)).unwrap_or(&item.key.0);
+    [
+        key.into(),
+        Cell::new(&item.title, Tone::Dim),
+        model.into(),
+        tokens_words(item.tokens).into(),
+        grouped(item.window).into(),
+        Cell::new(&full, band(item.percent())),
+        number(item.entries).into(),
+        number(item.compactions).into(),
+        updated.into(),
+        Cell::new(&flags.join(" "), flags_tone(item)),
+    ]
+}
+
+fn tokens_words(tokens: Option<Counted>) -> String {
+    match tokens {
+        None => "-".to_owned(),
+        Some(Counted { tokens, source: SourceOfCount::Est }) => estimated(tokens),
+        Some(Counted { tokens, source: SourceOfCount::Measured }) => grouped(tokens),
+    }
+}
+
+/// The bands people know from other tools: green below 60, yellow to 80, red above.
+fn band(percent: Option<u64>) -> Tone {
+    match percent {
+        None => Tone::Dim,
+        Some(..60) => Tone::Good,
+        Some(60..80) => Tone::Warning,
+        Some(_) => Tone::Bad,
+    }
+}
+
+fn flags_tone(item: &SessionItem) -> Tone {
+    let bad = [Mark::Overflow, Mark::Damaged];
+    if bad.iter().any(|mark| item.has(*mark)) { Tone::Bad } else { Tone::Dim }
+}

@@ -1,0 +1,143 @@
+//! The settings a plan is made with: the store's configuration, changed for this one preview.
+
+use super::change::{CONTEXT_TOKENS, Change, PRUNING};
+use crate::gateway::config::GatewayConfig;
+use crate::gateway::provenance::Provenance;
+use crate::gateway::prune_setting::{PRUNING_PATH, prune_settings};
+use crate::gateway::pruning::{PruneSettings, effective_settings};
+use crate::gateway::setting_value::{duration_text, insert};
+use crate::gateway::window::{WindowInfo, window_of_model};
+use crate::inspect::Inspection;
+use crate::js::{Object, Value};
+
+/// One setting as it is in force for a preview.
+#[derive(Debug, Clone, PartialEq)]
+pub(super) struct InForce {
+    /// Key below `contextPruning`.
+    pub key: &'static str,
+    /// As the configuration would hold it.
+    pub value: Value,
+    /// Where it comes from.
+    pub provenance: Provenance,
+}
+
+/// Settings and window for a preview.
+#[derive(Debug, Clone)]
+pub(super) struct Simulated {
+    /// The pruner's settings; the configured or built-in ones where pruning is off.
+    pub settings: PruneSettings,
+    /// Whether pruning is on.
+    pub on: bool,
+    /// A change switched pruning on, though the configuration has it off.
+    pub switched_on: bool,
+    /// Every setting of the pruner, `mode` first.
+    pub rows: Vec<InForce>,
+    /// The window.
+    pub window: WindowInfo,
+    /// `contextTokens` was set, but the model takes less.
+    pub window_unmoved: bool,
+}
+
+/// Applies changes to the configuration of a session. Changing any key but `mode` switches pruning on.
+pub(super) fn simulated(config: &GatewayConfig, inspection: &Inspection, changes: &[Change]) -> Simulated {
+    let mut raw = config.value(&PRUNING_PATH).and_then(Value::as_object).cloned().unwrap_or_default();
+    let configured_on = effective_settings(Some(&Value::Object(raw.clone()))).is_some();
+    let pruning = || changes.iter().filter_map(|change| Some((change.key.strip_prefix(PRUNING)?, change)));
+    for (key, change) in pruning() {
+        insert(&mut raw, key, change.value.clone());
+    }
+    let mode_set = pruning().any(|(key, _)| key == "mode");
+    let switched_on = !configured_on && !mode_set && pruning().next().is_some();
+    if switched_on {
+        raw.set("mode", Value::from("cache-ttl"));
+    }
+    let effective = effective_settings(Some(&Value::Object(raw.clone())));
+    let on = effective.is_some();
+    let settings = effective.unwrap_or_else(|| {
+        raw.set("mode", Value::from("cache-ttl"));
+        effective_settings(Some(&Value::Object(raw))).unwrap_or_default()
+    });
+    let window = window(config, inspection, changes);
+    Simulated {
+        rows: rows(config, &settings, on, changes),
+        window_unmoved: last(changes, CONTEXT_TOKENS)
+            .is_some_and(|change| change.value.as_f64() != Some(window.tokens)),
+        settings,
+        on,
+        switched_on,
+        window,
+    }
+}
+
+fn last<'a>(changes: &'a [Change], key: &str) -> Option<&'a Change> {
+    changes.iter().rev().find(|change| change.key == key)
+}
+
+/// The gateway's own rule with `contextTokens` in the configuration: it only ever lowers the window (compaction 7.1).
+fn window(config: &GatewayConfig, inspection: &Inspection, changes: &[Change]) -> WindowInfo {
+    let Some(change) = last(changes, CONTEXT_TOKENS) else { return inspection.window };
+    let mut root = config.js.as_object().cloned().unwrap_or_default();
+    insert(&mut root, "agents.defaults.contextTokens", change.value.clone());
+    window_of_model(&Value::Object(root), &inspection.provider, &inspection.model)
+}
+
+/// The settings of a configuration, with the origin of each.
+pub(super) fn in_force(config: &GatewayConfig) -> Vec<InForce> {
+    let effective = effective_settings(config.value(&PRUNING_PATH));
+    let on = effective.is_some();
+    let mut rows = rows(config, &effective.unwrap_or_default(), on, &[]);
+    if !on {
+        // A key of a switched-off pruner is in the configuration, but not in force.
+        rows.iter_mut().skip(1).for_each(|row| row.provenance = Provenance::Default);
+    }
+    rows
+}
+
+fn rows(config: &GatewayConfig, settings: &PruneSettings, on: bool, changes: &[Change]) -> Vec<InForce> {
+    let values = settings_value(settings, on);
+    let configured = prune_settings(config);
+    configured
+        .into_iter()
+        .map(|row| {
+            let own = last(changes, &format!("{PRUNING}{}", row.key));
+            let path: Vec<&str> = PRUNING_PATH.into_iter().chain(row.key.split('.')).collect();
+            let value = row.key.split('.').try_fold(&values, |value, key| value.get(key)).cloned();
+            let moved = row.key == "mode" && on != (row.value.as_bool() == Some(true));
+            let provenance = match own {
+                Some(change) => change.origin.clone(),
+                None if moved => Provenance::Flag,
+                None if row.config.is_some() => config.provenance(&path),
+                None => Provenance::Default,
+            };
+            InForce { key: row.key, value: value.unwrap_or(Value::Null), provenance }
+        })
+        .collect()
+}
+
+/// The settings as the configuration would hold them, with every key.
+pub(super) fn settings_value(settings: &PruneSettings, on: bool) -> Value {
+    let list = |key| settings.tools.get(key).filter(|list| list.as_array().is_some()).cloned();
+    let list = |key| list(key).unwrap_or_else(|| Value::Array(Vec::new()));
+    let soft = Object::from([
+        ("maxChars", settings.soft_trim.max_chars),
+        ("headChars", settings.soft_trim.head_chars),
+        ("tailChars", settings.soft_trim.tail_chars),
+    ]);
+    let hard = Object::from([
+        ("enabled", Value::Bool(settings.hard_clear.enabled)),
+        ("placeholder", Value::from(settings.hard_clear.placeholder.clone())),
+    ]);
+    let tools = Object::from([("allow", list("allow")), ("deny", list("deny"))]);
+    Value::from(Object::from([
+        ("mode", Value::from(if on { "cache-ttl" } else { "off" })),
+        ("ttl", Value::from(duration_text(settings.ttl_ms))),
+        ("ttlMs", Value::from(settings.ttl_ms)),
+        ("keepLastAssistants", Value::from(settings.keep_last_assistants)),
+        ("softTrimRatio", Value::from(settings.soft_trim_ratio)),
+        ("hardClearRatio", Value::from(settings.hard_clear_ratio)),
+        ("minPrunableToolChars", Value::from(settings.min_prunable_tool_chars)),
+        ("softTrim", Value::from(soft)),
+        ("hardClear", Value::from(hard)),
+        ("tools", Value::from(tools)),
+    ]))
+}

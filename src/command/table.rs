@@ -1,0 +1,144 @@
+//! Aligned columns for people: widths by what the terminal shows; some columns give way when the line is too long.
+
+use std::io::{self, Write};
+
+use super::output::{Output, Tone};
+use crate::text::{cut, visible, width};
+
+/// Least columns of one that gives way.
+const LEAST: usize = 16;
+/// Between two columns.
+const GAP: &str = "  ";
+
+/// Where a column's text stands.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Align {
+    /// Names and words.
+    Left,
+    /// Numbers.
+    Right,
+    /// Words that are cut when the line is longer than the terminal, the last column first.
+    Flexible,
+}
+
+/// A cell: made safe, with its tone.
+#[derive(Debug, Clone)]
+pub(super) struct Cell {
+    text: String,
+    tone: Tone,
+}
+
+impl Cell {
+    /// Text in a tone.
+    pub(super) fn new(text: &str, tone: Tone) -> Self {
+        Self { text: visible(text).into_owned(), tone }
+    }
+}
+
+impl<T: AsRef<str>> From<T> for Cell {
+    fn from(text: T) -> Self {
+        Self::new(text.as_ref(), Tone::Plain)
+    }
+}
+
+/// A table with a head.
+#[derive(Debug)]
+pub(super) struct Table {
+    columns: Vec<(&'static str, Align)>,
+    rows: Vec<Vec<Cell>>,
+}
+
+impl Table {
+    /// A table with these columns.
+    pub(super) fn new(columns: &[(&'static str, Align)]) -> Self {
+        Self { columns: columns.to_vec(), rows: Vec::new() }
+    }
+
+    /// Adds a row: a cell for each column.
+    pub(super) fn push(&mut self, row: Vec<Cell>) {
+        self.rows.push(row);
+    }
+
+    /// Whether there are no rows.
+    pub(super) fn is_empty(&self) -> bool {
+        self.rows.is_empty()
+    }
+
+    /// Prints head and rows, each line behind `indent`.
+    pub(super) fn print(&self, output: &mut Output, indent: &str) -> io::Result<()> {
+        let widths = self.widths(output.width(), width(indent));
+        let head: Vec<Cell> = self.columns.iter().map(|(name, _)| Cell::new(name, Tone::Dim)).collect();
+        for row in std::iter::once(&head).chain(&self.rows) {
+            self.print_row(output, indent, row, &widths)?;
+        }
+        Ok(())
+    }
+
+    fn widths(&self, terminal: Option<usize>, indent: usize) -> Vec<usize> {
+        let mut widths: Vec<usize> = self.columns.iter().map(|(name, _)| width(name)).collect();
+        for row in &self.rows {
+            for (at, cell) in row.iter().enumerate() {
+                widths[at] = widths[at].max(width(&cell.text));
+            }
+        }
+        let taken: usize = widths.iter().sum::<usize>() + GAP.len() * widths.len().saturating_sub(1) + indent;
+        let mut over = terminal.map_or(0, |terminal| taken.saturating_sub(terminal));
+        let flexible = |at: &usize| self.columns[*at].1 == Align::Flexible;
+        for at in (0..widths.len()).rev().filter(flexible) {
+            let gives = over.min(widths[at].saturating_sub(LEAST));
+            widths[at] -= gives;
+            over -= gives;
+        }
+        widths
+    }
+
+    fn print_row(&self, output: &mut Output, indent: &str, row: &[Cell], widths: &[usize]) -> io::Result<()> {
+        let mut line = String::from(indent);
+        for (at, cell) in row.iter().enumerate() {
+            let (text, columns) = cut(&cell.text, widths[at]);
+            let pad = " ".repeat(widths[at].saturating_sub(columns));
+            let painted = output.paint(cell.tone, &text);
+            if at > 0 {
+                line.push_str(GAP);
+            }
+            if self.columns[at].1 == Align::Right {
+                line.push_str(&pad);
+            }
+            line.push_str(&painted);
+            if self.columns[at].1 != Align::Right {
+                line.push_str(&pad);
+            }
+        }
+        writeln!(output, "{}", line.trim_end())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn printed(table: &Table, terminal: Option<usize>) -> String {
+        let (mut out, mut err) = (Vec::new(), Vec::new());
+        table.print(&mut Output::new(&mut out, &mut err).on_terminal(terminal, false), "").unwrap();
+        String::from_utf8(out).unwrap()
+    }
+
+    #[test]
+    fn columns_stay_aligned_under_wide_characters() {
+        let mut table = Table::new(&[("name", Align::Left), ("tokens", Align::Right)]);
+        table.push(vec!["日本語".into(), "5".into()]);
+        table.push(vec!["a".into(), "12345".into()]);
+        let text = printed(&table, None);
+        let ends: Vec<usize> = text.lines().map(width).collect();
+        assert_eq!(ends, [14, 14, 14], "{text}");
+    }
+
+    #[test]
+    fn only_flexible_columns_give_way_to_a_narrow_terminal() {
+        let mut table = Table::new(&[("text", Align::Flexible), ("tokens", Align::Right)]);
+        table.push(vec!["x".repeat(80).into(), "12345".into()]);
+        let text = printed(&table, Some(40));
+        assert!(text.lines().all(|line| width(line) <= 40) && text.contains("12345"), "{text}");
+        assert!(printed(&table, None).contains(&"x".repeat(80)));
+    }
+}

@@ -1,0 +1,177 @@
+//! `clawscope tree SESSION`: every entry of a transcript, branches indented where they leave.
+
+use std::collections::HashSet;
+use std::io::Write as _;
+
+use super::described::{number, print_head, session_value, tokens_of, tool_of};
+use super::failure::Failure;
+use super::output::{Output, Tone};
+use super::scene::{Around, Scene};
+use super::words::{counted, estimated};
+use crate::cli::{PlaceArgs, SessionArgs};
+use crate::ids::EntryIx;
+use crate::inspect::Inspection;
+use crate::inspect::excerpt::excerpt;
+use crate::js::{Object, Value};
+use crate::store::entry::EntryKind;
+use crate::text::{cut, pad, width};
+use crate::transcript::Leaf;
+use crate::transcript::labels::labels;
+
+/// Columns of a branch.
+const INDENT: &str = "│ ";
+/// Deeper branches are drawn at this depth.
+const DEEPEST: usize = 12;
+/// Columns of an excerpt when no terminal tells.
+const EXCERPT: usize = 100;
+
+/// An entry in the order of the drawing.
+struct Node {
+    entry: EntryIx,
+    /// Branches it is away from the trunk.
+    depth: usize,
+    /// The first of a branch.
+    forks: bool,
+}
+
+/// Draws a transcript.
+pub(super) fn run(
+    args: &SessionArgs,
+    place: &PlaceArgs,
+    around: &Around,
+    output: &mut Output,
+) -> Result<(), Failure> {
+    let inspection = Scene::for_session(&args.session, place, around)?.open(&args.session)?;
+    let active: HashSet<EntryIx> = active_path(&inspection).into_iter().collect();
+    let nodes = nodes(&inspection, &active);
+    if args.json {
+        return Ok(output.json(answer(&inspection, &nodes, &active))?);
+    }
+    print(&inspection, &nodes, &active, output)
+}
+
+/// The active path; it is there even when no context can be built from it.
+fn active_path(inspection: &Inspection) -> Vec<EntryIx> {
+    let leaf = inspection.tree.leaf(&inspection.index, &Leaf::Own);
+    leaf.map(|leaf| inspection.tree.walk(leaf)).unwrap_or_default()
+}
+
+/// Depth first; of several children the one on the active path, else the last, continues the line, and the others branch
+/// off before it. Entries of a cycle stand at the end.
+fn nodes(inspection: &Inspection, active: &HashSet<EntryIx>) -> Vec<Node> {
+    let tree = &inspection.tree;
+    let mut nodes = Vec::with_capacity(inspection.index.entries.len());
+    let mut open = Vec::new();
+    push_siblings(tree.roots(), active, 0, &mut open);
+    while let Some(node) = open.pop() {
+        push_siblings(tree.children(node.entry), active, node.depth, &mut open);
+        nodes.push(node);
+    }
+    nodes.extend(tree.cyclic().iter().map(|entry| Node { entry: *entry, depth: 0, forks: true }));
+    nodes
+}
+
+/// Pushes siblings so that the trunk is taken last.
+fn push_siblings(siblings: &[EntryIx], active: &HashSet<EntryIx>, depth: usize, open: &mut Vec<Node>) {
+    let trunk = siblings.iter().find(|ix| active.contains(ix)).or(siblings.last()).copied();
+    let Some(trunk) = trunk else { return };
+    open.push(Node { entry: trunk, depth, forks: false });
+    let branches = siblings.iter().rev().filter(|ix| **ix != trunk);
+    open.extend(branches.map(|ix| Node { entry: *ix, depth: depth + 1, forks: true }));
+}
+
+fn answer(inspection: &Inspection, nodes: &[Node], active: &HashSet<EntryIx>) -> Object {
+    let index = &inspection.index;
+    let leaf = inspection.tree.leaf(index, &Leaf::Own);
+    let labels = labels(index, &inspection.tree);
+    let node_value = |node: &Node| {
+        let entry = index.entry(node.entry);
+        let children = inspection.tree.children(node.entry).iter().map(|ix| Value::from(index.name(*ix)));
+        let size = entry.message;
+        Value::from(Object::from([
+            ("entry", Value::from(index.name(node.entry))),
+            ("parent", Value::from(inspection.tree.parent(node.entry).map(|ix| index.name(ix)))),
+            ("line", Value::from(entry.line)),
+            ("type", Value::from(entry.kind.word())),
+            ("role", Value::from(size.map(|size| size.role.word()))),
+            ("tool", Value::from(size.and_then(|size| tool_of(inspection, node.entry, &size)))),
+            ("tokens", Value::from(size.map(|size| tokens_of(&size)))),
+            ("chars", Value::from(size.map(|size| size.pi_chars.chars()))),
+            ("time", number(entry.time)),
+            ("label", Value::from(labels.get(&node.entry).cloned())),
+            ("depth", Value::from(node.depth)),
+            ("active", Value::from(active.contains(&node.entry))),
+            ("leaf", Value::from(leaf == Some(node.entry))),
+            ("children", Value::from(children.collect::<Vec<_>>())),
+        ]))
+    };
+    Object::from([
+        ("session", session_value(&inspection.session)),
+        ("leaf", Value::from(leaf.map(|ix| index.name(ix)))),
+        ("nodes", Value::from(nodes.iter().map(node_value).collect::<Vec<_>>())),
+    ])
+}
+
+fn print(
+    inspection: &Inspection,
+    nodes: &[Node],
+    active: &HashSet<EntryIx>,
+    output: &mut Output,
+) -> Result<(), Failure> {
+    let index = &inspection.index;
+    let leaf = inspection.tree.leaf(index, &Leaf::Own);
+    let labels = labels(index, &inspection.tree);
+    print_head(output, inspection, inspection.window)?;
+    let branches = nodes.iter().filter(|node| node.forks).count() as u64;
+    let entries = counted(nodes.len() as u64, "entry", "entries");
+    let branches = counted(branches, "branch", "branches");
+    writeln!(output, "{entries} · {branches} off the active path")?;
+    writeln!(output)?;
+    let names = nodes.iter().map(|node| width(&index.name(node.entry))).max().unwrap_or(0);
+    for node in nodes {
+        let on_path = active.contains(&node.entry);
+        let mut rail = INDENT.repeat(node.depth.saturating_sub(1).min(DEEPEST));
+        if node.depth > 0 {
+            rail.push_str(if node.forks { "├╴" } else { INDENT });
+        }
+        let sign = if on_path { "●" } else { "○" };
+        let name = pad(&index.name(node.entry), names);
+        let what = what(inspection, node.entry);
+        let tokens = index.entry(node.entry).message.map(|size| estimated(tokens_of(&size)));
+        let label = labels.get(&node.entry).map(|label| format!(" [{label}]")).unwrap_or_default();
+        let end = if leaf == Some(node.entry) { " ◀" } else { "" };
+        let facts = format!("{} {:>9}{label}{end}", pad(&what, 24), tokens.unwrap_or_default());
+        let line = format!("{rail}{sign} {name}  {facts}  {}", text_of(inspection, node.entry));
+        let (line, _) = cut(&line, output.width().unwrap_or(width(&facts) + names + EXCERPT));
+        output.line(tone(index.entry(node.entry).kind, on_path), line.trim_end())?;
+    }
+    Ok(())
+}
+
+/// What an entry is: the role and tool of a message, else its type.
+fn what(inspection: &Inspection, ix: EntryIx) -> String {
+    let entry = inspection.index.entry(ix);
+    match entry.message.filter(|_| entry.kind == EntryKind::Message) {
+        Some(size) => match tool_of(inspection, ix, &size) {
+            Some(tool) => format!("{} {tool}", size.role.word()),
+            None => size.role.word().to_owned(),
+        },
+        None => entry.kind.word().to_owned(),
+    }
+}
+
+/// The text of an entry; one that cannot be read again says so.
+fn text_of(inspection: &Inspection, ix: EntryIx) -> String {
+    match excerpt(&inspection.source, &inspection.index, ix) {
+        Ok(excerpt) => excerpt.error.unwrap_or(excerpt.text),
+        Err(error) => error.to_string(),
+    }
+}
+
+fn tone(kind: EntryKind, on_path: bool) -> Tone {
+    match kind {
+        EntryKind::Compaction | EntryKind::BranchSummary if on_path => Tone::Warning,
+        EntryKind::Message | EntryKind::CustomMessage if on_path => Tone::Plain,
+        _ => Tone::Dim,
+    }
+}

@@ -1,0 +1,122 @@
+//! Numbers, times and sizes as people read them. JSON has the exact ones.
+
+/// Digits in groups of three: `12,345`.
+pub(super) fn grouped(number: u64) -> String {
+    let digits = number.to_string();
+    let mut out = String::with_capacity(digits.len() + digits.len() / 3);
+    for (at, digit) in digits.chars().enumerate() {
+        if at > 0 && (digits.len() - at).is_multiple_of(3) {
+            out.push(',');
+        }
+        out.push(digit);
+    }
+    out
+}
+
+/// A number that a rule estimated: `~12,345`.
+pub(super) fn estimated(number: u64) -> String {
+    format!("~{}", grouped(number))
+}
+
+/// A share in whole percent, rounded half up; `-` of nothing.
+pub(super) fn percent(part: u64, whole: u64) -> String {
+    if whole == 0 {
+        return "-".to_owned();
+    }
+    format!("{}%", (u128::from(part) * 100 + u128::from(whole) / 2) / u128::from(whole))
+}
+
+/// One number and its noun: `1 entry`, `2 entries`.
+pub(super) fn counted(number: u64, one: &str, many: &str) -> String {
+    format!("{} {}", grouped(number), if number == 1 { one } else { many })
+}
+
+/// Bytes with a unit: `1.4 MB`.
+pub(super) fn bytes(number: u64) -> String {
+    let units = [("GB", 1e9), ("MB", 1e6), ("kB", 1e3)];
+    let fits = units.into_iter().find(|(_, size)| number as f64 >= *size);
+    fits.map_or_else(|| format!("{number} B"), |(unit, size)| format!("{:.1} {unit}", number as f64 / size))
+}
+
+/// A span of ms in its two largest units: `3h 12m`.
+pub(super) fn span(ms: f64) -> String {
+    if !ms.is_finite() {
+        return "-".to_owned();
+    }
+    let sign = if ms < 0.0 { "-" } else { "" };
+    let seconds = (ms.abs() / 1000.0).floor() as u64;
+    let parts =
+        [(seconds / 86_400, "d"), (seconds / 3600 % 24, "h"), (seconds / 60 % 60, "m"), (seconds % 60, "s")];
+    let from = parts.iter().position(|(number, _)| *number > 0).unwrap_or(3);
+    let shown = parts[from..].iter().take(2).filter(|(number, _)| *number > 0 || from == 3);
+    let words: Vec<String> = shown.map(|(number, unit)| format!("{number}{unit}")).collect();
+    format!("{sign}{}", words.join(" "))
+}
+
+/// A moment of the past beside now: `3h 12m ago`; the date when it is more than a month away or to come.
+pub(super) fn ago(ms: i64, now_ms: f64) -> String {
+    let since = now_ms - ms as f64;
+    if (0.0..30.0 * 86_400_000.0).contains(&since) {
+        return format!("{} ago", span(since));
+    }
+    moment(ms as f64)
+}
+
+/// A moment as ISO text to the second, or `-`.
+pub(super) fn moment(ms: f64) -> String {
+    let known = ms.is_finite().then(|| jiff::Timestamp::from_millisecond(ms as i64).ok()).flatten();
+    known.map_or_else(|| "-".to_owned(), |time| time.strftime("%Y-%m-%dT%H:%M:%SZ").to_string())
+}
+
+/// A moment as given on the command line: `now`, ISO text (local time where it names no zone), or ms since 1970.
+pub(super) fn parse_moment(text: &str, now_ms: f64) -> Result<f64, String> {
+    let text = text.trim();
+    if text.eq_ignore_ascii_case("now") {
+        return Ok(now_ms);
+    }
+    if let Ok(ms) = text.parse::<i64>() {
+        return Ok(ms as f64);
+    }
+    if let Ok(time) = text.parse::<jiff::Timestamp>() {
+        return Ok(time.as_millisecond() as f64);
+    }
+    let local =
+        text.parse::<jiff::civil::DateTime>().and_then(|time| time.to_zoned(jiff::tz::TimeZone::system()));
+    local.map(|time| time.timestamp().as_millisecond() as f64).map_err(|_| {
+        format!(
+            "--now {text:?}: expected `now`, a time such as 2026-03-05T14:06:41Z, or milliseconds since 1970"
+        )
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn digits_are_grouped_from_the_right() {
+        let grouped: Vec<String> = [0, 999, 1000, 1_234_567].map(grouped).into();
+        assert_eq!(grouped, ["0", "999", "1,000", "1,234,567"]);
+    }
+
+    #[test]
+    fn spans_show_two_units_and_never_an_empty_text() {
+        let spans: Vec<String> =
+            [0.0, 59_999.0, 3_600_000.0, 11_520_000.0, -61_000.0, f64::NAN].map(span).into();
+        assert_eq!(spans, ["0s", "59s", "1h", "3h 12m", "-1m 1s", "-"]);
+    }
+
+    #[test]
+    fn shares_round_half_up_and_nothing_has_no_share() {
+        assert_eq!([percent(1, 8), percent(5, 0), percent(955, 100)], ["13%", "-", "955%"]);
+    }
+
+    #[test]
+    fn moments_are_read_as_text_or_number() {
+        assert_eq!(parse_moment("2026-03-05T14:06:41Z", 0.0), Ok(1_772_719_601_000.0));
+        assert_eq!(parse_moment("1772719601000", 0.0), Ok(1_772_719_601_000.0));
+        assert_eq!(parse_moment("now", 5.0), Ok(5.0));
+        assert!(parse_moment("tomorrow", 0.0).unwrap_err().contains("expected"));
+        assert_eq!(moment(1_772_719_601_999.0), "2026-03-05T14:06:41Z");
+    }
+}

@@ -1,0 +1,561 @@
+//! The command line, as a person and a script use it: every command on stores made by hand, exit codes, JSON shapes.
+
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a failing test stops there")]
+
+#[path = "support/store.rs"]
+mod store;
+
+use std::io::{BufRead as _, BufReader, Read as _};
+use std::process::{Command, Stdio};
+use std::sync::mpsc::channel;
+use std::time::Duration;
+
+use clawscope::js;
+use clawscope::store::measure::prune_chars;
+use serde_json::{Value, json};
+use store::{COLD, RESULT_CHARS, RESULTS, Store, lines, long_session, message, program, run};
+
+fn keys(value: &Value) -> Vec<&str> {
+    value.as_object().expect("an object").keys().map(String::as_str).collect()
+}
+
+#[track_caller]
+fn has_keys(value: &Value, wanted: &[&str]) {
+    let found = keys(value);
+    assert!(wanted.iter().all(|key| found.contains(key)), "{wanted:?} in {found:?}");
+}
+
+fn sum(list: &Value, key: &str) -> u64 {
+    list.as_array().expect("a list").iter().map(|item| item[key].as_u64().expect("whole")).sum()
+}
+
+#[test]
+fn sessions_lists_each_session_with_everything_a_script_asks_for() {
+    let answer = Store::new().json(&["sessions"]);
+    has_keys(&answer, &["place", "demo", "ruleset", "sessions", "findings"]);
+    let session = &answer["sessions"][0];
+    let wanted = [
+        "key",
+        "agent",
+        "kind",
+        "id",
+        "path",
+        "model",
+        "window",
+        "tokens",
+        "entries",
+        "compactions",
+        "updatedAt",
+        "flags",
+    ];
+    has_keys(session, &wanted);
+    assert_eq!((&session["key"], &session["id"]), (&json!("agent:main:main"), &json!("long-1")));
+    assert_eq!(session["window"], 20_000);
+    assert_eq!(session["entries"], long_session().len() - 1);
+    assert_eq!(session["tokens"], json!({ "value": 100, "source": "measured" }));
+}
+
+#[test]
+fn the_table_of_sessions_stays_aligned_under_wide_names() {
+    let store = Store::new();
+    store.write_rows(&json!({
+        "agent:main:main": { "sessionId": "long-1", "displayName": "家里人 👪" },
+        "agent:main:b": { "sessionId": "b", "displayName": "short" },
+    }));
+    let (code, out, _) = store.run(&["sessions"]);
+    assert_eq!(code, 0);
+    let head = out.lines().find(|line| line.contains("tokens")).expect("a head");
+    let end = clawscope::text::width(&head[..head.find("window").expect("window") + "window".len()]);
+    let row = out.lines().find(|line| line.contains("家里人")).expect("the row");
+    let own_end = clawscope::text::width(&row[..row.find("20,000").expect("the window") + "20,000".len()]);
+    assert_eq!(end, own_end, "{out}");
+}
+
+#[test]
+fn tree_marks_the_active_path_the_leaf_and_the_branches() {
+    let store = Store::new();
+    let answer = store.json(&["tree", "main"]);
+    let nodes = answer["nodes"].as_array().unwrap();
+    assert_eq!(nodes.len(), long_session().len() - 1);
+    assert_eq!(answer["leaf"], "touch-0");
+    let node = |id: &str| nodes.iter().find(|node| node["entry"] == id).unwrap();
+    assert_eq!((&node("side-0")["active"], &node("side-0")["depth"]), (&json!(false), &json!(1)));
+    assert_eq!((&node("touch-0")["leaf"], &node("touch-0")["active"]), (&json!(true), &json!(true)));
+    assert_eq!(node("user-0")["children"], json!(["side-0", "call-0"]));
+    let (_, out, _) = store.run(&["tree", "main"]);
+    assert!(out.contains("├╴○ side-0") && out.lines().last().unwrap().contains("◀"), "{out}");
+}
+
+#[test]
+fn the_tokens_of_a_context_are_the_sum_over_its_messages() {
+    let store = Store::new();
+    let answer = store.json(&["context", "agent:main:main"]);
+    let wanted = ["leaf", "window", "estimate", "messages", "sessionTokens", "messageTokens", "budget"];
+    has_keys(&answer, &wanted);
+    has_keys(&answer["messages"][0], &["index", "entry", "role", "tool", "tokens", "chars"]);
+    let messages = &answer["messages"];
+    assert_eq!(messages.as_array().unwrap().len(), 1 + 2 * RESULTS + 3);
+    assert_eq!(answer["messageTokens"], sum(messages, "tokens"));
+    assert_eq!(answer["budget"]["total"], sum(messages, "tokens"));
+    let side = "another way".len().div_ceil(4) as u64;
+    assert_eq!(answer["sessionTokens"], sum(messages, "tokens") + side);
+    let estimate = &answer["estimate"];
+    assert_eq!((&estimate["usageTokens"], &estimate["trailingTokens"]), (&json!(110), &json!(0)));
+    assert_eq!(answer["window"], json!({ "tokens": 20_000, "source": "agentContextTokens" }));
+    for message in messages.as_array().unwrap() {
+        assert_eq!(message["tokens"].as_u64().unwrap(), message["chars"].as_u64().unwrap().div_ceil(4));
+    }
+}
+
+#[test]
+fn a_context_can_end_at_another_entry_and_hold_its_messages() {
+    let store = Store::new();
+    let answer = store.json(&["context", "long", "--leaf", "side", "--messages"]);
+    assert_eq!(answer["leaf"], "side-0");
+    assert_eq!(answer["messages"][1]["message"]["content"][0]["text"], "another way");
+    let (code, _, error) = store.run(&["context", "long", "--leaf", "nowhere"]);
+    assert_eq!(code, 2, "{error}");
+    let (code, _, error) = store.run(&["context", "long", "--leaf", "call"]);
+    assert!(code == 2 && error.contains("means 6 entries"), "{error}");
+}
+
+#[test]
+fn simulate_tells_a_fate_for_every_message_and_its_sums_agree() {
+    let store = Store::new();
+    let answer = store.json(&["simulate", "main", "--now", COLD]);
+    has_keys(&answer, &["settings", "before", "after", "fates", "gate", "window", "provenance"]);
+    let fates = &answer["fates"];
+    has_keys(&fates[0], &["index", "entry", "fate", "reason", "before", "after"]);
+    assert_eq!(answer["gate"]["open"], true);
+    assert_eq!(answer["before"]["chars"], sum(fates, "before"));
+    assert_eq!(answer["after"]["chars"], sum(fates, "after"));
+    assert_eq!(answer["before"]["tokens"], sum(fates, "tokensBefore"));
+    assert_eq!(answer["after"]["tokens"], sum(fates, "tokensAfter"));
+    assert!(answer["after"]["tokens"].as_u64() < answer["before"]["tokens"].as_u64());
+    let context = store.json(&["context", "main"]);
+    assert_eq!(answer["before"]["tokens"], context["messageTokens"]);
+    assert_eq!(sum(&context["messages"], "prunerChars"), sum(fates, "before"));
+    assert_eq!(answer["provenance"]["softTrimRatio"], "default");
+    assert!(answer["provenance"]["minPrunableToolChars"].as_str().unwrap().ends_with("openclaw.json:3"));
+}
+
+#[test]
+fn the_sizes_that_simulate_predicts_are_those_of_its_messages() {
+    let store = Store::new();
+    for set in [
+        "contextPruning.hardClear.enabled=false",
+        "contextPruning.softTrim.headChars=1",
+        "contextPruning.hardClearRatio=0",
+    ] {
+        let answer = store.json(&["simulate", "main", "--ignore-gates", "--messages", "--set", set]);
+        let fates = answer["fates"].as_array().unwrap();
+        assert!(fates.iter().any(|fate| fate["before"] != fate["after"]), "{set}");
+        for (fate, message) in fates.iter().zip(answer["messages"].as_array().unwrap()) {
+            let message = js::parse(&message.to_string()).unwrap();
+            assert_eq!(prune_chars(&message), Ok(fate["after"].as_f64().unwrap()), "{set} {fate}");
+        }
+    }
+}
+
+#[test]
+fn a_shut_gate_is_honoured_and_told_with_the_way_around_it() {
+    let store = Store::new();
+    let warm = ["simulate", "main", "--now", "2026-03-05T08:41:00Z"];
+    let answer = store.json(&warm);
+    assert_eq!(answer["gate"]["reason"], "cache-warm");
+    assert_eq!(answer["before"], answer["after"]);
+    let (code, out, _) = store.run(&warm);
+    assert!(code == 0 && out.contains("gate: shut") && out.contains("--ignore-gates"), "{out}");
+    let (_, out, _) = store.run(&[&warm[..], &["--ignore-gates"]].concat());
+    assert!(out.contains("✂") || out.contains("soft-trimmed"), "{out}");
+}
+
+#[test]
+fn setting_a_key_switches_pruning_on_for_the_preview() {
+    let store = Store::new();
+    store.write("openclaw.json", "{}");
+    let answer = store.json(&["simulate", "main", "--now", COLD]);
+    assert_eq!(
+        (&answer["gate"]["reason"], &answer["settings"]["mode"]),
+        (&json!("pruning-off"), &json!("off"))
+    );
+    let set = "contextPruning.softTrimRatio=0.01";
+    let answer =
+        store.json(&["simulate", "main", "--now", COLD, "--set", set, "--set", "contextTokens=30000"]);
+    assert_eq!((&answer["gate"]["open"], &answer["settings"]["mode"]), (&json!(true), &json!("cache-ttl")));
+    assert_eq!(
+        (&answer["settings"]["softTrimRatio"], &answer["window"]["tokens"]),
+        (&json!(0.01), &json!(30_000))
+    );
+    assert_eq!(answer["provenance"]["softTrimRatio"], "command line");
+    let off = store.json(&["simulate", "main", "--set", set, "--set", "contextPruning.mode=off"]);
+    assert_eq!(off["gate"]["reason"], "pruning-off");
+}
+
+#[test]
+fn unknown_keys_and_wrong_values_are_usage_errors_that_teach() {
+    let store = Store::new();
+    let (code, out, error) = store.run(&["simulate", "main", "--set", "contextPruning.softRatio=0.2"]);
+    assert_eq!((code, out.as_str()), (2, ""));
+    assert!(error.contains("contextPruning.softTrimRatio") && error.contains("contextTokens"), "{error}");
+    let (code, _, error) =
+        store.run(&["simulate", "main", "--set", "contextPruning.keepLastAssistants=few", "--json"]);
+    let error: Value = serde_json::from_str(&error).unwrap();
+    assert_eq!((code, &error["error"]["kind"]), (2, &json!("usage")));
+    assert!(error["error"]["message"].as_str().unwrap().contains("a whole number, 0 or more"));
+    assert_eq!(store.run(&["simulate", "main", "--policy", "magic"]).0, 2);
+    assert_eq!(store.run(&["context", "main", "--nope"]).0, 2);
+}
+
+#[test]
+fn settings_come_from_a_file_and_the_command_line_comes_after() {
+    let store = Store::new();
+    store.write("new.json5", "{ contextPruning: { softTrimRatio: 0.05, softTrim: { maxChars: 100 }, } }");
+    let file = store.path().join("new.json5").to_string_lossy().into_owned();
+    let words = ["simulate", "main", "--settings", &file, "--set", "contextPruning.softTrimRatio=0.06"];
+    let settings = &store.json(&words)["settings"];
+    assert_eq!((&settings["softTrimRatio"], &settings["softTrim"]["maxChars"]), (&json!(0.06), &json!(100)));
+}
+
+#[test]
+fn a_commit_is_a_dry_run_until_it_is_applied_and_can_be_taken_back() {
+    let store = Store::new();
+    let before = std::fs::read(store.transcript()).unwrap();
+    let words = ["commit", "main", "--ignore-gates"];
+    let dry = store.json(&words);
+    assert_eq!(
+        (&dry["applied"], &dry["kind"], &dry["lock"]),
+        (&json!(false), &json!("commit"), &json!("free"))
+    );
+    assert_eq!(std::fs::read(store.transcript()).unwrap(), before);
+    let planned = store.json(&["simulate", "main", "--ignore-gates"]);
+    assert_eq!(dry["tokens"]["after"], planned["after"]["tokens"]);
+
+    let (code, out, error) = store.run(&[&words[..], &["--apply"]].concat());
+    assert!(code == 0 && out.contains("clawscope undo main --apply"), "{out}{error}");
+    let after = std::fs::read(store.transcript()).unwrap();
+    assert!(
+        after.starts_with(&before)
+            && after.len() as u64 == before.len() as u64 + dry["bytes"].as_u64().unwrap()
+    );
+    assert_eq!(store.json(&["context", "main"])["messageTokens"], planned["after"]["tokens"]);
+
+    let undone = store.json(&["undo", "main", "--apply"]);
+    assert_eq!((&undone["applied"], &undone["entries"]), (&json!(true), &json!(1)));
+    assert_eq!(store.json(&["context", "main"])["messageTokens"], planned["before"]["tokens"]);
+    store.json(&["undo", "main", "--redo", "--apply"]);
+    assert_eq!(store.json(&["context", "main"])["messageTokens"], planned["after"]["tokens"]);
+}
+
+#[test]
+fn refusals_exit_with_four_and_say_why() {
+    let store = Store::new();
+    let refused = |words: &[&str], why: &str| {
+        let (code, _, error) = store.run(words);
+        assert!(code == 4 && error.contains(why), "{words:?}: {code} {error}");
+    };
+    refused(&["undo", "main"], "no commit to take back");
+    refused(&["commit", "main", "--now", "2026-03-05T08:41:00Z"], "--ignore-gates");
+    refused(
+        &["commit", "main", "--ignore-gates", "--set", "contextPruning.softTrimRatio=1"],
+        "changes nothing",
+    );
+    let pid = std::process::id();
+    store.write(
+        "agents/main/sessions/long-1.jsonl.lock",
+        &json!({ "pid": pid, "createdAt": js::iso_text(now_ms()) }).to_string(),
+    );
+    refused(&["commit", "main", "--ignore-gates", "--apply"], "is locked by");
+    let bytes = std::fs::read(store.transcript()).unwrap();
+    assert_eq!(bytes, lines(&long_session()).into_bytes());
+    let (code, _, error) =
+        run(&mut program(&["commit", "--demo", "slack:channel:c07infra", "--ignore-gates", "--apply"]));
+    assert!(code == 4 && error.contains("demo store"), "{error}");
+}
+
+fn now_ms() -> i64 {
+    use clawscope::commit::Clock as _;
+    clawscope::commit::SystemClock.now_ms()
+}
+
+#[test]
+fn an_orphan_is_written_to_only_when_that_is_allowed() {
+    let store = Store::new();
+    store.write_rows(&json!({}));
+    let words = ["commit", "long-1", "--ignore-gates"];
+    let (code, _, error) = store.run(&words);
+    assert!(code == 4 && error.contains("no row"), "{error}");
+    let answer = store.json(&[&words[..], &["--allow-orphan", "--apply"]].concat());
+    assert!(answer["undo"].as_str().unwrap().contains("--allow-orphan"));
+}
+
+#[test]
+fn sessions_are_found_by_key_id_unique_start_and_path() {
+    let store = Store::new();
+    store
+        .write("agents/main/sessions/long-2.jsonl", &lines(&long_session()[..2]).replace("long-1", "long-2"));
+    store.write_rows(
+        &json!({ "agent:main:main": { "sessionId": "long-1" }, "agent:main:x": { "sessionId": "long-2" } }),
+    );
+    let file = store.transcript().to_string_lossy().into_owned();
+    for name in ["agent:main:main", "AGENT:main:MAIN", "main", "long-1", &file] {
+        assert_eq!(store.json(&["context", name])["session"]["id"], "long-1", "{name}");
+    }
+    let (code, _, error) = store.run(&["context", "long", "--json"]);
+    let error: Value = serde_json::from_str(&error).unwrap();
+    assert_eq!((code, error["error"]["candidates"].as_array().unwrap().len()), (2, 2), "{error}");
+    let (code, _, error) = store.run(&["context", "nobody"]);
+    assert!(
+        code == 3 && error.contains("agent:main:main") && error.contains("clawscope sessions"),
+        "{error}"
+    );
+}
+
+#[test]
+fn a_path_to_a_transcript_needs_no_store() {
+    let store = Store::new();
+    let dir = tempfile::tempdir().unwrap();
+    let copy = dir.path().join("copy.jsonl");
+    std::fs::copy(store.transcript(), &copy).unwrap();
+    let mut command = program(&["context", "copy.jsonl", "--json"]);
+    let (code, out, error) = run(command.current_dir(dir.path()));
+    assert_eq!(code, 0, "{error}");
+    let answer: Value = serde_json::from_str(&out).unwrap();
+    assert_eq!(answer["messages"].as_array().unwrap().len(), 1 + 2 * RESULTS + 3);
+    assert_eq!(run(program(&["context", "none.jsonl"]).current_dir(dir.path())).0, 3);
+}
+
+#[test]
+fn a_store_copied_from_another_machine_opens() {
+    let store = Store::new();
+    let foreign = r"C:\Users\mei\.openclaw\agents\main\sessions\long-1.jsonl";
+    store.write_rows(&json!({ "agent:main:main": { "sessionId": "long-1", "sessionFile": foreign } }));
+    let mut command = program(&["sessions", "--json"]);
+    let (code, out, error) = run(command.arg(store.path()));
+    assert_eq!(code, 0, "{error}");
+    let answer: Value = serde_json::from_str(&out).unwrap();
+    assert_eq!(answer["sessions"][0]["entries"], long_session().len() - 1, "{answer}");
+    let place = store.path().to_string_lossy().into_owned();
+    let (code, out, error) = run(&mut program(&["context", "--store", &place, "main", "--json"]));
+    assert!(code == 0 && out.contains("result-5"), "{error}");
+}
+
+#[test]
+fn hostile_names_and_texts_cannot_act_on_the_terminal() {
+    let store = Store::new();
+    let hostile = "\u{1b}]0;owned\u{7}\u{9b}2J\u{202e}evil\r\n";
+    let entry =
+        message("user-0\u{1b}[2J", None, &json!({ "role": "user", "content": hostile, "timestamp": 1 }));
+    store.write("agents/main/sessions/h.jsonl", &lines(&[long_session()[0].clone(), entry]));
+    let key = format!("agent:main:{hostile}");
+    store.write_rows(&json!({ key: { "sessionId": "h", "displayName": hostile } }));
+    let acts = |char: char| (char.is_control() && char != '\n') || char == '\u{202e}';
+    for words in [
+        &["sessions"][..],
+        &["tree", "h"],
+        &["context", "h"],
+        &["context", "h", "--messages"],
+        &["simulate", "h"],
+        &["doctor"],
+    ] {
+        for json in [&[][..], &["--json"]] {
+            let words = [words, json].concat();
+            let (code, out, error) = store.run(&words);
+            assert!(
+                code == 0 && out.contains("owned") || words.contains(&"doctor"),
+                "{words:?} {code} {error}"
+            );
+            assert!(!out.chars().chain(error.chars()).any(acts), "{words:?}: {out:?} {error:?}");
+        }
+    }
+    assert_eq!(
+        store.json(&["sessions"])["sessions"][0]["title"].as_str().map(str::trim),
+        Some(hostile.trim())
+    );
+}
+
+#[test]
+fn doctor_tells_what_is_wrong_with_file_and_line() {
+    let store = Store::new();
+    let healthy = store.json(&["doctor"]);
+    has_keys(
+        &healthy,
+        &["stateDir", "config", "counts", "agents", "contextPruning", "compaction", "locks", "findings"],
+    );
+    assert_eq!(healthy["stateDir"]["why"], "by OPENCLAW_STATE_DIR");
+    assert_eq!((&healthy["counts"]["sessions"], &healthy["counts"]["transcripts"]), (&json!(1), &json!(1)));
+    store.append(&json!(null));
+    store.write("openclaw.json", "{\n agents: [,\n}");
+    let (code, out, error) = store.run(&["doctor", "--json"]);
+    let answer: Value = serde_json::from_str(&out).unwrap();
+    assert_eq!(code, 3, "{error}");
+    assert_eq!(answer["config"]["error"]["line"], 2, "{answer}");
+    assert!(answer["config"]["error"]["column"].is_u64());
+    let lines = answer["findings"].as_array().unwrap().iter().filter_map(|finding| finding["line"].as_u64());
+    assert!(lines.into_iter().any(|line| line as usize == long_session().len() + 1), "{answer}");
+    assert!(store.run(&["doctor"]).1.contains("openclaw.json:2:"));
+}
+
+#[test]
+fn without_a_store_the_demo_stands_in_and_says_so() {
+    let (code, out, error) = run(&mut program(&["sessions"]));
+    assert!(code == 0 && out.starts_with("demo store"), "{out}");
+    assert!(error.contains("no gateway store") && error.contains("OPENCLAW_STATE_DIR"), "{error}");
+    let (_, out, _) = run(&mut program(&["sessions", "--demo", "--json"]));
+    let answer: Value = serde_json::from_str(&out).unwrap();
+    let sessions = answer["sessions"].as_array().unwrap();
+    assert!(answer["demo"] == true && sessions.len() >= 8);
+    let dir = tempfile::tempdir().unwrap();
+    clawscope::store::demo::write_to(dir.path()).unwrap();
+    for session in sessions.iter().filter(|session| !session["entries"].is_null()) {
+        let key = session["key"].as_str().unwrap();
+        let (code, out, error) =
+            run(program(&["simulate", key, "--ignore-gates", "--json", "--store"]).arg(dir.path()));
+        assert_eq!(code, 0, "{key}: {error}");
+        let answer: Value = serde_json::from_str(&out).unwrap();
+        assert_eq!(answer["after"]["chars"], sum(&answer["fates"], "after"), "{key}");
+    }
+}
+
+#[test]
+fn help_teaches_every_command_key_and_exit_code() {
+    let (code, out, _) = run(&mut program(&["--help"]));
+    assert_eq!(code, 0);
+    let commands = [
+        "sessions",
+        "tree",
+        "context",
+        "simulate",
+        "commit",
+        "undo",
+        "watch",
+        "doctor",
+        "completions",
+        "man",
+    ];
+    for word in commands.iter().chain(&[
+        "contextPruning.tools.deny",
+        "contextTokens",
+        "NO_COLOR",
+        "OPENCLAW_STATE_DIR",
+        "Exit codes",
+    ]) {
+        assert!(out.contains(word), "{word}");
+    }
+    for command in commands {
+        let (code, out, _) = run(&mut program(&[command, "--help"]));
+        assert!(
+            code == 0 && out.contains("Examples:") && out.contains(&format!("clawscope {command}")),
+            "{command}"
+        );
+    }
+    let (code, out, _) = run(&mut program(&["--version"]));
+    assert_eq!((code, out.trim()), (0, concat!("clawscope ", env!("CARGO_PKG_VERSION"))));
+}
+
+#[test]
+fn completions_and_manual_pages_are_printed() {
+    for shell in ["bash", "zsh", "fish", "elvish", "powershell"] {
+        let (code, out, _) = run(&mut program(&["completions", shell]));
+        assert!(code == 0 && out.contains("simulate"), "{shell}");
+    }
+    let (code, out, _) = run(&mut program(&["man"]));
+    assert!(code == 0 && out.contains(".TH") && out.contains("simulate"));
+    assert!(run(&mut program(&["man", "simulate"])).1.contains("ignore"));
+    assert_eq!(run(&mut program(&["man", "nothing"])).0, 2);
+}
+
+#[test]
+fn a_slip_in_a_command_is_no_path() {
+    let (code, _, error) = run(&mut program(&["sesions"]));
+    assert!(code == 2 && error.contains("neither a command nor a path"), "{error}");
+    assert_eq!(run(&mut program(&["/no/such/store"])).0, 3);
+    assert_eq!(run(&mut program(&["sessions", "/no/such/store"])).0, 3);
+    assert_eq!(run(&mut program(&["/tmp", "sessions"])).0, 2);
+    assert_eq!(run(&mut program(&["sessions", "--demo", "--agent", "nobody"])).0, 2);
+    assert_eq!(run(&mut program(&["sessions", "--profile", "../x"])).0, 2);
+}
+
+#[test]
+fn another_configuration_can_be_tried() {
+    let store = Store::new();
+    store.write("other.json", "{ agents: { defaults: { contextTokens: 9000 } } }");
+    let other = store.path().join("other.json").to_string_lossy().into_owned();
+    let answer = store.json(&["simulate", "main", "--config", &other]);
+    assert_eq!(
+        (&answer["window"]["tokens"], &answer["gate"]["reason"]),
+        (&json!(9000), &json!("pruning-off"))
+    );
+    store.write("other.json", "{ nope");
+    assert_eq!(store.run(&["sessions", "--config", &other]).0, 3);
+    assert_eq!(store.run(&["sessions", "--config", "/no/such"]).0, 2);
+}
+
+#[test]
+fn a_reader_that_goes_away_is_no_error() {
+    let store = Store::new();
+    let mut child = started(&store, &["context", "main", "--messages", "--json"]);
+    let mut first = [0; 10];
+    child.stdout.as_mut().unwrap().read_exact(&mut first).unwrap();
+    drop(child.stdout.take());
+    let output = child.wait_with_output().unwrap();
+    assert_eq!(output.status.code(), Some(0), "{}", String::from_utf8_lossy(&output.stderr));
+    assert!(output.stderr.is_empty());
+}
+
+fn started(store: &Store, words: &[&str]) -> std::process::Child {
+    Command::new(assert_cmd::cargo::cargo_bin("clawscope"))
+        .args(words)
+        .env_clear()
+        .env("OPENCLAW_STATE_DIR", store.path())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .expect("it starts")
+}
+
+#[test]
+fn watch_tells_each_new_entry_with_running_totals() {
+    let store = Store::new();
+    let mut child = started(&store, &["watch", "--json"]);
+    let (sender, told) = channel();
+    let output = child.stdout.take().unwrap();
+    let reader = std::thread::spawn(move || {
+        for line in BufReader::new(output).lines().map_while(Result::ok) {
+            let line: Value = serde_json::from_str(&line).expect("JSON");
+            if sender.send(line).is_err() {
+                return;
+            }
+        }
+    });
+    let next = || told.recv_timeout(Duration::from_secs(20)).expect("a line in time");
+    assert_eq!(next()["event"], "following");
+    let before = store.json(&["context", "main"]);
+    store.append(&message(
+        "user-1",
+        Some("touch-0"),
+        &json!({ "role": "user", "content": "12345678", "timestamp": 1 }),
+    ));
+    let line = next();
+    assert_eq!(
+        (&line["entry"], &line["key"], &line["tokens"]),
+        (&json!("user-1"), &json!("agent:main:main"), &json!(2))
+    );
+    assert_eq!(line["contextTokens"], before["messageTokens"].as_u64().unwrap() + 2);
+    assert_eq!(line["sessionTokens"], before["sessionTokens"].as_u64().unwrap() + 2);
+    store.write("agents/main/sessions/new.jsonl", &lines(&long_session()[..2]));
+    let line = next();
+    assert_eq!((&line["entry"], &line["agent"]), (&json!("user-0"), &json!("main")));
+    child.kill().unwrap();
+    child.wait().unwrap();
+    reader.join().unwrap();
+    assert_eq!(run(&mut program(&["watch", "--demo"])).0, 3);
+}
+
+#[test]
+fn long_results_are_as_long_as_these_tests_reckon_with() {
+    let answer = Store::new().json(&["context", "main"]);
+    let result =
+        answer["messages"].as_array().unwrap().iter().find(|message| message["role"] == "toolResult");
+    assert_eq!(result.unwrap()["chars"], RESULT_CHARS);
+}

@@ -1,0 +1,154 @@
+//! Modules import only from modules above them, so that rules stay free of files, clocks and screens.
+
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a failing test stops there")]
+
+use std::collections::BTreeSet;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+/// From the top down. A module may use itself and what stands in a row above; modules of one row are blind to each other.
+const ROWS: &[&[&str]] = &[
+    &["ids"],
+    &["error"],
+    &["js"],
+    &["text"],
+    &["config", "gateway"],
+    &["store"],
+    &["transcript"],
+    &["context"],
+    &["policy"],
+    &["plan"],
+    &["commit"],
+    &["inspect", "replay", "explain", "sweep", "summarize", "export"],
+    &["app"],
+    &["ui"],
+    &["runtime"],
+    &["cli", "command"],
+];
+
+/// `command` answers what `cli` asks: the only pair of a row that may look at each other.
+const PAIR: [&str; 2] = ["cli", "command"];
+
+fn row(module: &str) -> Option<usize> {
+    ROWS.iter().position(|row| row.contains(&module))
+}
+
+/// Whether `user` may import from `used`.
+fn may(user: &str, used: &str) -> bool {
+    let pair = PAIR.contains(&user) && PAIR.contains(&used);
+    user == used || pair || matches!((row(user), row(used)), (Some(user), Some(used)) if used < user)
+}
+
+/// The top modules that a source names: `crate::x`, `crate::{x, y::z}`. Comments do not count.
+fn named(source: &str) -> BTreeSet<String> {
+    let code: String =
+        source.lines().map(|line| line.split("//").next().unwrap_or_default()).collect::<Vec<_>>().join("\n");
+    let mut found = BTreeSet::new();
+    for (at, _) in code.match_indices("crate::") {
+        let whole = code[..at].chars().next_back().is_none_or(|char| !char.is_alphanumeric() && char != '_');
+        if !whole {
+            continue;
+        }
+        let rest = &code[at + "crate::".len()..];
+        if let Some(group) = rest.strip_prefix('{') {
+            found.extend(heads(group));
+        } else {
+            found.extend(head(rest));
+        }
+    }
+    found
+}
+
+/// The name a path begins with.
+fn head(path: &str) -> Option<String> {
+    let name: String =
+        path.trim_start().chars().take_while(|char| char.is_ascii_alphanumeric() || *char == '_').collect();
+    (!name.is_empty()).then_some(name)
+}
+
+/// The first names of the members of a group, up to its end.
+fn heads(group: &str) -> Vec<String> {
+    let (mut depth, mut member, mut found) = (0, String::new(), Vec::new());
+    for char in group.chars() {
+        match char {
+            '{' => depth += 1,
+            '}' if depth == 0 => break,
+            '}' => depth -= 1,
+            ',' if depth == 0 => found.extend(head(&std::mem::take(&mut member))),
+            _ => {}
+        }
+        if depth == 0 && char != ',' {
+            member.push(char);
+        }
+    }
+    found.extend(head(&member));
+    found
+}
+
+fn sources(folder: &Path) -> Vec<PathBuf> {
+    let mut files = Vec::new();
+    for item in fs::read_dir(folder).expect("a folder of sources") {
+        let path = item.expect("an item").path();
+        if path.is_dir() {
+            files.extend(sources(&path));
+        } else if path.extension().is_some_and(|extension| extension == "rs") {
+            files.push(path);
+        }
+    }
+    files.sort();
+    files
+}
+
+/// The top module a file belongs to; none for the roots of the crate, which name everything.
+fn module_of(path: &Path, src: &Path) -> Option<String> {
+    let first = path.strip_prefix(src).ok()?.components().next()?.as_os_str().to_string_lossy().into_owned();
+    let name = first.strip_suffix(".rs").unwrap_or(&first).to_owned();
+    (name != "lib" && name != "main").then_some(name)
+}
+
+#[test]
+fn every_import_points_upwards() {
+    let src = Path::new(env!("CARGO_MANIFEST_DIR")).join("src");
+    let mut wrong = Vec::new();
+    for path in sources(&src) {
+        let Some(module) = module_of(&path, &src) else { continue };
+        assert!(row(&module).is_some(), "{}: give `{module}` a row", path.display());
+        let text = fs::read_to_string(&path).expect("a source");
+        for used in named(&text).iter().filter(|used| row(used).is_some() && !may(&module, used)) {
+            wrong.push(format!("{}: {module} must not use {used}", path.display()));
+        }
+    }
+    assert!(wrong.is_empty(), "\n{}", wrong.join("\n"));
+}
+
+#[test]
+fn only_the_shell_knows_the_terminal_and_the_executor() {
+    let src = Path::new(env!("CARGO_MANIFEST_DIR")).join("src");
+    for path in sources(&src) {
+        let text = fs::read_to_string(&path).expect("a source");
+        let module = module_of(&path, &src).unwrap_or_default();
+        assert!(
+            module == "runtime" || !text.contains("tokio::"),
+            "{}: tokio belongs to the runtime",
+            path.display()
+        );
+        let pure = row(&module).is_some_and(|at| at < row("app").unwrap());
+        assert!(!pure || !text.contains("crossterm::"), "{}: the terminal is far below", path.display());
+    }
+}
+
+#[test]
+fn imports_are_found_wherever_they_stand() {
+    let source = "use crate::store::{self, body};\nuse crate::{ui, app::{state, event}, js::Value};\n// crate::runtime\n\
+                  fn f() { crate::plan::after(); mycrate::context::x() }\nuse crate::{\n    policy::fate,\n    ids,\n};";
+    let expected = ["app", "ids", "js", "plan", "policy", "store", "ui"];
+    assert_eq!(named(source).into_iter().collect::<Vec<_>>(), expected);
+}
+
+#[test]
+fn only_what_stands_above_may_be_used() {
+    assert!(may("inspect", "commit") && may("store", "store") && may("cli", "command"));
+    assert!(
+        !may("commit", "inspect") && !may("policy", "app") && !may("explain", "sweep") && !may("js", "text")
+    );
+}

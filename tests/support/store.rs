@@ -1,0 +1,150 @@
+//! A gateway's store made by hand, small enough to reckon with, and the program run on it.
+
+use std::fs::{File, OpenOptions, create_dir_all};
+use std::io::Write as _;
+use std::path::{Path, PathBuf};
+
+use assert_cmd::Command;
+use serde_json::{Value, json};
+
+/// Chars of each long result.
+pub(crate) const RESULT_CHARS: usize = 12_000;
+/// Tool results of the long session.
+pub(crate) const RESULTS: usize = 6;
+/// When the long session was last touched, ms.
+pub(crate) const TOUCHED_MS: u64 = 1_772_700_000_000;
+/// An hour and more later: the ttl of five minutes has passed.
+pub(crate) const COLD: &str = "2026-03-05T12:00:00Z";
+
+/// A store in a folder of its own.
+pub(crate) struct Store {
+    dir: tempfile::TempDir,
+}
+
+impl Store {
+    /// One agent with a long session, `agent:main:main`, and a configuration that prunes.
+    pub(crate) fn new() -> Self {
+        let store = Self { dir: tempfile::tempdir().expect("a folder") };
+        store.write(
+            "openclaw.json",
+            "{ agents: { defaults: {\n contextTokens: 20000,\n contextPruning: { mode: 'cache-ttl', minPrunableToolChars: 1000 } } } }",
+        );
+        store.write_rows(&json!({ "agent:main:main": { "sessionId": "long-1", "updatedAt": TOUCHED_MS } }));
+        store.write("agents/main/sessions/long-1.jsonl", &lines(&long_session()));
+        store
+    }
+
+    pub(crate) fn path(&self) -> &Path {
+        self.dir.path()
+    }
+
+    pub(crate) fn transcript(&self) -> PathBuf {
+        self.path().join("agents/main/sessions/long-1.jsonl")
+    }
+
+    pub(crate) fn write(&self, path: &str, text: &str) {
+        let path = self.path().join(path);
+        create_dir_all(path.parent().expect("a parent")).expect("folders");
+        File::create(path).expect("a file").write_all(text.as_bytes()).expect("written");
+    }
+
+    pub(crate) fn write_rows(&self, rows: &Value) {
+        self.write("agents/main/sessions/sessions.json", &rows.to_string());
+    }
+
+    pub(crate) fn append(&self, line: &Value) {
+        let mut file = OpenOptions::new().append(true).open(self.transcript()).expect("the transcript");
+        file.write_all(format!("{line}\n").as_bytes()).expect("appended");
+    }
+
+    /// The program with this store as the gateway's own.
+    pub(crate) fn command(&self, words: &[&str]) -> Command {
+        let mut command = program(words);
+        command.env("OPENCLAW_STATE_DIR", self.path());
+        command
+    }
+
+    /// Runs the program and reads the JSON it prints.
+    pub(crate) fn json(&self, words: &[&str]) -> Value {
+        let output = self.command(words).arg("--json").output().expect("it runs");
+        let error = String::from_utf8_lossy(&output.stderr);
+        assert!(output.status.success(), "{words:?}: {error}");
+        let answer: Value = serde_json::from_slice(&output.stdout).expect("JSON");
+        assert_eq!(answer["schemaVersion"], 1, "{words:?}");
+        answer
+    }
+
+    /// Runs the program and answers exit code, output and errors.
+    pub(crate) fn run(&self, words: &[&str]) -> (i32, String, String) {
+        run(&mut self.command(words))
+    }
+}
+
+/// The program in an environment where nothing is set and nothing is to be found.
+pub(crate) fn program(words: &[&str]) -> Command {
+    let mut command = Command::cargo_bin("clawscope").expect("the program");
+    command.env_clear().env("HOME", "/nonexistent/clawscope-test").args(words);
+    command
+}
+
+/// Exit code, output and errors.
+pub(crate) fn run(command: &mut Command) -> (i32, String, String) {
+    let output = command.output().expect("it runs");
+    let text = |bytes: Vec<u8>| String::from_utf8(bytes).expect("UTF-8");
+    (output.status.code().expect("a code"), text(output.stdout), text(output.stderr))
+}
+
+pub(crate) fn lines(entries: &[Value]) -> String {
+    entries.iter().fold(String::new(), |text, entry| text + &entry.to_string() + "\n")
+}
+
+/// A message entry.
+pub(crate) fn message(id: &str, parent: Option<&str>, message: &Value) -> Value {
+    json!({ "type": "message", "id": id, "parentId": parent, "timestamp": "2026-03-05T08:00:00.000Z", "message": message })
+}
+
+/// A question, six calls with long results, three short answers, a touch; a side branch off the question.
+pub(crate) fn long_session() -> Vec<Value> {
+    let mut entries = vec![
+        json!({ "type": "session", "version": 3, "id": "long-1", "timestamp": "2026-03-05T08:00:00.000Z", "cwd": "/w" }),
+        message(
+            "user-0",
+            None,
+            &json!({ "role": "user", "content": "why is the build slow?", "timestamp": 1 }),
+        ),
+        message("side-0", Some("user-0"), &assistant(&json!([{ "type": "text", "text": "another way" }]))),
+    ];
+    let mut parent = "user-0".to_owned();
+    for at in 0..RESULTS {
+        let (call, result) = (format!("call-{at}"), format!("result-{at}"));
+        let block =
+            json!([{ "type": "toolCall", "id": call, "name": "exec", "arguments": { "command": "make" } }]);
+        entries.push(message(&call, Some(&parent), &assistant(&block)));
+        let text = "x".repeat(RESULT_CHARS);
+        let content = json!({ "role": "toolResult", "toolCallId": call, "toolName": "exec", "isError": false, "timestamp": 1, "content": [{ "type": "text", "text": text }] });
+        entries.push(message(&result, Some(&call), &content));
+        parent = result;
+    }
+    for at in 0..3 {
+        let id = format!("answer-{at}");
+        entries.push(message(
+            &id,
+            Some(&parent),
+            &assistant(&json!([{ "type": "text", "text": "the linker" }])),
+        ));
+        parent = id;
+    }
+    entries.push(json!({
+        "type": "custom", "customType": "openclaw.cache-ttl", "id": "touch-0", "parentId": parent,
+        "timestamp": "2026-03-05T08:40:00.000Z", "data": { "timestamp": TOUCHED_MS, "provider": "anthropic", "modelId": "claude-opus-4-6" }
+    }));
+    entries
+}
+
+fn assistant(content: &Value) -> Value {
+    json!({
+        "role": "assistant", "content": content, "provider": "anthropic", "model": "claude-opus-4-6", "api": "anthropic-messages",
+        "stopReason": "stop", "timestamp": 1,
+        "usage": { "input": 100, "output": 10, "cacheRead": 0, "cacheWrite": 0, "totalTokens": 110 }
+    })
+}
