@@ -123,6 +123,12 @@ fn fitted(mut lines: Vec<Line>, rows: usize) -> Vec<Line> {
     {
         lines.remove(blank);
     }
+    // The keys stay whatever else must go.
+    if lines.len() > rows {
+        let keys = lines.split_off(lines.len() - 2);
+        lines.truncate(rows.saturating_sub(keys.len()));
+        lines.extend(keys);
+    }
     lines
 }
 

@@ -194,16 +194,25 @@ fn keys_text(app: &App, context: Context, actions: &[Action]) -> Option<String> 
     if holds(0, "left") && holds(1, "right") {
         return Some("←→".to_owned());
     }
-    if actions == [Action::Back] && holds(0, "esc") {
-        return Some("esc".to_owned());
-    }
-    let first: Option<Vec<&str>> = bound.iter().map(|keys| keys.first().map(String::as_str)).collect();
+    let both = actions.iter().zip(&bound);
+    let first: Option<Vec<&str>> = both.map(|(action, keys)| preferred(*action, keys)).collect();
     first.map(|keys| keys.join("/"))
 }
 
 /// The first key of an action, or nothing where none is bound.
 pub(super) fn first_key(app: &App, context: Context, action: Action) -> String {
-    app.options.keymap.keys(context, action).into_iter().next().unwrap_or_default()
+    let keys = app.options.keymap.keys(context, action);
+    preferred(action, &keys).unwrap_or_default().to_owned()
+}
+
+/// The key that is shown of several: `n` stands beside `y`, esc leaves.
+fn preferred(action: Action, keys: &[String]) -> Option<&str> {
+    let wanted = match action {
+        Action::No => "n",
+        Action::Back => "esc",
+        _ => "",
+    };
+    keys.iter().find(|key| *key == wanted).or(keys.first()).map(String::as_str)
 }
 
 /// The keys a state offers, as `D demo store`.

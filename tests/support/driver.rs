@@ -269,6 +269,7 @@ fn named(word: &str) -> (KeyCode, KeyModifiers) {
 }
 
 /// Writes a new file.
+#[allow(dead_code, reason = "not every test program makes a store of its own")]
 pub(crate) fn append_to_new(path: &Path, text: &str) {
     use std::io::Write as _;
     let mut file = std::fs::File::create_new(path).expect("a new file");

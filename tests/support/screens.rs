@@ -67,7 +67,9 @@ pub(crate) fn refused(width: u16, height: u16) -> Driver {
 
 pub(crate) fn undoing(width: u16, height: u16) -> Driver {
     let mut driver = asking(width, height);
-    driver.press("y u");
+    driver.press("y");
+    named(&mut driver);
+    driver.press("u");
     driver
 }
 

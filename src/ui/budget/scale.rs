@@ -33,49 +33,54 @@ struct Label<'s> {
 
 impl<F: Fn(Threshold) -> bool> Scale<'_, F> {
     /// Draws the labels from left to right; the window has its place at the right end. Labels that
-    /// collide move to the other side of their mark, then drop the name, then go.
+    /// collide move along their mark, then drop the name, then go; the window drops its name before
+    /// another one goes.
     pub(super) fn draw(&self, marks: &[ThresholdMark], buf: &mut Buffer) {
         let mut labels: Vec<Label> =
             marks.iter().filter(|mark| mark.at > 0).flat_map(|mark| self.labels(mark)).collect();
         labels.sort_by_key(|label| label.at);
+        let at_end = |label: &Label| label.at + 1 >= self.columns.1;
+        let last = labels.split_off(labels.iter().position(at_end).unwrap_or(labels.len()));
+        let long = self.arranged(&labels, &last, 0);
+        let placed = if long.len() < labels.len() + last.len() {
+            let short = self.arranged(&labels, &last, 1);
+            if short.len() > long.len() { short } else { long }
+        } else {
+            long
+        };
+        if self.zero && placed.iter().all(|(x, _)| *x > self.start + 1) {
+            put(buf, (self.start, self.y), self.columns.1, "0", self.theme.style(Role::Muted));
+        }
+        for (x, form) in placed {
+            put_spans(buf, (x, self.y), self.columns.1 + 1, form);
+        }
+    }
+
+    /// Where labels stand: those at the end of the bar from the right, the others from the left.
+    fn arranged<'l, 's>(
+        &self,
+        labels: &'l [Label<'s>],
+        last: &'l [Label<'s>],
+        short: usize,
+    ) -> Vec<(u16, &'l [Span<'s>])> {
+        let mut placed = Vec::new();
         let mut right = self.columns.1 + 1;
-        if let Some(at) = labels.iter().position(|label| label.at + 1 >= self.columns.1) {
-            let last = labels.split_off(at);
-            for label in last.iter().rev() {
-                right = self.last(label, right, buf);
+        for label in last.iter().rev() {
+            let forms = label.forms.get(short..).filter(|forms| !forms.is_empty()).unwrap_or(&label.forms);
+            if let Some(form) = forms.iter().find(|form| self.start + spans_width(form) <= right) {
+                let x = right - spans_width(form);
+                placed.push((x, form.as_slice()));
+                right = x.saturating_sub(1);
             }
         }
         let mut left = self.start;
-        if self.zero {
-            left = put(buf, (left, self.y), right, "0", self.theme.style(Role::Muted)) + 1;
-        }
-        for label in &labels {
-            left = self.place(label, left, right, buf);
-        }
-    }
-
-    /// A label at the right end of the bar; answers the column that those before it must end before.
-    fn last(&self, label: &Label, right: u16, buf: &mut Buffer) -> u16 {
-        let fits = label.forms.iter().find(|form| self.start + spans_width(form) <= right);
-        let Some(form) = fits else { return right };
-        let x = right - spans_width(form);
-        put_spans(buf, (x, self.y), right, form);
-        x.saturating_sub(1)
-    }
-
-    /// Answers the column after the label, with a gap.
-    fn place(&self, label: &Label, left: u16, right: u16, buf: &mut Buffer) -> u16 {
-        for form in &label.forms {
-            let width = spans_width(form);
-            // Ending at the mark, else as near as there is room: it must touch its mark.
-            let wanted = (label.at + 1).saturating_sub(width).max(left);
-            let x = wanted.min(right.saturating_sub(width));
-            let touches = (x..=x + width).contains(&label.at);
-            if x >= left && touches {
-                return put_spans(buf, (x, self.y), right, form) + 2;
+        for label in labels {
+            if let Some((x, form)) = place(label, left, right) {
+                placed.push((x, form));
+                left = x + spans_width(form) + 2;
             }
         }
-        left
+        placed
     }
 
     fn column(&self, tokens: u64) -> u16 {
@@ -110,6 +115,17 @@ impl<F: Fn(Threshold) -> bool> Scale<'_, F> {
         }
         labels
     }
+}
+
+/// Ending at the mark, else as near as there is room: a label must touch its mark.
+fn place<'l, 's>(label: &'l Label<'s>, left: u16, right: u16) -> Option<(u16, &'l [Span<'s>])> {
+    label.forms.iter().find_map(|form| {
+        let width = spans_width(form);
+        let wanted = (label.at + 1).saturating_sub(width).max(left);
+        let x = wanted.min(right.saturating_sub(width));
+        let touches = (x..=x + width).contains(&label.at);
+        (x >= left && touches).then_some((x, form.as_slice()))
+    })
 }
 
 fn value<'s>(mark: &ThresholdMark, style: Style) -> Span<'s> {

@@ -12,7 +12,7 @@ use crate::gateway::prune_setting::Control;
 use crate::js::Value;
 use crate::ui::theme::{Role, Theme};
 use crate::ui::widgets::number::estimate;
-use crate::ui::widgets::{put, put_facts, put_right, put_spans, tint};
+use crate::ui::widgets::{put, put_facts, put_right, put_spans, spans_width, tint};
 use crate::ui::{glyphs, hot};
 
 /// Columns that the words beside a track take at most: meaning, `was`, origin.
@@ -49,8 +49,8 @@ impl Line<'_> {
         let style = if selected { theme.bold(Role::Bright) } else { theme.style(Role::Text) };
         let value = if slides { value_text(app, at) } else { String::new() };
         let room = value_end.saturating_sub(crate::text::width(&value) as u16 + u16::from(slides));
-        let name_text =
-            if self.is_narrow() { row.key.rsplit('.').next().unwrap_or(row.key) } else { row.key };
+        let whole = name + row.key.len() as u16 <= room;
+        let name_text = if whole { row.key } else { row.key.rsplit('.').next().unwrap_or(row.key) };
         let used = put(buf, (name, y), room, name_text, style);
         let style = match (changed, selected) {
             (true, _) => theme.bold(Role::Plan),
@@ -146,8 +146,12 @@ impl Line<'_> {
             return;
         }
         let from = track.end + 3;
+        // What it was goes before where that comes from.
         let origin = [Span::styled(origin(&row.provenance), muted)];
-        let origin_at = put_right(buf, y, from, end, &origin);
+        let was_width = was.as_ref().map_or(0, |was| crate::text::width(was) as u16 + 6);
+        let room = end.saturating_sub(from + MEANING + was_width);
+        let origin_fits = was.is_none() || spans_width(&origin) <= room;
+        let origin_at = if origin_fits { put_right(buf, y, from, end, &origin) } else { end + 2 };
         let words = app.inspection().map(|inspection| meaning(app, inspection, at)).unwrap_or_default();
         let meaning_end = if was.is_some() { from + MEANING } else { origin_at }.min(origin_at);
         let role = if at == app.tuning.cursor { Role::Text } else { Role::Muted };
