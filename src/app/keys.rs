@@ -124,7 +124,7 @@ impl App {
             Purpose::Filter => self.act(Action::Open),
             Purpose::Search => self.search(prompt.text),
             Purpose::Find => {
-                self.message.find(prompt.text);
+                self.find_in_message(&prompt.text);
                 Vec::new()
             }
             Purpose::Setting => self.submit_setting(prompt),

@@ -3,19 +3,24 @@
 
 mod act;
 pub mod action;
+pub mod body;
+pub mod diff;
 pub mod effect;
 pub mod event;
 pub mod keymap;
 mod keys;
 pub mod layout;
 pub mod message;
+pub mod message_head;
 mod mouse;
 mod preview;
 pub mod scroll;
 pub mod sessions;
+pub mod shown;
 pub mod state;
 pub mod transcript;
 pub mod tuning;
+pub mod wrap;
 mod update;
 mod writes;
 pub use keys::palette_rows;
