@@ -1,6 +1,32 @@
 //! A terminal session inspector: why did this LLM session overflow its context window, and which
 //! settings would have prevented it?
+//!
+//! The map. A module uses only what stands above it; a test holds it to that.
+//!
+//! ```text
+//! bytes ─ store ─▶ transcript ─▶ context ─▶ policy ─▶ plan ─▶ inspect ─▶ app ─▶ ui
+//!                                                      └────▶ commit ─▶ bytes (append only)
+//! ```
+//!
+//! * **Vocabulary**: [`ids`]; [`error`] (findings); [`js`], the JavaScript semantics that the gateway's rules are
+//!   written in; [`text`], the only road of text to the screen.
+//! * **Settings**: [`gateway`], what `openclaw.json` and the defaults say, each value with where it comes from.
+//! * **Store**: [`store`], bytes to entries. The only reader of session files: discovery, rows, the size-first
+//!   index, growth, bodies on demand, and the embedded demo store.
+//! * **Transcript**: [`transcript`], entries to tree and branches; [`context`], a branch to what the model is
+//!   sent, its sizes, estimates and the rows a person sees of it.
+//! * **Rules**: [`policy`], sizes to fates; [`plan`], fates to one change that is shown, applied and committed.
+//! * **Questions**: [`commit`], the only writer of session files; [`inspect`], one session with everything that is
+//!   asked of it, for commands and screens alike; [`export`], screens as pictures.
+//! * **The machine**: [`app`], events in, effects out, no IO; [`ui`], state to cells; [`runtime`], the only
+//!   terminal and the only tokio; [`cli`] and [`command`], arguments to library calls to text.
+//!
+//! Two decisions carry the rest. *Sizes first*: indexing reads each line once and keeps a small record per entry;
+//! policies decide from sizes alone, and texts are read back only when someone looks. *Files are live*: they are
+//! read at positions, never mapped and never rewritten; growth is indexed from the old end, and a result computed
+//! under an older [`ids::Epoch`] is dropped in one place.
 pub mod app;
+pub mod commit;
 pub mod context;
 pub mod error;
 pub mod export;

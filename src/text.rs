@@ -76,7 +76,11 @@ fn wrap_line(line: &str, columns: usize) -> Vec<String> {
     while measure(rest) > columns {
         let (fits, _) = head(rest, columns);
         let next_is_blank = rest[fits.len()..].starts_with(' ');
-        let at = if next_is_blank { fits.len() } else { fits.rfind(' ').filter(|at| *at > 0).unwrap_or(fits.len()) };
+        let at = if next_is_blank {
+            fits.len()
+        } else {
+            fits.rfind(' ').filter(|at| *at > 0).unwrap_or(fits.len())
+        };
         lines.push(rest[..at].trim_end_matches(' ').to_owned());
         rest = rest[at..].trim_start_matches(' ');
     }
@@ -142,8 +146,8 @@ fn push_cluster(cluster: &str, out: &mut String) {
                 has_base = true;
             }
             Shape::Blank => out.push(' '),
-            Shape::Hidden | Shape::Selector | Shape::Joiner => push_code(character, out),
-            Shape::Base | Shape::Tone => {
+            Shape::Hidden | Shape::Selector | Shape::Joiner | Shape::Tone => push_code(character, out),
+            Shape::Base => {
                 out.push(character);
                 (has_base, marks) = (true, 0);
             }
@@ -203,7 +207,10 @@ fn shape(character: char) -> Shape {
 
 /// Controls, direction marks, format characters, fillers, private use and code points without a meaning.
 fn is_hidden(character: char) -> bool {
-    let filler = matches!(character, '\u{34f}' | '\u{115f}' | '\u{1160}' | '\u{17b4}' | '\u{17b5}' | '\u{3164}' | '\u{ffa0}' | '\u{2800}');
+    let filler = matches!(
+        character,
+        '\u{34f}' | '\u{115f}' | '\u{1160}' | '\u{17b4}' | '\u{17b5}' | '\u{3164}' | '\u{ffa0}' | '\u{2800}'
+    );
     let selector = matches!(character, '\u{180b}'..='\u{180f}' | '\u{e0100}'..='\u{e01ef}');
     character.is_control() || filler || selector || !is_printable(character)
 }
@@ -297,7 +304,10 @@ mod tests {
 
     #[test]
     fn lines_break_at_blanks_and_long_words_at_the_edge() {
-        assert_eq!(wrap("the first and last 1\u{a0}500 chars", 12), ["the first", "and last", "1\u{a0}500 chars"]);
+        assert_eq!(
+            wrap("the first and last 1\u{a0}500 chars", 12),
+            ["the first", "and last", "1\u{a0}500 chars"]
+        );
         assert_eq!(wrap("abcdefghij", 4), ["abcd", "efgh", "ij"]);
         assert_eq!(wrap("a\nb", 4), ["a", "b"]);
         assert_eq!(wrap("", 4), [""]);

@@ -7,7 +7,6 @@ use crate::app::message::{MessagePane, MessageView};
 use crate::app::scroll::Scroll;
 use crate::app::state::{App, Live, Overlay, Prompt, Purpose};
 use crate::context::rows::RowKind;
-use crate::store::entry::Role;
 
 impl App {
     /// Does what an action says.
@@ -264,33 +263,6 @@ impl App {
         self.tuning.adjust(steps);
     }
 
-    fn transcript_action(&mut self, action: Action) {
-        let height = self.height(Pane::Transcript);
-        let plan = self.plan.clone();
-        let Some(pane) = &mut self.transcript else { return };
-        let changed = |row: &crate::context::rows::Row| {
-            let fates = plan.as_ref().map_or(&[][..], |plan| plan.fates());
-            let range = row.message.map(|first| first..(first + row.messages as usize).min(fates.len()));
-            range.is_some_and(|range| fates[range].iter().any(|fate| fate.fate.changes()))
-        };
-        let index = std::sync::Arc::clone(&pane.inspection.index);
-        let is_turn = |row: &crate::context::rows::Row| index.entry(row.entry).role() == Some(Role::User);
-        let is_message = |row: &crate::context::rows::Row| index.entry(row.entry).message.is_some();
-        let to = match action {
-            Action::NextMessage => pane.find_row(true, is_message),
-            Action::PreviousMessage => pane.find_row(false, is_message),
-            Action::NextTurn => pane.find_row(true, is_turn),
-            Action::PreviousTurn => pane.find_row(false, is_turn),
-            Action::NextChange => pane.find_row(true, changed),
-            Action::PreviousChange => pane.find_row(false, changed),
-            other => return pane.fold_action(other, height),
-        };
-        if let Some(row) = to {
-            pane.scroll.to(row, pane.rows.len(), height);
-            pane.follow = row + 1 == pane.rows.len();
-        }
-    }
-
     fn program_action(&mut self, action: Action) -> Vec<Effect> {
         match action {
             Action::Reload => return self.follow_changes(|_| true, |_| true),
@@ -325,46 +297,3 @@ impl App {
 
 /// More rows than the help has; drawing stops at its end.
 const HELP_ROWS: usize = 200;
-
-impl crate::app::transcript::TranscriptPane {
-    fn fold_action(&mut self, action: Action, height: usize) {
-        match action {
-            Action::Fold => self.toggle_fold(height),
-            Action::Collapse => self.collapse(height),
-            Action::Expand => self.expand(height),
-            Action::FoldAll => self.fold_all(height),
-            Action::UnfoldAll => self.unfold_all(height),
-            Action::CycleFilter => self.filter = self.filter.cycled(1),
-            Action::CycleFilterBack => self.filter = self.filter.cycled(-1),
-            Action::ToggleHistory => self.folds.history = !self.folds.history,
-            _ => return,
-        }
-        if matches!(action, Action::CycleFilter | Action::CycleFilterBack | Action::ToggleHistory) {
-            self.rebuild(height);
-        }
-    }
-
-    fn collapse(&mut self, height: usize) {
-        let open = self.selected().is_some_and(|row| match row.kind {
-            RowKind::Branch { open, .. } | RowKind::Compacted { open, .. } => open,
-            RowKind::Entry => row.depth == 0,
-            RowKind::Turn { .. } => false,
-        });
-        if open {
-            self.toggle_fold(height);
-        }
-    }
-
-    fn expand(&mut self, height: usize) {
-        let closed = self.selected().is_some_and(|row| match row.kind {
-            RowKind::Branch { open, .. } | RowKind::Compacted { open, .. } => !open,
-            RowKind::Turn { .. } => true,
-            RowKind::Entry => false,
-        });
-        if closed {
-            self.toggle_fold(height);
-        } else {
-            self.scroll.step(1, self.rows.len(), height);
-        }
-    }
-}

@@ -9,6 +9,7 @@ use crate::error::Finding;
 use crate::ids::{EntryIx, Epoch, SessionKey};
 use crate::inspect::excerpt::Excerpt;
 use crate::inspect::message::MessageText;
+pub use crate::inspect::write::{Check, WritePreview, Written};
 use crate::inspect::{Inspection, SessionItem};
 
 /// The sessions of a store, as listed.
@@ -26,43 +27,6 @@ pub struct Listing {
     pub findings: Vec<Finding>,
     /// It is the embedded demo store.
     pub demo: bool,
-}
-
-/// What a commit or an undo would write.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct WritePreview {
-    /// The transcript.
-    pub path: PathBuf,
-    /// Bytes of it now.
-    pub bytes: u64,
-    /// Entries that would be appended.
-    pub entries: usize,
-    /// The entry the new branch starts after; none for a new root.
-    pub from: Option<String>,
-    /// The leaf now.
-    pub old_leaf: String,
-    /// Bytes that would be appended.
-    pub appended_bytes: usize,
-    /// Checks: passed or not, and the words.
-    pub checks: Vec<(Check, String)>,
-}
-
-/// How a check went.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Check {
-    /// Passed.
-    Passed,
-    /// Worth knowing.
-    Warning,
-}
-
-/// What was written.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Written {
-    /// One sentence for the status line.
-    pub line: String,
-    /// How to take it back, or what to do next.
-    pub next: String,
 }
 
 /// Something that happened.

@@ -119,14 +119,13 @@ impl Keymap {
 
     /// The keys of an action in a context, its own before the global ones, as the footer writes them.
     pub fn keys(&self, context: Context, action: Action) -> Vec<String> {
-        let own = self.bindings.get(&context).into_iter().flatten();
-        let global = self.bindings.get(&Context::Global).into_iter().flatten();
-        let shadowed = |key: &Key| {
-            context != Context::Global
-                && self.bindings.get(&context).is_some_and(|keys| keys.iter().any(|(own, _)| own == key))
-        };
-        let mut keys: Vec<&Key> = own.filter(|(_, bound)| *bound == action).map(|(key, _)| key).collect();
-        keys.extend(global.filter(|(key, bound)| *bound == action && !shadowed(key)).map(|(key, _)| key));
+        let bound = |context| self.bindings.get(&context).map(Vec::as_slice).unwrap_or_default();
+        let own = bound(context);
+        let global = if context == Context::Global { &[][..] } else { bound(Context::Global) };
+        let shadowed = |key: &Key| own.iter().any(|(own, _)| own == key);
+        let global = global.iter().filter(|(key, _)| !shadowed(key));
+        let mut keys: Vec<&Key> =
+            own.iter().chain(global).filter(|(_, does)| *does == action).map(|(key, _)| key).collect();
         keys.sort_by_key(|key| rank(key));
         keys.into_iter().map(key_text).collect()
     }

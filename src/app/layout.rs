@@ -128,9 +128,11 @@ pub fn layout(shape: &Shape) -> Layout {
     top(&mut layout, &mut rows, shape);
     match breadth {
         Breadth::Tabs => {
-            layout.tabs = rows.take(1);
             layout.note = rows.take_last(1);
-            *layout.pane_mut(shape.focus) = rows.rest();
+            // The tabs are the title line of the pane that is shown.
+            let whole = rows.rest();
+            layout.tabs = Rect { height: whole.height.min(1), ..whole };
+            *layout.pane_mut(shape.focus) = whole;
         }
         _ => panes(&mut layout, &mut rows, shape),
     }
@@ -219,6 +221,11 @@ impl Layout {
     pub fn rows(&self, pane: Pane) -> usize {
         let head = if pane == Pane::Sessions { 2 } else { 1 };
         usize::from(self.pane(pane).height.saturating_sub(head))
+    }
+
+    /// Everything above the status line.
+    pub fn above_status(&self, size: (u16, u16)) -> Rect {
+        Rect { x: 0, y: 0, width: size.0, height: size.1.saturating_sub(self.status.height) }
     }
 
     /// Columns of a slider's track in the tuning pane.

@@ -26,7 +26,6 @@ impl App {
             }
             self.profile(&inspection, gate);
         }
-        self.would_save = would_save(&inspection);
         if let Some(pane) = &mut self.transcript {
             pane.count(self.plan.as_deref());
         }
@@ -49,12 +48,9 @@ impl App {
     /// What the last key changed: at most a screenful of numbers flashes.
     fn difference(&self, before: Option<&Plan>) -> Flash {
         let (Some(before), Some(after)) = (before, self.plan.as_deref()) else { return Flash::default() };
-        let moved = before.tokens_after.iter().zip(&after.tokens_after).enumerate();
-        let moved = moved.filter(|(_, (before, after))| before != after).map(|(at, _)| at);
-        let screenful = self.height(Pane::Transcript);
-        let visible = self.visible_messages();
+        let moved = |at: &usize| before.tokens_after.get(*at) != after.tokens_after.get(*at);
         Flash {
-            messages: moved.filter(|at| visible.contains(at)).take(screenful.max(1)).collect(),
+            messages: self.visible_messages().into_iter().filter(moved).collect(),
             setting: Some(self.tuning.cursor),
             total: before.total_after() != after.total_after(),
             until_ms: if self.options.motion { self.now_ms + FLASH_MS } else { i64::MAX },
@@ -72,7 +68,7 @@ impl App {
 }
 
 /// What the configured settings would free if the gate let them.
-fn would_save(inspection: &Inspection) -> Option<u64> {
+pub(super) fn would_save(inspection: &Inspection) -> Option<u64> {
     let plan = inspection.plan(&inspection.configured, Gate::Open { idle_ms: f64::NAN }).ok()?;
     Some(plan.total_before().saturating_sub(plan.total_after()))
 }

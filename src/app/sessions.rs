@@ -14,6 +14,8 @@ pub enum SessionRow {
     Agent(String),
     /// A session, by its place in the list.
     Item(usize),
+    /// A blank row between agents.
+    Gap,
 }
 
 /// The sessions of the store.
@@ -65,6 +67,9 @@ impl SessionsPane {
                 continue;
             }
             if agent != Some(&item.agent) {
+                if agent.is_some() {
+                    self.rows.push(SessionRow::Gap);
+                }
                 self.rows.push(SessionRow::Agent(item.agent.clone()));
                 agent = Some(&item.agent);
             }
@@ -83,7 +88,7 @@ impl SessionsPane {
     pub fn selected(&self) -> Option<&SessionItem> {
         match self.rows.get(self.scroll.cursor)? {
             SessionRow::Item(at) => self.items.get(*at),
-            SessionRow::Agent(_) => None,
+            SessionRow::Agent(_) | SessionRow::Gap => None,
         }
     }
 
@@ -103,14 +108,15 @@ impl SessionsPane {
         self.leave_heading(by, height);
     }
 
+    /// On to the next session in the direction of the step; at the end of the list, back to the last one.
     fn leave_heading(&mut self, by: isize, height: usize) {
-        let on_heading =
-            |pane: &Self| matches!(pane.rows.get(pane.scroll.cursor), Some(SessionRow::Agent(_)));
-        if on_heading(self) {
-            self.scroll.step(if by < 0 { -1 } else { 1 }, self.rows.len(), height);
-        }
-        if on_heading(self) {
-            self.scroll.step(1, self.rows.len(), height);
+        let is_session = |row: &SessionRow| matches!(row, SessionRow::Item(_));
+        let (before, after) = self.rows.split_at(self.scroll.cursor.min(self.rows.len()));
+        let up = before.iter().rposition(is_session);
+        let down = after.iter().position(is_session).map(|at| at + before.len());
+        let here = if by < 0 && down != Some(self.scroll.cursor) { up.or(down) } else { down.or(up) };
+        if let Some(row) = here {
+            self.scroll.to(row, self.rows.len(), height);
         }
     }
 }

@@ -116,7 +116,7 @@ impl TranscriptPane {
 
     /// Makes the rows anew and keeps the cursor on its entry and its line of the screen.
     pub fn rebuild(&mut self, height: usize) {
-        let at = self.selected().map(|row| row.entry);
+        let at = self.selected().map(|row| (row.entry, is_branch(row)));
         let line = self.scroll.cursor.saturating_sub(self.scroll.top);
         self.rows = rows(&View {
             index: &self.inspection.index,
@@ -126,8 +126,10 @@ impl TranscriptPane {
             folds: &self.folds,
             filter: self.filter,
         });
-        if let Some(entry) = at {
-            let row = self.row_of(entry).unwrap_or(self.scroll.cursor);
+        if let Some((entry, branch)) = at {
+            let same = |row: &Row| row.entry == entry && is_branch(row) == branch;
+            let row = self.rows.iter().position(same).or_else(|| self.row_of(entry));
+            let row = row.unwrap_or(self.scroll.cursor);
             self.scroll.top = row.saturating_sub(line);
             self.scroll.to(row, self.rows.len(), height);
         }

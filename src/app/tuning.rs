@@ -2,9 +2,10 @@
 //! Moving one changes a copy; the gateway's own config is never touched.
 
 use crate::gateway::prune_setting::{Control, PruneSetting, Unit};
-use crate::gateway::pruning::{PruneSettings, effective_settings};
+use crate::gateway::pruning::PruneSettings;
+use crate::gateway::setting_value::{assign, parse_value, plain_text, share_of, tidy};
 use crate::inspect::Inspection;
-use crate::js::{Object, Value};
+use crate::js::Value;
 use crate::plan::Plan;
 use crate::policy::prune::Gate;
 
@@ -193,156 +194,6 @@ impl TuningPane {
             self.profile.push(fixed + total);
         }
     }
-
-    /// The changed settings as a patch for `openclaw.json` (JSON5), the switch included where pruning is off.
-    pub fn patch(&self, configured_on: bool) -> String {
-        let mut pruning = Object::default();
-        if !configured_on {
-            pruning.set("mode", Value::from("cache-ttl"));
-        }
-        for (at, row) in self.rows.iter().enumerate().filter(|(at, _)| self.is_changed(*at)) {
-            insert(&mut pruning, row.key, patch_value(row, &self.values[at]));
-        }
-        let wrap = |key: &str, value: Value| Value::Object(Object::from([(key, value)]));
-        let patch = wrap("agents", wrap("defaults", wrap("contextPruning", Value::Object(pruning))));
-        pretty(&patch, 0)
-    }
-}
-
-/// Steps are decimal: 0.1 + 0.2 is 0.3 on a slider.
-fn tidy(value: f64, step: f64) -> f64 {
-    let digits = if step >= 1.0 { 1.0 } else { 1.0 / step };
-    (value * digits).round() / digits
-}
-
-fn share_of(row: &PruneSetting, value: &Value) -> Option<f64> {
-    match row.control {
-        Control::Slider { min, max, .. } => Some(((value.as_f64()? - min) / (max - min)).clamp(0.0, 1.0)),
-        _ => None,
-    }
-}
-
-/// Puts a value where the gateway's settings hold it. Going through the gateway's own reading keeps its
-/// checks and clamps.
-fn assign(settings: &mut PruneSettings, key: &str, value: &Value) {
-    let mut raw = Object::default();
-    raw.set("mode", Value::from("cache-ttl"));
-    insert(&mut raw, key, if key == "ttl" { ttl_text(value) } else { value.clone() });
-    let Some(read) = effective_settings(Some(&Value::Object(raw))) else { return };
-    match key {
-        "ttl" => settings.ttl_ms = read.ttl_ms,
-        "keepLastAssistants" => settings.keep_last_assistants = read.keep_last_assistants,
-        "softTrimRatio" => settings.soft_trim_ratio = read.soft_trim_ratio,
-        "hardClearRatio" => settings.hard_clear_ratio = read.hard_clear_ratio,
-        "minPrunableToolChars" => settings.min_prunable_tool_chars = read.min_prunable_tool_chars,
-        "softTrim.maxChars" => settings.soft_trim.max_chars = read.soft_trim.max_chars,
-        "softTrim.headChars" => settings.soft_trim.head_chars = read.soft_trim.head_chars,
-        "softTrim.tailChars" => settings.soft_trim.tail_chars = read.soft_trim.tail_chars,
-        "hardClear.enabled" => settings.hard_clear.enabled = read.hard_clear.enabled,
-        "hardClear.placeholder" => settings.hard_clear.placeholder = read.hard_clear.placeholder,
-        _ => merge_tools(settings, key, value),
-    }
-}
-
-fn merge_tools(settings: &mut PruneSettings, key: &str, value: &Value) {
-    let Some(list) = key.strip_prefix("tools.") else { return };
-    let mut tools = settings.tools.as_object().cloned().unwrap_or_default();
-    tools.set(list, value.clone());
-    settings.tools = Value::Object(tools);
-}
-
-/// Inserts at a dotted key.
-fn insert(object: &mut Object, key: &str, value: Value) {
-    match key.split_once('.') {
-        None => object.set(key, value),
-        Some((outer, inner)) => {
-            let mut nested = object.get(outer).and_then(Value::as_object).cloned().unwrap_or_default();
-            insert(&mut nested, inner, value);
-            object.set(outer, Value::Object(nested));
-        }
-    }
-}
-
-fn ttl_text(value: &Value) -> Value {
-    value.as_f64().map_or_else(|| value.clone(), |ms| Value::from(duration_text(ms).as_str()))
-}
-
-fn patch_value(row: &PruneSetting, value: &Value) -> Value {
-    if row.key == "ttl" { ttl_text(value) } else { value.clone() }
-}
-
-/// Ms as the gateway reads a duration: the largest unit that is whole (pruning 3.4).
-pub fn duration_text(ms: f64) -> String {
-    let units = [("d", 86_400_000.0), ("h", 3_600_000.0), ("m", 60_000.0), ("s", 1_000.0)];
-    let whole = units.iter().find(|(_, unit)| ms >= *unit && ms % unit == 0.0);
-    match whole {
-        Some((name, unit)) => format!("{}{name}", ms / unit),
-        None if ms == 0.0 => "0".to_owned(),
-        None => format!("{ms}ms"),
-    }
-}
-
-/// A value as a person types it.
-pub fn plain_text(unit: Option<Unit>, value: &Value) -> String {
-    match value {
-        Value::Number(ms) if unit == Some(Unit::Milliseconds) => duration_text(*ms),
-        Value::Number(number) => crate::js::number_text(*number),
-        Value::Bool(on) => if *on { "on" } else { "off" }.to_owned(),
-        Value::Array(items) => items
-            .iter()
-            .filter_map(Value::as_str)
-            .map(crate::js::JsString::to_string_lossy)
-            .collect::<Vec<_>>()
-            .join(", "),
-        other => crate::js::to_text(Some(other)).to_string_lossy(),
-    }
-}
-
-fn parse_value(row: &PruneSetting, text: &str) -> Result<Value, &'static str> {
-    let text = text.trim();
-    match row.control {
-        Control::Slider { unit: Unit::Milliseconds, .. } => {
-            let parsed = crate::gateway::duration::parse_duration_ms(&text.into());
-            parsed.map(Value::Number).ok_or("a duration such as 30m, 1h or 1h30m")
-        }
-        Control::Slider { unit: Unit::Share, .. } => number(text)
-            .filter(|share| (0.0..=1.0).contains(share))
-            .map(Value::Number)
-            .ok_or("a number from 0 to 1"),
-        Control::Slider { .. } => number(text)
-            .filter(|count| *count >= 0.0 && count.fract() == 0.0)
-            .map(Value::Number)
-            .ok_or("a whole number, 0 or more"),
-        Control::Switch => match text {
-            "on" | "true" | "yes" => Ok(Value::Bool(true)),
-            "off" | "false" | "no" => Ok(Value::Bool(false)),
-            _ => Err("on or off"),
-        },
-        Control::List => {
-            let names = text.split(',').map(str::trim).filter(|name| !name.is_empty());
-            Ok(Value::Array(names.map(Value::from).collect()))
-        }
-        Control::Text if text.is_empty() => Err("a text that is not blank"),
-        Control::Text => Ok(Value::from(text)),
-    }
-}
-
-fn number(text: &str) -> Option<f64> {
-    text.replace([' ', '_'], "").parse().ok().filter(|number: &f64| number.is_finite())
-}
-
-/// JSON with two spaces a level, as the gateway writes its config.
-fn pretty(value: &Value, level: usize) -> String {
-    match value.as_object() {
-        Some(object) if !object.is_empty() => {
-            let indent = "  ".repeat(level + 1);
-            let members = object.iter().map(|(key, value)| {
-                format!("{indent}{}: {}", crate::js::stringify_str(key), pretty(value, level + 1))
-            });
-            format!("{{\n{}\n{}}}", members.collect::<Vec<_>>().join(",\n"), "  ".repeat(level))
-        }
-        _ => crate::js::stringify(value),
-    }
 }
 
 #[cfg(test)]
@@ -403,11 +254,5 @@ mod tests {
         assert!(patch.contains("\"mode\": \"cache-ttl\""), "{patch}");
         assert!(patch.contains("\"maxChars\": 3000"), "{patch}");
         assert!(!patch.contains("ttl\":"), "{patch}");
-    }
-
-    #[test]
-    fn durations_are_written_in_their_largest_whole_unit() {
-        let texts = [3_600_000.0, 5_400_000.0, 300_000.0, 500.0, 0.0].map(duration_text);
-        assert_eq!(texts, ["1h", "90m", "5m", "500ms", "0"]);
     }
 }

@@ -169,6 +169,7 @@ impl App {
         }
         self.asked_message = None;
         self.tuning.configure(inspection);
+        self.would_save = crate::app::preview::would_save(inspection);
         self.replan(false);
         vec![Effect::Forget { epoch: inspection.epoch }]
     }
@@ -323,9 +324,9 @@ impl App {
     }
 }
 
-/// An archive or an orphan: opened only when someone asks for it.
+/// An archive, an orphan, or a row without a transcript yet: opened only when someone asks for it.
 fn is_aside(item: &SessionItem) -> bool {
-    item.has(Mark::Orphan) || item.marks.iter().any(|mark| mark.is_archive())
+    item.has(Mark::Orphan) || item.has(Mark::Missing) || item.marks.iter().any(|mark| mark.is_archive())
 }
 
 /// What was counted of a session stays until it is counted anew, unless its file changed.

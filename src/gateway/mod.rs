@@ -15,6 +15,7 @@ pub mod provenance;
 pub mod prune_setting;
 pub mod pruning;
 pub mod secrets;
+pub mod setting_value;
 pub mod state_dir;
 mod substitute;
 pub mod tools;

@@ -124,6 +124,20 @@ impl SessionItem {
         self.marks.contains(&mark)
     }
 
+    /// Adds a mark or takes it away; marks stay in order.
+    pub fn set_mark(&mut self, mark: Mark, on: bool) {
+        match (self.marks.binary_search(&mark), on) {
+            (Err(at), true) => self.marks.insert(at, mark),
+            (Ok(at), false) => drop(self.marks.remove(at)),
+            _ => {}
+        }
+    }
+
+    /// Whether its next prompt is larger than the window.
+    pub fn is_over_window(&self) -> bool {
+        self.window > 0 && self.tokens.is_some_and(|counted| counted.tokens > self.window)
+    }
+
     /// Share of the window its next prompt takes, in whole percent.
     pub fn percent(&self) -> Option<u64> {
         let tokens = self.tokens?.tokens;

@@ -2,16 +2,23 @@
 //! and what is measured. The commands and the screens start from here.
 
 pub mod budget_marks;
+mod count;
 pub mod excerpt;
 mod facts;
 mod indent;
 pub mod item;
+pub mod list;
 pub mod message;
+pub mod open;
 mod parts;
+pub mod place;
+pub mod price;
+pub mod search;
 #[cfg(test)]
 pub(crate) mod testing;
 mod why;
 pub mod words;
+pub mod write;
 
 use std::sync::Arc;
 

@@ -1,6 +1,7 @@
 //! Context sizes → fates. Pure rules: same input, same output; time is an argument.
 
 pub mod fate;
+pub mod overflow;
 pub mod prune;
 
 pub use fate::{Fate, MessageFate, Reason};

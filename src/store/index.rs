@@ -53,6 +53,9 @@ pub struct FileIdentity {
     pub inode: u64,
 }
 
+/// The first and the last bytes of what was read.
+pub type Ends = (Box<[u8]>, Box<[u8]>);
+
 /// Everything known of a transcript without its bodies.
 #[derive(Debug, Clone)]
 pub struct Index {
@@ -87,7 +90,7 @@ pub struct Index {
     /// Which file it was.
     pub identity: FileIdentity,
     /// The first and the last bytes before `end`: a file that kept them has grown, any other was rewritten.
-    pub ends: (Box<[u8]>, Box<[u8]>),
+    pub ends: Ends,
     /// Headers and entries by line, for the indexes of version 1 (store L2); empty for later versions.
     positions: Vec<Option<EntryIx>>,
 }

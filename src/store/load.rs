@@ -5,7 +5,7 @@ use std::io;
 use crate::error::Severity;
 use crate::ids::NewIds;
 use crate::js::{self, JsString};
-use crate::store::index::{Index, Place, Standing};
+use crate::store::index::{Ends, Index, Place, Standing};
 use crate::store::source::Source;
 
 /// Bytes read at a time.
@@ -85,7 +85,7 @@ pub fn grow(
 const PROBE: u64 = 256;
 
 /// The bytes at both ends of what is known.
-fn probe(source: &Source, end: u64) -> io::Result<(Box<[u8]>, Box<[u8]>)> {
+fn probe(source: &Source, end: u64) -> io::Result<Ends> {
     let count = end.min(PROBE);
     let head = source.read_span(0, count as usize)?;
     let tail = source.read_span(end - count, count as usize)?;

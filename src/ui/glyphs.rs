@@ -132,7 +132,8 @@ mod tests {
             assert_eq!(from.chars().count(), to.chars().count(), "{from}");
         }
         let fates = Fate::ALL.map(sign);
-        let signs = [ON, OFF, ALERT, FOLDED, OPEN, TICK, LINE, END, DASHES, WAS, CURSOR, ZONE, ARROW, HEAVY, HALF];
+        let signs =
+            [ON, OFF, ALERT, FOLDED, OPEN, TICK, LINE, END, DASHES, WAS, CURSOR, ZONE, ARROW, HEAVY, HALF];
         let more = [LIGHT, FREED, FREED_SHADE, THUMB, PASSED, REFUSED, NONE, FREE];
         for sign in fates.into_iter().chain(signs).chain(more).chain(EIGHTHS_UP) {
             assert!(sign.is_ascii() || ascii_of(sign).is_some(), "{sign}");

@@ -30,16 +30,17 @@ pub fn draw(app: &App, theme: &Theme, area: Rect, buf: &mut Buffer) {
     if area.is_empty() {
         return;
     }
-    let focused = app.focus == Pane::Message;
-    let Some(screen) = app.message_screen() else {
-        let after = title(theme, buf, area, "Message", focused);
-        return without_text(app, theme, area, after, buf);
-    };
-    if app.message.stands_beside(screen.room) {
-        return detail::beside(app, theme, &screen, area, buf);
+    let screen = app.message_screen();
+    if let Some(screen) = screen.as_ref().filter(|screen| app.message.stands_beside(screen.room)) {
+        return detail::beside(app, theme, screen, area, buf);
     }
-    let after = title(theme, buf, area, "Message", focused);
-    on_title(buf, area.y, after, area.right(), &[place(app, theme, &screen)]);
+    // The tabs of the narrowest layout are the title line.
+    if app.layout().tabs.is_empty() {
+        let after = title(theme, buf, area, Pane::Message.title(), app.focus == Pane::Message);
+        let place = screen.as_ref().map(|screen| place(app, theme, screen));
+        on_title(buf, area.y, after, area.right(), place.as_slice());
+    }
+    let Some(screen) = screen else { return without_text(app, theme, area, buf) };
     let inner = inside(area);
     let message = &screen.shown.message;
     for (y, line) in (inner.y..inner.bottom()).zip(&screen.head) {
@@ -64,7 +65,7 @@ fn inside(area: Rect) -> Rect {
 }
 
 /// What stands there before, or instead of, a message.
-fn without_text(app: &App, theme: &Theme, area: Rect, _after: u16, buf: &mut Buffer) {
+fn without_text(app: &App, theme: &Theme, area: Rect, buf: &mut Buffer) {
     let inner = inside(area);
     let (what, where_) = match (&app.message.error, app.message.wanted) {
         (Some(error), _) => ("The message cannot be read", error.as_str()),

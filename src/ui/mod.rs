@@ -1,8 +1,128 @@
-//! State → cells.
+//! State → cells. Every function here reads the state, asks the theme what things mean, and writes cells;
+//! none of them keeps anything from one frame to the next.
+
+mod budget;
 pub mod detail;
+mod dialog;
+mod findings;
+mod frame_box;
 pub mod glyphs;
+mod header;
+mod help;
 pub mod highlight;
 pub mod message;
 mod message_body;
+mod palette;
+mod sessions;
+mod states;
+mod status;
 pub mod theme;
+mod transcript;
+mod tuning;
 pub mod widgets;
+
+use ratatui::Frame;
+use ratatui::buffer::Buffer;
+use ratatui::layout::{Position, Rect};
+use ratatui::style::{Modifier, Style};
+
+use crate::app::App;
+use crate::app::layout::{Breadth, Layout, Pane};
+use crate::app::state::Overlay;
+use theme::{Ground, Role, Theme};
+use widgets::{put, put_spans, tint};
+
+/// Draws the screen.
+pub fn draw(app: &App, theme: &Theme, frame: &mut Frame) {
+    let cursor = render(app, theme, frame.buffer_mut());
+    if let Some(cursor) = cursor {
+        frame.set_cursor_position(cursor);
+    }
+}
+
+/// Draws the screen into cells; answers where the terminal's cursor belongs while something is typed.
+/// The buffer's size goes before the size in the state.
+pub fn render(app: &App, theme: &Theme, buf: &mut Buffer) -> Option<Position> {
+    let area = buf.area;
+    tint(buf, area, theme.base());
+    let layout = app.layout();
+    let fits = area.width >= app.size.0 && area.height >= app.size.1;
+    let cursor = if layout.breadth == Breadth::TooSmall || !fits {
+        states::too_small(theme, area, buf);
+        None
+    } else {
+        screen(app, theme, &layout, buf)
+    };
+    if theme.is_ascii() {
+        glyphs::to_ascii(buf);
+    }
+    cursor
+}
+
+fn screen(app: &App, theme: &Theme, layout: &Layout, buf: &mut Buffer) -> Option<Position> {
+    header::draw(app, theme, layout.header, buf);
+    let below = layout.above_status(app.size);
+    let body = Rect { y: layout.header.bottom(), height: below.bottom() - layout.header.bottom(), ..below };
+    let mut cursor = None;
+    if !states::store(app, theme, body, buf) {
+        cursor = main(app, theme, layout, buf);
+    }
+    let typing = status::draw(app, theme, layout.status, buf);
+    match &app.overlay {
+        None => {}
+        Some(Overlay::Help { top }) => help::draw(app, theme, *top, buf),
+        Some(Overlay::Palette { text, at }) => cursor = Some(palette::draw(app, theme, text, *at, buf)),
+        Some(Overlay::Findings { scroll }) => findings::draw(app, theme, *scroll, body, buf),
+        Some(Overlay::Write(write)) => dialog::draw(app, theme, write, buf),
+    }
+    cursor.or(typing)
+}
+
+fn main(app: &App, theme: &Theme, layout: &Layout, buf: &mut Buffer) -> Option<Position> {
+    if !layout.session_line.is_empty() {
+        header::session_line(app, theme, layout.session_line, buf);
+    }
+    if !layout.bars.is_empty() {
+        budget::draw(app, theme, layout, buf);
+    }
+    if !layout.tabs.is_empty() {
+        tabs(app, theme, layout.tabs, buf);
+    }
+    let mut cursor = None;
+    for pane in [Pane::Sessions, Pane::Transcript, Pane::Message, Pane::Tuning] {
+        let area = layout.pane(pane);
+        if area.is_empty() {
+            continue;
+        }
+        match pane {
+            Pane::Sessions => cursor = sessions::draw(app, theme, area, buf),
+            Pane::Transcript => transcript::draw(app, theme, area, buf),
+            Pane::Message => message::draw(app, theme, area, buf),
+            Pane::Tuning => tuning::draw(app, theme, area, buf),
+        }
+    }
+    tuning::note(app, theme, layout.note, buf);
+    cursor
+}
+
+/// The tabs of the narrowest layout, each in its quarter of the line.
+fn tabs(app: &App, theme: &Theme, area: Rect, buf: &mut Buffer) {
+    for x in area.left()..area.right() {
+        put(buf, (x, area.y), area.right(), glyphs::LIGHT, theme.style(Role::Faint));
+    }
+    for (at, pane) in (0..).zip(Pane::ALL) {
+        let x = area.x + 1 + area.width * at / 4;
+        let style = if app.focus == pane { theme.bold(Role::Focus) } else { theme.style(Role::Muted) };
+        let words = format!(" {} {} ", at + 1, pane.title());
+        put_spans(buf, (x, area.y), area.right(), &[ratatui::text::Span::styled(words, style)]);
+    }
+}
+
+/// What the last key changed: its ground for a moment, or an underline until the next key.
+fn hot(app: &App, theme: &Theme) -> Style {
+    if app.options.motion {
+        theme.ground(Ground::Hot)
+    } else {
+        Style::new().add_modifier(Modifier::UNDERLINED)
+    }
+}

@@ -4,6 +4,8 @@
 pub mod gate;
 mod soft_trim;
 mod stages;
+#[cfg(test)]
+mod vectors;
 
 pub use gate::{Gate, gate, last_touch};
 pub use soft_trim::{cleared_message, soft_trimmed_message};

@@ -136,7 +136,8 @@ fn an_own_theme_changes_single_meanings_and_says_what_is_wrong_with_it() {
     let text = "like = \"dark\"\n[role]\nplan = { rgb = \"ff00ff\" }\n";
     let theme = Theme::parse("mine", text, ColourDepth::True).expect("loads");
     assert_eq!(theme.style(super::Role::Plan).fg, Some(ratatui::style::Color::Rgb(255, 0, 255)));
-    let wrong = Theme::parse("mine", "like = \"dark\"\n[role]\nplan = { rgb = \"pink\" }\n", ColourDepth::True);
+    let wrong =
+        Theme::parse("mine", "like = \"dark\"\n[role]\nplan = { rgb = \"pink\" }\n", ColourDepth::True);
     assert!(wrong.expect_err("no colour").to_string().contains("pink"));
     let unknown = Theme::load("solar", ColourDepth::True).expect_err("no such theme");
     assert!(unknown.to_string().contains("mono"), "{unknown}");

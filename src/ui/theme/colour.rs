@@ -65,6 +65,7 @@ impl Rgb {
     }
 
     /// How far apart two colours look (CIEDE2000); 1 is just noticeable.
+    #[cfg(test)]
     pub(crate) fn distance(self, other: Self) -> f64 {
         distance(lab(self.linear()), lab(other.linear()))
     }
@@ -145,9 +146,8 @@ fn lab([red, green, blue]: [f64; 3]) -> Lab {
     let x = (0.412_456_4 * red + 0.357_576_1 * green + 0.180_437_5 * blue) / 0.950_47;
     let y = 0.212_672_9 * red + 0.715_152_2 * green + 0.072_175 * blue;
     let z = (0.019_333_9 * red + 0.119_192 * green + 0.950_304_1 * blue) / 1.088_83;
-    let [x, y, z] = [x, y, z].map(|share| {
-        if share > 0.008_856 { share.cbrt() } else { 7.787 * share + 16.0 / 116.0 }
-    });
+    let [x, y, z] =
+        [x, y, z].map(|share| if share > 0.008_856 { share.cbrt() } else { 7.787 * share + 16.0 / 116.0 });
     [116.0 * y - 16.0, 500.0 * (x - y), 200.0 * (y - z)]
 }
 
@@ -157,7 +157,8 @@ fn distance([l1, a1, b1]: Lab, [l2, a2, b2]: Lab) -> f64 {
     let scale = 1.5 - 0.5 * weight(f64::midpoint(a1.hypot(b1), a2.hypot(b2)));
     let (a1, a2) = (a1 * scale, a2 * scale);
     let (c1, c2) = (a1.hypot(b1), a2.hypot(b2));
-    let hue = |a: f64, b: f64| if a == 0.0 && b == 0.0 { 0.0 } else { b.atan2(a).to_degrees().rem_euclid(360.0) };
+    let hue =
+        |a: f64, b: f64| if a == 0.0 && b == 0.0 { 0.0 } else { b.atan2(a).to_degrees().rem_euclid(360.0) };
     let (h1, h2) = (hue(a1, b1), hue(a2, b2));
     let grey = c1 * c2 == 0.0;
     let turn = if grey { 0.0 } else { (h2 - h1 + 180.0).rem_euclid(360.0) - 180.0 };

@@ -15,8 +15,8 @@ use crate::context::budget::Part;
 use crate::policy::Fate;
 use colour::Rgb;
 pub use depth::ColourDepth;
-use file::{Fill, Paint, ThemeFile};
 pub use file::ThemeError;
+use file::{Fill, Paint, ThemeFile};
 
 /// What text and lines mean.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]

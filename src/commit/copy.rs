@@ -1,0 +1,209 @@
+//! The entries of a path from the first change on, copied under new ids (store P2–P4).
+
+use std::collections::{HashMap, HashSet};
+
+use crate::commit::encode::{Edit, member, rewrite, text_json, with_content};
+use crate::commit::refusal::{Refusal, unreadable_body};
+use crate::commit::request::Transcript;
+use crate::ids::{EntryIx, NewIds};
+use crate::js::{self, Value};
+use crate::store::body;
+use crate::store::entry::EntryKind;
+use crate::store::index::Index;
+use crate::store::intern::IdIx;
+
+/// A reference that names the copy of what it named.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Remap {
+    /// The copied entry that refers.
+    pub entry: String,
+    /// `firstKeptEntryId`, `targetId` or `fromId`.
+    pub key: &'static str,
+    /// What it named.
+    pub from: String,
+    /// What its copy names.
+    pub to: String,
+}
+
+/// The copied part of a path: who is copied, under which id.
+#[derive(Debug)]
+pub(super) struct Copies {
+    /// The entries copied, in path order, with their new ids.
+    pub entries: Vec<(EntryIx, String)>,
+    /// Old id → new id.
+    by_id: HashMap<IdIx, String>,
+    /// Ids that were left out → the new id of the next entry.
+    moved: HashMap<IdIx, String>,
+    /// Every new id.
+    drawn: HashSet<String>,
+}
+
+impl Copies {
+    /// Draws an id for every entry of the part. `usage` entries are left out: sums over the file would
+    /// count them twice, and no context needs them (pi 1.5 K8).
+    pub(super) fn plan(
+        transcript: &Transcript<'_>,
+        part: &[EntryIx],
+        new_ids: &mut dyn NewIds,
+    ) -> Result<Self, Refusal> {
+        let index = transcript.index;
+        let mut copies =
+            Self { entries: Vec::new(), by_id: HashMap::new(), moved: HashMap::new(), drawn: HashSet::new() };
+        let mut left_out: Vec<IdIx> = Vec::new();
+        for &ix in part {
+            if index.entry(ix).kind == EntryKind::Unknown && type_is(transcript, ix, "usage")? {
+                left_out.extend(index.entry(ix).id);
+                continue;
+            }
+            let id = copies.draw(index, new_ids);
+            copies.moved.extend(left_out.drain(..).map(|old| (old, id.clone())));
+            copies.by_id.extend(index.entry(ix).id.map(|old| (old, id.clone())));
+            copies.entries.push((ix, id));
+        }
+        Ok(copies)
+    }
+
+    /// The id of one more line: none that the file names anywhere, and none drawn before (store P2).
+    pub(super) fn draw(&mut self, index: &Index, new_ids: &mut dyn NewIds) -> String {
+        let line = index.lines + 1 + self.drawn.len() as u64;
+        let id = new_ids.next_id(line, &|id| index.ids.find(id).is_some() || self.drawn.contains(id));
+        self.drawn.insert(id.clone());
+        id
+    }
+
+    /// The new id of a copied entry.
+    pub(super) fn new_id(&self, old: IdIx) -> Option<&str> {
+        self.by_id.get(&old).map(String::as_str)
+    }
+
+    /// Where a kept part begins that began at this entry: at its copy, or at the copy of the next entry
+    /// when it was left out (store P3).
+    fn new_start(&self, old: IdIx) -> Option<&str> {
+        self.new_id(old).or_else(|| self.moved.get(&old).map(String::as_str))
+    }
+}
+
+fn type_is(transcript: &Transcript<'_>, ix: EntryIx, name: &str) -> Result<bool, Refusal> {
+    let entry = body::entry(transcript.source, transcript.index, ix);
+    let entry = entry.map_err(|error| unreadable_body(&transcript.index.path, error))?;
+    Ok(entry.get("type").is_some_and(|kind| kind.str_is(name)))
+}
+
+/// What the copy of one entry is given.
+#[derive(Debug)]
+pub(super) struct CopyOf<'a> {
+    /// The entry.
+    pub ix: EntryIx,
+    /// Its new id.
+    pub id: &'a str,
+    /// Its new parent; none keeps the one it has.
+    pub parent: Option<&'a str>,
+    /// Its new outer time, as text.
+    pub time: &'a str,
+    /// Its message, where it changes.
+    pub message: Option<&'a Value>,
+}
+
+/// The key under which an entry refers to another one.
+fn reference_key(kind: EntryKind, entry: &Value) -> Option<&'static str> {
+    match kind {
+        EntryKind::Compaction => Some("firstKeptEntryId"),
+        EntryKind::BranchSummary => Some("fromId"),
+        EntryKind::Label => Some("targetId"),
+        EntryKind::Unknown if entry.get("type")?.str_is("context_edit") => Some("targetId"),
+        _ => None,
+    }
+}
+
+/// A copied line.
+#[derive(Debug)]
+pub(super) struct Copied {
+    /// Its text, without the line end.
+    pub text: String,
+    /// What it is to be read as: the old entry with the new values, made without the text.
+    pub value: Value,
+    /// Its reference, where that changed.
+    pub remap: Option<Remap>,
+}
+
+/// The copy of one entry: the old text with id, parent, time, reference and content replaced, and
+/// apart from it the value that text must be read as.
+pub(super) fn copy(transcript: &Transcript<'_>, copies: &Copies, of: &CopyOf<'_>) -> Result<Copied, Refusal> {
+    let index = transcript.index;
+    let unreadable = |error| unreadable_body(&index.path, error);
+    let text = body::line(transcript.source, index, of.ix).map_err(unreadable)?;
+    let mut value = body::entry(transcript.source, index, of.ix).map_err(unreadable)?;
+    let mut edits = vec![Edit::text("id", of.id), Edit::text("timestamp", of.time)];
+    edits.extend(of.parent.map(|parent| Edit::text("parentId", parent)));
+    let remap = remap(index, copies, of.ix, &value);
+    edits.extend(remap.iter().map(|remap| Edit::text(remap.key, &remap.to)));
+    let changed = || Refusal::FileChanged { path: index.path.to_path_buf(), what: "a line changed" };
+    if let Some(message) = of.message {
+        edits.push(changed_member(index, of.ix, &text, message).map_err(|_| changed())?);
+    }
+    set_all(&mut value, of, remap.as_ref());
+    let text = rewrite(&text, &edits).map_err(|_| changed())?;
+    Ok(Copied { text, value, remap })
+}
+
+fn remap(index: &Index, copies: &Copies, ix: EntryIx, value: &Value) -> Option<Remap> {
+    let entry = index.entry(ix);
+    let key = reference_key(entry.kind, value)?;
+    let named = value.get(key)?.as_str()?;
+    let old = entry.reference.or_else(|| index.ids.find(&named.to_string_lossy()))?;
+    let compaction = entry.kind == EntryKind::Compaction;
+    let to = if compaction { copies.new_start(old) } else { copies.new_id(old) }?.to_owned();
+    Some(Remap { entry: index.name(ix), key, from: named.to_string_lossy(), to })
+}
+
+/// Only the content changes: of the message, or of the entry itself where that is the message.
+fn changed_member(index: &Index, ix: EntryIx, text: &str, message: &Value) -> Result<Edit, js::SyntaxError> {
+    let content = message.get("content").cloned().unwrap_or(Value::Null);
+    if index.entry(ix).kind == EntryKind::CustomMessage {
+        return Ok(Edit { key: "content", json: js::stringify(&content) });
+    }
+    let old = member(text, "message")?.unwrap_or("{}");
+    Ok(Edit { key: "message", json: with_content(old, &content)? })
+}
+
+/// The same on the value: members that are not there are not added.
+fn set_all(value: &mut Value, of: &CopyOf<'_>, remap: Option<&Remap>) {
+    let Some(object) = value.as_object_mut() else { return };
+    let mut set = |key: &str, new: Value| {
+        if let Some(place) = object.get_mut(key) {
+            *place = new;
+        }
+    };
+    set("id", of.id.into());
+    set("timestamp", of.time.into());
+    if let Some(parent) = of.parent {
+        set("parentId", parent.into());
+    }
+    if let Some(remap) = remap {
+        set(remap.key, remap.to.as_str().into());
+    }
+    if let Some(message) = of.message {
+        let custom = object.get("type").is_some_and(|kind| kind.str_is("custom_message"));
+        let (key, new) =
+            if custom { ("content", message.get("content")) } else { ("message", Some(message)) };
+        object.set(key, new.cloned().unwrap_or(Value::Null));
+    }
+}
+
+/// A label line for a copied entry or an older one (store I4, K8).
+pub(super) fn label_line(
+    id: &str,
+    parent: &str,
+    time: &str,
+    target: &Value,
+    label: Option<&Value>,
+) -> String {
+    super::encode::line(&[
+        ("type", Some(text_json("label"))),
+        ("id", Some(text_json(id))),
+        ("parentId", Some(text_json(parent))),
+        ("timestamp", Some(text_json(time))),
+        ("targetId", Some(js::stringify(target))),
+        ("label", label.map(js::stringify)),
+    ])
+}

@@ -1,0 +1,129 @@
+//! Old line → new line: every part that stays is taken over from the old text, digit for digit and key
+//! for key; only named values are replaced (store P7).
+
+use crate::js::{self, JsString, SyntaxError, Value};
+
+/// The new value of a member.
+#[derive(Debug)]
+pub(super) struct Edit {
+    /// Its key.
+    pub key: &'static str,
+    /// Its new value as JSON.
+    pub json: String,
+}
+
+impl Edit {
+    /// A member that becomes a text.
+    pub(super) fn text(key: &'static str, text: &str) -> Self {
+        Self { key, json: text_json(text) }
+    }
+}
+
+/// The JSON of a text.
+pub(super) fn text_json(text: &str) -> String {
+    js::stringify_str(&JsString::from(text))
+}
+
+/// The object `text` holds, compact, with the edited members replaced where they stand. Members that
+/// are not there are not added.
+pub(super) fn rewrite(text: &str, edits: &[Edit]) -> Result<String, SyntaxError> {
+    let mut json = Members::default();
+    for field in js::fields(text)? {
+        match edits.iter().find(|edit| field.key.eq_str(edit.key)) {
+            Some(edit) => json.push(&field.key, &edit.json),
+            None => json.push(&field.key, &js::compact(&text[field.value])?),
+        }
+    }
+    Ok(json.close())
+}
+
+/// The text of a member's value as it stands; of repeated keys the last counts, as it does for the runtime.
+pub(super) fn member<'a>(text: &'a str, key: &str) -> Result<Option<&'a str>, SyntaxError> {
+    let fields = js::fields(text)?;
+    Ok(fields.into_iter().rev().find(|field| field.key.eq_str(key)).map(|field| &text[field.value]))
+}
+
+/// An object's text with its `content` replaced, or added at the end where it has none.
+pub(super) fn with_content(text: &str, content: &Value) -> Result<String, SyntaxError> {
+    let json = js::stringify(content);
+    if member(text, "content")?.is_some() {
+        return rewrite(text, &[Edit { key: "content", json }]);
+    }
+    let mut members = Members::default();
+    for field in js::fields(text)? {
+        members.push(&field.key, &js::compact(&text[field.value])?);
+    }
+    members.push(&JsString::from("content"), &json);
+    Ok(members.close())
+}
+
+/// An object's text while it is put together.
+#[derive(Default)]
+struct Members(String);
+
+impl Members {
+    fn push(&mut self, key: &JsString, json: &str) {
+        self.0.push(if self.0.is_empty() { '{' } else { ',' });
+        self.0.push_str(&js::stringify_str(key));
+        self.0.push(':');
+        self.0.push_str(json);
+    }
+
+    fn close(mut self) -> String {
+        if self.0.is_empty() {
+            self.0.push('{');
+        }
+        self.0.push('}');
+        self.0
+    }
+}
+
+/// A line of our own making: members in the order given, absent ones left out (store I4).
+pub(super) fn line(members: &[(&str, Option<String>)]) -> String {
+    let mut json = Members::default();
+    for (key, value) in members {
+        if let Some(value) = value {
+            json.push(&JsString::from(*key), value);
+        }
+    }
+    json.close()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_not_named_stays_digit_for_digit_and_in_its_place() {
+        let text = r#" { "z": 1.50, "id":"a", "9":12345678901234567890, "x": {"b": -0, "a":[ 1E400 ]}, "u":"\u0041\ud800" }"#;
+        let json = rewrite(text, &[Edit::text("id", "n\"1")]).unwrap();
+        assert_eq!(
+            json,
+            r#"{"z":1.50,"id":"n\"1","9":12345678901234567890,"x":{"b":-0,"a":[1E400]},"u":"A\ud800"}"#
+        );
+    }
+
+    #[test]
+    fn a_repeated_key_is_replaced_everywhere_and_a_missing_one_is_not_added() {
+        let json = rewrite(r#"{"id":1,"x":2,"id":3}"#, &[Edit::text("id", "n"), Edit::text("y", "")]);
+        assert_eq!(json.unwrap(), r#"{"id":"n","x":2,"id":"n"}"#);
+        assert_eq!(member(r#"{"id":1,"id":3}"#, "id").unwrap(), Some("3"));
+    }
+
+    #[test]
+    fn content_is_replaced_where_it_stands_or_added_at_the_end() {
+        let new = Value::from("new");
+        assert_eq!(with_content(r#"{"content":[],"a":1.0}"#, &new).unwrap(), r#"{"content":"new","a":1.0}"#);
+        assert_eq!(with_content(r#"{ "a":1.0 }"#, &new).unwrap(), r#"{"a":1.0,"content":"new"}"#);
+        assert_eq!(with_content("{}", &new).unwrap(), r#"{"content":"new"}"#);
+    }
+
+    #[test]
+    fn absent_members_leave_no_key() {
+        assert_eq!(
+            line(&[("a", Some("1".into())), ("b", None), ("c", Some("{}".into()))]),
+            r#"{"a":1,"c":{}}"#
+        );
+        assert_eq!(line(&[]), "{}");
+    }
+}

@@ -1,0 +1,253 @@
+//! What a lock file says: free, held or left behind (store H1–H5).
+
+use std::fs::File;
+use std::io::{self, Read};
+use std::path::{Path, PathBuf};
+
+use crate::commit::owner::{self, Seen};
+use crate::js::{self, Value};
+
+/// A lock older than this is stale, whoever holds it (store H3, H7), ms.
+const STALE_MS: i64 = 30 * 60 * 1000;
+/// A lock this young is kept even when its process cannot be seen: it may run in another container
+/// (store H9), ms.
+const FOREIGN_MS: i64 = 60 * 1000;
+/// Longest payload that is read; a real one has about a hundred bytes.
+pub(super) const PAYLOAD_MAX: u64 = 4096;
+
+/// What the lock of a transcript says.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum LockState {
+    /// Nobody holds it.
+    Free,
+    /// Someone holds it, or may be about to.
+    Held {
+        /// Who, where the lock says so.
+        pid: Option<u32>,
+        /// Since when, ms since 1970, where the lock says so.
+        since_ms: Option<i64>,
+        /// Whether that process can be seen running.
+        live: bool,
+    },
+    /// It was left behind: the next writer takes it.
+    Stale {
+        /// Why, in the gateway's own words.
+        reasons: Vec<StaleReason>,
+    },
+}
+
+/// Why a lock counts as left behind (store H3, H5).
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum StaleReason {
+    /// It names no process.
+    MissingPid,
+    /// The process it names is gone.
+    DeadPid,
+    /// The process it names is another one with the same id.
+    RecycledPid,
+    /// It does not say since when.
+    InvalidCreatedAt,
+    /// It is older than half an hour.
+    TooOld,
+}
+
+impl StaleReason {
+    /// The gateway's own word.
+    pub fn word(self) -> &'static str {
+        match self {
+            Self::MissingPid => "missing-pid",
+            Self::DeadPid => "dead-pid",
+            Self::RecycledPid => "recycled-pid",
+            Self::InvalidCreatedAt => "invalid-createdAt",
+            Self::TooOld => "too-old",
+        }
+    }
+}
+
+/// Where the lock of a transcript is: the folder is resolved, the file itself is not (store H1).
+pub fn lock_path(transcript: &Path) -> io::Result<PathBuf> {
+    let folder = transcript.parent().filter(|folder| !folder.as_os_str().is_empty());
+    let name =
+        transcript.file_name().ok_or_else(|| io::Error::new(io::ErrorKind::InvalidInput, "no file name"))?;
+    let mut name = name.to_os_string();
+    name.push(".lock");
+    Ok(folder.unwrap_or(Path::new(".")).canonicalize()?.join(name))
+}
+
+/// What the lock of a transcript says at a time (ms since 1970).
+pub fn lock_state(transcript: &Path, now_ms: i64) -> io::Result<LockState> {
+    Ok(inspect(&lock_path(transcript)?, now_ms)?.0)
+}
+
+/// The state of a lock file, and its text where there is one.
+pub(super) fn inspect(lock: &Path, now_ms: i64) -> io::Result<(LockState, Option<String>)> {
+    let file = match File::open(lock) {
+        Ok(file) => file,
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok((LockState::Free, None)),
+        Err(error) => return Err(error),
+    };
+    let mut bytes = Vec::new();
+    let modified = file.metadata()?.modified()?;
+    file.take(PAYLOAD_MAX).read_to_end(&mut bytes)?;
+    let text = String::from_utf8_lossy(&bytes).into_owned();
+    let modified = modified.duration_since(std::time::UNIX_EPOCH).map_or(0, |since| since.as_millis() as i64);
+    Ok((judge(&Payload::read(&text), now_ms, modified), Some(text)))
+}
+
+/// What a lock file says.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(super) struct Payload {
+    pid: Option<u32>,
+    since_ms: Option<i64>,
+    start: Option<f64>,
+}
+
+impl Payload {
+    fn read(text: &str) -> Self {
+        let value = js::parse(text).unwrap_or(Value::Null);
+        let number = |name| value.get(name).and_then(Value::as_f64);
+        let since = value.get("createdAt").filter(|value| value.as_str().is_some());
+        let since = Some(js::date_value(since)).filter(|ms| ms.is_finite());
+        Self {
+            // Ids beyond u32 are no process of any system: the greatest one stands for them.
+            pid: number("pid").filter(|pid| pid.fract() == 0.0 && *pid > 0.0).map(|pid| pid as u32),
+            since_ms: since.map(|ms| ms as i64),
+            start: number("starttime"),
+        }
+    }
+
+    /// What a lock of this process says (store H2).
+    pub(super) fn ours(now_ms: i64) -> String {
+        let pid = std::process::id();
+        let start =
+            owner::start_ticks(pid).map_or_else(String::new, |ticks| format!(",\n  \"starttime\": {ticks}"));
+        format!("{{\n  \"pid\": {pid},\n  \"createdAt\": \"{}\"{start}\n}}", js::iso_text(now_ms))
+    }
+}
+
+/// Held or stale (store H3–H5, S2). `modified_ms` is when the lock file was written.
+fn judge(payload: &Payload, now_ms: i64, modified_ms: i64) -> LockState {
+    let seen = payload.pid.map(owner::look);
+    let held =
+        LockState::Held { pid: payload.pid, since_ms: payload.since_ms, live: seen == Some(Seen::Alive) };
+    let mut reasons = Vec::new();
+    match (payload.pid, seen) {
+        (Some(pid), Some(Seen::Alive)) if is_recycled(pid, payload.start) => {
+            reasons.push(StaleReason::RecycledPid);
+        }
+        (_, Some(Seen::Alive)) => {}
+        (_, Some(Seen::Gone | Seen::Zombie)) => reasons.push(StaleReason::DeadPid),
+        (_, None) => reasons.push(StaleReason::MissingPid),
+    }
+    match payload.since_ms.map(|since| now_ms.saturating_sub(since)) {
+        None => reasons.push(StaleReason::InvalidCreatedAt),
+        Some(age) if age > STALE_MS => reasons.push(StaleReason::TooOld),
+        Some(age) if seen == Some(Seen::Gone) && age.abs() < FOREIGN_MS => return held,
+        Some(_) => {}
+    }
+    let being_written = reasons
+        .iter()
+        .all(|reason| matches!(reason, StaleReason::MissingPid | StaleReason::InvalidCreatedAt));
+    if reasons.is_empty() || (being_written && now_ms.saturating_sub(modified_ms) <= STALE_MS) {
+        return held;
+    }
+    LockState::Stale { reasons }
+}
+
+/// Another process has the id by now. Our own id in a lock without a start time is of an earlier
+/// container: on Linux we always write one.
+fn is_recycled(pid: u32, start: Option<f64>) -> bool {
+    match (start, owner::start_ticks(pid)) {
+        (Some(then), Some(now)) => then != now as f64,
+        (None, Some(_)) => pid == std::process::id(),
+        _ => false,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const NOW: i64 = 1_772_000_000_000;
+    const MINUTE: i64 = 60_000;
+
+    fn state(text: &str, age_of_file: i64) -> LockState {
+        judge(&Payload::read(text), NOW, NOW - age_of_file)
+    }
+
+    fn payload(pid: u64, age: i64, start: &str) -> String {
+        format!("{{\"pid\": {pid}, \"createdAt\": \"{}\"{start}}}", js::iso_text(NOW - age))
+    }
+
+    fn reasons(state: LockState) -> Vec<&'static str> {
+        match state {
+            LockState::Stale { reasons } => reasons.into_iter().map(StaleReason::word).collect(),
+            other => panic!("not stale: {other:?}"),
+        }
+    }
+
+    #[test]
+    fn what_we_write_is_what_the_gateway_writes() {
+        let pid = std::process::id();
+        let start =
+            owner::start_ticks(pid).map_or_else(String::new, |ticks| format!(",\n  \"starttime\": {ticks}"));
+        assert_eq!(
+            Payload::ours(NOW),
+            format!("{{\n  \"pid\": {pid},\n  \"createdAt\": \"2026-02-25T06:13:20.000Z\"{start}\n}}")
+        );
+        assert_eq!(
+            state(&Payload::ours(NOW), 0),
+            LockState::Held { pid: Some(pid), since_ms: Some(NOW), live: true }
+        );
+    }
+
+    #[test]
+    #[cfg(unix)]
+    fn a_dead_owner_frees_the_lock_after_a_minute_because_it_may_run_in_another_container() {
+        let gone = u64::from(u32::MAX);
+        assert_eq!(
+            state(&payload(gone, MINUTE - 1, ""), 0),
+            LockState::Held { pid: Some(u32::MAX), since_ms: Some(NOW - MINUTE + 1), live: false }
+        );
+        assert_eq!(reasons(state(&payload(gone, MINUTE, ""), 0)), ["dead-pid"]);
+        // A clock far ahead does not keep it for ever.
+        assert_eq!(reasons(state(&payload(gone, -MINUTE, ""), 0)), ["dead-pid"]);
+    }
+
+    #[test]
+    #[cfg(unix)]
+    fn a_lock_older_than_half_an_hour_is_stale_even_when_its_owner_runs() {
+        let running = u64::from(std::os::unix::process::parent_id());
+        assert!(matches!(state(&payload(running, 30 * MINUTE, ""), 0), LockState::Held { live: true, .. }));
+        assert_eq!(reasons(state(&payload(running, 30 * MINUTE + 1, ""), 0)), ["too-old"]);
+    }
+
+    #[test]
+    #[cfg(target_os = "linux")]
+    fn another_process_with_the_same_id_is_no_owner() {
+        let parent = std::os::unix::process::parent_id();
+        let start = owner::start_ticks(parent).unwrap();
+        let lock = |ticks: u64| payload(parent.into(), MINUTE, &format!(", \"starttime\": {ticks}"));
+        assert!(matches!(state(&lock(start), 0), LockState::Held { live: true, .. }));
+        assert_eq!(reasons(state(&lock(start + 1), 0)), ["recycled-pid"]);
+        // Our own id without a start time was written before a restart of the container.
+        assert_eq!(reasons(state(&payload(std::process::id().into(), 0, ""), 0)), ["recycled-pid"]);
+    }
+
+    #[test]
+    fn garbage_is_held_while_young_because_its_owner_may_be_about_to_write() {
+        for text in ["", "{", "null", "{\"pid\": -1}", "{\"pid\": 1.5, \"createdAt\": 5}"] {
+            let held = LockState::Held { pid: None, since_ms: None, live: false };
+            assert_eq!(state(text, 30 * MINUTE), held, "{text}");
+            assert_eq!(reasons(state(text, 30 * MINUTE + 1)), ["missing-pid", "invalid-createdAt"], "{text}");
+        }
+    }
+
+    #[test]
+    fn the_lock_of_a_file_stands_beside_it() {
+        let folder = tempfile::tempdir().unwrap();
+        let expected = folder.path().canonicalize().unwrap().join("a.jsonl.lock");
+        assert_eq!(lock_path(&folder.path().join("a.jsonl")).unwrap(), expected);
+        assert!(lock_path(&folder.path().join("nowhere/a.jsonl")).is_err());
+    }
+}

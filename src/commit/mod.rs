@@ -1,0 +1,39 @@
+//! A plan → a new branch in the session file. The only writer of session files: it appends, under the
+//! gateway's own lock, after checking that the file is as it was read; nothing that stands there is
+//! ever edited (store H, P).
+//!
+//! [`prepare`] and [`prepare_undo`] say exactly what would be appended and write nothing;
+//! [`write`](write()) appends it, reads it back and compares it with what was said.
+
+mod append;
+mod check;
+mod clock;
+mod copy;
+mod draft;
+mod encode;
+mod labels;
+mod lock;
+mod lock_state;
+mod owner;
+mod pairs;
+mod planned;
+mod prepare;
+mod random;
+mod receipt;
+mod refusal;
+mod request;
+mod snapshot;
+mod undo;
+mod write;
+
+pub use clock::{Clock, SystemClock};
+pub use copy::Remap;
+pub use lock_state::{LockState, StaleReason, lock_path, lock_state};
+pub use planned::PlannedMessage;
+pub use prepare::{NewLine, Prepared, prepare};
+pub use random::RandomIds;
+pub use receipt::{Receipt, ReceiptKind, receipts};
+pub use refusal::{CommitError, Refusal};
+pub use request::{CommitRequest, Provenance, SessionStanding, Transcript, UndoRequest, UndoTarget};
+pub use undo::prepare_undo;
+pub use write::{Written, write};

@@ -1,0 +1,97 @@
+//! Whether the process that a lock names still runs.
+
+/// What the system says about a process id.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Seen {
+    /// It runs, or something runs that we may not signal (store S2).
+    Alive,
+    /// It ended, and its parent has not noticed yet.
+    Zombie,
+    /// There is none, as far as can be seen from here (store H9).
+    Gone,
+}
+
+/// Looks a process up.
+pub(super) fn look(pid: u32) -> Seen {
+    if !exists(pid) {
+        return Seen::Gone;
+    }
+    if state(pid) == Some('Z') { Seen::Zombie } else { Seen::Alive }
+}
+
+#[cfg(unix)]
+fn exists(pid: u32) -> bool {
+    use rustix::io::Errno;
+    use rustix::process::{Pid, test_kill_process};
+    let pid = i32::try_from(pid).ok().and_then(Pid::from_raw);
+    pid.is_some_and(|pid| test_kill_process(pid) != Err(Errno::SRCH))
+}
+
+/// Where a process cannot be looked up it counts as running: its lock is kept until it is too old.
+#[cfg(not(unix))]
+fn exists(_: u32) -> bool {
+    true
+}
+
+/// When a process started, in clock ticks since boot: tells two processes with the same id apart
+/// (store H2). Only Linux says so.
+pub(super) fn start_ticks(pid: u32) -> Option<u64> {
+    // Field 22; the fields after the command's closing parenthesis begin with the third.
+    stat_fields(pid)?.split_ascii_whitespace().nth(19)?.parse().ok()
+}
+
+fn state(pid: u32) -> Option<char> {
+    stat_fields(pid)?.chars().next()
+}
+
+/// `/proc/PID/stat` after the command, which may itself hold spaces and parentheses.
+fn stat_fields(pid: u32) -> Option<String> {
+    if !cfg!(target_os = "linux") {
+        return None;
+    }
+    let stat = std::fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
+    Some(stat.rsplit_once(')')?.1.trim_start().to_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use std::process::Command;
+
+    use super::*;
+
+    #[test]
+    fn this_process_runs_and_on_linux_says_since_when() {
+        assert_eq!(look(std::process::id()), Seen::Alive);
+        assert_eq!(start_ticks(std::process::id()).is_some(), cfg!(target_os = "linux"));
+    }
+
+    #[test]
+    #[cfg(unix)]
+    fn a_child_is_a_zombie_until_it_is_waited_for_and_then_gone() {
+        let mut child = Command::new("true").spawn().unwrap();
+        let pid = child.id();
+        if cfg!(target_os = "linux") {
+            let deadline = std::time::Instant::now() + std::time::Duration::from_secs(10);
+            while look(pid) == Seen::Alive && std::time::Instant::now() < deadline {
+                std::thread::yield_now();
+            }
+            assert_eq!(look(pid), Seen::Zombie);
+        }
+        child.wait().unwrap();
+        assert_eq!(look(pid), Seen::Gone);
+    }
+
+    #[test]
+    #[cfg(unix)]
+    fn an_id_no_process_can_have_is_gone() {
+        assert_eq!(look(u32::MAX), Seen::Gone);
+        assert_eq!(look(0), Seen::Gone);
+    }
+
+    #[test]
+    #[cfg(unix)]
+    fn a_process_we_may_not_signal_is_alive() {
+        // Process 1 always runs, and belongs to someone else unless the tests run as root.
+        assert_eq!(look(1), Seen::Alive);
+    }
+}

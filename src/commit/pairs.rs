@@ -1,0 +1,80 @@
+//! Tool calls and results of a context must come in pairs: providers refuse the rest (store P5).
+
+use std::collections::BTreeSet;
+
+use crate::context::Context;
+use crate::store::entry::{Role, StopReason};
+use crate::store::index::Index;
+use crate::store::intern::IdIx;
+
+/// What stands alone in a context, in words that name the call. Calls of failed and aborted messages
+/// are left out: the runtime drops them, or answers them itself.
+pub(super) fn unpaired(index: &Index, context: &Context) -> BTreeSet<String> {
+    let mut open: Vec<IdIx> = Vec::new();
+    let mut called: BTreeSet<IdIx> = BTreeSet::new();
+    let mut alone = BTreeSet::new();
+    for message in &context.messages {
+        let calls = index.calls_of(message.entry).iter().filter_map(|call| call.id);
+        called.extend(calls.clone());
+        if !matches!(message.size.stop, StopReason::Error | StopReason::Aborted) {
+            open.extend(calls);
+        }
+        if message.size.role == Role::ToolResult {
+            let call = message.size.call;
+            open.retain(|id| Some(*id) != call);
+            alone.extend(lone_result(index, call.filter(|id| called.contains(id)), call));
+        }
+    }
+    alone.extend(open.iter().map(|id| format!("the call {} without a result", index.ids.text(*id))));
+    alone
+}
+
+fn lone_result(index: &Index, call: Option<IdIx>, named: Option<IdIx>) -> Option<String> {
+    match (call, named) {
+        (Some(_), _) => None,
+        (None, Some(id)) => Some(format!("a result of call {} without the call", index.ids.text(id))),
+        (None, None) => Some("a tool result that names no call".to_owned()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fmt::Write as _;
+
+    use super::*;
+    use crate::context::build;
+    use crate::ids::LineIds;
+    use crate::store::load::load_bytes;
+    use crate::transcript::{Leaf, Tree};
+
+    fn alone(messages: &[&str]) -> Vec<String> {
+        let mut text = String::from("{\"type\":\"session\",\"version\":3,\"id\":\"s\"}\n");
+        for (at, message) in messages.iter().enumerate() {
+            let parent = at.checked_sub(1).map_or("null".to_owned(), |at| format!("\"e{at}\""));
+            let ids = format!("\"id\":\"e{at}\",\"parentId\":{parent}");
+            writeln!(text, "{{\"type\":\"message\",{ids},\"message\":{message}}}").unwrap();
+        }
+        let index = load_bytes("t.jsonl", text.as_bytes(), &mut LineIds);
+        let context = build(&index, &Tree::new(&index), &Leaf::Own).unwrap();
+        unpaired(&index, &context).into_iter().collect()
+    }
+
+    const CALL: &str = r#"{"role":"assistant","content":[{"type":"toolCall","id":"c1","name":"read","arguments":{}}],"stopReason":"toolUse"}"#;
+    const FAILED: &str = r#"{"role":"assistant","content":[{"type":"toolCall","id":"c2","name":"read","arguments":{}}],"stopReason":"error"}"#;
+    const RESULT: &str = r#"{"role":"toolResult","toolCallId":"c1","toolName":"read","content":[]}"#;
+
+    #[test]
+    fn a_call_and_its_result_are_a_pair_in_this_order_only() {
+        assert_eq!(alone(&[CALL, RESULT]), [""; 0]);
+        assert_eq!(
+            alone(&[RESULT, CALL]),
+            ["a result of call c1 without the call", "the call c1 without a result"]
+        );
+    }
+
+    #[test]
+    fn a_call_of_a_failed_message_needs_no_result() {
+        assert_eq!(alone(&[FAILED]), [""; 0]);
+        assert_eq!(alone(&[CALL]), ["the call c1 without a result"]);
+    }
+}

@@ -1,0 +1,159 @@
+//! Changes → the exact lines that would be appended, checked against the plan before anything is
+//! written (store P2–P7).
+
+use std::collections::{BTreeMap, HashSet};
+use std::path::Path;
+use std::sync::Arc;
+
+use crate::commit::check::check;
+use crate::commit::copy::Remap;
+use crate::commit::draft::Draft;
+use crate::commit::planned::PlannedMessage;
+use crate::commit::receipt::ReceiptKind;
+use crate::commit::refusal::{Refusal, unreadable_body};
+use crate::commit::request::CommitRequest;
+use crate::commit::snapshot::Snapshot;
+use crate::context::bodies::message_of;
+use crate::context::build;
+use crate::ids::{EntryIx, NewIds};
+use crate::js::Value;
+use crate::store::body;
+use crate::store::entry::EntryKind;
+use crate::store::index::Index;
+use crate::transcript::Leaf;
+
+/// One line that would be appended.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct NewLine {
+    /// The id of its entry.
+    pub id: String,
+    /// The entry it is a copy of; none for labels and for our own record.
+    pub copy_of: Option<EntryIx>,
+    /// The line, without its end.
+    pub text: String,
+}
+
+/// What would be appended, and what the context would be then. Nothing has been written.
+#[derive(Debug, Clone)]
+pub struct Prepared {
+    /// The file.
+    pub path: Arc<Path>,
+    /// A commit or an undo.
+    pub kind: ReceiptKind,
+    /// The lines, in order; the last one is our own record and the new leaf (store P6).
+    pub lines: Vec<NewLine>,
+    /// The leaf that is left.
+    pub from_leaf: String,
+    /// The new leaf.
+    pub leaf: String,
+    /// The entry the new lines hang from; none when they begin a new root.
+    pub parent: Option<String>,
+    /// Each changed entry with its copy.
+    pub changed: Vec<(String, String)>,
+    /// References that name a copy now.
+    pub remaps: Vec<Remap>,
+    /// What a person should know before saying yes.
+    pub warnings: Vec<String>,
+    /// The context the file will give.
+    pub messages: Vec<PlannedMessage>,
+    /// The file as it was read.
+    pub(super) before: Index,
+    /// The file as it stood; none for a transcript in memory.
+    pub(super) snapshot: Option<Snapshot>,
+}
+
+impl Prepared {
+    /// The bytes that would be appended: every line with its end.
+    pub fn bytes(&self) -> Vec<u8> {
+        let mut bytes = Vec::with_capacity(self.len());
+        for line in &self.lines {
+            bytes.extend_from_slice(line.text.as_bytes());
+            bytes.push(b'\n');
+        }
+        bytes
+    }
+
+    /// How many bytes that are.
+    pub fn len(&self) -> usize {
+        self.lines.iter().map(|line| line.text.len() + 1).sum()
+    }
+
+    /// Whether nothing would be appended; a preparation without lines is refused, so never.
+    pub fn is_empty(&self) -> bool {
+        self.lines.is_empty()
+    }
+}
+
+/// Says what a commit would append, or why it cannot be done. Reads, and writes nothing.
+pub fn prepare(request: &CommitRequest<'_>, new_ids: &mut dyn NewIds) -> Result<Prepared, Refusal> {
+    let index = request.transcript.index;
+    let path = || index.path.to_path_buf();
+    if *request.leaf != Leaf::Own {
+        return Err(Refusal::LeafNotOwn { path: path() });
+    }
+    let checked = check(&request.transcript)?;
+    let context = build(index, request.transcript.tree, &Leaf::Own);
+    let context = context.map_err(|_| Refusal::NoContext { path: path() })?;
+    let changing = changing(request, &checked.path)?;
+    let first = checked.path.iter().position(|ix| changing.contains_key(ix));
+    let first = first.ok_or_else(|| Refusal::NothingToWrite { path: path() })?;
+    let mut draft = Draft::copy_path(request, &checked.path, first, &changing, new_ids)?;
+    draft.keep_labels(index, new_ids);
+    draft.record(request, &checked, &changing, new_ids);
+    let messages = draft.check(index, &context)?;
+    draft.warn(index, &checked.path[first..]);
+    draft
+        .warnings
+        .extend(checked.snapshot.as_ref().and_then(|snapshot| snapshot.live_writer(request.now_ms)));
+    Ok(Prepared {
+        path: Arc::clone(&index.path),
+        kind: ReceiptKind::Commit,
+        from_leaf: index.name(checked.leaf),
+        leaf: draft.last_id(),
+        parent: first.checked_sub(1).map(|at| index.name(checked.path[at])),
+        changed: draft.changed_names(index, &changing),
+        lines: draft.lines,
+        remaps: draft.remaps,
+        warnings: draft.warnings,
+        messages,
+        before: index.clone(),
+        snapshot: checked.snapshot,
+    })
+}
+
+/// The entries whose stored form differs, with their new messages, after checking that nothing but
+/// their content does. Of two changes of one entry the later one holds.
+fn changing<'a>(
+    request: &'a CommitRequest<'_>,
+    path: &[EntryIx],
+) -> Result<BTreeMap<EntryIx, &'a Value>, Refusal> {
+    let index = request.transcript.index;
+    let file = || index.path.to_path_buf();
+    let on_path: HashSet<EntryIx> = path.iter().copied().collect();
+    let mut changing = BTreeMap::new();
+    for change in &request.changes {
+        let ix = change.entry;
+        if !on_path.contains(&ix) {
+            let known = ix.at() < index.entries.len();
+            let entry = if known { index.name(ix) } else { format!("number {}", ix.0) };
+            return Err(Refusal::NotOnPath { path: file(), entry });
+        }
+        let entry = body::entry(request.transcript.source, index, ix);
+        let entry = entry.map_err(|error| unreadable_body(&index.path, error))?;
+        let old = message_of(&entry, index.entry(ix).kind);
+        if old == change.message {
+            changing.remove(&ix);
+        } else if only_content_differs(index.entry(ix).kind, old, &change.message) {
+            changing.insert(ix, &change.message);
+        } else {
+            return Err(Refusal::MoreThanContent { path: file(), entry: index.name(ix) });
+        }
+    }
+    Ok(changing)
+}
+
+fn only_content_differs(kind: EntryKind, mut old: Value, new: &Value) -> bool {
+    let (Some(object), Some(content)) = (old.as_object_mut(), new.get("content")) else { return false };
+    object.set("content", content.clone());
+    matches!(kind, EntryKind::Message | EntryKind::CustomMessage) && old == *new
+}

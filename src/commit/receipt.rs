@@ -1,0 +1,178 @@
+//! Our own records in a session file: what was committed or undone, when, with which settings. They
+//! are custom entries, which no runtime sends to a model (store K6).
+
+use crate::commit::encode::{line, text_json};
+use crate::commit::request::Provenance;
+use crate::ids::EntryIx;
+use crate::js::{self, Value};
+use crate::store::body::{self, BodyError};
+use crate::store::entry::EntryKind;
+use crate::store::index::Index;
+use crate::store::source::Source;
+
+/// `customType` of a commit's record.
+pub(super) const COMMIT: &str = "clawscope.commit";
+/// `customType` of an undo's record.
+pub(super) const UNDO: &str = "clawscope.undo";
+/// Version of the records' `data`.
+const DATA_VERSION: &str = "1";
+
+/// What a record tells of.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ReceiptKind {
+    /// A plan became a branch.
+    Commit,
+    /// An earlier branch was made active again.
+    Undo,
+}
+
+impl ReceiptKind {
+    /// The word used on screen and in JSON.
+    pub fn word(self) -> &'static str {
+        match self {
+            Self::Commit => "commit",
+            Self::Undo => "undo",
+        }
+    }
+}
+
+/// One commit or undo, as the file tells of it.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Receipt {
+    /// Commit or undo.
+    pub kind: ReceiptKind,
+    /// Where the record stands.
+    pub entry: EntryIx,
+    /// The id of the record, which was the leaf when it was written.
+    pub id: String,
+    /// When it was written, ms since 1970; NaN when that cannot be read.
+    pub time: f64,
+    /// The leaf that was left: undoing goes back there.
+    pub from_leaf: String,
+    /// The record that was undone; of a commit none.
+    pub undoes: Option<String>,
+    /// The policy, by its own name; of an undo none.
+    pub policy: Option<String>,
+    /// The settings it ran with.
+    pub settings: Option<Value>,
+    /// Each changed entry with its copy.
+    pub changed: Vec<(String, String)>,
+    /// Estimated tokens of the context before.
+    pub tokens_before: Option<f64>,
+    /// Estimated tokens of the context after.
+    pub tokens_after: Option<f64>,
+    /// The program that wrote it.
+    pub tool: Option<String>,
+}
+
+/// The records of a file, in file order. A record that was copied along with a branch still names the
+/// leaf it was written as, and is not told twice.
+pub fn receipts(index: &Index, source: &Source) -> Result<Vec<Receipt>, BodyError> {
+    let ours = index.iter().filter(|(ix, _)| kind(index, *ix).is_some());
+    let read = ours.filter_map(|(ix, _)| read(index, source, ix).transpose());
+    read.collect()
+}
+
+/// Which kind of record an entry is, by its type.
+pub(super) fn kind(index: &Index, ix: EntryIx) -> Option<ReceiptKind> {
+    let entry = index.entry(ix);
+    if entry.kind != EntryKind::Custom {
+        return None;
+    }
+    let name = index.words.value(entry.word)?;
+    let is = |text| name.str_is(text);
+    if is(COMMIT) { Some(ReceiptKind::Commit) } else { is(UNDO).then_some(ReceiptKind::Undo) }
+}
+
+/// The record at an entry; none when it is a copy, or not written by us.
+pub(super) fn read(index: &Index, source: &Source, ix: EntryIx) -> Result<Option<Receipt>, BodyError> {
+    let Some(kind) = kind(index, ix) else { return Ok(None) };
+    let value = body::entry(source, index, ix)?;
+    Ok(receipt_of(kind, ix, &value, index.entry(ix).time))
+}
+
+fn receipt_of(kind: ReceiptKind, entry: EntryIx, value: &Value, time: f64) -> Option<Receipt> {
+    let data = value.get("data")?;
+    let text = |name| data.get(name).and_then(Value::as_str).map(js::JsString::to_string_lossy);
+    let number = |name| data.get(name).and_then(Value::as_f64);
+    let id = value.get("id").and_then(Value::as_str)?.to_string_lossy();
+    if text("leaf")? != id {
+        return None;
+    }
+    Some(Receipt {
+        kind,
+        entry,
+        id,
+        time,
+        from_leaf: text("fromLeaf")?,
+        undoes: text("undoes"),
+        policy: text("policy"),
+        settings: data.get("settings").cloned(),
+        changed: changed_of(data),
+        tokens_before: number("tokensBefore"),
+        tokens_after: number("tokensAfter"),
+        tool: text("tool"),
+    })
+}
+
+fn changed_of(data: &Value) -> Vec<(String, String)> {
+    let items = data.get("changed").and_then(Value::as_array).unwrap_or_default();
+    let text = |item: &Value, name| Some(item.get(name)?.as_str()?.to_string_lossy());
+    items.iter().filter_map(|item| Some((text(item, "from")?, text(item, "to")?))).collect()
+}
+
+/// The record of a commit, as a line (key order of custom entries: store I4).
+pub(super) fn commit_line(
+    id: &str,
+    parent: &str,
+    time: &str,
+    from_leaf: &Value,
+    changed: &[(String, String)],
+    provenance: &Provenance,
+) -> String {
+    let pair =
+        |(from, to): &(String, String)| line(&[("from", Some(text_json(from))), ("to", Some(text_json(to)))]);
+    let changed: Vec<String> = changed.iter().map(pair).collect();
+    let data = line(&[
+        ("version", Some(DATA_VERSION.to_owned())),
+        ("policy", Some(text_json(&provenance.policy))),
+        ("settings", Some(js::stringify(&provenance.settings))),
+        ("fromLeaf", Some(js::stringify(from_leaf))),
+        ("leaf", Some(text_json(id))),
+        ("changed", Some(format!("[{}]", changed.join(",")))),
+        ("tokensBefore", Some(provenance.tokens_before.to_string())),
+        ("tokensAfter", Some(provenance.tokens_after.to_string())),
+        ("tool", Some(text_json(&provenance.tool))),
+    ]);
+    record_line(COMMIT, data, id, text_json(parent), time)
+}
+
+/// The record of an undo, as a line. Its parent is the leaf that becomes active again.
+pub(super) fn undo_line(
+    id: &str,
+    parent: &Value,
+    time: &str,
+    from_leaf: &Value,
+    undoes: &str,
+    tool: &str,
+) -> String {
+    let data = line(&[
+        ("version", Some(DATA_VERSION.to_owned())),
+        ("undoes", Some(text_json(undoes))),
+        ("fromLeaf", Some(js::stringify(from_leaf))),
+        ("leaf", Some(text_json(id))),
+        ("tool", Some(text_json(tool))),
+    ]);
+    record_line(UNDO, data, id, js::stringify(parent), time)
+}
+
+fn record_line(custom_type: &str, data: String, id: &str, parent_json: String, time: &str) -> String {
+    line(&[
+        ("type", Some(text_json("custom"))),
+        ("customType", Some(text_json(custom_type))),
+        ("data", Some(data)),
+        ("id", Some(text_json(id))),
+        ("parentId", Some(parent_json)),
+        ("timestamp", Some(text_json(time))),
+    ])
+}

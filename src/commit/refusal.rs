@@ -1,0 +1,186 @@
+//! Why nothing is written, each reason with the file it concerns and what to do; and what can go wrong
+//! once writing has begun.
+
+use std::io;
+use std::path::{Path, PathBuf};
+
+use crate::js;
+use crate::store::body::BodyError;
+
+/// Why a session file is left as it is (store P1, H, J). Nothing was written.
+#[derive(Debug, thiserror::Error)]
+pub enum Refusal {
+    /// The transcript is not a file of this machine.
+    #[error("{}: is held in memory, not in a file. Copy the session to a file and open that.", .path.display())]
+    InMemory { path: PathBuf },
+    /// The file cannot be looked at.
+    #[error("{}: cannot be looked at: {source}. Check that it exists and that you may read it.", .path.display())]
+    Unreadable { path: PathBuf, source: io::Error },
+    /// A directory, a device, a pipe.
+    #[error("{}: is not a regular file. Name the transcript itself.", .path.display())]
+    NotRegular { path: PathBuf },
+    /// A symbolic link, which may lead out of the store.
+    #[error("{}: is a symbolic link. Open the file it leads to.", .path.display())]
+    Symlink { path: PathBuf },
+    /// No permission to write.
+    #[error("{}: is read-only. Give yourself permission to write it, or commit to a copy.", .path.display())]
+    ReadOnly { path: PathBuf },
+    /// Put away by a reset or a deletion.
+    #[error("{}: is an archive, which no program reads any more. Copy it to a session first.", .path.display())]
+    Archive { path: PathBuf },
+    /// No row names the file.
+    #[error("{}: no row of the session store names this file, so no program would read the branch. Allow orphans to write all the same.", .path.display())]
+    Orphan { path: PathBuf },
+    /// The first line that parses is no header.
+    #[error("{}: has no session header, so the runtime would empty it. Restore the header from a backup first.", .path.display())]
+    NoHeader { path: PathBuf },
+    /// Not version 3.
+    #[error("{}: is of transcript version {}, and only version 3 is written. {}", .path.display(), js::number_text(*.version), version_advice(*.version))]
+    Version { path: PathBuf, version: f64 },
+    /// Parents lead in a circle.
+    #[error("{}: the parents of entry {entry} lead in a circle. Repair the file in a copy first.", .path.display())]
+    Cycle { path: PathBuf, entry: String },
+    /// A line that is not JSON, or that the runtime cannot open.
+    #[error("{}{}: the line cannot be read, and the runtime may rewrite the file because of it. Remove it in a copy first.", .path.display(), line_text(*.line))]
+    UnparsableLine { path: PathBuf, line: Option<u64> },
+    /// The last line has no end.
+    #[error("{}: the last line has no line end, so a program is writing right now or was cut off. Wait for it; if nothing writes, add the line end.", .path.display())]
+    UnterminatedLine { path: PathBuf },
+    /// No assistant message in the file (store M5).
+    #[error("{}: holds no assistant message yet, and the runtime erases such a file when it runs. Wait for the first answer.", .path.display())]
+    NoAssistant { path: PathBuf },
+    /// A message entry on the branch has no message.
+    #[error("{}: an entry on the active branch has no message, so no context can be built from it. Repair the file in a copy first.", .path.display())]
+    NoContext { path: PathBuf },
+    /// The plan was made for another leaf.
+    #[error("{}: the plan is for an earlier entry, and only the session's own leaf can be committed to. Go back to the last entry.", .path.display())]
+    LeafNotOwn { path: PathBuf },
+    /// The last line has no id to hang anything from.
+    #[error("{}: the last line has no id, so nothing can follow it. Repair the file in a copy first.", .path.display())]
+    NoLeaf { path: PathBuf },
+    /// A change of an entry that the active branch does not hold.
+    #[error("{}: entry {entry} is not on the active branch. Make the plan anew.", .path.display())]
+    NotOnPath { path: PathBuf, entry: String },
+    /// A change of something that is not the content of a message.
+    #[error("{}: entry {entry} would change in more than the content of its message, which is all that is written. Make the plan anew.", .path.display())]
+    MoreThanContent { path: PathBuf, entry: String },
+    /// No stored form differs.
+    #[error("{}: the plan changes nothing, so there is nothing to write. Move a threshold first.", .path.display())]
+    NothingToWrite { path: PathBuf },
+    /// Another program holds the lock.
+    #[error("{}: is locked by {}{}. Wait until its run is over, then try again.", .path.display(), pid_text(*.pid), since_text(*.since_ms))]
+    Locked {
+        path: PathBuf,
+        /// Who holds it, where the lock says so.
+        pid: Option<u32>,
+        /// Since when, ms since 1970, where the lock says so.
+        since_ms: Option<i64>,
+    },
+    /// Not the file that was read any more.
+    #[error("{}: {what} since it was read. Reload the session and make the plan anew.", .path.display())]
+    FileChanged {
+        path: PathBuf,
+        /// What is different.
+        what: &'static str,
+    },
+    /// Two lines have the id of an entry on the branch.
+    #[error("{} lines {first} and {second}: both have the id {id}, so a parent would be ambiguous. Remove one in a copy first.", .path.display())]
+    DuplicateId { path: PathBuf, id: String, first: u64, second: u64 },
+    /// A tool call would lose its result, or the other way round (store P5).
+    #[error("{}: the branch would hold {what}, which providers refuse. Make the plan anew.", .path.display())]
+    Unpaired {
+        path: PathBuf,
+        /// Which call or result.
+        what: String,
+    },
+    /// The branch would not give the planned context: a fault of this program, caught before writing.
+    #[error("{}: the branch would read back differently from the plan at message {at}. Nothing was written; please report this.", .path.display())]
+    NotAsPlanned {
+        path: PathBuf,
+        /// Message of the context, counted from 1.
+        at: usize,
+    },
+    /// No commit or undo to take back.
+    #[error("{}: the active branch holds no {what} to take back.", .path.display())]
+    NothingToUndo {
+        path: PathBuf,
+        /// `commit` or `undo`, or which entry was asked for.
+        what: String,
+    },
+    /// The leaf that a commit left is not there any more.
+    #[error("{}: entry {entry}, where {commit} came from, is not in the file any more. The file was rewritten; there is nothing to go back to.", .path.display())]
+    LeafGone { path: PathBuf, entry: String, commit: String },
+}
+
+fn version_advice(version: f64) -> &'static str {
+    if version > 3.0 {
+        "It is newer than this program knows."
+    } else {
+        "Open it once with the runtime, which upgrades it."
+    }
+}
+
+fn line_text(line: Option<u64>) -> String {
+    line.map_or_else(String::new, |line| format!(" line {line}"))
+}
+
+fn pid_text(pid: Option<u32>) -> String {
+    pid.map_or_else(|| "an unknown process".to_owned(), |pid| format!("process {pid}"))
+}
+
+fn since_text(since_ms: Option<i64>) -> String {
+    since_ms.map_or_else(String::new, |ms| format!(" since {}", js::iso_text(ms)))
+}
+
+/// A body that could not be read again, as a reason to write nothing.
+pub(super) fn unreadable_body(path: &Path, error: BodyError) -> Refusal {
+    match error {
+        BodyError::Read { source, .. } => Refusal::Unreadable { path: path.to_path_buf(), source },
+        BodyError::Changed { .. } => {
+            Refusal::FileChanged { path: path.to_path_buf(), what: "a line changed" }
+        }
+    }
+}
+
+/// Why a prepared branch is not in the file, or not as it should be.
+#[derive(Debug, thiserror::Error)]
+pub enum CommitError {
+    /// Nothing was written.
+    #[error(transparent)]
+    Refused(#[from] Refusal),
+    /// The lock file could not be made. Nothing was written.
+    #[error("{}: the lock cannot be taken: {source}. Check that you may write to this folder.", .path.display())]
+    Lock {
+        /// The lock file.
+        path: PathBuf,
+        source: io::Error,
+    },
+    /// The system did not write the lines, or not all of them.
+    #[error("{}: could not be written: {source}. {}", .path.display(), restored_text(*.restored))]
+    Write {
+        path: PathBuf,
+        source: io::Error,
+        /// Whether the file is as it was.
+        restored: bool,
+    },
+    /// Another program wrote in the same moment, without the lock (store H10).
+    #[error("{}: another program wrote to it in the same moment. Nothing is lost: every line is in the file, but the active branch is the one written last. Reload the session and look which one you want.", .path.display())]
+    Interleaved { path: PathBuf },
+    /// What was read back is not what was planned.
+    #[error("{}: what was read back is not what was planned ({what}). {}", .path.display(), restored_text(*.restored))]
+    NotVerified {
+        path: PathBuf,
+        /// What differs.
+        what: String,
+        /// Whether the file is as it was.
+        restored: bool,
+    },
+}
+
+fn restored_text(restored: bool) -> &'static str {
+    if restored {
+        "The file is as it was before."
+    } else {
+        "The added lines could not be taken back: the old branch is whole, but look at the end of the file."
+    }
+}

@@ -1,0 +1,87 @@
+//! What someone asks to be written, and about which session.
+
+use crate::js::Value;
+use crate::plan::EntryChange;
+use crate::store::index::Index;
+use crate::store::source::Source;
+use crate::transcript::{Leaf, Tree};
+
+/// How the store holds the transcript (store F, G).
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum SessionStanding {
+    /// A row of `sessions.json` names it, or it is one of pi's own files, which need no row.
+    Referenced,
+    /// No row names it (store G1); written to only when that is allowed (G3).
+    Orphan,
+    /// It was put away by a reset or a deletion (store F1); never written to.
+    Archive,
+}
+
+/// One transcript as it was read, and how the store holds it.
+#[derive(Debug, Clone, Copy)]
+pub struct Transcript<'a> {
+    /// What is known of its entries.
+    pub index: &'a Index,
+    /// Their tree.
+    pub tree: &'a Tree,
+    /// Where their bytes are.
+    pub source: &'a Source,
+    /// How the store holds it.
+    pub standing: SessionStanding,
+    /// Write to an orphan all the same.
+    pub allow_orphan: bool,
+}
+
+/// Where a commit comes from; kept in its last line, so that the file itself tells what was done.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Provenance {
+    /// The policy, by its own name.
+    pub policy: String,
+    /// The settings it ran with.
+    pub settings: Value,
+    /// Estimated tokens of the context before.
+    pub tokens_before: u64,
+    /// Estimated tokens of the context after.
+    pub tokens_after: u64,
+    /// Name and version of the program that writes.
+    pub tool: String,
+}
+
+/// A plan's changes, to be written as a new branch.
+#[derive(Debug, Clone)]
+pub struct CommitRequest<'a> {
+    /// The session.
+    pub transcript: Transcript<'a>,
+    /// The leaf the plan was made for. Only [`Leaf::Own`] can be written.
+    pub leaf: &'a Leaf,
+    /// Messages that change, in any order.
+    pub changes: Vec<EntryChange>,
+    /// Where the plan comes from.
+    pub provenance: Provenance,
+    /// Time of writing, ms since 1970.
+    pub now_ms: i64,
+}
+
+/// Which of our own entries is undone.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum UndoTarget {
+    /// The last commit on the active branch.
+    LastCommit,
+    /// The last undo on the active branch: a redo.
+    LastUndo,
+    /// The commit or undo with this entry id, on the active branch.
+    Entry(String),
+}
+
+/// An earlier branch, to be made active again (store K1).
+#[derive(Debug, Clone)]
+pub struct UndoRequest<'a> {
+    /// The session.
+    pub transcript: Transcript<'a>,
+    /// What is undone.
+    pub target: UndoTarget,
+    /// Name and version of the program that writes.
+    pub tool: String,
+    /// Time of writing, ms since 1970.
+    pub now_ms: i64,
+}

@@ -1,0 +1,106 @@
+//! How a session file stood when the branch was prepared, to see under the lock that it still does
+//! (store H10, P8).
+
+use std::fs::{File, Metadata};
+use std::io;
+use std::path::{Path, PathBuf};
+use std::time::{SystemTime, UNIX_EPOCH};
+
+use crate::commit::refusal::Refusal;
+use crate::store::index::FileIdentity;
+use crate::store::source::{Source, identity};
+
+/// Bytes at the end of the file that are compared.
+const TAIL: u64 = 64 * 1024;
+/// A file written to within this time may still be open somewhere, ms.
+const LATELY_MS: i64 = 10 * 60 * 1000;
+
+/// Identity, size, time and end of a file.
+#[derive(Debug, Clone, PartialEq)]
+pub(super) struct Snapshot {
+    pub(super) identity: FileIdentity,
+    /// Bytes.
+    pub(super) size: u64,
+    modified: Option<SystemTime>,
+    tail: Vec<u8>,
+}
+
+impl Snapshot {
+    /// Looks at the file at a path, and refuses what is never written to (store P1).
+    pub(super) fn take(path: &Path) -> Result<Self, Refusal> {
+        let unreadable = |source| Refusal::Unreadable { path: path.to_path_buf(), source };
+        let metadata = std::fs::symlink_metadata(path).map_err(unreadable)?;
+        writable(path, &metadata)?;
+        let file = Source::open(path).map_err(unreadable)?;
+        Self::of(&metadata, &file).map_err(unreadable)
+    }
+
+    /// The same of a file that is open, without looking at its permissions.
+    pub(super) fn of_open(path: &Path, file: &File) -> io::Result<Self> {
+        Self::of(&file.metadata()?, &Source::open(path)?)
+    }
+
+    fn of(metadata: &Metadata, source: &Source) -> io::Result<Self> {
+        let size = metadata.len();
+        let from = size.saturating_sub(TAIL);
+        Ok(Self {
+            identity: identity(metadata),
+            size,
+            modified: metadata.modified().ok(),
+            tail: source.read_span(from, (size - from) as usize)?,
+        })
+    }
+
+    /// Whether the last byte ends a line; an empty file has none to end.
+    pub(super) fn ends_its_line(&self) -> bool {
+        self.tail.last() == Some(&b'\n')
+    }
+
+    /// What a person should know when the file was written to lately (store P10). `now_ms` counts from 1970.
+    pub(super) fn live_writer(&self, now_ms: i64) -> Option<String> {
+        let since = self.modified?.duration_since(UNIX_EPOCH).ok()?.as_millis() as i64;
+        let seconds = now_ms.checked_sub(since).filter(|ms| (0..LATELY_MS).contains(ms))? / 1000;
+        Some(format!(
+            "The file was written to {seconds} s ago. A program that still has it open does not see the new branch: what it writes next makes its own branch active again."
+        ))
+    }
+
+    /// What is different now, if anything is.
+    pub(super) fn difference(&self, now: &Self) -> Option<&'static str> {
+        if self.identity != now.identity {
+            Some("the file was replaced")
+        } else if self.size != now.size {
+            Some("the file grew or shrank")
+        } else if self.tail != now.tail {
+            Some("the end of the file changed")
+        } else if self.modified != now.modified {
+            Some("the file was written to")
+        } else {
+            None
+        }
+    }
+}
+
+fn writable(path: &Path, metadata: &Metadata) -> Result<(), Refusal> {
+    let path_buf = || PathBuf::from(path);
+    if metadata.is_symlink() {
+        return Err(Refusal::Symlink { path: path_buf() });
+    }
+    if !metadata.is_file() {
+        return Err(Refusal::NotRegular { path: path_buf() });
+    }
+    if metadata.permissions().readonly() || !may_write(path) {
+        return Err(Refusal::ReadOnly { path: path_buf() });
+    }
+    Ok(())
+}
+
+#[cfg(unix)]
+fn may_write(path: &Path) -> bool {
+    rustix::fs::access(path, rustix::fs::Access::WRITE_OK).is_ok()
+}
+
+#[cfg(not(unix))]
+fn may_write(_: &Path) -> bool {
+    true
+}

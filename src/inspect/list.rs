@@ -1,0 +1,228 @@
+//! Store → the session list, without reading a single transcript: what rows, files and locks tell.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use crate::commit::{LockState, lock_state};
+use crate::error::{Finding, Severity};
+use crate::gateway::window::window_of_model;
+use crate::inspect::item::{Counted, Mark, SessionItem, SourceOfCount};
+use crate::inspect::place::OpenPlace;
+use crate::store::archive::ArchiveReason;
+use crate::store::model::{ModelRef, model_of};
+use crate::store::session::{Flag, Session};
+use crate::store::shape::Shape;
+use crate::store::survey::Store;
+
+/// A place as it was found.
+#[derive(Debug, Clone)]
+pub struct Listed {
+    /// Everything found there.
+    pub store: Arc<Store>,
+    /// Its name for people.
+    pub name: String,
+    /// The rules its sessions are read by, as `openclaw 2026.3.2`.
+    pub ruleset: &'static str,
+    /// It is the embedded demo store.
+    pub demo: bool,
+    /// One item a session: grouped by agent, newest first, what was put aside last.
+    pub items: Vec<SessionItem>,
+    /// What could not be read or is odd.
+    pub findings: Vec<Finding>,
+}
+
+impl Listed {
+    /// Why there is nothing to list, where the place itself is at fault.
+    pub fn refusal(&self) -> Option<String> {
+        let is_no_store = matches!(self.store.shape, Shape::Nothing(_) | Shape::Database(_));
+        let fault = self.findings.iter().rev().find(|finding| finding.severity == Severity::Error);
+        fault
+            .filter(|_| is_no_store)
+            .map(|fault| format!("{}: {}. {}", fault.path.display(), fault.what, capital(&fault.next)))
+    }
+}
+
+fn capital(text: &str) -> String {
+    let mut chars = text.chars();
+    let first = chars.next().map(|first| first.to_uppercase().collect::<String>());
+    first.unwrap_or_default() + chars.as_str()
+}
+
+/// Lists a place. `now_ms` is the time locks are judged by.
+pub fn list(place: &OpenPlace, now_ms: i64) -> Listed {
+    let store = place.survey();
+    let mut findings = store.findings.clone();
+    if let Some(path) = place.missing() {
+        let next = "The embedded demo store is shown; name a PATH, or set OPENCLAW_STATE_DIR, for your own.";
+        findings.insert(0, Finding::new(path, Severity::Note, "there is no gateway store", next));
+    }
+    Listed {
+        name: place.name(&store),
+        ruleset: ruleset(&store.shape),
+        demo: place.is_demo(),
+        items: items(&store, now_ms),
+        findings,
+        store: Arc::new(store),
+    }
+}
+
+/// The rules that hold for a store of this shape.
+fn ruleset(shape: &Shape) -> &'static str {
+    match shape {
+        Shape::PiAgentDir(_) | Shape::PiSessions(_) => "pi 0.55.3",
+        _ => "openclaw 2026.3.2",
+    }
+}
+
+fn items(store: &Store, now_ms: i64) -> Vec<SessionItem> {
+    let order: HashMap<&str, usize> =
+        store.agents.iter().enumerate().map(|(at, agent)| (agent.id.as_str(), at)).collect();
+    let mut items: Vec<SessionItem> =
+        store.sessions.iter().map(|session| listed_item(store, session, now_ms)).collect();
+    items.sort_by_cached_key(|item| {
+        let agent = order.get(item.agent.as_str()).copied().unwrap_or(usize::MAX);
+        let aside = (item.marks.iter().any(|mark| mark.is_archive()), item.has(Mark::Orphan));
+        (agent, item.agent.clone(), aside, std::cmp::Reverse(item.updated_ms), item.key.clone())
+    });
+    items
+}
+
+/// A session as rows, files and locks tell of it.
+pub fn listed_item(store: &Store, session: &Session, now_ms: i64) -> SessionItem {
+    let row = session.row.as_ref();
+    let ModelRef { provider, model } = model_of(store, session).unwrap_or_else(|| configured(store, session));
+    let window = window_of_model(&store.config.js, &provider, &model).tokens.max(0.0) as u64;
+    let tokens = row.and_then(|row| row.total_tokens).map(|tokens| tokens as u64);
+    let mut item = SessionItem {
+        key: session.key.clone(),
+        agent: session.agent.clone(),
+        kind: session.kind.name().to_owned(),
+        title: session.title.clone(),
+        id: session.id.clone(),
+        path: session.path.clone(),
+        provider,
+        model,
+        window,
+        tokens: tokens.map(|tokens| Counted { tokens, source: SourceOfCount::Measured }),
+        entries: None,
+        compactions: row.and_then(|row| row.compaction_count).map(|count| count.max(0.0) as u64),
+        updated_ms: session.updated_ms(),
+        bytes: session.bytes,
+        marks: session.flags.iter().filter_map(|flag| mark(*flag)).collect(),
+    };
+    item.marks.sort();
+    if is_running(session, now_ms) {
+        item.set_mark(Mark::Running, true);
+    }
+    let over = item.is_over_window();
+    item.set_mark(Mark::Overflow, over);
+    item
+}
+
+/// What the configuration says for a session whose model nothing else tells.
+fn configured(store: &Store, session: &Session) -> ModelRef {
+    let named = store.config.default_model(&session.agent);
+    named.map_or(ModelRef { provider: String::new(), model: String::new() }, ModelRef::parse)
+}
+
+fn mark(flag: Flag) -> Option<Mark> {
+    Some(match flag {
+        Flag::Orphan => Mark::Orphan,
+        Flag::Archived(ArchiveReason::Reset) => Mark::Reset,
+        Flag::Archived(ArchiveReason::Deleted) => Mark::Deleted,
+        Flag::Archived(ArchiveReason::Bak) => Mark::Backup,
+        Flag::Missing => Mark::Missing,
+        Flag::ForeignPath => Mark::Foreign,
+        Flag::Symlink => Mark::Symlink,
+        Flag::ReadOnly => Mark::ReadOnly,
+        // A lock says that a run is going on only while someone holds it; a second key says nothing.
+        Flag::Locked | Flag::RunTwin => return None,
+    })
+}
+
+/// A held lock is the sign of a run (store H11); one left behind is not.
+fn is_running(session: &Session, now_ms: i64) -> bool {
+    let path = session.path.as_deref().filter(|_| session.has(Flag::Locked));
+    path.is_some_and(|path| matches!(lock_state(path, now_ms), Ok(LockState::Held { .. })))
+}
+
+#[cfg(test)]
+mod tests {
+    use std::io::Write;
+    use std::path::Path;
+
+    use super::*;
+    use crate::commit::{Clock, SystemClock};
+    use crate::gateway::env::Environment;
+    use crate::inspect::place::Place;
+    use crate::js::iso_text;
+
+    fn write(dir: &Path, path: &str, text: &str) {
+        let path = dir.join(path);
+        std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+        std::fs::File::create(path).unwrap().write_all(text.as_bytes()).unwrap();
+    }
+
+    fn listed(dir: &Path) -> Listed {
+        let place = OpenPlace::new(&Place::Path(dir.into()), Environment::default()).unwrap();
+        list(&place, SystemClock.now_ms())
+    }
+
+    #[test]
+    fn the_newest_session_of_an_agent_is_first_and_what_was_put_aside_last() {
+        let dir = tempfile::tempdir().unwrap();
+        write(
+            dir.path(),
+            "agents/main/sessions/sessions.json",
+            r#"{"agent:main:old":{"sessionId":"a","updatedAt":1},"agent:main:new":{"sessionId":"b","updatedAt":2}}"#,
+        );
+        for name in ["a.jsonl", "b.jsonl", "zz.jsonl", "c.jsonl.reset.2026-02-21T05-16-55.686Z"] {
+            write(dir.path(), &format!("agents/main/sessions/{name}"), "");
+        }
+        let listed = listed(dir.path());
+        let ids: Vec<&str> = listed.items.iter().map(|item| item.id.as_str()).collect();
+        assert_eq!(ids, ["b", "a", "zz", "c"]);
+        assert!(listed.items[2].has(Mark::Orphan) && listed.items[3].has(Mark::Reset));
+        assert_eq!((listed.ruleset, listed.demo), ("openclaw 2026.3.2", false));
+    }
+
+    #[test]
+    fn a_row_tells_tokens_and_an_overflow_before_anything_was_read() {
+        let dir = tempfile::tempdir().unwrap();
+        write(
+            dir.path(),
+            "agents/main/sessions/sessions.json",
+            r#"{"agent:main:x":{"sessionId":"a","totalTokens":250000,"model":"claude-opus-4-6","modelProvider":"anthropic","compactionCount":2}}"#,
+        );
+        let item = &listed(dir.path()).items[0];
+        assert_eq!(item.tokens, Some(Counted { tokens: 250_000, source: SourceOfCount::Measured }));
+        assert_eq!((item.window, item.compactions), (200_000, Some(2)));
+        assert!(item.has(Mark::Overflow) && item.has(Mark::Missing));
+    }
+
+    #[test]
+    fn only_a_lock_that_someone_holds_means_that_a_run_is_going_on() {
+        let dir = tempfile::tempdir().unwrap();
+        write(dir.path(), "agents/main/sessions/sessions.json", r#"{"agent:main:x":{"sessionId":"a"}}"#);
+        write(dir.path(), "agents/main/sessions/a.jsonl", "");
+        let running = || listed(dir.path()).items[0].has(Mark::Running);
+        assert!(!running());
+        let since = iso_text(SystemClock.now_ms());
+        let lock = format!(r#"{{"pid":{},"createdAt":"{since}"}}"#, std::os::unix::process::parent_id());
+        write(dir.path(), "agents/main/sessions/a.jsonl.lock", &lock);
+        assert!(running());
+        write(
+            dir.path(),
+            "agents/main/sessions/a.jsonl.lock",
+            r#"{"pid":4000000,"createdAt":"2023-11-14T21:00:00.000Z"}"#,
+        );
+        assert!(!running());
+    }
+
+    #[test]
+    fn a_path_that_holds_nothing_is_refused_with_what_to_do() {
+        let dir = tempfile::tempdir().unwrap();
+        let refusal = listed(&dir.path().join("nowhere")).refusal().unwrap();
+        assert!(refusal.contains("nowhere: does not exist. Name a state dir"), "{refusal}");
+    }
+}

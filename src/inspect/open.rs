@@ -1,0 +1,182 @@
+//! Session → [`Inspection`]: the transcript read, or only what was added to it, and beside it everything
+//! the gateway's settings and the session's row say.
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use crate::commit::{LockState, lock_state};
+use crate::context::budget::FixedChars;
+use crate::context::{Context, build};
+use crate::gateway::compaction::{CompactionSettings, gateway_compaction, pi_compaction};
+use crate::gateway::prune_setting::{PRUNING_PATH, prune_settings};
+use crate::gateway::pruning::effective_settings;
+use crate::gateway::window::window_of_model;
+use crate::ids::{Epoch, LineIds, SessionKey};
+use crate::inspect::count::{complete, last_prompt};
+use crate::inspect::list::listed_item;
+use crate::inspect::price::price;
+use crate::inspect::{Inspection, Mark};
+use crate::js;
+use crate::policy::prune::last_touch;
+use crate::store::index::{Index, Standing};
+use crate::store::load::{Growth, LoadError, Progress, grow, load};
+use crate::store::session::Session;
+use crate::store::shape::Shape;
+use crate::store::source::Source;
+use crate::store::survey::Store;
+use crate::transcript::{Leaf, Tree};
+
+/// Why a session cannot be opened.
+#[derive(Debug, thiserror::Error)]
+pub enum OpenError {
+    /// The store has no such session, or not any more.
+    #[error("{key}: the store has no such session any more. Reload the list.")]
+    Unknown {
+        /// Its key.
+        key: SessionKey,
+    },
+    /// Its row names no usable transcript.
+    #[error("{key}: its row names no transcript that could be read (no usable sessionId or sessionFile).")]
+    Unnamed {
+        /// Its key.
+        key: SessionKey,
+    },
+    /// Its transcript is not there; normal before the first answer (store E7).
+    #[error("{}: there is no such file yet. A transcript is written with the first answer; it is shown as soon as it is there.", .path.display())]
+    NotWritten {
+        /// Where it would be.
+        path: PathBuf,
+    },
+    /// It cannot be read, or reading was stopped.
+    #[error(transparent)]
+    Load(#[from] LoadError),
+}
+
+impl OpenError {
+    /// Someone asked for something else meanwhile: not worth a word.
+    pub fn is_stopped(&self) -> bool {
+        matches!(self, Self::Load(LoadError::Stopped { .. }))
+    }
+}
+
+/// Opens a session at its own leaf. With what was known of it before, only what was added is read. The
+/// epoch is the one after `previous`; `now_ms` is the time its lock is judged by.
+pub fn open(
+    store: &Store,
+    key: &SessionKey,
+    previous: Option<&Inspection>,
+    now_ms: i64,
+    progress: Progress<'_>,
+) -> Result<Inspection, OpenError> {
+    let unknown = || OpenError::Unknown { key: key.clone() };
+    let session = store.sessions.iter().find(|session| session.key == *key).ok_or_else(unknown)?;
+    let path = session.path.as_deref().ok_or_else(|| OpenError::Unnamed { key: key.clone() })?;
+    // A pipe or a device would never end.
+    if !path.is_file() {
+        return Err(OpenError::NotWritten { path: path.into() });
+    }
+    let read_error = |source| LoadError::Read { path: path.display().to_string(), source };
+    let source = Source::open(path).map_err(read_error)?;
+    let index = read(&source, previous.filter(|known| known.source.path() == path), progress)?;
+    let epoch = previous.map_or(Epoch(1), |known| known.epoch.next());
+    Ok(inspect(store, session, source, index, epoch, now_ms))
+}
+
+fn read(
+    source: &Source,
+    previous: Option<&Inspection>,
+    progress: Progress<'_>,
+) -> Result<Arc<Index>, LoadError> {
+    let Some(known) = previous else { return Ok(Arc::new(load(source, &mut LineIds, progress)?)) };
+    Ok(match grow(&known.index, source, &mut LineIds, progress)? {
+        Growth::Same => Arc::clone(&known.index),
+        Growth::Grown(index) | Growth::Replaced(index) => Arc::new(*index),
+    })
+}
+
+/// Puts together what is known of a session whose transcript was read.
+pub fn inspect(
+    store: &Store,
+    session: &Session,
+    source: Source,
+    index: Arc<Index>,
+    epoch: Epoch,
+    now_ms: i64,
+) -> Inspection {
+    let tree = Tree::new(&index);
+    let built = match index.standing {
+        Standing::Throws { .. } => None,
+        _ => build(&index, &tree, &Leaf::Own).ok(),
+    };
+    let context_throws = built.is_none();
+    let context = built.unwrap_or_default();
+    let mut item = listed_item(store, session, now_ms);
+    (item.provider, item.model) = model_of_path(&index, &context).unwrap_or((item.provider, item.model));
+    let config = &store.config;
+    let raw = config.value(&PRUNING_PATH);
+    let configured = effective_settings(raw);
+    let mut inspection = Inspection {
+        window: window_of_model(&config.js, &item.provider, &item.model),
+        price: price(&config.js, &item.provider, &item.model),
+        provider: item.provider.clone(),
+        model: item.model.clone(),
+        session: item,
+        source,
+        tree: Arc::new(tree),
+        leaf: Leaf::Own,
+        fixed: fixed_chars(session),
+        measured: last_prompt(&index, &context),
+        last_touch: last_touch(&index),
+        compaction: compaction(store),
+        settings: prune_settings(config),
+        configured_on: configured.is_some(),
+        configured: configured.unwrap_or_default(),
+        context: Arc::new(context),
+        context_throws,
+        index,
+        epoch,
+    };
+    let running = lock_state(inspection.source.path(), now_ms);
+    complete(&mut inspection, session.row.as_ref());
+    inspection.session.set_mark(Mark::Running, matches!(running, Ok(LockState::Held { .. })));
+    inspection
+}
+
+/// Provider and model in force at the leaf (compaction 4.5), where the path says so in plain words.
+fn model_of_path(index: &Index, context: &Context) -> Option<(String, String)> {
+    let (provider, model) = context.model?;
+    Some((index.words.text(provider)?, index.words.text(model)?))
+}
+
+/// What precedes the messages, where the last run left a report (store C6).
+fn fixed_chars(session: &Session) -> Option<FixedChars> {
+    let report = session.row.as_ref()?.system_prompt.as_ref()?;
+    let injected: f64 = report.files.iter().map(|file| file.injected_chars).sum();
+    let files = if report.project_chars > 0.0 { report.project_chars } else { injected };
+    Some(FixedChars {
+        system: report.system_chars as u64,
+        files: files.min(report.system_chars) as u64,
+        tools: report.tool_schema_chars as u64,
+    })
+}
+
+/// Reserve and keep: pi's own settings file for pi's sessions (store R6), the gateway's for all others.
+fn compaction(store: &Store) -> CompactionSettings {
+    let settings = match &store.shape {
+        Shape::PiAgentDir(dir) => pi_settings(dir),
+        Shape::PiSessions(dir) => dir.ancestors().skip(1).take(2).find_map(pi_settings),
+        _ => return gateway_compaction(&store.config.js, pi_compaction(None)),
+    };
+    pi_compaction(settings.as_ref())
+}
+
+/// `settings.json` of an agent dir; one that is no JSON is as good as none, as in pi.
+fn pi_settings(agent_dir: &Path) -> Option<js::Value> {
+    let path = agent_dir.join("settings.json");
+    let text = path.is_file().then(|| std::fs::read_to_string(path).ok())??;
+    js::parse(&text).ok()
+}
+
+#[cfg(test)]
+#[path = "open_tests.rs"]
+mod tests;

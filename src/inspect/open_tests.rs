@@ -1,0 +1,163 @@
+//! Opening the sessions of the demo store, and following and writing to copies of them.
+
+use std::io::Write as _;
+
+use super::*;
+use crate::commit::{SystemClock, UndoTarget};
+use crate::gateway::env::Environment;
+use crate::inspect::list::{Listed, list};
+use crate::inspect::place::{OpenPlace, Place};
+use crate::inspect::write::{Ask, Check, WriteError, WriteRequest, prepare, preview, write};
+use crate::inspect::{SessionItem, SourceOfCount};
+use crate::policy::prune::Gate;
+use crate::store::demo::NOW_MS;
+
+fn demo() -> (OpenPlace, Listed) {
+    let place = OpenPlace::new(&Place::Demo, Environment::default()).unwrap();
+    let listed = list(&place, NOW_MS);
+    (place, listed)
+}
+
+fn item<'a>(listed: &'a Listed, part: &str) -> &'a SessionItem {
+    listed.items.iter().find(|item| item.key.0.contains(part)).unwrap()
+}
+
+fn opened(listed: &Listed, part: &str, previous: Option<&Inspection>) -> Inspection {
+    open(&listed.store, &item(listed, part).key, previous, NOW_MS, &mut |_, _| true).unwrap()
+}
+
+fn append(inspection: &Inspection, line: &str) {
+    let mut file = std::fs::OpenOptions::new().append(true).open(inspection.source.path()).unwrap();
+    writeln!(file, "{line}").unwrap();
+}
+
+fn plan(inspection: &Inspection) -> crate::plan::Plan {
+    inspection.plan(&inspection.configured, Gate::Open { idle_ms: 0.0 }).unwrap()
+}
+
+#[test]
+fn every_session_of_the_demo_opens_or_says_why_not() {
+    let (_place, listed) = demo();
+    for item in &listed.items {
+        let opened = open(&listed.store, &item.key, None, NOW_MS, &mut |_, _| true);
+        match opened {
+            Ok(inspection) => {
+                let session = &inspection.session;
+                assert_eq!(session.entries, Some(inspection.index.entries.len() as u64));
+                assert!(session.tokens.is_some() && session.compactions.is_some(), "{}", item.key);
+                assert!(session.updated_ms.is_some_and(|ms| ms <= NOW_MS), "{}", item.key);
+            }
+            Err(error) => {
+                assert!(item.has(Mark::Missing), "{}: {error}", item.key);
+                assert!(error.to_string().contains("no such file yet"), "{error}");
+            }
+        }
+    }
+}
+
+#[test]
+fn the_overflowed_session_carries_everything_the_screen_asks_for() {
+    let (_place, listed) = demo();
+    let inspection = opened(&listed, "telegram:direct:8812", None);
+    assert!(inspection.session.has(Mark::Overflow));
+    assert_eq!(inspection.session.tokens.map(|counted| counted.source), Some(SourceOfCount::Est));
+    assert_eq!((inspection.provider.as_str(), inspection.window.tokens), ("anthropic", 200_000.0));
+    assert!(inspection.configured_on && inspection.last_touch.is_some() && !inspection.context_throws);
+    assert!(inspection.fixed.is_some_and(|fixed| fixed.system > fixed.files && fixed.tools > 0));
+    assert!(inspection.measured.is_some_and(|measured| measured.prompt_tokens > 100_000));
+    assert!(inspection.price.is_some_and(|price| price.output > price.input));
+    assert!(!plan(&inspection).is_empty());
+    let healthy = opened(&listed, "cron:", None);
+    assert!(!healthy.session.has(Mark::Overflow));
+    assert_eq!(healthy.session.tokens.map(|counted| counted.source), Some(SourceOfCount::Measured));
+}
+
+#[test]
+fn only_what_was_added_is_read_again() {
+    let (_place, listed) = demo();
+    let before = opened(&listed, "cron:", None);
+    let same = opened(&listed, "cron:", Some(&before));
+    assert!(Arc::ptr_eq(&before.index, &same.index));
+    assert_eq!(same.epoch, before.epoch.next());
+    let parent = before.index.name(before.index.last().unwrap());
+    append(
+        &before,
+        &format!(
+            r#"{{"type":"message","id":"feed0001","parentId":"{parent}","timestamp":"2026-03-05T14:00:00.000Z","message":{{"role":"user","content":"one more"}}}}"#
+        ),
+    );
+    let mut first_block = None;
+    let key = &before.session.key;
+    let grown = open(&listed.store, key, Some(&before), NOW_MS, &mut |done, _| {
+        first_block.get_or_insert(done);
+        true
+    });
+    let grown = grown.unwrap();
+    assert_eq!(grown.index.entries.len(), before.index.entries.len() + 1);
+    assert!(first_block.is_some_and(|done| done > before.index.end));
+    assert_eq!(grown.context.messages.len(), before.context.messages.len() + 1);
+}
+
+#[test]
+fn a_reading_that_nobody_wants_any_more_stops() {
+    let (_place, listed) = demo();
+    let key = &item(&listed, "telegram:direct:8812").key;
+    let error = open(&listed.store, key, None, NOW_MS, &mut |_, _| false).unwrap_err();
+    assert!(error.is_stopped(), "{error}");
+    let gone = crate::ids::SessionKey("agent:main:gone".into());
+    let error = open(&listed.store, &gone, None, NOW_MS, &mut |_, _| true).unwrap_err();
+    assert!(error.to_string().contains("Reload the list"));
+}
+
+#[test]
+fn a_plan_is_previewed_written_read_back_and_undone() {
+    let (_place, listed) = demo();
+    let before = opened(&listed, "telegram:direct:8812", None);
+    let plan = plan(&before);
+    let request =
+        WriteRequest { inspection: &before, ask: Ask::Commit(&plan), allow_orphan: false, now_ms: NOW_MS };
+    let prepared = prepare(&request).unwrap();
+    let shown = preview(&request, &prepared, NOW_MS);
+    let words: Vec<&str> = shown.checks.iter().map(|(_, words)| words.as_str()).collect();
+    assert_eq!(shown.checks[0].0, Check::Passed);
+    assert!(words[0].starts_with("unchanged since 1") && words[0].ends_with(" UTC"), "{words:?}");
+    assert!(words.contains(&"lock free, taken on yes") && words.contains(&"sizes match the plan"));
+    assert_eq!(before.source.len().unwrap(), shown.bytes, "a preview writes nothing");
+    let written = write(&request, &SystemClock).unwrap();
+    assert!(written.line.contains(&format!("{} entries", shown.entries)), "{}", written.line);
+    let after = opened(&listed, "telegram:direct:8812", Some(&before));
+    assert_eq!(after.budget().messages(), before.budget_after(&plan).messages());
+
+    let stale = write(&request, &SystemClock).unwrap_err();
+    assert!(stale.is_refusal() && stale.to_string().contains("Reload the session"), "{stale}");
+
+    let undo = WriteRequest {
+        inspection: &after,
+        ask: Ask::Undo(UndoTarget::LastCommit),
+        allow_orphan: false,
+        now_ms: NOW_MS,
+    };
+    write(&undo, &SystemClock).unwrap();
+    let back = opened(&listed, "telegram:direct:8812", Some(&after));
+    assert_eq!(back.budget(), before.budget());
+}
+
+#[test]
+fn archives_and_orphans_are_refused() {
+    let (_place, listed) = demo();
+    let aside =
+        |item: &&SessionItem| item.has(Mark::Orphan) || item.marks.iter().any(|mark| mark.is_archive());
+    let items: Vec<_> = listed.items.iter().filter(aside).collect();
+    assert!(items.len() >= 3);
+    for item in items {
+        let inspection = open(&listed.store, &item.key, None, NOW_MS, &mut |_, _| true).unwrap();
+        let plan = plan(&inspection);
+        let request = WriteRequest {
+            inspection: &inspection,
+            ask: Ask::Commit(&plan),
+            allow_orphan: false,
+            now_ms: NOW_MS,
+        };
+        assert!(matches!(prepare(&request), Err(WriteError::Refused(_))), "{}", item.key);
+    }
+}

@@ -1,0 +1,44 @@
+//! What a model's tokens cost: the configuration's own prices, else the catalogue's.
+
+use crate::gateway::catalog::{self, Price};
+use crate::js::Value;
+
+/// The price of a model, USD per million tokens. A configured `cost` counts when it names at least input
+/// and output; cache prices it leaves out are 0.
+pub fn price(config: &Value, provider: &str, model: &str) -> Option<Price> {
+    configured(config, provider, model).or_else(|| catalog::find(provider, model).map(|entry| entry.price))
+}
+
+fn configured(config: &Value, provider: &str, model: &str) -> Option<Price> {
+    let models = config.get("models")?.get("providers")?.get(provider)?.get("models")?.as_array()?;
+    let entry = models.iter().find(|entry| entry.get("id").is_some_and(|id| id.str_is(model)))?;
+    let cost = entry.get("cost")?;
+    let number = |key: &str| cost.get(key)?.as_f64().filter(|usd| usd.is_finite() && *usd >= 0.0);
+    Some(Price {
+        input: number("input")?,
+        output: number("output")?,
+        cache_read: number("cacheRead").unwrap_or(0.0),
+        cache_write: number("cacheWrite").unwrap_or(0.0),
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::js::parse;
+
+    #[test]
+    fn the_configured_price_comes_before_the_catalogues() {
+        let config = parse(
+            r#"{"models":{"providers":{"anthropic":{"models":[
+                {"id":"claude-opus-4-6","cost":{"input":1,"output":2,"cacheRead":0.5}},
+                {"id":"claude-sonnet-4-5","cost":{"input":1}}]}}}}"#,
+        )
+        .unwrap();
+        let own = price(&config, "anthropic", "claude-opus-4-6").unwrap();
+        assert_eq!((own.input, own.output, own.cache_read, own.cache_write), (1.0, 2.0, 0.5, 0.0));
+        let listed = price(&config, "anthropic", "claude-sonnet-4-5").unwrap();
+        assert_eq!(Some(listed), catalog::find("anthropic", "claude-sonnet-4-5").map(|entry| entry.price));
+        assert_eq!(price(&config, "nobody", "nothing"), None);
+    }
+}

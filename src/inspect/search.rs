@@ -1,0 +1,240 @@
+//! Words → the entries whose texts hold them all, over the lines of the file, read in blocks.
+
+use memchr::memmem;
+
+use crate::ids::EntryIx;
+use crate::js::{JsString, Value};
+use crate::store::body::BodyError;
+use crate::store::index::Index;
+use crate::store::load::{Trim, parse_line};
+use crate::store::source::Source;
+
+/// Bytes read at a time.
+const BLOCK: usize = 1 << 20;
+
+/// Members that hold no text of anyone: names of kinds, references, signatures, counts.
+const NO_TEXT: [&str; 19] = [
+    "type",
+    "parentId",
+    "timestamp",
+    "role",
+    "api",
+    "usage",
+    "stopReason",
+    "mimeType",
+    "thinkingSignature",
+    "textSignature",
+    "thoughtSignature",
+    "firstKeptEntryId",
+    "targetId",
+    "fromId",
+    "toolCallId",
+    "responseId",
+    "display",
+    "isError",
+    "tokensBefore",
+];
+
+/// The entries that hold every word of a query, in file order. A word with a capital letter is looked for
+/// as it is, others in any case. `go_on` is asked once a block; when it says no, what was found so far is
+/// the answer.
+pub fn search(
+    source: &Source,
+    index: &Index,
+    query: &str,
+    go_on: &mut dyn FnMut() -> bool,
+) -> Result<Vec<EntryIx>, BodyError> {
+    let words: Vec<Word> = query.split_whitespace().map(Word::new).collect();
+    let mut found = Vec::new();
+    if words.is_empty() {
+        return Ok(found);
+    }
+    let mut block = Block::default();
+    for (ix, entry) in index.iter() {
+        if !block.holds(entry.offset, entry.bytes as usize) {
+            if !go_on() {
+                break;
+            }
+            block.read(source, index, ix)?;
+        }
+        if entry_holds(block.line(entry.offset, entry.bytes as usize), &words) {
+            found.push(ix);
+        }
+    }
+    Ok(found)
+}
+
+/// A word that is looked for.
+struct Word {
+    text: String,
+    /// In any case: `text` is in lower case then.
+    any_case: bool,
+    /// Finds lines that may hold it before they are parsed; only for words that JSON writes as they are.
+    finder: Option<memmem::Finder<'static>>,
+}
+
+impl Word {
+    fn new(text: &str) -> Self {
+        let any_case = !text.chars().any(char::is_uppercase);
+        let lower = text.to_ascii_lowercase();
+        let plain = lower.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"_-.:".contains(&byte));
+        let finder = plain.then(|| memmem::Finder::new(lower.as_bytes()).into_owned());
+        let text = if any_case { text.to_lowercase() } else { text.to_owned() };
+        Self { text, any_case, finder }
+    }
+
+    fn is_in(&self, text: &str, lower: &str) -> bool {
+        if self.any_case { lower.contains(&self.text) } else { text.contains(&self.text) }
+    }
+}
+
+/// A part of the file, and the same in ASCII lower case.
+#[derive(Default)]
+struct Block {
+    from: u64,
+    bytes: Vec<u8>,
+    lower: Vec<u8>,
+}
+
+impl Block {
+    fn holds(&self, at: u64, bytes: usize) -> bool {
+        at >= self.from && at + bytes as u64 <= self.from + self.bytes.len() as u64
+    }
+
+    /// Reads from an entry on: a block, or the whole line where that is longer.
+    fn read(&mut self, source: &Source, index: &Index, ix: EntryIx) -> Result<(), BodyError> {
+        let entry = index.entry(ix);
+        let rest = index.end.saturating_sub(entry.offset) as usize;
+        let wanted = rest.min(BLOCK).max(entry.bytes as usize);
+        let read = source.read_span(entry.offset, wanted);
+        self.bytes = read.map_err(|error| BodyError::Read {
+            path: source.path().display().to_string(),
+            line: entry.line,
+            source: error,
+        })?;
+        self.lower = self.bytes.to_ascii_lowercase();
+        self.from = entry.offset;
+        Ok(())
+    }
+
+    fn line(&self, at: u64, bytes: usize) -> (&[u8], &[u8]) {
+        let from = (at - self.from) as usize;
+        (&self.bytes[from..from + bytes], &self.lower[from..from + bytes])
+    }
+}
+
+fn entry_holds((line, lower): (&[u8], &[u8]), words: &[Word]) -> bool {
+    let escaped = || memmem::find(line, b"\\u").is_some();
+    let missing = |word: &Word| word.finder.as_ref().is_some_and(|finder| finder.find(lower).is_none());
+    if words.iter().any(missing) && !escaped() {
+        return false;
+    }
+    let Ok(value) = parse_line(line, Trim::Both) else { return false };
+    let mut text = String::new();
+    collect(&value, &mut text);
+    let lower = text.to_lowercase();
+    words.iter().all(|word| word.is_in(&text, &lower))
+}
+
+/// Every text of an entry, a line each: what was said, thought, called with and returned, names, its id.
+fn collect(value: &Value, out: &mut String) {
+    match value {
+        Value::String(text) => push(text, out),
+        Value::Array(items) => items.iter().for_each(|item| collect(item, out)),
+        Value::Object(object) => {
+            let image = object.get("type").is_some_and(|kind| kind.str_is("image"));
+            for (key, value) in object.iter() {
+                let is_text = !NO_TEXT.iter().any(|name| key.eq_str(name));
+                if key.eq_str("arguments") {
+                    everything(value, out);
+                } else if is_text && !(image && key.eq_str("data")) {
+                    collect(value, out);
+                }
+            }
+        }
+        _ => {}
+    }
+}
+
+/// Every text below a value, whatever its name: arguments of a tool are the tool's own.
+fn everything(value: &Value, out: &mut String) {
+    match value {
+        Value::String(text) => push(text, out),
+        Value::Array(items) => items.iter().for_each(|item| everything(item, out)),
+        Value::Object(object) => object.iter().for_each(|(_, value)| everything(value, out)),
+        _ => {}
+    }
+}
+
+fn push(text: &JsString, out: &mut String) {
+    out.push_str(&text.to_string_lossy());
+    out.push('\n');
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::ids::LineIds;
+    use crate::store::load::load;
+
+    const LINES: &[&str] = &[
+        r#"{"type":"session","version":3,"id":"s"}"#,
+        r#"{"type":"message","id":"a1","parentId":null,"message":{"role":"user","content":"Fix the Build, please"}}"#,
+        r#"{"type":"message","id":"b2","parentId":"a1","message":{"role":"assistant","stopReason":"toolUse","content":[{"type":"toolCall","id":"c","name":"exec","arguments":{"type":"ninja \"all\""}}]}}"#,
+        r#"{"type":"message","id":"c3","parentId":"b2","message":{"role":"toolResult","toolName":"exec","content":[{"type":"text","text":"build\u0020stopped\nStra\u00dfe"},{"type":"image","data":"aaaninjaaaa","mimeType":"image/png"}]}}"#,
+        r#"{"type":"message","id":"d4","parentId":"c3","message":{"role":"user","content":"构建失败了"}}"#,
+    ];
+
+    fn found(query: &str) -> Vec<u32> {
+        let source = Source::memory("t.jsonl", (LINES.join("\n") + "\n").into_bytes());
+        let index = load(&source, &mut LineIds, &mut |_, _| true).unwrap();
+        search(&source, &index, query, &mut || true).unwrap().into_iter().map(|ix| ix.0).collect()
+    }
+
+    #[test]
+    fn every_word_must_be_there_in_any_case_unless_it_has_a_capital() {
+        assert_eq!(found("build"), [0, 2]);
+        assert_eq!(found("fix build"), [0]);
+        assert_eq!(found("Build"), [0]);
+        assert_eq!(found("BUILD"), [0; 0]);
+        assert_eq!(found("build fix nothing"), [0; 0]);
+        assert_eq!(found("   "), [0; 0]);
+    }
+
+    #[test]
+    fn names_of_kinds_and_image_data_are_no_text_but_arguments_and_ids_are() {
+        assert_eq!(found("tooluse"), [0; 0]);
+        assert_eq!(found("ninja"), [1]);
+        assert_eq!(found("ninja \"all\""), [1]);
+        assert_eq!(found("exec"), [1, 2]);
+        assert_eq!(found("c3"), [2]);
+    }
+
+    #[test]
+    fn text_behind_escapes_and_of_any_script_is_found() {
+        assert_eq!(found("stopped straße"), [2]);
+        assert_eq!(found("构建失败"), [3]);
+    }
+
+    #[test]
+    fn a_search_over_several_blocks_finds_the_same_and_can_be_stopped() {
+        let long = "x".repeat(BLOCK / 3);
+        let mut text = LINES[0].to_owned() + "\n";
+        for at in 0..12 {
+            text += &format!(
+                "{{\"type\":\"message\",\"id\":\"e{at}\",\"parentId\":null,\"message\":{{\"role\":\"user\",\"content\":\"{long} word{}\"}}}}\n",
+                at % 3
+            );
+        }
+        let source = Source::memory("t.jsonl", text.into_bytes());
+        let index = load(&source, &mut LineIds, &mut |_, _| true).unwrap();
+        let all = search(&source, &index, "word1", &mut || true).unwrap();
+        assert_eq!(all.iter().map(|ix| ix.0).collect::<Vec<_>>(), [1, 4, 7, 10]);
+        let mut blocks = 0;
+        let some = search(&source, &index, "word1", &mut || {
+            blocks += 1;
+            blocks < 3
+        });
+        assert!(some.unwrap().len() < all.len());
+    }
+}

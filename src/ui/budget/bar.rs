@@ -1,0 +1,250 @@
+//! One bar of stacked fills with marks through it and labels in its segments.
+
+use std::ops::Range;
+
+use ratatui::buffer::Buffer;
+use ratatui::layout::Rect;
+use ratatui::style::{Color, Style};
+
+use crate::context::budget::{Budget, Part};
+use crate::inspect::budget_marks::{Threshold, ThresholdMark};
+use crate::text;
+use crate::ui::glyphs;
+use crate::ui::theme::{Ground, Role, Theme};
+use crate::ui::widgets::number::thousands;
+use crate::ui::widgets::put;
+
+/// A bar.
+#[derive(Clone, Copy)]
+pub(super) struct Bar<'a> {
+    pub(super) theme: &'a Theme,
+    pub(super) budget: Budget,
+    /// Tokens the whole bar stands for.
+    pub(super) full: u64,
+    pub(super) area: Rect,
+    /// Its fills are mixed into the page: a plan stands under it.
+    pub(super) mixed: bool,
+    pub(super) marks: &'a [ThresholdMark],
+    /// The total before, where this is the bar of a plan.
+    pub(super) freed_from: Option<u64>,
+    /// Another row shows the marks, so a label may cover one here.
+    pub(super) other_row: bool,
+}
+
+/// A segment in eighths of a cell from the left of the bar.
+type Segment = (Part, Range<u32>);
+
+impl Bar<'_> {
+    /// Draws it and answers which parts carry their value.
+    pub(super) fn draw(&self, buf: &mut Buffer) -> Vec<Part> {
+        let segments = self.segments();
+        for cell in 0..self.area.width {
+            self.cell(cell, &segments, buf);
+        }
+        let marks: Vec<u16> = self.marks.iter().filter_map(|mark| self.mark(mark, &segments, buf)).collect();
+        self.freed_label(&segments, &marks, buf);
+        segments.iter().filter(|segment| self.label(segment, &marks, buf)).map(|segment| segment.0).collect()
+    }
+
+    fn eighths(&self, tokens: u64) -> u32 {
+        let share = tokens as f64 / self.full as f64;
+        (share.min(1.0) * f64::from(self.area.width) * 8.0).round() as u32
+    }
+
+    fn segments(&self) -> Vec<Segment> {
+        let mut total = 0;
+        let mut from = 0;
+        let parts = Part::ALL.iter().map(|part| {
+            total += self.budget.tokens(*part);
+            let to = self.eighths(total);
+            (*part, std::mem::replace(&mut from, to)..to)
+        });
+        parts.filter(|(_, range)| !range.is_empty()).collect()
+    }
+
+    fn freed(&self, segments: &[Segment]) -> Range<u32> {
+        let from = segments.last().map_or(0, |segment| segment.1.end);
+        from..self.freed_from.map_or(from, |before| self.eighths(before).max(from))
+    }
+
+    /// What a place of the bar shows.
+    fn at(&self, eighth: u32, segments: &[Segment]) -> Place {
+        let part = segments.iter().find(|(_, range)| range.contains(&eighth)).map(|(part, _)| *part);
+        match part {
+            Some(part) => Place::Part(part),
+            None if self.freed(segments).contains(&eighth) => Place::Freed,
+            None => Place::Free,
+        }
+    }
+
+    fn ground(&self, place: Place) -> Color {
+        let theme = self.theme;
+        match place {
+            Place::Part(part) => theme.part(part, self.mixed).0,
+            Place::Freed => theme.ground(Ground::Page).bg.unwrap_or(Color::Reset),
+            Place::Free => theme.ground(Ground::Track).bg.unwrap_or(Color::Reset),
+        }
+    }
+
+    fn cell(&self, cell: u16, segments: &[Segment], buf: &mut Buffer) {
+        let start = u32::from(cell) * 8;
+        let (left, right) = (self.at(start, segments), self.at(start + 7, segments));
+        let position = (self.area.x + cell, self.area.y);
+        if !self.theme.eighths() {
+            self.coarse_cell(position, self.at(start + 4, segments), buf);
+        } else if left == right {
+            let (sign, ink) = match left {
+                Place::Freed => (glyphs::FREED, self.theme.style(Role::Ghost)),
+                _ => (" ", Style::new()),
+            };
+            put(buf, position, self.area.right(), sign, ink.bg(self.ground(left)));
+        } else {
+            let filled = (start..start + 8).take_while(|eighth| self.at(*eighth, segments) == left).count();
+            let sign = glyphs::EIGHTHS_ACROSS[filled.clamp(1, 7) - 1];
+            let style = Style::new().fg(self.ground(left)).bg(self.ground(right));
+            put(buf, position, self.area.right(), sign, style);
+        }
+    }
+
+    /// Without colours of its own a cell shows one thing; without any colour, its letter.
+    fn coarse_cell(&self, position: (u16, u16), place: Place, buf: &mut Buffer) {
+        let quiet = self.theme.style(Role::Faint);
+        let letters = self.theme.letters();
+        let (sign, style) = match place {
+            Place::Part(part) if letters => (part.letter().to_string(), Style::new()),
+            Place::Part(part) => {
+                let (ground, ink) = self.theme.part(part, self.mixed);
+                (" ".to_owned(), Style::new().bg(ground).fg(ink))
+            }
+            Place::Freed if letters => (glyphs::FREED_SHADE.to_owned(), quiet),
+            Place::Freed => (glyphs::FREED.to_owned(), quiet),
+            Place::Free => (glyphs::FREE.to_owned(), quiet),
+        };
+        put(buf, position, self.area.right(), &sign, style);
+    }
+
+    /// Draws a threshold through the bar; answers its cell. The end of the bar needs no mark.
+    fn mark(&self, mark: &ThresholdMark, segments: &[Segment], buf: &mut Buffer) -> Option<u16> {
+        let cell = |tokens| Some((self.eighths(tokens) / 8) as u16).filter(|cell| *cell < self.area.width);
+        if let Some(was) = mark.was.and_then(cell)
+            && self.freed_from.is_some()
+        {
+            self.stroke(was, glyphs::WAS, self.theme.style(Role::Muted), segments, buf);
+        }
+        if mark.at >= self.full || mark.at == 0 {
+            return None;
+        }
+        let at = cell(mark.at)?;
+        let style = match (mark.threshold, self.at(u32::from(at) * 8 + 4, segments)) {
+            _ if mark.was.is_some() => self.theme.style(Role::Plan),
+            (Threshold::Window, _) => self.theme.style(Role::Danger),
+            (_, Place::Part(part)) => Style::new().fg(self.theme.part(part, self.mixed).1),
+            (Threshold::Compact, _) => self.theme.style(Role::Warn),
+            _ => self.theme.style(Role::Ghost),
+        };
+        self.stroke(at, glyphs::LINE, style, segments, buf);
+        Some(at)
+    }
+
+    fn stroke(&self, cell: u16, sign: &str, style: Style, segments: &[Segment], buf: &mut Buffer) {
+        let ground = self.ground(self.at(u32::from(cell) * 8 + 4, segments));
+        let style = if self.theme.letters() { style } else { style.bg(ground) };
+        put(buf, (self.area.x + cell, self.area.y), self.area.right(), sign, style);
+    }
+
+    fn freed_label(&self, segments: &[Segment], marks: &[u16], buf: &mut Buffer) {
+        let freed = self.freed(segments);
+        let tokens = self.freed_from.map_or(0, |before| before.saturating_sub(self.budget.total()));
+        if tokens == 0 {
+            return;
+        }
+        let cells = whole_cells(&freed);
+        let style = self.theme.bold(Role::Plan);
+        let style = if self.theme.letters() { style } else { style.bg(self.ground(Place::Freed)) };
+        for words in [format!(" frees {} ", thousands(tokens)), format!(" {} ", thousands(tokens))] {
+            let stretch = widest(&cells, marks);
+            if self.centred(&words, &stretch, style, buf) || self.centred(&words, &cells, style, buf) {
+                return;
+            }
+        }
+    }
+
+    /// Labels a segment; answers whether with its value.
+    fn label(&self, (part, range): &Segment, marks: &[u16], buf: &mut Buffer) -> bool {
+        let cells = whole_cells(range);
+        let free = widest(&cells, marks);
+        let style = if self.theme.letters() {
+            Style::new()
+        } else {
+            let (ground, ink) = self.theme.part(*part, self.mixed);
+            Style::new().fg(ink).bg(ground)
+        };
+        let value = format!(" {} {} ", part.name(), thousands(self.budget.tokens(*part)));
+        let name = format!(" {} ", part.name());
+        if self.centred(&value, &free, style, buf)
+            || (self.other_row && self.centred(&value, &cells, style, buf))
+        {
+            return true;
+        }
+        let letter = part.letter().to_string();
+        let named = self.theme.letters()
+            || self.centred(&name, &free, style, buf)
+            || self.centred(&letter, &free, style, buf);
+        if !named {
+            self.centred(&letter, &cells, style, buf);
+        }
+        false
+    }
+
+    fn centred(&self, words: &str, cells: &Range<u16>, style: Style, buf: &mut Buffer) -> bool {
+        let width = text::width(words) as u16;
+        let room = cells.end.saturating_sub(cells.start);
+        if width > room || room == 0 {
+            return false;
+        }
+        let x = self.area.x + cells.start + (room - width) / 2;
+        put(buf, (x, self.area.y), self.area.right(), words, style);
+        true
+    }
+}
+
+/// What a cell of the bar shows.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Place {
+    Part(Part),
+    Freed,
+    Free,
+}
+
+/// Cells that lie in a segment whole.
+fn whole_cells(range: &Range<u32>) -> Range<u16> {
+    let start = range.start.div_ceil(8) as u16;
+    start..((range.end / 8) as u16).max(start)
+}
+
+/// The widest stretch without a mark.
+fn widest(cells: &Range<u16>, marks: &[u16]) -> Range<u16> {
+    let mut inside: Vec<u16> = marks.iter().copied().filter(|mark| cells.contains(mark)).collect();
+    inside.sort_unstable();
+    let starts = std::iter::once(cells.start).chain(inside.iter().map(|mark| mark + 1));
+    let ends = inside.iter().copied().chain(std::iter::once(cells.end));
+    starts.zip(ends).map(|(start, end)| start..end).max_by_key(Range::len).unwrap_or_else(|| cells.clone())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn labels_stand_in_the_widest_stretch_between_marks() {
+        assert_eq!(widest(&(4..20), &[6, 15]), 7..15);
+        assert_eq!(widest(&(4..20), &[25]), 4..20);
+        assert_eq!(widest(&(4..4), &[]), 4..4);
+    }
+
+    #[test]
+    fn cells_that_a_boundary_runs_through_belong_to_no_label() {
+        assert_eq!(whole_cells(&(3..33)), 1..4);
+        assert_eq!(whole_cells(&(3..6)), 1..1);
+    }
+}

@@ -1,0 +1,230 @@
+//! The budget: how full the window is, of what, how far to each threshold, and what a plan makes of it.
+
+mod bar;
+mod scale;
+
+use ratatui::buffer::Buffer;
+use ratatui::layout::Rect;
+use ratatui::style::Style;
+use ratatui::text::Span;
+
+use crate::app::App;
+use crate::app::layout::{Breadth, Layout};
+use crate::context::budget::{Budget, Part};
+use crate::inspect::Inspection;
+use crate::inspect::budget_marks::{Threshold, ThresholdMark, marks};
+use crate::ui::glyphs;
+use crate::ui::hot;
+use crate::ui::theme::{Role, Theme};
+use crate::ui::widgets::number::{estimate, percent, thousands};
+use crate::ui::widgets::{put, put_right, put_spans, tint};
+use bar::Bar;
+
+/// Everything the bars say.
+struct Picture<'a> {
+    app: &'a App,
+    theme: &'a Theme,
+    layout: &'a Layout,
+    now: Budget,
+    plan: Option<Budget>,
+    marks: Vec<ThresholdMark>,
+    /// Window in tokens.
+    window: u64,
+    /// Tokens the whole bar stands for.
+    full: u64,
+    /// First column of the bar, and the one after its last.
+    columns: (u16, u16),
+}
+
+/// Draws bars, scale and legend.
+pub(super) fn draw(app: &App, theme: &Theme, layout: &Layout, buf: &mut Buffer) {
+    let Some(inspection) = app.inspection() else { return };
+    let Some(picture) = Picture::new(app, theme, layout, inspection) else { return };
+    let shown = picture.bars(buf);
+    picture.second_row(inspection, buf);
+    picture.scale(buf);
+    picture.legend(&shown, buf);
+}
+
+impl<'a> Picture<'a> {
+    fn new(app: &'a App, theme: &'a Theme, layout: &'a Layout, inspection: &Inspection) -> Option<Self> {
+        let (now, plan) = app.budgets()?;
+        let settings = if plan.is_some() { app.tuning.settings() } else { inspection.configured.clone() };
+        let window = inspection.window.tokens.max(0.0) as u64;
+        let start = if layout.breadth >= Breadth::Medium { 21 } else { 20 };
+        Some(Self {
+            app,
+            theme,
+            layout,
+            marks: marks(inspection, &settings, now.fixed()),
+            window,
+            full: window.max(now.total()).max(1),
+            columns: (start, layout.bars.right().saturating_sub(2).max(start + 1)),
+            now,
+            plan,
+        })
+    }
+
+    fn bars(&self, buf: &mut Buffer) -> Vec<Part> {
+        let y = self.layout.bars.y;
+        let bar = |budget, y| Bar {
+            theme: self.theme,
+            budget,
+            full: self.full,
+            area: Rect { x: self.columns.0, y, width: self.columns.1 - self.columns.0, height: 1 },
+            mixed: false,
+            marks: &self.marks,
+            freed_from: None,
+            other_row: false,
+        };
+        match self.plan {
+            None => {
+                self.heading("now", self.now.total(), self.theme.bold(Role::Bright), y, buf);
+                bar(self.now, y).draw(buf)
+            }
+            Some(plan) => {
+                self.heading("now", self.now.total(), self.theme.style(Role::Text), y, buf);
+                self.flash(y + 1, buf);
+                self.heading("plan", plan.total(), self.theme.bold(Role::Plan), y + 1, buf);
+                Bar { mixed: true, other_row: true, ..bar(self.now, y) }.draw(buf);
+                Bar { freed_from: Some(self.now.total()), other_row: true, ..bar(plan, y + 1) }.draw(buf)
+            }
+        }
+    }
+
+    fn flash(&self, y: u16, buf: &mut Buffer) {
+        if self.app.flashing() && self.app.flash.total {
+            let area = Rect { x: self.columns.0 - 14, y, width: 13, height: 1 };
+            tint(buf, area, hot(self.app, self.theme));
+        }
+    }
+
+    /// The words before a bar: its name, an estimate, and its share of the window.
+    fn heading(&self, name: &str, tokens: u64, style: Style, y: u16, buf: &mut Buffer) {
+        let start = self.columns.0;
+        put(buf, (1, y), start, name, self.theme.style(Role::Muted));
+        put_right(buf, y, 5, start - 7, &[Span::styled(estimate(tokens), style)]);
+        let style = match self.level(tokens) {
+            Some(role) if name == "now" => self.theme.bold(role),
+            Some(Role::Danger) => self.theme.bold(Role::Danger),
+            _ => style,
+        };
+        self.share(tokens, style, y, buf);
+    }
+
+    fn share(&self, tokens: u64, style: Style, y: u16, buf: &mut Buffer) {
+        let start = self.columns.0;
+        let words = percent(tokens, self.window).map_or_else(String::new, |share| format!("{share}%"));
+        put_right(buf, y, start - 7, start - 2, &[Span::styled(words, style)]);
+    }
+
+    /// Red past the window, amber past the first gate.
+    fn level(&self, tokens: u64) -> Option<Role> {
+        let gate = self.marks.iter().map(|mark| mark.at).filter(|at| *at > 0).min();
+        match tokens {
+            _ if self.window > 0 && tokens > self.window => Some(Role::Danger),
+            _ if gate.is_some_and(|gate| tokens >= gate) => Some(Role::Warn),
+            _ => None,
+        }
+    }
+
+    /// At rest the row under the bar says what the provider counted.
+    fn second_row(&self, inspection: &Inspection, buf: &mut Buffer) {
+        if self.plan.is_some() {
+            return;
+        }
+        let (y, start) = (self.layout.scale.y, self.columns.0);
+        put(buf, (1, y), start, "meas.", self.theme.style(Role::Muted));
+        let words = inspection.measured.map_or_else(
+            || Span::styled(glyphs::NONE, self.theme.style(Role::Muted)),
+            |measured| Span::styled(thousands(measured.prompt_tokens), self.theme.style(Role::Text)),
+        );
+        put_right(buf, y, 6, start - 7, &[words]);
+        match inspection.measured {
+            Some(measured) => {
+                let role = self.level(measured.prompt_tokens).unwrap_or(Role::Text);
+                self.share(measured.prompt_tokens, self.theme.style(role), y, buf);
+            }
+            None => {
+                put(buf, (start - 5, y), start + 14, "no usage recorded", self.theme.style(Role::Muted));
+            }
+        }
+    }
+
+    fn scale(&self, buf: &mut Buffer) {
+        let few = self.layout.breadth < Breadth::Medium;
+        let unknown =
+            self.plan.is_none() && self.app.inspection().is_some_and(|open| open.measured.is_none());
+        let free_from = if unknown { self.columns.0 + 14 } else { self.columns.0 };
+        let scale = scale::Scale {
+            theme: self.theme,
+            y: self.layout.scale.y,
+            columns: self.columns,
+            start: free_from,
+            full: self.full,
+            zero: self.plan.is_some() && !few,
+            named: |threshold| !few || matches!(threshold, Threshold::Soft | Threshold::Hard),
+        };
+        scale.draw(&self.marks, buf);
+    }
+
+    /// What has no value in the bar.
+    fn legend(&self, shown: &[Part], buf: &mut Buffer) {
+        let area = self.layout.legend;
+        if area.is_empty() {
+            return;
+        }
+        let budget = self.plan.unwrap_or(self.now);
+        let mut x = self.columns.0;
+        let end = area.right().saturating_sub(1);
+        for part in Part::ALL {
+            let tokens = budget.tokens(part);
+            if tokens > 0 && !shown.contains(&part) {
+                x = self.legend_item(part, tokens, (x, area.y), end, buf);
+            }
+        }
+        put_spans(buf, (x, area.y), end, &self.free());
+    }
+
+    fn legend_item(&self, part: Part, tokens: u64, (x, y): (u16, u16), end: u16, buf: &mut Buffer) -> u16 {
+        let letter = part.letter().to_string();
+        let style = if self.theme.letters() {
+            self.theme.bold(Role::Text)
+        } else {
+            let (ground, ink) = self.theme.part(part, false);
+            Style::new().fg(ink).bg(ground)
+        };
+        let muted = self.theme.style(Role::Muted);
+        let spans = [
+            Span::styled(letter, style),
+            Span::styled(format!(" {} ", part.name()), muted),
+            Span::styled(thousands(tokens), self.theme.style(Role::Text)),
+            Span::raw("  "),
+        ];
+        put_spans(buf, (x, y), end, &spans)
+    }
+
+    /// What is left of the window, or by how much it is exceeded.
+    fn free<'s>(&self) -> Vec<Span<'s>> {
+        let left = |budget: &Budget| self.window as i64 - budget.total() as i64;
+        let words = |left: i64| {
+            if left < 0 {
+                format!("over by {}", thousands(left.unsigned_abs()))
+            } else {
+                thousands(left as u64)
+            }
+        };
+        let now = left(&self.now);
+        let style = if now < 0 { Role::Danger } else { Role::Muted };
+        let label = if now < 0 { "" } else { "free " };
+        let mut spans = vec![Span::styled(format!("{label}{}", words(now)), self.theme.style(style))];
+        if let Some(plan) = &self.plan {
+            spans.push(Span::styled(format!(" {} ", glyphs::ARROW), self.theme.style(Role::Muted)));
+            let after = left(plan);
+            let label = if now < 0 && after >= 0 { "free " } else { "" };
+            let role = if after < 0 { Role::Danger } else { Role::Plan };
+            spans.push(Span::styled(format!("{label}{}", words(after)), self.theme.bold(role)));
+        }
+        spans
+    }
+}

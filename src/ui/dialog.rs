@@ -1,0 +1,298 @@
+//! The dialog before a write: what would be written, what was checked, yes or no. No button is the default.
+
+use ratatui::buffer::Buffer;
+use ratatui::layout::Rect;
+use ratatui::text::Span;
+
+use crate::app::App;
+use crate::app::action::Action;
+use crate::app::effect::Write;
+use crate::app::event::{Check, WritePreview};
+use crate::app::keymap::Context;
+use crate::app::state::{WriteDialog, WriteStage};
+use crate::inspect::Inspection;
+use crate::plan::Plan;
+use crate::policy::Fate;
+use crate::text;
+use crate::ui::frame_box::{self, Frame};
+use crate::ui::glyphs;
+use crate::ui::status::first_key;
+use crate::ui::theme::{Role, Theme};
+use crate::ui::widgets::number::{bytes, counted, estimate, percent, round_thousands};
+use crate::ui::widgets::{ThinBar, put, put_spans, spans_width};
+
+/// Columns of the box, and of the labels in it.
+const WIDTH: u16 = 80;
+const LABEL: u16 = 13;
+
+/// A line of the dialog.
+enum Line<'a> {
+    Blank,
+    /// A label and what it says.
+    Field(&'a str, Vec<Span<'a>>),
+    /// Shares of the window: after, now.
+    Bar(f64, f64),
+    /// A hairline over the keys.
+    Rule,
+    /// Words without a label.
+    Words(Vec<Span<'a>>),
+}
+
+/// Draws the dialog over the screen.
+pub(super) fn draw(app: &App, theme: &Theme, dialog: &WriteDialog, buf: &mut Buffer) {
+    theme.backdrop(app.layout().above_status(app.size), buf);
+    let inner = WIDTH.min(buf.area.width.saturating_sub(2)).saturating_sub(8);
+    let lines = Builder { app, theme, width: inner }.lines(dialog);
+    let title = match (&dialog.stage, &dialog.write) {
+        (WriteStage::Refused(_), _) => "Refused",
+        (_, Write::Commit { .. }) => "Write this plan as a new branch?",
+        (_, Write::Undo { .. }) => "Make the branch before the last commit active again?",
+    };
+    let frame = Frame { title, width: WIDTH, height: lines.len() as u16 + 3 };
+    let area = frame.draw(theme, buf);
+    let body = Rect {
+        x: area.x + 4,
+        y: area.y + 1,
+        width: area.width.saturating_sub(8),
+        height: area.height.saturating_sub(2),
+    };
+    for (y, line) in (body.y + 1..body.bottom()).zip(&lines) {
+        draw_line(theme, line, Rect { y, height: 1, ..body }, area, buf);
+    }
+}
+
+fn draw_line(theme: &Theme, line: &Line, row: Rect, frame: Rect, buf: &mut Buffer) {
+    let value = row.x + LABEL;
+    match line {
+        Line::Blank => {}
+        Line::Field(label, spans) => {
+            put(buf, (row.x, row.y), value, label, theme.style(Role::Muted));
+            put_spans(buf, (value, row.y), row.right(), spans);
+        }
+        Line::Words(spans) => {
+            put_spans(buf, (row.x, row.y), row.right(), spans);
+        }
+        Line::Bar(after, now) => {
+            let width = row.right().saturating_sub(value).min(54);
+            for x in value..value + width {
+                put(buf, (x, row.y), row.right(), glyphs::DASHES, theme.style(Role::Faint));
+            }
+            let bar = ThinBar {
+                share: *after,
+                tail: *now,
+                style: theme.style(Role::Plan),
+                tail_style: theme.style(Role::Ghost),
+            };
+            bar.draw(buf, (value, row.y), width);
+        }
+        Line::Rule => frame_box::rule(theme, buf, frame, row.y),
+    }
+}
+
+/// Makes the lines of a dialog.
+struct Builder<'a> {
+    app: &'a App,
+    theme: &'a Theme,
+    /// Columns of a line.
+    width: u16,
+}
+
+impl<'a> Builder<'a> {
+    fn lines(&self, dialog: &'a WriteDialog) -> Vec<Line<'a>> {
+        let inspection = match &dialog.write {
+            Write::Commit { inspection, .. } | Write::Undo { inspection } => inspection,
+        };
+        let mut lines = vec![self.field("session", inspection.session.key.0.clone())];
+        match &dialog.stage {
+            WriteStage::Checking => {
+                lines.extend([Line::Blank, self.words("Checking what would be written…", Role::Muted)]);
+                lines.extend(self.keys(&[(Action::No, "cancel")]));
+            }
+            WriteStage::Writing => {
+                lines.extend([Line::Blank, self.words("Writing…", Role::Bright)]);
+            }
+            WriteStage::Asking(preview) => {
+                lines.push(self.file(preview));
+                if let Write::Commit { plan, .. } = &dialog.write {
+                    lines.extend(self.plan(inspection, plan));
+                }
+                lines.extend(self.appends(preview));
+                lines.extend(self.checks(preview));
+                lines.extend(self.keys(&self.offers(dialog)));
+            }
+            WriteStage::Refused(reason) => {
+                lines.extend(self.refused(reason));
+                lines.extend(self.keys(&[(Action::Reload, "reload and plan again"), (Action::No, "close")]));
+            }
+        }
+        lines
+    }
+
+    fn offers(&self, dialog: &WriteDialog) -> Vec<(Action, &'static str)> {
+        match dialog.write {
+            Write::Commit { .. } => vec![
+                (Action::Yes, "write branch"),
+                (Action::No, "cancel"),
+                (Action::Diff, "diff"),
+                (Action::SavePlan, "save plan as JSON"),
+            ],
+            Write::Undo { .. } => vec![(Action::Yes, "write"), (Action::No, "cancel")],
+        }
+    }
+
+    fn words(&self, words: &'a str, role: Role) -> Line<'a> {
+        Line::Words(vec![Span::styled(words, self.theme.style(role))])
+    }
+
+    fn field(&self, label: &'a str, words: String) -> Line<'a> {
+        Line::Field(label, vec![Span::styled(words, self.theme.style(Role::Text))])
+    }
+
+    fn muted(&self, words: impl Into<String>) -> Span<'a> {
+        Span::styled(words.into(), self.theme.style(Role::Muted))
+    }
+
+    /// The end of a path says more than its start.
+    fn file(&self, preview: &WritePreview) -> Line<'a> {
+        let path = preview.path.display().to_string();
+        let size = self.muted(format!("   {}", bytes(preview.bytes)));
+        let room = usize::from(self.width.saturating_sub(LABEL + spans_width(std::slice::from_ref(&size))));
+        let path = if text::width(&path) > room {
+            let name = preview.path.file_name().map(|name| name.to_string_lossy().into_owned());
+            format!("…/{}", name.unwrap_or_default())
+        } else {
+            path
+        };
+        Line::Field("file", vec![Span::styled(path, self.theme.style(Role::Text)), size])
+    }
+
+    fn plan(&self, inspection: &Inspection, plan: &Plan) -> Vec<Line<'a>> {
+        let (now, after) = (inspection.budget().total(), inspection.budget_after(plan).total());
+        let window = inspection.window.tokens.max(0.0) as u64;
+        let arrow = || self.muted(format!(" {} ", glyphs::ARROW));
+        let text = |words: String| Span::styled(words, self.theme.style(Role::Text));
+        let plan_style = self.theme.bold(Role::Plan);
+        let mut prompt = vec![text(estimate(now)), arrow(), Span::styled(estimate(after), plan_style)];
+        if let (Some(before), Some(share)) = (percent(now, window), percent(after, window)) {
+            prompt.push(self.muted(format!("    {before}%")));
+            prompt.push(arrow());
+            prompt.push(Span::styled(format!("{share}%"), plan_style));
+            prompt.push(self.muted(format!(" of {}", round_thousands(window))));
+        }
+        let share = |tokens: u64| tokens as f64 / window.max(1) as f64;
+        vec![
+            Line::Blank,
+            Line::Field("next prompt", prompt),
+            Line::Bar(share(after), share(now)),
+            Line::Blank,
+            Line::Field("changes", self.fates(plan)),
+        ]
+    }
+
+    fn fates(&self, plan: &Plan) -> Vec<Span<'a>> {
+        let order = [
+            Fate::Cleared,
+            Fate::SoftTrimmed,
+            Fate::Truncated,
+            Fate::Summarised,
+            Fate::Dropped,
+            Fate::Protected,
+            Fate::Kept,
+        ];
+        let mut spans = Vec::new();
+        for fate in order {
+            let count = plan.count(fate);
+            if count == 0 {
+                continue;
+            }
+            if !spans.is_empty() {
+                spans.push(Span::raw("    "));
+            }
+            spans.push(Span::styled(glyphs::sign(fate), self.theme.fate(fate)));
+            let word = if fate == Fate::SoftTrimmed { "trimmed" } else { fate.word() };
+            spans.push(Span::styled(format!(" {count} {word}"), self.theme.style(Role::Text)));
+        }
+        spans
+    }
+
+    fn appends(&self, preview: &WritePreview) -> Vec<Line<'a>> {
+        let from = preview.from.clone().unwrap_or_else(|| "the start".to_owned());
+        let text = |words: String| Span::styled(words, self.theme.style(Role::Text));
+        vec![
+            Line::Field(
+                "appends",
+                vec![
+                    text(counted(preview.entries as u64, "entry")),
+                    self.muted(format!(" ({}) from ", bytes(preview.appended_bytes as u64))),
+                    text(from),
+                    self.muted(", leaf moves "),
+                    text(preview.old_leaf.clone()),
+                    self.muted(format!(" {} ", glyphs::ARROW)),
+                    text("new".to_owned()),
+                ],
+            ),
+            self.field("keeps", "the old branch, every byte of it".to_owned()),
+        ]
+    }
+
+    /// Two to a line where they fit.
+    fn checks(&self, preview: &'a WritePreview) -> Vec<Line<'a>> {
+        let half = usize::from(self.width.saturating_sub(LABEL) / 2);
+        let mut lines: Vec<Vec<Span>> = Vec::new();
+        let mut open = false;
+        for (check, words) in &preview.checks {
+            let (sign, role) = match check {
+                Check::Passed => (glyphs::PASSED, Role::You),
+                Check::Warning => ("!", Role::Warn),
+            };
+            let spans = [
+                Span::styled(sign, self.theme.style(role)),
+                Span::styled(format!(" {words}"), self.theme.style(Role::Text)),
+            ];
+            let fits = text::width(words) + 4 <= half && *check == Check::Passed;
+            match lines.last_mut().filter(|_| fits && open) {
+                Some(line) => {
+                    let blanks = half - usize::from(spans_width(line)).min(half);
+                    line.push(Span::raw(" ".repeat(blanks)));
+                    line.extend(spans);
+                    open = false;
+                }
+                None => {
+                    lines.push(spans.to_vec());
+                    open = fits;
+                }
+            }
+        }
+        let labels = std::iter::once("checks").chain(std::iter::repeat(""));
+        let fields = labels.zip(lines).map(|(label, spans)| Line::Field(label, spans));
+        std::iter::once(Line::Blank).chain(fields).collect()
+    }
+
+    fn refused(&self, reason: &str) -> Vec<Line<'a>> {
+        let theme = self.theme;
+        let head = Span::styled(format!("{} Not written", glyphs::REFUSED), theme.bold(Role::Danger));
+        let mut lines = vec![Line::Blank, Line::Words(vec![head])];
+        let words = |line: String| Line::Words(vec![Span::styled(line, theme.style(Role::Text))]);
+        lines.extend(text::wrap(reason, usize::from(self.width)).into_iter().map(words));
+        if !reason.to_lowercase().contains("nothing was") {
+            lines.push(words("Nothing was touched.".to_owned()));
+        }
+        lines
+    }
+
+    fn keys(&self, offers: &[(Action, &'a str)]) -> Vec<Line<'a>> {
+        let mut spans = Vec::new();
+        for (at, (action, words)) in offers.iter().enumerate() {
+            let leads = *action == Action::Yes;
+            let key = first_key(self.app, Context::Dialog, *action);
+            let role = if leads { Role::Plan } else { Role::Text };
+            if at > 0 {
+                spans.push(Span::raw("    "));
+            }
+            spans.push(Span::styled(key, self.theme.bold(role)));
+            let style = if leads { self.theme.bold(Role::Bright) } else { self.theme.style(Role::Muted) };
+            spans.push(Span::styled(format!("  {words}"), style));
+        }
+        vec![Line::Rule, Line::Words(spans)]
+    }
+}

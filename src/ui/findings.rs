@@ -1,0 +1,90 @@
+//! What was found while reading the store and the open session, with file and line.
+
+use ratatui::buffer::Buffer;
+use ratatui::layout::Rect;
+use ratatui::text::Span;
+
+use crate::app::App;
+use crate::app::scroll::Scroll;
+use crate::error::{Finding, Severity};
+use crate::text;
+use crate::ui::theme::{Ground, Role, Theme};
+use crate::ui::widgets::{on_title, put, put_spans, row_of, scrollbar, tint, title};
+use crate::ui::{frame_box, glyphs};
+
+/// Rows below the list: a hairline and what to do about the finding under the cursor.
+const ADVICE: u16 = 2;
+
+/// Findings of the store, then those of the open session: the order the cursor counts in.
+fn all(app: &App) -> impl Iterator<Item = &Finding> {
+    let store = app.listing.iter().flat_map(|listing| &listing.findings);
+    let own = app.inspection().into_iter().flat_map(|inspection| &inspection.index.findings);
+    store.chain(own)
+}
+
+/// Draws the list over everything between header and status line.
+pub(super) fn draw(app: &App, theme: &Theme, scroll: Scroll, area: Rect, buf: &mut Buffer) {
+    for position in area.intersection(buf.area).positions() {
+        buf[position].reset();
+    }
+    tint(buf, area, theme.base());
+    let from = title(theme, buf, area, "Findings", true);
+    let count = all(app).count();
+    let count_span = [Span::styled(count.to_string(), theme.style(Role::Muted))];
+    on_title(buf, area.y, from, area.right().saturating_sub(1), &count_span);
+    if count == 0 {
+        put(buf, (area.x + 3, area.y + 2), area.right(), "Nothing was found.", theme.bold(Role::Bright));
+        put(
+            buf,
+            (area.x + 3, area.y + 3),
+            area.right(),
+            "Every line that was read makes sense.",
+            theme.style(Role::Text),
+        );
+        return;
+    }
+    let list = Rect { y: area.y + 1, height: area.height.saturating_sub(1 + ADVICE), ..area };
+    let top = scroll.top.min(count.saturating_sub(usize::from(list.height)));
+    for (y, (at, finding)) in (list.y..list.bottom()).zip(all(app).enumerate().skip(top)) {
+        if at == scroll.cursor {
+            frame_box::selected(theme, buf, row_of(list, y), theme.ground(Ground::Selected));
+        }
+        line(theme, finding, row_of(list, y), buf);
+    }
+    scrollbar(theme, buf, Rect { x: list.right().saturating_sub(1), width: 1, ..list }, top, count);
+    if let Some(finding) = all(app).nth(scroll.cursor) {
+        advice(theme, finding, Rect { y: list.bottom(), height: ADVICE, ..area }, buf);
+    }
+}
+
+fn line(theme: &Theme, finding: &Finding, row: Rect, buf: &mut Buffer) {
+    let (sign, role) = match finding.severity {
+        Severity::Error => (glyphs::REFUSED, Role::Danger),
+        Severity::Warning => ("!", Role::Warn),
+        Severity::Note => ("·", Role::Muted),
+    };
+    let name = finding.path.file_name().unwrap_or(finding.path.as_os_str()).to_string_lossy();
+    let mut place = name.into_owned();
+    if let Some(line) = finding.line {
+        place = format!("{place}:{line}");
+    }
+    if let Some(entry) = &finding.entry {
+        place = format!("{place} {entry}");
+    }
+    let end = row.right().saturating_sub(2);
+    let x = put(buf, (row.x + 1, row.y), end, sign, theme.style(role)) + 1;
+    let third = x + (end.saturating_sub(x)) / 3;
+    let spans = [Span::styled(place, theme.style(Role::Text))];
+    let x = put_spans(buf, (x, row.y), third, &spans);
+    put(buf, (x + 2, row.y), end, &finding.what, theme.style(role));
+}
+
+/// What to do about it.
+fn advice(theme: &Theme, finding: &Finding, area: Rect, buf: &mut Buffer) {
+    for x in area.left()..area.right() {
+        put(buf, (x, area.y), area.right(), glyphs::LIGHT, theme.style(Role::Faint));
+    }
+    let room = usize::from(area.width.saturating_sub(2));
+    let (words, _) = text::cut(&finding.next, room);
+    put(buf, (area.x + 1, area.y + 1), area.right(), &words, theme.style(Role::Text));
+}

@@ -1,0 +1,171 @@
+//! The header line (program, store, live state) and the line of the open session.
+
+use ratatui::buffer::Buffer;
+use ratatui::layout::Rect;
+use ratatui::text::Span;
+
+use crate::app::App;
+use crate::app::action::Action;
+use crate::app::keymap::Context;
+use crate::app::layout::Breadth;
+use crate::app::state::Live;
+use crate::error::Severity;
+use crate::gateway::window::WindowSource;
+use crate::inspect::{Inspection, Mark};
+use crate::store::entry::{EntryKind, Role as Speaker};
+use crate::ui::glyphs;
+use crate::ui::status::first_key;
+use crate::ui::theme::{Ground, Role, Theme};
+use crate::ui::widgets::number::{counted, moment, round_thousands};
+use crate::ui::widgets::{put_facts, put_facts_right, tint};
+
+type Fact<'a> = Vec<Span<'a>>;
+
+/// Draws the header line.
+pub(super) fn draw(app: &App, theme: &Theme, area: Rect, buf: &mut Buffer) {
+    tint(buf, area, theme.ground(Ground::Surface));
+    let (left, right) = match app.layout().breadth {
+        Breadth::Medium | Breadth::Wide => (program(app, theme), store(app, theme)),
+        breadth => (short_session(app, theme, breadth), short_state(app, theme)),
+    };
+    let end = area.right().saturating_sub(1);
+    let start = put_facts_right(buf, area.y, area.x + 20, end, &right);
+    put_facts(buf, (area.x + 1, area.y), start.saturating_sub(2), &left);
+}
+
+fn program<'a>(app: &'a App, theme: &Theme) -> Vec<Fact<'a>> {
+    let mut facts = vec![vec![Span::styled("clawscope", theme.bold(Role::Bright))]];
+    if let Some(listing) = &app.listing {
+        facts.push(vec![Span::styled(listing.place.as_str(), theme.style(Role::Text))]);
+        facts.push(vec![Span::styled(listing.ruleset.as_str(), theme.style(Role::Muted))]);
+    }
+    facts
+}
+
+fn store<'a>(app: &App, theme: &Theme) -> Vec<Fact<'a>> {
+    let muted = |text: String| vec![Span::styled(text, theme.style(Role::Muted))];
+    let mut facts = vec![live(app, theme)];
+    if let Some(listing) = &app.listing {
+        facts.push(muted(counted(listing.agents as u64, "agent")));
+        facts.push(muted(counted(app.sessions.items.len() as u64, "session")));
+    }
+    facts.push(help(app, theme, " help"));
+    facts
+}
+
+fn live<'a>(app: &App, theme: &Theme) -> Fact<'a> {
+    match app.live {
+        Live::Live => vec![
+            Span::styled(glyphs::ON, theme.style(Role::You)),
+            Span::styled(" live", theme.bold(Role::Text)),
+        ],
+        Live::Paused { changes } => {
+            let waiting = if changes > 0 {
+                format!(", {} wait", counted(changes.into(), "change"))
+            } else {
+                String::new()
+            };
+            vec![
+                Span::styled(glyphs::OFF, theme.style(Role::Warn)),
+                Span::styled(format!(" paused{waiting}"), theme.style(Role::Warn)),
+            ]
+        }
+    }
+}
+
+fn help<'a>(app: &App, theme: &Theme, words: &'a str) -> Fact<'a> {
+    let key = first_key(app, Context::Global, Action::Help);
+    vec![Span::styled(key, theme.bold(Role::Text)), Span::styled(words, theme.style(Role::Muted))]
+}
+
+/// In narrow layouts the header is the session line too.
+fn short_session<'a>(app: &'a App, theme: &Theme, breadth: Breadth) -> Vec<Fact<'a>> {
+    let Some(inspection) = app.inspection() else { return program(app, theme) };
+    let mut facts = vec![vec![Span::styled(inspection.session.title.as_str(), theme.bold(Role::Bright))]];
+    if breadth == Breadth::Narrow {
+        facts.push(vec![Span::styled(inspection.model.as_str(), theme.style(Role::Muted))]);
+        facts.push(vec![Span::styled(window_text(inspection), theme.style(Role::Muted))]);
+    }
+    facts
+}
+
+fn short_state<'a>(app: &App, theme: &Theme) -> Vec<Fact<'a>> {
+    let failed = app.inspection().map(|inspection| failures(inspection, theme, true)).unwrap_or_default();
+    vec![failed, live(app, theme), help(app, theme, "")]
+}
+
+/// Draws the line of the open session.
+pub(super) fn session_line(app: &App, theme: &Theme, area: Rect, buf: &mut Buffer) {
+    let Some(inspection) = app.inspection() else { return };
+    let end = area.right().saturating_sub(1);
+    let right = [
+        findings(app, inspection, theme),
+        failures(inspection, theme, false),
+        last_call(app, inspection, theme),
+    ];
+    let start = put_facts_right(buf, area.y, area.x + 30, end, &right);
+    put_facts(buf, (area.x + 1, area.y), start.saturating_sub(2), &about(inspection, theme));
+}
+
+fn about<'a>(inspection: &'a Inspection, theme: &Theme) -> Vec<Fact<'a>> {
+    let muted = |text: String| Span::styled(text, theme.style(Role::Muted));
+    let source = inspection.window.source;
+    let assumed = source == WindowSource::Default;
+    let source_style = theme.style(if assumed { Role::Warn } else { Role::Muted });
+    let source = if assumed { "default, model not in catalog" } else { source.name() };
+    let compactions = inspection.session.compactions.unwrap_or(0);
+    vec![
+        vec![Span::styled(inspection.session.key.0.as_str(), theme.bold(Role::Bright))],
+        vec![muted(inspection.model.clone())],
+        vec![
+            muted(format!("window {} ", window_text(inspection))),
+            Span::styled(format!("({source})"), source_style),
+        ],
+        if compactions > 0 { vec![muted(counted(compactions, "compaction"))] } else { Vec::new() },
+    ]
+}
+
+fn window_text(inspection: &Inspection) -> String {
+    round_thousands(inspection.window.tokens.max(0.0) as u64)
+}
+
+/// Whether it overflowed, and how many calls on this path failed.
+fn failures<'a>(inspection: &Inspection, theme: &Theme, short: bool) -> Fact<'a> {
+    let failed = |ix: &&crate::ids::EntryIx| crate::context::rows::failed(inspection.index.entry(**ix));
+    let count = inspection.context.path.iter().filter(failed).count() as u64;
+    let overflow = inspection.session.has(Mark::Overflow);
+    let words = match (overflow, count, short) {
+        (false, 0, _) => return Vec::new(),
+        (true, 0 | 1, true) => "overflow".to_owned(),
+        (_, count, true) => count.to_string(),
+        (true, 0 | 1, false) => "overflow".to_owned(),
+        (true, count, false) => format!("overflow, {}", counted(count, "failed call")),
+        (false, count, false) => counted(count, "failed call"),
+    };
+    let role = if overflow { Role::Danger } else { Role::Warn };
+    vec![Span::styled(format!("{} {words}", glyphs::ALERT), theme.style(role))]
+}
+
+/// What was found while reading that a person should look at.
+fn findings<'a>(app: &App, inspection: &Inspection, theme: &Theme) -> Fact<'a> {
+    let serious = |finding: &&crate::error::Finding| finding.severity > Severity::Note;
+    let count = inspection.index.findings.iter().filter(serious).count() as u64;
+    if count == 0 {
+        return Vec::new();
+    }
+    let words = match inspection.index.bad_lines {
+        0 => counted(count, "finding"),
+        lines => format!("{} could not be read", counted(lines, "line")),
+    };
+    let key = first_key(app, Context::Global, Action::Findings);
+    vec![Span::styled(format!("{key} {words}"), theme.style(Role::Warn))]
+}
+
+fn last_call<'a>(app: &App, inspection: &Inspection, theme: &Theme) -> Fact<'a> {
+    let entries = &inspection.index.entries;
+    let is_call = |kind, role| kind == EntryKind::Message && role == Some(Speaker::Assistant);
+    let last = entries.iter().rev().find(|entry| is_call(entry.kind, entry.role()));
+    let at = last.and_then(|entry| moment(entry.time, app.now_ms));
+    let words = at.map_or_else(|| "no call yet".to_owned(), |at| format!("last call {at}\u{a0}UTC"));
+    vec![Span::styled(words, theme.style(Role::Muted))]
+}

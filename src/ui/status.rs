@@ -1,0 +1,225 @@
+//! The status line: the line being typed, else a message for a moment, else the keys that work now.
+
+use ratatui::buffer::Buffer;
+use ratatui::layout::{Position, Rect};
+use ratatui::text::Span;
+
+use crate::app::App;
+use crate::app::action::Action;
+use crate::app::keymap::Context;
+use crate::app::layout::Pane;
+use crate::app::state::{Overlay, Prompt, Purpose, WriteStage};
+use crate::text;
+use crate::ui::glyphs;
+use crate::ui::theme::{Ground, Role, Theme};
+use crate::ui::widgets::{put, put_facts, put_facts_right, put_spans, tint};
+
+/// A hint: the actions whose keys it shows, and its words.
+type Hint = (&'static [Action], &'static str);
+
+const MOVE: Hint = (&[Action::Down, Action::Up], "move");
+const NEXT_PANE: Hint = (&[Action::NextPane], "next pane");
+
+/// Draws the line; answers where the terminal's cursor belongs while something is typed.
+pub(super) fn draw(app: &App, theme: &Theme, area: Rect, buf: &mut Buffer) -> Option<Position> {
+    tint(buf, area, theme.ground(Ground::Surface));
+    if let Some(prompt) = app.prompt.as_ref().filter(|prompt| !in_sessions(app, prompt)) {
+        return Some(draw_prompt(prompt, theme, area, buf));
+    }
+    let context = app.key_context();
+    let end = area.right().saturating_sub(1);
+    let right = hints(app, theme, context, right_hints(app));
+    let start = put_facts_right(buf, area.y, area.x + area.width / 2, end, &right).saturating_sub(3);
+    if let Some(toast) = &app.toast {
+        let (sign, role) =
+            if toast.failed { (glyphs::REFUSED, Role::Danger) } else { (glyphs::PASSED, Role::You) };
+        let x = put(buf, (area.x + 1, area.y), start, sign, theme.style(role));
+        let role = if toast.failed { Role::Danger } else { Role::Text };
+        put(buf, (x + 1, area.y), start, &toast.text, theme.style(role));
+        return None;
+    }
+    put_facts(buf, (area.x + 1, area.y), start, &hints(app, theme, context, left_hints(app)));
+    None
+}
+
+/// A filter is typed into the sessions pane, where that is in sight.
+pub(super) fn in_sessions(app: &App, prompt: &Prompt) -> bool {
+    prompt.purpose == Purpose::Filter && !app.layout().sessions.is_empty()
+}
+
+fn draw_prompt(prompt: &Prompt, theme: &Theme, area: Rect, buf: &mut Buffer) -> Position {
+    let lead = match prompt.purpose {
+        Purpose::Filter | Purpose::Search | Purpose::Find => "/",
+        Purpose::Setting => "value ",
+    };
+    let x = put(buf, (area.x + 1, area.y), area.right(), lead, theme.bold(Role::Muted));
+    let words = match (&prompt.complaint, prompt.purpose) {
+        (Some(complaint), _) => vec![vec![Span::styled(complaint.as_str(), theme.style(Role::Warn))]],
+        (None, Purpose::Setting) => vec![typed("enter", "set", theme), typed("esc", "leave", theme)],
+        (None, _) => vec![typed("enter", "search", theme), typed("esc", "leave", theme)],
+    };
+    let end = put_facts_right(buf, area.y, area.x + area.width / 3, area.right().saturating_sub(1), &words);
+    typed_text(prompt, theme, (x, area.y), end.saturating_sub(2), buf)
+}
+
+fn typed<'a>(key: &'a str, words: &'a str, theme: &Theme) -> Vec<Span<'a>> {
+    vec![
+        Span::styled(key, theme.bold(Role::Text)),
+        Span::raw(" "),
+        Span::styled(words, theme.style(Role::Muted)),
+    ]
+}
+
+/// The text being typed, its end in sight, with a cursor; answers where that is.
+pub(super) fn typed_text(
+    prompt: &Prompt,
+    theme: &Theme,
+    at: (u16, u16),
+    end: u16,
+    buf: &mut Buffer,
+) -> Position {
+    let byte = prompt.text.char_indices().nth(prompt.cursor).map_or(prompt.text.len(), |(byte, _)| byte);
+    let (before, after) = prompt.text.split_at(byte);
+    let room = usize::from(end.saturating_sub(at.0 + 1)).max(1);
+    // The start goes out of sight, not the place where one types.
+    let mut shown = before;
+    while text::width(shown) > room {
+        let mut characters = shown.chars();
+        characters.next();
+        shown = characters.as_str();
+    }
+    let x = put(buf, at, end, shown, theme.style(Role::Bright));
+    if after.is_empty() {
+        put(buf, (x, at.1), end, glyphs::ZONE, theme.style(Role::Focus));
+    } else {
+        put(buf, (x, at.1), end, after, theme.style(Role::Bright));
+    }
+    Position { x: x.min(buf.area.right().saturating_sub(1)), y: at.1 }
+}
+
+fn left_hints(app: &App) -> Vec<Hint> {
+    if let Some(overlay) = &app.overlay {
+        return overlay_hints(overlay);
+    }
+    if app.prompt.is_some() {
+        return vec![(&[Action::Open], "open"), (&[Action::Back], "clear filter")];
+    }
+    match app.focus {
+        Pane::Sessions => vec![MOVE, (&[Action::Open], "open"), (&[Action::Search], "filter"), NEXT_PANE],
+        Pane::Transcript => transcript_hints(app),
+        Pane::Message => vec![
+            (&[Action::Down, Action::Up], "scroll"),
+            (&[Action::Diff], "diff"),
+            (&[Action::Raw], "raw"),
+            (&[Action::Wrap], "wrap"),
+            (&[Action::Search], "search"),
+            (&[Action::Zoom], "whole screen"),
+            (&[Action::Copy], "copy"),
+            (&[Action::Pager], "open"),
+            NEXT_PANE,
+        ],
+        Pane::Tuning => vec![
+            (&[Action::Less, Action::More], "adjust"),
+            (&[Action::Edit], "type"),
+            (&[Action::ToDefault], "default"),
+            (&[Action::ToConfig], "config"),
+            (&[Action::CopyPatch], "copy patch"),
+            (&[Action::Open], "commit…"),
+            NEXT_PANE,
+        ],
+    }
+}
+
+fn transcript_hints(app: &App) -> Vec<Hint> {
+    let searching = app.transcript.as_ref().is_some_and(|pane| !pane.query.is_empty());
+    let mut hints = vec![MOVE, (&[Action::Open][..], "open"), (&[Action::Fold], "fold")];
+    hints.push(if searching {
+        (&[Action::NextMatch, Action::PreviousMatch], "match")
+    } else {
+        (&[Action::Search], "search")
+    });
+    if app.plan.is_some() {
+        hints.push((&[Action::NextChange, Action::PreviousChange], "change"));
+        hints.push((&[Action::TogglePrune], "end preview"));
+        hints.push((&[Action::Commit], "commit…"));
+    } else {
+        hints.push((&[Action::TogglePrune], "prune preview"));
+    }
+    hints.push(NEXT_PANE);
+    hints
+}
+
+fn overlay_hints(overlay: &Overlay) -> Vec<Hint> {
+    match overlay {
+        Overlay::Help { .. } => vec![(&[Action::Down, Action::Up], "scroll"), (&[Action::Back], "close")],
+        Overlay::Palette { .. } => vec![(&[Action::Open], "run"), (&[Action::Back], "close")],
+        Overlay::Findings { .. } => vec![MOVE, (&[Action::Copy], "copy"), (&[Action::Back], "close")],
+        Overlay::Write(dialog) => match dialog.stage {
+            WriteStage::Asking(_) => vec![
+                (&[Action::Yes], "write"),
+                (&[Action::No], "cancel"),
+                (&[Action::Diff], "diff"),
+                (&[Action::SavePlan], "save plan"),
+            ],
+            _ => vec![(&[Action::No], "close")],
+        },
+    }
+}
+
+fn right_hints(app: &App) -> Vec<Hint> {
+    match app.overlay {
+        Some(_) => Vec::new(),
+        None => vec![(&[Action::Palette], "run"), (&[Action::Quit], "quit")],
+    }
+}
+
+fn hints<'a>(app: &App, theme: &Theme, context: Context, hints: Vec<Hint>) -> Vec<Vec<Span<'a>>> {
+    let spans = |(actions, words): Hint| {
+        let keys = keys_text(app, context, actions)?;
+        Some(vec![
+            Span::styled(keys, theme.bold(Role::Text)),
+            Span::styled(format!(" {words}"), theme.style(Role::Muted)),
+        ])
+    };
+    hints.into_iter().filter_map(spans).collect()
+}
+
+/// The keys of actions that belong together, as `j/k` or `←→`.
+fn keys_text(app: &App, context: Context, actions: &[Action]) -> Option<String> {
+    let keymap = &app.options.keymap;
+    let bound: Vec<Vec<String>> = actions.iter().map(|action| keymap.keys(context, *action)).collect();
+    let holds = |at: usize, name: &str| bound.get(at).is_some_and(|keys| keys.iter().any(|key| key == name));
+    if holds(0, "left") && holds(1, "right") {
+        return Some("←→".to_owned());
+    }
+    let first: Option<Vec<&str>> = bound.iter().map(|keys| keys.first().map(String::as_str)).collect();
+    first.map(|keys| keys.join("/"))
+}
+
+/// The first key of an action, or nothing where none is bound.
+pub(super) fn first_key(app: &App, context: Context, action: Action) -> String {
+    app.options.keymap.keys(context, action).into_iter().next().unwrap_or_default()
+}
+
+/// The keys a state offers, as `D demo store`.
+pub(super) fn offered(
+    app: &App,
+    theme: &Theme,
+    at: (u16, u16),
+    end: u16,
+    offers: &[(Action, &str)],
+    buf: &mut Buffer,
+) {
+    let mut x = at.0;
+    for (action, words) in offers {
+        let key = first_key(app, Context::Global, *action);
+        if key.is_empty() {
+            continue;
+        }
+        let spans = [
+            Span::styled(key, theme.bold(Role::Text)),
+            Span::styled(format!(" {words}"), theme.style(Role::Muted)),
+        ];
+        x = put_spans(buf, (x, at.1), end, &spans) + 3;
+    }
+}

@@ -1,0 +1,143 @@
+//! The transcript pane: one row for each message, with its rail, text, fate and tokens.
+
+mod row;
+
+use ratatui::buffer::Buffer;
+use ratatui::layout::Rect;
+use ratatui::text::Span;
+
+use crate::app::App;
+use crate::app::layout::{Breadth, Pane};
+use crate::app::transcript::TranscriptPane;
+use crate::context::rows::Filter;
+use crate::ui::theme::{Role, Theme};
+use crate::ui::widgets::{content_left, on_title, put_right, row_of, scrollbar, title};
+use crate::ui::{glyphs, states};
+use row::Line;
+
+/// Columns of a row, from the cursor to the total. Empty ones are not shown.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Columns {
+    /// The cursor; the protected zone is right of it, then the rail.
+    pub(super) cursor: u16,
+    /// First column of the text.
+    pub(super) text: u16,
+    /// The column after the text.
+    pub(super) text_end: u16,
+    /// The sign of the fate; 0 without a plan.
+    pub(super) sign: u16,
+    /// The column after the tokens before; 0 without a plan.
+    pub(super) before_end: u16,
+    /// The column after the tokens.
+    pub(super) after_end: u16,
+    /// The bar and its cells.
+    pub(super) bar: (u16, u16),
+    /// The column after the total; 0 when there is none.
+    pub(super) total_end: u16,
+}
+
+/// Cells of a row's bar.
+const BAR: u16 = 6;
+
+impl Columns {
+    /// From the right: total 6, bar 6, after 6, arrow, before 6, sign with its count. In narrow panes the
+    /// bar goes first, then the total; sign and after never.
+    pub(super) fn new(area: Rect, breadth: Breadth, plan: bool) -> Self {
+        let cursor = content_left(area);
+        let end = area.right().saturating_sub(1);
+        let totals = area.width >= 44 && breadth != Breadth::Tabs;
+        let bars = totals && (breadth == Breadth::Wide || area.width >= 90);
+        let after_bar = if totals { end.saturating_sub(7) } else { end };
+        let after_end = if bars { after_bar.saturating_sub(BAR + 1) } else { after_bar };
+        let before_end = if plan { after_end.saturating_sub(8) } else { 0 };
+        let sign = if plan { after_end.saturating_sub(16) } else { 0 };
+        let text_end = if plan { sign.saturating_sub(1) } else { after_end.saturating_sub(7) };
+        let text = cursor + 4;
+        Self {
+            cursor,
+            text,
+            text_end: text_end.max(text),
+            sign,
+            before_end,
+            after_end,
+            bar: (after_end + 1, if bars { BAR } else { 0 }),
+            total_end: if totals { end } else { 0 },
+        }
+    }
+}
+
+/// Draws the pane.
+pub(super) fn draw(app: &App, theme: &Theme, area: Rect, buf: &mut Buffer) {
+    let layout = app.layout();
+    if layout.tabs.is_empty() {
+        title(theme, buf, area, Pane::Transcript.title(), app.focus == Pane::Transcript);
+    }
+    let list = Rect { y: area.y + 1, height: area.height.saturating_sub(1), ..area };
+    let Some(pane) = &app.transcript else {
+        states::no_transcript(app, theme, list, buf);
+        return;
+    };
+    if states::opening(app, theme, list, buf) {
+        return;
+    }
+    let columns = Columns::new(area, layout.breadth, app.plan.is_some());
+    if layout.tabs.is_empty() {
+        headings(app, theme, pane, area, &columns, buf);
+    }
+    if pane.rows.is_empty() {
+        states::no_rows(app, theme, pane, list, buf);
+        return;
+    }
+    let rows = pane.rows.iter().enumerate().skip(pane.scroll.top).take(usize::from(list.height));
+    for (y, (at, row)) in (list.y..list.bottom()).zip(rows) {
+        let line = Line { app, theme, pane, columns: &columns, area: row_of(list, y) };
+        line.draw(row, at == pane.scroll.cursor, buf);
+    }
+    let edge = if area.right() < buf.area.right() { area.right() } else { area.right().saturating_sub(1) };
+    scrollbar(theme, buf, Rect { x: edge, width: 1, ..list }, pane.scroll.top, pane.rows.len());
+}
+
+/// The names of the columns, in the title line, with what is shown where that is not everything said.
+fn headings(
+    app: &App,
+    theme: &Theme,
+    pane: &TranscriptPane,
+    area: Rect,
+    columns: &Columns,
+    buf: &mut Buffer,
+) {
+    let muted = theme.style(Role::Muted);
+    let from = content_left(area) + 14;
+    if columns.total_end > 0 {
+        on_title(buf, area.y, from, columns.total_end + 1, &[Span::styled("total", muted)]);
+    }
+    let words = if app.plan.is_some() {
+        vec![
+            Span::styled("before ", muted),
+            Span::styled(glyphs::ARROW, theme.style(Role::Muted)),
+            Span::styled(" after", muted),
+        ]
+    } else {
+        vec![Span::styled("tokens", muted)]
+    };
+    let start = on_title(buf, area.y, from, columns.after_end + 1, &words);
+    let mut facts = Vec::new();
+    if pane.filter != Filter::Conversation {
+        facts.push(Span::styled(pane.filter.word(), theme.style(Role::Bright)));
+    }
+    if !pane.query.is_empty() {
+        let found = match pane.matches.len() {
+            0 => format!(" /{} ", pane.query),
+            count => format!(" /{} {count} found", pane.query),
+        };
+        facts.push(Span::styled(found, theme.style(Role::Bright)));
+    }
+    if !facts.is_empty() {
+        on_title(buf, area.y, from, start.saturating_sub(1), &facts);
+    }
+}
+
+/// Numbers that end before a column.
+pub(super) fn number(buf: &mut Buffer, y: u16, end: u16, words: String, style: ratatui::style::Style) {
+    put_right(buf, y, end.saturating_sub(8), end, &[Span::styled(words, style)]);
+}

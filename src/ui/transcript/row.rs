@@ -1,0 +1,325 @@
+//! One row of the transcript.
+
+use std::borrow::Cow;
+
+use ratatui::buffer::Buffer;
+use ratatui::layout::Rect;
+use ratatui::style::{Modifier, Style};
+use ratatui::text::Span;
+
+use super::{Columns, number};
+use crate::app::App;
+use crate::app::transcript::{RowNumbers, TranscriptPane};
+use crate::context::rows::{Rail, Row, RowKind, only_calls};
+use crate::policy::Fate;
+use crate::store::entry::Role as Speaker;
+use crate::text;
+use crate::ui::theme::{Role, Theme};
+use crate::ui::widgets::number::{counted, minute, thousands};
+use crate::ui::widgets::{ThinBar, put, put_spans, spans_width, tint};
+use crate::ui::{glyphs, hot};
+
+/// Columns a branch is moved in by, and the most it is.
+const INDENT: u16 = 2;
+const DEEPEST: u16 = 6;
+/// From this share of the window on a message is large.
+const LARGE: f64 = 0.05;
+
+/// Where a row is drawn.
+pub(super) struct Line<'a> {
+    pub(super) app: &'a App,
+    pub(super) theme: &'a Theme,
+    pub(super) pane: &'a TranscriptPane,
+    pub(super) columns: &'a Columns,
+    pub(super) area: Rect,
+}
+
+impl Line<'_> {
+    pub(super) fn draw(&self, row: &Row, selected: bool, buf: &mut Buffer) {
+        let numbers = self.numbers(row);
+        self.grounds(row, &numbers, selected, buf);
+        self.rail(row, buf);
+        if let Some(error) = self.pane.excerpts.get(&row.entry).and_then(|excerpt| excerpt.error.as_deref()) {
+            self.error(row, error, buf);
+            self.total(&numbers, selected, buf);
+            return;
+        }
+        let faded = numbers.fate.is_some_and(leaves);
+        self.text(row, faded, selected, buf);
+        if row.message.is_some() {
+            self.fate(row, &numbers, buf);
+            self.tokens(&numbers, selected, buf);
+            self.bar(row, &numbers, buf);
+            self.total(&numbers, selected, buf);
+        }
+    }
+
+    fn numbers(&self, row: &Row) -> RowNumbers {
+        let mut numbers = self.pane.numbers(row, self.app.plan.as_deref());
+        if let RowKind::Compacted { .. } = row.kind {
+            // What was summarised counted so many tokens before.
+            let before = self.pane.inspection.index.entry(row.entry).number;
+            numbers.before = if before.is_finite() { before.max(0.0) as u64 } else { numbers.after };
+            numbers.fate = self.app.plan.as_ref().map(|_| Fate::Summarised);
+        }
+        numbers
+    }
+
+    /// Cursor, selection, protected zone, and what the last key changed.
+    fn grounds(&self, row: &Row, numbers: &RowNumbers, selected: bool, buf: &mut Buffer) {
+        let (theme, y) = (self.theme, self.area.y);
+        let cursor = self.columns.cursor;
+        let focused = self.app.focus == crate::app::layout::Pane::Transcript;
+        if selected {
+            let area = Rect { x: cursor, width: self.area.right().saturating_sub(cursor), ..self.area };
+            tint(buf, area, theme.selection(focused));
+            let role = if focused { Role::Focus } else { Role::Ghost };
+            put(buf, (cursor, y), self.area.right(), glyphs::CURSOR, theme.style(role));
+        } else if self.pane.arrived.contains(&row.entry) {
+            put(buf, (cursor, y), self.area.right(), glyphs::CURSOR, theme.style(Role::You));
+        }
+        if numbers.protected_zone {
+            put(buf, (cursor + 1, y), self.area.right(), glyphs::ZONE, theme.fate(Fate::Protected));
+        }
+        let range = row.message.map(|first| first..first + row.messages as usize);
+        let changed =
+            |range: std::ops::Range<usize>| self.app.flash.messages.iter().any(|at| range.contains(at));
+        if self.app.flashing() && range.is_some_and(changed) {
+            let from = if self.columns.sign > 0 { self.columns.sign - 1 } else { self.columns.text_end };
+            let area = Rect { x: from, width: self.columns.after_end + 1 - from, ..self.area };
+            tint(buf, area, hot(self.app, theme));
+        }
+    }
+
+    fn rail(&self, row: &Row, buf: &mut Buffer) {
+        let (theme, end) = (self.theme, self.columns.text_end);
+        let base = (self.columns.cursor + 2, self.area.y);
+        let rail = theme.style(Role::Ghost);
+        let at = (base.0 + self.indent(row), base.1);
+        if row.depth > 0 {
+            put(buf, base, end, glyphs::LINE, rail);
+        }
+        match (row.kind, row.rail) {
+            (RowKind::Compacted { open, .. }, _) => {
+                put(buf, at, end, if open { glyphs::OPEN } else { glyphs::FOLDED }, theme.style(Role::Muted));
+            }
+            (RowKind::Turn { .. }, _) => {
+                put(buf, at, end, glyphs::FOLDED, theme.style(Role::You));
+            }
+            (RowKind::Branch { open, .. }, _) => {
+                let sign = if open { glyphs::OPEN } else { glyphs::FOLDED };
+                let x = put(buf, at, end, glyphs::TICK, rail);
+                let x = put(buf, (x, at.1), end, glyphs::DASHES, rail);
+                put(buf, (x, at.1), end, sign, theme.style(Role::Muted));
+            }
+            (RowKind::Entry, Rail::Dot) => {
+                put(buf, at, end, glyphs::ON, theme.style(Role::You));
+            }
+            (RowKind::Entry, Rail::Tick) => {
+                put(buf, at, end, glyphs::TICK, rail);
+            }
+            (RowKind::Entry, Rail::Line) => {
+                put(buf, at, end, glyphs::LINE, rail);
+            }
+            (RowKind::Entry, Rail::End) => {
+                put(buf, at, end, glyphs::END, rail);
+            }
+            (RowKind::Entry, Rail::None | Rail::Fork) => {}
+        }
+    }
+
+    fn indent(&self, row: &Row) -> u16 {
+        INDENT * row.depth.min(DEEPEST)
+    }
+
+    fn text_start(&self, row: &Row) -> u16 {
+        let sign = if matches!(row.kind, RowKind::Branch { .. }) { 2 } else { 0 };
+        self.columns.text + self.indent(row) + sign
+    }
+
+    /// A failed call says so across the columns.
+    fn error(&self, row: &Row, error: &str, buf: &mut Buffer) {
+        let end = if self.columns.total_end > 0 { self.columns.total_end - 7 } else { self.area.right() };
+        let at = (self.text_start(row), self.area.y);
+        let x = put(buf, at, end, glyphs::ALERT, self.theme.style(Role::Danger));
+        put(buf, (x + 1, at.1), end, error, self.theme.style(Role::Danger));
+    }
+
+    fn text(&self, row: &Row, faded: bool, selected: bool, buf: &mut Buffer) {
+        let at = (self.text_start(row), self.area.y);
+        let spans = self.words(row, faded, selected);
+        let wide = row.message.is_none() && !matches!(row.kind, RowKind::Entry);
+        let end = if wide { self.columns.after_end } else { self.columns.text_end };
+        // What a fold holds stays in sight when its text is cut.
+        let (texts, tail) = match row.kind {
+            RowKind::Entry | RowKind::Compacted { .. } => (&spans[..], &[][..]),
+            _ => spans.split_at(spans.len() - 1),
+        };
+        let room = end.saturating_sub(spans_width(tail)).max(at.0);
+        let x = put_spans(buf, at, room, texts);
+        put_spans(buf, (x, at.1), end, tail);
+        self.mark_matches(row, texts, at, room, buf);
+    }
+
+    /// The words of a row: its tool, its text, and how many entries it stands for.
+    fn words(&self, row: &Row, faded: bool, selected: bool) -> Vec<Span<'_>> {
+        let theme = self.theme;
+        let quiet = theme.style(Role::Muted);
+        let entries = |count: u32| counted(count.into(), "entry");
+        if let RowKind::Compacted { entries: count, .. } = row.kind {
+            let at = minute(self.pane.inspection.index.entry(row.entry).time);
+            let at = at.map(|at| format!(" {at}")).unwrap_or_default();
+            return vec![Span::styled(format!("{} · compacted{at}", entries(count)), quiet)];
+        }
+        let (tool, words) = self.excerpt(row);
+        let style = self.text_style(row, faded, selected);
+        let mut spans = Vec::new();
+        if let Some(label) = self.pane.labels.get(&row.entry) {
+            spans.push(Span::styled(format!("[{label}] "), theme.style(Role::Focus)));
+        }
+        if self.is_call(row) {
+            spans.push(Span::styled(format!("{} ", glyphs::ARROW), quiet));
+        }
+        if let Some(tool) = tool {
+            let style = if faded || self.is_call(row) { quiet } else { theme.style(Role::Tool) };
+            spans.push(Span::styled(tool, style));
+            spans.push(Span::raw(" "));
+        }
+        spans.push(Span::styled(words, style));
+        match row.kind {
+            RowKind::Branch { entries: count, .. } | RowKind::Turn { entries: count } => {
+                spans.push(Span::styled(format!(" · {}", entries(count)), quiet));
+            }
+            _ => {}
+        }
+        spans
+    }
+
+    /// Tool and text; until they are read, what the index knows.
+    fn excerpt(&self, row: &Row) -> (Option<Cow<'_, str>>, Cow<'_, str>) {
+        if let Some(excerpt) = self.pane.excerpts.get(&row.entry) {
+            return (excerpt.tool.as_deref().map(Cow::from), excerpt.text.as_str().into());
+        }
+        let index = &self.pane.inspection.index;
+        let entry = index.entry(row.entry);
+        let tool = entry.message.and_then(|message| index.word_text(message.tool));
+        let word = entry.role().map_or(entry.kind.word(), Speaker::word);
+        match tool {
+            Some(tool) => (Some(tool.into()), "…".into()),
+            None => (None, format!("{word} …").into()),
+        }
+    }
+
+    fn text_style(&self, row: &Row, faded: bool, selected: bool) -> Style {
+        let entry = self.pane.inspection.index.entry(row.entry);
+        let said = entry.role() == Some(Speaker::User);
+        let aside = !matches!(row.kind, RowKind::Entry | RowKind::Turn { .. }) || self.is_call(row);
+        let bookkeeping = entry.message.is_none();
+        match (faded || aside || bookkeeping, selected || said) {
+            (true, false) => self.theme.style(Role::Muted),
+            (true, true) => self.theme.style(Role::Text),
+            (false, true) => self.theme.style(Role::Bright),
+            (false, false) => self.theme.style(Role::Text),
+        }
+    }
+
+    fn is_call(&self, row: &Row) -> bool {
+        row.kind == RowKind::Entry && only_calls(self.pane.inspection.index.entry(row.entry))
+    }
+
+    /// Marks the words that were searched for.
+    fn mark_matches(&self, row: &Row, spans: &[Span], at: (u16, u16), end: u16, buf: &mut Buffer) {
+        if self.pane.matches.binary_search(&row.entry).is_err() {
+            return;
+        }
+        let current = self.pane.selected().is_some_and(|selected| selected.entry == row.entry);
+        let mut style = hot(self.app, self.theme).add_modifier(Modifier::UNDERLINED);
+        if current {
+            style = style.add_modifier(Modifier::BOLD);
+        }
+        let line: String = spans.iter().map(|span| text::visible(&span.content).into_owned()).collect();
+        let folded = line.to_lowercase();
+        if folded.len() != line.len() {
+            return;
+        }
+        for word in self.pane.query.to_lowercase().split_whitespace() {
+            for (from, found) in folded.match_indices(word) {
+                let (Some(before), Some(hit)) = (line.get(..from), line.get(from..from + found.len())) else {
+                    continue;
+                };
+                let x = at.0 + text::width(before) as u16;
+                let width = (text::width(hit) as u16).min(end.saturating_sub(x));
+                tint(buf, Rect { x, y: at.1, width, height: 1 }, style);
+            }
+        }
+    }
+
+    /// The sign of the fate, how many messages of a fold have it, and the tokens before.
+    fn fate(&self, row: &Row, numbers: &RowNumbers, buf: &mut Buffer) {
+        let Some(fate) = numbers.fate.filter(|_| self.columns.sign > 0) else { return };
+        let (theme, y) = (self.theme, self.area.y);
+        let sign = glyphs::sign(fate);
+        let x = put(buf, (self.columns.sign, y), self.area.right(), sign, theme.fate(fate));
+        if row.messages > 1 && fate.changes() {
+            put(buf, (x, y), x + 2, &numbers.count.to_string(), theme.fate(fate));
+        }
+        if fate.changes() && numbers.before != numbers.after {
+            number(buf, y, self.columns.before_end, thousands(numbers.before), theme.style(Role::Muted));
+            let arrow = (self.columns.before_end + 1, y);
+            put(buf, arrow, self.area.right(), glyphs::ARROW, theme.style(Role::Faint));
+        }
+    }
+
+    fn tokens(&self, numbers: &RowNumbers, selected: bool, buf: &mut Buffer) {
+        let theme = self.theme;
+        let large = numbers.after as f64 >= self.pane.inspection.window.tokens * LARGE;
+        let style = match numbers.fate.filter(|fate| fate.changes()) {
+            Some(fate) => theme.fate(fate),
+            None if large => theme.bold(Role::Bright),
+            None if selected => theme.style(Role::Bright),
+            None => theme.style(Role::Text),
+        };
+        number(buf, self.area.y, self.columns.after_end, thousands(numbers.after), style);
+    }
+
+    fn bar(&self, row: &Row, numbers: &RowNumbers, buf: &mut Buffer) {
+        let (x, width) = self.columns.bar;
+        if width == 0 || row.messages != 1 || !matches!(row.kind, RowKind::Entry) {
+            return;
+        }
+        let largest = self.pane.largest.max(1) as f64;
+        let entry = self.pane.inspection.index.entry(row.entry);
+        let role = match entry.role() {
+            Some(Speaker::ToolResult) => Role::Tool,
+            Some(Speaker::Assistant) => Role::Assistant,
+            Some(Speaker::User) => Role::You,
+            _ => Role::Muted,
+        };
+        let gone = numbers.after < 50 && numbers.before > numbers.after;
+        let bar = ThinBar {
+            share: if gone { 0.0 } else { numbers.after as f64 / largest },
+            tail: if numbers.before > numbers.after { numbers.before as f64 / largest } else { 0.0 },
+            style: self.theme.style(role),
+            tail_style: self.theme.style(Role::Ghost),
+        };
+        bar.draw(buf, (x, self.area.y), width);
+    }
+
+    fn total(&self, numbers: &RowNumbers, selected: bool, buf: &mut Buffer) {
+        if self.columns.total_end == 0 || numbers.total == 0 {
+            return;
+        }
+        let past = numbers.total as f64 > self.pane.inspection.window.tokens;
+        let role = match (past, selected) {
+            (true, _) => Role::Danger,
+            (_, true) => Role::Text,
+            _ => Role::Muted,
+        };
+        number(buf, self.area.y, self.columns.total_end, thousands(numbers.total), self.theme.style(role));
+    }
+}
+
+/// Whether the text of a message leaves the prompt.
+fn leaves(fate: Fate) -> bool {
+    matches!(fate, Fate::Cleared | Fate::Summarised | Fate::Dropped)
+}

@@ -1,0 +1,105 @@
+//! What a setting's value means for the open session, in a few words.
+
+use std::path::Path;
+
+use crate::app::App;
+use crate::app::tuning::{duration_text, plain_text};
+use crate::gateway::provenance::Provenance;
+use crate::gateway::prune_setting::Unit;
+use crate::inspect::Inspection;
+use crate::js::Value;
+use crate::policy::{Fate, Reason};
+use crate::store::entry::Role;
+use crate::ui::widgets::number::{counted, elapsed, grouped, minute, thousands};
+
+/// The tuned value as it stands in its column.
+pub(super) fn value_text(app: &App, at: usize) -> String {
+    app.tuning.values.get(at).map(|value| text_of(app.tuning.unit(at), value)).unwrap_or_default()
+}
+
+/// A value as it stands in a column: shares with two decimals, counts in groups of three.
+pub(super) fn text_of(unit: Option<Unit>, value: &Value) -> String {
+    match (unit, value) {
+        (Some(Unit::Share), Value::Number(share)) => format!("{share:.2}"),
+        (Some(Unit::Chars | Unit::Messages), Value::Number(count)) => grouped(*count as i64),
+        (Some(Unit::Milliseconds), Value::Number(ms)) => duration_text(*ms),
+        (unit, value) => plain_text(unit, value),
+    }
+}
+
+/// What the value means here.
+pub(super) fn meaning(app: &App, inspection: &Inspection, at: usize) -> String {
+    let (Some(row), Some(value)) = (app.tuning.rows.get(at), app.tuning.values.get(at)) else {
+        return String::new();
+    };
+    let number = value.as_f64().unwrap_or(0.0);
+    match row.key {
+        "ttl" => touched(app, inspection),
+        "keepLastAssistants" => cutoff(app, inspection),
+        "softTrimRatio" | "hardClearRatio" => {
+            format!("{} of messages", thousands((number * inspection.window.tokens.max(0.0)) as u64))
+        }
+        "minPrunableToolChars" => prunable(app),
+        "softTrim.maxChars" => over(inspection, number),
+        "softTrim.headChars" => "kept from the start".to_owned(),
+        "softTrim.tailChars" => "kept from the end".to_owned(),
+        "hardClear.enabled" => with_fate(app, Fate::Cleared, "cleared"),
+        "hardClear.placeholder" => "stands for what is cleared".to_owned(),
+        "tools.allow" => "empty: every tool".to_owned(),
+        "tools.deny" => denied(app),
+        _ => String::new(),
+    }
+}
+
+fn touched(app: &App, inspection: &Inspection) -> String {
+    match inspection.last_touch {
+        Some(touch) if touch.is_finite() && touch > 0.0 => {
+            format!("idle for {}", elapsed(app.now_ms as f64 - touch))
+        }
+        _ => "no cache touch yet".to_owned(),
+    }
+}
+
+/// When the protected zone begins.
+fn cutoff(app: &App, inspection: &Inspection) -> String {
+    let message = app.plan.as_ref().and_then(|plan| inspection.context.messages.get(plan.outcome.cutoff));
+    let at = message.and_then(|message| minute(inspection.index.entry(message.entry).time));
+    at.map_or_else(|| "protected at the end".to_owned(), |at| format!("protected from {at}"))
+}
+
+fn prunable(app: &App) -> String {
+    let chars = app.plan.as_ref().map(|plan| plan.outcome.prunable_chars).filter(|chars| chars.is_finite());
+    chars.map_or_else(
+        || "least to clear".to_owned(),
+        |chars| format!("{} chars prunable", grouped(chars as i64)),
+    )
+}
+
+/// Results longer than the limit.
+fn over(inspection: &Inspection, limit: f64) -> String {
+    let messages = inspection.context.messages.iter();
+    let over =
+        messages.filter(|message| message.size.role == Role::ToolResult && message.size.joined_chars > limit);
+    format!("{} over", counted(over.count() as u64, "result"))
+}
+
+fn with_fate(app: &App, fate: Fate, word: &str) -> String {
+    app.plan.as_ref().map_or_else(String::new, |plan| format!("{} {word}", plan.count(fate)))
+}
+
+fn denied(app: &App) -> String {
+    let Some(plan) = &app.plan else { return "never pruned".to_owned() };
+    let count = plan.fates().iter().filter(|fate| fate.reason == Reason::ToolDenied).count();
+    format!("{} protected", counted(count as u64, "result"))
+}
+
+/// Where a value comes from: the file's name and line, or that it is built in.
+pub(super) fn origin(provenance: &Provenance) -> String {
+    let name = |path: &Path| path.file_name().unwrap_or(path.as_os_str()).to_string_lossy().into_owned();
+    match provenance {
+        Provenance::File { path, line: Some(line), .. } => format!("{}:{line}", name(path)),
+        Provenance::File { path, line: None, .. } => name(path),
+        Provenance::Rule { rule, .. } => format!("rule {rule}"),
+        other => other.to_string(),
+    }
+}

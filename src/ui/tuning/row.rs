@@ -1,0 +1,204 @@
+//! One setting, and the profile of the focused one.
+
+use ratatui::buffer::Buffer;
+use ratatui::layout::Rect;
+use ratatui::style::Style;
+use ratatui::text::Span;
+
+use super::meaning::{meaning, origin, text_of, value_text};
+use crate::app::App;
+use crate::app::layout::{Breadth, Layout, Pane};
+use crate::gateway::prune_setting::Control;
+use crate::js::Value;
+use crate::ui::theme::{Role, Theme};
+use crate::ui::widgets::number::estimate;
+use crate::ui::widgets::{put, put_right, put_spans, tint};
+use crate::ui::{glyphs, hot};
+
+/// Columns that the words beside a track take at most: meaning, `was`, origin.
+const MEANING: u16 = 19;
+
+/// Where a row is drawn.
+pub(super) struct Line<'a> {
+    pub(super) app: &'a App,
+    pub(super) theme: &'a Theme,
+    pub(super) layout: &'a Layout,
+    pub(super) area: Rect,
+}
+
+impl Line<'_> {
+    fn is_narrow(&self) -> bool {
+        self.layout.breadth < Breadth::Medium
+    }
+
+    /// First column of the name, the column after the value, the track.
+    fn columns(&self) -> (u16, u16, std::ops::Range<u16>) {
+        let track = self.layout.slider_track();
+        (if self.is_narrow() { 1 } else { 3 }, track.start.saturating_sub(2), track)
+    }
+
+    /// Draws a setting.
+    pub(super) fn setting(&self, at: usize, buf: &mut Buffer) {
+        let (app, theme, y) = (self.app, self.theme, self.area.y);
+        let Some(row) = app.tuning.rows.get(at) else { return };
+        let selected = at == app.tuning.cursor;
+        self.cursor(selected, buf);
+        let (name, value_end, track) = self.columns();
+        let changed = app.tuning.is_changed(at);
+        let slides = matches!(row.control, Control::Slider { .. });
+        let style = if selected { theme.bold(Role::Bright) } else { theme.style(Role::Text) };
+        let used = put(buf, (name, y), track.start.saturating_sub(1), row.key, style);
+        let style = match (changed, selected) {
+            (true, _) => theme.bold(Role::Plan),
+            (_, true) => theme.style(Role::Bright),
+            _ => theme.style(Role::Text),
+        };
+        if app.flashing() && app.flash.setting == Some(at) {
+            let from = value_end.saturating_sub(6).max(used);
+            let area = Rect { x: from, width: (value_end + 1).saturating_sub(from), ..self.area };
+            tint(buf, area, hot(app, theme));
+        }
+        if slides {
+            put_right(buf, y, used + 1, value_end, &[Span::styled(value_text(app, at), style)]);
+            self.slider(at, changed, buf);
+        } else {
+            self.plain(at, style, track, buf);
+        }
+        self.beside(at, changed, buf);
+    }
+
+    fn cursor(&self, selected: bool, buf: &mut Buffer) {
+        if !selected {
+            return;
+        }
+        let focused = self.app.focus == Pane::Tuning;
+        tint(buf, self.area, self.theme.selection(focused));
+        let role = if focused { Role::Focus } else { Role::Ghost };
+        put(buf, (self.area.x, self.area.y), self.area.right(), glyphs::CURSOR, self.theme.style(role));
+    }
+
+    fn slider(&self, at: usize, changed: bool, buf: &mut Buffer) {
+        let track = self.layout.slider_track();
+        let cells = track.end - track.start;
+        let place = |share: Option<f64>| share.map(|share| (share * f64::from(cells - 1)).round() as u16);
+        let (Some(here), was) = (place(self.app.tuning.share(at)), place(self.app.tuning.config_share(at)))
+        else {
+            return;
+        };
+        let theme = self.theme;
+        let (line, knob) = if changed { (Role::Plan, Role::Plan) } else { (Role::Ghost, Role::Text) };
+        for cell in 0..cells {
+            let (sign, style) = match cell {
+                _ if cell == here => (glyphs::ON, theme.style(knob)),
+                _ if changed && was == Some(cell) => (glyphs::OFF, theme.style(Role::Ghost)),
+                _ if cell < here => (glyphs::HEAVY, theme.style(line)),
+                _ => (glyphs::LIGHT, theme.style(Role::Faint)),
+            };
+            put(buf, (track.start + cell, self.area.y), track.end, sign, style);
+        }
+    }
+
+    /// A switch with both its ends, a list or a text.
+    fn plain(&self, at: usize, style: Style, track: std::ops::Range<u16>, buf: &mut Buffer) {
+        let (app, theme) = (self.app, self.theme);
+        let from = (track.start, self.area.y);
+        match (app.tuning.rows.get(at).map(|row| row.control), app.tuning.values.get(at)) {
+            (Some(Control::Switch), Some(value)) => {
+                let on = value.as_bool().unwrap_or(false);
+                let end = |named: bool, word: &'static str| {
+                    let sign = if named == on { glyphs::ON } else { glyphs::OFF };
+                    let style = if named == on { style } else { theme.style(Role::Muted) };
+                    [Span::styled(sign, style), Span::styled(format!(" {word}   "), style)]
+                };
+                put_spans(buf, from, track.end, &[end(true, "on"), end(false, "off")].concat());
+            }
+            (Some(Control::List), Some(Value::Array(items))) if items.is_empty() => {
+                put(buf, from, track.end, "none", theme.style(Role::Muted));
+            }
+            (Some(_), Some(_)) => {
+                put(buf, from, track.end, &value_text(app, at), style);
+            }
+            _ => {}
+        }
+    }
+
+    /// What it means, what it was, where that comes from.
+    fn beside(&self, at: usize, changed: bool, buf: &mut Buffer) {
+        let (app, theme, y) = (self.app, self.theme, self.area.y);
+        let Some(row) = app.tuning.rows.get(at) else { return };
+        let track = self.layout.slider_track();
+        let end = self.area.right().saturating_sub(1).max(track.end);
+        let muted = theme.style(Role::Muted);
+        let was = changed.then(|| text_of(app.tuning.unit(at), &row.value));
+        let was_spans =
+            |was: String| [Span::styled("was ", muted), Span::styled(was, theme.style(Role::Text))];
+        if self.is_narrow() {
+            match was {
+                Some(was) => put_right(buf, y, track.end + 2, end, &was_spans(was)),
+                None => {
+                    put_right(buf, y, track.end + 2, end, &[Span::styled(origin(&row.provenance), muted)])
+                }
+            };
+            return;
+        }
+        let from = track.end + 3;
+        let origin = [Span::styled(origin(&row.provenance), muted)];
+        let origin_at = put_right(buf, y, from, end, &origin);
+        let words = app.inspection().map(|inspection| meaning(app, inspection, at)).unwrap_or_default();
+        let meaning_end = if was.is_some() { from + MEANING } else { origin_at }.min(origin_at);
+        let role = if at == app.tuning.cursor { Role::Text } else { Role::Muted };
+        let used = put(buf, (from, y), meaning_end.saturating_sub(2), &words, theme.style(role));
+        if let Some(was) = was {
+            let x = (from + MEANING).max(used + 2);
+            put_spans(buf, (x, y), origin_at.saturating_sub(2), &was_spans(was));
+        }
+    }
+
+    /// The total after for each position of the focused slider: where moving pays.
+    pub(super) fn profile(&self, buf: &mut Buffer) {
+        let (app, theme, y) = (self.app, self.theme, self.area.y);
+        let profile = &app.tuning.profile;
+        let (_, value_end, track) = self.columns();
+        let (Some(least), Some(most)) = (profile.iter().min(), profile.iter().max()) else { return };
+        let label = [Span::styled("total after", theme.style(Role::Muted))];
+        put_right(buf, y, 3.min(value_end), value_end, &label);
+        let cells = usize::from(track.end - track.start);
+        let here =
+            app.tuning.share(app.tuning.cursor).map(|share| (share * (cells - 1) as f64).round() as usize);
+        for cell in 0..cells {
+            let total = profile[cell * (profile.len() - 1) / (cells - 1).max(1)];
+            let height = (total * 8).div_ceil((*most).max(1)).clamp(1, 8) as usize;
+            let role = if here == Some(cell) { Role::Plan } else { Role::Faint };
+            let at = (track.start + cell as u16, y);
+            put(buf, at, track.end, glyphs::EIGHTHS_UP[height - 1], theme.style(role));
+        }
+        let end = self.area.right().saturating_sub(1);
+        let words = if least == most {
+            "moving it changes nothing".to_owned()
+        } else {
+            let flat = self.flat().map(|flat| format!("   {flat}")).unwrap_or_default();
+            format!("{} … {}{flat}", estimate(*least), estimate(*most))
+        };
+        put(buf, (track.end + 3, y), end, &words, theme.style(Role::Muted));
+    }
+
+    /// Where moving on changes nothing any more.
+    fn flat(&self) -> Option<String> {
+        let (tuning, profile) = (&self.app.tuning, &self.app.tuning.profile);
+        let Control::Slider { min, max, .. } = tuning.rows.get(tuning.cursor)?.control else { return None };
+        let last = profile.len() - 1;
+        let below = profile.iter().position(|total| *total != profile[0])?.saturating_sub(1);
+        let above = profile.iter().rposition(|total| *total != profile[last])? + 1;
+        let at = |step: usize| {
+            let value = min + (max - min) * step as f64 / last as f64;
+            let rounded = if max > 1.0 { value.round() } else { value };
+            text_of(tuning.unit(tuning.cursor), &Value::Number(rounded))
+        };
+        // Only a stretch worth naming.
+        match (below, last - above) {
+            (left, right) if left >= 3 && left >= right => Some(format!("flat below {}", at(below))),
+            (_, right) if right >= 3 => Some(format!("flat above {}", at(above))),
+            _ => None,
+        }
+    }
+}

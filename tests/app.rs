@@ -1,0 +1,372 @@
+//! What a person does, key by key, without a terminal.
+
+#![allow(clippy::expect_used, clippy::panic, reason = "a test program fails loudly")]
+
+#[path = "support/driver.rs"]
+mod driver;
+
+use clawscope::app::event::Event;
+use clawscope::app::layout::Pane;
+use clawscope::app::message::MessageView;
+use clawscope::app::state::{Live, Overlay, WriteStage};
+use clawscope::context::rows::RowKind;
+use clawscope::inspect::Mark;
+use clawscope::policy::Fate;
+use clawscope::store::entry::Role;
+use driver::Driver;
+
+fn rows(driver: &Driver) -> usize {
+    driver.app.transcript.as_ref().expect("a session").rows.len()
+}
+
+/// The overflowed build session under a plan with the gates taken as open.
+fn tuned() -> Driver {
+    let mut driver = Driver::demo(130, 36);
+    driver.go_to("telegram:direct:8812");
+    driver.press("i");
+    driver
+}
+
+#[test]
+fn the_newest_session_is_open_at_its_last_row() {
+    let driver = Driver::demo(130, 36);
+    let live =
+        driver.app.sessions.items.iter().filter(|item| !item.has(Mark::Missing) && !item.has(Mark::Orphan));
+    let newest = live
+        .filter(|item| !item.marks.iter().any(|mark| mark.is_archive()))
+        .filter_map(|item| item.updated_ms)
+        .max();
+    let inspection = driver.app.inspection().expect("a session");
+    assert_eq!(inspection.session.updated_ms, newest);
+    let pane = driver.app.transcript.as_ref().expect("a transcript");
+    assert_eq!(pane.scroll.cursor + 1, pane.rows.len());
+    assert!(pane.follow);
+    assert!(pane.rows.iter().skip(pane.scroll.top).all(|row| pane.excerpts.contains_key(&row.entry)));
+}
+
+#[test]
+fn typing_a_filter_narrows_the_sessions_and_enter_opens_the_match() {
+    let mut driver = Driver::demo(130, 36);
+    let all = driver.app.sessions.shown();
+    driver.press("1 / text:slack");
+    assert!(driver.app.sessions.shown() < all);
+    driver.press("enter");
+    assert!(driver.app.inspection().expect("a session").session.key.0.contains("slack"));
+    assert_eq!(driver.app.focus, Pane::Transcript);
+}
+
+#[test]
+fn the_first_esc_clears_the_filter_and_the_second_leaves_it() {
+    let mut driver = Driver::demo(130, 36);
+    let all = driver.app.sessions.shown();
+    driver.press("1 / text:zzzzqq");
+    assert_eq!(driver.app.sessions.shown(), 0);
+    driver.press("esc");
+    assert_eq!((driver.app.sessions.shown(), driver.app.prompt.is_some()), (all, true));
+    driver.press("esc");
+    assert!(driver.app.prompt.is_none());
+}
+
+#[test]
+fn moving_over_the_sessions_opens_each() {
+    let mut driver = Driver::demo(130, 36);
+    let shown = |driver: &Driver| driver.app.inspection().map(|inspection| inspection.session.key.clone());
+    driver.press("1 G");
+    let last = shown(&driver).expect("a session");
+    driver.press("k");
+    assert_ne!(shown(&driver).expect("a session"), last);
+}
+
+#[test]
+fn space_folds_the_turn_and_unfolds_it_again() {
+    let mut driver = Driver::demo(130, 36);
+    driver.go_to("telegram:direct:8812");
+    let before = rows(&driver);
+    driver.press("2 k k space");
+    assert!(rows(&driver) < before);
+    let row = *driver.app.transcript.as_ref().and_then(|pane| pane.selected()).expect("a row");
+    assert!(matches!(row.kind, RowKind::Turn { entries } if entries > 1));
+    driver.press("space");
+    assert_eq!(rows(&driver), before);
+}
+
+#[test]
+fn a_folded_branch_opens_to_its_entries() {
+    let mut driver = Driver::demo(130, 36);
+    driver.go_to("telegram:direct:8812");
+    let before = rows(&driver);
+    let pane = driver.app.transcript.as_ref().expect("a transcript");
+    let branch =
+        pane.rows.iter().position(|row| matches!(row.kind, RowKind::Branch { .. })).expect("a branch");
+    let up = pane.scroll.cursor - branch;
+    driver.press("2");
+    driver.press(&"k ".repeat(up));
+    driver.press("l");
+    assert!(rows(&driver) > before);
+    driver.press("h");
+    assert_eq!(rows(&driver), before);
+}
+
+#[test]
+fn the_preview_gives_every_message_a_fate_and_the_total_falls() {
+    let driver = tuned();
+    let plan = driver.app.plan.as_ref().expect("a plan");
+    assert_eq!(plan.fates().len(), driver.app.inspection().expect("a session").context.messages.len());
+    assert!(plan.count(Fate::SoftTrimmed) + plan.count(Fate::Cleared) > 5);
+    assert!(plan.total_after() < plan.total_before() / 2);
+}
+
+#[test]
+fn a_shut_gate_is_honoured_until_it_is_ignored() {
+    let mut driver = Driver::demo(130, 36);
+    driver.go_to("llvm-notes");
+    driver.press("p");
+    let plan = driver.app.plan.as_ref().expect("a plan");
+    assert!(!plan.gate.is_open(), "{:?}", plan.gate);
+    assert!(plan.is_empty());
+    driver.press("i");
+    assert!(driver.app.plan.as_ref().expect("a plan").gate.is_open());
+}
+
+#[test]
+fn moving_a_threshold_changes_the_rows_at_once_and_zero_takes_it_back() {
+    let mut driver = tuned();
+    driver.press("4");
+    let at = driver.app.tuning.rows.iter().position(|row| row.key == "hardClearRatio").expect("the row");
+    driver.press(&"j ".repeat(at));
+    let before = driver.app.plan.as_ref().expect("a plan").total_after();
+    driver.press("H H H");
+    let after = driver.app.plan.as_ref().expect("a plan").total_after();
+    assert!(after < before, "{after} < {before}");
+    let pane = driver.app.transcript.as_ref().expect("a transcript");
+    let fixed = pane.inspection.budget().fixed();
+    assert_eq!(pane.totals.last().copied(), Some(fixed + after));
+    assert!(driver.app.flash.total);
+    assert!(driver.app.tuning.any_changed());
+    driver.press("c");
+    assert_eq!(driver.app.plan.as_ref().expect("a plan").total_after(), before);
+    assert!(!driver.app.tuning.any_changed());
+}
+
+#[test]
+fn a_value_can_be_typed_and_a_wrong_one_says_what_was_expected() {
+    let mut driver = tuned();
+    driver.press("4 e");
+    assert!(driver.app.prompt.is_some());
+    driver.press("ctrl-u text:soon enter");
+    assert!(driver.app.prompt.as_ref().is_some_and(|prompt| prompt.complaint.is_some()));
+    driver.press("ctrl-u text:2h enter");
+    assert!(driver.app.prompt.is_none());
+    assert_eq!(driver.app.tuning.settings().ttl_ms, 7_200_000.0);
+}
+
+#[test]
+fn the_patch_that_is_copied_names_what_was_moved() {
+    let mut driver = tuned();
+    driver.press("4 j j j h y");
+    let patch = driver.copied.last().expect("copied");
+    assert!(patch.contains("hardClearRatio"), "{patch}");
+    assert!(patch.contains("contextPruning"), "{patch}");
+}
+
+#[test]
+fn the_diff_shows_a_changed_message_before_and_after() {
+    let mut driver = tuned();
+    driver.press("2 { d");
+    assert_eq!(driver.app.message.view, MessageView::Diff);
+    assert!(driver.app.zoom);
+    let text = driver.app.message.text.as_ref().expect("a message");
+    let after = text.after.as_ref().expect("a text under the plan");
+    assert!(after.contains("[Tool result trimmed") || after.contains("cleared"), "{after}");
+    driver.press("esc");
+    assert!(!driver.app.zoom);
+}
+
+#[test]
+fn a_search_goes_to_matches_and_unfolds_what_hides_them() {
+    let mut driver = Driver::demo(130, 36);
+    driver.go_to("telegram:direct:8812");
+    driver.press("2 - / text:libatomic enter");
+    let pane = driver.app.transcript.as_ref().expect("a transcript");
+    assert!(pane.matches.len() > 1);
+    let first = pane.selected().expect("a row").entry;
+    assert!(pane.matches.contains(&first));
+    driver.press("n");
+    let pane = driver.app.transcript.as_ref().expect("a transcript");
+    let second = pane.selected().expect("a row").entry;
+    assert!(second != first && pane.matches.contains(&second));
+}
+
+#[test]
+fn a_commit_is_asked_for_written_and_undone_without_touching_an_old_byte() {
+    let mut driver = tuned();
+    let old = std::fs::read(driver.path()).expect("the transcript");
+    let (before, after) = {
+        let plan = driver.app.plan.as_ref().expect("a plan");
+        (plan.total_before(), plan.total_after())
+    };
+    driver.press("2 c");
+    let Some(Overlay::Write(dialog)) = &driver.app.overlay else { panic!("no dialog") };
+    let WriteStage::Asking(shown) = &dialog.stage else { panic!("{:?}", dialog.stage) };
+    assert!(shown.entries > 1);
+    assert_eq!(std::fs::read(driver.path()).expect("the transcript"), old, "asking writes nothing");
+    driver.press("enter");
+    assert!(driver.app.overlay.is_some(), "enter decides nothing");
+    driver.press("y");
+    assert!(driver.app.overlay.is_none(), "{:?}", driver.app.overlay);
+    let new = std::fs::read(driver.path()).expect("the transcript");
+    assert!(new.starts_with(&old) && new.len() > old.len());
+    let tokens =
+        |driver: &Driver| driver.app.transcript.as_ref().expect("a transcript").tokens.iter().sum::<u64>();
+    assert_eq!(tokens(&driver), after);
+    driver.press("u y");
+    assert!(driver.app.overlay.is_none(), "{:?}", driver.app.overlay);
+    assert_eq!(tokens(&driver), before);
+    assert!(std::fs::read(driver.path()).expect("the transcript").starts_with(&new));
+}
+
+#[test]
+fn n_leaves_the_dialog_and_nothing_is_written() {
+    let mut driver = tuned();
+    let old = std::fs::read(driver.path()).expect("the transcript");
+    driver.press("2 c n");
+    assert!(driver.app.overlay.is_none());
+    assert_eq!(std::fs::read(driver.path()).expect("the transcript"), old);
+}
+
+#[test]
+fn a_file_that_changed_since_it_was_read_is_refused() {
+    let mut driver = tuned();
+    driver.press("2 c");
+    let line = "{\"type\":\"custom\",\"customType\":\"x\",\"data\":{},\"id\":\"ffffffff\",\"parentId\":null,\"timestamp\":\"2026-03-05T14:06:41.000Z\"}\n";
+    driver::append_to(&driver.path(), line);
+    driver.press("y");
+    let Some(Overlay::Write(dialog)) = &driver.app.overlay else { panic!("no dialog") };
+    assert!(matches!(&dialog.stage, WriteStage::Refused(_)), "{:?}", dialog.stage);
+}
+
+const APPENDED: &str = "{\"type\":\"message\",\"id\":\"feedf00d\",\"parentId\":\"PARENT\",\"timestamp\":\"2026-03-05T14:06:41.000Z\",\"message\":{\"role\":\"user\",\"content\":\"one more thing\",\"timestamp\":1772719601000}}\n";
+
+fn appended(driver: &Driver) -> String {
+    let index = &driver.app.inspection().expect("a session").index;
+    APPENDED.replace("PARENT", &index.name(index.last().expect("an entry")))
+}
+
+#[test]
+fn what_is_appended_appears_and_the_cursor_follows() {
+    let mut driver = Driver::demo(130, 36);
+    let before = rows(&driver);
+    let line = appended(&driver);
+    driver.append(&line);
+    assert_eq!(rows(&driver), before + 1);
+    let pane = driver.app.transcript.as_ref().expect("a transcript");
+    assert_eq!(pane.scroll.cursor, before);
+    let entry = pane.selected().expect("a row").entry;
+    assert_eq!(pane.excerpts[&entry].text, "one more thing");
+    assert_eq!(pane.inspection.index.entry(entry).role(), Some(Role::User));
+}
+
+#[test]
+fn half_a_line_is_waited_for() {
+    let mut driver = Driver::demo(130, 36);
+    let before = rows(&driver);
+    let line = appended(&driver);
+    let (first, second) = line.split_at(60);
+    driver.append(first);
+    assert_eq!(rows(&driver), before);
+    driver.append(second);
+    assert_eq!(rows(&driver), before + 1);
+}
+
+#[test]
+fn a_person_who_scrolled_up_stays_where_they_are() {
+    let mut driver = Driver::demo(130, 36);
+    driver.press("2 pgup");
+    let pane = driver.app.transcript.as_ref().expect("a transcript");
+    let (entry, top) = (pane.selected().expect("a row").entry, pane.scroll.top);
+    let line = appended(&driver);
+    driver.append(&line);
+    let pane = driver.app.transcript.as_ref().expect("a transcript");
+    assert_eq!((pane.selected().expect("a row").entry, pane.scroll.top), (entry, top));
+    driver.press("G");
+    assert!(driver.app.transcript.as_ref().expect("a transcript").follow);
+}
+
+#[test]
+fn paused_changes_are_counted_and_come_with_resuming() {
+    let mut driver = Driver::demo(130, 36);
+    let before = rows(&driver);
+    driver.press("F");
+    let line = appended(&driver);
+    driver.append(&line);
+    assert_eq!(driver.app.live, Live::Paused { changes: 1 });
+    assert_eq!(rows(&driver), before);
+    driver.press("F");
+    assert_eq!((driver.app.live, rows(&driver)), (Live::Live, before + 1));
+}
+
+#[test]
+fn a_rewritten_file_is_read_anew() {
+    let mut driver = Driver::demo(130, 36);
+    let path = driver.path();
+    let text = std::fs::read_to_string(&path).expect("the transcript");
+    let half: String = text.lines().take(9).flat_map(|line| [line, "\n"]).collect();
+    let mut file = std::fs::File::create(&path).expect("the transcript");
+    std::io::Write::write_all(&mut file, half.as_bytes()).expect("rewrites");
+    driver.event(Event::Changed(vec![path]));
+    assert_eq!(driver.app.inspection().expect("a session").index.entries.len(), 8);
+}
+
+#[test]
+fn a_pasted_entry_id_goes_to_the_entry() {
+    let mut driver = Driver::demo(130, 36);
+    let inspection = driver.app.inspection().expect("a session");
+    let entry = inspection.context.messages[3].entry;
+    let name = inspection.index.name(entry);
+    driver.event(Event::Paste(name));
+    assert_eq!(driver.app.selected_entry(), Some(entry));
+}
+
+#[test]
+fn the_palette_runs_an_action_by_name() {
+    let mut driver = Driver::demo(130, 36);
+    driver.press(": text:prune enter");
+    assert!(driver.app.plan.is_some());
+}
+
+#[test]
+fn a_session_that_is_not_written_yet_says_so() {
+    let mut driver = Driver::demo(130, 36);
+    driver.go_to("telegram:direct:9020");
+    assert!(driver.app.transcript.is_none());
+    let (_, error) = driver.app.open_error.as_ref().expect("a reason");
+    assert!(error.contains("no such file yet"), "{error}");
+}
+
+#[test]
+fn overflowed_sessions_are_marked() {
+    let driver = Driver::demo(130, 36);
+    driver.app.inspection().expect("a session");
+    let mut driver = driver;
+    driver.go_to("telegram:direct:8812");
+    let item = &driver.app.inspection().expect("a session").session;
+    assert!(item.has(Mark::Overflow), "{:?}", item.marks);
+}
+
+#[test]
+fn q_quits_and_esc_at_the_top_does_not() {
+    let mut driver = Driver::demo(80, 24);
+    driver.press("esc esc esc esc");
+    assert!(!driver.quit);
+    driver.press("q");
+    assert!(driver.quit);
+}
+
+#[test]
+fn no_sequence_of_keys_panics_at_any_size() {
+    let keys = "j k l h enter d r w T esc 1 j / a esc esc 4 j j l L h H 0 c e esc y 3 j G g d space esc 2 space - + f ctrl-o ctrl-o } { ] [ J K n N ! j esc ? j esc : esc p i m F F R z tab tab tab";
+    for (width, height) in [(1, 1), (10, 3), (60, 20), (80, 24), (130, 36), (300, 100)] {
+        let mut driver = Driver::demo(width, height);
+        driver.press(keys);
+    }
+}

@@ -1,0 +1,163 @@
+//! Who holds the lock of a session, and what a commit does about it.
+
+use std::fs;
+use std::io::Write as _;
+use std::path::PathBuf;
+use std::process::{Child, Command, Stdio};
+
+use clawscope::commit::{Clock, CommitError, LockState, Refusal, StaleReason, lock_path, lock_state, write};
+use clawscope::ids::EntryIx;
+use clawscope::js;
+
+use crate::session::{NOW, Session, TestClock};
+use crate::{ANSWER, CALL, RESULT, USER, lines};
+
+/// A process that runs until it is dropped.
+struct Owner(Child);
+
+impl Owner {
+    fn start() -> Self {
+        // It waits for the end of its input, which comes when this is dropped.
+        Self(Command::new("cat").stdin(Stdio::piped()).stdout(Stdio::null()).spawn().expect("a process"))
+    }
+
+    fn pid(&self) -> u32 {
+        self.0.id()
+    }
+
+    fn end(mut self) -> u32 {
+        drop(self.0.stdin.take());
+        self.0.wait().expect("its end");
+        self.0.id()
+    }
+}
+
+impl Drop for Owner {
+    fn drop(&mut self) {
+        drop(self.0.stdin.take());
+        let _ = self.0.wait();
+    }
+}
+
+fn session() -> Session {
+    Session::new(&lines(&[USER, CALL, RESULT, ANSWER]))
+}
+
+fn put(session: &Session, text: &str) -> PathBuf {
+    let path = lock_path(&session.path).unwrap();
+    fs::File::create(&path).unwrap().write_all(text.as_bytes()).unwrap();
+    path
+}
+
+fn payload(pid: u32, since: i64) -> String {
+    format!("{{\n  \"pid\": {pid},\n  \"createdAt\": \"{}\"\n}}", js::iso_text(since))
+}
+
+fn commit(session: &Session, wait_ms: u64, clock: &TestClock) -> Result<(), CommitError> {
+    let prepared = session.prepare(vec![session.clear(EntryIx(2))]).unwrap();
+    write(&prepared, wait_ms, clock).map(drop)
+}
+
+#[test]
+fn the_lock_of_a_running_process_is_waited_for_and_never_taken() {
+    let (session, owner) = (session(), Owner::start());
+    let lock = put(&session, &payload(owner.pid(), NOW - 5000));
+    let held = LockState::Held { pid: Some(owner.pid()), since_ms: Some(NOW - 5000), live: true };
+    assert_eq!(lock_state(&session.path, NOW).unwrap(), held);
+    let before = session.bytes();
+    for wait_ms in [0, 500] {
+        let clock = TestClock::default();
+        let error = commit(&session, wait_ms, &clock).unwrap_err();
+        let CommitError::Refused(Refusal::Locked { pid, since_ms, .. }) = &error else { panic!("{error:?}") };
+        assert_eq!((*pid, *since_ms), (Some(owner.pid()), Some(NOW - 5000)));
+        assert!(
+            error
+                .to_string()
+                .contains(&format!("locked by process {} since 2026-02-25T06:13:15.000Z", owner.pid()))
+        );
+        assert_eq!(clock.now_ms() - NOW, wait_ms as i64);
+    }
+    assert!(lock.exists());
+    assert_eq!(session.bytes(), before);
+}
+
+#[test]
+fn the_lock_of_a_process_that_ended_is_taken_once_it_cannot_be_of_another_container() {
+    let session = session();
+    let pid = Owner::start().end();
+    let lock = put(&session, &payload(pid, NOW - 5000));
+    let held = LockState::Held { pid: Some(pid), since_ms: Some(NOW - 5000), live: false };
+    assert_eq!(lock_state(&session.path, NOW).unwrap(), held);
+    assert!(matches!(
+        commit(&session, 0, &TestClock::default()),
+        Err(CommitError::Refused(Refusal::Locked { .. }))
+    ));
+    put(&session, &payload(pid, NOW - 60_000));
+    assert_eq!(
+        lock_state(&session.path, NOW).unwrap(),
+        LockState::Stale { reasons: vec![StaleReason::DeadPid] }
+    );
+    commit(&session, 0, &TestClock::default()).unwrap();
+    assert!(!lock.exists());
+}
+
+#[test]
+fn waiting_ends_when_the_lock_becomes_free() {
+    let session = session();
+    let pid = Owner::start().end();
+    put(&session, &payload(pid, NOW - 59_000));
+    let clock = TestClock::default();
+    commit(&session, 10_000, &clock).unwrap();
+    assert_eq!(clock.now_ms() - NOW, 1000, "it was taken as soon as the minute was over");
+}
+
+#[test]
+fn a_lock_older_than_half_an_hour_is_taken_whoever_holds_it() {
+    let (session, owner) = (session(), Owner::start());
+    put(&session, &payload(owner.pid(), NOW - 30 * 60_000 - 1));
+    assert_eq!(
+        lock_state(&session.path, NOW).unwrap(),
+        LockState::Stale { reasons: vec![StaleReason::TooOld] }
+    );
+    commit(&session, 0, &TestClock::default()).unwrap();
+}
+
+#[test]
+fn garbage_is_left_alone_while_the_file_is_young_and_taken_when_it_is_old() {
+    let session = session();
+    let lock = put(&session, "{\"pid\":");
+    let written = fs::metadata(&lock).unwrap().modified().unwrap();
+    let written = written.duration_since(std::time::UNIX_EPOCH).unwrap().as_millis() as i64;
+    let clock = TestClock::default();
+    clock.0.set(written + 30 * 60_000);
+    let error = commit(&session, 0, &clock).unwrap_err().to_string();
+    assert!(error.contains("locked by an unknown process."), "{error}");
+    clock.0.set(written + 30 * 60_000 + 1);
+    let reasons = vec![StaleReason::MissingPid, StaleReason::InvalidCreatedAt];
+    assert_eq!(lock_state(&session.path, clock.now_ms()).unwrap(), LockState::Stale { reasons });
+    commit(&session, 0, &clock).unwrap();
+    assert_eq!(lock_state(&session.path, NOW).unwrap(), LockState::Free);
+}
+
+#[test]
+fn a_lock_that_cannot_be_made_is_told_with_its_path() {
+    let session = session();
+    let prepared = session.prepare(vec![session.clear(EntryIx(2))]).unwrap();
+    fs::create_dir(lock_path(&session.path).unwrap()).unwrap();
+    let error = write(&prepared, 0, &TestClock::default()).unwrap_err();
+    assert!(matches!(error, CommitError::Lock { .. }), "{error:?}");
+    assert!(error.to_string().contains("session.jsonl.lock"));
+}
+
+#[test]
+fn the_index_of_sessions_beside_the_file_is_not_touched() {
+    let session = session();
+    let rows = session.path.with_file_name("sessions.json");
+    fs::File::create(&rows).unwrap().write_all(b"{}").unwrap();
+    commit(&session, 0, &TestClock::default()).unwrap();
+    assert_eq!(fs::read(&rows).unwrap(), b"{}");
+    let mut names: Vec<_> =
+        fs::read_dir(session.path.parent().unwrap()).unwrap().map(|item| item.unwrap().file_name()).collect();
+    names.sort();
+    assert_eq!(names, ["session.jsonl", "sessions.json"]);
+}

@@ -1,0 +1,258 @@
+//! The program without a terminal: the pure state, and a driver that performs its effects at once.
+
+use std::collections::VecDeque;
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, OnceLock};
+
+use clawscope::app::App;
+use clawscope::app::effect::{Effect, Write};
+use clawscope::app::event::{Event, Listing};
+use clawscope::app::state::Options;
+use clawscope::commit::{Clock, UndoTarget};
+use clawscope::gateway::env::Environment;
+use clawscope::inspect::Inspection;
+use clawscope::inspect::excerpt::excerpt;
+use clawscope::inspect::list::list;
+use clawscope::inspect::message;
+use clawscope::inspect::open::open;
+use clawscope::inspect::place::{OpenPlace, Place};
+use clawscope::inspect::search::search;
+use clawscope::inspect::write::{Ask, WriteRequest, prepare, preview, write};
+use clawscope::store::demo;
+use clawscope::store::survey::Store;
+use crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
+
+/// A clock that stands still: tests must not wait.
+struct Still(i64);
+
+impl Clock for Still {
+    fn now_ms(&self) -> i64 {
+        self.0
+    }
+
+    fn pause(&self, _ms: u64) {}
+}
+
+/// The program on a store of its own.
+pub(crate) struct Driver {
+    pub(crate) app: App,
+    pub(crate) now_ms: i64,
+    pub(crate) quit: bool,
+    /// What was put on the clipboard, oldest first.
+    pub(crate) copied: Vec<String>,
+    /// What was saved: name and text.
+    pub(crate) saved: Vec<(String, String)>,
+    /// The folder of the store.
+    _dir: tempfile::TempDir,
+    place: OpenPlace,
+    store: Option<Arc<Store>>,
+}
+
+impl Driver {
+    /// On a fresh copy of the demo store, its first session open.
+    pub(crate) fn demo(width: u16, height: u16) -> Self {
+        let dir = tempfile::tempdir().expect("a folder");
+        write_demo(dir.path());
+        Self::on(dir, width, height)
+    }
+
+    /// On the store in a folder.
+    pub(crate) fn on(dir: tempfile::TempDir, width: u16, height: u16) -> Self {
+        let env = Environment::new([("HOME", "/nonexistent")], None, PathBuf::from("/"));
+        let place = OpenPlace::new(&Place::Path(dir.path().to_owned()), env).expect("a place");
+        let app = App::new(Options::default(), (width, height));
+        let mut driver = Self {
+            app,
+            now_ms: demo::NOW_MS,
+            quit: false,
+            copied: Vec::new(),
+            saved: Vec::new(),
+            _dir: dir,
+            place,
+            store: None,
+        };
+        let effects = driver.app.start(false);
+        driver.perform(effects);
+        driver
+    }
+
+    /// Presses keys: words are key names or single characters, `text:…` types a text.
+    pub(crate) fn press(&mut self, keys: &str) {
+        for word in keys.split(' ').filter(|word| !word.is_empty()) {
+            if let Some(text) = word.strip_prefix("text:") {
+                text.chars().for_each(|character| self.key(KeyCode::Char(character), KeyModifiers::NONE));
+            } else {
+                let (code, modifiers) = named(word);
+                self.key(code, modifiers);
+            }
+        }
+    }
+
+    fn key(&mut self, code: KeyCode, modifiers: KeyModifiers) {
+        self.event(Event::Key(KeyEvent::new(code, modifiers)));
+    }
+
+    /// Sends one event and performs what follows from it.
+    pub(crate) fn event(&mut self, event: Event) {
+        let effects = self.app.update(event, self.now_ms);
+        self.perform(effects);
+    }
+
+    fn perform(&mut self, effects: Vec<Effect>) {
+        let mut queue: VecDeque<Effect> = effects.into();
+        while let Some(effect) = queue.pop_front() {
+            for event in self.events_of(effect) {
+                queue.extend(self.app.update(event, self.now_ms));
+            }
+        }
+    }
+
+    fn events_of(&mut self, effect: Effect) -> Vec<Event> {
+        match effect {
+            Effect::List { .. } => vec![self.list()],
+            Effect::Open { key } => vec![self.open(&key, None)],
+            Effect::Refresh { inspection } => vec![self.open(&inspection.session.key, Some(&inspection))],
+            Effect::ReadExcerpts { inspection, entries } => {
+                let text = |entry| {
+                    (entry, excerpt(&inspection.source, &inspection.index, entry).unwrap_or_default())
+                };
+                let items = entries.into_iter().map(text).collect();
+                vec![Event::Excerpts { epoch: inspection.epoch, items }]
+            }
+            Effect::ReadMessage { inspection, entry, plan } => {
+                let text = message::read(&inspection, entry, plan.as_deref());
+                let text = text.map(Arc::new).map_err(|error| error.to_string());
+                vec![Event::Message { epoch: inspection.epoch, entry, text }]
+            }
+            Effect::Search { inspection, query } => {
+                let matches =
+                    search(&inspection.source, &inspection.index, &query, &mut || true).expect("search");
+                vec![Event::Found { epoch: inspection.epoch, query, matches }]
+            }
+            Effect::Prepare(what) => {
+                let (inspection, plan) = parts(&what);
+                let request = self.request(inspection, plan);
+                let shown = prepare(&request).map(|prepared| preview(&request, &prepared, self.now_ms));
+                vec![Event::Prepared(shown.map_err(|error| error.to_string()))]
+            }
+            Effect::Write(what) => {
+                let (inspection, plan) = parts(&what);
+                let written = write(&self.request(inspection, plan), &Still(self.now_ms));
+                vec![Event::Written(written.map_err(|error| error.to_string()))]
+            }
+            Effect::Copy { text, .. } => {
+                self.copied.push(text);
+                Vec::new()
+            }
+            Effect::Save { name, text } => {
+                self.saved.push((name, text));
+                Vec::new()
+            }
+            Effect::Quit => {
+                self.quit = true;
+                Vec::new()
+            }
+            Effect::Page(_) | Effect::Mouse(_) | Effect::TimerAt(_) | Effect::Forget { .. } => Vec::new(),
+        }
+    }
+
+    fn request<'a>(
+        &self,
+        inspection: &'a Inspection,
+        plan: Option<&'a clawscope::plan::Plan>,
+    ) -> WriteRequest<'a> {
+        let ask = plan.map_or(Ask::Undo(UndoTarget::LastCommit), Ask::Commit);
+        WriteRequest { inspection, ask, allow_orphan: false, now_ms: self.now_ms }
+    }
+
+    fn list(&mut self) -> Event {
+        let listed = list(&self.place, self.now_ms);
+        self.store = Some(Arc::clone(&listed.store));
+        Event::Listed(Box::new(Listing {
+            place: listed.name.clone(),
+            ruleset: listed.ruleset.into(),
+            agents: listed.store.agents.len(),
+            items: listed.items,
+            findings: listed.findings,
+            demo: listed.demo,
+        }))
+    }
+
+    fn open(&mut self, key: &clawscope::ids::SessionKey, previous: Option<&Inspection>) -> Event {
+        let store = self.store.clone().expect("listed before opened");
+        match open(&store, key, previous, self.now_ms, &mut |_, _| true) {
+            Ok(inspection) => Event::Opened(Box::new(inspection)),
+            Err(error) => Event::OpenFailed { key: key.clone(), error: error.to_string() },
+        }
+    }
+
+    /// The open session's transcript file.
+    pub(crate) fn path(&self) -> PathBuf {
+        self.app.inspection().expect("a session").session.path.clone().expect("a path")
+    }
+
+    /// Goes to the session whose key ends so.
+    pub(crate) fn go_to(&mut self, key_end: &str) {
+        let items = &self.app.sessions.items;
+        let item = items.iter().find(|item| item.key.0.ends_with(key_end)).expect("such a session");
+        let key = item.key.0.clone();
+        self.event(Event::Paste(key));
+    }
+
+    /// Appends bytes to the open transcript and lets the program notice.
+    pub(crate) fn append(&mut self, text: &str) {
+        let path = self.path();
+        append_to(&path, text);
+        self.event(Event::Changed(vec![path]));
+    }
+}
+
+/// The demo store, generated once for all tests.
+fn write_demo(dir: &Path) {
+    static FILES: OnceLock<Vec<(PathBuf, Vec<u8>)>> = OnceLock::new();
+    for (name, bytes) in FILES.get_or_init(demo::files) {
+        let path = dir.join(name);
+        std::fs::create_dir_all(path.parent().expect("a folder")).expect("a folder");
+        let mut file = std::fs::File::create(path).expect("a file");
+        std::io::Write::write_all(&mut file, bytes).expect("writes");
+    }
+}
+
+/// Appends to a file, as another process would.
+pub(crate) fn append_to(path: &Path, text: &str) {
+    use std::io::Write as _;
+    let mut file = std::fs::OpenOptions::new().append(true).open(path).expect("the transcript");
+    file.write_all(text.as_bytes()).expect("appends");
+}
+
+fn parts(what: &Write) -> (&Inspection, Option<&clawscope::plan::Plan>) {
+    match what {
+        Write::Commit { inspection, plan } => (inspection, Some(plan)),
+        Write::Undo { inspection } => (inspection, None),
+    }
+}
+
+fn named(word: &str) -> (KeyCode, KeyModifiers) {
+    let code = match word {
+        "enter" => KeyCode::Enter,
+        "esc" => KeyCode::Esc,
+        "tab" => KeyCode::Tab,
+        "space" => KeyCode::Char(' '),
+        "up" => KeyCode::Up,
+        "down" => KeyCode::Down,
+        "left" => KeyCode::Left,
+        "right" => KeyCode::Right,
+        "pgup" => KeyCode::PageUp,
+        "pgdn" => KeyCode::PageDown,
+        _ => {
+            let (word, modifiers) = word
+                .strip_prefix("ctrl-")
+                .map_or((word, KeyModifiers::NONE), |rest| (rest, KeyModifiers::CONTROL));
+            let mut characters = word.chars();
+            let character = characters.next().expect("a key");
+            assert!(characters.next().is_none(), "no key named {word}");
+            return (KeyCode::Char(character), modifiers);
+        }
+    };
+    (code, KeyModifiers::NONE)
+}

@@ -1,0 +1,157 @@
+//! A session file in a folder of its own, read as the program reads it, and what is asked of it.
+
+#![allow(dead_code, reason = "each test file uses its own part of it")]
+
+use std::cell::Cell;
+use std::fs;
+use std::io::Write as _;
+use std::path::PathBuf;
+
+use clawscope::commit::{
+    Clock, CommitRequest, Prepared, Provenance, RandomIds, Refusal, SessionStanding, Transcript, UndoRequest,
+    UndoTarget, prepare, prepare_undo,
+};
+use clawscope::context::{bodies, build};
+use clawscope::ids::{EntryIx, LineIds};
+use clawscope::js::{self, Object, Value};
+use clawscope::plan::EntryChange;
+use clawscope::store::entry::Role;
+use clawscope::store::index::Index;
+use clawscope::store::load::load;
+use clawscope::store::source::Source;
+use clawscope::transcript::{Leaf, Tree};
+
+/// 2026-02-25, a time after everything in the generated transcripts.
+pub(crate) const NOW: i64 = 1_772_000_000_000;
+
+/// A clock that only moves when someone waits.
+#[derive(Debug)]
+pub(crate) struct TestClock(pub(crate) Cell<i64>);
+
+impl Default for TestClock {
+    fn default() -> Self {
+        Self(Cell::new(NOW))
+    }
+}
+
+impl Clock for TestClock {
+    fn now_ms(&self) -> i64 {
+        self.0.get()
+    }
+
+    fn pause(&self, ms: u64) {
+        self.0.set(self.0.get() + ms as i64);
+    }
+}
+
+/// A session file and what was read of it.
+#[derive(Debug)]
+pub(crate) struct Session {
+    folder: tempfile::TempDir,
+    pub(crate) path: PathBuf,
+    pub(crate) index: Index,
+    pub(crate) tree: Tree,
+    pub(crate) source: Source,
+}
+
+impl Session {
+    /// Writes the bytes to a new file and reads it.
+    pub(crate) fn new(bytes: &[u8]) -> Self {
+        let folder = tempfile::tempdir().expect("a folder");
+        let path = folder.path().join("session.jsonl");
+        fs::File::create(&path).and_then(|mut file| file.write_all(bytes)).expect("the session file");
+        Self::read(folder, path)
+    }
+
+    fn read(folder: tempfile::TempDir, path: PathBuf) -> Self {
+        let source = Source::open(&path).expect("the session opens");
+        let index = load(&source, &mut LineIds, &mut |_, _| true).expect("the session loads");
+        let tree = Tree::new(&index);
+        Self { folder, path, index, tree, source }
+    }
+
+    /// The same file read again from its beginning.
+    #[must_use]
+    pub(crate) fn reload(self) -> Self {
+        Self::read(self.folder, self.path)
+    }
+
+    /// The bytes on disk.
+    pub(crate) fn bytes(&self) -> Vec<u8> {
+        fs::read(&self.path).expect("the session file")
+    }
+
+    pub(crate) fn transcript(&self) -> Transcript<'_> {
+        Transcript {
+            index: &self.index,
+            tree: &self.tree,
+            source: &self.source,
+            standing: SessionStanding::Referenced,
+            allow_orphan: false,
+        }
+    }
+
+    /// The context of the active leaf, each message as canonical JSON.
+    pub(crate) fn context(&self) -> Vec<String> {
+        let context = build(&self.index, &self.tree, &Leaf::Own).expect("a context");
+        let messages = bodies::messages(&self.source, &self.index, &context).expect("its messages");
+        messages.iter().map(js::stringify).collect()
+    }
+
+    /// The tool results of the active path.
+    pub(crate) fn results(&self) -> Vec<EntryIx> {
+        let path = self.tree.branch(&self.index, &Leaf::Own);
+        path.into_iter().filter(|ix| self.index.entry(*ix).role() == Some(Role::ToolResult)).collect()
+    }
+
+    /// A change that clears the content of a message.
+    pub(crate) fn clear(&self, entry: EntryIx) -> EntryChange {
+        self.replace(entry, "[Old tool result content cleared]")
+    }
+
+    /// A change that gives a message one text.
+    pub(crate) fn replace(&self, entry: EntryIx, text: &str) -> EntryChange {
+        let message = clawscope::store::body::message(&self.source, &self.index, entry);
+        let mut message = message.expect("the entry reads").expect("a message");
+        let block = Object::from([("type", "text"), ("text", text)]);
+        let object = message.as_object_mut().expect("an object");
+        object.set("content", Value::Array(vec![Value::Object(block)]));
+        EntryChange { entry, message }
+    }
+
+    pub(crate) fn request(&self, changes: Vec<EntryChange>) -> CommitRequest<'_> {
+        CommitRequest {
+            transcript: self.transcript(),
+            leaf: &Leaf::Own,
+            changes,
+            provenance: Provenance {
+                policy: "prune".into(),
+                settings: Object::from([("softTrimRatio", 0.3)]).into(),
+                tokens_before: 1000,
+                tokens_after: 900,
+                tool: "clawscope 0.1.0".into(),
+            },
+            now_ms: NOW,
+        }
+    }
+
+    pub(crate) fn prepare(&self, changes: Vec<EntryChange>) -> Result<Prepared, Refusal> {
+        prepare(&self.request(changes), &mut RandomIds::default())
+    }
+
+    pub(crate) fn prepare_undo(&self, target: UndoTarget) -> Result<Prepared, Refusal> {
+        let request = UndoRequest {
+            transcript: self.transcript(),
+            target,
+            tool: "clawscope 0.1.0".into(),
+            now_ms: NOW,
+        };
+        prepare_undo(&request, &mut RandomIds::default())
+    }
+
+    /// The planned context of something prepared, as canonical JSON.
+    pub(crate) fn planned(&self, prepared: &Prepared) -> Vec<String> {
+        let json = prepared.messages.iter().map(|message| message.json(&self.source, &self.index));
+        json.collect::<Result<_, _>>().expect("the planned messages")
+    }
+}
