@@ -111,6 +111,8 @@ pub struct Form {
     pub view: MessageView,
     /// Before and after side by side, where both are shown.
     pub two: bool,
+    /// The end is said.
+    pub end: bool,
     /// Thinking is hidden.
     pub hide_thinking: bool,
     /// Nothing is folded.
@@ -143,7 +145,7 @@ impl Body {
             (_, Some(after)) => body.planned(message, after, form),
             (_, None) => body.parts(message, form),
         }
-        if form.two {
+        if form.end {
             body.lines.extend([Line::Blank, Line::End]);
         }
         body

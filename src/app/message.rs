@@ -51,10 +51,21 @@ pub struct MessagePane {
     pub unfold: bool,
     /// Words searched for in it.
     pub query: String,
-    /// The match the search is at, counted from 0, and how many there are.
-    pub found: Option<(usize, usize)>,
+    /// The match the search is at.
+    pub found: Option<Match>,
     /// The last layout; laid out again when it is another message or another look.
     shown: Option<Arc<Shown>>,
+}
+
+/// A row that holds the words searched for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Match {
+    /// Which of them, counted from 0.
+    pub at: usize,
+    /// How many there are.
+    pub count: usize,
+    /// The row of the text.
+    pub row: usize,
 }
 
 /// Where the message stands: columns inside the edges of the pane, rows below its title line.
@@ -182,7 +193,7 @@ impl MessagePane {
         } else {
             (beside.min(WIDEST), 0)
         };
-        let form = Form { view, two, hide_thinking: self.hide_thinking, unfold: self.unfold };
+        let form = Form { view, two, end: wide, hide_thinking: self.hide_thinking, unfold: self.unfold };
         Look { form, wrap: self.wrap, columns }
     }
 
@@ -195,7 +206,13 @@ impl MessagePane {
 
     /// Lays the message out for this room once, so that drawing it costs only the rows in sight.
     pub fn prepare(&mut self, room: Room) {
-        self.shown = self.shown(room);
+        let shown = self.shown(room);
+        let same = matches!((&self.shown, &shown), (Some(old), Some(new)) if Arc::ptr_eq(old, new));
+        if !same {
+            // Its row was one of the old layout.
+            self.found = None;
+        }
+        self.shown = shown;
     }
 
     /// Scrolls by rows.
@@ -210,23 +227,19 @@ impl MessagePane {
             self.found = None;
             return;
         };
-        let next = match (self.found.filter(|(_, count)| *count == rows.len()), forward) {
-            (Some((at, _)), true) => if at == last { 0 } else { at + 1 },
-            (Some((at, _)), false) => at.checked_sub(1).unwrap_or(last),
+        let next = match (self.found.filter(|found| found.count == rows.len()).map(|found| found.at), forward) {
+            (Some(at), true) if at == last => 0,
+            (Some(at), true) => at + 1,
+            (Some(at), false) => at.checked_sub(1).unwrap_or(last),
             (None, true) => rows.iter().position(|row| *row >= self.top).unwrap_or(0),
             (None, false) => rows.iter().rposition(|row| *row < self.top).unwrap_or(last),
         };
-        self.found = Some((next, rows.len()));
         let row = rows[next];
+        self.found = Some(Match { at: next, count: rows.len(), row });
         if row < self.top || row >= self.top + height {
             let third = row.saturating_sub(height / 3);
             self.top = third.min(shown.rows().saturating_sub(height));
         }
-    }
-
-    /// The row of the current match.
-    pub fn current_match(&self, shown: &Shown) -> Option<usize> {
-        shown.find(&self.query).get(self.found?.0).copied()
     }
 }
 
@@ -288,7 +301,7 @@ impl App {
             }
         }
         self.next_in_message(true);
-        self.message.found.map_or(0, |(_, count)| count)
+        self.message.found.map_or(0, |found| found.count)
     }
 
     /// The next match in the message, or the one before.

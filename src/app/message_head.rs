@@ -12,6 +12,8 @@ use crate::text;
 const ROOMY: usize = 14;
 /// Rows from which facts have a line of their own.
 const MIDDLING: usize = 8;
+/// Facts that stand in the lines above the others.
+const TOLD: [&str; 4] = ["role", "type", "tool", "chars"];
 /// Rows of reasons at most.
 const REASONS: usize = 4;
 
@@ -30,8 +32,8 @@ pub enum HeadLine {
     Fate,
     /// A line of reasons, and behind the last one the rule.
     Why(String, Option<&'static str>),
-    /// Two of its facts, by position.
-    Pair(usize, usize),
+    /// One or two of its facts, by position.
+    Pair(usize, Option<usize>),
     /// Nothing.
     Blank,
 }
@@ -98,8 +100,10 @@ fn roomy(app: &App, message: &MessageText, room: Room, verdict: Option<Verdict>)
     }
     if room.zoom && app.message.view != MessageView::Raw {
         lines.push(HeadLine::Blank);
-        let pairs = message.facts.len().div_ceil(2).min(room.rows / 4);
-        lines.extend((0..pairs).map(|at| HeadLine::Pair(2 * at, 2 * at + 1)));
+        let told = |at: &usize| !TOLD.contains(&message.facts[*at].0);
+        let facts: Vec<usize> = (0..message.facts.len()).filter(told).collect();
+        let pairs = facts.chunks(2).map(|pair| HeadLine::Pair(pair[0], pair.get(1).copied()));
+        lines.extend(pairs.take(room.rows / 6));
     }
     lines.push(HeadLine::Blank);
     lines

@@ -13,6 +13,8 @@ pub mod keys;
 pub mod layout;
 pub mod message;
 pub mod message_head;
+#[cfg(test)]
+pub(crate) mod message_testing;
 mod mouse;
 mod patch;
 mod preview;

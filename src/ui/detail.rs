@@ -14,13 +14,13 @@ use crate::inspect::words::{counted, grouped};
 use crate::policy::Fate;
 use crate::text;
 use crate::ui::glyphs;
-use crate::ui::message::{self, fact_style, saving, side_facts, title_spans};
+use crate::ui::message::{self, fact_style, saving, share_text, side_facts, title_spans};
 use crate::ui::message_body::BodyPainter;
 use crate::ui::theme::{Role, Theme};
 use crate::ui::widgets::{on_title, put, put_spans, scrollbar, title};
 
 /// Columns of the names of facts.
-const NAME: u16 = 9;
+const NAME: u16 = 8;
 /// Rows of the title at most.
 const TITLE_ROWS: usize = 3;
 
@@ -31,20 +31,23 @@ pub fn draw(app: &App, theme: &Theme, area: Rect, buf: &mut Buffer) {
 
 /// Facts, and the text beside them; of what the plan changes, before and after.
 pub(super) fn beside(app: &App, theme: &Theme, screen: &MessageScreen, area: Rect, buf: &mut Buffer) {
-    let message = &screen.shown.message;
+    let text = &screen.shown.message;
     let facts = Rect { width: (FACTS_COLUMNS as u16).min(area.width), ..area };
-    let kind = if message.fact("role") == Some("toolResult") { "Result" } else { "Message" };
-    title(theme, buf, facts, kind, false);
-    facts_column(app, theme, message, facts, buf);
+    let kind = if text.fact("role") == Some("toolResult") { "Result" } else { "Message" };
+    let after = title(theme, buf, facts, kind, false);
+    if app.message.found.is_some() && screen.shown.body.two {
+        on_title(buf, facts.y, after, facts.right(), &[message::place(app, theme, screen)]);
+    }
+    facts_column(app, theme, text, facts, buf);
     let rest = Rect { x: facts.right(), width: area.width - facts.width, ..area };
     let painter = BodyPainter::new(app, theme, &screen.shown, screen.body_rows);
-    let verdict = app.verdict(message);
-    let chars = grouped(chars_of(&message.text()));
+    let verdict = app.verdict(text);
+    let chars = grouped(chars_of(&text.text()));
     if screen.shown.body.two {
         let left = Rect { width: rest.width - rest.width / 2, ..rest };
         let right = Rect { x: left.right(), width: rest.width / 2, ..rest };
         let tokens = verdict.as_ref().map_or((0, 0), |verdict| verdict.tokens);
-        let after = grouped(message.after.as_deref().map_or(0, chars_of));
+        let after = grouped(text.after.as_deref().map_or(0, chars_of));
         column(theme, left, ("Before", false), &side_facts(theme, &chars, tokens.0), buf);
         column(theme, right, ("After", true), &side_facts(theme, &after, tokens.1), buf);
         for (area, is_right) in [(left, false), (right, true)] {
@@ -56,7 +59,7 @@ pub(super) fn beside(app: &App, theme: &Theme, screen: &MessageScreen, area: Rec
     }
     let name = match screen.shown.look.form.view {
         MessageView::Raw => "Raw",
-        _ if message.after.is_some() => "Under the plan",
+        _ if text.after.is_some() => "Under the plan",
         _ => "Text",
     };
     column(theme, rest, (name, true), &[message::place(app, theme, screen)], buf);
@@ -115,7 +118,7 @@ fn facts_column(app: &App, theme: &Theme, message: &MessageText, area: Rect, buf
     let inner = Rect {
         x: area.x + 2,
         y: area.y + 2,
-        width: area.width.saturating_sub(3),
+        width: area.width.saturating_sub(2),
         height: area.height.saturating_sub(2),
     };
     let mut column = Column { area: inner, y: inner.y, buf };
@@ -130,7 +133,7 @@ fn facts_column(app: &App, theme: &Theme, message: &MessageText, area: Rect, buf
     if app.plan.is_none()
         && let Some((_, Some(share))) = app.message_weight(message)
     {
-        column.fact(theme, "share", &format!("{share}% of the prompt"), theme.style(Role::Text));
+        column.fact(theme, "share", &share_text(share), theme.style(Role::Text));
     }
 }
 

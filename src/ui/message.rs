@@ -22,7 +22,7 @@ use crate::ui::widgets::{
 };
 
 /// Columns of the names of facts.
-const NAME: u16 = 10;
+const NAME: u16 = 8;
 
 /// Draws the message pane. On a wide full screen facts, before and after stand side by side.
 pub fn draw(app: &App, theme: &Theme, area: Rect, buf: &mut Buffer) {
@@ -83,8 +83,8 @@ fn without_text(app: &App, theme: &Theme, area: Rect, buf: &mut Buffer) {
 /// On the title line: the match the search is at, else the page and how many there are.
 pub(super) fn place<'a>(app: &App, theme: &Theme, screen: &MessageScreen) -> Span<'a> {
     let style = theme.style(Role::Muted);
-    if let Some((at, count)) = app.message.found {
-        return Span::styled(format!("match {} of {count}", at + 1), style);
+    if let Some(found) = app.message.found {
+        return Span::styled(format!("match {} of {}", found.at + 1, found.count), style);
     }
     let height = screen.body_rows.max(1);
     let pages = screen.shown.rows().div_ceil(height).max(1);
@@ -119,8 +119,8 @@ fn head_line(app: &App, theme: &Theme, message: &MessageText, line: &HeadLine, a
         }
         HeadLine::Pair(one, two) => {
             let half = at.width.div_ceil(2);
-            for (at_x, fact) in [(at.x, one), (at.x + half, two)] {
-                let Some((name, value)) = message.facts.get(*fact) else { continue };
+            for (at_x, fact) in [(at.x, Some(*one)), (at.x + half, *two)] {
+                let Some((name, value)) = fact.and_then(|fact| message.facts.get(fact)) else { continue };
                 let end = (at_x + half).min(end);
                 put(buf, (at_x, at.y), end, name, theme.style(Role::Muted));
                 put(buf, (at_x + NAME, at.y), end.saturating_sub(1), value, fact_style(theme, name, value));
@@ -166,7 +166,7 @@ fn weight(app: &App, theme: &Theme, message: &MessageText, at: Rect, buf: &mut B
     let mut facts = Vec::new();
     if let Some((tokens, share)) = app.message_weight(message) {
         facts.push(vec![Span::styled(estimate(tokens), theme.bold(Role::Bright))]);
-        facts.push(muted(share.map_or_else(|| "not in the prompt".into(), |share| format!("{share}% of the prompt"))));
+        facts.push(muted(share.map_or_else(|| "not in the prompt".into(), share_text)));
     }
     if let Some(exit) = message.fact("exit") {
         facts.push(vec![
@@ -175,6 +175,11 @@ fn weight(app: &App, theme: &Theme, message: &MessageText, at: Rect, buf: &mut B
         ]);
     }
     put_facts(buf, (at.x, at.y), at.right(), &facts);
+}
+
+/// A share of the next prompt in whole percent.
+pub(super) fn share_text(share: u64) -> String {
+    if share == 0 { "under 1% of the prompt".into() } else { format!("{share}% of the prompt") }
 }
 
 /// Sign and word of the fate, and what it does to the tokens.

@@ -60,7 +60,7 @@ impl<'a> BodyPainter<'a> {
             theme,
             shown,
             query: &app.message.query,
-            current: app.message.found.and_then(|_| app.message.current_match(shown)),
+            current: app.message.found.map(|found| found.row),
             fate: shown.message.fate.map(|fate| fate.fate),
             unfold: keys.keys(crate::app::keymap::Context::Message, fold).first().cloned(),
             top,
@@ -214,6 +214,11 @@ impl<'a> BodyPainter<'a> {
             let spans = colours.map_or(&[][..], |sides| &sides[usize::from(right)]);
             patches.extend(spans.iter().map(|(range, role)| (range.clone(), self.theme.style(*role))));
         }
+        if self.shown.body.texts[piece.text].content == Content::Arguments
+            && let Some(colon) = key_end(visible)
+        {
+            patches.push((0..colon, self.theme.style(Role::Muted)));
+        }
         if !piece.removed.is_empty() {
             let raw = self.shown.body.text(piece);
             let to_visible = |at: usize| text::visible(crate::app::shown::head(raw, at)).len();
@@ -244,8 +249,10 @@ impl<'a> BodyPainter<'a> {
         let mut edges: Vec<usize> = vec![0, shown.len()];
         let moved = patches.iter().filter_map(|(range, style)| {
             let from = range.start.max(row.start).checked_sub(row.start)?;
-            let to = range.end.min(row.end).checked_sub(row.start)?.min(shown.len());
-            (from < to).then_some((from..to, *style))
+            // Where the row was cut, the ellipsis belongs to what it stands for.
+            let to = range.end.min(row.end).checked_sub(row.start)?;
+            let to = if shown.is_char_boundary(to) { to } else { shown.len() };
+            (from < to && shown.is_char_boundary(from)).then_some((from..to, *style))
         });
         let moved: Vec<_> = moved.collect();
         edges.extend(moved.iter().flat_map(|(range, _)| [range.start, range.end]));
@@ -283,4 +290,11 @@ fn severity(line: &str) -> Role {
     } else {
         Role::Text
     }
+}
+
+/// Where the name of an argument ends: at the colon after one word at the start of a line.
+fn key_end(line: &str) -> Option<usize> {
+    let colon = line.find(':')?;
+    let one_word = !line[..colon].is_empty() && !line[..colon].contains(' ');
+    (one_word && matches!(line.as_bytes().get(colon + 1), None | Some(b' '))).then_some(colon + 1)
 }

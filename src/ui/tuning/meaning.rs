@@ -3,14 +3,14 @@
 use std::path::Path;
 
 use crate::app::App;
-use crate::app::tuning::{duration_text, plain_text};
 use crate::gateway::provenance::Provenance;
 use crate::gateway::prune_setting::Unit;
+use crate::gateway::setting_value::{duration_text, plain_text};
 use crate::inspect::Inspection;
 use crate::js::Value;
 use crate::policy::{Fate, Reason};
 use crate::store::entry::Role;
-use crate::ui::widgets::number::{counted, elapsed, grouped, minute, thousands};
+use crate::ui::widgets::number::{counted, elapsed, grouped, minute, round_thousands};
 
 /// The tuned value as it stands in its column.
 pub(super) fn value_text(app: &App, at: usize) -> String {
@@ -37,7 +37,7 @@ pub(super) fn meaning(app: &App, inspection: &Inspection, at: usize) -> String {
         "ttl" => touched(app, inspection),
         "keepLastAssistants" => cutoff(app, inspection),
         "softTrimRatio" | "hardClearRatio" => {
-            format!("{} of messages", thousands((number * inspection.window.tokens.max(0.0)) as u64))
+            format!("{} of messages", round_thousands((number * inspection.window.tokens.max(0.0)) as u64))
         }
         "minPrunableToolChars" => prunable(app),
         "softTrim.maxChars" => over(inspection, number),
