@@ -36,6 +36,7 @@ pub mod inspect;
 pub mod js;
 pub mod plan;
 pub mod policy;
+pub mod runtime;
 pub mod store;
 pub mod text;
 pub mod transcript;

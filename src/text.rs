@@ -111,13 +111,11 @@ fn head(text: &str, columns: usize) -> (String, usize) {
 /// A character that every terminal draws in the same way, whatever stands beside it.
 fn is_plain(character: char) -> bool {
     match character {
-        ' '..='~' => true,
-        '\u{a0}' => true,
-        '\u{a1}'..='\u{2ff}' => character != '\u{ad}',
-        '\u{2010}'..='\u{2027}' | '\u{2190}'..='\u{21ff}' | '\u{2500}'..='\u{259f}' => true,
-        // Kana and ideographs are two cells everywhere.
-        '\u{3001}'..='\u{3029}' | '\u{3041}'..='\u{3096}' | '\u{30a1}'..='\u{30fa}' => true,
-        '\u{4e00}'..='\u{9fff}' | '\u{ac00}'..='\u{d7a3}' | '\u{ff01}'..='\u{ff60}' => true,
+        '\u{a0}'..='\u{2ff}' => character != '\u{ad}',
+        ' '..='~' | '\u{2010}'..='\u{2027}' | '\u{2190}'..='\u{21ff}' | '\u{2500}'..='\u{259f}'
+        // Kana, ideographs and syllables are two cells everywhere.
+        | '\u{3001}'..='\u{3029}' | '\u{3041}'..='\u{3096}' | '\u{30a1}'..='\u{30fa}'
+        | '\u{4e00}'..='\u{9fff}' | '\u{ac00}'..='\u{d7a3}' | '\u{ff01}'..='\u{ff60}' => true,
         _ => false,
     }
 }
@@ -237,7 +235,10 @@ fn push_code(character: char, out: &mut String) {
     match code {
         0..=0x1f => out.extend(char::from_u32(0x2400 + code)),
         0x7f => out.push('\u{2421}'),
-        _ => out.push_str(&format!("⟨{code:04X}⟩")),
+        _ => {
+            let digits = format!("{code:04X}");
+            out.extend(["⟨", &digits, "⟩"]);
+        }
     }
 }
 

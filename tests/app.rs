@@ -3,6 +3,7 @@
 #![allow(clippy::expect_used, clippy::panic, reason = "a test program fails loudly")]
 
 #[path = "support/driver.rs"]
+#[allow(dead_code, reason = "other programs use the rest")]
 mod driver;
 
 use clawscope::app::event::Event;

@@ -11,10 +11,13 @@ use anyhow::{Context as _, Result, bail};
 use clawscope::export::{Picture, Rgb, svg};
 use ratatui::buffer::Buffer;
 
+#[path = "../../tests/support/driver.rs"]
+#[allow(dead_code, clippy::expect_used, reason = "the tests' driver does more than pictures need")]
+mod driver;
 mod fonts;
 mod palette;
 mod raster;
-mod specimen;
+mod screens;
 
 use fonts::Fonts;
 
@@ -28,16 +31,11 @@ struct Screen {
     foreground: Rgb,
 }
 
-/// What is drawn. Each entry becomes one file.
-fn screens() -> Vec<Screen> {
-    vec![specimen::dark(), specimen::light()]
-}
-
 fn main() -> Result<()> {
     let folder = folder(std::env::args_os().skip(1))?;
     let fonts = Fonts::load()?;
     std::fs::create_dir_all(&folder).with_context(|| format!("cannot make {}", folder.display()))?;
-    for screen in screens() {
+    for screen in screens::screens() {
         let path = folder.join(format!("{}.png", screen.name));
         let picture =
             Picture { buffer: &screen.buffer, background: screen.background, foreground: screen.foreground };
@@ -78,7 +76,7 @@ mod tests {
 
     #[test]
     fn no_two_screens_share_a_file() {
-        let mut names: Vec<String> = screens().into_iter().map(|screen| screen.name).collect();
+        let mut names: Vec<String> = screens::screens().into_iter().map(|screen| screen.name).collect();
         let all = names.len();
         names.sort();
         names.dedup();
@@ -94,7 +92,7 @@ mod tests {
                 return;
             }
         };
-        for screen in screens() {
+        for screen in screens::screens() {
             let picture = Picture {
                 buffer: &screen.buffer,
                 background: screen.background,

@@ -85,7 +85,8 @@ impl App {
             Some(Overlay::Help { top }) => *top = top.saturating_add_signed(by).min(HELP_ROWS),
             Some(Overlay::Findings { scroll }) => {
                 let len = self.listing.as_ref().map_or(0, |listing| listing.findings.len());
-                let own = self.transcript.as_ref().map_or(0, |pane| pane.inspection.index.findings.len());
+                let own =
+                    self.transcript.as_ref().map_or(0, |pane| pane.inspection.index.all_findings().len());
                 scroll.step(by, len + own, usize::from(self.size.1).saturating_sub(4));
             }
             Some(_) => {}

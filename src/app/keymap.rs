@@ -131,13 +131,14 @@ impl Keymap {
     }
 }
 
-/// Letters before signs before named keys: the shortest hint first.
+/// Which key of several is shown first: esc, then single characters, then named keys.
 fn rank(key: &Key) -> u8 {
     match key {
-        (KeyCode::Char(_), modifiers) if modifiers.is_empty() => 0,
-        (KeyCode::Char(_), _) => 3,
-        (KeyCode::Enter | KeyCode::Esc | KeyCode::Tab, _) => 1,
-        _ => 2,
+        (KeyCode::Esc, _) => 0,
+        (KeyCode::Char(_), modifiers) if modifiers.is_empty() => 1,
+        (KeyCode::Char(_), _) => 4,
+        (KeyCode::Enter | KeyCode::Tab, _) => 2,
+        _ => 3,
     }
 }
 

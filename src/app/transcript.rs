@@ -4,7 +4,7 @@ use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
 use crate::app::scroll::Scroll;
-use crate::context::budget::running_totals;
+use crate::context::budget::{largest, running_totals};
 use crate::context::rows::{Filter, Folds, Row, RowKind, View, rows};
 use crate::context::tokens::chars4::estimate_or_zero;
 use crate::ids::EntryIx;
@@ -144,7 +144,7 @@ impl TranscriptPane {
         };
         let fixed = self.inspection.budget().fixed();
         self.totals = running_totals(fixed, self.tokens.iter().copied());
-        self.largest = messages.iter().map(|message| estimate_or_zero(&message.size)).max().unwrap_or(0);
+        self.largest = largest(messages);
     }
 
     /// The row under the cursor.

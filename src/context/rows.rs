@@ -139,9 +139,14 @@ pub struct View<'a> {
 
 /// The rows from the first to the last.
 pub fn rows(view: &View) -> Vec<Row> {
-    let messages =
-        view.context.messages.iter().enumerate().map(|(at, message)| (message.entry, at)).collect();
-    let on_path = view.context.path.iter().copied().collect();
+    let mut messages = vec![NO_MESSAGE; view.index.entries.len()];
+    for (at, message) in view.context.messages.iter().enumerate() {
+        messages[message.entry.at()] = at as u32;
+    }
+    let mut on_path = vec![false; view.index.entries.len()];
+    for ix in &view.context.path {
+        on_path[ix.at()] = true;
+    }
     let mut build = Build { view, messages, on_path, rows: Vec::new(), folded: false, in_turn: false };
     build.other_roots();
     build.path();
@@ -150,10 +155,14 @@ pub fn rows(view: &View) -> Vec<Row> {
     rows
 }
 
+/// An entry that is no message of the context.
+const NO_MESSAGE: u32 = u32::MAX;
+
 struct Build<'a> {
     view: &'a View<'a>,
-    messages: HashMap<EntryIx, usize>,
-    on_path: HashSet<EntryIx>,
+    /// Place of each entry among the messages of the context.
+    messages: Vec<u32>,
+    on_path: Vec<bool>,
     rows: Vec<Row>,
     /// Inside a folded turn: entries are counted, not shown.
     folded: bool,
@@ -161,6 +170,10 @@ struct Build<'a> {
 }
 
 impl Build<'_> {
+    fn message(&self, ix: EntryIx) -> Option<usize> {
+        Some(self.messages[ix.at()]).filter(|at| *at != NO_MESSAGE).map(|at| at as usize)
+    }
+
     fn path(&mut self) {
         let path = &self.view.context.path;
         let from = self.compacted(path);
@@ -211,7 +224,7 @@ impl Build<'_> {
         if !turn && !self.shows(ix, entry) {
             return;
         }
-        let message = self.messages.get(&ix).copied();
+        let message = self.message(ix);
         self.rows.push(Row {
             entry: ix,
             kind: if self.folded && turn { RowKind::Turn { entries: 1 } } else { RowKind::Entry },
@@ -235,7 +248,7 @@ impl Build<'_> {
     }
 
     fn count_into_turn(&mut self, ix: EntryIx) {
-        let in_context = self.messages.contains_key(&ix);
+        let in_context = self.message(ix).is_some();
         if let Some(row) = self.rows.last_mut()
             && let RowKind::Turn { entries } = &mut row.kind
         {
@@ -261,7 +274,7 @@ impl Build<'_> {
             return;
         }
         for child in self.view.tree.children(ix) {
-            if !self.on_path.contains(child) {
+            if !self.on_path[child.at()] {
                 self.branch(*child, 0);
             }
         }
@@ -269,7 +282,7 @@ impl Build<'_> {
 
     fn other_roots(&mut self) {
         for root in self.view.tree.roots() {
-            if !self.on_path.contains(root) {
+            if !self.on_path[root.at()] {
                 self.branch(*root, 0);
             }
         }

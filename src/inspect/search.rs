@@ -173,6 +173,8 @@ fn push(text: &JsString, out: &mut String) {
 
 #[cfg(test)]
 mod tests {
+    use std::fmt::Write;
+
     use super::*;
     use crate::ids::LineIds;
     use crate::store::load::load;
@@ -221,10 +223,9 @@ mod tests {
         let long = "x".repeat(BLOCK / 3);
         let mut text = LINES[0].to_owned() + "\n";
         for at in 0..12 {
-            text += &format!(
-                "{{\"type\":\"message\",\"id\":\"e{at}\",\"parentId\":null,\"message\":{{\"role\":\"user\",\"content\":\"{long} word{}\"}}}}\n",
-                at % 3
-            );
+            let message = format!(r#"{{"role":"user","content":"{long} word{}"}}"#, at % 3);
+            writeln!(text, r#"{{"type":"message","id":"e{at}","parentId":null,"message":{message}}}"#)
+                .unwrap();
         }
         let source = Source::memory("t.jsonl", text.into_bytes());
         let index = load(&source, &mut LineIds, &mut |_, _| true).unwrap();

@@ -2,15 +2,12 @@
 
 pub mod apply;
 
-use std::collections::HashMap;
-
 pub use apply::{EntryChange, after, changes};
 
 use crate::context::Context;
 use crate::context::tokens::chars4::estimate_chars;
 use crate::context::tokens::estimate_message;
 use crate::gateway::pruning::PruneSettings;
-use crate::ids::EntryIx;
 use crate::js::Throws;
 use crate::policy::prune::{Gate, Outcome, PruneInput, prune};
 use crate::policy::{Fate, MessageFate};
@@ -87,11 +84,6 @@ impl Plan {
         self.fates().iter().try_fold((0.0, 0.0), |(before, after), fate| {
             Ok((before + fate.before.get()?, after + fate.after.get()?))
         })
-    }
-
-    /// The fate of each entry of the context.
-    pub fn by_entry(&self, context: &Context) -> HashMap<EntryIx, usize> {
-        context.messages.iter().enumerate().map(|(at, message)| (message.entry, at)).collect()
     }
 }
 

@@ -25,8 +25,7 @@ const PI: [&str; 12] = [
 /// pi's own test of the text of an error (compaction 8.1 i).
 pub fn is_overflow_to_pi(text: &str) -> bool {
     let text = text.to_ascii_lowercase();
-    let holds = |part: &&str| text.contains(*part);
-    PI.iter().any(|part| holds(&part))
+    PI.iter().any(|part| text.contains(part))
         || text.lines().any(|line| {
             line.split_once("input token count").is_some_and(|(_, rest)| rest.contains("exceeds the maximum"))
         })
@@ -89,13 +88,13 @@ pub fn is_overflow_to_gateway(text: &str) -> bool {
     let reasoning = ["reasoning is mandatory", "reasoning is required", "requires reasoning"];
     if has_word(&lower, "tpm")
         || lower.contains("tokens per minute")
-        || reasoning.iter().any(|part| holds(part))
+        || reasoning.iter().any(holds)
         || (lower.contains("reasoning") && lower.contains("cannot be disabled"))
     {
         return false;
     }
-    GATEWAY.iter().any(|part| holds(part))
-        || GATEWAY_TOGETHER.iter().any(|parts| parts.iter().all(|part| holds(part)))
+    GATEWAY.iter().any(holds)
+        || GATEWAY_TOGETHER.iter().any(|parts| parts.iter().all(holds))
         || GATEWAY_CHINESE.iter().any(|part| text.contains(part))
 }
 

@@ -190,6 +190,27 @@ impl Index {
         }
     }
 
+    /// Everything that was found, with what the end of the file looks like now (store J7).
+    pub fn all_findings(&self) -> Vec<Finding> {
+        let note = |line, what: String, next: &str| {
+            let mut finding = Finding::new(self.path.to_path_buf(), Severity::Note, what, next);
+            finding.line = line;
+            finding
+        };
+        let writer = "A writer is probably in the middle of a line; it is read again when it grows.";
+        let mut findings = self.findings.clone();
+        if self.unterminated {
+            findings.push(note(Some(self.lines), "the last line has no line end".into(), writer));
+        } else if self.pending > 0 {
+            let what = format!("{} bytes after the last line end are not JSON yet", self.pending);
+            findings.push(note(Some(self.lines + 1), what, writer));
+        }
+        if self.standing == Standing::Empty {
+            findings.push(note(None, "empty".into(), "There is nothing to read yet."));
+        }
+        findings
+    }
+
     /// Takes the next parsed line. `line` counts from 1.
     pub fn push(&mut self, value: Value, place: Place, new_ids: &mut dyn NewIds) {
         let first = self.standing == Standing::Empty;

@@ -2,7 +2,6 @@
 
 use std::io;
 
-use crate::error::Severity;
 use crate::ids::NewIds;
 use crate::js::{self, JsString};
 use crate::store::index::{Ends, Index, Place, Standing};
@@ -248,21 +247,5 @@ fn is_blank(bytes: &[u8]) -> bool {
         None => true,
         Some(b'{') => false,
         Some(_) => JsString::from(&*String::from_utf8_lossy(bytes)).is_blank(),
-    }
-}
-
-/// Says what the reading found about the file as a whole, for `doctor` and the screen.
-pub fn note_whole_file(index: &mut Index) {
-    if index.unterminated || index.pending > 0 {
-        let what = if index.unterminated {
-            "the last line has no line end".to_owned()
-        } else {
-            format!("{} bytes after the last line end are not JSON yet", index.pending)
-        };
-        let next = "A writer is probably in the middle of a line; it is read again when it grows.";
-        index.find(Severity::Note, Some(index.lines + 1), what, next);
-    }
-    if index.standing == Standing::Empty {
-        index.find(Severity::Note, None, "empty".into(), "There is nothing to read yet.");
     }
 }

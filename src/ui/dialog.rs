@@ -1,5 +1,7 @@
 //! The dialog before a write: what would be written, what was checked, yes or no. No button is the default.
 
+use std::path::Path;
+
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
 use ratatui::text::Span;
@@ -42,13 +44,14 @@ enum Line<'a> {
 pub(super) fn draw(app: &App, theme: &Theme, dialog: &WriteDialog, buf: &mut Buffer) {
     theme.backdrop(app.layout().above_status(app.size), buf);
     let inner = WIDTH.min(buf.area.width.saturating_sub(2)).saturating_sub(8);
-    let lines = Builder { app, theme, width: inner }.lines(dialog);
+    let rows = usize::from(buf.area.height).saturating_sub(5);
+    let lines = fitted(Builder { app, theme, width: inner }.lines(dialog), rows);
     let title = match (&dialog.stage, &dialog.write) {
         (WriteStage::Refused(_), _) => "Refused",
         (_, Write::Commit { .. }) => "Write this plan as a new branch?",
         (_, Write::Undo { .. }) => "Make the branch before the last commit active again?",
     };
-    let frame = Frame { title, width: WIDTH, height: lines.len() as u16 + 3 };
+    let frame = Frame { title, width: WIDTH, height: lines.len() as u16 + 4 };
     let area = frame.draw(theme, buf);
     let body = Rect {
         x: area.x + 4,
@@ -89,6 +92,40 @@ fn draw_line(theme: &Theme, line: &Line, row: Rect, frame: Rect, buf: &mut Buffe
     }
 }
 
+/// A path in so many columns: whole, else its end below the store, else the start of the file's name with
+/// its ending.
+fn short_path(path: &Path, room: usize) -> String {
+    let parts: Vec<String> =
+        path.components().map(|part| part.as_os_str().to_string_lossy().into_owned()).collect();
+    let name = parts.last().cloned().unwrap_or_default();
+    let short_name = match name.rsplit_once('.') {
+        Some((stem, ending)) if stem.chars().count() > 9 => {
+            format!("{}….{ending}", stem.chars().take(8).collect::<String>())
+        }
+        _ => name.clone(),
+    };
+    let below = parts[parts.len().saturating_sub(4)..parts.len().saturating_sub(1)].join("/");
+    let forms = [
+        path.display().to_string(),
+        format!("{below}/{name}"),
+        format!("{below}/{short_name}"),
+        name,
+        short_name,
+    ];
+    let fits = forms.iter().find(|form| text::width(form) <= room);
+    fits.or(forms.last()).cloned().unwrap_or_default()
+}
+
+/// Lines that fit: blank ones go first.
+fn fitted(mut lines: Vec<Line>, rows: usize) -> Vec<Line> {
+    while lines.len() > rows
+        && let Some(blank) = lines.iter().rposition(|line| matches!(line, Line::Blank))
+    {
+        lines.remove(blank);
+    }
+    lines
+}
+
 /// Makes the lines of a dialog.
 struct Builder<'a> {
     app: &'a App,
@@ -118,7 +155,7 @@ impl<'a> Builder<'a> {
                 }
                 lines.extend(self.appends(preview));
                 lines.extend(self.checks(preview));
-                lines.extend(self.keys(&self.offers(dialog)));
+                lines.extend(self.keys(&Self::offers(dialog)));
             }
             WriteStage::Refused(reason) => {
                 lines.extend(self.refused(reason));
@@ -128,7 +165,7 @@ impl<'a> Builder<'a> {
         lines
     }
 
-    fn offers(&self, dialog: &WriteDialog) -> Vec<(Action, &'static str)> {
+    fn offers(dialog: &WriteDialog) -> Vec<(Action, &'static str)> {
         match dialog.write {
             Write::Commit { .. } => vec![
                 (Action::Yes, "write branch"),
@@ -152,17 +189,11 @@ impl<'a> Builder<'a> {
         Span::styled(words.into(), self.theme.style(Role::Muted))
     }
 
-    /// The end of a path says more than its start.
     fn file(&self, preview: &WritePreview) -> Line<'a> {
-        let path = preview.path.display().to_string();
-        let size = self.muted(format!("   {}", bytes(preview.bytes)));
-        let room = usize::from(self.width.saturating_sub(LABEL + spans_width(std::slice::from_ref(&size))));
-        let path = if text::width(&path) > room {
-            let name = preview.path.file_name().map(|name| name.to_string_lossy().into_owned());
-            format!("…/{}", name.unwrap_or_default())
-        } else {
-            path
-        };
+        let added = bytes(preview.appended_bytes as u64);
+        let size = self.muted(format!("   {} + {added}", bytes(preview.bytes)));
+        let room = self.width.saturating_sub(LABEL + spans_width(std::slice::from_ref(&size)));
+        let path = short_path(&preview.path, usize::from(room));
         Line::Field("file", vec![Span::styled(path, self.theme.style(Role::Text)), size])
     }
 
@@ -223,7 +254,7 @@ impl<'a> Builder<'a> {
                 "appends",
                 vec![
                     text(counted(preview.entries as u64, "entry")),
-                    self.muted(format!(" ({}) from ", bytes(preview.appended_bytes as u64))),
+                    self.muted(" from "),
                     text(from),
                     self.muted(", leaf moves "),
                     text(preview.old_leaf.clone()),
@@ -235,33 +266,28 @@ impl<'a> Builder<'a> {
         ]
     }
 
-    /// Two to a line where they fit.
-    fn checks(&self, preview: &'a WritePreview) -> Vec<Line<'a>> {
-        let half = usize::from(self.width.saturating_sub(LABEL) / 2);
+    /// Passed ones two to a line where they fit; warnings in whole sentences.
+    fn checks(&self, preview: &WritePreview) -> Vec<Line<'a>> {
+        let room = usize::from(self.width.saturating_sub(LABEL));
+        let second = room * 11 / 20;
         let mut lines: Vec<Vec<Span>> = Vec::new();
-        let mut open = false;
         for (check, words) in &preview.checks {
-            let (sign, role) = match check {
-                Check::Passed => (glyphs::PASSED, Role::You),
-                Check::Warning => ("!", Role::Warn),
-            };
-            let spans = [
-                Span::styled(sign, self.theme.style(role)),
-                Span::styled(format!(" {words}"), self.theme.style(Role::Text)),
-            ];
-            let fits = text::width(words) + 4 <= half && *check == Check::Passed;
-            match lines.last_mut().filter(|_| fits && open) {
-                Some(line) => {
-                    let blanks = half - usize::from(spans_width(line)).min(half);
-                    line.push(Span::raw(" ".repeat(blanks)));
-                    line.extend(spans);
-                    open = false;
-                }
-                None => {
-                    lines.push(spans.to_vec());
-                    open = fits;
-                }
+            let passed = *check == Check::Passed;
+            let (sign, role) = if passed { (glyphs::PASSED, Role::You) } else { ("!", Role::Warn) };
+            let sign = Span::styled(sign, self.theme.style(role));
+            let text = |line: String| Span::styled(format!(" {line}"), self.theme.style(Role::Text));
+            let width = text::width(words) + 2;
+            let beside = lines.last_mut().filter(|line| {
+                passed && line.len() == 2 && usize::from(spans_width(line)) < second && second + width <= room
+            });
+            if let Some(line) = beside {
+                let blanks = second - usize::from(spans_width(line));
+                line.extend([Span::raw(" ".repeat(blanks)), sign, text(words.clone())]);
+                continue;
             }
+            let mut wrapped = text::wrap(words, room.saturating_sub(2)).into_iter();
+            lines.push(vec![sign, text(wrapped.next().unwrap_or_default())]);
+            lines.extend(wrapped.map(|line| vec![Span::raw(" "), text(line), Span::raw("")]));
         }
         let labels = std::iter::once("checks").chain(std::iter::repeat(""));
         let fields = labels.zip(lines).map(|(label, spans)| Line::Field(label, spans));

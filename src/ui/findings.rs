@@ -51,7 +51,7 @@ pub(super) fn draw(app: &App, theme: &Theme, scroll: Scroll, area: Rect, buf: &m
         }
         line(theme, finding, row_of(list, y), buf);
     }
-    scrollbar(theme, buf, Rect { x: list.right().saturating_sub(1), width: 1, ..list }, top, count);
+    scrollbar(theme, buf, list, top, count);
     if let Some(finding) = all(app).nth(scroll.cursor) {
         advice(theme, finding, Rect { y: list.bottom(), height: ADVICE, ..area }, buf);
     }

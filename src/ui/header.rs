@@ -112,7 +112,12 @@ fn about<'a>(inspection: &'a Inspection, theme: &Theme) -> Vec<Fact<'a>> {
     let source = inspection.window.source;
     let assumed = source == WindowSource::Default;
     let source_style = theme.style(if assumed { Role::Warn } else { Role::Muted });
-    let source = if assumed { "default, model not in catalog" } else { source.name() };
+    let source = match source {
+        WindowSource::Default => "default",
+        WindowSource::Model => "model",
+        WindowSource::ModelsConfig => "config",
+        WindowSource::AgentContextTokens => "contextTokens",
+    };
     let compactions = inspection.session.compactions.unwrap_or(0);
     vec![
         vec![Span::styled(inspection.session.key.0.as_str(), theme.bold(Role::Bright))],
@@ -136,9 +141,8 @@ fn failures<'a>(inspection: &Inspection, theme: &Theme, short: bool) -> Fact<'a>
     let overflow = inspection.session.has(Mark::Overflow);
     let words = match (overflow, count, short) {
         (false, 0, _) => return Vec::new(),
-        (true, 0 | 1, true) => "overflow".to_owned(),
+        (true, 0 | 1, _) => "overflow".to_owned(),
         (_, count, true) => count.to_string(),
-        (true, 0 | 1, false) => "overflow".to_owned(),
         (true, count, false) => format!("overflow, {}", counted(count, "failed call")),
         (false, count, false) => counted(count, "failed call"),
     };

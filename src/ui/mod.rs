@@ -53,6 +53,7 @@ pub fn render(app: &App, theme: &Theme, buf: &mut Buffer) -> Option<Position> {
     } else {
         screen(app, theme, &layout, buf)
     };
+    theme.even_selection(buf);
     if theme.is_ascii() {
         glyphs::to_ascii(buf);
     }
@@ -101,6 +102,8 @@ fn main(app: &App, theme: &Theme, layout: &Layout, buf: &mut Buffer) -> Option<P
             Pane::Tuning => tuning::draw(app, theme, area, buf),
         }
     }
+    sessions::scrolled(app, theme, layout.sessions, buf);
+    transcript::scrolled(app, theme, layout.transcript, buf);
     tuning::note(app, theme, layout.note, buf);
     cursor
 }

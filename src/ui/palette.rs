@@ -46,7 +46,6 @@ pub(super) fn draw(app: &App, theme: &Theme, text: &str, at: usize, buf: &mut Bu
         put(buf, (name_end + 2, y), list.right() - 10, action.3, theme.style(Role::Muted));
         put_right(buf, y, list.right() - 9, list.right() - 1, &[Span::styled(key, theme.bold(Role::Text))]);
     }
-    let edge = Rect { x: area.right().saturating_sub(1), width: 1, ..list };
-    scrollbar(theme, buf, edge, top, rows.len());
+    scrollbar(theme, buf, Rect { width: list.width + 1, ..list }, top, rows.len());
     cursor
 }

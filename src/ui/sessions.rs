@@ -51,9 +51,13 @@ pub(super) fn draw(app: &App, theme: &Theme, area: Rect, buf: &mut Buffer) -> Op
             }
         }
     }
-    let edge = if area.right() < buf.area.right() { area.right() } else { area.right().saturating_sub(1) };
-    scrollbar(theme, buf, Rect { x: edge, width: 1, ..list }, scroll.top, app.sessions.rows.len());
     cursor
+}
+
+/// The scrollbar stands on the next pane's hairline, so it is drawn after that.
+pub(super) fn scrolled(app: &App, theme: &Theme, area: Rect, buf: &mut Buffer) {
+    let list = Rect { y: area.y + 2, height: area.height.saturating_sub(2), ..area };
+    scrollbar(theme, buf, list, app.sessions.scroll.top, app.sessions.rows.len());
 }
 
 fn bars(breadth: Breadth, area: Rect) -> bool {

@@ -111,26 +111,20 @@ pub(super) fn no_transcript(app: &App, theme: &Theme, area: Rect, buf: &mut Buff
     }
 }
 
+/// Whether a reading takes so long that its progress shows.
+pub(super) fn is_opening(app: &App) -> bool {
+    app.loading.as_ref().is_some_and(|loading| app.now_ms - loading.since_ms >= PATIENCE_MS)
+}
+
 /// The progress of a reading that takes a while; answers whether it was drawn.
 pub(super) fn opening(app: &App, theme: &Theme, area: Rect, buf: &mut Buffer) -> bool {
-    let Some(loading) = &app.loading else { return false };
-    if app.now_ms - loading.since_ms < PATIENCE_MS || area.height < 5 {
+    let Some(loading) = app.loading.as_ref().filter(|_| is_opening(app) && area.height >= 5) else {
         return false;
-    }
+    };
     let name = app.sessions.items.iter().find(|item| item.key == loading.key);
     let name = name.map_or(loading.key.0.as_str(), |item| item.title.as_str());
     let (x, y) = (area.x + 3, area.y + 1);
     let end = (x + WIDEST.min(area.width.saturating_sub(5))).min(area.right());
-    crate::ui::widgets::tint(buf, area, theme.base());
-    for row in area.y..area.bottom() {
-        put(
-            buf,
-            (crate::ui::widgets::content_left(area), row),
-            area.right(),
-            &" ".repeat(usize::from(area.width)),
-            theme.base(),
-        );
-    }
     put(buf, (x, y), end, name, theme.bold(Role::Bright));
     let words = if loading.total > 0 {
         format!("{} of {}", bytes(loading.done), bytes(loading.total))

@@ -38,7 +38,12 @@ pub(super) fn draw(app: &App, theme: &Theme, area: Rect, buf: &mut Buffer) -> Op
         put(buf, (x + 1, area.y), start, &toast.text, theme.style(role));
         return None;
     }
-    put_facts(buf, (area.x + 1, area.y), start, &hints(app, theme, context, left_hints(app)));
+    let left = if app.prompt.is_some() {
+        vec![typed("enter", "open", theme), typed("esc", "clear filter", theme), typed("↑↓", "move", theme)]
+    } else {
+        hints(app, theme, context, left_hints(app))
+    };
+    put_facts(buf, (area.x + 1, area.y), start, &left);
     None
 }
 
@@ -100,9 +105,6 @@ pub(super) fn typed_text(
 fn left_hints(app: &App) -> Vec<Hint> {
     if let Some(overlay) = &app.overlay {
         return overlay_hints(overlay);
-    }
-    if app.prompt.is_some() {
-        return vec![(&[Action::Open], "open"), (&[Action::Back], "clear filter")];
     }
     match app.focus {
         Pane::Sessions => vec![MOVE, (&[Action::Open], "open"), (&[Action::Search], "filter"), NEXT_PANE],
@@ -167,9 +169,9 @@ fn overlay_hints(overlay: &Overlay) -> Vec<Hint> {
 }
 
 fn right_hints(app: &App) -> Vec<Hint> {
-    match app.overlay {
-        Some(_) => Vec::new(),
-        None => vec![(&[Action::Palette], "run"), (&[Action::Quit], "quit")],
+    match (&app.overlay, &app.prompt) {
+        (Some(_), _) | (_, Some(_)) => Vec::new(),
+        _ => vec![(&[Action::Palette], "run"), (&[Action::Quit], "quit")],
     }
 }
 
@@ -191,6 +193,9 @@ fn keys_text(app: &App, context: Context, actions: &[Action]) -> Option<String> 
     let holds = |at: usize, name: &str| bound.get(at).is_some_and(|keys| keys.iter().any(|key| key == name));
     if holds(0, "left") && holds(1, "right") {
         return Some("←→".to_owned());
+    }
+    if actions == [Action::Back] && holds(0, "esc") {
+        return Some("esc".to_owned());
     }
     let first: Option<Vec<&str>> = bound.iter().map(|keys| keys.first().map(String::as_str)).collect();
     first.map(|keys| keys.join("/"))

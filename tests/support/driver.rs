@@ -56,10 +56,21 @@ impl Driver {
         Self::on(dir, width, height)
     }
 
+    /// On the embedded demo store as the program itself opens it.
+    pub(crate) fn embedded(width: u16, height: u16) -> Self {
+        let dir = tempfile::tempdir().expect("a folder");
+        Self::at(&Place::Demo, dir, width, height)
+    }
+
     /// On the store in a folder.
     pub(crate) fn on(dir: tempfile::TempDir, width: u16, height: u16) -> Self {
+        let place = Place::Path(dir.path().to_owned());
+        Self::at(&place, dir, width, height)
+    }
+
+    fn at(place: &Place, dir: tempfile::TempDir, width: u16, height: u16) -> Self {
         let env = Environment::new([("HOME", "/nonexistent")], None, PathBuf::from("/"));
-        let place = OpenPlace::new(&Place::Path(dir.path().to_owned()), env).expect("a place");
+        let place = OpenPlace::new(place, env).expect("a place");
         let app = App::new(Options::default(), (width, height));
         let mut driver = Self {
             app,
@@ -255,4 +266,11 @@ fn named(word: &str) -> (KeyCode, KeyModifiers) {
         }
     };
     (code, KeyModifiers::NONE)
+}
+
+/// Writes a new file.
+pub(crate) fn append_to_new(path: &Path, text: &str) {
+    use std::io::Write as _;
+    let mut file = std::fs::File::create_new(path).expect("a new file");
+    file.write_all(text.as_bytes()).expect("writes");
 }

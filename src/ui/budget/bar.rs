@@ -42,7 +42,9 @@ impl Bar<'_> {
             self.cell(cell, &segments, buf);
         }
         let marks: Vec<u16> = self.marks.iter().filter_map(|mark| self.mark(mark, &segments, buf)).collect();
-        self.freed_label(&segments, &marks, buf);
+        let old: Vec<u16> =
+            self.marks.iter().filter_map(|mark| self.old_mark(mark, &segments, buf)).collect();
+        self.freed_label(&segments, &[&marks[..], &old[..]].concat(), buf);
         segments.iter().filter(|segment| self.label(segment, &marks, buf)).map(|segment| segment.0).collect()
     }
 
@@ -125,16 +127,10 @@ impl Bar<'_> {
 
     /// Draws a threshold through the bar; answers its cell. The end of the bar needs no mark.
     fn mark(&self, mark: &ThresholdMark, segments: &[Segment], buf: &mut Buffer) -> Option<u16> {
-        let cell = |tokens| Some((self.eighths(tokens) / 8) as u16).filter(|cell| *cell < self.area.width);
-        if let Some(was) = mark.was.and_then(cell)
-            && self.freed_from.is_some()
-        {
-            self.stroke(was, glyphs::WAS, self.theme.style(Role::Muted), segments, buf);
-        }
         if mark.at >= self.full || mark.at == 0 {
             return None;
         }
-        let at = cell(mark.at)?;
+        let at = self.cell_of(mark.at)?;
         let style = match (mark.threshold, self.at(u32::from(at) * 8 + 4, segments)) {
             _ if mark.was.is_some() => self.theme.style(Role::Plan),
             (Threshold::Window, _) => self.theme.style(Role::Danger),
@@ -144,6 +140,17 @@ impl Bar<'_> {
         };
         self.stroke(at, glyphs::LINE, style, segments, buf);
         Some(at)
+    }
+
+    /// Where a moved threshold was, in the bar of the plan.
+    fn old_mark(&self, mark: &ThresholdMark, segments: &[Segment], buf: &mut Buffer) -> Option<u16> {
+        let was = self.cell_of(mark.was.filter(|_| self.freed_from.is_some())?)?;
+        self.stroke(was, glyphs::WAS, self.theme.style(Role::Muted), segments, buf);
+        Some(was)
+    }
+
+    fn cell_of(&self, tokens: u64) -> Option<u16> {
+        Some((self.eighths(tokens) / 8) as u16).filter(|cell| *cell < self.area.width)
     }
 
     fn stroke(&self, cell: u16, sign: &str, style: Style, segments: &[Segment], buf: &mut Buffer) {

@@ -17,7 +17,7 @@ use crate::ui::glyphs;
 use crate::ui::hot;
 use crate::ui::theme::{Role, Theme};
 use crate::ui::widgets::number::{estimate, percent, thousands};
-use crate::ui::widgets::{put, put_right, put_spans, tint};
+use crate::ui::widgets::{put, put_right, put_spans, spans_width, tint};
 use bar::Bar;
 
 /// Everything the bars say.
@@ -175,33 +175,33 @@ impl<'a> Picture<'a> {
             return;
         }
         let budget = self.plan.unwrap_or(self.now);
+        let free = self.free();
         let mut x = self.columns.0;
         let end = area.right().saturating_sub(1);
-        for part in Part::ALL {
-            let tokens = budget.tokens(part);
-            if tokens > 0 && !shown.contains(&part) {
-                x = self.legend_item(part, tokens, (x, area.y), end, buf);
+        let room = end.saturating_sub(spans_width(&free));
+        let hidden = Part::ALL.into_iter().filter(|part| budget.tokens(*part) > 0 && !shown.contains(part));
+        for part in hidden {
+            let item = self.legend_item(part, budget.tokens(part));
+            if x + spans_width(&item) <= room {
+                x = put_spans(buf, (x, area.y), end, &item);
             }
         }
-        put_spans(buf, (x, area.y), end, &self.free());
+        put_spans(buf, (x, area.y), end, &free);
     }
 
-    fn legend_item(&self, part: Part, tokens: u64, (x, y): (u16, u16), end: u16, buf: &mut Buffer) -> u16 {
-        let letter = part.letter().to_string();
+    fn legend_item<'s>(&self, part: Part, tokens: u64) -> [Span<'s>; 4] {
         let style = if self.theme.letters() {
             self.theme.bold(Role::Text)
         } else {
             let (ground, ink) = self.theme.part(part, false);
             Style::new().fg(ink).bg(ground)
         };
-        let muted = self.theme.style(Role::Muted);
-        let spans = [
-            Span::styled(letter, style),
-            Span::styled(format!(" {} ", part.name()), muted),
+        [
+            Span::styled(part.letter().to_string(), style),
+            Span::styled(format!(" {} ", part.name()), self.theme.style(Role::Muted)),
             Span::styled(thousands(tokens), self.theme.style(Role::Text)),
             Span::raw("  "),
-        ];
-        put_spans(buf, (x, y), end, &spans)
+        ]
     }
 
     /// What is left of the window, or by how much it is exceeded.

@@ -67,12 +67,11 @@ impl<F: Fn(Threshold) -> bool> Scale<'_, F> {
     fn place(&self, label: &Label, left: u16, right: u16, buf: &mut Buffer) -> u16 {
         for form in &label.forms {
             let width = spans_width(form);
-            let before = (label.at + 1).saturating_sub(width);
-            let places = [before, label.at, left].into_iter().find(|x| {
-                let touches = (*x..=x + width).contains(&label.at);
-                *x >= left && x + width <= right && touches
-            });
-            if let Some(x) = places {
+            // Ending at the mark, else as near as there is room: it must touch its mark.
+            let wanted = (label.at + 1).saturating_sub(width).max(left);
+            let x = wanted.min(right.saturating_sub(width));
+            let touches = (x..=x + width).contains(&label.at);
+            if x >= left && touches {
                 return put_spans(buf, (x, self.y), right, form) + 2;
             }
         }

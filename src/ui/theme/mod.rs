@@ -206,6 +206,10 @@ impl Theme {
 
     /// Whether a boundary inside a cell can be drawn: fills are colours of the program, not the terminal's.
     pub fn eighths(&self) -> bool {
+        self.own_colours() && !self.ascii
+    }
+
+    fn own_colours(&self) -> bool {
         matches!(self.depth, ColourDepth::TwoFiftySix | ColourDepth::True)
     }
 
@@ -251,6 +255,18 @@ impl Theme {
         self.fills[usize::from(mixed)][part as usize]
     }
 
+    /// Of sixteen colours a selected row is reversed: then every cell of it has the terminal's own two
+    /// colours, or it would turn into patches.
+    pub fn even_selection(&self, buf: &mut Buffer) {
+        if self.depth != ColourDepth::Sixteen {
+            return;
+        }
+        for cell in buf.content.iter_mut().filter(|cell| cell.modifier.contains(Modifier::REVERSED)) {
+            cell.fg = Color::Reset;
+            cell.bg = Color::Reset;
+        }
+    }
+
     /// Takes everything in an area back, so that a dialog stands before it.
     pub fn backdrop(&self, area: Rect, buf: &mut Buffer) {
         let painter = Painter { depth: self.depth, page: self.file.ground.page.rgb };
@@ -265,7 +281,7 @@ impl Theme {
         };
         for position in area.intersection(buf.area).positions() {
             let cell = &mut buf[position];
-            if self.eighths() {
+            if self.own_colours() {
                 cell.fg = mixed(cell.fg);
                 cell.bg = mixed(cell.bg);
             } else {
@@ -299,6 +315,8 @@ impl Painter {
     fn ink(&self, paint: Paint) -> Style {
         let colour = match self.depth {
             ColourDepth::TwoFiftySix => Some(Color::Indexed(paint.rgb.indexed_on(self.page))),
+            // The terminal's own colour, not that of what was drawn there before.
+            ColourDepth::Sixteen => Some(paint.ansi.map_or(Color::Reset, Color::Indexed)),
             _ => self.colour(paint.rgb, paint.ansi),
         };
         let style = colour.map_or_else(Style::new, |colour| Style::new().fg(colour));

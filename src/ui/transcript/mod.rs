@@ -93,8 +93,14 @@ pub(super) fn draw(app: &App, theme: &Theme, area: Rect, buf: &mut Buffer) {
         let line = Line { app, theme, pane, columns: &columns, area: row_of(list, y) };
         line.draw(row, at == pane.scroll.cursor, buf);
     }
-    let edge = if area.right() < buf.area.right() { area.right() } else { area.right().saturating_sub(1) };
-    scrollbar(theme, buf, Rect { x: edge, width: 1, ..list }, pane.scroll.top, pane.rows.len());
+}
+
+/// The scrollbar stands on the next pane's hairline, so it is drawn after that.
+pub(super) fn scrolled(app: &App, theme: &Theme, area: Rect, buf: &mut Buffer) {
+    if let Some(pane) = app.transcript.as_ref().filter(|_| !states::is_opening(app)) {
+        let list = Rect { y: area.y + 1, height: area.height.saturating_sub(1), ..area };
+        scrollbar(theme, buf, list, pane.scroll.top, pane.rows.len());
+    }
 }
 
 /// The names of the columns, in the title line, with what is shown where that is not everything said.
@@ -127,9 +133,12 @@ fn headings(
     }
     if !pane.query.is_empty() {
         let found = match pane.matches.len() {
-            0 => format!(" /{} ", pane.query),
-            count => format!(" /{} {count} found", pane.query),
+            0 => format!("/{}", pane.query),
+            count => format!("/{} {count} found", pane.query),
         };
+        if !facts.is_empty() {
+            facts.push(Span::raw("   "));
+        }
         facts.push(Span::styled(found, theme.style(Role::Bright)));
     }
     if !facts.is_empty() {

@@ -95,7 +95,7 @@ impl Line<'_> {
         let (theme, end) = (self.theme, self.columns.text_end);
         let base = (self.columns.cursor + 2, self.area.y);
         let rail = theme.style(Role::Ghost);
-        let at = (base.0 + self.indent(row), base.1);
+        let at = (base.0 + indent(row), base.1);
         if row.depth > 0 {
             put(buf, base, end, glyphs::LINE, rail);
         }
@@ -128,13 +128,9 @@ impl Line<'_> {
         }
     }
 
-    fn indent(&self, row: &Row) -> u16 {
-        INDENT * row.depth.min(DEEPEST)
-    }
-
     fn text_start(&self, row: &Row) -> u16 {
         let sign = if matches!(row.kind, RowKind::Branch { .. }) { 2 } else { 0 };
-        self.columns.text + self.indent(row) + sign
+        self.columns.text + indent(row) + sign
     }
 
     /// A failed call says so across the columns.
@@ -217,9 +213,8 @@ impl Line<'_> {
         let bookkeeping = entry.message.is_none();
         match (faded || aside || bookkeeping, selected || said) {
             (true, false) => self.theme.style(Role::Muted),
-            (true, true) => self.theme.style(Role::Text),
             (false, true) => self.theme.style(Role::Bright),
-            (false, false) => self.theme.style(Role::Text),
+            (true, true) | (false, false) => self.theme.style(Role::Text),
         }
     }
 
@@ -317,6 +312,11 @@ impl Line<'_> {
         };
         number(buf, self.area.y, self.columns.total_end, thousands(numbers.total), self.theme.style(role));
     }
+}
+
+/// Columns a row of a branch is moved in by.
+fn indent(row: &Row) -> u16 {
+    INDENT * row.depth.min(DEEPEST)
 }
 
 /// Whether the text of a message leaves the prompt.

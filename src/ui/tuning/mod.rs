@@ -49,7 +49,7 @@ pub(super) fn draw(app: &App, theme: &Theme, area: Rect, buf: &mut Buffer) {
 fn title_line(app: &App, theme: &Theme, area: Rect, buf: &mut Buffer) {
     let focused = app.focus == Pane::Tuning;
     let x = title(theme, buf, area, Pane::Tuning.title(), focused);
-    joints(theme, area, focused, buf);
+    joints(app, theme, area, focused, buf);
     let on = app.tuning.preview;
     let role = if on { Role::Text } else { Role::Muted };
     let sign = if on { glyphs::ON } else { glyphs::OFF };
@@ -63,31 +63,21 @@ fn title_line(app: &App, theme: &Theme, area: Rect, buf: &mut Buffer) {
     let x = gate(app, theme, (x + 1, area.y), area.right(), buf);
     let end = area.right().saturating_sub(1);
     let wide = app.layout().breadth >= Breadth::Medium;
-    match &app.plan {
-        Some(plan) => {
-            let facts = saved(plan, theme, wide);
-            on_title(buf, area.y, x + 1, end, &facts);
-        }
-        None => {
-            let words = if app.tuning.any_changed() { "changed, not shown" } else { "nothing changed" };
-            on_title(buf, area.y, x + 1, end, &[Span::styled(words, theme.style(Role::Muted))]);
-        }
+    if let Some(plan) = &app.plan {
+        on_title(buf, area.y, x + 1, end, &saved(plan, theme, wide));
+    } else {
+        let words = if app.tuning.any_changed() { "changed, not shown" } else { "nothing changed" };
+        on_title(buf, area.y, x + 1, end, &[Span::styled(words, theme.style(Role::Muted))]);
     }
 }
 
 /// Where hairlines from above end on the line.
-fn joints(theme: &Theme, area: Rect, focused: bool, buf: &mut Buffer) {
-    let Some(above) = area.y.checked_sub(1) else { return };
-    for x in area.left()..area.right() {
-        let meets = buf.cell((x, above)).is_some_and(|cell| cell.symbol() == glyphs::LINE);
-        if meets && x > 0 {
-            let (sign, role) = if focused { ("┷", Role::Focus) } else { ("┴", Role::Faint) };
-            let free = buf
-                .cell((x, area.y))
-                .is_some_and(|cell| [glyphs::LIGHT, glyphs::HEAVY].contains(&cell.symbol()));
-            if free {
-                put(buf, (x, area.y), area.right(), sign, theme.style(role));
-            }
+fn joints(app: &App, theme: &Theme, area: Rect, focused: bool, buf: &mut Buffer) {
+    let layout = app.layout();
+    let (sign, role) = if focused { ("┷", Role::Focus) } else { ("┴", Role::Faint) };
+    for pane in [layout.transcript, layout.message] {
+        if pane.x > 0 && !pane.is_empty() && pane.bottom() == area.y {
+            put(buf, (pane.x, area.y), area.right(), sign, theme.style(role));
         }
     }
 }

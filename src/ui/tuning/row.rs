@@ -12,7 +12,7 @@ use crate::gateway::prune_setting::Control;
 use crate::js::Value;
 use crate::ui::theme::{Role, Theme};
 use crate::ui::widgets::number::estimate;
-use crate::ui::widgets::{put, put_right, put_spans, tint};
+use crate::ui::widgets::{put, put_facts, put_right, put_spans, tint};
 use crate::ui::{glyphs, hot};
 
 /// Columns that the words beside a track take at most: meaning, `was`, origin.
@@ -47,7 +47,11 @@ impl Line<'_> {
         let changed = app.tuning.is_changed(at);
         let slides = matches!(row.control, Control::Slider { .. });
         let style = if selected { theme.bold(Role::Bright) } else { theme.style(Role::Text) };
-        let used = put(buf, (name, y), track.start.saturating_sub(1), row.key, style);
+        let value = if slides { value_text(app, at) } else { String::new() };
+        let room = value_end.saturating_sub(crate::text::width(&value) as u16 + u16::from(slides));
+        let name_text =
+            if self.is_narrow() { row.key.rsplit('.').next().unwrap_or(row.key) } else { row.key };
+        let used = put(buf, (name, y), room, name_text, style);
         let style = match (changed, selected) {
             (true, _) => theme.bold(Role::Plan),
             (_, true) => theme.style(Role::Bright),
@@ -59,7 +63,7 @@ impl Line<'_> {
             tint(buf, area, hot(app, theme));
         }
         if slides {
-            put_right(buf, y, used + 1, value_end, &[Span::styled(value_text(app, at), style)]);
+            put_right(buf, y, used + 1, value_end, &[Span::styled(value, style)]);
             self.slider(at, changed, buf);
         } else {
             self.plain(at, style, track, buf);
@@ -147,7 +151,10 @@ impl Line<'_> {
         let words = app.inspection().map(|inspection| meaning(app, inspection, at)).unwrap_or_default();
         let meaning_end = if was.is_some() { from + MEANING } else { origin_at }.min(origin_at);
         let role = if at == app.tuning.cursor { Role::Text } else { Role::Muted };
-        let used = put(buf, (from, y), meaning_end.saturating_sub(2), &words, theme.style(role));
+        let room = usize::from(meaning_end.saturating_sub(from + 2));
+        let fits = crate::text::width(&words) <= room;
+        let words = if fits { words.as_str() } else { words.split(' ').next().unwrap_or_default() };
+        let used = put(buf, (from, y), meaning_end.saturating_sub(2), words, theme.style(role));
         if let Some(was) = was {
             let x = (from + MEANING).max(used + 2);
             put_spans(buf, (x, y), origin_at.saturating_sub(2), &was_spans(was));
@@ -163,23 +170,29 @@ impl Line<'_> {
         let label = [Span::styled("total after", theme.style(Role::Muted))];
         put_right(buf, y, 3.min(value_end), value_end, &label);
         let cells = usize::from(track.end - track.start);
+        // A difference of a few tokens must not look like a cliff.
+        let span = (most - least).max(most / 10).max(1);
+        let base = least.saturating_sub((span - (most - least)) / 2);
         let here =
             app.tuning.share(app.tuning.cursor).map(|share| (share * (cells - 1) as f64).round() as usize);
         for cell in 0..cells {
             let total = profile[cell * (profile.len() - 1) / (cells - 1).max(1)];
-            let height = (total * 8).div_ceil((*most).max(1)).clamp(1, 8) as usize;
+            let height = 1 + ((total - base) * 7 / span).min(7) as usize;
             let role = if here == Some(cell) { Role::Plan } else { Role::Faint };
             let at = (track.start + cell as u16, y);
             put(buf, at, track.end, glyphs::EIGHTHS_UP[height - 1], theme.style(role));
         }
         let end = self.area.right().saturating_sub(1);
-        let words = if least == most {
-            "moving it changes nothing".to_owned()
-        } else {
-            let flat = self.flat().map(|flat| format!("   {flat}")).unwrap_or_default();
-            format!("{} … {}{flat}", estimate(*least), estimate(*most))
+        let muted = |words: String| vec![Span::styled(words, theme.style(Role::Muted))];
+        let words = match (least == most, self.is_narrow()) {
+            (true, true) => muted("no difference".to_owned()),
+            (true, false) => muted("moving it changes nothing".to_owned()),
+            (false, true) => muted(format!("{}…{}", estimate(*least), estimate(*most))),
+            (false, false) => muted(format!("{} … {}", estimate(*least), estimate(*most))),
         };
-        put(buf, (track.end + 3, y), end, &words, theme.style(Role::Muted));
+        let flat = self.flat().map(muted).unwrap_or_default();
+        let gap = if self.is_narrow() { 1 } else { 3 };
+        put_facts(buf, (track.end + gap, y), end, &[words, flat]);
     }
 
     /// Where moving on changes nothing any more.

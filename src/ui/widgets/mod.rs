@@ -6,7 +6,7 @@ mod thin_bar;
 
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
-use ratatui::style::Style;
+use ratatui::style::{Modifier, Style};
 use ratatui::text::Span;
 
 use crate::text;
@@ -24,7 +24,11 @@ pub fn put(buf: &mut Buffer, (x, y): (u16, u16), end: u16, text: &str, style: St
         return x;
     }
     let (shown, used) = text::cut(text, usize::from(end - x));
-    buf.set_stringn(x, y, shown, used, style);
+    // What a line under the text was dimmed by does not stay.
+    let dim = style.add_modifier.contains(Modifier::DIM);
+    let style = if dim { style } else { style.remove_modifier(Modifier::DIM) };
+    // A space that no line breaks at is a blank like any other once it has its place.
+    buf.set_stringn(x, y, shown.replace('\u{a0}', " "), used, style);
     x + used as u16
 }
 

@@ -1,5 +1,7 @@
 //! Numbers as people read them.
 
+use crate::inspect::words;
+
 /// Tokens in thousands with one decimal: `33.1k`; what is there but rounds to nothing is `<0.1k`.
 pub fn thousands(tokens: u64) -> String {
     match tokens {
@@ -21,15 +23,8 @@ pub fn round_thousands(tokens: u64) -> String {
 
 /// An exact number in groups of three, parted by no-break spaces; minus is `−`.
 pub fn grouped(number: i64) -> String {
-    let digits = number.unsigned_abs().to_string();
-    let mut out = if number < 0 { "−".to_owned() } else { String::new() };
-    for (at, digit) in digits.chars().enumerate() {
-        if at > 0 && (digits.len() - at).is_multiple_of(3) {
-            out.push('\u{a0}');
-        }
-        out.push(digit);
-    }
-    out
+    let digits = words::grouped(number.unsigned_abs());
+    if number < 0 { format!("−{digits}") } else { digits }
 }
 
 /// Bytes in decimal units: `3.1 MB`.

@@ -60,8 +60,11 @@ pub fn on_title(buf: &mut Buffer, y: u16, start: u16, end: u16, spans: &[Span]) 
     from
 }
 
-/// A scrollbar, only when something is hidden. `track` is one column.
-pub fn scrollbar(theme: &Theme, buf: &mut Buffer, track: Rect, top: usize, len: usize) {
+/// The scrollbar of a list, on the hairline at its right or in its last column; only when something is hidden.
+pub fn scrollbar(theme: &Theme, buf: &mut Buffer, list: Rect, top: usize, len: usize) {
+    let beside = list.right() < buf.area.right();
+    let x = if beside { list.right() } else { list.right().saturating_sub(1) };
+    let track = Rect { x, width: 1, ..list };
     let height = usize::from(track.height);
     if height == 0 || len <= height {
         return;

@@ -1,0 +1,48 @@
+//! The screens that are drawn: the program on its demo store, brought there key by key.
+
+use clawscope::ui::render;
+use clawscope::ui::theme::{ColourDepth, Theme};
+use ratatui::buffer::Buffer;
+use ratatui::layout::Rect;
+
+use crate::Screen;
+use crate::driver::Driver;
+
+/// The session of the pictures, and the keys that lead to its prune preview with a threshold moved.
+const SESSION: &str = "telegram:direct:8812";
+const TUNED: &str = "i 4 j j j H H H tab tab";
+
+/// Every picture of the README and of the screenshots folder.
+pub(crate) fn screens() -> Vec<Screen> {
+    let wide = (130, 36);
+    vec![
+        shot("rest-dark", "dark", wide, ""),
+        shot("prune-dark", "dark", wide, TUNED),
+        shot("prune-light", "light", wide, TUNED),
+        shot("prune-mono", "mono", wide, TUNED),
+        shot("diff-dark", "dark", wide, &format!("{TUNED} {{ d")),
+        shot("commit-dark", "dark", wide, &format!("{TUNED} c")),
+        shot("help-dark", "dark", wide, "?"),
+        shot("prune-80x24-dark", "dark", (80, 24), TUNED),
+        shot("prune-60x20-dark", "dark", (60, 20), TUNED),
+    ]
+}
+
+fn shot(name: &str, theme: &str, (width, height): (u16, u16), keys: &str) -> Screen {
+    let mut driver = Driver::embedded(width, height);
+    driver.go_to(SESSION);
+    driver.press("2");
+    driver.press(keys);
+    screen(name, theme, &driver)
+}
+
+#[expect(clippy::expect_used, reason = "the themes are part of the program")]
+fn screen(name: &str, theme: &str, driver: &Driver) -> Screen {
+    let depth = if theme == "mono" { ColourDepth::None } else { ColourDepth::True };
+    let theme = Theme::load(theme, depth).expect("a theme of the program");
+    let (width, height) = driver.app.size;
+    let mut buffer = Buffer::empty(Rect { x: 0, y: 0, width, height });
+    render(&driver.app, &theme, &mut buffer);
+    let (background, foreground) = theme.page();
+    Screen { name: name.to_owned(), buffer, background, foreground }
+}

@@ -1,0 +1,151 @@
+//! Whether the terminal is light or dark: what the environment says, else what the terminal answers
+//! within a tenth of a second.
+
+use std::io;
+
+use crate::gateway::env::Environment;
+
+/// The ground letters stand on.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Background {
+    /// Light letters on dark.
+    Dark,
+    /// Dark letters on light.
+    Light,
+}
+
+/// What was found, and whether the terminal still owes an answer.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Found {
+    /// The background, where anyone told.
+    pub(super) background: Option<Background>,
+    /// The question went out and no answer came in time: it may still come.
+    pub(super) unanswered: bool,
+}
+
+/// Finds the background. The terminal must be in raw mode and nobody else may read it.
+pub(super) fn detect(env: &Environment) -> Found {
+    let told = env.get("COLORFGBG").and_then(from_colorfgbg);
+    let can_answer = !matches!(env.get("TERM"), None | Some("dumb" | "linux"));
+    if told.is_some() || !can_answer {
+        return Found { background: told, unanswered: false };
+    }
+    // A terminal that cannot be asked is as good as one that does not answer.
+    let answer = ask().unwrap_or_default();
+    let text = String::from_utf8_lossy(&answer);
+    Found { background: from_answer(&text), unanswered: !is_whole(&text) }
+}
+
+/// `15;0` or `15;default;0`: the last number is the background's colour; 7 and 9–15 are light ones.
+fn from_colorfgbg(text: &str) -> Option<Background> {
+    let colour: u8 = text.rsplit(';').next()?.parse().ok()?;
+    let light = colour == 7 || (9..=15).contains(&colour);
+    (colour <= 15).then_some(if light { Background::Light } else { Background::Dark })
+}
+
+/// The colour question (OSC 11), and behind it one that every terminal answers, so that a terminal
+/// without an answer to the first one is not waited for.
+const QUESTION: &[u8] = b"\x1b]11;?\x1b\\\x1b[c";
+
+/// Whether the answer to the second question is there.
+fn is_whole(answer: &str) -> bool {
+    answer.rsplit_once("\x1b[?").is_some_and(|(_, rest)| rest.contains('c'))
+}
+
+/// `rgb:RRRR/GGGG/BBBB` with one to four digits each.
+fn from_answer(answer: &str) -> Option<Background> {
+    let rest = answer.split_once("]11;")?.1;
+    let colours = rest.split_once("rgb:").or_else(|| rest.split_once("rgba:"))?.1;
+    let part = |text: &str| {
+        let digits: String = text.chars().take_while(char::is_ascii_hexdigit).take(4).collect();
+        let value = u32::from_str_radix(&digits, 16).ok()?;
+        Some(f64::from(value) / (f64::from(16_u32.pow(digits.len() as u32)) - 1.0))
+    };
+    let mut parts = colours.split('/').map(part);
+    let (red, green, blue) = (parts.next()??, parts.next()??, parts.next()??);
+    let light = 0.2126 * red + 0.7152 * green + 0.0722 * blue > 0.5;
+    Some(if light { Background::Light } else { Background::Dark })
+}
+
+#[cfg(unix)]
+fn ask() -> io::Result<Vec<u8>> {
+    use std::fs::File;
+    use std::io::{IsTerminal, Read, Write};
+    use std::os::fd::AsFd;
+    use std::time::{Duration, Instant};
+
+    use rustix::event::{PollFd, PollFlags, Timespec, poll};
+
+    if !io::stdin().is_terminal() {
+        return Ok(Vec::new());
+    }
+    super::terminal::tty()?.write_all(QUESTION)?;
+    let mut input = File::from(io::stdin().as_fd().try_clone_to_owned()?);
+    let deadline = Instant::now() + Duration::from_millis(100);
+    let mut answer = Vec::new();
+    while !is_whole(&String::from_utf8_lossy(&answer)) {
+        let left = deadline.saturating_duration_since(Instant::now());
+        let left = Timespec { tv_sec: 0, tv_nsec: i64::from(left.subsec_nanos()) };
+        let mut waiting = [PollFd::new(&input, PollFlags::IN)];
+        if poll(&mut waiting, Some(&left))? == 0 {
+            break;
+        }
+        let mut bytes = [0; 256];
+        let count = input.read(&mut bytes)?;
+        if count == 0 {
+            break;
+        }
+        answer.extend_from_slice(&bytes[..count]);
+    }
+    Ok(answer)
+}
+
+#[cfg(not(unix))]
+fn ask() -> io::Result<Vec<u8>> {
+    let _ = QUESTION;
+    Ok(b"\x1b[?c".to_vec())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_environment_is_believed_first() {
+        for (text, expected) in [
+            ("15;0", Some(Background::Dark)),
+            ("0;15", Some(Background::Light)),
+            ("0;default;7", Some(Background::Light)),
+            ("15;8", Some(Background::Dark)),
+            ("15;default", None),
+            ("", None),
+            ("0;99", None),
+        ] {
+            assert_eq!(from_colorfgbg(text), expected, "{text}");
+        }
+        let env = Environment::new([("COLORFGBG", "0;15"), ("TERM", "xterm")], None, "/".into());
+        assert_eq!(detect(&env), Found { background: Some(Background::Light), unanswered: false });
+    }
+
+    #[test]
+    fn answers_of_any_precision_are_read_and_nonsense_is_not() {
+        for (text, expected) in [
+            ("\x1b]11;rgb:1e1e/1e1e/2e2e\x07\x1b[?62c", Some(Background::Dark)),
+            ("\x1b]11;rgb:fd/f6/e3\x1b\\", Some(Background::Light)),
+            ("\x1b]11;rgba:ffff/ffff/ffff/ffff\x1b\\", Some(Background::Light)),
+            ("\x1b]11;rgb:0/0/0\x1b\\", Some(Background::Dark)),
+            ("\x1b]11;rgb:/0/0\x1b\\", None),
+            ("\x1b[?62c", None),
+            ("", None),
+        ] {
+            assert_eq!(from_answer(text), expected, "{text:?}");
+        }
+    }
+
+    #[test]
+    fn the_second_answer_ends_the_waiting() {
+        assert!(is_whole("\x1b]11;rgb:0/0/0\x1b\\\x1b[?62;4c"));
+        assert!(!is_whole("\x1b]11;rgb:0c/0c/0c\x1b\\"));
+        assert!(!is_whole(""));
+    }
+}

@@ -1,0 +1,124 @@
+//! Text onto the clipboard: through the terminal, which also works over ssh, and through the desktop's own
+//! program where there is one. What both would drop becomes a file.
+
+use std::io::{self, Write};
+use std::process::{Command, Stdio};
+
+use crate::gateway::env::Environment;
+use crate::inspect::place::short_path;
+
+/// Terminals drop longer texts silently; bytes.
+pub(super) const TERMINAL_BYTES: usize = 100_000;
+
+/// A program that takes a clipboard's text on its standard input.
+type Program = (&'static str, &'static [&'static str]);
+
+/// The desktop's programs, in the order they are tried.
+fn programs(env: &Environment) -> Vec<Program> {
+    let mut programs: Vec<Program> = Vec::new();
+    if cfg!(target_os = "macos") {
+        programs.push(("pbcopy", &[]));
+    }
+    if env.get("WAYLAND_DISPLAY").is_some() {
+        programs.push(("wl-copy", &[]));
+    }
+    if env.get("DISPLAY").is_some() {
+        programs.push(("xclip", &["-selection", "clipboard"]));
+        programs.push(("xsel", &["--clipboard", "--input"]));
+    }
+    programs
+}
+
+/// Hands the text to the desktop, or to a file when it is too long for the terminal, and says what became
+/// of it. The terminal's part is done before. Waits for other programs.
+pub(super) fn copy(text: &str, what: &str, env: &Environment) -> Result<String, String> {
+    let piped = programs(env).into_iter().any(|program| pipe(program, text).is_ok());
+    if piped || text.len() <= TERMINAL_BYTES {
+        return Ok(format!("Copied {what}: {} chars.", grouped(text.encode_utf16().count())));
+    }
+    let path = to_file(text).map_err(|error| {
+        format!("{what} is too long for the terminal's clipboard, and no file could be written: {error}.")
+    })?;
+    let home = crate::gateway::env::effective_home(env);
+    Ok(format!(
+        "{what} is too long for the terminal's clipboard ({} bytes): written to {}.",
+        grouped(text.len()),
+        short_path(&path, &home)
+    ))
+}
+
+/// Gives a program the text; an error when it is not there or refuses.
+fn pipe((name, arguments): Program, text: &str) -> io::Result<()> {
+    let mut child = Command::new(name)
+        .args(arguments)
+        .stdin(Stdio::piped())
+        .stdout(Stdio::null())
+        .stderr(Stdio::null())
+        .spawn()?;
+    let written = child.stdin.take().map_or(Ok(()), |mut input| input.write_all(text.as_bytes()));
+    let ended = child.wait()?;
+    written?;
+    if ended.success() { Ok(()) } else { Err(io::Error::other(format!("{name} failed"))) }
+}
+
+/// A file that stays, for the person alone.
+fn to_file(text: &str) -> io::Result<std::path::PathBuf> {
+    let mut file = tempfile::Builder::new().prefix("clawscope-").suffix(".txt").tempfile()?;
+    file.write_all(text.as_bytes())?;
+    let (_, path) = file.keep()?;
+    Ok(path)
+}
+
+/// A number with its thousands apart.
+fn grouped(number: usize) -> String {
+    let digits = number.to_string();
+    let mut text = String::new();
+    for (at, digit) in digits.chars().enumerate() {
+        if at > 0 && (digits.len() - at).is_multiple_of(3) {
+            text.push('\u{a0}');
+        }
+        text.push(digit);
+    }
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn without_a_desktop_a_long_text_becomes_a_file_and_the_words_say_where() {
+        let env = Environment::new([("HOME", "/nowhere")], None, "/".into());
+        assert_eq!(copy("héllo", "message", &env).unwrap(), "Copied message: 5 chars.");
+        let long = "x".repeat(TERMINAL_BYTES + 1);
+        let said = copy(&long, "message", &env).unwrap();
+        let path = said.rsplit_once("written to ").unwrap().1.trim_end_matches('.');
+        assert_eq!(std::fs::read_to_string(path).unwrap(), long);
+        assert!(said.contains("100\u{a0}001 bytes"), "{said}");
+        std::fs::remove_file(path).unwrap();
+    }
+
+    #[test]
+    fn the_desktop_that_is_there_is_asked() {
+        let env = |vars: &[(&str, &str)]| Environment::new(vars.iter().copied(), None, "/".into());
+        let names =
+            |env: &Environment| programs(env).into_iter().map(|program| program.0).collect::<Vec<_>>();
+        if !cfg!(target_os = "macos") {
+            assert_eq!(names(&env(&[])), [""; 0]);
+            assert_eq!(
+                names(&env(&[("WAYLAND_DISPLAY", "w"), ("DISPLAY", ":0")])),
+                ["wl-copy", "xclip", "xsel"]
+            );
+        }
+        assert!(pipe(("clawscope-no-such-program", &[]), "x").is_err());
+        assert!(pipe(("false", &[]), "x").is_err());
+        assert!(pipe(("cat", &[]), "x").is_ok());
+    }
+
+    #[test]
+    fn thousands_stand_apart() {
+        assert_eq!(grouped(0), "0");
+        assert_eq!(grouped(999), "999");
+        assert_eq!(grouped(1_234_567), "1\u{a0}234\u{a0}567");
+    }
+}

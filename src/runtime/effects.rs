@@ -1,0 +1,164 @@
+//! Effects → jobs, or what is done at once.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use crate::app::effect::{Effect, Write};
+use crate::app::event::Event;
+use crate::commit::{SystemClock, UndoTarget};
+use crate::ids::{EntryIx, SessionKey};
+use crate::inspect::open::open;
+use crate::inspect::search::search;
+use crate::inspect::write::{Ask, WriteRequest, prepare, preview, write};
+use crate::inspect::{Inspection, message};
+use crate::plan::Plan;
+use crate::runtime::clipboard::{self, TERMINAL_BYTES};
+use crate::runtime::clock::system_ms;
+use crate::runtime::jobs::{Kind, Said, Throttle};
+use crate::runtime::r#loop::Shell;
+use crate::runtime::save::save;
+
+/// Progress is told at most so often: a screen shows no more.
+const PROGRESS_EVERY: Duration = Duration::from_millis(50);
+
+impl Shell {
+    /// Performs an effect, or gives it to a job.
+    pub(super) fn perform(&mut self, effect: Effect) {
+        match effect {
+            Effect::List { demo } => self.list(demo),
+            Effect::Open { key } => self.open(key),
+            Effect::Refresh { inspection } => self.refresh(inspection),
+            Effect::ReadExcerpts { inspection, entries } => {
+                self.excerpts.ask(&mut self.jobs, inspection, entries);
+            }
+            Effect::ReadMessage { inspection, entry, plan } => self.read_message(inspection, entry, plan),
+            Effect::Search { inspection, query } => self.search(inspection, query),
+            Effect::Prepare(write) => self.prepare(write),
+            Effect::Write(write) => self.write(write),
+            Effect::Copy { text, what } => self.copy(text, what),
+            Effect::Page(text) => self.page = Some(text),
+            Effect::Save { name, text } => self.save(name, text),
+            Effect::Mouse(on) => self.mouse(on),
+            Effect::TimerAt(ms) => drop(self.timers.insert(ms)),
+            Effect::Forget { epoch } => self.excerpts.forget(epoch),
+            Effect::Quit => self.quit = true,
+        }
+    }
+
+    fn list(&mut self, demo: bool) {
+        let lister = self.library.lister(demo);
+        self.jobs.follow(Kind::List, move |ticket| match lister() {
+            Ok((listed, place)) => ticket.say(Said::Listed(Box::new(listed), place)),
+            Err(refusal) => ticket.send(Event::ListFailed(refusal)),
+        });
+    }
+
+    fn open(&mut self, key: SessionKey) {
+        let Some(store) = self.library.store.clone() else { return };
+        let epoch = self.library.next_epoch();
+        self.jobs.cancel(Kind::Refresh);
+        self.jobs.start(Kind::Open, move |ticket| {
+            let mut throttle = Throttle::new(PROGRESS_EVERY);
+            let opened = open(&store, &key, None, system_ms(), &mut |done, total| {
+                if throttle.passes() {
+                    ticket.send(Event::Progress { key: key.clone(), done, total });
+                }
+                ticket.is_wanted()
+            });
+            match opened {
+                Ok(inspection) => ticket.send(Event::Opened(Box::new(Inspection { epoch, ..inspection }))),
+                Err(error) if error.is_stopped() => {}
+                Err(error) => ticket.send(Event::OpenFailed { key, error: error.to_string() }),
+            }
+        });
+    }
+
+    fn refresh(&mut self, known: Arc<Inspection>) {
+        let Some(store) = self.library.store.clone() else { return };
+        let epoch = self.library.next_epoch();
+        self.jobs.follow(Kind::Refresh, move |ticket| {
+            let key = &known.session.key;
+            match open(&store, key, Some(&known), system_ms(), &mut |_, _| ticket.is_wanted()) {
+                Ok(inspection) => ticket.send(Event::Opened(Box::new(Inspection { epoch, ..inspection }))),
+                Err(error) if error.is_stopped() => {}
+                Err(error) => ticket.send(Event::Failed(error.to_string())),
+            }
+        });
+    }
+
+    fn read_message(&mut self, inspection: Arc<Inspection>, entry: EntryIx, plan: Option<Arc<Plan>>) {
+        self.jobs.start(Kind::Message, move |ticket| {
+            let text = message::read(&inspection, entry, plan.as_deref());
+            let text = text.map(Arc::new).map_err(|error| error.to_string());
+            ticket.send(Event::Message { epoch: inspection.epoch, entry, text });
+        });
+    }
+
+    fn search(&mut self, inspection: Arc<Inspection>, query: String) {
+        self.jobs.start(Kind::Search, move |ticket| {
+            let found = search(&inspection.source, &inspection.index, &query, &mut || ticket.is_wanted());
+            match found {
+                Ok(matches) => ticket.send(Event::Found { epoch: inspection.epoch, query, matches }),
+                Err(error) => ticket.send(Event::Failed(error.to_string())),
+            }
+        });
+    }
+
+    fn prepare(&mut self, asked: Write) {
+        let now_ms = self.clock.now_ms();
+        self.jobs.start(Kind::Prepare, move |ticket| {
+            let request = request(&asked, now_ms);
+            let shown = prepare(&request).map(|prepared| preview(&request, &prepared, system_ms()));
+            ticket.send(Event::Prepared(shown.map_err(|error| error.to_string())));
+        });
+    }
+
+    fn write(&mut self, asked: Write) {
+        let now_ms = self.clock.now_ms();
+        self.jobs.add(Kind::Write, move |ticket| {
+            let written = write(&request(&asked, now_ms), &SystemClock);
+            ticket.send(Event::Written(written.map_err(|error| error.to_string())));
+        });
+    }
+
+    fn copy(&mut self, text: String, what: &'static str) {
+        if text.len() <= TERMINAL_BYTES
+            && let Err(error) = self.screen.copy(&text)
+        {
+            self.tell(Event::Failed(format!("The terminal did not take the text: {error}.")));
+            return;
+        }
+        let env = self.env.clone();
+        self.jobs.add(Kind::Outside, move |ticket| {
+            ticket.send(match clipboard::copy(&text, what, &env) {
+                Ok(said) => Event::Said(said),
+                Err(error) => Event::Failed(error),
+            });
+        });
+    }
+
+    fn save(&mut self, name: String, text: String) {
+        let folder = self.env.cwd.clone();
+        self.jobs.add(Kind::Outside, move |ticket| {
+            ticket.send(match save(&folder, &name, &text) {
+                Ok(path) => Event::Said(format!("Saved as {}.", path.display())),
+                Err(error) => Event::Failed(error),
+            });
+        });
+    }
+
+    fn mouse(&mut self, on: bool) {
+        if let Err(error) = self.screen.set_mouse(on) {
+            self.tell(Event::Failed(format!("The terminal did not take the mouse: {error}.")));
+        }
+    }
+}
+
+/// The same request for the preview and for the write.
+fn request(asked: &Write, now_ms: i64) -> WriteRequest<'_> {
+    let (inspection, ask) = match asked {
+        Write::Commit { inspection, plan } => (inspection, Ask::Commit(plan)),
+        Write::Undo { inspection } => (inspection, Ask::Undo(UndoTarget::LastCommit)),
+    };
+    WriteRequest { inspection, ask, allow_orphan: false, now_ms }
+}

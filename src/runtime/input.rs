@@ -1,0 +1,147 @@
+//! Keys, mouse and pastes as events of the state machine.
+
+use crossterm::event::{
+    Event as TerminalEvent, EventStream, KeyCode, KeyEventKind, KeyModifiers, MouseEventKind,
+};
+use futures_util::StreamExt;
+use tokio::sync::mpsc::{UnboundedReceiver, unbounded_channel};
+use tokio::task::JoinHandle;
+
+use crate::app::event::Event;
+
+/// Reads the terminal until it is stopped.
+#[derive(Debug)]
+pub(super) struct Input {
+    task: JoinHandle<()>,
+    receiver: UnboundedReceiver<TerminalEvent>,
+    answer: LateAnswer,
+}
+
+impl Input {
+    /// Begins to read. `unanswered`: a question to the terminal is still open, whose answer is no typing.
+    pub(super) fn start(unanswered: bool) -> Self {
+        let (sender, receiver) = unbounded_channel();
+        // A task of its own: a stream that was polled without its waker would never wake anyone again, so
+        // what waits is taken from the channel.
+        let task = tokio::spawn(async move {
+            let mut stream = EventStream::new();
+            while let Some(Ok(event)) = stream.next().await {
+                if sender.send(event).is_err() {
+                    break;
+                }
+            }
+        });
+        Self { task, receiver, answer: LateAnswer { awaited: unanswered, inside: false } }
+    }
+
+    /// The next event; none when the terminal is gone.
+    pub(super) async fn next(&mut self) -> Option<Event> {
+        loop {
+            let event = self.receiver.recv().await?;
+            if let Some(event) = self.take(event) {
+                return Some(event);
+            }
+        }
+    }
+
+    /// An event that waits already.
+    pub(super) fn waiting(&mut self) -> Option<Event> {
+        while let Ok(event) = self.receiver.try_recv() {
+            if let Some(event) = self.take(event) {
+                return Some(event);
+            }
+        }
+        None
+    }
+
+    fn take(&mut self, event: TerminalEvent) -> Option<Event> {
+        if self.answer.swallows(&event) { None } else { event_of(event) }
+    }
+
+    /// Stops reading, so that another program may.
+    pub(super) async fn stop(self) {
+        self.task.abort();
+        // An aborted task ends with an error; what counts is that its stream is dropped.
+        drop(self.task.await);
+    }
+}
+
+/// What the state machine is told of; releases of keys and movements without a button are nothing to it.
+fn event_of(event: TerminalEvent) -> Option<Event> {
+    match event {
+        TerminalEvent::Key(key) if key.kind != KeyEventKind::Release => Some(Event::Key(key)),
+        TerminalEvent::Mouse(mouse) if mouse.kind != MouseEventKind::Moved => Some(Event::Mouse(mouse)),
+        TerminalEvent::Paste(text) => Some(Event::Paste(text)),
+        TerminalEvent::Resize(width, height) => Some(Event::Resize { width, height }),
+        _ => None,
+    }
+}
+
+/// An answer to a question about colours that came after its deadline: it looks like typing, `alt-]` and
+/// then text up to BEL or ST, and must not act as keys.
+#[derive(Debug, Clone, Copy)]
+struct LateAnswer {
+    awaited: bool,
+    inside: bool,
+}
+
+impl LateAnswer {
+    fn swallows(&mut self, event: &TerminalEvent) -> bool {
+        let TerminalEvent::Key(key) = event else { return false };
+        let with = |code, modifiers| key.code == KeyCode::Char(code) && key.modifiers == modifiers;
+        if !self.inside {
+            self.inside = self.awaited && with(']', KeyModifiers::ALT);
+            self.awaited &= !self.inside;
+            return self.inside;
+        }
+        let ends = with('g', KeyModifiers::CONTROL) || with('\\', KeyModifiers::ALT);
+        let is_text = matches!(key.code, KeyCode::Char(_));
+        self.inside = !ends && is_text;
+        ends || is_text
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crossterm::event::{KeyEvent, MouseEvent};
+
+    use super::*;
+
+    fn key(code: KeyCode, modifiers: KeyModifiers) -> TerminalEvent {
+        TerminalEvent::Key(KeyEvent::new(code, modifiers))
+    }
+
+    fn swallowed(answer: &mut LateAnswer, keys: &[(char, KeyModifiers)]) -> Vec<bool> {
+        keys.iter().map(|(char, with)| answer.swallows(&key(KeyCode::Char(*char), *with))).collect()
+    }
+
+    #[test]
+    fn an_answer_that_comes_late_is_no_typing_and_what_follows_is() {
+        let none = KeyModifiers::NONE;
+        let keys = [
+            ('j', none),
+            (']', KeyModifiers::ALT),
+            ('1', none),
+            ('q', none),
+            ('g', KeyModifiers::CONTROL),
+            ('q', none),
+            (']', KeyModifiers::ALT),
+        ];
+        let mut answer = LateAnswer { awaited: true, inside: false };
+        assert_eq!(swallowed(&mut answer, &keys), [false, true, true, true, true, false, false]);
+        let mut nothing_asked = LateAnswer { awaited: false, inside: false };
+        assert_eq!(swallowed(&mut nothing_asked, &keys), [false; 7]);
+    }
+
+    #[test]
+    fn movements_and_releases_are_nothing_to_the_state() {
+        let moved =
+            MouseEvent { kind: MouseEventKind::Moved, column: 1, row: 1, modifiers: KeyModifiers::NONE };
+        assert!(event_of(TerminalEvent::Mouse(moved)).is_none());
+        let mut released = KeyEvent::new(KeyCode::Char('q'), KeyModifiers::NONE);
+        released.kind = KeyEventKind::Release;
+        assert!(event_of(TerminalEvent::Key(released)).is_none());
+        assert!(event_of(TerminalEvent::FocusGained).is_none());
+        assert!(matches!(event_of(TerminalEvent::Paste("x".into())), Some(Event::Paste(_))));
+    }
+}

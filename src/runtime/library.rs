@@ -1,0 +1,142 @@
+//! The store that is shown: the person's own place, or the demo, opened when it is first listed.
+
+use std::sync::{Arc, Mutex, PoisonError};
+
+use crate::app::event::Listing;
+use crate::gateway::env::Environment;
+use crate::ids::Epoch;
+use crate::inspect::list::{Listed, list};
+use crate::inspect::place::{OpenPlace, Place};
+use crate::runtime::clock::system_ms;
+use crate::store::survey::Store;
+
+/// A place that is opened once.
+type Opened = Arc<Mutex<Option<Arc<OpenPlace>>>>;
+
+/// Places and the store that was listed last.
+#[derive(Debug)]
+pub(super) struct Library {
+    home: Place,
+    env: Environment,
+    /// Only this agent's sessions.
+    agent: Option<String>,
+    opened_home: Opened,
+    opened_demo: Opened,
+    /// The store as listed last.
+    pub(super) store: Option<Arc<Store>>,
+    epoch: Epoch,
+}
+
+impl Library {
+    pub(super) fn new(home: Place, agent: Option<String>, env: Environment) -> Self {
+        Self {
+            home,
+            env,
+            agent,
+            opened_home: Opened::default(),
+            opened_demo: Opened::default(),
+            store: None,
+            epoch: Epoch::default(),
+        }
+    }
+
+    /// A number for the next reading; no two readings have the same.
+    pub(super) fn next_epoch(&mut self) -> Epoch {
+        self.epoch = self.epoch.next();
+        self.epoch
+    }
+
+    /// Work that lists the demo or the person's own place.
+    pub(super) fn lister(
+        &self,
+        demo: bool,
+    ) -> impl FnOnce() -> Result<(Listed, Arc<OpenPlace>), String> + Send + 'static {
+        let place = if demo { Place::Demo } else { self.home.clone() };
+        // The demo that stands in for a missing store is the same demo: what was tried there stays.
+        let opened = [Arc::clone(&self.opened_home), Arc::clone(&self.opened_demo)];
+        let (env, agent) = (self.env.clone(), self.agent.clone());
+        move || {
+            let place = find_or_open(&opened, &place, &env)?;
+            let mut listed = list(&place, system_ms());
+            if let Some(agent) = agent {
+                listed.items.retain(|item| item.agent == agent);
+            }
+            match listed.refusal() {
+                Some(refusal) => Err(refusal),
+                None => Ok((listed, place)),
+            }
+        }
+    }
+}
+
+fn find_or_open(opened: &[Opened; 2], place: &Place, env: &Environment) -> Result<Arc<OpenPlace>, String> {
+    let mut home = opened[0].lock().unwrap_or_else(PoisonError::into_inner);
+    let mut demo = opened[1].lock().unwrap_or_else(PoisonError::into_inner);
+    let wants_demo = *place == Place::Demo;
+    if wants_demo && let Some(stand_in) = home.as_ref().filter(|home| home.is_demo()) {
+        return Ok(Arc::clone(stand_in));
+    }
+    let slot = if wants_demo { &mut *demo } else { &mut *home };
+    if let Some(known) = slot {
+        return Ok(Arc::clone(known));
+    }
+    let new = OpenPlace::new(place, env.clone());
+    let new = Arc::new(new.map_err(|error| {
+        format!("The demo store cannot be written: {error}. Check that the folder for temporary files is writable.")
+    })?);
+    Ok(Arc::clone(slot.insert(new)))
+}
+
+/// What the state machine is told of a list.
+pub(super) fn listing(listed: &Listed) -> Listing {
+    Listing {
+        place: listed.name.clone(),
+        ruleset: listed.ruleset.to_owned(),
+        agents: listed.store.agents.len(),
+        items: listed.items.clone(),
+        findings: listed.findings.clone(),
+        demo: listed.demo,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn library(home: Place) -> Library {
+        Library::new(home, None, Environment::new([("HOME", "/nonexistent")], None, "/".into()))
+    }
+
+    #[test]
+    fn the_demo_that_stands_in_is_the_demo() {
+        let library = library(Place::Default);
+        let (listed, place) = library.lister(false)().unwrap();
+        let (again, same) = library.lister(true)().unwrap();
+        assert!(Arc::ptr_eq(&place, &same));
+        assert_eq!(listed.store.state_dir, again.store.state_dir);
+        assert!(listed.findings.iter().any(|finding| finding.what == "there is no gateway store"));
+        let told = listing(&listed);
+        assert_eq!((told.place.as_str(), told.demo, told.agents), ("demo store", true, 2));
+    }
+
+    #[test]
+    fn the_own_place_and_the_demo_are_kept_apart() {
+        let dir = tempfile::tempdir().unwrap();
+        std::fs::create_dir_all(dir.path().join("agents/main/sessions")).unwrap();
+        let library = library(Place::Path(dir.path().into()));
+        assert!(!library.lister(false)().unwrap().0.demo);
+        assert!(library.lister(true)().unwrap().0.demo);
+        assert!(library.lister(false)().unwrap().0.items.is_empty());
+    }
+
+    #[test]
+    fn one_agent_alone_and_a_place_that_is_none() {
+        let mut library = library(Place::Demo);
+        library.agent = Some("research".into());
+        let (listed, _) = library.lister(false)().unwrap();
+        assert!(!listed.items.is_empty() && listed.items.iter().all(|item| item.agent == "research"));
+        library.home = Place::Path("/nonexistent/store".into());
+        library.opened_home = Opened::default();
+        assert!(library.lister(false)().unwrap_err().contains("does not exist"));
+    }
+}

@@ -1,0 +1,87 @@
+//! The shell around the machine: the only terminal, the only tokio. Keys, signals, answers of jobs and
+//! changes on disk go in as events; effects come out and are performed here.
+
+mod away;
+mod background;
+mod clipboard;
+mod clock;
+mod counting;
+mod effects;
+mod excerpts;
+mod input;
+mod jobs;
+mod library;
+mod r#loop;
+mod pager;
+mod poll;
+mod save;
+mod signals;
+mod terminal;
+mod themes;
+pub mod watch;
+
+use std::io::IsTerminal;
+use std::time::Duration;
+
+use anyhow::{Context, bail};
+
+use crate::app::state::Options;
+use crate::gateway::env::Environment;
+use crate::inspect::place::Place;
+use crate::runtime::r#loop::Shell;
+use crate::runtime::terminal::{Screen, restore_on_panic};
+use crate::runtime::themes::Themes;
+
+/// Threads for work beside the screen. Each kind of work has one running job at most.
+const JOB_THREADS: usize = 12;
+/// How long reading jobs are waited for at the end. They are told to stop; a write is always waited for.
+const LAST_WORDS: Duration = Duration::from_millis(500);
+
+/// How the program is started.
+#[derive(Debug, Clone)]
+pub struct RunOptions {
+    /// Keys, mouse, motion, themes.
+    pub app: Options,
+    /// Choose between the themes `dark`, `light` and `mono` by the terminal and the environment.
+    pub auto_theme: bool,
+    /// Signs of ASCII alone.
+    pub ascii: bool,
+    /// Only this agent's sessions.
+    pub agent: Option<String>,
+    /// The environment of the process.
+    pub environment: Environment,
+}
+
+impl Default for RunOptions {
+    fn default() -> Self {
+        Self {
+            app: Options::default(),
+            auto_theme: true,
+            ascii: false,
+            agent: None,
+            environment: Environment::from_process(),
+        }
+    }
+}
+
+/// Runs the screen until the person leaves, or the system says so. The terminal is given back on every
+/// way out, a panic included.
+pub fn run(place: Place, options: RunOptions) -> anyhow::Result<()> {
+    if !std::io::stdout().is_terminal() {
+        bail!("standard output is no terminal. `clawscope sessions` and the other commands print instead.");
+    }
+    let mut themes = Themes::new(&options)?;
+    let size = crossterm::terminal::size().context("the terminal does not say how large it is")?;
+    let runtime = tokio::runtime::Builder::new_current_thread()
+        .enable_all()
+        .max_blocking_threads(JOB_THREADS)
+        .build()
+        .context("no threads could be started")?;
+    restore_on_panic();
+    let screen = Screen::open(options.app.mouse, size).context("the terminal cannot be taken")?;
+    let unanswered = themes.choose(&options);
+    let result =
+        runtime.block_on(async { Shell::new(place, options, themes, screen, size).run(unanswered).await });
+    runtime.shutdown_timeout(LAST_WORDS);
+    result
+}

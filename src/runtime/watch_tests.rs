@@ -1,0 +1,113 @@
+//! The watching thread against a real folder.
+
+use std::io::Write;
+
+use super::*;
+
+/// A watch over a folder, and what it tells.
+fn watched(folders: &[&Path]) -> (Watch, Receiver<Vec<PathBuf>>) {
+    let (told, heard) = channel();
+    let watch = Watch::start(move |paths| told.send(paths).is_ok());
+    watch.set(folders.iter().map(|path| path.to_path_buf()).collect());
+    (watch, heard)
+}
+
+/// Touches `path` until it is told of: the watch may not have begun yet.
+fn until_told(heard: &Receiver<Vec<PathBuf>>, path: &Path) -> Vec<PathBuf> {
+    let deadline = Instant::now() + Duration::from_secs(20);
+    while Instant::now() < deadline {
+        let mut file = std::fs::OpenOptions::new().create(true).append(true).open(path).unwrap();
+        writeln!(file, "x").unwrap();
+        if let Ok(paths) = heard.recv_timeout(Duration::from_millis(200))
+            && paths.iter().any(|told| told.file_name() == path.file_name())
+        {
+            return paths;
+        }
+    }
+    panic!("{} was never told of", path.display());
+}
+
+#[test]
+fn a_line_appended_to_a_transcript_is_told_under_every_name_of_its_folder() {
+    let dir = tempfile::tempdir().unwrap();
+    let real = dir.path().canonicalize().unwrap().join("real");
+    std::fs::create_dir(&real).unwrap();
+    let other = dir.path().join("other");
+    std::os::unix::fs::symlink(&real, &other).unwrap();
+    let (_watch, heard) = watched(&[&real, &other]);
+    let told = until_told(&heard, &real.join("a.jsonl"));
+    assert!(told.contains(&real.join("a.jsonl")) && told.contains(&other.join("a.jsonl")), "{told:?}");
+}
+
+#[test]
+fn a_burst_is_told_once_and_temporary_files_never() {
+    let dir = tempfile::tempdir().unwrap();
+    let (_watch, heard) = watched(&[dir.path()]);
+    until_told(&heard, &dir.path().join("begun.jsonl"));
+    for at in 0..20 {
+        for name in ["sessions.json", "sessions.json.123.tmp", "notes.txt"] {
+            let mut file = std::fs::File::create(dir.path().join(name)).unwrap();
+            writeln!(file, "{at}").unwrap();
+        }
+    }
+    let mut told = Vec::new();
+    while let Ok(paths) = heard.recv_timeout(Duration::from_secs(1)) {
+        told.extend(paths);
+    }
+    let rows = told.iter().filter(|path| path.ends_with("sessions.json")).count();
+    assert!((1..20).contains(&rows), "{rows} of 20");
+    assert!(told.iter().all(|path| path.extension().is_some_and(|ext| ext == "json" || ext == "jsonl")));
+}
+
+#[test]
+fn reading_is_no_change_and_lost_changes_may_be_anything() {
+    use notify::event::{AccessKind, Flag};
+    let at = |kind| notify::Event::new(kind).add_path("/x/a.jsonl".into());
+    assert!(order_of(Ok(at(EventKind::Access(AccessKind::Any)))).is_none());
+    assert!(matches!(order_of(Ok(at(EventKind::Any))), Some(Order::Changed(_))));
+    let lost = notify::Event::new(EventKind::Other).set_flag(Flag::Rescan);
+    assert!(matches!(order_of(Ok(lost)), Some(Order::Lost)));
+    assert!(matches!(order_of(Err(notify::Error::generic("x"))), Some(Order::Lost)));
+}
+
+#[test]
+fn what_was_lost_is_every_file_of_every_folder() {
+    let dir = tempfile::tempdir().unwrap();
+    let real = dir.path().canonicalize().unwrap();
+    for name in ["a.jsonl", "b.jsonl.lock", "c.txt"] {
+        std::fs::File::create(real.join(name)).unwrap();
+    }
+    let mut thread = Thread::new(channel().0, |_| true);
+    thread.watch(BTreeSet::from([real.clone()]));
+    thread.note_everything();
+    let told: Vec<_> = thread.changed.iter().cloned().collect();
+    assert_eq!(told, [real.clone(), real.join("a.jsonl"), real.join("b.jsonl.lock")]);
+    assert!(thread.due.is_some());
+}
+
+#[test]
+fn folders_without_a_watcher_are_looked_at() {
+    let dir = tempfile::tempdir().unwrap();
+    let real = dir.path().canonicalize().unwrap();
+    let mut thread = Thread::new(channel().0, |_| true);
+    thread.native = None;
+    thread.watch(BTreeSet::from([real.clone()]));
+    assert!(thread.next_poll.is_some());
+    std::fs::File::create(real.join("new.jsonl")).unwrap();
+    thread.look();
+    assert_eq!(thread.changed.iter().cloned().collect::<Vec<_>>(), [real.join("new.jsonl")]);
+    thread.watch(BTreeSet::new());
+    assert!(thread.next_poll.is_none(), "nothing to look at, nothing to wake up for");
+}
+
+#[test]
+fn the_folders_of_the_demo_are_those_its_files_lie_in() {
+    use crate::inspect::place::{OpenPlace, Place};
+    let place = OpenPlace::new(&Place::Demo, crate::gateway::env::Environment::default()).unwrap();
+    let store = place.survey();
+    let folders = folders_of(&store);
+    for part in ["", "agents", "agents/main/sessions", "agents/research/sessions"] {
+        assert!(folders.contains(&store.state_dir.join(part)), "{part:?} of {folders:?}");
+    }
+    assert!(folders.iter().all(|folder| folder.is_dir()));
+}

@@ -1,0 +1,269 @@
+//! Every screen, cell by cell, without a terminal: texts as snapshots, and styles where colour carries meaning.
+
+#![allow(clippy::expect_used, clippy::panic, reason = "a test program fails loudly")]
+
+#[path = "support/driver.rs"]
+#[allow(dead_code, reason = "shared by several test programs")]
+mod driver;
+#[path = "support/screens.rs"]
+mod screens;
+
+use std::fmt::Write as _;
+use std::sync::OnceLock;
+
+use clawscope::app::App;
+use clawscope::app::event::Event;
+use clawscope::store::demo::NOW_MS;
+use clawscope::ui;
+use clawscope::ui::theme::{ColourDepth, Theme};
+use driver::Driver;
+use proptest::prelude::*;
+use ratatui::buffer::Buffer;
+use ratatui::layout::Rect;
+use ratatui::style::{Color, Modifier};
+use screens::{STATES, at_rest, opened, preview, settled};
+
+/// The sizes that screens are looked at in.
+const SIZES: [(u16, u16); 4] = [(130, 36), (120, 40), (80, 24), (60, 20)];
+
+fn dark() -> Theme {
+    Theme::load("dark", ColourDepth::True).expect("a theme")
+}
+
+fn drawn(app: &App, theme: &Theme) -> Buffer {
+    let mut buf = Buffer::empty(Rect::new(0, 0, app.size.0, app.size.1));
+    ui::render(app, theme, &mut buf);
+    buf
+}
+
+/// The symbols, row by row. The second cell of a wide character is skipped.
+fn text_of(buf: &Buffer) -> String {
+    let mut text = String::new();
+    for y in 0..buf.area.height {
+        let mut skip = 0;
+        let mut line = String::new();
+        for x in 0..buf.area.width {
+            if skip > 0 {
+                skip -= 1;
+                continue;
+            }
+            let symbol = buf[(x, y)].symbol();
+            line.push_str(symbol);
+            skip = clawscope::text::width(symbol).saturating_sub(1);
+        }
+        text.push_str(line.trim_end());
+        text.push('\n');
+    }
+    text
+}
+
+/// Runs of one style: first column, text colour, ground, modifiers.
+fn styles_of(buf: &Buffer) -> String {
+    let mut out = String::new();
+    for y in 0..buf.area.height {
+        write!(out, "{y:>2}").expect("a string");
+        let mut last = None;
+        for x in 0..buf.area.width {
+            let cell = &buf[(x, y)];
+            let style = (cell.fg, cell.bg, cell.modifier);
+            if last != Some(style) {
+                write!(out, " {x}:{}", style_text(style)).expect("a string");
+                last = Some(style);
+            }
+        }
+        out.push('\n');
+    }
+    out
+}
+
+fn style_text((fg, bg, modifier): (Color, Color, Modifier)) -> String {
+    let colour = |colour: Color| match colour {
+        Color::Reset => "-".to_owned(),
+        Color::Rgb(red, green, blue) => format!("{red:02x}{green:02x}{blue:02x}"),
+        Color::Indexed(index) => format!("{index}"),
+        other => format!("{other:?}"),
+    };
+    let marks =
+        [(Modifier::BOLD, 'b'), (Modifier::DIM, 'd'), (Modifier::UNDERLINED, 'u'), (Modifier::REVERSED, 'r')];
+    let marks: String =
+        marks.iter().filter(|(mark, _)| modifier.contains(*mark)).map(|(_, sign)| sign).collect();
+    format!("{}/{}{}{marks}", colour(fg), colour(bg), if marks.is_empty() { "" } else { "+" })
+}
+
+fn snapshot_text(name: &str, make: fn(u16, u16) -> Driver) {
+    for (width, height) in SIZES {
+        let driver = make(width, height);
+        let title = format!("{name} {width}x{height}");
+        insta::assert_snapshot!(title, text_of(&drawn(&driver.app, &dark())));
+    }
+}
+
+macro_rules! screens {
+    ($($test:ident: $name:literal),+ $(,)?) => {
+        $(
+            #[test]
+            fn $test() {
+                let make = STATES.iter().find(|state| state.0 == $name).expect("a state").1;
+                snapshot_text($name, make);
+            }
+        )+
+    };
+}
+
+screens! {
+    at_rest_the_window_is_told_part_by_part: "rest",
+    a_shut_gate_says_why_and_how_to_look_past_it: "gate shut",
+    a_preview_shows_what_each_message_becomes: "preview",
+    a_commit_asks_with_what_would_be_written: "commit",
+    a_refusal_says_that_nothing_was_touched: "refused",
+    an_undo_asks_too: "undo",
+    help_lists_every_key_in_groups: "help",
+    the_palette_narrows_as_one_types: "palette",
+    findings_name_file_and_line: "findings",
+    a_filter_without_a_match_says_how_to_leave_it: "no match",
+    found_words_are_marked: "search",
+    a_typed_value_that_does_not_fit_says_what_was_expected: "typing",
+    an_empty_store_says_what_can_be_done: "empty store",
+    a_store_that_cannot_be_read_says_why: "no store",
+    a_long_reading_shows_how_far_it_is: "loading",
+    a_session_that_cannot_be_opened_says_why: "open error",
+    missing_numbers_are_dashes_with_a_reason: "no usage",
+    a_zoomed_pane_takes_the_screen: "zoom",
+}
+
+#[test]
+fn colours_carry_the_plan_in_every_theme() {
+    let driver = preview(130, 36);
+    for (name, depth) in
+        [("dark", ColourDepth::True), ("light", ColourDepth::True), ("dark", ColourDepth::Sixteen)]
+    {
+        let theme = Theme::load(name, depth).expect("a theme");
+        insta::assert_snapshot!(format!("styles {name} {depth:?}"), styles_of(&drawn(&driver.app, &theme)));
+    }
+}
+
+#[test]
+fn without_colour_letters_and_signs_say_the_same() {
+    let driver = settled(preview(130, 36));
+    let theme = Theme::load("mono", ColourDepth::True).expect("a theme");
+    let buf = drawn(&driver.app, &theme);
+    assert!(buf.content.iter().all(|cell| cell.fg == Color::Reset && cell.bg == Color::Reset));
+    insta::assert_snapshot!("mono 130x36", text_of(&buf));
+}
+
+#[test]
+fn without_unicode_every_sign_is_ascii() {
+    let mut driver = settled(preview(130, 36));
+    driver.press("c");
+    let buf = drawn(&driver.app, &dark().with_ascii(true));
+    let foreign = |symbol: &str| !symbol.is_ascii() && clawscope::text::width(symbol) < 2;
+    let kept: Vec<&str> =
+        buf.content.iter().map(ratatui::buffer::Cell::symbol).filter(|s| foreign(s)).collect();
+    assert_eq!(kept, Vec::<&str>::new());
+    insta::assert_snapshot!("ascii 130x36", text_of(&buf));
+}
+
+#[test]
+fn a_terminal_that_is_too_small_is_told_the_size_it_needs() {
+    let driver = opened(40, 10);
+    let text = text_of(&drawn(&driver.app, &dark()));
+    assert!(text.contains("60x20"), "{text}");
+}
+
+#[test]
+fn mint_stands_for_the_plan_and_for_nothing_else() {
+    let rest = drawn(&unsaved(), &dark());
+    let mint = [Color::Rgb(0x4f, 0xd6, 0xb8), Color::Rgb(0x3a, 0x9c, 0x88)];
+    assert!(rest.content.iter().all(|cell| !mint.contains(&cell.fg)), "{}", text_of(&rest));
+    let planned = drawn(&preview(130, 36).app, &dark());
+    assert!(planned.content.iter().any(|cell| cell.fg == mint[0]));
+}
+
+/// At rest, with nothing that the configured settings would save.
+fn unsaved() -> App {
+    let mut app = at_rest(130, 36).app;
+    app.would_save = Some(0);
+    app
+}
+
+#[test]
+fn hostile_text_reaches_no_cell_as_it_is() {
+    let dir = tempfile::tempdir().expect("a folder");
+    let folder = dir.path().join("agents/main/sessions");
+    std::fs::create_dir_all(&folder).expect("a folder");
+    let evil = r"\u001b[2J\u001b]0;x\u0007\u202e\u2066\u200b\u0000\u009b31m\ue000end";
+    let message = |id: &str, parent: &str, body: &str| {
+        format!(
+            r#"{{"type":"message","id":"{id}","parentId":{parent},"timestamp":"2026-03-05T14:00:00Z","message":{body}}}"#
+        )
+    };
+    let text = [
+        r#"{"type":"session","version":3,"id":"s"}"#.to_owned(),
+        message("u", "null", &format!(r#"{{"role":"user","content":"{evil}"}}"#)),
+        message(
+            "a",
+            r#""u""#,
+            &format!(
+                r#"{{"role":"assistant","content":[{{"type":"text","text":"{evil}"}},{{"type":"toolCall","id":"c","name":"{evil}","arguments":{{"command":"{evil}"}}}}],"model":"{evil}"}}"#
+            ),
+        ),
+        message(
+            "r",
+            r#""a""#,
+            &format!(r#"{{"role":"toolResult","toolCallId":"c","toolName":"{evil}","content":[{{"type":"text","text":"{evil}"}}]}}"#),
+        ),
+        message("e", r#""r""#, &format!(r#"{{"role":"assistant","content":[],"stopReason":"error","errorMessage":"{evil}"}}"#)),
+    ]
+    .join("\n");
+    driver::append_to_new(&folder.join("s.jsonl"), &(text + "\n"));
+    driver::append_to_new(
+        &folder.join("sessions.json"),
+        &format!(
+            r#"{{"agent:main:{evil}":{{"sessionId":"s","updatedAt":1,"displayName":"{evil}","model":"{evil}"}}}}"#
+        ),
+    );
+    let mut driver = Driver::on(dir, 130, 36);
+    for keys in ["g", "j", "j", "j", "p i", "3", "?", "esc : text:x", "esc !", "esc 1"] {
+        driver.press(keys);
+        let buf = drawn(&driver.app, &dark());
+        let shown = text_of(&buf);
+        assert!(!shown.chars().any(|c| c != '\n' && obeyed(c)), "{shown:?}");
+    }
+    driver.press("2");
+    assert!(text_of(&drawn(&driver.app, &dark())).contains("␛[2J"));
+}
+
+/// What a terminal would obey or hide.
+fn obeyed(character: char) -> bool {
+    character.is_control()
+        || matches!(character, '\u{200b}'..='\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2060}'..='\u{2069}' | '\u{e000}'..='\u{f8ff}')
+}
+
+fn all_states() -> &'static [App] {
+    static APPS: OnceLock<Vec<App>> = OnceLock::new();
+    APPS.get_or_init(|| STATES.iter().map(|(_, make)| make(130, 36).app).collect())
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 96, failure_persistence: None, ..ProptestConfig::default() })]
+
+    #[test]
+    fn no_state_in_any_size_panics(
+        state in 0..STATES.len(),
+        width in 1_u16..=300,
+        height in 1_u16..=100,
+        theme in 0_usize..3,
+        depth in 0_usize..4,
+        focus in 0_usize..4,
+        zoom: bool,
+    ) {
+        let mut app = all_states()[state].clone();
+        app.focus = clawscope::app::layout::Pane::ALL[focus];
+        app.zoom = zoom;
+        app.update(Event::Resize { width, height }, NOW_MS);
+        let depth =
+            [ColourDepth::None, ColourDepth::Sixteen, ColourDepth::TwoFiftySix, ColourDepth::True][depth];
+        let theme = Theme::load(["dark", "light", "mono"][theme], depth).expect("a theme").with_ascii(zoom);
+        drawn(&app, &theme);
+    }
+}

@@ -1,0 +1,270 @@
+//! The real binary in a terminal: what a person sees first, that changes on disk appear by themselves, and
+//! that the terminal is given back on every way out.
+#![cfg(unix)]
+#![allow(clippy::unwrap_used, reason = "a failing test stops there")]
+
+#[path = "support/terminal.rs"]
+mod terminal;
+
+use std::io::Write;
+use std::path::{Path, PathBuf};
+
+use terminal::{Ended, Started};
+
+/// A store with two sessions in a folder that goes when the test ends.
+struct Store {
+    dir: tempfile::TempDir,
+}
+
+const HEADER: &str =
+    r#"{"type":"session","version":3,"id":"s1","timestamp":"2026-03-05T10:00:00.000Z","cwd":"/w"}"#;
+
+impl Store {
+    fn new() -> Self {
+        let store = Self { dir: tempfile::tempdir().unwrap() };
+        store.write(
+            "sessions.json",
+            r#"{"agent:main:telegram:direct:42":{"sessionId":"s1","updatedAt":2},"agent:main:main":{"sessionId":"s2","updatedAt":1}}"#,
+        );
+        store.write("s1.jsonl", &format!("{HEADER}\n{}", line("a1", "null", "hello there")));
+        store.write("s2.jsonl", &format!("{HEADER}\n{}", line("b1", "null", "something else")));
+        store
+    }
+
+    fn path(&self, name: &str) -> PathBuf {
+        self.dir.path().join("agents/main/sessions").join(name)
+    }
+
+    fn write(&self, name: &str, text: &str) {
+        let path = self.path(name);
+        std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+        std::fs::File::create(path).unwrap().write_all(text.as_bytes()).unwrap();
+    }
+
+    fn append(&self, name: &str, text: &str) {
+        let mut file = std::fs::OpenOptions::new().append(true).open(self.path(name)).unwrap();
+        file.write_all(text.as_bytes()).unwrap();
+    }
+}
+
+fn line(id: &str, parent: &str, text: &str) -> String {
+    let parent = if parent == "null" { "null".to_owned() } else { format!("\"{parent}\"") };
+    format!(
+        "{{\"type\":\"message\",\"id\":\"{id}\",\"parentId\":{parent},\"timestamp\":\"2026-03-05T10:00:01.000Z\",\"message\":{{\"role\":\"user\",\"content\":\"{text}\",\"timestamp\":1772704801000}}}}\n"
+    )
+}
+
+fn start(path: &Path) -> Started {
+    Started::new(&[path.to_str().unwrap()], &[])
+}
+
+#[track_caller]
+fn assert_restored(ended: &Ended) {
+    assert!(!ended.alternate_screen, "the alternate screen was left");
+    assert!(!ended.cursor_hidden, "the cursor is shown");
+    assert!(!ended.mouse && !ended.bracketed_paste, "mouse and pastes are the terminal's again");
+    assert!(ended.cooked, "lines are edited and echoed by the terminal again");
+}
+
+#[test]
+fn the_first_frame_lists_the_sessions_and_q_leaves_the_terminal_as_it_was() {
+    let store = Store::new();
+    let mut program = start(store.dir.path());
+    program.until_shown("telegram");
+    program.until_shown("hello there");
+    assert!(program.alternate_screen());
+    program.keys("q");
+    let ended = program.ended();
+    assert_eq!(ended.code, 0);
+    assert_restored(&ended);
+}
+
+#[test]
+fn without_a_store_the_demo_is_shown_and_says_so() {
+    let home = tempfile::tempdir().unwrap();
+    let mut program = Started::new(&[], &[("HOME", home.path().to_str().unwrap())]);
+    program.until_shown("demo store");
+    program.until_shown("8812");
+    program.keys("\x03");
+    let ended = program.ended();
+    assert_eq!(ended.code, 0);
+    assert_restored(&ended);
+}
+
+#[test]
+fn a_line_appended_to_the_transcript_appears_by_itself() {
+    let store = Store::new();
+    let mut program = start(store.dir.path());
+    program.until_shown("hello there");
+    // The folder is watched once the list is there; a second line shows where the first came too early.
+    store.append("s1.jsonl", &line("a2", "a1", "a new line"));
+    program.until_shown("a new line");
+    store.append("s1.jsonl", &line("a3", "a2", "and one more"));
+    program.until_shown("and one more");
+    program.keys("q");
+    assert_eq!(program.ended().code, 0);
+}
+
+#[test]
+fn a_session_that_is_new_on_disk_appears_by_itself() {
+    let store = Store::new();
+    let mut program = start(store.dir.path());
+    program.until_shown("hello there");
+    store.write("fresh-orphan.jsonl", &format!("{HEADER}\n"));
+    program.until_shown("fresh-orph");
+    program.keys("q");
+    assert_eq!(program.ended().code, 0);
+}
+
+#[test]
+fn a_panic_gives_the_terminal_back_before_its_message() {
+    let store = Store::new();
+    let path = store.dir.path().to_str().unwrap().to_owned();
+    let ended = Started::new(&[&path], &[("CLAWSCOPE_TEST_PANIC", "1")]).ended();
+    assert_ne!(ended.code, 0);
+    assert_restored(&ended);
+    assert!(ended.text.contains("a test asked for this panic"), "{}", ended.text);
+}
+
+#[test]
+fn a_signal_to_end_gives_the_terminal_back() {
+    for signal in [rustix::process::Signal::TERM, rustix::process::Signal::HUP, rustix::process::Signal::INT]
+    {
+        let store = Store::new();
+        let mut program = start(store.dir.path());
+        program.until_shown("hello there");
+        program.signal(signal);
+        let ended = program.ended();
+        assert_eq!(ended.code, 0, "{signal:?}");
+        assert_restored(&ended);
+    }
+}
+
+#[test]
+fn ctrl_z_gives_the_terminal_back_and_fg_takes_it_again() {
+    let store = Store::new();
+    let mut program = start(store.dir.path());
+    program.until_shown("hello there");
+    program.keys("\x1a");
+    program.until("the terminal is given back", |screen| !screen.alternate_screen());
+    program.until_stopped();
+    program.signal(rustix::process::Signal::CONT);
+    program.until("the terminal is taken again", vt100::Screen::alternate_screen);
+    program.until_shown("hello there");
+    program.keys("q");
+    let ended = program.ended();
+    assert_eq!(ended.code, 0);
+    assert_restored(&ended);
+}
+
+#[test]
+fn the_pager_gets_the_terminal_and_gives_it_back() {
+    let store = Store::new();
+    let seen = store.dir.path().join("seen");
+    let leave = store.dir.path().join("leave");
+    let pager = format!(
+        "cat > {}; echo in the pager; until [ -e {} ]; do sleep 0.02; done",
+        seen.display(),
+        leave.display()
+    );
+    let path = store.dir.path().to_str().unwrap().to_owned();
+    let mut program = Started::new(&[&path], &[("PAGER", &pager)]);
+    program.until_shown("hello there");
+    program.keys("o");
+    program.until("the pager has the terminal", |screen| {
+        !screen.alternate_screen() && screen.contents().contains("in the pager")
+    });
+    std::fs::File::create(leave).unwrap();
+    program.until("the terminal is taken again", vt100::Screen::alternate_screen);
+    program.until_shown("telegram");
+    assert!(std::fs::read_to_string(seen).unwrap().contains("hello there"));
+    program.keys("q");
+    let ended = program.ended();
+    assert_eq!(ended.code, 0);
+    assert_restored(&ended);
+}
+
+#[test]
+fn what_is_copied_goes_through_the_terminal() {
+    let store = Store::new();
+    let mut program = start(store.dir.path());
+    program.until_shown("hello there");
+    program.keys("y");
+    program.until_shown("Copied");
+    assert_eq!(program.until_copied(), "aGVsbG8gdGhlcmU=", "hello there");
+    program.keys("q");
+    assert_eq!(program.ended().code, 0);
+}
+
+#[test]
+fn a_plan_is_previewed_written_and_taken_back_from_the_keyboard() {
+    let dir = tempfile::tempdir().unwrap();
+    clawscope::store::demo::write_to(dir.path()).unwrap();
+    let sessions = dir.path().join("agents/main/sessions");
+    let bytes = || -> u64 {
+        let entries = std::fs::read_dir(&sessions).unwrap().flatten();
+        entries.map(|entry| entry.metadata().unwrap().len()).sum()
+    };
+    let before = bytes();
+    let mut program = start(dir.path());
+    program.until_shown("8812");
+    // The session with the newest change is opened by itself; the one that overflowed is looked for.
+    program.keys("1/8812\r\r");
+    program.until_shown("prompt is too long");
+    program.keys("2pi");
+    program.until_shown("plan");
+    program.keys("c");
+    program.until_shown("Write this plan");
+    program.until_shown("lock free");
+    assert_eq!(bytes(), before, "nothing is written before yes");
+    program.keys("y");
+    program.until_shown("Branch written");
+    let written = bytes();
+    assert!(written > before);
+    // The branch is read back before it can be undone.
+    program.until_shown("prune would save nothing");
+    program.keys("u");
+    program.until_shown("lock free");
+    program.keys("y");
+    program.until_shown("Back on the branch before");
+    assert!(bytes() > written);
+    program.keys("q");
+    let ended = program.ended();
+    assert_eq!(ended.code, 0);
+    assert_restored(&ended);
+}
+
+#[test]
+fn another_size_is_drawn_in_full() {
+    let store = Store::new();
+    let mut program = start(store.dir.path());
+    program.until_shown("hello there");
+    program.resize(60, 20);
+    program.until_shown("hello there");
+    program.resize(140, 50);
+    program.until_shown("hello there");
+    program.keys("q");
+    assert_eq!(program.ended().code, 0);
+}
+
+#[test]
+fn a_path_that_does_not_exist_is_told_on_the_screen() {
+    let mut program = Started::new(&["/nonexistent/store"], &[]);
+    program.until_shown("does not exist");
+    program.keys("q");
+    assert_eq!(program.ended().code, 0);
+}
+
+#[test]
+fn an_idle_program_sleeps() {
+    let store = Store::new();
+    let mut program = start(store.dir.path());
+    program.until_shown("hello there");
+    program.until_quiet();
+    let before = program.switches();
+    program.let_pass_ms(1500);
+    let woken = program.switches() - before;
+    assert!(woken <= 2, "woken {woken} times in 1.5 s without any reason");
+    program.keys("q");
+    assert_eq!(program.ended().code, 0);
+}

@@ -1,0 +1,199 @@
+//! Every state that has a screen of its own, by name.
+
+use clawscope::app::App;
+use clawscope::app::event::{Event, Listing};
+use clawscope::app::state::{Loading, Options, Overlay, WriteStage};
+use clawscope::error::{Finding, Severity};
+use clawscope::gateway::window::{WindowInfo, WindowSource};
+use clawscope::ids::SessionKey;
+use clawscope::inspect::Inspection;
+
+use crate::driver::Driver;
+
+/// The build session that overflowed, in a store that goes by its usual name.
+pub(crate) fn opened(width: u16, height: u16) -> Driver {
+    let mut driver = Driver::demo(width, height);
+    named(&mut driver);
+    driver.go_to("telegram:direct:8812");
+    driver
+}
+
+fn named(driver: &mut Driver) {
+    if let Some(listing) = &mut driver.app.listing {
+        listing.place = "~/.openclaw".into();
+    }
+}
+
+/// The flash of the last key is over.
+pub(crate) fn settled(mut driver: Driver) -> Driver {
+    driver.now_ms += 10_000;
+    driver.event(Event::Timer);
+    driver
+}
+
+pub(crate) fn at_rest(width: u16, height: u16) -> Driver {
+    opened(width, height)
+}
+
+pub(crate) fn gate_shut(width: u16, height: u16) -> Driver {
+    let mut driver = opened(width, height);
+    driver.press("p");
+    driver
+}
+
+/// The preview with the gates left aside, and the hard ratio moved down to where results are cleared.
+pub(crate) fn preview(width: u16, height: u16) -> Driver {
+    let mut driver = gate_shut(width, height);
+    driver.press("i 4 j j j H H H 2");
+    driver
+}
+
+pub(crate) fn asking(width: u16, height: u16) -> Driver {
+    let mut driver = settled(preview(width, height));
+    driver.press("c");
+    driver
+}
+
+pub(crate) fn refused(width: u16, height: u16) -> Driver {
+    let mut driver = asking(width, height);
+    if let Some(Overlay::Write(dialog)) = &mut driver.app.overlay {
+        dialog.stage = WriteStage::Refused(
+            "2 entries arrived at 14:06:40 while you looked. Read it again and look at the new plan. Nothing was written."
+                .into(),
+        );
+    }
+    driver
+}
+
+pub(crate) fn undoing(width: u16, height: u16) -> Driver {
+    let mut driver = asking(width, height);
+    driver.press("y u");
+    driver
+}
+
+pub(crate) fn helping(width: u16, height: u16) -> Driver {
+    let mut driver = opened(width, height);
+    driver.press("?");
+    driver
+}
+
+pub(crate) fn choosing(width: u16, height: u16) -> Driver {
+    let mut driver = opened(width, height);
+    driver.press(": text:fold down");
+    driver
+}
+
+pub(crate) fn finding(width: u16, height: u16) -> Driver {
+    let mut driver = opened(width, height);
+    let path = "/home/pi/.openclaw/agents/main/sessions/9f2c41d7.jsonl";
+    let next = "The line is left out, as the runtime does; the tree is whole without it.";
+    let listing = driver.app.listing.as_mut().expect("a list");
+    listing.findings = vec![
+        Finding::new(path, Severity::Warning, "not JSON, 312 bytes", next).at_line(2_041),
+        Finding::new(path, Severity::Error, "no session header", "Copy the file before anything opens it.")
+            .at_line(1),
+        Finding::new(
+            "/home/pi/.openclaw/openclaw.json",
+            Severity::Note,
+            "session.mainKey is ignored",
+            "Remove the key.",
+        )
+        .about("session.mainKey"),
+    ];
+    driver.press("! j");
+    driver
+}
+
+pub(crate) fn no_match(width: u16, height: u16) -> Driver {
+    let mut driver = opened(width, height);
+    driver.press("1 / text:zzzz");
+    driver
+}
+
+pub(crate) fn searching(width: u16, height: u16) -> Driver {
+    let mut driver = opened(width, height);
+    driver.press("/ text:ninja enter");
+    settled(driver)
+}
+
+pub(crate) fn typing(width: u16, height: u16) -> Driver {
+    let mut driver = preview(width, height);
+    driver.press("4 e text:x enter");
+    driver
+}
+
+pub(crate) fn empty_store(width: u16, height: u16) -> Driver {
+    let mut driver = opened(width, height);
+    driver.app = App::new(Options::default(), (width, height));
+    let listing =
+        Listing { place: "~/.openclaw".into(), ruleset: "openclaw 2026.3.2".into(), ..Listing::default() };
+    driver.event(Event::Listed(Box::new(listing)));
+    driver
+}
+
+pub(crate) fn no_store(width: u16, height: u16) -> Driver {
+    let mut driver = opened(width, height);
+    driver.app = App::new(Options::default(), (width, height));
+    let error = "~/.openclaw: cannot be read: permission denied. Check that you may read it.";
+    driver.event(Event::ListFailed(error.into()));
+    driver
+}
+
+pub(crate) fn loading(width: u16, height: u16) -> Driver {
+    let mut driver = opened(width, height);
+    let key = driver.app.inspection().expect("a session").session.key.clone();
+    driver.app.loading =
+        Some(Loading { key, done: 43_000_000, total: 102_000_000, since_ms: driver.now_ms - 200 });
+    driver
+}
+
+pub(crate) fn failed_to_open(width: u16, height: u16) -> Driver {
+    let mut driver = opened(width, height);
+    let key = SessionKey("agent:main:cron:nightly".into());
+    driver.app.transcript = None;
+    let error =
+        "9f2c41d7.jsonl: cannot be read: permission denied. Check that it exists and that you may read it.";
+    driver.app.open_error = Some((key, error.into()));
+    driver
+}
+
+/// No usage was recorded, and the catalogue does not know the model.
+pub(crate) fn unmeasured(width: u16, height: u16) -> Driver {
+    let mut driver = opened(width, height);
+    let mut inspection: Inspection = driver.app.inspection().expect("a session").as_ref().clone();
+    inspection.measured = None;
+    inspection.model = "llama-4-local".into();
+    inspection.window = WindowInfo { tokens: 200_000.0, source: WindowSource::Default };
+    driver.event(Event::Opened(Box::new(inspection)));
+    driver
+}
+
+pub(crate) fn zoomed(width: u16, height: u16) -> Driver {
+    let mut driver = opened(width, height);
+    driver.press("2 z g");
+    driver
+}
+
+/// A state by its name.
+pub(crate) type Named = (&'static str, fn(u16, u16) -> Driver);
+
+pub(crate) const STATES: [Named; 18] = [
+    ("rest", at_rest),
+    ("gate shut", gate_shut),
+    ("preview", preview),
+    ("commit", asking),
+    ("refused", refused),
+    ("undo", undoing),
+    ("help", helping),
+    ("palette", choosing),
+    ("findings", finding),
+    ("no match", no_match),
+    ("search", searching),
+    ("typing", typing),
+    ("empty store", empty_store),
+    ("no store", no_store),
+    ("loading", loading),
+    ("open error", failed_to_open),
+    ("no usage", unmeasured),
+    ("zoom", zoomed),
+];
