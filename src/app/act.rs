@@ -3,7 +3,7 @@
 use crate::app::action::Action;
 use crate::app::effect::Effect;
 use crate::app::layout::Pane;
-use crate::app::message::MessageView;
+use crate::app::message::{MessagePane, MessageView};
 use crate::app::scroll::Scroll;
 use crate::app::state::{App, Live, Overlay, Prompt, Purpose};
 use crate::context::rows::RowKind;
@@ -52,8 +52,9 @@ impl App {
             Action::Zoom => self.set_zoom(!self.zoom),
             Action::Diff => self.show_message(MessageView::Diff),
             Action::Raw => self.show_message(MessageView::Raw),
-            Action::Wrap => self.message.wrap = !self.message.wrap,
-            Action::Thinking => self.message.hide_thinking = !self.message.hide_thinking,
+            Action::Wrap => self.look_at_message(MessagePane::toggle_wrap),
+            Action::Thinking => self.look_at_message(MessagePane::toggle_thinking),
+            Action::Fold if self.focus == Pane::Message => self.look_at_message(MessagePane::toggle_unfold),
             Action::NextMatch => self.next_match(true),
             Action::PreviousMatch => self.next_match(false),
             _ => {
@@ -109,10 +110,7 @@ impl App {
                     pane.follow = pane.scroll.cursor + 1 >= pane.rows.len();
                 }
             }
-            Pane::Message => {
-                let width = usize::from(self.layout().message.width);
-                self.message.step(by, height, width);
-            }
+            Pane::Message => self.step_message(by),
             Pane::Tuning => {
                 self.tuning.step(by, height);
                 self.replan(false);
@@ -200,19 +198,21 @@ impl App {
         self.keep_in_sight();
     }
 
-    /// The message over the whole screen in a view; the same view again goes back to the text.
+    /// The message over the whole screen in a view; there the same view again goes back to the text.
     fn show_message(&mut self, view: MessageView) {
-        let again = self.message.view == view && self.focus == Pane::Message;
-        self.message.view = if again { MessageView::Text } else { view };
-        self.message.top = 0;
+        let again = self.zoom && self.focus == Pane::Message;
+        match view {
+            MessageView::Diff if again => self.message.toggle_diff(true),
+            MessageView::Raw if again => self.message.toggle_raw(),
+            _ => self.message.show(view),
+        }
         self.focus = Pane::Message;
         self.set_zoom(true);
     }
 
     fn next_match(&mut self, forward: bool) {
         if self.focus == Pane::Message {
-            let (height, width) = (self.height(Pane::Message), usize::from(self.layout().message.width));
-            self.message.next_match(forward, height, width);
+            self.next_in_message(forward);
             return;
         }
         let height = self.height(Pane::Transcript);

@@ -124,7 +124,9 @@ impl App {
             Purpose::Filter => self.act(Action::Open),
             Purpose::Search => self.search(prompt.text),
             Purpose::Find => {
-                self.message.find(prompt.text);
+                if self.find_in_message(&prompt.text) == 0 && !prompt.text.is_empty() {
+                    self.toast(format!("nothing holds {:?}", prompt.text), true);
+                }
                 Vec::new()
             }
             Purpose::Setting => self.submit_setting(prompt),

@@ -3,6 +3,8 @@
 
 mod act;
 pub mod action;
+pub mod body;
+pub mod diff;
 pub mod effect;
 pub mod event;
 mod folds;
@@ -10,14 +12,19 @@ pub mod keymap;
 pub mod keys;
 pub mod layout;
 pub mod message;
+pub mod message_head;
+#[cfg(test)]
+pub(crate) mod message_testing;
 mod mouse;
 mod patch;
 mod preview;
 pub mod scroll;
 pub mod sessions;
+pub mod shown;
 pub mod state;
 pub mod transcript;
 pub mod tuning;
+pub mod wrap;
 mod update;
 mod writes;
 pub use keys::palette_rows;

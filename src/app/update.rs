@@ -291,6 +291,7 @@ impl App {
             }
         }
         self.want_message(effects);
+        self.prepare_message();
         let moments = [self.toast.as_ref().map(|toast| toast.until_ms), Some(self.flash.until_ms)];
         let next = moments.into_iter().flatten().filter(|at| *at > self.now_ms && *at != i64::MAX).min();
         if let Some(at) = next.filter(|at| self.armed != Some(*at)) {

@@ -64,14 +64,14 @@ fn outcome(entry: &Entry, message: &Value, facts: &mut Vec<Fact>) {
     facts.extend(ms.filter(|ms| *ms >= 0.0).map(|ms| ("took", took(ms))));
     facts.extend(find(&["status"]).filter(|it| it.as_str().is_some()).map(|it| ("status", plain(it))));
     let flags = [
-        ("isError", "error"),
-        ("cancelled", "cancelled"),
-        ("truncated", "truncated"),
-        ("excludeFromContext", "not sent"),
+        ("isError", "error", "yes"),
+        ("cancelled", "stopped", "yes"),
+        ("truncated", "cut", "yes"),
+        ("excludeFromContext", "sent", "no"),
     ];
-    for (key, name) in flags {
+    for (key, name, value) in flags {
         if js::truthy(message.get(key)) {
-            facts.push((name, "yes".into()));
+            facts.push((name, value.into()));
         }
     }
     if let Some(kind) = message.get("provenance").and_then(|it| it.get("kind")) {
@@ -88,16 +88,16 @@ fn of_kind(kind: EntryKind, value: &Value, facts: &mut Vec<Fact>) {
     };
     match kind {
         EntryKind::Compaction => {
-            take("tokens before", "tokensBefore");
-            take("kept from", "firstKeptEntryId");
-            take("from hook", "fromHook");
+            take("before", "tokensBefore");
+            take("keeps", "firstKeptEntryId");
+            take("hook", "fromHook");
         }
         EntryKind::BranchSummary => take("from", "fromId"),
         EntryKind::Label => take("on", "targetId"),
         EntryKind::Custom | EntryKind::CustomMessage => take("kind", "customType"),
         EntryKind::ModelChange => {
-            take("provider", "provider");
             take("model", "modelId");
+            take("via", "provider");
         }
         EntryKind::ThinkingLevelChange => take("level", "thinkingLevel"),
         _ => {}
@@ -134,20 +134,17 @@ fn model(entry: &Entry, message: &Value, facts: &mut Vec<Fact>) {
     if entry.role() != Some(Role::Assistant) {
         return;
     }
-    let named: Vec<String> =
-        ["provider", "model"].iter().filter_map(|key| message.get(key)).map(plain).collect();
-    if !named.is_empty() {
-        facts.push(("model", named.join("/")));
-    }
+    facts.extend(message.get("model").map(|model| ("model", plain(model))));
+    facts.extend(message.get("provider").map(|provider| ("via", plain(provider))));
     facts.extend(message.get("stopReason").map(|stop| ("stop", plain(stop))));
     match entry.message.and_then(|size| size.usage) {
         Some(usage) => measured(&usage, facts),
-        None => facts.push(("measured", "— none that counts".into())),
+        None => facts.push(("prompt", "— not measured".into())),
     }
 }
 
 fn measured(usage: &Usage, facts: &mut Vec<Fact>) {
-    facts.push(("measured", format!("{} prompt", tokens(usage.prompt_tokens()))));
+    facts.push(("prompt", format!("{} measured", tokens(usage.prompt_tokens()))));
     facts.push((
         "cached",
         format!("{} read, {} written", tokens(usage.cache_read), tokens(usage.cache_write)),

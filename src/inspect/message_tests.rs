@@ -50,15 +50,15 @@ fn an_assistant_shows_thinking_text_calls_and_its_error() {
             (PartKind::Error, "prompt is too long: 203412 tokens > 200000"),
         ]
     );
-    assert_eq!((read.fact("model"), read.fact("stop")), (Some("anthropic/opus"), Some("error")));
-    assert_eq!(read.fact("measured"), Some("— none that counts"), "a failed call anchors nothing");
+    assert_eq!((read.fact("model"), read.fact("stop")), (Some("opus"), Some("error")));
+    assert_eq!(read.fact("prompt"), Some("— not measured"), "a failed call anchors nothing");
 }
 
 #[test]
 fn what_the_provider_counted_is_told_with_its_cost() {
     let text = r#"{"role":"assistant","stopReason":"stop","usage":{"input":10,"output":812,"cacheRead":190000,"cacheWrite":2,"totalTokens":190824,"cost":{"total":0.41}},"content":[]}"#;
     let read = read_one(&[message(text)], 0);
-    assert_eq!(read.fact("measured"), Some(format!("190{GROUP}012 prompt").as_str()));
+    assert_eq!(read.fact("prompt"), Some(format!("190{GROUP}012 measured").as_str()));
     assert_eq!(read.fact("cached"), Some(format!("190{GROUP}000 read, 2 written").as_str()));
     assert_eq!((read.fact("reply"), read.fact("cost")), (Some("812"), Some("$0.4100")));
 }
@@ -108,8 +108,8 @@ fn a_command_the_person_ran_shows_command_and_output() {
     let call = PartKind::Call { name: "!".into(), id: String::new() };
     assert_eq!(kinds(&read), [(call, "git status"), (PartKind::Text, "clean")]);
     assert_eq!(read.title, (Some("!".into()), "git status".into()));
-    let facts = ["exit", "cancelled", "truncated", "not sent"].map(|name| read.fact(name));
-    assert_eq!(facts, [Some("0"), None, Some("yes"), Some("yes")]);
+    let facts = ["exit", "stopped", "cut", "sent"].map(|name| read.fact(name));
+    assert_eq!(facts, [Some("0"), None, Some("yes"), Some("no")]);
 }
 
 #[test]
@@ -119,7 +119,7 @@ fn every_other_type_of_entry_has_its_text_and_facts() {
             r#"{"type":"compaction","summary":"so far","firstKeptEntryId":"e0","tokensBefore":186400}"#,
             "compaction",
             "so far",
-            "kept from",
+            "keeps",
             "e0",
         ),
         (
@@ -146,7 +146,7 @@ fn every_other_type_of_entry_has_its_text_and_facts() {
             "level",
             "high",
         ),
-        (r#"{"type":"model_change","provider":"p","modelId":"m"}"#, "model_change", "m", "provider", "p"),
+        (r#"{"type":"model_change","provider":"p","modelId":"m"}"#, "model_change", "m", "via", "p"),
     ];
     for (line, kind, text, name, value) in cases {
         let read = read_one(&[line.to_owned()], 0);

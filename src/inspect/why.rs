@@ -166,14 +166,14 @@ impl Facts<'_> {
 
 fn below(name: &str, ratio: f64, limit: f64) -> String {
     let (ratio, limit) = ratios(ratio, limit);
-    format!("ratio {ratio} is below {name} {limit}")
+    format!("Ratio {ratio} is below {name} {limit}.")
 }
 
 /// Reaching a ratio is enough (pruning 5.5, 5.8).
 fn reached(name: &str, ratio: f64, limit: f64) -> String {
     let relation = if ratio == limit { "is exactly" } else { "is over" };
     let (ratio, limit) = ratios(ratio, limit);
-    format!("ratio {ratio} {relation} {name} {limit}")
+    format!("Ratio {ratio} {relation} {name} {limit}.")
 }
 
 fn capital(text: &str) -> String {

@@ -59,7 +59,7 @@ fn shields_name_what_they_protect_by() {
 fn a_trimmed_result_names_limit_position_and_ratio() {
     let lines = [
         "Over 4 000 chars, before the last 3 assistants. The first and last 1 500 chars stay.",
-        "ratio 0.45 is over softTrimRatio 0.30",
+        "Ratio 0.45 is over softTrimRatio 0.30.",
         "pruning 5.7",
     ];
     check(&settings(), 2, &lines);
@@ -75,7 +75,7 @@ fn a_cleared_result_names_the_ratio_after_trimming() {
     let hard = PruneSettings { hard_clear_ratio: 0.3, ..settings() };
     let lines = [
         "Among the oldest results, before the last 3 assistants. A placeholder of 33 chars stays.",
-        "ratio 0.36 is over hardClearRatio 0.30",
+        "Ratio 0.36 is over hardClearRatio 0.30.",
         "pruning 5.10",
     ];
     check(&hard, 2, &lines);
@@ -84,7 +84,7 @@ fn a_cleared_result_names_the_ratio_after_trimming() {
 #[test]
 fn what_spared_a_candidate_is_told_with_its_numbers() {
     let short = "Its 5 chars are not over softTrim.maxChars 4 000.";
-    check(&settings(), 3, &[short, "ratio 0.36 is below hardClearRatio 0.50", "pruning 5.7"]);
+    check(&settings(), 3, &[short, "Ratio 0.36 is below hardClearRatio 0.50.", "pruning 5.7"]);
     let mut off = PruneSettings { hard_clear_ratio: 0.3, ..settings() };
     off.hard_clear.enabled = false;
     check(&off, 3, &[short, "Clearing is switched off: hardClear.enabled is false.", "pruning 5.8"]);
@@ -112,7 +112,7 @@ fn what_spared_a_candidate_is_told_with_its_numbers() {
 fn what_stops_the_whole_policy_is_told_at_every_result() {
     let roomy = session(200_000.0);
     let lines = says(&roomy, &plan(&roomy, &settings()), 2);
-    assert_eq!(lines, ["ratio 0.02 is below softTrimRatio 0.30", "pruning 5.5"]);
+    assert_eq!(lines, ["Ratio 0.02 is below softTrimRatio 0.30.", "pruning 5.5"]);
     let nowhere = session(f64::NAN);
     let lines = says(&nowhere, &plan(&nowhere, &settings()), 2);
     assert_eq!(lines, ["No usable window is known, so nothing is pruned.", "pruning 5.1"]);

@@ -1,22 +1,244 @@
-//! The message pane.
+//! The message under the cursor: what it is, what the plan does to it and why, and its text.
 
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
+use ratatui::text::Span;
 
 use crate::app::App;
+use crate::app::action::Action;
+use crate::app::keymap::Context;
 use crate::app::layout::Pane;
+use crate::app::message::MessageScreen;
+use crate::app::message_head::HeadLine;
+use crate::inspect::message::MessageText;
+use crate::text;
+use crate::ui::detail;
+use crate::ui::glyphs;
+use crate::ui::message_body::BodyPainter;
 use crate::ui::theme::{Role, Theme};
-use crate::ui::widgets::{content_left, put, title};
+use crate::ui::widgets::number::{estimate, percent, thousands};
+use crate::ui::widgets::{
+    content_left, on_title, put, put_facts, put_facts_right, put_right, put_spans, scrollbar, spans_width, title,
+};
 
-/// Draws the pane.
+/// Columns of the names of facts.
+const NAME: u16 = 8;
+
+/// Draws the message pane. On a wide full screen facts, before and after stand side by side.
 pub fn draw(app: &App, theme: &Theme, area: Rect, buf: &mut Buffer) {
-    if app.layout().tabs.is_empty() {
-        title(theme, buf, area, Pane::Message.title(), app.focus == Pane::Message);
+    let area = area.intersection(buf.area);
+    if area.is_empty() {
+        return;
     }
-    let Some(text) = &app.message.text else { return };
-    let x = content_left(area) + 1;
-    let lines = text.parts.iter().flat_map(|part| part.text.lines()).skip(app.message.top);
-    for (y, line) in (area.y + 1..area.bottom()).zip(lines) {
-        put(buf, (x, y), area.right().saturating_sub(1), line, theme.style(Role::Text));
+    let screen = app.message_screen();
+    if let Some(screen) = screen.as_ref().filter(|screen| app.message.stands_beside(screen.room)) {
+        return detail::beside(app, theme, screen, area, buf);
+    }
+    // The tabs of the narrowest layout are the title line.
+    if app.layout().tabs.is_empty() {
+        let after = title(theme, buf, area, Pane::Message.title(), app.focus == Pane::Message);
+        let place = screen.as_ref().map(|screen| place(app, theme, screen));
+        on_title(buf, area.y, after, area.right(), place.as_slice());
+    }
+    let Some(screen) = screen else { return without_text(app, theme, area, buf) };
+    let inner = inside(area);
+    let message = &screen.shown.message;
+    for (y, line) in (inner.y..inner.bottom()).zip(&screen.head) {
+        head_line(app, theme, message, line, Rect { y, height: 1, ..inner }, buf);
+    }
+    let head = (screen.head.len() as u16).min(inner.height);
+    let rows = (screen.body_rows as u16).min(inner.height - head);
+    let body = Rect { y: inner.y + head, height: rows, ..inner };
+    BodyPainter::new(app, theme, &screen.shown, screen.body_rows).draw(body, false, buf);
+    let track = Rect { x: area.right() - 1, y: body.y, width: 1, height: body.height };
+    scrollbar(theme, buf, track, app.message.top, screen.shown.rows());
+    if screen.foot {
+        foot(app, theme, Rect { y: area.bottom() - 1, height: 1, ..inner }, buf);
     }
 }
+
+/// The pane below its title, a blank inside each edge.
+fn inside(area: Rect) -> Rect {
+    let left = (content_left(area) + 1).min(area.right());
+    let width = area.right().saturating_sub(1).saturating_sub(left);
+    Rect { x: left, y: area.y + 1, width, height: area.height.saturating_sub(1) }
+}
+
+/// What stands there before, or instead of, a message.
+fn without_text(app: &App, theme: &Theme, area: Rect, buf: &mut Buffer) {
+    let inner = inside(area);
+    let (what, where_) = match (&app.message.error, app.message.wanted) {
+        (Some(error), _) => ("The message cannot be read", error.as_str()),
+        (None, Some(_)) => return,
+        (None, None) => ("No message", "Move the cursor in the transcript to read one."),
+    };
+    let role = if app.message.error.is_some() { Role::Warn } else { Role::Bright };
+    put(buf, (inner.x, inner.y), inner.right(), what, theme.style(role));
+    let lines = text::wrap(where_, usize::from(inner.width));
+    for (y, line) in (inner.y + 1..inner.bottom()).zip(lines) {
+        put(buf, (inner.x, y), inner.right(), &line, theme.style(Role::Text));
+    }
+}
+
+/// On the title line: the match the search is at, else the page and how many there are.
+pub(super) fn place<'a>(app: &App, theme: &Theme, screen: &MessageScreen) -> Span<'a> {
+    let style = theme.style(Role::Muted);
+    if let Some(found) = app.message.found {
+        return Span::styled(format!("match {} of {}", found.at + 1, found.count), style);
+    }
+    let height = screen.body_rows.max(1);
+    let pages = screen.shown.rows().div_ceil(height).max(1);
+    let last = app.message.top + height >= screen.shown.rows();
+    let page = if last { pages } else { app.message.top / height + 1 };
+    Span::styled(format!("{page}/{pages}"), style)
+}
+
+fn head_line(app: &App, theme: &Theme, message: &MessageText, line: &HeadLine, at: Rect, buf: &mut Buffer) {
+    let (start, end) = ((at.x, at.y), at.right());
+    match line {
+        HeadLine::Title => {
+            put_spans(buf, start, end, &title_spans(theme, message));
+        }
+        HeadLine::TitleAndFate => {
+            let right = fate_spans(app, theme, message, true);
+            let room = end.saturating_sub(spans_width(&right) + 2).max(at.x);
+            put_spans(buf, start, room, &title_spans(theme, message));
+            put_right(buf, at.y, room, end, &right);
+        }
+        HeadLine::Facts => {
+            put(buf, start, end, &facts_line(message), theme.style(Role::Muted));
+        }
+        HeadLine::Weight => weight(app, theme, message, at, buf),
+        HeadLine::Fate => {
+            put_spans(buf, start, end, &fate_spans(app, theme, message, false));
+        }
+        HeadLine::Why(words, rule) => {
+            put(buf, start, end, words, theme.style(Role::Text));
+            let rule = rule.map(|rule| Span::styled(rule.replace("pruning", "rule"), theme.style(Role::Muted)));
+            put_facts_right(buf, at.y, at.x + text::width(words) as u16, end, &[rule.into_iter().collect()]);
+        }
+        HeadLine::Pair(one, two) => {
+            let half = at.width.div_ceil(2);
+            for (at_x, fact) in [(at.x, Some(*one)), (at.x + half, *two)] {
+                let Some((name, value)) = fact.and_then(|fact| message.facts.get(fact)) else { continue };
+                let end = (at_x + half).min(end);
+                put(buf, (at_x, at.y), end, name, theme.style(Role::Muted));
+                put(buf, (at_x + NAME, at.y), end.saturating_sub(1), value, fact_style(theme, name, value));
+            }
+        }
+        HeadLine::Blank => {}
+    }
+}
+
+/// The style of a fact: places to go to are blue, failures red.
+pub(super) fn fact_style(theme: &Theme, name: &str, value: &str) -> ratatui::style::Style {
+    match name {
+        "call" if value.starts_with(glyphs::ARROW) => theme.style(Role::Focus),
+        "error" => theme.style(Role::Danger),
+        "exit" if value != "0" => theme.style(Role::Danger),
+        _ if value.starts_with(glyphs::NONE) => theme.style(Role::Muted),
+        _ => theme.style(Role::Text),
+    }
+}
+
+/// The tool in its colour, then its arguments; of anything else what it is.
+pub(super) fn title_spans<'a>(theme: &Theme, message: &'a MessageText) -> Vec<Span<'a>> {
+    let (tool, words) = &message.title;
+    let words = Span::styled(words.as_str(), theme.bold(Role::Bright));
+    match tool {
+        Some(tool) => vec![Span::styled(tool.as_str(), theme.bold(Role::Tool)), Span::raw("  "), words],
+        None => vec![words],
+    }
+}
+
+/// What it is, its chars and its time of day, as many as there are.
+fn facts_line(message: &MessageText) -> String {
+    let kind = message.fact("role").or_else(|| message.fact("type")).unwrap_or("entry");
+    let mut facts = vec![if kind == "toolResult" { "result".to_owned() } else { kind.replace('_', " ") }];
+    facts.extend(message.fact("chars").map(|chars| format!("{chars} chars")));
+    let time = message.fact("at").and_then(|at| at.split_once(' ')).map(|(_, time)| time.to_owned());
+    facts.extend(time);
+    facts.join(" · ")
+}
+
+fn weight(app: &App, theme: &Theme, message: &MessageText, at: Rect, buf: &mut Buffer) {
+    let muted = |text: String| vec![Span::styled(text, theme.style(Role::Muted))];
+    let mut facts = Vec::new();
+    if let Some((tokens, share)) = app.message_weight(message) {
+        facts.push(vec![Span::styled(estimate(tokens), theme.bold(Role::Bright))]);
+        facts.push(muted(share.map_or_else(|| "not in the prompt".into(), share_text)));
+    }
+    if let Some(exit) = message.fact("exit") {
+        facts.push(vec![
+            Span::styled("exit ", theme.style(Role::Muted)),
+            Span::styled(exit.to_owned(), fact_style(theme, "exit", exit)),
+        ]);
+    }
+    put_facts(buf, (at.x, at.y), at.right(), &facts);
+}
+
+/// A share of the next prompt in whole percent.
+pub(super) fn share_text(share: u64) -> String {
+    if share == 0 { "under 1% of the prompt".into() } else { format!("{share}% of the prompt") }
+}
+
+/// Sign and word of the fate, and what it does to the tokens.
+fn fate_spans<'a>(app: &App, theme: &Theme, message: &MessageText, short: bool) -> Vec<Span<'a>> {
+    let Some(verdict) = app.verdict(message) else { return Vec::new() };
+    let fate = verdict.fate.fate;
+    let style = theme.fate(fate);
+    let bold = style.add_modifier(ratatui::style::Modifier::BOLD);
+    let mut spans = vec![Span::styled(glyphs::sign(fate), bold), Span::raw(" ")];
+    if !short {
+        spans.extend([Span::styled(fate.word(), bold), Span::raw("   ")]);
+    }
+    let (before, after) = verdict.tokens;
+    spans.push(Span::styled(estimate(before), theme.style(Role::Muted)));
+    if fate.changes() {
+        spans.push(Span::styled(" → ", theme.style(Role::Faint)));
+        spans.push(Span::styled(estimate(after), bold));
+    }
+    spans
+}
+
+/// Keys of the pane, as many as fit.
+fn foot(app: &App, theme: &Theme, at: Rect, buf: &mut Buffer) {
+    let names = [
+        (Action::Diff, "diff"),
+        (Action::Raw, "raw"),
+        (Action::Copy, "copy"),
+        (Action::Pager, "open"),
+        (Action::Wrap, "wrap"),
+    ];
+    let context = if app.focus == Pane::Message { Context::Message } else { Context::Transcript };
+    let key = |(action, words): (Action, &'static str)| {
+        let key = app.options.keymap.keys(context, action).into_iter().next()?;
+        Some(vec![
+            Span::styled(key, theme.bold(Role::Text)),
+            Span::styled(format!(" {words}"), theme.style(Role::Muted)),
+        ])
+    };
+    let keys: Vec<Vec<Span>> = names.into_iter().filter_map(key).collect();
+    put_facts(buf, (at.x, at.y), at.right(), &keys);
+}
+
+/// Chars and tokens of one side, for its title line.
+pub(super) fn side_facts<'a>(theme: &Theme, chars: &str, tokens: u64) -> Vec<Span<'a>> {
+    vec![
+        Span::styled(format!("{chars} chars"), theme.style(Role::Muted)),
+        Span::raw("   "),
+        Span::styled(estimate(tokens), theme.style(Role::Muted)),
+    ]
+}
+
+/// What a change saves, and its share of what the window holds.
+pub(super) fn saving(before: u64, after: u64, window: u64) -> String {
+    let saved = before.saturating_sub(after);
+    let share = percent(saved, window).filter(|share| *share > 0);
+    let share = share.map(|share| format!("  {share}%")).unwrap_or_default();
+    if after > before { format!("costs ~{}", thousands(after - before)) } else { format!("~{}{share}", thousands(saved)) }
+}
+
+#[cfg(test)]
+#[path = "message_tests.rs"]
+mod tests;

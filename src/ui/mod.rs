@@ -2,13 +2,16 @@
 //! none of them keeps anything from one frame to the next.
 
 mod budget;
+pub mod detail;
 mod dialog;
 mod findings;
 mod frame_box;
 pub mod glyphs;
 mod header;
 mod help;
+pub mod highlight;
 pub mod message;
+mod message_body;
 mod palette;
 mod sessions;
 mod states;

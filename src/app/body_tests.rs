@@ -1,0 +1,128 @@
+//! Lines of messages in every view.
+
+use std::sync::Arc;
+
+use super::*;
+use crate::app::message_testing::{build_log, open};
+use crate::app::message::Room;
+use crate::inspect::message::MessageText;
+
+const FORM: Form =
+    Form { view: MessageView::Text, two: false, end: false, hide_thinking: false, unfold: false };
+
+fn result(text: &str, after: Option<&str>) -> MessageText {
+    MessageText {
+        entry: crate::ids::EntryIx(0),
+        facts: vec![("role", "toolResult".into())],
+        title: (Some("exec".into()), "make all".into()),
+        parts: vec![TextPart { kind: PartKind::Text, text: text.into() }],
+        after: after.map(str::to_owned),
+        fate: None,
+        raw: "{}".into(),
+    }
+}
+
+/// Lines as text: number, sign of the tone, text.
+fn drawn(message: &MessageText, form: Form) -> Vec<String> {
+    let body = Body::new(message, form);
+    let piece = |piece: &Piece| {
+        let sign = match piece.tone {
+            Tone::Plain => ' ',
+            Tone::Faded => '~',
+            Tone::Removed => '-',
+            Tone::Added => '+',
+        };
+        format!("{}{sign}{}", piece.number.map(|it| it.to_string()).unwrap_or_default(), body.text(piece))
+    };
+    let lines = body.lines.iter().map(|line| match line {
+        Line::One(one) => piece(one),
+        Line::Two(..) => "two".into(),
+        Line::Heading(name, words) => format!("[{name}: {words}]"),
+        Line::Cut(chars) => format!("<{chars}>"),
+        Line::Fold(lines) => format!("<{lines} lines>"),
+        Line::Blank => String::new(),
+        Line::End => "end".into(),
+    });
+    lines.collect()
+}
+
+fn trimmed(head: &str, tail: &str, (h, t, n): (usize, usize, usize)) -> String {
+    format!("{head}\n...\n{tail}\n\n[Tool result trimmed: kept first {h} chars and last {t} chars of {n} chars.]")
+}
+
+#[test]
+fn a_trimmed_text_has_a_mark_where_something_leaves() {
+    let after = trimmed("one\ntw", "ee\nfour", (6, 7, 18));
+    let message = result("one\ntwo\nthree\nfour", Some(&after));
+    assert_eq!(drawn(&message, FORM), ["1 one", "2 tw", "<5>", "3 ee", "4 four"]);
+    let unfolded = drawn(&message, Form { unfold: true, ..FORM });
+    assert_eq!(unfolded, ["1 one", "2 tw", "<5>", "~o", "3~thr", " ee", "4 four"]);
+}
+
+#[test]
+fn a_cleared_text_fades_below_what_stands_for_it() {
+    let message = result("one\ntwo", Some("[cleared]"));
+    assert_eq!(drawn(&message, FORM), ["+[cleared]", "<7>", "1~one", "2~two"]);
+}
+
+#[test]
+fn one_column_of_a_diff_shows_what_comes_after_what_leaves() {
+    let after = trimmed("one\ntw", "ee\nfour", (6, 7, 22));
+    let message = result("one\ntwo\nnew\nthree\nfour", Some(&after));
+    let form = Form { view: MessageView::Diff, ..FORM };
+    let note = "+[Tool result trimmed: kept first 6 chars and last 7 chars of 22 chars.]";
+    let expected = ["1 one", "2 two", "3-new", "+...", "4 three", "5 four", "+", note];
+    assert_eq!(drawn(&message, form), expected);
+    assert!(drawn(&message, Form { two: true, end: true, ..form }).ends_with(&["".into(), "end".into()]));
+}
+
+#[test]
+fn texts_of_a_result_are_numbered_through_and_images_named() {
+    let mut message = result("one", None);
+    message.parts.push(TextPart { kind: PartKind::Text, text: "two\nthree".into() });
+    let image = PartKind::Image { mime: "image/png".into(), chars: 12 };
+    message.parts.push(TextPart { kind: image, text: String::new() });
+    let lines = drawn(&message, FORM);
+    assert_eq!(lines, ["1 one", "2 two", "3 three", "", "[image: image/png 12 chars of data]"]);
+}
+
+#[test]
+fn thinking_can_be_hidden_and_an_empty_message_says_so() {
+    let mut message = result("x", None);
+    message.facts = vec![("role", "assistant".into())];
+    message.parts.insert(0, TextPart { kind: PartKind::Thinking, text: "hm".into() });
+    assert_eq!(drawn(&message, FORM), ["[thinking: 2 chars]", " hm", "", " x"]);
+    let hidden = Form { hide_thinking: true, ..FORM };
+    assert_eq!(drawn(&message, hidden), ["[thinking: 2 chars hidden]", "", " x"]);
+    message.parts.clear();
+    assert_eq!(drawn(&message, FORM), ["[empty: nothing is said here]"]);
+}
+
+#[test]
+fn a_path_is_told_by_a_title_of_one_word() {
+    let path = |title: &str| {
+        let message = MessageText { title: (Some("read".into()), title.into()), ..result("", None) };
+        let Content::Output { path } = output(&message) else { return None };
+        path
+    };
+    assert_eq!(path("src/ring.rs").as_deref(), Some("src/ring.rs"));
+    assert_eq!((path("cat src/ring.rs"), path("")), (None, None));
+}
+
+#[test]
+fn four_hundred_kilobytes_are_laid_out_in_milliseconds() {
+    let text: String = build_log().repeat(400_000 / build_log().len() + 1);
+    let (head, tail) = (&text[..1_500], &text[text.len() - 1_500..]);
+    let after = trimmed(head, tail, (1_500, 1_500, text.len()));
+    let message = Arc::new(result(&text, Some(&after)));
+    let mut app = open((130, 36), 2, false);
+    app.message.take(Ok(message));
+    let started = std::time::Instant::now();
+    for (zoom, wrap) in [(true, false), (true, true), (false, true)] {
+        (app.message.wrap, app.message.unfold) = (wrap, true);
+        let shown = app.message.shown(Room { columns: 128, rows: 30, zoom }).expect("a message");
+        assert!(shown.rows() > 5_000);
+    }
+    // Without optimisation and on a busy machine; three layouts.
+    assert!(started.elapsed().as_millis() < 1_500, "{:?}", started.elapsed());
+}

@@ -1,0 +1,139 @@
+//! Rows of a long line, and words found in it. Both work on text that is visible already
+//! ([`crate::text::visible`]) and answer byte ranges, in one walk however long the line is.
+
+use std::ops::Range;
+
+use unicode_segmentation::UnicodeSegmentation;
+
+use crate::text;
+
+/// The rows of a visible line, each of at most `columns`; broken at blanks where there are any. The blank
+/// at a break belongs to no row. Never empty.
+pub fn rows(line: &str, columns: usize) -> Vec<Range<usize>> {
+    let columns = columns.max(2);
+    if line.len() <= columns {
+        return vec![0..line.len()];
+    }
+    let mut walk = Walk { line, columns, from: 0, used: 0, blank: None, rows: Vec::new() };
+    if line.is_ascii() {
+        (0..line.len()).for_each(|at| walk.take(at, 1, line.as_bytes()[at] == b' '));
+    } else {
+        for (at, cluster) in line.grapheme_indices(true) {
+            walk.take(at, text::width(cluster), cluster == " ");
+        }
+    }
+    walk.rows.push(walk.from..line.len());
+    walk.rows
+}
+
+struct Walk<'a> {
+    line: &'a str,
+    columns: usize,
+    /// Start of the row.
+    from: usize,
+    /// Columns of the row so far.
+    used: usize,
+    /// The last blank of the row behind something: its byte, and the columns up to and with it.
+    blank: Option<(usize, usize)>,
+    rows: Vec<Range<usize>>,
+}
+
+impl Walk<'_> {
+    fn take(&mut self, at: usize, width: usize, blank: bool) {
+        if self.used + width > self.columns {
+            self.end_row(at, blank);
+            if blank {
+                return;
+            }
+        }
+        if blank && !self.line[self.from..at].trim_start_matches(' ').is_empty() {
+            self.blank = Some((at, self.used + width));
+        }
+        self.used += width;
+    }
+
+    /// Ends the row before what starts at `at`: at that itself if it is a blank, else at the last blank,
+    /// else in the middle of the word.
+    fn end_row(&mut self, at: usize, blank: bool) {
+        let (end, next, carried) = match self.blank {
+            _ if blank => (at, at + 1, 0),
+            Some((space, columns)) => (space, space + 1, self.used - columns),
+            None => (at, at, 0),
+        };
+        self.rows.push(self.from..end);
+        (self.from, self.used, self.blank) = (next, carried, None);
+    }
+}
+
+/// Where the words occur in a visible line, left to right. Small letters match capitals too, unless the
+/// words hold a capital.
+pub fn occurrences(line: &str, words: &str) -> Vec<Range<usize>> {
+    if words.is_empty() {
+        return Vec::new();
+    }
+    let exact = words.chars().any(char::is_uppercase);
+    let lower = if exact { line.to_owned() } else { lowered(line) };
+    lower.match_indices(words).map(|(at, found)| at..at + found.len()).collect()
+}
+
+/// Small letters where that keeps every byte in its place.
+fn lowered(line: &str) -> String {
+    let small = |char: char| {
+        let mut lower = char.to_lowercase();
+        lower.next().filter(|small| lower.next().is_none() && small.len_utf8() == char.len_utf8()).unwrap_or(char)
+    };
+    line.chars().map(small).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    fn texts(line: &str, columns: usize) -> Vec<&str> {
+        rows(line, columns).into_iter().map(|row| &line[row]).collect()
+    }
+
+    #[test]
+    fn rows_break_at_blanks_and_long_words_at_the_edge() {
+        assert_eq!(texts("the first and last", 9), ["the first", "and last"]);
+        assert_eq!(texts("abcdefghij", 4), ["abcd", "efgh", "ij"]);
+        assert_eq!(texts("ab cdefgh", 4), ["ab", "cdef", "gh"]);
+        assert_eq!(texts("", 4), [""]);
+    }
+
+    #[test]
+    fn indentation_stays_and_wide_characters_are_not_halved() {
+        assert_eq!(texts("    abc", 5), ["    a", "bc"]);
+        assert_eq!(texts("树莓派好", 5), ["树莓", "派好"]);
+    }
+
+    #[test]
+    fn words_are_found_whatever_their_case_unless_a_capital_is_asked_for() {
+        assert_eq!(occurrences("Error: error", "error"), [0..5, 7..12]);
+        assert_eq!(occurrences("Error: error", "Error"), [0..5]);
+        assert_eq!(occurrences("İx", "x"), [2..3]);
+        assert!(occurrences("abc", "").is_empty());
+    }
+
+    #[test]
+    fn a_line_of_a_megabyte_is_one_walk() {
+        let line = "x".repeat(1 << 20);
+        assert_eq!(rows(&line, 32).len(), 1 << 15);
+        let line = "树".repeat(1 << 16);
+        assert_eq!(rows(&line, 32).len(), 1 << 12);
+    }
+
+    proptest! {
+        #[test]
+        fn rows_fit_and_lose_nothing_but_blanks(line in "[a-c 树é]{0,80}", columns in 2_usize..20) {
+            let rows = rows(&line, columns);
+            for row in &rows {
+                prop_assert!(text::width(&line[row.clone()]) <= columns);
+            }
+            let joined: String = rows.iter().map(|row| &line[row.clone()]).collect();
+            prop_assert_eq!(joined.replace(' ', ""), line.replace(' ', ""));
+            prop_assert!(rows.windows(2).all(|pair| pair[1].start - pair[0].end <= 1));
+        }
+    }
+}

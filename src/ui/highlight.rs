@@ -1,0 +1,261 @@
+//! Colours for code: the lines in sight and a few before them, never a whole file. Until the syntaxes are
+//! loaded, and for lines too long to parse in time, text stays plain.
+
+use std::cell::RefCell;
+use std::collections::HashMap;
+use std::ops::Range;
+use std::sync::{Arc, OnceLock, Weak};
+
+use syntect::parsing::{ParseState, Scope, ScopeStack, SyntaxReference, SyntaxSet};
+
+use crate::app::body::{Body, Content, Line, Piece, Tone};
+use crate::app::shown::Shown;
+use crate::text;
+use crate::ui::theme::Role;
+
+/// Lines parsed before the first and after the last one in sight.
+const AROUND: usize = 40;
+/// Bytes of a line that is still parsed.
+const LONGEST: usize = 2_000;
+/// Bytes parsed at a time; lines behind them stay plain.
+const BUDGET: usize = 48_000;
+/// Bytes at the start of a text that its language is guessed from.
+const GUESSED_FROM: usize = 400;
+
+/// Coloured pieces of a visible line.
+pub type Spans = Vec<(Range<usize>, Role)>;
+
+static SYNTAXES: OnceLock<SyntaxSet> = OnceLock::new();
+
+thread_local! {
+    static LAST: RefCell<Option<Window>> = const { RefCell::new(None) };
+}
+
+/// Loads the syntaxes. Takes some tens of ms: call it beside the first frame, not before it.
+pub fn load() {
+    SYNTAXES.get_or_init(SyntaxSet::load_defaults_newlines);
+}
+
+/// The syntaxes, once they are loaded; the first who asks has them loaded on a thread of its own.
+fn syntaxes() -> Option<&'static SyntaxSet> {
+    static ASKED: OnceLock<()> = OnceLock::new();
+    if SYNTAXES.get().is_none() && ASKED.set(()).is_ok() {
+        // Without a thread to be had, text stays plain.
+        drop(std::thread::Builder::new().name("syntaxes".into()).spawn(load));
+    }
+    SYNTAXES.get()
+}
+
+/// Lines that have been parsed.
+struct Window {
+    of: Weak<Shown>,
+    first: usize,
+    lines: Vec<[Spans; 2]>,
+}
+
+impl Window {
+    fn holds(&self, shown: &Arc<Shown>, lines: &Range<usize>) -> bool {
+        std::ptr::eq(self.of.as_ptr(), Arc::as_ptr(shown))
+            && self.first <= lines.start
+            && lines.end <= self.first + self.lines.len()
+    }
+}
+
+/// Colours of both sides of the lines in sight, by line. Empty until the syntaxes are loaded.
+pub fn spans(shown: &Arc<Shown>, lines: Range<usize>) -> Vec<[Spans; 2]> {
+    let Some(set) = syntaxes() else { return Vec::new() };
+    if !shown.body.texts.iter().any(|text| is_code(&text.content)) {
+        return Vec::new();
+    }
+    LAST.with_borrow_mut(|last| {
+        if !last.as_ref().is_some_and(|window| window.holds(shown, &lines)) {
+            *last = Some(parse(set, shown, &lines));
+        }
+        let Some(window) = last else { return Vec::new() };
+        let from = lines.start - window.first;
+        window.lines[from..from + lines.len()].to_vec()
+    })
+}
+
+fn is_code(content: &Content) -> bool {
+    !matches!(content, Content::Thinking | Content::Error)
+}
+
+/// The name of the language a text is written in, where it has one all through.
+pub fn language(content: &Content, text: &str) -> Option<String> {
+    let set = SYNTAXES.get()?;
+    syntax_of(set, content, text).map(|syntax| syntax.name.clone())
+}
+
+fn syntax_of<'a>(set: &'a SyntaxSet, content: &Content, text: &str) -> Option<&'a SyntaxReference> {
+    match content {
+        Content::Json => set.find_syntax_by_extension("json"),
+        Content::Output { path } => {
+            let extension = path.as_deref().and_then(extension);
+            let named = extension.and_then(|extension| set.find_syntax_by_extension(&extension));
+            named.or_else(|| guessed(set, text)).filter(|syntax| syntax.name != "Plain Text")
+        }
+        _ => None,
+    }
+}
+
+/// The extension of a path; of a URL none, as what comes back is text.
+fn extension(path: &str) -> Option<String> {
+    let name = path.rsplit(['/', '\\']).next().filter(|_| !path.contains("://"))?;
+    name.rsplit_once('.').map(|(_, extension)| extension.to_lowercase())
+}
+
+/// JSON and diffs by how they begin, scripts and markup by their first line.
+fn guessed<'a>(set: &'a SyntaxSet, text: &str) -> Option<&'a SyntaxReference> {
+    let start = crate::app::shown::head(text, GUESSED_FROM).trim_start();
+    let object = start.starts_with('{') && start[1..].trim_start().starts_with(['"', '}']);
+    let array = start.starts_with('[') && start[1..].trim_start().starts_with(['{', '"', '[']);
+    let starts_diff = ["diff --git ", "--- a/", "@@ -", "Index: "].iter().any(|mark| start.starts_with(mark));
+    if object || array {
+        set.find_syntax_by_extension("json")
+    } else if starts_diff {
+        set.find_syntax_by_extension("diff")
+    } else if start.starts_with("#!") || start.starts_with("<?") || start.starts_with("<!") {
+        set.find_syntax_by_first_line(start)
+    } else {
+        None
+    }
+}
+
+/// One text while its lines are parsed.
+struct Parser<'a> {
+    /// The language now; prose has one between fences only.
+    syntax: Option<&'a SyntaxReference>,
+    state: Option<(ParseState, ScopeStack)>,
+    prose: bool,
+    in_fence: bool,
+}
+
+fn parse(set: &SyntaxSet, shown: &Arc<Shown>, lines: &Range<usize>) -> Window {
+    let body = &shown.body;
+    let first = lines.start.saturating_sub(AROUND);
+    let end = (lines.end + AROUND).min(body.lines.len()).max(lines.end);
+    let mut parsers = HashMap::new();
+    let mut left = BUDGET;
+    let parsed = (first..end).map(|at| {
+        let mut side = |piece: Option<&Piece>| {
+            let piece = piece.filter(|piece| piece.tone != Tone::Added && is_code(&body.texts[piece.text].content))?;
+            let line = body.text(piece);
+            if line.len() > LONGEST || line.len() > left {
+                return None;
+            }
+            left -= line.len();
+            let parser = parsers.entry(piece.text).or_insert_with(|| Parser::new(set, body, piece.text, first));
+            Some(parser.line(set, &text::visible(line)))
+        };
+        let (one, two) = match body.lines.get(at) {
+            Some(Line::One(piece)) => (Some(piece), None),
+            Some(Line::Two(left, right)) => (left.as_ref(), right.as_ref()),
+            _ => (None, None),
+        };
+        [side(one).unwrap_or_default(), side(two).unwrap_or_default()]
+    });
+    Window { of: Arc::downgrade(shown), first, lines: parsed.collect() }
+}
+
+impl<'a> Parser<'a> {
+    fn new(set: &'a SyntaxSet, body: &Body, text: usize, first: usize) -> Self {
+        let known = &body.texts[text];
+        let mut parser = Self {
+            syntax: syntax_of(set, &known.content, &known.text),
+            state: None,
+            prose: known.content == Content::Prose,
+            in_fence: false,
+        };
+        if parser.prose {
+            let before = body.lines[..first.min(body.lines.len())].iter();
+            let pieces = before.filter_map(|line| match line {
+                Line::One(piece) if piece.text == text => Some(body.text(piece)),
+                _ => None,
+            });
+            pieces.filter(|line| is_fence(line)).for_each(|line| parser.fence(set, line));
+        }
+        parser
+    }
+
+    /// A fence opens a language, or closes it.
+    fn fence(&mut self, set: &'a SyntaxSet, line: &str) {
+        self.in_fence = !self.in_fence;
+        let name = line.trim().trim_start_matches(['`', '~']).split_whitespace().next().unwrap_or_default();
+        self.syntax = if self.in_fence { set.find_syntax_by_token(name) } else { None };
+        self.state = None;
+    }
+
+    fn line(&mut self, set: &'a SyntaxSet, line: &str) -> Spans {
+        if self.prose && is_fence(line) {
+            self.fence(set, line);
+            return vec![(0..line.len(), Role::Muted)];
+        }
+        let Some(syntax) = self.syntax else { return Vec::new() };
+        let (state, stack) =
+            self.state.get_or_insert_with(|| (ParseState::new(syntax), ScopeStack::new()));
+        let Ok(parsed) = state.parse_line(&format!("{line}\n"), set) else {
+            self.syntax = None;
+            return Vec::new();
+        };
+        let mut spans = Spans::new();
+        let mut from = 0;
+        for (at, op) in parsed {
+            push(&mut spans, from..at.min(line.len()), stack);
+            from = at.min(line.len());
+            if stack.apply(&op).is_err() {
+                self.syntax = None;
+                return spans;
+            }
+        }
+        push(&mut spans, from..line.len(), stack);
+        spans
+    }
+}
+
+fn is_fence(line: &str) -> bool {
+    let line = line.trim_start();
+    line.starts_with("```") || line.starts_with("~~~")
+}
+
+fn push(spans: &mut Spans, range: Range<usize>, stack: &ScopeStack) {
+    if range.start < range.end
+        && let Some(role) = role_of(stack)
+    {
+        spans.push((range, role));
+    }
+}
+
+/// Which of the theme's code roles stands for a scope, the innermost first.
+fn role_of(stack: &ScopeStack) -> Option<Role> {
+    static ROLES: OnceLock<Vec<(Scope, Role)>> = OnceLock::new();
+    let roles = ROLES.get_or_init(|| {
+        let names = [
+            ("comment", Role::Muted),
+            ("meta.mapping.key", Role::Keyword),
+            ("meta.structure.dictionary.key", Role::Keyword),
+            ("string", Role::String),
+            ("constant", Role::Number),
+            ("keyword", Role::Keyword),
+            ("storage", Role::Keyword),
+            ("entity.name.tag", Role::Keyword),
+            ("markup.inserted", Role::String),
+            ("markup.deleted", Role::Number),
+            ("meta.diff.range", Role::Keyword),
+            ("meta.diff.header", Role::Muted),
+        ];
+        names.iter().filter_map(|(name, role)| Some((Scope::new(name).ok()?, *role))).collect()
+    });
+    let scopes = stack.as_slice();
+    let is_key = |scope: &Scope| roles[1..3].iter().any(|(key, _)| key.is_prefix_of(*scope));
+    if roles.len() > 3 && scopes.iter().any(is_key) {
+        return Some(Role::Keyword);
+    }
+    scopes.iter().rev().find_map(|scope| {
+        roles.iter().find(|(prefix, _)| prefix.is_prefix_of(*scope)).map(|(_, role)| *role)
+    })
+}
+
+#[cfg(test)]
+#[path = "highlight_tests.rs"]
+mod tests;

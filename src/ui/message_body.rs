@@ -1,0 +1,300 @@
+//! The text of a message in cells: numbers, signs, colours, marks where something leaves the prompt. Only
+//! rows in sight are looked at.
+
+use std::ops::Range;
+use std::sync::Arc;
+
+use ratatui::buffer::Buffer;
+use ratatui::layout::Rect;
+use ratatui::style::{Modifier, Style};
+use ratatui::text::Span;
+
+use crate::app::App;
+use crate::app::body::{Content, Line, Piece, Tone};
+use crate::app::shown::Shown;
+use crate::app::wrap::occurrences;
+use crate::inspect::words::grouped;
+use crate::policy::Fate;
+use crate::text;
+use crate::ui::glyphs;
+use crate::ui::highlight::{self, Spans};
+use crate::ui::theme::{Ground, Role, Theme};
+use crate::ui::widgets::{put, put_spans, spans_width, tint};
+
+/// Bytes of a line that are looked at for a word of failure.
+const LOOKED_AT: usize = 400;
+/// What tools write when something went wrong.
+const FAILURES: [&str; 14] = [
+    "error:", "Error:", "ERROR", "error[", "Error [", "errors:", "FAILED", "FAIL:", "fatal:", "panicked at", "Traceback (",
+    "Exception:", "undefined reference", "command not found",
+];
+/// What they write when something may go wrong.
+const WARNINGS: [&str; 4] = ["warning:", "Warning:", "WARN", "warning["];
+
+/// Draws the rows of a message from the pane's top on, or the right side of them.
+#[derive(Debug)]
+pub(super) struct BodyPainter<'a> {
+    theme: &'a Theme,
+    shown: &'a Arc<Shown>,
+    query: &'a str,
+    /// Row of the current match.
+    current: Option<usize>,
+    /// The fate under the plan, for the colour of marks.
+    fate: Option<Fate>,
+    /// The key that unfolds.
+    unfold: Option<String>,
+    top: usize,
+    first_line: usize,
+    colours: Vec<[Spans; 2]>,
+}
+
+impl<'a> BodyPainter<'a> {
+    /// Looks at what is in sight in so many rows.
+    pub(super) fn new(app: &'a App, theme: &'a Theme, shown: &'a Arc<Shown>, rows: usize) -> Self {
+        let top = app.message.top.min(shown.rows().saturating_sub(1));
+        let line = |row: usize| shown.at(row).map_or(shown.body.lines.len(), |(line, _)| line);
+        let lines = line(top)..(line(top + rows.max(1) - 1) + 1).min(shown.body.lines.len()).max(line(top));
+        let keys = &app.options.keymap;
+        let fold = crate::app::action::Action::Fold;
+        Self {
+            theme,
+            shown,
+            query: &app.message.query,
+            current: app.message.found.map(|found| found.row),
+            fate: shown.message.fate.map(|fate| fate.fate),
+            unfold: keys.keys(crate::app::keymap::Context::Message, fold).first().cloned(),
+            top,
+            first_line: lines.start,
+            colours: highlight::spans(shown, lines),
+        }
+    }
+
+    /// Draws one side into an area of the pane's text.
+    pub(super) fn draw(&self, area: Rect, right: bool, buf: &mut Buffer) {
+        for y in 0..area.height {
+            let row = self.top + usize::from(y);
+            let Some((line, sub)) = self.shown.at(row) else { break };
+            let at = Rect { y: area.y + y, height: 1, ..area };
+            match &self.shown.body.lines[line] {
+                Line::One(piece) => self.piece(piece, (row, line, sub), false, at, buf),
+                Line::Two(one, two) => match if right { two } else { one } {
+                    Some(piece) => self.piece(piece, (row, line, sub), right, at, buf),
+                    None => self.hatch(at, buf),
+                },
+                Line::Heading(name, words) => self.heading(name, words, at, buf),
+                Line::Cut(chars) => self.cut(*chars, at, buf),
+                Line::Fold(_) if right => self.hatch(at, buf),
+                Line::Fold(lines) => self.fold(*lines, at, buf),
+                Line::End => self.end(at, buf),
+                Line::Blank => {}
+            }
+        }
+    }
+
+    fn gutter(&self) -> u16 {
+        self.shown.gutter() as u16
+    }
+
+    fn heading(&self, name: &str, words: &str, at: Rect, buf: &mut Buffer) {
+        let style = if name == "error" { self.theme.bold(Role::Danger) } else { self.theme.style(Role::Tool) };
+        let name = if name.is_empty() { "—" } else { name };
+        let spans = [Span::styled(name, style), Span::raw("   "), Span::styled(words, self.theme.style(Role::Muted))];
+        put_spans(buf, (at.x, at.y), at.right(), &spans);
+    }
+
+    fn mark(&self) -> Style {
+        self.fate.map_or_else(|| self.theme.style(Role::Warn), |fate| self.theme.fate(fate))
+    }
+
+    fn cut(&self, chars: u64, at: Rect, buf: &mut Buffer) {
+        tint(buf, at, self.theme.ground(Ground::Surface));
+        let words = if chars == 1 { "char leaves" } else { "chars leave" };
+        let text = format!("⋯ {} {words} the prompt ⋯", grouped(chars));
+        let width = text::width(&text) as u16;
+        let x = at.x + at.width.saturating_sub(width) / 2;
+        put(buf, (x, at.y), at.right(), &text, self.mark());
+    }
+
+    fn fold(&self, lines: usize, at: Rect, buf: &mut Buffer) {
+        tint(buf, at, self.theme.ground(Ground::Removed));
+        let words = if lines == 1 { "line" } else { "lines" };
+        let key = self.unfold.as_ref().map(|key| format!("   {key} shows them")).unwrap_or_default();
+        let short = format!("⋯ {} more {words} ⋯", grouped(lines as u64));
+        let long = format!("⋯ {} more {words}{key} ⋯", grouped(lines as u64));
+        let x = at.x + self.gutter();
+        let fits = text::width(&long) <= usize::from(at.right().saturating_sub(x));
+        put(buf, (x, at.y), at.right(), if fits { &long } else { &short }, self.mark());
+    }
+
+    fn end(&self, at: Rect, buf: &mut Buffer) {
+        let what = self.shown.message.fact("role").map_or("entry", |role| match role {
+            "toolResult" => "result",
+            _ => "message",
+        });
+        let text = format!("end of {what}");
+        put(buf, (at.x + self.gutter(), at.y), at.right(), &text, self.theme.style(Role::Muted));
+    }
+
+    fn hatch(&self, at: Rect, buf: &mut Buffer) {
+        let style = match self.theme.ground(Ground::Hatch).bg {
+            Some(colour) => Style::new().fg(colour),
+            // Without colour the missing lines stay blank.
+            None => return,
+        };
+        for x in at.x + self.gutter()..at.right() {
+            put(buf, (x, at.y), at.right(), glyphs::FREED, style);
+        }
+    }
+
+    fn piece(&self, piece: &Piece, (row, line, sub): (usize, usize, usize), right: bool, at: Rect, buf: &mut Buffer) {
+        let (visible, rows) = self.shown.piece_rows(piece, right);
+        let ground = match piece.tone {
+            Tone::Removed => Some(Ground::Removed),
+            Tone::Added => Some(Ground::Added),
+            _ => None,
+        };
+        if let Some(ground) = ground.filter(|_| self.shown.body.signs) {
+            tint(buf, at, self.theme.ground(ground));
+        }
+        if sub == 0 {
+            self.number(piece, at, buf);
+        }
+        let Some(part) = rows.get(sub).cloned() else { return };
+        let patches = self.patches(piece, &visible, (row, line), right);
+        let x = at.x + self.gutter();
+        let columns = usize::from(at.right().saturating_sub(x));
+        let next = self.write(&visible, part.clone(), &patches, self.style(piece, &visible), (x, at.y), columns, buf);
+        if sub + 1 == rows.len() {
+            self.after(piece, next, at, buf);
+        }
+    }
+
+    /// The sign of a changed line, and its number.
+    fn number(&self, piece: &Piece, at: Rect, buf: &mut Buffer) {
+        let end = at.x + self.gutter();
+        if self.shown.body.signs {
+            let (sign, role) = match piece.tone {
+                Tone::Removed => ("-", Role::Warn),
+                Tone::Added => ("+", Role::Plan),
+                _ => (" ", Role::Text),
+            };
+            put(buf, (at.x, at.y), end, sign, self.theme.style(role));
+        }
+        let Some(number) = piece.number else { return };
+        let text = number.to_string();
+        let role = if piece.tone == Tone::Removed { Role::Muted } else { Role::Ghost };
+        let x = end.saturating_sub(2 + text.len() as u16).max(at.x);
+        put(buf, (x, at.y), end, &text, self.theme.style(role));
+    }
+
+    /// The style of a whole line.
+    fn style(&self, piece: &Piece, visible: &str) -> Style {
+        let role = match (piece.tone, &self.shown.body.texts[piece.text].content) {
+            (Tone::Removed | Tone::Faded, _) => Role::Muted,
+            (Tone::Added, _) => Role::Plan,
+            (_, Content::Error) => Role::Danger,
+            (_, Content::Thinking) => Role::Muted,
+            (_, Content::Output { path: None }) => severity(visible),
+            _ => Role::Text,
+        };
+        self.theme.style(role)
+    }
+
+    /// What is styled otherwise inside a line: code, what leaves, what was searched for.
+    fn patches(
+        &self,
+        piece: &Piece,
+        visible: &str,
+        (row, line): (usize, usize),
+        right: bool,
+    ) -> Vec<(Range<usize>, Style)> {
+        let mut patches = Vec::new();
+        if piece.tone == Tone::Plain {
+            let colours = self.colours.get(line.wrapping_sub(self.first_line));
+            let spans = colours.map_or(&[][..], |sides| &sides[usize::from(right)]);
+            patches.extend(spans.iter().map(|(range, role)| (range.clone(), self.theme.style(*role))));
+        }
+        if self.shown.body.texts[piece.text].content == Content::Arguments
+            && let Some(colon) = key_end(visible)
+        {
+            patches.push((0..colon, self.theme.style(Role::Muted)));
+        }
+        if !piece.removed.is_empty() {
+            let raw = self.shown.body.text(piece);
+            let to_visible = |at: usize| text::visible(crate::app::shown::head(raw, at)).len();
+            let range = to_visible(piece.removed.start)..to_visible(piece.removed.end);
+            let style = self.theme.style(Role::Muted).patch(self.theme.ground(Ground::Removed));
+            patches.push((range, style));
+        }
+        let hot = self.theme.ground(Ground::Hot).add_modifier(Modifier::UNDERLINED);
+        let current = if self.current == Some(row) { hot.add_modifier(Modifier::BOLD) } else { hot };
+        patches.extend(occurrences(visible, self.query).into_iter().map(|range| (range, current)));
+        patches
+    }
+
+    /// Writes a row of a line, cut where it does not fit; answers the column after it.
+    #[expect(clippy::too_many_arguments, reason = "a row of text, its styles, and its place")]
+    fn write(
+        &self,
+        visible: &str,
+        row: Range<usize>,
+        patches: &[(Range<usize>, Style)],
+        base: Style,
+        (x, y): (u16, u16),
+        columns: usize,
+        buf: &mut Buffer,
+    ) -> u16 {
+        let (shown, used) = text::cut(&visible[row.clone()], columns);
+        let end = x + columns as u16;
+        let mut edges: Vec<usize> = vec![0, shown.len()];
+        let moved = patches.iter().filter_map(|(range, style)| {
+            let from = range.start.max(row.start).checked_sub(row.start)?;
+            // Where the row was cut, the ellipsis belongs to what it stands for.
+            let to = range.end.min(row.end).checked_sub(row.start)?;
+            let to = if shown.is_char_boundary(to) { to } else { shown.len() };
+            (from < to && shown.is_char_boundary(from)).then_some((from..to, *style))
+        });
+        let moved: Vec<_> = moved.collect();
+        edges.extend(moved.iter().flat_map(|(range, _)| [range.start, range.end]));
+        edges.retain(|edge| shown.is_char_boundary(*edge));
+        edges.sort_unstable();
+        edges.dedup();
+        let mut at = x;
+        for pair in edges.windows(2) {
+            let inside = moved.iter().filter(|(range, _)| range.start <= pair[0] && pair[1] <= range.end);
+            let style = inside.fold(base, |style, (_, patch)| style.patch(*patch));
+            at = put(buf, (at, y), end, &shown[pair[0]..pair[1]], style);
+        }
+        x + used as u16
+    }
+
+    /// Behind a line: where the text is cut.
+    fn after(&self, piece: &Piece, x: u16, at: Rect, buf: &mut Buffer) {
+        let Some(chars) = piece.cut_at else { return };
+        let spans = [
+            Span::styled(" │ ", self.theme.style(Role::Text)),
+            Span::styled(format!("cut at char {}", grouped(chars)), self.theme.style(Role::Muted)),
+        ];
+        let x = x.min(at.right().saturating_sub(spans_width(&spans)));
+        put_spans(buf, (x.max(at.x + self.gutter()), at.y), at.right(), &spans);
+    }
+}
+
+/// Whether a line of output tells of a failure or a warning.
+fn severity(line: &str) -> Role {
+    let start = crate::app::shown::head(line, LOOKED_AT);
+    if FAILURES.iter().any(|word| start.contains(word)) {
+        Role::Danger
+    } else if WARNINGS.iter().any(|word| start.contains(word)) {
+        Role::Warn
+    } else {
+        Role::Text
+    }
+}
+
+/// Where the name of an argument ends: at the colon after one word at the start of a line.
+fn key_end(line: &str) -> Option<usize> {
+    let colon = line.find(':')?;
+    let one_word = !line[..colon].is_empty() && !line[..colon].contains(' ');
+    (one_word && matches!(line.as_bytes().get(colon + 1), None | Some(b' '))).then_some(colon + 1)
+}

@@ -1,0 +1,241 @@
+//! Pane and full screen as people see them.
+
+use super::*;
+use crate::app::message::MessageView;
+use crate::app::message_testing::{open, select};
+use crate::ui::highlight;
+use crate::ui::theme::ColourDepth;
+
+fn theme(name: &str) -> Theme {
+    Theme::load(name, ColourDepth::True).expect("a built-in theme")
+}
+
+/// The message pane alone, as cells.
+fn drawn(app: &App, theme: &Theme) -> Buffer {
+    highlight::load();
+    let area = app.layout().message;
+    let mut buf = Buffer::empty(Rect::new(0, 0, app.size.0, app.size.1));
+    buf.set_style(buf.area, theme.base());
+    draw(app, theme, area, &mut buf);
+    let mut pane = Buffer::empty(Rect { x: 0, y: 0, ..area });
+    for y in 0..area.height {
+        for x in 0..area.width {
+            pane[(x, y)] = buf[(area.x + x, area.y + y)].clone();
+        }
+    }
+    pane
+}
+
+/// Rows of text, blanks at their ends cut.
+fn text_of(buf: &Buffer) -> String {
+    let width = usize::from(buf.area.width).max(1);
+    let rows = buf.content.chunks(width).map(|row| {
+        let mut skip = 0;
+        let mut text = String::new();
+        for cell in row {
+            if skip == 0 {
+                text.push_str(cell.symbol());
+                skip = text::width(cell.symbol()).max(1);
+            }
+            skip -= 1;
+        }
+        text.trim_end().to_owned()
+    });
+    rows.collect::<Vec<_>>().join("\n")
+}
+
+/// Rows of text, each with the runs of its styles below it: what is drawn in which colour.
+fn styled(buf: &Buffer) -> String {
+    let width = usize::from(buf.area.width).max(1);
+    let mut out = Vec::new();
+    for (row, text) in buf.content.chunks(width).zip(text_of(buf).lines()) {
+        out.push(text.to_owned());
+        let mut runs: Vec<(String, usize)> = Vec::new();
+        for cell in row {
+            let style = format!("{}/{}{}", hex(cell.fg), hex(cell.bg), if cell.modifier.is_empty() { String::new() } else { format!(" {:?}", cell.modifier) });
+            match runs.last_mut() {
+                Some((last, count)) if *last == style => *count += 1,
+                _ => runs.push((style, 1)),
+            }
+        }
+        let runs: Vec<String> = runs.into_iter().map(|(style, count)| format!("{count}×{style}")).collect();
+        out.push(format!("    {}", runs.join("  ")));
+    }
+    out.join("\n")
+}
+
+fn hex(colour: ratatui::style::Color) -> String {
+    match colour {
+        ratatui::style::Color::Rgb(red, green, blue) => format!("{red:02x}{green:02x}{blue:02x}"),
+        other => other.to_string(),
+    }
+}
+
+fn zoomed(size: (u16, u16), entry: usize, plan: bool) -> App {
+    let mut app = open(size, entry, plan);
+    app.zoom = true;
+    app.prepare_message();
+    app
+}
+
+const SIZES: [(u16, u16); 3] = [(130, 36), (80, 24), (60, 20)];
+
+#[test]
+fn the_pane_says_what_a_message_is_what_happens_to_it_and_why() {
+    for (width, height) in SIZES {
+        for plan in [true, false] {
+            let app = open((width, height), 2, plan);
+            let name = format!("pane_{width}x{height}_{}", if plan { "plan" } else { "rest" });
+            insta::assert_snapshot!(name, text_of(&drawn(&app, &theme("dark"))));
+        }
+    }
+}
+
+#[test]
+fn the_full_screen_shows_before_and_after() {
+    for (width, height) in SIZES {
+        for plan in [true, false] {
+            let app = zoomed((width, height), 2, plan);
+            let name = format!("detail_{width}x{height}_{}", if plan { "plan" } else { "rest" });
+            insta::assert_snapshot!(name, text_of(&drawn(&app, &theme("dark"))));
+        }
+    }
+}
+
+#[test]
+fn dark_and_light_colour_the_same_meanings() {
+    for name in ["dark", "light"] {
+        insta::assert_snapshot!(format!("pane_{name}"), styled(&drawn(&open((80, 24), 2, true), &theme(name))));
+        insta::assert_snapshot!(format!("detail_{name}"), styled(&drawn(&zoomed((130, 36), 2, true), &theme(name))));
+    }
+}
+
+#[test]
+fn an_answer_shows_thinking_text_code_and_its_call() {
+    let mut app = zoomed((110, 30), 5, false);
+    insta::assert_snapshot!("answer", text_of(&drawn(&app, &theme("dark"))));
+    app.message.hide_thinking = true;
+    let hidden = text_of(&drawn(&app, &theme("dark")));
+    assert!(hidden.contains("hidden") && !hidden.contains("libatomic is missing"), "{hidden}");
+}
+
+#[test]
+fn the_raw_entry_is_indented_json_in_the_themes_colours() {
+    let mut app = zoomed((110, 30), 7, false);
+    app.message.show(MessageView::Raw);
+    let buf = drawn(&app, &theme("dark"));
+    insta::assert_snapshot!("raw", text_of(&buf));
+    let number = theme("dark").style(Role::Keyword).fg;
+    assert!(buf.content.iter().any(|cell| Some(cell.fg) == number), "keys have a colour of their own");
+}
+
+#[test]
+fn what_a_tool_wrote_never_reaches_a_cell_as_it_is() {
+    for view in [MessageView::Text, MessageView::Raw, MessageView::Diff] {
+        for (zoom, wrap) in [(false, false), (true, true), (true, false)] {
+            let mut app = open((130, 36), 9, true);
+            (app.zoom, app.message.view, app.message.wrap) = (zoom, view, wrap);
+            let buf = drawn(&app, &theme("dark"));
+            let text: String = buf.content.iter().map(ratatui::buffer::Cell::symbol).collect();
+            let hostile = |char: char| char.is_control() || matches!(char, '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}');
+            assert!(!text.contains(hostile), "{view:?} {text:?}");
+            // The one long line of the raw entry is cut before it where it does not wrap.
+            assert!(text.contains("drow") || (view == MessageView::Raw && !wrap), "{view:?}");
+        }
+    }
+}
+
+#[test]
+fn failures_in_a_log_are_red_and_code_is_coloured_instead() {
+    let mut app = zoomed((130, 36), 2, false);
+    app.step_message(isize::MAX / 2);
+    let buf = drawn(&app, &theme("dark"));
+    let row = |needle: &str, buf: &Buffer| {
+        let rows: Vec<String> = text_of(buf).lines().map(str::to_owned).collect();
+        let y = rows.iter().position(|row| row.contains(needle)).expect("in sight");
+        let x = rows[y].chars().take_while(|char| *char != needle.chars().next().unwrap_or(' ')).count();
+        let at = rows[y].find(needle).map(|at| rows[y][..at].chars().count()).unwrap_or(x);
+        buf[(at as u16, y as u16)].fg
+    };
+    let dark = theme("dark");
+    assert_eq!(Some(row("FAILED", &buf)), dark.style(Role::Danger).fg);
+    let code = drawn(&zoomed((130, 36), 4, false), &dark);
+    assert_eq!(Some(row("\"ring\"", &code)), dark.style(Role::String).fg);
+    assert_eq!(Some(row("42", &code)), dark.style(Role::Number).fg);
+    assert_eq!(Some(row("// rings", &code)), dark.style(Role::Muted).fg);
+}
+
+#[test]
+fn a_search_marks_what_it_found_and_goes_there() {
+    let mut app = zoomed((130, 36), 2, false);
+    assert_eq!(app.find_in_message("ring_200."), 1);
+    let text = text_of(&drawn(&app, &theme("dark")));
+    assert!(text.contains("ring_200.cpp.o") && text.contains("match 1 of 1"), "{text}");
+}
+
+#[test]
+fn without_colour_everything_is_still_said() {
+    let app = zoomed((130, 36), 2, true);
+    let mono = Theme::load("mono", ColourDepth::None).expect("a built-in theme");
+    let (mono, dark) = (text_of(&drawn(&app, &mono)), text_of(&drawn(&app, &theme("dark"))));
+    assert_eq!(mono, dark.replace('╱', " ").lines().map(str::trim_end).collect::<Vec<_>>().join("\n"));
+}
+
+#[test]
+fn no_size_and_no_message_panics() {
+    for (width, height) in [(60, 20), (61, 21), (79, 20), (99, 20), (100, 20), (130, 20), (400, 90)] {
+        for entry in 0..11 {
+            for plan in [true, false] {
+                let mut app = open((width, height), entry, plan);
+                for zoom in [true, false] {
+                    app.zoom = zoom;
+                    app.message.top = usize::MAX / 2;
+                    drawn(&app, &theme("light"));
+                }
+            }
+        }
+    }
+    let mut app = open((130, 36), 2, true);
+    select(&mut app, 4);
+    let mut tiny = Buffer::empty(Rect::new(0, 0, 3, 2));
+    draw(&app, &theme("dark"), Rect::new(0, 0, 130, 36), &mut tiny);
+    draw(&app, &theme("dark"), Rect::new(0, 0, 0, 0), &mut tiny);
+}
+
+#[test]
+fn a_message_that_cannot_be_read_says_why() {
+    let mut app = open((130, 36), 2, false);
+    app.message.take(Err("memory.jsonl line 4: changed since it was read. Reload the session.".into()));
+    let text = text_of(&drawn(&app, &theme("dark")));
+    assert!(text.contains("The message cannot be read") && text.contains("line 4"), "{text}");
+}
+
+/// Draws pictures into the folder that `MESSAGE_SVG` names.
+#[test]
+#[ignore = "for looking at"]
+fn svgs() {
+    let folder = std::env::var("MESSAGE_SVG").expect("a folder");
+    let write = |name: &str, app: &App, theme_name: &str| {
+        highlight::load();
+        let theme = theme(theme_name);
+        let mut buf = Buffer::empty(Rect::new(0, 0, app.size.0, app.size.1));
+        crate::ui::render(app, &theme, &mut buf);
+        let (background, foreground) = theme.page();
+        let svg = crate::export::svg(&crate::export::Picture { buffer: &buf, background, foreground });
+        std::io::Write::write_all(&mut std::fs::File::create(format!("{folder}/{name}.svg")).unwrap(), svg.as_bytes()).unwrap();
+    };
+    write("detail-dark", &zoomed((130, 36), 2, true), "dark");
+    write("detail-light", &zoomed((130, 36), 2, true), "light");
+    write("detail-rest", &zoomed((130, 36), 2, false), "dark");
+    write("pane-dark", &open((130, 36), 2, true), "dark");
+    write("pane-rest", &open((130, 36), 2, false), "dark");
+    write("answer", &zoomed((130, 36), 5, false), "dark");
+    write("code", &zoomed((130, 36), 4, false), "dark");
+    let mut raw = zoomed((130, 36), 5, false);
+    raw.message.show(MessageView::Raw);
+    raw.find_in_message("atomic");
+    write("raw", &raw, "dark");
+    write("narrow", &zoomed((80, 24), 2, true), "dark");
+    write("narrow-pane", &open((80, 24), 2, true), "dark");
+    write("tabs", &open((60, 20), 2, true), "dark");
+}
