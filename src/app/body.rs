@@ -137,8 +137,7 @@ pub struct Body {
 impl Body {
     /// Lays a message out.
     pub fn new(message: &MessageText, form: Form) -> Self {
-        let mut body =
-            Self { texts: Vec::new(), lines: Vec::new(), digits: 0, signs: false, two: false };
+        let mut body = Self { texts: Vec::new(), lines: Vec::new(), digits: 0, signs: false, two: false };
         match (form.view, &message.after) {
             (MessageView::Raw, _) => body.numbered(message.raw.clone(), Content::Json),
             (MessageView::Diff, Some(after)) => body.diff(message, after, form),
@@ -190,13 +189,17 @@ impl Body {
         let output = is_output(message);
         let mut number = output.then_some(1);
         for (at, part) in message.parts.iter().enumerate() {
-            let text_again = part.kind == PartKind::Text && at > 0 && message.parts[at - 1].kind == PartKind::Text;
+            let text_again =
+                part.kind == PartKind::Text && at > 0 && message.parts[at - 1].kind == PartKind::Text;
             if at > 0 && !text_again {
                 self.lines.push(Line::Blank);
             }
             let hidden = form.hide_thinking && part.kind == PartKind::Thinking;
             self.lines.extend(heading(part, hidden));
-            if hidden || matches!(part.kind, PartKind::Image { .. }) || (part.text.is_empty() && part.kind != PartKind::Text) {
+            if hidden
+                || matches!(part.kind, PartKind::Image { .. })
+                || (part.text.is_empty() && part.kind != PartKind::Text)
+            {
                 continue;
             }
             let text = self.add(part.text.clone(), content(message, part, output));
@@ -286,7 +289,11 @@ impl Body {
                     let paired = one.as_ref().is_some_and(|side| side.change == Change::Kept);
                     let repeats = |side: &Side| paired && side.change == Change::Kept;
                     self.lines.extend(one.map(|side| Line::One(piece(left, side))));
-                    comes.extend(two.filter(|side| !repeats(side)).filter(|side| !is_empty_head(side)).map(|side| Line::One(piece(right, side))));
+                    comes.extend(
+                        two.filter(|side| !repeats(side))
+                            .filter(|side| !is_empty_head(side))
+                            .map(|side| Line::One(piece(right, side))),
+                    );
                 }
             }
         }

@@ -3,8 +3,8 @@
 use std::sync::Arc;
 
 use super::*;
-use crate::app::message_testing::{build_log, open};
 use crate::app::message::Room;
+use crate::app::message_testing::{build_log, open};
 use crate::inspect::message::MessageText;
 
 const FORM: Form =
@@ -47,7 +47,9 @@ fn drawn(message: &MessageText, form: Form) -> Vec<String> {
 }
 
 fn trimmed(head: &str, tail: &str, (h, t, n): (usize, usize, usize)) -> String {
-    format!("{head}\n...\n{tail}\n\n[Tool result trimmed: kept first {h} chars and last {t} chars of {n} chars.]")
+    format!(
+        "{head}\n...\n{tail}\n\n[Tool result trimmed: kept first {h} chars and last {t} chars of {n} chars.]"
+    )
 }
 
 #[test]

@@ -105,7 +105,8 @@ pub fn soft_cut(before: &str, after: &str) -> Option<SoftCut> {
     let head = byte_at(before, head_chars, false);
     let tail = byte_at(before, all - tail_chars, true);
     let after_tail = after_note.checked_sub(before.len() - tail)?;
-    let same = after.as_bytes().starts_with(&before.as_bytes()[..head]) && after.get(after_tail..after_note)? == &before[tail..];
+    let same = after.as_bytes().starts_with(&before.as_bytes()[..head])
+        && after.get(after_tail..after_note)? == &before[tail..];
     // A cut inside a surrogate pair leaves a replacement character on either side of the gap.
     let gap = after.get(head..after_tail)?;
     let after_gap = head + gap.find("...")?;
@@ -198,7 +199,9 @@ fn soft_trim(before: &str, after: &str, cut: &SoftCut, out: &mut Rows) {
     }
     out.flush();
     let note = cut.after_note + 1;
-    out.right.extend(lines(&after[note..]).map(|line| side(None, note + line.start..note + line.end, Change::Added)));
+    out.right.extend(
+        lines(&after[note..]).map(|line| side(None, note + line.start..note + line.end, Change::Added)),
+    );
 }
 
 /// A line that holds the end of the head, the start of the tail, or both.
@@ -235,8 +238,10 @@ fn cut_line(
 /// end with is replaced.
 fn by_line(before: &str, after: &str, out: &mut Rows) {
     let (old, new): (Vec<_>, Vec<_>) = (lines(before).collect(), lines(after).collect());
-    let (old_text, new_text): (Vec<&str>, Vec<&str>) =
-        (old.iter().map(|it| &before[it.clone()]).collect(), new.iter().map(|it| &after[it.clone()]).collect());
+    let (old_text, new_text): (Vec<&str>, Vec<&str>) = (
+        old.iter().map(|it| &before[it.clone()]).collect(),
+        new.iter().map(|it| &after[it.clone()]).collect(),
+    );
     let same = |(one, other): &(&&str, &&str)| one == other;
     let start = old_text.iter().zip(&new_text).take_while(same).count();
     let end = old_text[start..].iter().rev().zip(new_text[start..].iter().rev()).take_while(same).count();
@@ -253,7 +258,10 @@ fn by_line(before: &str, after: &str, out: &mut Rows) {
         let number = |at: usize| Some(at as u32 + 1);
         if matches!(op, DiffOp::Equal { .. }) {
             for (at, to) in olds.zip(news) {
-                out.both(side(number(at), old[at].clone(), Change::Kept), side(number(at), new[to].clone(), Change::Kept));
+                out.both(
+                    side(number(at), old[at].clone(), Change::Kept),
+                    side(number(at), new[to].clone(), Change::Kept),
+                );
             }
         } else {
             out.left.extend(olds.map(|at| side(number(at), old[at].clone(), Change::Removed)));

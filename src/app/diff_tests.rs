@@ -67,7 +67,10 @@ fn a_cut_at_a_line_end_or_start_keeps_whole_lines_whole() {
     let before = "one\ntwo\nthree";
     let after = trimmed(before, 4.0, 5.0).expect("trimmed");
     let rows = drawn(before, &after, false);
-    assert_eq!(rows[..4], ["1 one | 1 one", "2-two | |cut 4".replace("| |", "|  |").as_str(), "// | +...", "3 three | 3 three"]);
+    assert_eq!(
+        rows[..4],
+        ["1 one | 1 one", "2-two | |cut 4".replace("| |", "|  |").as_str(), "// | +...", "3 three | 3 three"]
+    );
     let after = trimmed(before, 3.0, 0.0).expect("trimmed");
     assert_eq!(drawn(before, &after, false)[0], "1 one | 1 one|cut 3");
 }
@@ -75,7 +78,10 @@ fn a_cut_at_a_line_end_or_start_keeps_whole_lines_whole() {
 #[test]
 fn one_long_line_is_cut_twice() {
     let after = trimmed("abcdefghij", 2.0, 3.0).expect("trimmed");
-    assert_eq!(drawn("abcdefghij", &after, false)[..3], ["1 ab[cdefg]hij | 1 ab|cut 2", "// | +...", "// | 1 hij"]);
+    assert_eq!(
+        drawn("abcdefghij", &after, false)[..3],
+        ["1 ab[cdefg]hij | 1 ab|cut 2", "// | +...", "// | 1 hij"]
+    );
 }
 
 #[test]
@@ -115,7 +121,10 @@ fn a_text_that_only_looks_trimmed_is_compared_line_by_line() {
     let fake = "other\n...\ntext\n\n[Tool result trimmed: kept first 2 chars and last 2 chars of 4 chars.]";
     assert_eq!(soft_cut("abcd", fake), None);
     assert_eq!(soft_cut("abcd", "[Tool result trimmed: kept first"), None);
-    assert_eq!(soft_cut("", "\n\n[Tool result trimmed: kept first 9 chars and last 9 chars of 0 chars.]"), None);
+    assert_eq!(
+        soft_cut("", "\n\n[Tool result trimmed: kept first 9 chars and last 9 chars of 0 chars.]"),
+        None
+    );
 }
 
 #[test]

@@ -166,7 +166,8 @@ impl MessagePane {
 
     /// Changes the look and keeps the share of the text above the top.
     fn keeping_line(&mut self, room: Room, change: impl FnOnce(&mut Self)) {
-        let number = |shown: &Shown, row: usize| shown.at(row).and_then(|(line, _)| shown.body.number_from(line));
+        let number =
+            |shown: &Shown, row: usize| shown.at(row).and_then(|(line, _)| shown.body.number_from(line));
         let before = self.shown(room).and_then(|shown| number(&shown, self.top));
         change(self);
         let Some(shown) = self.shown(room) else { return };
@@ -227,7 +228,8 @@ impl MessagePane {
             self.found = None;
             return;
         };
-        let next = match (self.found.filter(|found| found.count == rows.len()).map(|found| found.at), forward) {
+        let next = match (self.found.filter(|found| found.count == rows.len()).map(|found| found.at), forward)
+        {
             (Some(at), true) if at == last => 0,
             (Some(at), true) => at + 1,
             (Some(at), false) => at.checked_sub(1).unwrap_or(last),

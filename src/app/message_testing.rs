@@ -13,7 +13,9 @@ use crate::inspect::testing::{at, call, inspection, message, quoted, result, tra
 
 /// What a build writes, longer than a soft trim keeps.
 pub(crate) fn build_log() -> String {
-    let mut log = String::from("total 18 204\ndrwxr-xr-x 14 pi pi    4096 Nov 19 13:30 .\n-rw-r--r--  1 pi pi  118023 Nov 19 13:30 build.ninja\n");
+    let mut log = String::from(
+        "total 18 204\ndrwxr-xr-x 14 pi pi    4096 Nov 19 13:30 .\n-rw-r--r--  1 pi pi  118023 Nov 19 13:30 build.ninja\n",
+    );
     for step in 1..=409 {
         let _ = writeln!(log, "[{step}/412] Building CXX object src/CMakeFiles/agent.dir/ring_{step}.cpp.o");
         if step % 40 == 0 {
@@ -33,13 +35,21 @@ pub(crate) fn session() -> String {
         call("c1", "exec", r#"{"command":"ls -la build/ && ninja -v"}"#),
         result("c1", "exec", &build_log(), r#","isError":true,"details":{"exitCode":1,"durationMs":38412}"#),
         call("c2", "read", r#"{"path":"src/ring.rs"}"#),
-        result("c2", "read", "// rings\npub fn load(at: usize) -> u128 {\n\tlet name = \"ring\";\n\t42\n}", ""),
+        result(
+            "c2",
+            "read",
+            "// rings\npub fn load(at: usize) -> u128 {\n\tlet name = \"ring\";\n\t42\n}",
+            "",
+        ),
         message(assistant),
         call("c4", "exec", r#"{"command":"curl -s localhost"}"#),
         result("c4", "exec", r#"{"ok": true, "count": 12, "name": "ring"}"#, ""),
         call("c5", "exec", r#"{"command":"printf '\\e]0;owned\\a'"}"#),
         result("c5", "exec", "\u{1b}[31mred\u{1b}[0m \u{202e}drow\u{9b}2J\u{7}\nplain", ""),
-        message(&format!(r#"{{"role":"assistant","content":[{{"type":"text","text":{}}}]}}"#, quoted("done"))),
+        message(&format!(
+            r#"{{"role":"assistant","content":[{{"type":"text","text":{}}}]}}"#,
+            quoted("done")
+        )),
     ])
 }
 
@@ -55,7 +65,11 @@ pub(crate) fn open_session(text: &str, window: f64, size: (u16, u16), entry: usi
     app.tuning.preview = plan;
     app.tuning.ignore_gates = true;
     let inspection = inspection(text, window);
-    let listing = Listing { place: "~/.openclaw".into(), items: vec![inspection.session.clone()], ..Listing::default() };
+    let listing = Listing {
+        place: "~/.openclaw".into(),
+        items: vec![inspection.session.clone()],
+        ..Listing::default()
+    };
     app.update(Event::Listed(Box::new(listing)), 0);
     let effects = app.update(Event::Opened(Box::new(inspection)), 0);
     answer(&mut app, effects);
@@ -76,7 +90,8 @@ pub(crate) fn select(app: &mut App, entry: usize) {
 pub(crate) fn answer(app: &mut App, effects: Vec<Effect>) {
     for effect in effects {
         if let Effect::ReadMessage { inspection, entry, plan } = effect {
-            let text = read(&inspection, entry, plan.as_deref()).map(Arc::new).map_err(|error| error.to_string());
+            let text =
+                read(&inspection, entry, plan.as_deref()).map(Arc::new).map_err(|error| error.to_string());
             let event = Event::Message { epoch: inspection.epoch, entry, text };
             app.update(event, 0);
         }

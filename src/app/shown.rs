@@ -106,7 +106,8 @@ impl Shown {
     }
 
     fn height(&self, line: &Line) -> usize {
-        let side = |piece: &Option<Piece>, right| piece.as_ref().map_or(1, |piece| self.piece_height(piece, right));
+        let side =
+            |piece: &Option<Piece>, right| piece.as_ref().map_or(1, |piece| self.piece_height(piece, right));
         match line {
             Line::One(piece) => self.piece_height(piece, false),
             Line::Two(left, right) => side(left, false).max(side(right, true)),
@@ -152,7 +153,8 @@ impl Shown {
             return;
         }
         let rows = rows(&visible, self.text_columns(right));
-        let row_of = |hit: &Range<usize>| rows.partition_point(|row| row.start <= hit.start).saturating_sub(1);
+        let row_of =
+            |hit: &Range<usize>| rows.partition_point(|row| row.start <= hit.start).saturating_sub(1);
         found.extend(hits.iter().map(|hit| self.starts[line] + row_of(hit)));
     }
 }

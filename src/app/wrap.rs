@@ -80,7 +80,10 @@ pub fn occurrences(line: &str, words: &str) -> Vec<Range<usize>> {
 fn lowered(line: &str) -> String {
     let small = |char: char| {
         let mut lower = char.to_lowercase();
-        lower.next().filter(|small| lower.next().is_none() && small.len_utf8() == char.len_utf8()).unwrap_or(char)
+        lower
+            .next()
+            .filter(|small| lower.next().is_none() && small.len_utf8() == char.len_utf8())
+            .unwrap_or(char)
     };
     line.chars().map(small).collect()
 }

@@ -68,7 +68,13 @@ pub(super) fn beside(app: &App, theme: &Theme, screen: &MessageScreen, area: Rec
     scrollbar(theme, buf, track, app.message.top, screen.shown.rows());
 }
 
-fn column(theme: &Theme, area: Rect, (name, focused): (&str, bool), right: &[ratatui::text::Span], buf: &mut Buffer) {
+fn column(
+    theme: &Theme,
+    area: Rect,
+    (name, focused): (&str, bool),
+    right: &[ratatui::text::Span],
+    buf: &mut Buffer,
+) {
     let after = title(theme, buf, area, name, focused);
     on_title(buf, area.y, after, area.right().saturating_sub(1), right);
 }

@@ -139,13 +139,15 @@ fn parse(set: &SyntaxSet, shown: &Arc<Shown>, lines: &Range<usize>) -> Window {
     let mut left = BUDGET;
     let parsed = (first..end).map(|at| {
         let mut side = |piece: Option<&Piece>| {
-            let piece = piece.filter(|piece| piece.tone != Tone::Added && is_code(&body.texts[piece.text].content))?;
+            let piece = piece
+                .filter(|piece| piece.tone != Tone::Added && is_code(&body.texts[piece.text].content))?;
             let line = body.text(piece);
             if line.len() > LONGEST || line.len() > left {
                 return None;
             }
             left -= line.len();
-            let parser = parsers.entry(piece.text).or_insert_with(|| Parser::new(set, body, piece.text, first));
+            let parser =
+                parsers.entry(piece.text).or_insert_with(|| Parser::new(set, body, piece.text, first));
             Some(parser.line(set, &text::visible(line)))
         };
         let (one, two) = match body.lines.get(at) {
@@ -192,8 +194,7 @@ impl<'a> Parser<'a> {
             return vec![(0..line.len(), Role::Muted)];
         }
         let Some(syntax) = self.syntax else { return Vec::new() };
-        let (state, stack) =
-            self.state.get_or_insert_with(|| (ParseState::new(syntax), ScopeStack::new()));
+        let (state, stack) = self.state.get_or_insert_with(|| (ParseState::new(syntax), ScopeStack::new()));
         let Ok(parsed) = state.parse_line(&format!("{line}\n"), set) else {
             self.syntax = None;
             return Vec::new();
@@ -251,9 +252,10 @@ fn role_of(stack: &ScopeStack) -> Option<Role> {
     if roles.len() > 3 && scopes.iter().any(is_key) {
         return Some(Role::Keyword);
     }
-    scopes.iter().rev().find_map(|scope| {
-        roles.iter().find(|(prefix, _)| prefix.is_prefix_of(*scope)).map(|(_, role)| *role)
-    })
+    scopes
+        .iter()
+        .rev()
+        .find_map(|scope| roles.iter().find(|(prefix, _)| prefix.is_prefix_of(*scope)).map(|(_, role)| *role))
 }
 
 #[cfg(test)]

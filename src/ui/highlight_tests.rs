@@ -74,7 +74,9 @@ fn a_fence_far_above_still_counts() {
 fn keys_texts_and_numbers_of_json_differ() {
     let shown = shown("toolResult", "curl", "{\"name\": \"ring\", \"n\": 12, \"ok\": true}");
     let spans = coloured(&shown, 0);
-    let roles = |role: Role| spans.iter().filter(|(_, own)| *own == role).map(|(text, _)| text.as_str()).collect::<String>();
+    let roles = |role: Role| {
+        spans.iter().filter(|(_, own)| *own == role).map(|(text, _)| text.as_str()).collect::<String>()
+    };
     assert_eq!(roles(Role::Keyword), "\"name\"\"n\"\"ok\"");
     assert_eq!((roles(Role::String), roles(Role::Number)), ("\"ring\"".into(), "12true".into()));
 }
@@ -95,5 +97,7 @@ fn only_lines_around_those_in_sight_are_parsed() {
     assert_eq!(spans(&shown, 50_000..50_040).len(), 40);
     // Far less than the seconds that parsing the whole would take, even without optimisation.
     assert!(started.elapsed().as_millis() < 1_000, "{:?}", started.elapsed());
-    LAST.with_borrow(|last| assert!(last.as_ref().is_some_and(|window| window.lines.len() <= 40 + 2 * AROUND)));
+    LAST.with_borrow(|last| {
+        assert!(last.as_ref().is_some_and(|window| window.lines.len() <= 40 + 2 * AROUND))
+    });
 }

@@ -18,7 +18,8 @@ use crate::ui::message_body::BodyPainter;
 use crate::ui::theme::{Role, Theme};
 use crate::ui::widgets::number::{estimate, percent, thousands};
 use crate::ui::widgets::{
-    content_left, on_title, put, put_facts, put_facts_right, put_right, put_spans, scrollbar, spans_width, title,
+    content_left, on_title, put, put_facts, put_facts_right, put_right, put_spans, scrollbar, spans_width,
+    title,
 };
 
 /// Columns of the names of facts.
@@ -114,7 +115,8 @@ fn head_line(app: &App, theme: &Theme, message: &MessageText, line: &HeadLine, a
         }
         HeadLine::Why(words, rule) => {
             put(buf, start, end, words, theme.style(Role::Text));
-            let rule = rule.map(|rule| Span::styled(rule.replace("pruning", "rule"), theme.style(Role::Muted)));
+            let rule =
+                rule.map(|rule| Span::styled(rule.replace("pruning", "rule"), theme.style(Role::Muted)));
             put_facts_right(buf, at.y, at.x + text::width(words) as u16, end, &[rule.into_iter().collect()]);
         }
         HeadLine::Pair(one, two) => {
@@ -236,7 +238,11 @@ pub(super) fn saving(before: u64, after: u64, window: u64) -> String {
     let saved = before.saturating_sub(after);
     let share = percent(saved, window).filter(|share| *share > 0);
     let share = share.map(|share| format!("  {share}%")).unwrap_or_default();
-    if after > before { format!("costs ~{}", thousands(after - before)) } else { format!("~{}{share}", thousands(saved)) }
+    if after > before {
+        format!("costs ~{}", thousands(after - before))
+    } else {
+        format!("~{}{share}", thousands(saved))
+    }
 }
 
 #[cfg(test)]

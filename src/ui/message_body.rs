@@ -25,8 +25,20 @@ use crate::ui::widgets::{put, put_spans, spans_width, tint};
 const LOOKED_AT: usize = 400;
 /// What tools write when something went wrong.
 const FAILURES: [&str; 14] = [
-    "error:", "Error:", "ERROR", "error[", "Error [", "errors:", "FAILED", "FAIL:", "fatal:", "panicked at", "Traceback (",
-    "Exception:", "undefined reference", "command not found",
+    "error:",
+    "Error:",
+    "ERROR",
+    "error[",
+    "Error [",
+    "errors:",
+    "FAILED",
+    "FAIL:",
+    "fatal:",
+    "panicked at",
+    "Traceback (",
+    "Exception:",
+    "undefined reference",
+    "command not found",
 ];
 /// What they write when something may go wrong.
 const WARNINGS: [&str; 4] = ["warning:", "Warning:", "WARN", "warning["];
@@ -96,9 +108,11 @@ impl<'a> BodyPainter<'a> {
     }
 
     fn heading(&self, name: &str, words: &str, at: Rect, buf: &mut Buffer) {
-        let style = if name == "error" { self.theme.bold(Role::Danger) } else { self.theme.style(Role::Tool) };
+        let style =
+            if name == "error" { self.theme.bold(Role::Danger) } else { self.theme.style(Role::Tool) };
         let name = if name.is_empty() { "—" } else { name };
-        let spans = [Span::styled(name, style), Span::raw("   "), Span::styled(words, self.theme.style(Role::Muted))];
+        let spans =
+            [Span::styled(name, style), Span::raw("   "), Span::styled(words, self.theme.style(Role::Muted))];
         put_spans(buf, (at.x, at.y), at.right(), &spans);
     }
 
@@ -146,7 +160,14 @@ impl<'a> BodyPainter<'a> {
         }
     }
 
-    fn piece(&self, piece: &Piece, (row, line, sub): (usize, usize, usize), right: bool, at: Rect, buf: &mut Buffer) {
+    fn piece(
+        &self,
+        piece: &Piece,
+        (row, line, sub): (usize, usize, usize),
+        right: bool,
+        at: Rect,
+        buf: &mut Buffer,
+    ) {
         let (visible, rows) = self.shown.piece_rows(piece, right);
         let ground = match piece.tone {
             Tone::Removed => Some(Ground::Removed),
@@ -163,7 +184,15 @@ impl<'a> BodyPainter<'a> {
         let patches = self.patches(piece, &visible, (row, line), right);
         let x = at.x + self.gutter();
         let columns = usize::from(at.right().saturating_sub(x));
-        let next = self.write(&visible, part.clone(), &patches, self.style(piece, &visible), (x, at.y), columns, buf);
+        let next = self.write(
+            &visible,
+            part.clone(),
+            &patches,
+            self.style(piece, &visible),
+            (x, at.y),
+            columns,
+            buf,
+        );
         if sub + 1 == rows.len() {
             self.after(piece, next, at, buf);
         }

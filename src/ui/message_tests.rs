@@ -52,7 +52,12 @@ fn styled(buf: &Buffer) -> String {
         out.push(text.to_owned());
         let mut runs: Vec<(String, usize)> = Vec::new();
         for cell in row {
-            let style = format!("{}/{}{}", hex(cell.fg), hex(cell.bg), if cell.modifier.is_empty() { String::new() } else { format!(" {:?}", cell.modifier) });
+            let style = format!(
+                "{}/{}{}",
+                hex(cell.fg),
+                hex(cell.bg),
+                if cell.modifier.is_empty() { String::new() } else { format!(" {:?}", cell.modifier) }
+            );
             match runs.last_mut() {
                 Some((last, count)) if *last == style => *count += 1,
                 _ => runs.push((style, 1)),
@@ -105,8 +110,14 @@ fn the_full_screen_shows_before_and_after() {
 #[test]
 fn dark_and_light_colour_the_same_meanings() {
     for name in ["dark", "light"] {
-        insta::assert_snapshot!(format!("pane_{name}"), styled(&drawn(&open((80, 24), 2, true), &theme(name))));
-        insta::assert_snapshot!(format!("detail_{name}"), styled(&drawn(&zoomed((130, 36), 2, true), &theme(name))));
+        insta::assert_snapshot!(
+            format!("pane_{name}"),
+            styled(&drawn(&open((80, 24), 2, true), &theme(name)))
+        );
+        insta::assert_snapshot!(
+            format!("detail_{name}"),
+            styled(&drawn(&zoomed((130, 36), 2, true), &theme(name)))
+        );
     }
 }
 
@@ -137,7 +148,9 @@ fn what_a_tool_wrote_never_reaches_a_cell_as_it_is() {
             (app.zoom, app.message.view, app.message.wrap) = (zoom, view, wrap);
             let buf = drawn(&app, &theme("dark"));
             let text: String = buf.content.iter().map(ratatui::buffer::Cell::symbol).collect();
-            let hostile = |char: char| char.is_control() || matches!(char, '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}');
+            let hostile = |char: char| {
+                char.is_control() || matches!(char, '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
+            };
             assert!(!text.contains(hostile), "{view:?} {text:?}");
             // The one long line of the raw entry is cut before it where it does not wrap.
             assert!(text.contains("drow") || (view == MessageView::Raw && !wrap), "{view:?}");
@@ -222,7 +235,11 @@ fn svgs() {
         crate::ui::render(app, &theme, &mut buf);
         let (background, foreground) = theme.page();
         let svg = crate::export::svg(&crate::export::Picture { buffer: &buf, background, foreground });
-        std::io::Write::write_all(&mut std::fs::File::create(format!("{folder}/{name}.svg")).unwrap(), svg.as_bytes()).unwrap();
+        std::io::Write::write_all(
+            &mut std::fs::File::create(format!("{folder}/{name}.svg")).unwrap(),
+            svg.as_bytes(),
+        )
+        .unwrap();
     };
     write("detail-dark", &zoomed((130, 36), 2, true), "dark");
     write("detail-light", &zoomed((130, 36), 2, true), "light");
