@@ -196,6 +196,9 @@ fn a_search_goes_to_matches_and_unfolds_what_hides_them() {
     let pane = driver.app.transcript.as_ref().expect("a transcript");
     let second = pane.selected().expect("a row").entry;
     assert!(second != first && pane.matches.contains(&second));
+    driver.press("N");
+    let pane = driver.app.transcript.as_ref().expect("a transcript");
+    assert_eq!(pane.selected().expect("a row").entry, first);
 }
 
 #[test]

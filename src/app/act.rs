@@ -217,14 +217,7 @@ impl App {
         }
         let height = self.height(Pane::Transcript);
         let Some(pane) = &mut self.transcript else { return };
-        let at = pane.selected().map(|row| row.entry);
-        let matches = &pane.matches;
-        let next = if forward {
-            matches.iter().find(|entry| Some(**entry) > at).or(matches.first())
-        } else {
-            matches.iter().rev().find(|entry| Some(**entry) < at).or(matches.last())
-        };
-        if let Some(entry) = next.copied() {
+        if let Some(entry) = pane.next_match(forward) {
             pane.reveal(entry, height);
         }
     }

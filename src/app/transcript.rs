@@ -260,7 +260,7 @@ impl TranscriptPane {
             self.folds.turns.remove(&turn);
             self.rebuild(height);
         }
-        if !self.rows.iter().any(|row| row.entry == entry) {
+        if self.row_of(entry).is_none() {
             self.folds.history |= self.inspection.context.path.contains(&entry);
             self.open_branch_of(entry);
             self.filter = Filter::Everything;
@@ -275,6 +275,20 @@ impl TranscriptPane {
             self.scroll.to(at, self.rows.len(), height);
             self.follow = at + 1 == self.rows.len();
         }
+    }
+
+    /// The next match in a direction, around the end; one that the row under the cursor tells is passed over.
+    pub fn next_match(&self, forward: bool) -> Option<EntryIx> {
+        let at = self.selected().map(|row| row.entry);
+        let here = self.selected().filter(|row| row.kind == RowKind::Entry).map(|_| self.scroll.cursor);
+        let another = |entry: &&EntryIx| here.is_none() || self.row_of(**entry) != here;
+        let mut matches = self.matches.iter();
+        let next = if forward {
+            matches.find(|entry| Some(**entry) > at).or(self.matches.first())
+        } else {
+            matches.rev().filter(another).find(|entry| Some(**entry) < at).or(self.matches.last())
+        };
+        next.copied()
     }
 
     fn hiding_turn(&self, entry: EntryIx) -> Option<EntryIx> {

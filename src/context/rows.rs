@@ -225,14 +225,29 @@ impl Build<'_> {
             return;
         }
         let message = self.message(ix);
+        if depth == 0 && message.is_some_and(|at| self.is_told_by_its_result(at)) {
+            return;
+        }
+        let calls = message.and_then(|at| at.checked_sub(1)).filter(|at| self.is_told_by_its_result(*at));
+        let message = calls.filter(|_| depth == 0).or(message);
         self.rows.push(Row {
             entry: ix,
             kind: if self.folded && turn { RowKind::Turn { entries: 1 } } else { RowKind::Entry },
             depth,
             rail: self.rail(entry, turn, depth),
             message,
-            messages: u32::from(message.is_some()),
+            messages: u32::from(message.is_some()) + u32::from(depth == 0 && calls.is_some()),
         });
+    }
+
+    /// Whether a message of the context only calls tools and its result follows: in the conversation one row
+    /// tells both, as the result's title is the call.
+    fn is_told_by_its_result(&self, at: usize) -> bool {
+        let messages = &self.view.context.messages;
+        let followed = messages.get(at + 1).is_some_and(|next| next.size.role == Role::ToolResult);
+        followed
+            && self.view.filter == Filter::Conversation
+            && messages.get(at).is_some_and(|message| only_calls(self.view.index.entry(message.entry)))
     }
 
     fn rail(&self, entry: &Entry, turn: bool, depth: u16) -> Rail {
