@@ -146,12 +146,12 @@ pub struct PlanArgs {
     /// Settings from a JSON or JSON5 file: an openclaw.json, or its contextPruning alone; --set comes after
     #[arg(long, value_name = "FILE")]
     pub settings: Option<PathBuf>,
-    /// When the next call is made: `now`, a time, or ms since 1970; decides whether the cache is still warm
-    #[arg(long, value_name = "TIME", default_value = "now", allow_hyphen_values = true)]
-    pub now: String,
-    /// Plan even where the gateway would not prune: pruning off, cache warm, another provider
+    /// Obey the gates as they are when the next call is made at this time: `now`, a time, or ms since 1970
+    #[arg(long, value_name = "TIME", allow_hyphen_values = true)]
+    pub now: Option<String>,
+    /// Obey the gates as they are now: nothing is planned while the cache is warm or the provider is not eligible
     #[arg(long)]
-    pub ignore_gates: bool,
+    pub gates: bool,
 }
 
 /// A preview.

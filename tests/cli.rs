@@ -147,7 +147,7 @@ fn the_sizes_that_simulate_predicts_are_those_of_its_messages() {
         "contextPruning.softTrim.headChars=1",
         "contextPruning.hardClearRatio=0",
     ] {
-        let answer = store.json(&["simulate", "main", "--ignore-gates", "--messages", "--set", set]);
+        let answer = store.json(&["simulate", "main", "--messages", "--set", set]);
         let fates = answer["fates"].as_array().unwrap();
         assert!(fates.iter().any(|fate| fate["before"] != fate["after"]), "{set}");
         for (fate, message) in fates.iter().zip(answer["messages"].as_array().unwrap()) {
@@ -158,16 +158,24 @@ fn the_sizes_that_simulate_predicts_are_those_of_its_messages() {
 }
 
 #[test]
-fn a_shut_gate_is_honoured_and_told_with_the_way_around_it() {
+fn at_a_given_moment_a_shut_gate_leaves_everything_as_it_is() {
     let store = Store::new();
     let warm = ["simulate", "main", "--now", "2026-03-05T08:41:00Z"];
     let answer = store.json(&warm);
     assert_eq!(answer["gate"]["reason"], "cache-warm");
     assert_eq!(answer["before"], answer["after"]);
     let (code, out, _) = store.run(&warm);
-    assert!(code == 0 && out.contains("gate: shut") && out.contains("--ignore-gates"), "{out}");
-    let (_, out, _) = store.run(&[&warm[..], &["--ignore-gates"]].concat());
-    assert!(out.contains("✂") || out.contains("soft-trimmed"), "{out}");
+    assert!(code == 0 && out.contains("gate: shut"), "{out}");
+}
+
+#[test]
+fn without_a_moment_the_effect_is_shown_and_the_gate_is_told_beside_it() {
+    let dir = demo();
+    let words = ["simulate", "telegram:direct:8812", "--json", "--store"];
+    let (code, out, error) = run(program(&words).arg(dir.path()));
+    assert_eq!(code, 0, "{error}");
+    let answer: serde_json::Value = serde_json::from_str(&out).unwrap();
+    assert!(answer["after"]["tokens"].as_u64() < answer["before"]["tokens"].as_u64());
 }
 
 #[test]
@@ -221,14 +229,14 @@ fn settings_come_from_a_file_and_the_command_line_comes_after() {
 fn a_commit_is_a_dry_run_until_it_is_applied_and_can_be_taken_back() {
     let store = Store::new();
     let before = std::fs::read(store.transcript()).unwrap();
-    let words = ["commit", "main", "--ignore-gates"];
+    let words = ["commit", "main"];
     let dry = store.json(&words);
     assert_eq!(
         (&dry["applied"], &dry["kind"], &dry["lock"]),
         (&json!(false), &json!("commit"), &json!("free"))
     );
     assert_eq!(std::fs::read(store.transcript()).unwrap(), before);
-    let planned = store.json(&["simulate", "main", "--ignore-gates"]);
+    let planned = store.json(&["simulate", "main"]);
     assert_eq!(dry["tokens"]["after"], planned["after"]["tokens"]);
 
     let (code, out, error) = store.run(&[&words[..], &["--apply"]].concat());
@@ -255,21 +263,17 @@ fn refusals_exit_with_four_and_say_why() {
         assert!(code == 4 && error.contains(why), "{words:?}: {code} {error}");
     };
     refused(&["undo", "main"], "no commit to take back");
-    refused(&["commit", "main", "--now", "2026-03-05T08:41:00Z"], "--ignore-gates");
-    refused(
-        &["commit", "main", "--ignore-gates", "--set", "contextPruning.softTrimRatio=1"],
-        "changes nothing",
-    );
+    refused(&["commit", "main", "--now", "2026-03-05T08:41:00Z"], "Without --gates and --now");
+    refused(&["commit", "main", "--set", "contextPruning.softTrimRatio=1"], "changes nothing");
     let pid = std::process::id();
     store.write(
         "agents/main/sessions/long-1.jsonl.lock",
         &json!({ "pid": pid, "createdAt": js::iso_text(now_ms()) }).to_string(),
     );
-    refused(&["commit", "main", "--ignore-gates", "--apply"], "is locked by");
+    refused(&["commit", "main", "--apply"], "is locked by");
     let bytes = std::fs::read(store.transcript()).unwrap();
     assert_eq!(bytes, lines(&long_session()).into_bytes());
-    let (code, _, error) =
-        run(&mut program(&["commit", "--demo", "slack:channel:c07infra", "--ignore-gates", "--apply"]));
+    let (code, _, error) = run(&mut program(&["commit", "--demo", "slack:channel:c07infra", "--apply"]));
     assert!(code == 4 && error.contains("demo store"), "{error}");
 }
 
@@ -282,7 +286,7 @@ fn now_ms() -> i64 {
 fn an_orphan_is_written_to_only_when_that_is_allowed() {
     let store = Store::new();
     store.write_rows(&json!({}));
-    let words = ["commit", "long-1", "--ignore-gates"];
+    let words = ["commit", "long-1"];
     let (code, _, error) = store.run(&words);
     assert!(code == 4 && error.contains("no row"), "{error}");
     let answer = store.json(&[&words[..], &["--allow-orphan", "--apply"]].concat());
@@ -409,8 +413,7 @@ fn without_a_store_the_demo_stands_in_and_says_so() {
     clawscope::store::demo::write_to(dir.path()).unwrap();
     for session in sessions.iter().filter(|session| !session["entries"].is_null()) {
         let key = session["key"].as_str().unwrap();
-        let (code, out, error) =
-            run(program(&["simulate", key, "--ignore-gates", "--json", "--store"]).arg(dir.path()));
+        let (code, out, error) = run(program(&["simulate", key, "--json", "--store"]).arg(dir.path()));
         assert_eq!(code, 0, "{key}: {error}");
         let answer: Value = serde_json::from_str(&out).unwrap();
         assert_eq!(answer["after"]["chars"], sum(&answer["fates"], "after"), "{key}");

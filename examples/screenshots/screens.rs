@@ -10,7 +10,7 @@ use crate::driver::Driver;
 
 /// The session of the pictures, and the keys that lead to its prune preview with a threshold moved.
 const SESSION: &str = "telegram:direct:8812";
-const TUNED: &str = "i 4 j j j H H H tab tab";
+const TUNED: &str = "p 4 j j j H H H tab tab";
 
 /// Every picture of the README and of the screenshots folder.
 pub(crate) fn screens() -> Vec<Screen> {

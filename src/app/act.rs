@@ -226,7 +226,7 @@ impl App {
         match action {
             Action::TogglePrune => self.tuning.preview = !self.tuning.preview,
             Action::ToggleGate => {
-                self.tuning.ignore_gates = !self.tuning.ignore_gates;
+                self.tuning.obey_gates = !self.tuning.obey_gates;
                 self.tuning.preview = true;
             }
             Action::Less => self.adjust(-1.0),

@@ -82,7 +82,7 @@ pub enum Action {
     ToggleHistory,
     /// Preview pruning, or not.
     TogglePrune,
-    /// Take the gates as open: show what pruning does when it runs.
+    /// Leave everything as it is while a gate is shut, or show what pruning does once it runs.
     ToggleGate,
     /// Side by side: before and after.
     Diff,
@@ -235,7 +235,7 @@ pub const ACTIONS: &[ActionRow] = &[
     (Action::CopyId, "copy-id", Group::Message, "copy the id"),
     (Action::Pager, "pager", Group::Message, "open in pager"),
     (Action::TogglePrune, "toggle-prune", Group::Tuning, "prune preview"),
-    (Action::ToggleGate, "toggle-gate", Group::Tuning, "ignore the gates"),
+    (Action::ToggleGate, "toggle-gate", Group::Tuning, "obey the gates, or look past them"),
     (Action::Less, "less", Group::Tuning, "less"),
     (Action::More, "more", Group::Tuning, "more"),
     (Action::MuchLess, "much-less", Group::Tuning, "ten less"),

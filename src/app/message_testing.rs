@@ -63,7 +63,6 @@ pub(crate) fn open_session(text: &str, window: f64, size: (u16, u16), entry: usi
     let mut app = App::new(Options { motion: false, ..Options::default() }, size);
     app.focus = Pane::Message;
     app.tuning.preview = plan;
-    app.tuning.ignore_gates = true;
     let inspection = inspection(text, window);
     let listing = Listing {
         place: "~/.openclaw".into(),

@@ -22,8 +22,8 @@ pub struct TuningPane {
     pub top: usize,
     /// The plan is shown.
     pub preview: bool,
-    /// The gates are taken as open.
-    pub ignore_gates: bool,
+    /// A shut gate leaves everything as it is; otherwise the effect of pruning is shown as if it ran.
+    pub obey_gates: bool,
     /// The total after, for each position of the focused slider.
     pub profile: Vec<u64>,
     /// What is being typed into the focused row.
@@ -170,12 +170,15 @@ impl TuningPane {
         share_of(row, &row.value)
     }
 
-    /// The gate under the tuned settings.
-    pub fn gate(&self, inspection: &Inspection, now_ms: f64) -> Gate {
-        if self.ignore_gates {
-            return Gate::Open { idle_ms: f64::NAN };
-        }
+    /// Whether the gateway would run the pruner now, under the tuned settings.
+    pub fn gate_now(&self, inspection: &Inspection, now_ms: f64) -> Gate {
         inspection.gate(true, &self.settings(), now_ms)
+    }
+
+    /// The gate the plan is made with.
+    pub fn gate(&self, inspection: &Inspection, now_ms: f64) -> Gate {
+        let gate = self.gate_now(inspection, now_ms);
+        if self.obey_gates || gate.is_open() { gate } else { Gate::Open { idle_ms: f64::NAN } }
     }
 
     /// Computes the total after for positions along the focused slider; nothing for other controls.

@@ -33,7 +33,8 @@ impl App {
             return Vec::new();
         };
         if plan.is_empty() {
-            let why = plan.gate.reason().map_or("no message changes", |_| "the gate is shut; i ignores it");
+            let why =
+                plan.gate.reason().map_or("no message changes", |_| "the gate is shut; i looks past it");
             self.toast(format!("nothing to write: {why}"), false);
             return Vec::new();
         }

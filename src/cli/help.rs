@@ -25,7 +25,7 @@ Start here:
   clawscope context KEY                       what one of them would send
   clawscope simulate KEY --set contextPruning.softTrimRatio=0.2
                                               what another threshold would do
-  clawscope commit KEY --ignore-gates         what a commit would write (nothing is written)
+  clawscope commit KEY                        what a commit would write (nothing is written)
 
 SESSION is a session key, a session id or the unique start of one, or a path to a transcript; a path needs no store:
   clawscope context ./2f6c.jsonl --json
@@ -96,13 +96,14 @@ last, plus the estimates of what came after. With --messages each has its messag
 
 pub(super) const SIMULATE: &str = "\
 Examples:
-  clawscope simulate KEY                                  as the gateway is configured, at this moment
-  clawscope simulate KEY --ignore-gates                   what pruning would do if it ran
+  clawscope simulate KEY                                  what pruning does as the gateway is configured
+  clawscope simulate KEY --gates                          what it would do at this very moment
   clawscope simulate KEY --set contextPruning.softTrimRatio=0.2 --set contextPruning.keepLastAssistants=2
   clawscope simulate KEY --settings new.json5 --now 2026-03-05T15:00:00Z --json
 
 The gateway prunes only when the mode is cache-ttl, provider and model are eligible, and the ttl has passed since the last
-call. That gate is honoured, at the time of --now; --ignore-gates opens it. `clawscope --help` lists the keys of --set.
+call. The preview shows what it does once it runs, and says beside it whether it would run now; with --gates, or at a
+moment given by --now, a shut gate leaves everything as it is. `clawscope --help` lists the keys of --set.
 
 Signs: · kept   ◆ protected   ~ soft-trimmed   ✂ cleared
 
@@ -113,8 +114,8 @@ the messages after the plan are in messages.";
 
 pub(super) const COMMIT: &str = "\
 Examples:
-  clawscope commit KEY --ignore-gates                     what would be written; writes nothing
-  clawscope commit KEY --ignore-gates --apply
+  clawscope commit KEY                                    what would be written; writes nothing
+  clawscope commit KEY --apply
   clawscope undo KEY --apply                              the branch before it is active again
 
 A commit appends a new branch with the shortened results to the transcript, under the gateway's own lock, after checking

@@ -48,7 +48,7 @@ fn nothing_words(preview: &Preview) -> String {
     match preview.gate.reason() {
         Some(reason) if !preview.ignored => format!(
             "{path}: the gateway would not prune at this moment ({}, {}), so there is nothing to write. \
-             --ignore-gates plans all the same.",
+             Without --gates and --now the plan is made all the same.",
             reason.word(),
             reason.rule()
         ),

@@ -48,12 +48,15 @@ pub(super) fn make(
 ) -> Result<Preview, Failure> {
     let changes: Vec<Change> = read_changes(args.settings.as_deref(), &args.set)?;
     let scene = Scene::for_session(session, place, around)?;
-    let now_ms = parse_moment(&args.now, scene.now_ms).map_err(Failure::usage)?;
+    let now_ms = parse_moment(args.now.as_deref().unwrap_or("now"), scene.now_ms).map_err(Failure::usage)?;
     let inspection = with_context(at_leaf(&scene, scene.open(session)?, leaf)?)?;
     let simulated = simulated(&scene.store().config, &inspection, &changes);
     let inspection = Inspection { window: simulated.window, ..inspection };
     let gate = inspection.gate(simulated.on, &simulated.settings, now_ms);
-    let ignored = args.ignore_gates && !gate.is_open();
+    // What a person moves thresholds for is their effect; whether the gateway would look at them at this
+    // moment is said beside it. A mode that is off is a setting, and stays.
+    let obeyed = args.gates || args.now.is_some() || gate == Gate::Off;
+    let ignored = !obeyed && !gate.is_open();
     let used = if ignored { Gate::Open { idle_ms: f64::NAN } } else { gate };
     let plan = inspection.plan(&simulated.settings, used).map_err(|_| {
         Failure::unreadable(format!(
@@ -112,9 +115,11 @@ impl Preview {
         let rule = self.gate.reason().map(Reason::rule).unwrap_or_default();
         output.line(Tone::Warning, &format!("gate: shut: {words} ({rule})"))?;
         let hint = if self.ignored {
-            "      ignored: this is what pruning would do if it ran"
+            "      at this moment the gateway would send everything as it is; this is what pruning does once it runs"
+        } else if self.gate == Gate::Off {
+            "      --set contextPruning.mode=cache-ttl shows what pruning would do"
         } else {
-            "      the gateway would send everything as it is; --ignore-gates shows what pruning would do"
+            "      the gateway would send everything as it is"
         };
         Ok(output.line(Tone::Dim, hint)?)
     }

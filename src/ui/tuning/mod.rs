@@ -85,10 +85,13 @@ fn joints(app: &App, theme: &Theme, area: Rect, focused: bool, buf: &mut Buffer)
 /// Why the pruner would not run now, or that this is left aside.
 fn gate(app: &App, theme: &Theme, at: (u16, u16), end: u16, buf: &mut Buffer) -> u16 {
     let key = || first_key(app, Context::Tuning, Action::ToggleGate);
-    let Some(plan) = &app.plan else { return at.0 };
-    let (words, role) = match gate_words(plan.gate, app) {
-        Some(words) => (format!(" gate shut: {words} · {} ignore ", key()), Role::Warn),
-        None if app.tuning.ignore_gates => (format!(" gates ignored · {} obey ", key()), Role::Muted),
+    let Some(inspection) = app.inspection().filter(|_| app.plan.is_some()) else { return at.0 };
+    let gate = app.tuning.gate_now(inspection, app.now_ms as f64);
+    let (words, role) = match gate_words(gate, app) {
+        Some(words) if app.tuning.obey_gates => {
+            (format!(" gate shut: {words} · {} look past it ", key()), Role::Warn)
+        }
+        Some(words) => (format!(" gate shut now: {words} · {} obey it ", key()), Role::Warn),
         None => (" gate open ".to_owned(), Role::Muted),
     };
     let room = end.saturating_sub(at.0);
