@@ -1,7 +1,7 @@
 //! The screens that are drawn: the program on its demo store, brought there key by key.
 
-use clawscope::ui::render;
 use clawscope::ui::theme::{ColourDepth, Theme};
+use clawscope::ui::{highlight, render};
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
 
@@ -42,6 +42,7 @@ fn screen(name: &str, theme: &str, driver: &Driver) -> Screen {
     let theme = Theme::load(theme, depth).expect("a theme of the program");
     let (width, height) = driver.app.size;
     let mut buffer = Buffer::empty(Rect { x: 0, y: 0, width, height });
+    highlight::load();
     render(&driver.app, &theme, &mut buffer);
     let (background, foreground) = theme.page();
     Screen { name: name.to_owned(), buffer, background, foreground }

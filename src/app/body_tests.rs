@@ -75,7 +75,7 @@ fn one_column_of_a_diff_shows_what_comes_after_what_leaves() {
     let note = "+[Tool result trimmed: kept first 6 chars and last 7 chars of 22 chars.]";
     let expected = ["1 one", "2 two", "3-new", "+...", "4 three", "5 four", "+", note];
     assert_eq!(drawn(&message, form), expected);
-    assert!(drawn(&message, Form { two: true, end: true, ..form }).ends_with(&["".into(), "end".into()]));
+    assert!(drawn(&message, Form { two: true, end: true, ..form }).ends_with(&[String::new(), "end".into()]));
 }
 
 #[test]

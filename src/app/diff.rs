@@ -78,13 +78,13 @@ pub struct SoftCut {
 
 /// The rows of a diff. Long runs of lines that leave are folded unless `unfold`.
 pub fn rows(before: &str, after: &str, unfold: bool) -> Vec<Row> {
-    let mut out = Rows { rows: Vec::new(), left: Vec::new(), right: Vec::new(), unfold };
+    let mut out = Rows { done: Vec::new(), left: Vec::new(), right: Vec::new(), unfold };
     match soft_cut(before, after) {
         Some(cut) => soft_trim(before, after, &cut, &mut out),
         None => by_line(before, after, &mut out),
     }
     out.flush();
-    out.rows
+    out.done
 }
 
 /// Chars of a text as the gateway counts: UTF-16 units.
@@ -147,7 +147,7 @@ pub fn lines(text: &str) -> impl Iterator<Item = Range<usize>> {
 
 /// Collects what leaves and what comes until something stays.
 struct Rows {
-    rows: Vec<Row>,
+    done: Vec<Row>,
     left: Vec<Side>,
     right: Vec<Side>,
     unfold: bool,
@@ -156,7 +156,7 @@ struct Rows {
 impl Rows {
     fn both(&mut self, left: Side, right: Side) {
         self.flush();
-        self.rows.push(Row::Lines { left: Some(left), right: Some(right) });
+        self.done.push(Row::Lines { left: Some(left), right: Some(right) });
     }
 
     /// Puts what leaves beside what comes.
@@ -166,13 +166,13 @@ impl Rows {
         let (count, folds) = (left.len(), !self.unfold && left.len() >= FOLD_FROM);
         for (at, side) in left.into_iter().enumerate() {
             if folds && at == FOLD_HEAD {
-                self.rows.push(Row::Fold { lines: count - FOLD_HEAD - 1 });
+                self.done.push(Row::Fold { lines: count - FOLD_HEAD - 1 });
             }
             if !folds || at < FOLD_HEAD || at + 1 == count {
-                self.rows.push(Row::Lines { left: Some(side), right: right.next() });
+                self.done.push(Row::Lines { left: Some(side), right: right.next() });
             }
         }
-        self.rows.extend(right.map(|side| Row::Lines { left: None, right: Some(side) }));
+        self.done.extend(right.map(|side| Row::Lines { left: None, right: Some(side) }));
     }
 }
 

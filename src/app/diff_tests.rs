@@ -129,7 +129,10 @@ fn a_text_that_only_looks_trimmed_is_compared_line_by_line() {
 
 #[test]
 fn two_large_texts_without_a_line_in_common_do_not_take_long() {
-    let text = |word: &str| (0..50_000).map(|at| format!("{word}{at}\n")).collect::<String>();
+    let text = |word: &str| {
+        let lines: Vec<String> = (0..50_000).map(|at| format!("{word}{at}")).collect();
+        lines.join("\n") + "\n"
+    };
     let rows = rows(&text("a"), &text("b"), true);
     assert_eq!(rows.len(), 50_001, "both end with an empty line");
 }

@@ -95,8 +95,8 @@ fn the_call_of_a_result_is_the_one_on_its_own_branch() {
         result("c1", "exec", "x", ""),
     ];
     let mut text = transcript(&lines[..2]);
-    text.push_str(&format!("{}\n", fork("e0", &lines[2]).replacen('{', "{\"id\":\"e2\",", 1)));
-    text.push_str(&format!("{}\n", fork("e1", &lines[3]).replacen('{', "{\"id\":\"e3\",", 1)));
+    text += &(fork("e0", &lines[2]).replacen('{', "{\"id\":\"e2\",", 1) + "\n");
+    text += &(fork("e1", &lines[3]).replacen('{', "{\"id\":\"e3\",", 1) + "\n");
     let read = read(&inspection(&text, 200_000.0), at(3), None).unwrap();
     assert_eq!((read.title.1.as_str(), read.fact("call")), ("first", Some("→ e1")));
 }

@@ -1,5 +1,6 @@
 //! Sessions made of a few lines in memory, for tests of what is read and shown.
 
+use std::fmt::Write as _;
 use std::sync::Arc;
 
 use crate::context::{Context, build};
@@ -25,7 +26,7 @@ pub(crate) fn transcript(entries: &[String]) -> String {
         let parent = at.checked_sub(1).map_or("null".to_owned(), |at| format!("\"e{at}\""));
         let time = format!("2026-11-19T13:{:02}:07.000Z", at % 60);
         let rest = entry.trim_start_matches('{');
-        text.push_str(&format!("{{\"id\":\"e{at}\",\"parentId\":{parent},\"timestamp\":\"{time}\",{rest}\n"));
+        let _ = writeln!(text, "{{\"id\":\"e{at}\",\"parentId\":{parent},\"timestamp\":\"{time}\",{rest}");
     }
     text
 }

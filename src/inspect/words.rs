@@ -20,7 +20,7 @@ pub fn grouped(number: u64) -> String {
 
 /// A count held as a double: grouped where it is whole and not negative, else as JavaScript writes it.
 pub fn counted(number: f64) -> String {
-    let whole = number >= 0.0 && number <= 9e15 && number.fract() == 0.0;
+    let whole = (0.0..=9e15).contains(&number) && number.fract() == 0.0;
     if whole { grouped(number as u64) } else { js::number_text(number) }
 }
 

@@ -17,6 +17,7 @@ use crate::runtime::clock::system_ms;
 use crate::runtime::jobs::{Kind, Said, Throttle};
 use crate::runtime::r#loop::Shell;
 use crate::runtime::save::save;
+use crate::ui::highlight;
 
 /// Progress is told at most so often: a screen shows no more.
 const PROGRESS_EVERY: Duration = Duration::from_millis(50);
@@ -91,6 +92,10 @@ impl Shell {
             let text = message::read(&inspection, entry, plan.as_deref());
             let text = text.map(Arc::new).map_err(|error| error.to_string());
             ticket.send(Event::Message { epoch: inspection.epoch, entry, text });
+            // The message is there before its colours are.
+            if highlight::load() {
+                ticket.send(Event::Timer);
+            }
         });
     }
 

@@ -31,19 +31,15 @@ thread_local! {
     static LAST: RefCell<Option<Window>> = const { RefCell::new(None) };
 }
 
-/// Loads the syntaxes. Takes some tens of ms: call it beside the first frame, not before it.
-pub fn load() {
-    SYNTAXES.get_or_init(SyntaxSet::load_defaults_newlines);
-}
-
-/// The syntaxes, once they are loaded; the first who asks has them loaded on a thread of its own.
-fn syntaxes() -> Option<&'static SyntaxSet> {
-    static ASKED: OnceLock<()> = OnceLock::new();
-    if SYNTAXES.get().is_none() && ASKED.set(()).is_ok() {
-        // Without a thread to be had, text stays plain.
-        drop(std::thread::Builder::new().name("syntaxes".into()).spawn(load));
-    }
-    SYNTAXES.get()
+/// Loads the syntaxes; answers whether they were not loaded before. Takes some tens of ms: call it on a
+/// thread of its own, behind the first frame.
+pub fn load() -> bool {
+    let mut loaded = false;
+    SYNTAXES.get_or_init(|| {
+        loaded = true;
+        SyntaxSet::load_defaults_newlines()
+    });
+    loaded
 }
 
 /// Lines that have been parsed.
@@ -63,7 +59,7 @@ impl Window {
 
 /// Colours of both sides of the lines in sight, by line. Empty until the syntaxes are loaded.
 pub fn spans(shown: &Arc<Shown>, lines: Range<usize>) -> Vec<[Spans; 2]> {
-    let Some(set) = syntaxes() else { return Vec::new() };
+    let Some(set) = SYNTAXES.get() else { return Vec::new() };
     if !shown.body.texts.iter().any(|text| is_code(&text.content)) {
         return Vec::new();
     }

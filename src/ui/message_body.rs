@@ -184,15 +184,9 @@ impl<'a> BodyPainter<'a> {
         let patches = self.patches(piece, &visible, (row, line), right);
         let x = at.x + self.gutter();
         let columns = usize::from(at.right().saturating_sub(x));
-        let next = self.write(
-            &visible,
-            part.clone(),
-            &patches,
-            self.style(piece, &visible),
-            (x, at.y),
-            columns,
-            buf,
-        );
+        let line =
+            Styled { visible: &visible, row: part, patches: &patches, base: self.style(piece, &visible) };
+        let next = line.write((x, at.y), columns, buf);
         if sub + 1 == rows.len() {
             self.after(piece, next, at, buf);
         }
@@ -261,25 +255,36 @@ impl<'a> BodyPainter<'a> {
         patches
     }
 
-    /// Writes a row of a line, cut where it does not fit; answers the column after it.
-    #[expect(clippy::too_many_arguments, reason = "a row of text, its styles, and its place")]
-    fn write(
-        &self,
-        visible: &str,
-        row: Range<usize>,
-        patches: &[(Range<usize>, Style)],
-        base: Style,
-        (x, y): (u16, u16),
-        columns: usize,
-        buf: &mut Buffer,
-    ) -> u16 {
-        let (shown, used) = text::cut(&visible[row.clone()], columns);
+    /// Behind a line: where the text is cut.
+    fn after(&self, piece: &Piece, x: u16, at: Rect, buf: &mut Buffer) {
+        let Some(chars) = piece.cut_at else { return };
+        let spans = [
+            Span::styled(" │ ", self.theme.style(Role::Text)),
+            Span::styled(format!("cut at char {}", grouped(chars)), self.theme.style(Role::Muted)),
+        ];
+        let x = x.min(at.right().saturating_sub(spans_width(&spans)));
+        put_spans(buf, (x.max(at.x + self.gutter()), at.y), at.right(), &spans);
+    }
+}
+
+/// A row of a line with its styles.
+struct Styled<'a> {
+    visible: &'a str,
+    row: Range<usize>,
+    patches: &'a [(Range<usize>, Style)],
+    base: Style,
+}
+
+impl Styled<'_> {
+    /// Writes it, cut where it does not fit; answers the column after it.
+    fn write(&self, (x, y): (u16, u16), columns: usize, buf: &mut Buffer) -> u16 {
+        let (shown, used) = text::cut(&self.visible[self.row.clone()], columns);
         let end = x + columns as u16;
         let mut edges: Vec<usize> = vec![0, shown.len()];
-        let moved = patches.iter().filter_map(|(range, style)| {
-            let from = range.start.max(row.start).checked_sub(row.start)?;
+        let moved = self.patches.iter().filter_map(|(range, style)| {
+            let from = range.start.max(self.row.start).checked_sub(self.row.start)?;
             // Where the row was cut, the ellipsis belongs to what it stands for.
-            let to = range.end.min(row.end).checked_sub(row.start)?;
+            let to = range.end.min(self.row.end).checked_sub(self.row.start)?;
             let to = if shown.is_char_boundary(to) { to } else { shown.len() };
             (from < to && shown.is_char_boundary(from)).then_some((from..to, *style))
         });
@@ -291,21 +296,10 @@ impl<'a> BodyPainter<'a> {
         let mut at = x;
         for pair in edges.windows(2) {
             let inside = moved.iter().filter(|(range, _)| range.start <= pair[0] && pair[1] <= range.end);
-            let style = inside.fold(base, |style, (_, patch)| style.patch(*patch));
+            let style = inside.fold(self.base, |style, (_, patch)| style.patch(*patch));
             at = put(buf, (at, y), end, &shown[pair[0]..pair[1]], style);
         }
         x + used as u16
-    }
-
-    /// Behind a line: where the text is cut.
-    fn after(&self, piece: &Piece, x: u16, at: Rect, buf: &mut Buffer) {
-        let Some(chars) = piece.cut_at else { return };
-        let spans = [
-            Span::styled(" │ ", self.theme.style(Role::Text)),
-            Span::styled(format!("cut at char {}", grouped(chars)), self.theme.style(Role::Muted)),
-        ];
-        let x = x.min(at.right().saturating_sub(spans_width(&spans)));
-        put_spans(buf, (x.max(at.x + self.gutter()), at.y), at.right(), &spans);
     }
 }
 

@@ -166,8 +166,7 @@ fn failures_in_a_log_are_red_and_code_is_coloured_instead() {
     let row = |needle: &str, buf: &Buffer| {
         let rows: Vec<String> = text_of(buf).lines().map(str::to_owned).collect();
         let y = rows.iter().position(|row| row.contains(needle)).expect("in sight");
-        let x = rows[y].chars().take_while(|char| *char != needle.chars().next().unwrap_or(' ')).count();
-        let at = rows[y].find(needle).map(|at| rows[y][..at].chars().count()).unwrap_or(x);
+        let at = rows[y].find(needle).map_or(0, |at| rows[y][..at].chars().count());
         buf[(at as u16, y as u16)].fg
     };
     let dark = theme("dark");
@@ -221,38 +220,4 @@ fn a_message_that_cannot_be_read_says_why() {
     app.message.take(Err("memory.jsonl line 4: changed since it was read. Reload the session.".into()));
     let text = text_of(&drawn(&app, &theme("dark")));
     assert!(text.contains("The message cannot be read") && text.contains("line 4"), "{text}");
-}
-
-/// Draws pictures into the folder that `MESSAGE_SVG` names.
-#[test]
-#[ignore = "for looking at"]
-fn svgs() {
-    let folder = std::env::var("MESSAGE_SVG").expect("a folder");
-    let write = |name: &str, app: &App, theme_name: &str| {
-        highlight::load();
-        let theme = theme(theme_name);
-        let mut buf = Buffer::empty(Rect::new(0, 0, app.size.0, app.size.1));
-        crate::ui::render(app, &theme, &mut buf);
-        let (background, foreground) = theme.page();
-        let svg = crate::export::svg(&crate::export::Picture { buffer: &buf, background, foreground });
-        std::io::Write::write_all(
-            &mut std::fs::File::create(format!("{folder}/{name}.svg")).unwrap(),
-            svg.as_bytes(),
-        )
-        .unwrap();
-    };
-    write("detail-dark", &zoomed((130, 36), 2, true), "dark");
-    write("detail-light", &zoomed((130, 36), 2, true), "light");
-    write("detail-rest", &zoomed((130, 36), 2, false), "dark");
-    write("pane-dark", &open((130, 36), 2, true), "dark");
-    write("pane-rest", &open((130, 36), 2, false), "dark");
-    write("answer", &zoomed((130, 36), 5, false), "dark");
-    write("code", &zoomed((130, 36), 4, false), "dark");
-    let mut raw = zoomed((130, 36), 5, false);
-    raw.message.show(MessageView::Raw);
-    raw.find_in_message("atomic");
-    write("raw", &raw, "dark");
-    write("narrow", &zoomed((80, 24), 2, true), "dark");
-    write("narrow-pane", &open((80, 24), 2, true), "dark");
-    write("tabs", &open((60, 20), 2, true), "dark");
 }
