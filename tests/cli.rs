@@ -170,11 +170,12 @@ fn at_a_given_moment_a_shut_gate_leaves_everything_as_it_is() {
 
 #[test]
 fn without_a_moment_the_effect_is_shown_and_the_gate_is_told_beside_it() {
-    let dir = demo();
-    let words = ["simulate", "telegram:direct:8812", "--json", "--store"];
+    let dir = tempfile::tempdir().unwrap();
+    clawscope::store::demo::write_to(dir.path()).unwrap();
+    let words = ["simulate", "agent:main:telegram:direct:8812", "--json", "--store"];
     let (code, out, error) = run(program(&words).arg(dir.path()));
     assert_eq!(code, 0, "{error}");
-    let answer: serde_json::Value = serde_json::from_str(&out).unwrap();
+    let answer: Value = serde_json::from_str(&out).unwrap();
     assert!(answer["after"]["tokens"].as_u64() < answer["before"]["tokens"].as_u64());
 }
 

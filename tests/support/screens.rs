@@ -37,14 +37,14 @@ pub(crate) fn at_rest(width: u16, height: u16) -> Driver {
 
 pub(crate) fn gate_shut(width: u16, height: u16) -> Driver {
     let mut driver = opened(width, height);
-    driver.press("p");
+    driver.press("p i");
     driver
 }
 
-/// The preview with the gates left aside, and the hard ratio moved down to where results are cleared.
+/// The preview as if the gate were open, and the hard ratio moved down to where results are cleared.
 pub(crate) fn preview(width: u16, height: u16) -> Driver {
-    let mut driver = gate_shut(width, height);
-    driver.press("i 4 j j j H H H 2");
+    let mut driver = opened(width, height);
+    driver.press("p 4 j j j H H H 2");
     driver
 }
 

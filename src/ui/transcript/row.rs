@@ -255,7 +255,7 @@ impl Line<'_> {
         let (theme, y) = (self.theme, self.area.y);
         let sign = glyphs::sign(fate);
         let x = put(buf, (self.columns.sign, y), self.area.right(), sign, theme.fate(fate));
-        if row.messages > 1 && fate.changes() {
+        if !matches!(row.kind, RowKind::Entry) && row.messages > 1 && fate.changes() {
             put(buf, (x, y), x + 2, &numbers.count.to_string(), theme.fate(fate));
         }
         if fate.changes() && numbers.before != numbers.after {
@@ -279,7 +279,7 @@ impl Line<'_> {
 
     fn bar(&self, row: &Row, numbers: &RowNumbers, buf: &mut Buffer) {
         let (x, width) = self.columns.bar;
-        if width == 0 || row.messages != 1 || !matches!(row.kind, RowKind::Entry) {
+        if width == 0 || row.messages == 0 || !matches!(row.kind, RowKind::Entry) {
             return;
         }
         let largest = self.pane.largest.max(1) as f64;
