@@ -10,7 +10,8 @@
 //!
 //! * **Vocabulary**: [`ids`]; [`error`] (findings); [`js`], the JavaScript semantics that the gateway's rules are
 //!   written in; [`text`], the only road of text to the screen.
-//! * **Settings**: [`gateway`], what `openclaw.json` and the defaults say, each value with where it comes from.
+//! * **Settings**: [`gateway`], what `openclaw.json` and the defaults say, each value with where it comes from;
+//!   [`config`], clawscope's own settings.
 //! * **Store**: [`store`], bytes to entries. The only reader of session files: discovery, rows, the size-first
 //!   index, growth, bodies on demand, and the embedded demo store.
 //! * **Transcript**: [`transcript`], entries to tree and branches; [`context`], a branch to what the model is
@@ -29,6 +30,7 @@ pub mod app;
 pub mod cli;
 pub mod command;
 pub mod commit;
+pub mod config;
 pub mod context;
 pub mod error;
 pub mod export;

@@ -91,6 +91,43 @@ fn without_a_store_the_demo_is_shown_and_says_so() {
     assert_restored(&ended);
 }
 
+/// A home with this keymap in it.
+fn home_with_keymap(text: &str) -> tempfile::TempDir {
+    let home = tempfile::tempdir().unwrap();
+    let folder = home.path().join(".config/clawscope");
+    std::fs::create_dir_all(&folder).unwrap();
+    std::io::Write::write_all(
+        &mut std::fs::File::create(folder.join("keymap.toml")).unwrap(),
+        text.as_bytes(),
+    )
+    .unwrap();
+    home
+}
+
+#[test]
+fn a_keymap_of_ones_own_changes_keys() {
+    let home = home_with_keymap("[global]\n\"q\" = \"\"\n\"x\" = \"quit\"\n\"f2\" = \"help\"\n");
+    let mut program = Started::new(&["--demo"], &[("HOME", home.path().to_str().unwrap())]);
+    program.until_shown("8812");
+    program.keys("q\x1bOQ");
+    program.until_shown("unfold everything");
+    program.keys("\x1b");
+    program.until("help closed", |screen| !screen.contents().contains("unfold everything"));
+    program.keys("x");
+    let ended = program.ended();
+    assert_eq!(ended.code, 0);
+    assert_restored(&ended);
+}
+
+#[test]
+fn a_slip_in_the_keymap_is_told_and_the_screen_is_not_taken() {
+    let home = home_with_keymap("[global]\n\"x\" = \"qiut\"\n");
+    let ended = Started::new(&["--demo"], &[("HOME", home.path().to_str().unwrap())]).ended();
+    assert_eq!(ended.code, 2);
+    let text = ended.text.replace('\n', "");
+    assert!(text.contains("keymap.toml: [global] \"x\" = \"qiut\": no action of that name"), "{text}");
+}
+
 #[test]
 fn a_line_appended_to_the_transcript_appears_by_itself() {
     let store = Store::new();

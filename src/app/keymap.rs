@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
 use serde::Deserialize;
 
-use crate::app::action::Action;
+use crate::app::action::{ACTIONS, Action};
 
 /// The default keys.
 const DEFAULTS: &str = include_str!("../../assets/keymap.toml");
@@ -56,7 +56,10 @@ pub enum KeymapError {
         key: String,
     },
     /// An action it does not know.
-    #[error("[{context}] {key:?} = {action:?}: no action of that name; `?` lists them")]
+    #[error(
+        "[{context}] {key:?} = {action:?}: no action of that name{}; \"\" takes the key away",
+        alike(action)
+    )]
     Action {
         /// The table.
         context: String,
@@ -79,8 +82,17 @@ impl Keymap {
         keymap
     }
 
-    /// Changes single keys as a file says; `""` takes a key away.
-    pub fn merge(&mut self, text: &str) -> Result<(), KeymapError> {
+    /// The default keys, with single ones changed as a file says; `""` takes a key away.
+    ///
+    /// # Errors
+    /// A table, a key or an action that it does not know, by name.
+    pub fn with(text: &str) -> Result<Self, KeymapError> {
+        let mut keymap = Self::standard();
+        keymap.merge(text)?;
+        Ok(keymap)
+    }
+
+    fn merge(&mut self, text: &str) -> Result<(), KeymapError> {
         let tables: BTreeMap<Context, BTreeMap<String, String>> = toml::from_str(text)?;
         for (context, keys) in tables {
             let name = format!("{context:?}").to_lowercase();
@@ -131,6 +143,13 @@ impl Keymap {
     }
 }
 
+/// Actions whose names are near to a slip.
+fn alike(slip: &str) -> String {
+    let names: Vec<&str> = ACTIONS.iter().map(|row| row.1).collect();
+    let near = similar::get_close_matches(slip, &names, 3, 0.6);
+    if near.is_empty() { String::new() } else { format!(", did you mean {}?", near.join(" or ")) }
+}
+
 /// Which key of several is shown first: esc, then single characters, then named keys.
 fn rank(key: &Key) -> u8 {
     match key {
@@ -146,7 +165,10 @@ fn rank(key: &Key) -> u8 {
 fn normal(code: KeyCode, modifiers: KeyModifiers) -> Key {
     let kept = modifiers & (KeyModifiers::CONTROL | KeyModifiers::ALT | KeyModifiers::SHIFT);
     match code {
-        KeyCode::Char(_) | KeyCode::BackTab => (code, kept - KeyModifiers::SHIFT),
+        KeyCode::Char(small) if kept.contains(KeyModifiers::SHIFT) => {
+            (KeyCode::Char(small.to_ascii_uppercase()), kept - KeyModifiers::SHIFT)
+        }
+        KeyCode::BackTab => (code, kept - KeyModifiers::SHIFT),
         KeyCode::Tab if kept.contains(KeyModifiers::SHIFT) => (KeyCode::BackTab, kept - KeyModifiers::SHIFT),
         _ => (code, kept),
     }
@@ -182,7 +204,10 @@ fn parse_key(text: &str) -> Option<Key> {
         rest = &rest[name.len()..];
     }
     let named = NAMED.iter().find(|(name, _)| *name == rest).map(|(_, code)| *code);
-    let function = || rest.strip_prefix('f')?.parse().ok().map(KeyCode::F);
+    let function = || {
+        let number = rest.strip_prefix('f')?.parse().ok().filter(|number| (1..=12).contains(number))?;
+        Some(KeyCode::F(number))
+    };
     let mut characters = rest.chars();
     let single = characters.next().filter(|_| characters.next().is_none()).map(KeyCode::Char);
     Some(normal(named.or(single).or_else(function)?, modifiers))
@@ -237,12 +262,23 @@ mod tests {
 
     #[test]
     fn a_persons_file_changes_single_keys_and_names_what_it_does_not_know() {
-        let mut keymap = Keymap::standard();
-        keymap.merge("[global]\n\"q\" = \"\"\n\"ctrl-q\" = \"quit\"\n").expect("valid");
+        let keymap = Keymap::with("[global]\n\"q\" = \"\"\n\"ctrl-q\" = \"quit\"\n").expect("valid");
         let q = press(KeyCode::Char('q'), KeyModifiers::NONE);
         assert_eq!(keymap.action(Context::Global, q), None);
-        let error = keymap.merge("[global]\n\"x\" = \"explode\"\n").expect_err("no such action");
-        assert!(error.to_string().contains("explode"), "{error}");
+        assert_eq!(keymap.action(Context::Global, press(q.code, KeyModifiers::CONTROL)), Some(Action::Quit));
+        for (text, words) in [
+            (
+                "[global]\n\"x\" = \"tagle-prune\"\n",
+                &["[global]", "\"x\"", "tagle-prune", "mean toggle-prune"][..],
+            ),
+            ("[tuning]\n\"hyper-x\" = \"quit\"\n", &["[tuning]", "\"hyper-x\"", "no key"]),
+            ("[tuning]\n\"f13\" = \"quit\"\n", &["[tuning]", "\"f13\"", "no key"]),
+            ("[tunning]\n\"x\" = \"quit\"\n", &["line 1", "tunning", "`tuning`"]),
+            ("[global]\nx = 1\n", &["line 2", "string"]),
+        ] {
+            let error = Keymap::with(text).expect_err("a slip").to_string();
+            assert!(words.iter().all(|word| error.contains(word)), "{error}");
+        }
     }
 
     #[test]
@@ -250,5 +286,7 @@ mod tests {
         let keymap = Keymap::standard();
         let g = press(KeyCode::Char('G'), KeyModifiers::SHIFT);
         assert_eq!(keymap.action(Context::Global, g), Some(Action::Bottom));
+        let own = Keymap::with("[global]\n\"shift-x\" = \"quit\"\n").expect("valid");
+        assert!(own.keys(Context::Global, Action::Quit).contains(&"X".to_owned()));
     }
 }

@@ -59,6 +59,14 @@ Environment:
   OPENCLAW_HOME         the home folder these start from
   NO_COLOR              set to anything: no colours
   PAGER                 the pager of the screen
+  CLAWSCOPE_THEME       dark, light or mono
+  CLAWSCOPE_MOUSE, CLAWSCOPE_MOTION, CLAWSCOPE_ASCII
+                        1 or 0: take the mouse, let changed values flash, draw with ASCII signs alone
+                        (by default as TERM and the locale need it)
+
+Files of your own, in ~/.config/clawscope or $XDG_CONFIG_HOME/clawscope; variables and options go over them:
+  config.toml           theme = \"light\", mouse = false, motion = false, ascii = true
+  keymap.toml           [global] \"ctrl-q\" = \"quit\": single keys, by the names that `:` shows; \"\" takes a key away
 
 Scripts: every command that prints takes --json (one object with schemaVersion, whole numbers; errors as one object on
 the error stream).";

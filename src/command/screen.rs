@@ -4,11 +4,14 @@ use std::path::Path;
 
 use super::failure::Failure;
 use super::scene::{Around, environment, place_of};
+use crate::app::keymap::Keymap;
 use crate::app::state::Options;
 use crate::cli::Cli;
-use crate::gateway::env::absolute;
+use crate::config::{self, Config, Named};
+use crate::gateway::env::{Environment, absolute};
 use crate::inspect::place::Place;
 use crate::runtime::{self, RunOptions};
+use crate::ui::glyphs::needs_ascii;
 
 /// Opens the screen and stays there until the person leaves.
 pub(super) fn run(cli: &Cli, around: &Around) -> Result<(), Failure> {
@@ -30,29 +33,117 @@ pub(super) fn run(cli: &Cli, around: &Around) -> Result<(), Failure> {
         let file = environment.resolve(&file.to_string_lossy());
         environment.set("OPENCLAW_CONFIG_PATH", &file.to_string_lossy());
     }
+    let config = settings(cli, around)?;
     let options = RunOptions {
-        app: screen_options(cli),
-        auto_theme: cli.theme.is_none(),
+        app: screen_options(&config)?,
+        auto_theme: config.theme.is_none(),
+        ascii: ascii(&config, &environment),
         agent: cli.place.agent.clone(),
         environment,
-        ..RunOptions::default()
     };
     runtime::run(place, options).map_err(|error| Failure::unreadable(format!("{error:#}")))
 }
 
-fn screen_options(cli: &Cli) -> Options {
-    let mut options = Options { mouse: !cli.no_mouse, ..Options::default() };
+/// What the person's files, the variables and the flags say, the later over the earlier.
+fn settings(cli: &Cli, around: &Around) -> Result<Config, Failure> {
+    let mut config = config::read(&around.env).map_err(|error| Failure::usage(error.to_string()))?;
     if let Some(name) = &cli.theme {
-        options.theme = options.themes.iter().position(|theme| theme == name).unwrap_or(options.themes.len());
-        if options.theme == options.themes.len() {
-            options.themes.push(name.clone());
-        }
+        config.theme = Some(Named { name: name.clone(), origin: "--theme".to_owned() });
     }
-    options
+    config.mouse &= !cli.no_mouse;
+    Ok(config)
+}
+
+/// Whether signs are ASCII alone: as the person says, else as terminal and locale need it.
+fn ascii(config: &Config, env: &Environment) -> bool {
+    let needed = || needs_ascii(env.first(&["LC_ALL", "LC_CTYPE", "LANG"]), env.get("TERM"));
+    config.ascii.unwrap_or_else(needed)
+}
+
+/// The screen's options under these settings; a theme, key or action that is not there is told with its origin.
+fn screen_options(config: &Config) -> Result<Options, Failure> {
+    let mut options = Options { mouse: config.mouse, motion: config.motion, ..Options::default() };
+    if let Some(Named { name, origin }) = &config.theme {
+        let known = options.themes.iter().position(|theme| theme == name);
+        options.theme = known.ok_or_else(|| {
+            Failure::usage(format!(
+                "{origin}: no theme is called {name:?}; there are {}",
+                options.themes.join(", ")
+            ))
+        })?;
+    }
+    if let Some(file) = &config.keymap {
+        options.keymap = Keymap::with(&file.text)
+            .map_err(|error| Failure::usage(format!("{}: {error}", file.path.display())))?;
+    }
+    Ok(options)
 }
 
 /// A word that is no path is probably a command with a slip in it. Any other path is told on the screen, where it may
 /// still appear.
 fn is_slip(given: &Path, cwd: &Path) -> bool {
     given.components().count() == 1 && given.extension().is_none() && !absolute(cwd, given).exists()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::config::KeymapFile;
+    use clap::Parser as _;
+
+    fn told<T>(result: Result<T, Failure>) -> (u8, String) {
+        match result {
+            Err(Failure::Told { exit, message, .. }) => (exit.code(), message),
+            _ => panic!("a failure is told"),
+        }
+    }
+
+    #[test]
+    fn a_flag_goes_over_a_variable() {
+        let env = Environment::new([("CLAWSCOPE_THEME", "mono"), ("CLAWSCOPE_MOUSE", "1")], None, "/".into());
+        let around = Around { env, now_ms: 0 };
+        let options = |words: &[&str]| {
+            let cli = Cli::try_parse_from([&["clawscope"], words].concat()).unwrap();
+            screen_options(&settings(&cli, &around).unwrap()).unwrap()
+        };
+        let without = options(&[]);
+        assert_eq!((without.theme, without.mouse), (2, true));
+        let with = options(&["--theme", "light", "--no-mouse"]);
+        assert_eq!((with.theme, with.mouse), (1, false));
+    }
+
+    #[test]
+    fn a_terminal_that_has_no_other_signs_gets_ascii_unless_a_person_says_otherwise() {
+        let env = |vars: &[(&str, &str)]| Environment::new(vars.iter().copied(), None, "/".into());
+        let own = |ascii| Config { ascii, ..Config::default() };
+        for (vars, said, expected) in [
+            (&[("LANG", "C.UTF-8"), ("TERM", "xterm")][..], None, false),
+            (&[("TERM", "linux")], None, true),
+            (&[("LC_ALL", "C"), ("LANG", "de_DE.UTF-8")], None, true),
+            (&[("TERM", "linux")], Some(false), false),
+            (&[("LANG", "C.UTF-8")], Some(true), true),
+        ] {
+            assert_eq!(ascii(&own(said), &env(vars)), expected, "{vars:?} {said:?}");
+        }
+    }
+
+    #[test]
+    fn a_theme_that_is_not_there_is_a_slip_told_with_where_it_was_named() {
+        let theme = Named { name: "solar".into(), origin: "/h/config.toml: theme".into() };
+        let (code, message) = told(screen_options(&Config { theme: Some(theme), ..Config::default() }));
+        assert_eq!(code, 2);
+        assert_eq!(
+            message,
+            "/h/config.toml: theme: no theme is called \"solar\"; there are dark, light, mono"
+        );
+    }
+
+    #[test]
+    fn a_slip_in_the_keymap_names_file_and_key() {
+        let keymap =
+            KeymapFile { path: "/h/keymap.toml".into(), text: "[global]\n\"x\" = \"qiut\"\n".into() };
+        let (code, message) = told(screen_options(&Config { keymap: Some(keymap), ..Config::default() }));
+        assert_eq!(code, 2);
+        assert!(message.starts_with("/h/keymap.toml: [global] \"x\" = \"qiut\":"), "{message}");
+    }
 }

@@ -1,0 +1,164 @@
+//! The folder of the settings, and the files in it.
+
+use std::fs;
+use std::io::{ErrorKind, Read as _};
+use std::path::{Path, PathBuf};
+
+use serde::Deserialize;
+
+use super::{Config, ConfigError, KeymapFile, Named, variables};
+use crate::gateway::env::Environment;
+
+/// Bytes of a file that are read at most: a device or a log by that name must not fill the memory.
+const MOST: u64 = 1 << 20;
+
+/// What `config.toml` may say.
+#[derive(Debug, Default, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct ConfigFile {
+    theme: Option<String>,
+    mouse: Option<bool>,
+    motion: Option<bool>,
+    ascii: Option<bool>,
+}
+
+/// Where the files are: `clawscope` in `XDG_CONFIG_HOME` when that is absolute, else in `~/.config`, on every system; none
+/// without a home.
+pub fn folder(env: &Environment) -> Option<PathBuf> {
+    let xdg = env.get("XDG_CONFIG_HOME").map(PathBuf::from).filter(|path| path.is_absolute());
+    let home = || env.first(&["HOME", "USERPROFILE"]).map(PathBuf::from).or_else(|| env.os_home.clone());
+    let base = xdg.or_else(|| Some(home()?.join(".config")))?;
+    Some(base.join("clawscope"))
+}
+
+/// The settings in force: the defaults, the files of the folder, then the variables.
+///
+/// # Errors
+/// A file that is there but cannot be read or understood, and a variable with a value it does not know.
+pub fn read(env: &Environment) -> Result<Config, ConfigError> {
+    let mut config = Config::default();
+    if let Some(folder) = folder(env) {
+        let path = folder.join("config.toml");
+        if let Some(text) = text_of(&path)? {
+            lay_over(&mut config, &path, &text)?;
+        }
+        let path = folder.join("keymap.toml");
+        config.keymap = text_of(&path)?.map(|text| KeymapFile { path, text });
+    }
+    variables::lay_over(&mut config, env)?;
+    Ok(config)
+}
+
+/// The text of a file; none where there is no such file.
+fn text_of(path: &Path) -> Result<Option<String>, ConfigError> {
+    let mut text = String::new();
+    let read = fs::File::open(path).and_then(|file| file.take(MOST).read_to_string(&mut text));
+    match read {
+        Ok(_) => Ok(Some(text)),
+        Err(error) if matches!(error.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory) => Ok(None),
+        Err(source) => Err(ConfigError::Unreadable { path: path.to_owned(), source }),
+    }
+}
+
+fn lay_over(config: &mut Config, path: &Path, text: &str) -> Result<(), ConfigError> {
+    let file: ConfigFile = toml::from_str(text)
+        .map_err(|source| ConfigError::Toml { path: path.to_owned(), source: Box::new(source) })?;
+    let origin = format!("{}: theme", path.display());
+    config.theme = file.theme.map(|name| Named { name, origin });
+    config.mouse = file.mouse.unwrap_or(config.mouse);
+    config.motion = file.motion.unwrap_or(config.motion);
+    config.ascii = file.ascii;
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::io::Write as _;
+    use tempfile::TempDir;
+
+    /// A home with these files in its settings folder.
+    fn home(files: &[(&str, &str)]) -> TempDir {
+        let home = tempfile::tempdir().unwrap();
+        let folder = home.path().join(".config/clawscope");
+        fs::create_dir_all(&folder).unwrap();
+        for (name, text) in files {
+            fs::File::create(folder.join(name)).unwrap().write_all(text.as_bytes()).unwrap();
+        }
+        home
+    }
+
+    fn env(home: &TempDir, vars: &[(&str, &str)]) -> Environment {
+        let mut env = Environment::new(vars.iter().copied(), None, "/".into());
+        env.set("HOME", home.path().to_str().unwrap());
+        env
+    }
+
+    #[test]
+    fn without_files_the_defaults_hold() {
+        let home = tempfile::tempdir().unwrap();
+        assert_eq!(read(&env(&home, &[])).unwrap(), Config::default());
+        assert_eq!(read(&Environment::new([("A", "b")], None, "/".into())).unwrap(), Config::default());
+    }
+
+    #[test]
+    fn a_file_goes_over_the_defaults_and_a_variable_over_the_file() {
+        let home = home(&[("config.toml", "theme = \"light\"\nmouse = false\nascii = true\n")]);
+        let config = read(&env(&home, &[])).unwrap();
+        assert_eq!((config.mouse, config.motion, config.ascii), (false, true, Some(true)));
+        let theme = config.theme.unwrap();
+        assert_eq!(theme.name, "light");
+        assert!(theme.origin.ends_with(".config/clawscope/config.toml: theme"), "{}", theme.origin);
+
+        let over = [("CLAWSCOPE_THEME", "mono"), ("CLAWSCOPE_MOUSE", "on"), ("CLAWSCOPE_MOTION", "0")];
+        let config = read(&env(&home, &over)).unwrap();
+        assert_eq!((config.mouse, config.motion, config.ascii), (true, false, Some(true)));
+        assert_eq!(config.theme.unwrap(), Named { name: "mono".into(), origin: "CLAWSCOPE_THEME".into() });
+    }
+
+    #[test]
+    fn the_keymap_comes_with_its_file() {
+        let home = home(&[("keymap.toml", "[global]\n\"x\" = \"quit\"\n")]);
+        let keymap = read(&env(&home, &[])).unwrap().keymap.unwrap();
+        assert!(keymap.path.ends_with(".config/clawscope/keymap.toml"));
+        assert_eq!(keymap.text, "[global]\n\"x\" = \"quit\"\n");
+    }
+
+    #[test]
+    fn a_slip_is_told_with_its_file_line_and_key() {
+        for (text, words) in [
+            ("theme = \"dark\"\nmice = false\n", &["config.toml", "line 2", "mice", "mouse"][..]),
+            ("mouse = \"no\"\n", &["config.toml", "line 1", "mouse", "boolean"]),
+            ("theme = \n", &["config.toml", "line 1"]),
+        ] {
+            let home = home(&[("config.toml", text)]);
+            let error = read(&env(&home, &[])).unwrap_err().to_string();
+            assert!(words.iter().all(|word| error.contains(word)), "{error}");
+        }
+        let home = home(&[]);
+        let error = read(&env(&home, &[("CLAWSCOPE_MOUSE", "maybe")])).unwrap_err().to_string();
+        assert!(error.contains("CLAWSCOPE_MOUSE=\"maybe\"") && error.contains("off"), "{error}");
+    }
+
+    #[test]
+    fn a_file_that_cannot_be_read_is_told_and_not_passed_over() {
+        let home = home(&[]);
+        fs::create_dir(home.path().join(".config/clawscope/keymap.toml")).unwrap();
+        let error = read(&env(&home, &[])).unwrap_err().to_string();
+        assert!(error.contains("keymap.toml: cannot be read"), "{error}");
+    }
+
+    #[test]
+    fn the_folder_is_the_xdg_one_only_when_that_is_absolute() {
+        let env = |vars: &[(&str, &str)]| {
+            folder(&Environment::new(vars.iter().copied(), Some("/os".into()), "/".into()))
+        };
+        for (vars, expected) in [
+            (&[("XDG_CONFIG_HOME", "/xdg"), ("HOME", "/home/u")][..], "/xdg/clawscope"),
+            (&[("XDG_CONFIG_HOME", "xdg"), ("HOME", "/home/u")], "/home/u/.config/clawscope"),
+            (&[("OPENCLAW_HOME", "/claw")], "/os/.config/clawscope"),
+        ] {
+            assert_eq!(env(vars).unwrap(), Path::new(expected), "{vars:?}");
+        }
+    }
+}
