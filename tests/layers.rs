@@ -122,19 +122,94 @@ fn every_import_points_upwards() {
     assert!(wrong.is_empty(), "\n{}", wrong.join("\n"));
 }
 
+/// A source without its unit tests and comments.
+fn shipped(source: &str) -> String {
+    let tested = source.find("#[cfg(test)]").unwrap_or(source.len());
+    let lines = source[..tested].lines().map(|line| line.split("//").next().unwrap_or_default());
+    lines.collect::<Vec<_>>().join("\n")
+}
+
+/// Where a module (none: the roots) names one of these words outside its tests, as `file: word`.
+fn uses(words: &[&str], of: impl Fn(&str) -> bool) -> Vec<String> {
+    let src = Path::new(env!("CARGO_MANIFEST_DIR")).join("src");
+    let mut found = Vec::new();
+    for path in sources(&src).iter().filter(|path| !path.to_string_lossy().ends_with("tests.rs")) {
+        if !of(&module_of(path, &src).unwrap_or_default()) {
+            continue;
+        }
+        let text = shipped(&fs::read_to_string(path).expect("a source"));
+        let named = words.iter().filter(|word| text.contains(**word));
+        found.extend(named.map(|word| format!("{}: {word}", path.display())));
+    }
+    found
+}
+
+const NONE: Vec<String> = Vec::new();
+
 #[test]
 fn only_the_shell_knows_the_terminal_and_the_executor() {
+    assert_eq!(uses(&["tokio::"], |module| module != "runtime"), NONE);
+    // The machine takes keys as the terminal tells them; everything above it knows none.
+    let far = |module: &str| row(module).is_some_and(|at| at < row("app").unwrap()) || module == "ui";
+    assert_eq!(uses(&["crossterm::"], far), NONE);
+    assert!(
+        !uses(&["tokio::"], |module| module == "runtime").is_empty(),
+        "the words are found where they are"
+    );
+}
+
+#[test]
+fn rules_and_screens_read_no_file_no_clock_and_no_environment() {
+    let pure = [
+        "ids",
+        "error",
+        "js",
+        "text",
+        "transcript",
+        "context",
+        "policy",
+        "plan",
+        "replay",
+        "explain",
+        "sweep",
+        "export",
+        "app",
+        "ui",
+    ];
+    let words = [
+        "std::fs",
+        "fs::File",
+        "std::env::",
+        "std::process",
+        "std::net",
+        "SystemTime",
+        "Instant::now",
+        "thread::",
+    ];
+    assert_eq!(uses(&words, |module| pure.contains(&module)), NONE);
+    assert!(!uses(&words, |module| module == "gateway").is_empty(), "the words are found where they are");
+}
+
+#[test]
+fn only_a_commit_opens_files_to_write() {
+    let words = ["OpenOptions", "File::options", "File::create", "fs::rename", "fs::remove_file", "fs::copy"];
+    let others = uses(&words, |module| module != "commit");
+    // A plan is saved as a new file beside the person, and the demo store is written to a folder of its own.
+    let allowed = |place: &String| place.contains("/runtime/save.rs:") || place.contains("/store/demo/");
+    assert_eq!(others.into_iter().filter(|place| !allowed(place)).collect::<Vec<_>>(), NONE);
+    assert!(!uses(&words, |module| module == "commit").is_empty(), "the words are found where they are");
+}
+
+#[test]
+fn no_path_climbs_out_of_its_module_unseen() {
     let src = Path::new(env!("CARGO_MANIFEST_DIR")).join("src");
     for path in sources(&src) {
-        let text = fs::read_to_string(&path).expect("a source");
-        let module = module_of(&path, &src).unwrap_or_default();
-        assert!(
-            module == "runtime" || !text.contains("tokio::"),
-            "{}: tokio belongs to the runtime",
-            path.display()
-        );
-        let pure = row(&module).is_some_and(|at| at < row("app").unwrap());
-        assert!(!pure || !text.contains("crossterm::"), "{}: the terminal is far below", path.display());
+        let below = path.strip_prefix(&src).expect("below");
+        let depth = below.components().count() - usize::from(below.ends_with("mod.rs"));
+        let text = shipped(&fs::read_to_string(&path).expect("a source"));
+        // In `a/b.rs`, `super::super` is the root of the crate.
+        let climb = "super::".repeat(depth);
+        assert!(!text.contains(&climb), "{}: name it by `crate::`", path.display());
     }
 }
 
