@@ -203,10 +203,10 @@ fn only_a_commit_opens_files_to_write() {
 #[test]
 fn no_path_climbs_out_of_its_module_unseen() {
     let src = Path::new(env!("CARGO_MANIFEST_DIR")).join("src");
-    for path in sources(&src) {
+    for path in sources(&src).iter().filter(|path| !path.to_string_lossy().ends_with("tests.rs")) {
         let below = path.strip_prefix(&src).expect("below");
         let depth = below.components().count() - usize::from(below.ends_with("mod.rs"));
-        let text = shipped(&fs::read_to_string(&path).expect("a source"));
+        let text = shipped(&fs::read_to_string(path).expect("a source"));
         // In `a/b.rs`, `super::super` is the root of the crate.
         let climb = "super::".repeat(depth);
         assert!(!text.contains(&climb), "{}: name it by `crate::`", path.display());

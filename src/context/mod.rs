@@ -5,6 +5,7 @@ pub mod bodies;
 pub mod budget;
 pub mod build;
 pub mod llm;
+mod row;
 pub mod rows;
 pub mod tokens;
 

@@ -93,19 +93,6 @@ pub fn is_plain_name(name: &str) -> bool {
     (1..=64).contains(&name.len()) && name.as_bytes()[0].is_ascii_alphanumeric() && name.bytes().all(allowed)
 }
 
-/// Directories beside the usual state dir that belong to profiles, in order of name (store A4).
-pub fn profile_dirs(env: &Environment) -> Vec<PathBuf> {
-    let Ok(entries) = std::fs::read_dir(effective_home(env)) else { return Vec::new() };
-    let mut dirs: Vec<_> = entries
-        .flatten()
-        .filter(|entry| entry.file_name().to_string_lossy().starts_with(".openclaw-"))
-        .map(|entry| entry.path())
-        .filter(|path| path.is_dir())
-        .collect();
-    dirs.sort();
-    dirs
-}
-
 /// Where very old versions kept transcripts: literally `.openclaw/sessions` below the effective home (store A9).
 pub fn ancient_sessions_dir(env: &Environment) -> PathBuf {
     effective_home(env).join(".openclaw").join("sessions")

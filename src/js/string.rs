@@ -3,8 +3,6 @@
 
 use std::fmt;
 
-const LF: u16 = 0x0A;
-
 /// UTF-16 text; may hold lone surrogates. Every length, index and offset is in UTF-16 units.
 ///
 /// Orders by unit, as JavaScript's `<` and `sort` do (compaction 3.14).
@@ -61,12 +59,6 @@ impl JsString {
         self.len() <= text.len() && self.0.iter().copied().eq(text.encode_utf16())
     }
 
-    /// Whether this begins with `text`.
-    pub fn starts_with_str(&self, text: &str) -> bool {
-        let mut units = self.0.iter().copied();
-        text.encode_utf16().all(|unit| units.next() == Some(unit))
-    }
-
     /// Without the white space of ECMAScript at both ends (pruning 0.3).
     #[must_use]
     pub fn trim(&self) -> Self {
@@ -97,12 +89,6 @@ impl JsString {
         }
         lower.push_str(&run.to_lowercase());
         lower
-    }
-
-    /// Index of the last line feed at or before `at_most`, as `lastIndexOf("\n", at_most)`.
-    pub fn last_index_of_lf(&self, at_most: usize) -> Option<usize> {
-        let end = at_most.saturating_add(1).min(self.len());
-        self.0[..end].iter().rposition(|&unit| unit == LF)
     }
 }
 
@@ -232,20 +218,9 @@ mod tests {
     }
 
     #[test]
-    fn the_last_line_feed_is_searched_at_or_before_the_index() {
-        let text = JsString::from("a\nb\nc");
-        assert_eq!(text.last_index_of_lf(usize::MAX), Some(3));
-        assert_eq!(text.last_index_of_lf(3), Some(3));
-        assert_eq!(text.last_index_of_lf(2), Some(1));
-        assert_eq!(text.last_index_of_lf(0), None);
-        assert_eq!(JsString::new().last_index_of_lf(0), None);
-    }
-
-    #[test]
     fn comparing_with_text_looks_at_every_unit() {
         let text = JsString::from("tool😀");
         assert!(text.eq_str("tool😀") && !text.eq_str("tool") && !text.eq_str("tool😀x"));
-        assert!(text.starts_with_str("too") && text.starts_with_str("") && !text.starts_with_str("tool😀x"));
         assert!(!JsString::from(vec![0xD83D]).eq_str("\u{FFFD}"));
     }
 

@@ -147,11 +147,6 @@ pub fn thread_of(key: &str) -> Option<Thread<'_>> {
     Some(Thread { parent: &key[..at], id: &key[at + mark.len()..] })
 }
 
-/// How many sub-agents deep a session is (store D6).
-pub fn subagent_depth(key: &str) -> usize {
-    format!(":{}", key.to_ascii_lowercase()).matches(":subagent:").count()
-}
-
 /// Whether this is the second key of a cron run, whose row equals that of the base key (store D4).
 pub fn is_cron_run(key: &str) -> bool {
     let rest = rest_of(key);
@@ -260,18 +255,6 @@ mod tests {
         ] {
             let found = thread_of(key).map(|thread| (thread.parent, thread.id));
             assert_eq!(found, expected, "{key}");
-        }
-    }
-
-    #[test]
-    fn subagents_are_counted() {
-        for (key, depth) in [
-            ("agent:main:main", 0),
-            ("agent:main:subagent:1", 1),
-            ("agent:main:subagent:1:subagent:2", 2),
-            ("subagent:1", 1),
-        ] {
-            assert_eq!(subagent_depth(key), depth, "{key}");
         }
     }
 

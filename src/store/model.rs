@@ -2,7 +2,6 @@
 
 use super::session::Session;
 use super::survey::Store;
-use crate::gateway::window::{WindowInfo, window_of_model};
 
 /// Provider of a model reference that names none.
 const DEFAULT_PROVIDER: &str = "anthropic";
@@ -36,17 +35,11 @@ pub fn model_of(store: &Store, session: &Session) -> Option<ModelRef> {
     Some(ModelRef { provider, model })
 }
 
-/// The window of [`model_of`], in tokens.
-pub fn window_of(store: &Store, session: &Session) -> Option<WindowInfo> {
-    let ModelRef { provider, model } = model_of(store, session)?;
-    Some(window_of_model(&store.config.js, &provider, &model))
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::gateway::env::Environment;
-    use crate::gateway::window::WindowSource;
+    use crate::gateway::window::{WindowSource, window_of_model};
     use crate::store::survey::survey;
     use std::io::Write;
 
@@ -74,9 +67,11 @@ mod tests {
             .sessions
             .iter()
             .map(|session| {
-                let model = model_of(&store, session).map(|m| format!("{}/{}", m.provider, m.model));
-                let window = window_of(&store, session).map(|window| (window.tokens, window.source));
-                (model.unwrap_or_default(), window)
+                let Some(ModelRef { provider, model }) = model_of(&store, session) else {
+                    return Default::default();
+                };
+                let window = window_of_model(&store.config.js, &provider, &model);
+                (format!("{provider}/{model}"), Some((window.tokens, window.source)))
             })
             .collect();
         assert_eq!(seen[0], ("x/m".into(), Some((5000.0, WindowSource::ModelsConfig))));

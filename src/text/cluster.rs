@@ -1,0 +1,141 @@
+//! What one cluster of characters becomes on the screen: something that every terminal draws, and in the same width.
+
+use unicode_segmentation::UnicodeSegmentation;
+use unicode_width::UnicodeWidthChar;
+
+/// Marks kept on one base character; more would climb over the rows above.
+const MARKS: usize = 2;
+
+/// A character that every terminal draws in the same way, whatever stands beside it.
+pub(super) fn is_plain(character: char) -> bool {
+    match character {
+        '\u{a0}'..='\u{2ff}' => character != '\u{ad}',
+        ' '..='~' | '\u{2010}'..='\u{2027}' | '\u{2190}'..='\u{21ff}' | '\u{2500}'..='\u{259f}'
+        // Kana, ideographs and syllables are two cells everywhere.
+        | '\u{3001}'..='\u{3029}' | '\u{3041}'..='\u{3096}' | '\u{30a1}'..='\u{30fa}'
+        | '\u{4e00}'..='\u{9fff}' | '\u{ac00}'..='\u{d7a3}' | '\u{ff01}'..='\u{ff60}' => true,
+        _ => false,
+    }
+}
+
+/// One cluster, made visible and reduced to what has a width that terminals agree on: emoji joined by
+/// zero-width joiners stand side by side, skin tones and presentation selectors go, flags become letters.
+pub(super) fn push_cluster(cluster: &str, out: &mut String) {
+    let mut has_base = false;
+    let mut marks = 0;
+    let joined = cluster.chars().any(is_pictograph);
+    for character in cluster.chars() {
+        match shape(character) {
+            Shape::Selector | Shape::Tone if has_base => {}
+            Shape::Joiner if joined => {}
+            Shape::Mark if has_base && marks >= MARKS => {}
+            Shape::Mark if has_base => {
+                out.push(character);
+                marks += 1;
+            }
+            Shape::Mark => {
+                push_lone_mark(character, out);
+                (has_base, marks) = (true, 1);
+            }
+            Shape::Regional(letter) => {
+                out.push(letter);
+                has_base = true;
+            }
+            Shape::Blank => out.push(' '),
+            Shape::Hidden | Shape::Selector | Shape::Joiner | Shape::Tone => push_code(character, out),
+            Shape::Base => {
+                out.push(character);
+                (has_base, marks) = (true, 0);
+            }
+        }
+    }
+}
+
+/// A mark with nothing to stand on gets a circle; where it would not stand on that either, its code point.
+fn push_lone_mark(character: char, out: &mut String) {
+    let circled = String::from_iter(['◌', character]);
+    if circled.graphemes(true).count() == 1 {
+        out.push_str(&circled);
+    } else {
+        push_code(character, out);
+    }
+}
+
+/// What a character does to the cells around it.
+enum Shape {
+    /// It has a width.
+    Base,
+    /// It stands on the character before.
+    Mark,
+    /// It joins emoji.
+    Joiner,
+    /// It selects text or emoji presentation, or encloses a key.
+    Selector,
+    /// A skin tone.
+    Tone,
+    /// Half of a flag, as its letter.
+    Regional(char),
+    /// A blank of another width.
+    Blank,
+    /// It would be obeyed, hidden, or drawn in an unknown width.
+    Hidden,
+}
+
+fn shape(character: char) -> Shape {
+    match character {
+        '\u{200d}' => Shape::Joiner,
+        '\u{fe00}'..='\u{fe0f}' | '\u{20e3}' => Shape::Selector,
+        '\u{1f3fb}'..='\u{1f3ff}' => Shape::Tone,
+        '\u{1f1e6}'..='\u{1f1ff}' => {
+            let letter = (character as u32 - 0x1f1e6) as u8 + b'A';
+            Shape::Regional(char::from(letter))
+        }
+        '\u{a0}' => Shape::Base,
+        '\u{1680}' | '\u{2000}'..='\u{200a}' | '\u{202f}' | '\u{205f}' | '\u{3000}' => Shape::Blank,
+        _ if is_hidden(character) => Shape::Hidden,
+        _ => match character.width() {
+            None => Shape::Hidden,
+            Some(0) => Shape::Mark,
+            Some(_) => Shape::Base,
+        },
+    }
+}
+
+/// Controls, direction marks, format characters, fillers, private use and code points without a meaning.
+fn is_hidden(character: char) -> bool {
+    let filler = matches!(
+        character,
+        '\u{34f}' | '\u{115f}' | '\u{1160}' | '\u{17b4}' | '\u{17b5}' | '\u{3164}' | '\u{ffa0}' | '\u{2800}'
+    );
+    let selector = matches!(character, '\u{180b}'..='\u{180f}' | '\u{e0100}'..='\u{e01ef}');
+    character.is_control() || filler || selector || !is_printable(character)
+}
+
+/// The standard library knows which characters can be printed; it says so by escaping the others.
+fn is_printable(character: char) -> bool {
+    // Behind a letter a combining mark is printed as it is.
+    let mut buffer = [b'x'; 5];
+    let end = 1 + character.encode_utf8(&mut buffer[1..]).len();
+    let escaped = std::str::from_utf8(&buffer[..end]).is_ok_and(|text| {
+        let mut escaped = text.escape_debug().skip(1);
+        escaped.next() == Some('\\') && escaped.next() == Some('u')
+    });
+    !escaped
+}
+
+fn is_pictograph(character: char) -> bool {
+    matches!(character, '\u{1f000}'..='\u{1faff}' | '\u{2600}'..='\u{27bf}' | '\u{2b00}'..='\u{2bff}')
+}
+
+/// A picture for the old control characters, the code point for everything else.
+fn push_code(character: char, out: &mut String) {
+    let code = character as u32;
+    match code {
+        0..=0x1f => out.extend(char::from_u32(0x2400 + code)),
+        0x7f => out.push('\u{2421}'),
+        _ => {
+            let digits = format!("{code:04X}");
+            out.extend(["⟨", &digits, "⟩"]);
+        }
+    }
+}
