@@ -1,26 +1,35 @@
-//! The first line of a transcript, read without the rest: enough to list it (store I2, J2).
+//! The first line of a transcript: part of the index, and read without the rest where a store is listed (store I2, J2).
 
 use std::fs::File;
 use std::io::Read;
 use std::path::Path;
 
 use crate::gateway::secrets::is_secret_file;
-use crate::js;
+use crate::js::{self, Value};
 
 /// How far into a file the header is looked for, in bytes.
 const HEADER_BYTES: u64 = 64 * 1024;
 
 /// What a header says.
-#[derive(Debug, Clone, PartialEq, Default)]
+#[derive(Debug, Clone, PartialEq)]
 pub struct Header {
     /// Session id.
     pub id: String,
-    /// Working directory of the session.
+    /// Version as JavaScript compares it: absent is 1, text that is no number NaN (store L1).
+    pub version: f64,
+    /// Working directory of the session, where it says one.
     pub cwd: Option<String>,
-    /// Time the file was made, in ms since the epoch.
-    pub time_ms: Option<i64>,
-    /// Transcript this one was forked from.
-    pub parent: Option<String>,
+}
+
+impl Header {
+    /// The header in the first line that parses; none where that is another line (store J2, J3).
+    pub fn of(value: &Value) -> Option<Self> {
+        let is_header = value.get("type")?.str_is("session");
+        let text_of = |key: &str| Some(value.get(key)?.as_str()?.to_string_lossy());
+        let id = text_of("id").filter(|_| is_header)?;
+        let cwd = text_of("cwd").filter(|cwd| !cwd.is_empty());
+        Some(Self { id, version: version(value.get("version")), cwd })
+    }
 }
 
 /// The header of a file; `None` when the first parseable line is none, or the file cannot be read.
@@ -35,20 +44,23 @@ pub fn read_header(path: &Path) -> Option<Header> {
 }
 
 /// The header in the text a file begins with.
-pub fn parse_header(text: &str) -> Option<Header> {
+fn parse_header(text: &str) -> Option<Header> {
     let mut lines = text.trim_start_matches('\u{feff}').lines().filter(|line| !line.trim().is_empty());
-    let first = lines.find_map(|line| js::parse(line).ok())?;
-    if !first.get("type")?.str_is("session") {
-        return None;
+    Header::of(&lines.find_map(|line| js::parse(line).ok())?)
+}
+
+/// `version ?? 1` as a JavaScript number (store L1).
+fn version(value: Option<&Value>) -> f64 {
+    match value {
+        None | Some(Value::Null) => 1.0,
+        Some(Value::Number(number)) => *number,
+        Some(Value::Bool(flag)) => f64::from(u8::from(*flag)),
+        Some(Value::Object(_)) => f64::NAN,
+        Some(other) => {
+            let text = js::to_text(Some(other)).trim().to_string_lossy();
+            if text.is_empty() { 0.0 } else { text.parse().unwrap_or(f64::NAN) }
+        }
     }
-    let text_of = |key: &str| Some(first.get(key)?.as_str()?.to_string_lossy());
-    let time = js::date_value(first.get("timestamp"));
-    Some(Header {
-        id: text_of("id")?,
-        cwd: text_of("cwd").filter(|cwd| !cwd.is_empty()),
-        time_ms: time.is_finite().then_some(time as i64),
-        parent: text_of("parentSession"),
-    })
 }
 
 #[cfg(test)]
@@ -59,7 +71,7 @@ mod tests {
     fn the_first_parseable_line_decides() {
         let header =
             r#"{"type":"session","version":3,"id":"s1","timestamp":"1970-01-01T00:00:01.000Z","cwd":"/w"}"#;
-        let expected = Header { id: "s1".into(), cwd: Some("/w".into()), time_ms: Some(1000), parent: None };
+        let expected = Header { id: "s1".into(), version: 3.0, cwd: Some("/w".into()) };
         assert_eq!(parse_header(header), Some(expected.clone()));
         assert_eq!(
             parse_header(&format!("\u{feff}\n\r\n{{junk\n{header}\n{{\"type\":\"message\"}}")),
@@ -68,5 +80,14 @@ mod tests {
         for other in ["5", "{\"type\":\"message\",\"id\":\"x\"}", "{\"type\":\"session\",\"id\":5}", "[]"] {
             assert_eq!(parse_header(&format!("{other}\n{header}")), None, "{other}");
         }
+    }
+
+    #[test]
+    fn versions_compare_as_javascript_numbers_do() {
+        let version = |text: &str| {
+            parse_header(&format!(r#"{{"type":"session","id":"s","version":{text}}}"#)).unwrap().version
+        };
+        assert_eq!(["null", "2", "\" 3 \"", "\"\"", "true"].map(version), [1.0, 2.0, 3.0, 0.0, 1.0]);
+        assert!(version("\"x\"").is_nan() && version("{}").is_nan());
     }
 }

@@ -7,8 +7,9 @@ use std::sync::Arc;
 
 use crate::error::{Finding, Severity};
 use crate::ids::{EntryIx, NewIds};
-use crate::js::{self, Value};
+use crate::js::Value;
 use crate::store::entry::{Call, Entry, EntryKind};
+use crate::store::header::Header;
 use crate::store::intern::{IdIx, Ids, WordIx, Words};
 use crate::store::scan::{Scanned, ScannedMessage, scan};
 
@@ -27,21 +28,6 @@ pub enum Standing {
         /// The line, counted from 1.
         line: u64,
     },
-}
-
-/// The header line of a transcript (store I2).
-#[derive(Debug, Clone, PartialEq)]
-pub struct Header {
-    /// Session id.
-    pub id: String,
-    /// Version as JavaScript compares it: absent is 1, text that is no number NaN (store L1).
-    pub version: f64,
-    /// Working directory, where it says one.
-    pub cwd: Option<String>,
-    /// File this one was branched from.
-    pub parent_session: Option<String>,
-    /// `timestamp` as ms, or NaN.
-    pub time: f64,
 }
 
 /// What identifies an open file: replaced files differ in it (store Q2).
@@ -246,10 +232,9 @@ impl Index {
 
     /// The first line that parses decides whether the file is a session (store J2, J3).
     fn open(&mut self, value: &Value, line: u64) {
-        let id = value.get("id").and_then(Value::as_str);
-        match id.filter(|_| value.get("type").is_some_and(|kind| kind.str_is("session"))) {
-            Some(id) => {
-                self.header = Some(header(value, id.to_string_lossy()));
+        match Header::of(value) {
+            Some(header) => {
+                self.header = Some(header);
                 self.standing = Standing::Fine;
             }
             None if value.is_null() => {}
@@ -356,29 +341,4 @@ pub struct Place {
     pub bytes: u32,
     /// Line, counted from 1.
     pub line: u64,
-}
-
-fn header(value: &Value, id: String) -> Header {
-    let text = |name| value.get(name).and_then(Value::as_str).map(js::JsString::to_string_lossy);
-    Header {
-        id,
-        version: version(value.get("version")),
-        cwd: text("cwd"),
-        parent_session: text("parentSession"),
-        time: js::date_value(value.get("timestamp")),
-    }
-}
-
-/// `version ?? 1` as a JavaScript number (store L1).
-fn version(value: Option<&Value>) -> f64 {
-    match value {
-        None | Some(Value::Null) => 1.0,
-        Some(Value::Number(number)) => *number,
-        Some(Value::Bool(flag)) => f64::from(u8::from(*flag)),
-        Some(Value::Object(_)) => f64::NAN,
-        Some(other) => {
-            let text = js::to_text(Some(other)).trim().to_string_lossy();
-            if text.is_empty() { 0.0 } else { text.parse().unwrap_or(f64::NAN) }
-        }
-    }
 }

@@ -2,9 +2,9 @@
 
 use std::path::{Path, PathBuf};
 
-use super::header::read_header;
 use super::key::Kind;
 use super::session::{Session, stem_of};
+use super::sessions::header_id_and_cwd;
 use super::shape::is_pi_cwd_dir;
 use crate::error::{Finding, Severity};
 use crate::gateway::env::Environment;
@@ -47,11 +47,10 @@ pub fn sessions_in(dir: &Path, findings: &mut Vec<Finding>) -> Vec<Session> {
 }
 
 fn session_of(path: &Path) -> Session {
-    let header = read_header(path).unwrap_or_default();
+    let (id, cwd) = header_id_and_cwd(path);
     let stem = stem_of(path);
-    let id =
-        if header.id.is_empty() { stem.rsplit('_').next().unwrap_or(&stem).to_owned() } else { header.id };
-    let project = header.cwd.as_deref().and_then(|cwd| cwd.rsplit(['/', '\\']).find(|part| !part.is_empty()));
+    let id = id.unwrap_or_else(|| stem.rsplit('_').next().unwrap_or(&stem).to_owned());
+    let project = cwd.as_deref().and_then(|cwd| cwd.rsplit(['/', '\\']).find(|part| !part.is_empty()));
     let mut session = Session {
         key: SessionKey(format!("{PI_AGENT}:{id}")),
         agent: PI_AGENT.to_owned(),
@@ -60,7 +59,7 @@ fn session_of(path: &Path) -> Session {
         id,
         path: Some(path.to_path_buf()),
         row: None,
-        cwd: header.cwd,
+        cwd,
         flags: Vec::new(),
         bytes: 0,
         modified_ms: None,

@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use super::archive::parse_archive_name;
-use super::header::read_header;
+use super::header::{Header, read_header};
 use super::key::{Kind, ParsedKey, kind_of, parse_key, peer_of, rest_of};
 use super::locate::Located;
 use super::rows::Row;
@@ -64,14 +64,20 @@ fn title_of(key: &str) -> String {
     }
 }
 
+/// What the header of a transcript says; an empty id is none.
+pub(super) fn header_id_and_cwd(path: &Path) -> (Option<String>, Option<String>) {
+    let Some(Header { id, cwd, .. }) = read_header(path) else { return (None, None) };
+    (Some(id).filter(|id| !id.is_empty()), cwd)
+}
+
 /// A transcript no row names (store G2).
 pub(super) fn of_orphan(path: &Path, agent: &str) -> Session {
     let stem = stem_of(path);
-    let header = read_header(path).unwrap_or_default();
-    let id = Some(header.id).filter(|id| !id.is_empty()).unwrap_or_else(|| stem.clone());
+    let (id, cwd) = header_id_and_cwd(path);
+    let id = id.unwrap_or_else(|| stem.clone());
     let mut session = new(format!("agent:{agent}:{stem}"), agent.to_owned(), Kind::Orphan, id);
     short_stem(&stem).clone_into(&mut session.title);
-    session.cwd = header.cwd;
+    session.cwd = cwd;
     session.path = Some(path.to_path_buf());
     session.flag(Flag::Orphan);
     session.examine();
@@ -94,11 +100,11 @@ pub(super) fn of_archive(path: &Path, agent: &str) -> Option<Session> {
 /// A transcript given by its path, with no store around it.
 pub(super) fn of_file(path: &Path) -> Session {
     let stem = stem_of(path);
-    let header = read_header(path).unwrap_or_default();
-    let id = Some(header.id).filter(|id| !id.is_empty()).unwrap_or_else(|| stem.clone());
+    let (id, cwd) = header_id_and_cwd(path);
+    let id = id.unwrap_or_else(|| stem.clone());
     let mut session = new(path.to_string_lossy().into_owned(), "main".to_owned(), Kind::File, id);
     session.title = stem;
-    session.cwd = header.cwd;
+    session.cwd = cwd;
     session.path = Some(path.to_path_buf());
     session.examine();
     session
