@@ -55,13 +55,14 @@ pub(super) fn run(
     followed.follow(Start::AtEnd);
     let (sender, changes) = channel();
     let watch = Watch::start(move |paths| sender.send(paths).is_ok());
-    watch.set(folders_of(&followed.store));
+    watch.set(folders_of(&followed.store), around.now_ms);
     followed.told_start(&scene, output)?;
     // What was added while the watch began is told at once, not with the change after it.
     let mut changed: BTreeSet<PathBuf> = followed.followed.keys().cloned().collect();
     loop {
+        let began_ms = SystemClock.now_ms();
         followed.take(&changed, &scene, output)?;
-        watch.set(folders_of(&followed.store));
+        watch.set(folders_of(&followed.store), began_ms);
         output.flush()?;
         let Ok(paths) = changes.recv() else { return Ok(()) };
         changed = paths.into_iter().collect();

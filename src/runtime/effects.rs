@@ -48,9 +48,12 @@ impl Shell {
 
     fn list(&mut self, demo: bool) {
         let lister = self.library.lister(demo);
-        self.jobs.follow(Kind::List, move |ticket| match lister() {
-            Ok((listed, place)) => ticket.say(Said::Listed(Box::new(listed), place)),
-            Err(refusal) => ticket.send(Event::ListFailed(refusal)),
+        self.jobs.follow(Kind::List, move |ticket| {
+            let began_ms = system_ms();
+            match lister() {
+                Ok((listed, place)) => ticket.say(Said::Listed(Box::new(listed), place, began_ms)),
+                Err(refusal) => ticket.send(Event::ListFailed(refusal)),
+            }
         });
     }
 

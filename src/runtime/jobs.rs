@@ -51,8 +51,8 @@ pub(super) struct Report {
 pub(super) enum Said {
     /// Something for the state machine.
     Event(Box<Event>),
-    /// A place was listed.
-    Listed(Box<Listed>, Arc<OpenPlace>),
+    /// A place was listed, beginning at this moment (ms since 1970).
+    Listed(Box<Listed>, Arc<OpenPlace>, i64),
     /// The job is over.
     Done {
         /// It ended in a panic: a fault of this program.

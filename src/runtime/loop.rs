@@ -211,7 +211,7 @@ impl Shell {
     fn heed(&mut self, report: Report) -> anyhow::Result<()> {
         match self.jobs.take(report) {
             Some(Said::Event(event)) => self.tell(*event),
-            Some(Said::Listed(listed, place)) => self.listed(*listed, place),
+            Some(Said::Listed(listed, place, began_ms)) => self.listed(*listed, place, began_ms),
             Some(Said::Done { panicked: true }) => bail!("a fault of this program ended it; see above"),
             Some(Said::Done { panicked: false }) => self.excerpts.run(&mut self.jobs),
             None => {}
@@ -220,7 +220,7 @@ impl Shell {
     }
 
     /// A list came: its store is the one to open sessions of, to follow, and to count.
-    fn listed(&mut self, mut listed: Listed, place: Arc<OpenPlace>) {
+    fn listed(&mut self, mut listed: Listed, place: Arc<OpenPlace>, began_ms: i64) {
         if !self.place.as_ref().is_some_and(|known| Arc::ptr_eq(known, &place)) {
             self.clock = Clock::starting_at(place.own_now_ms());
             // What was to go at a moment of the other clock goes now.
@@ -230,7 +230,7 @@ impl Shell {
             self.place = Some(place);
         }
         let unknown = self.counts.fill(&listed.store, &mut listed.items);
-        self.watch.set(folders_of(&listed.store));
+        self.watch.set(folders_of(&listed.store), began_ms);
         self.library.store = Some(Arc::clone(&listed.store));
         self.tell(Event::Listed(Box::new(listing(&listed))));
         if !unknown.is_empty() {

@@ -3,7 +3,7 @@
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
-use std::time::SystemTime;
+use std::time::{Duration, SystemTime};
 
 /// The files of a folder with their sizes (bytes) and times.
 pub(super) type Seen = BTreeMap<PathBuf, (u64, Option<SystemTime>)>;
@@ -24,6 +24,19 @@ pub(super) fn differences(before: &Seen, now: &Seen) -> Vec<PathBuf> {
     let new = now.iter().filter(other).map(|(path, _)| path.clone());
     let gone = before.keys().filter(|path| !now.contains_key(*path)).cloned();
     new.chain(gone).collect()
+}
+
+/// Clocks of file systems tick more coarsely than the system's, ms.
+const TICK_MS: i64 = 50;
+
+/// Files of a folder that changed since a moment (ms since 1970), and the folder itself where one came or went.
+pub(super) fn changed_since(folder: &Path, seen: &Seen, ms: i64) -> Vec<PathBuf> {
+    let from = SystemTime::UNIX_EPOCH + Duration::from_millis(ms.saturating_sub(TICK_MS).max(0) as u64);
+    let own = std::fs::metadata(folder).and_then(|metadata| metadata.modified()).ok();
+    let all = seen.iter().map(|(path, (_, time))| (path.as_path(), *time)).chain([(folder, own)]);
+    all.filter(|(_, time)| time.is_some_and(|time| time >= from))
+        .map(|(path, _)| path.to_path_buf())
+        .collect()
 }
 
 /// Whether a folder lies on a file system whose changes may be made by other machines.

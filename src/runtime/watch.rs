@@ -26,8 +26,8 @@ pub struct Watch {
 /// What the watching thread is told.
 #[derive(Debug)]
 enum Order {
-    /// Watch these folders and no others.
-    Watch(BTreeSet<PathBuf>),
+    /// Watch these folders and no others; new ones were read at this moment (ms since 1970).
+    Watch(BTreeSet<PathBuf>, i64),
     /// Something changed at these paths.
     Changed(Vec<PathBuf>),
     /// Changes were lost: anything may have changed.
@@ -48,9 +48,10 @@ impl Watch {
         Self { orders }
     }
 
-    /// Watches these folders and no others. Folders that are not there are left out.
-    pub fn set(&self, folders: BTreeSet<PathBuf>) {
-        drop(self.orders.send(Order::Watch(folders)));
+    /// Watches these folders and no others. Folders that are not there are left out. What changed in a new one since
+    /// `read_ms` (ms since 1970), when reading it began, is told too: nothing falls between reading and watching.
+    pub fn set(&self, folders: BTreeSet<PathBuf>, read_ms: i64) {
+        drop(self.orders.send(Order::Watch(folders, read_ms)));
     }
 }
 
@@ -123,7 +124,7 @@ impl<F: Fn(Vec<PathBuf>) -> bool> Thread<F> {
     fn run(mut self, orders: &Receiver<Order>) {
         loop {
             match self.wait(orders) {
-                Ok(Order::Watch(folders)) => self.watch(folders),
+                Ok(Order::Watch(folders, read_ms)) => self.watch(folders, read_ms),
                 Ok(Order::Changed(paths)) => self.note(&paths),
                 Ok(Order::Lost) => self.note_everything(),
                 Ok(Order::Stop) | Err(RecvTimeoutError::Disconnected) => return,
@@ -150,7 +151,7 @@ impl<F: Fn(Vec<PathBuf>) -> bool> Thread<F> {
         }
     }
 
-    fn watch(&mut self, folders: BTreeSet<PathBuf>) {
+    fn watch(&mut self, folders: BTreeSet<PathBuf>, read_ms: i64) {
         let mut real: BTreeMap<PathBuf, BTreeSet<PathBuf>> = BTreeMap::new();
         for folder in folders {
             let at = folder.canonicalize().unwrap_or_else(|_| folder.clone());
@@ -163,12 +164,17 @@ impl<F: Fn(Vec<PathBuf>) -> bool> Thread<F> {
                 drop(native.unwatch(gone));
             }
         }
-        for folder in real.keys().filter(|folder| !self.folders.contains_key(*folder)) {
-            if !watch_natively(self.native.as_mut(), folder) {
-                self.polled.insert(folder.clone(), poll::look(folder));
+        let known = std::mem::replace(&mut self.folders, real);
+        let mut missed = Vec::new();
+        for folder in self.folders.keys().filter(|folder| !known.contains_key(*folder)) {
+            let native = watch_natively(self.native.as_mut(), folder);
+            let seen = poll::look(folder);
+            missed.extend(poll::changed_since(folder, &seen, read_ms));
+            if !native {
+                self.polled.insert(folder.clone(), seen);
             }
         }
-        self.folders = real;
+        self.note(&missed);
         self.next_poll = (!self.polled.is_empty()).then(|| Instant::now() + POLL_EVERY);
     }
 

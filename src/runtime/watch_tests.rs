@@ -8,7 +8,7 @@ use super::*;
 fn watched(folders: &[&Path]) -> (Watch, Receiver<Vec<PathBuf>>) {
     let (told, heard) = channel();
     let watch = Watch::start(move |paths| told.send(paths).is_ok());
-    watch.set(folders.iter().map(|path| path.to_path_buf()).collect());
+    watch.set(folders.iter().map(|path| path.to_path_buf()).collect(), i64::MAX);
     (watch, heard)
 }
 
@@ -78,7 +78,7 @@ fn what_was_lost_is_every_file_of_every_folder() {
         std::fs::File::create(real.join(name)).unwrap();
     }
     let mut thread = Thread::new(channel().0, |_| true);
-    thread.watch(BTreeSet::from([real.clone()]));
+    thread.watch(BTreeSet::from([real.clone()]), i64::MAX);
     thread.note_everything();
     let told: Vec<_> = thread.changed.iter().cloned().collect();
     assert_eq!(told, [real.clone(), real.join("a.jsonl"), real.join("b.jsonl.lock")]);
@@ -91,13 +91,37 @@ fn folders_without_a_watcher_are_looked_at() {
     let real = dir.path().canonicalize().unwrap();
     let mut thread = Thread::new(channel().0, |_| true);
     thread.native = None;
-    thread.watch(BTreeSet::from([real.clone()]));
+    thread.watch(BTreeSet::from([real.clone()]), i64::MAX);
     assert!(thread.next_poll.is_some());
     std::fs::File::create(real.join("new.jsonl")).unwrap();
     thread.look();
     assert_eq!(thread.changed.iter().cloned().collect::<Vec<_>>(), [real.join("new.jsonl")]);
-    thread.watch(BTreeSet::new());
+    thread.watch(BTreeSet::new(), i64::MAX);
     assert!(thread.next_poll.is_none(), "nothing to look at, nothing to wake up for");
+}
+
+#[test]
+fn what_changed_between_reading_and_watching_is_told() {
+    let dir = tempfile::tempdir().unwrap();
+    let real = dir.path().canonicalize().unwrap();
+    let file = |name: &str, ms: u64| {
+        let file = std::fs::File::create(real.join(name)).unwrap();
+        file.set_modified(std::time::SystemTime::UNIX_EPOCH + Duration::from_millis(ms)).unwrap();
+    };
+    file("before.jsonl", 1_000_000);
+    file("after.jsonl", 2_000_000);
+    file("after.tmp", 2_000_000);
+    let told = |read_ms: i64| {
+        let mut thread = Thread::new(channel().0, |_| true);
+        thread.watch(BTreeSet::from([real.clone()]), read_ms);
+        thread.changed.into_iter().collect::<Vec<_>>()
+    };
+    assert_eq!(told(1_500_000), [real.clone(), real.join("after.jsonl")]);
+    assert!(told(i64::MAX).is_empty());
+    let mut thread = Thread::new(channel().0, |_| true);
+    thread.watch(BTreeSet::from([real.clone()]), i64::MAX);
+    thread.watch(BTreeSet::from([real.clone()]), 0);
+    assert!(thread.changed.is_empty(), "a folder that is watched tells by itself");
 }
 
 #[test]
