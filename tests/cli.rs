@@ -251,8 +251,10 @@ fn a_commit_is_a_dry_run_until_it_is_applied_and_can_be_taken_back() {
 
     let undone = store.json(&["undo", "main", "--apply"]);
     assert_eq!((&undone["applied"], &undone["entries"]), (&json!(true), &json!(1)));
+    assert_eq!(undone["undo"], "clawscope undo main --redo --apply");
     assert_eq!(store.json(&["context", "main"])["messageTokens"], planned["before"]["tokens"]);
-    store.json(&["undo", "main", "--redo", "--apply"]);
+    let (_, out, _) = store.run(&["undo", "main", "--redo", "--apply"]);
+    assert!(out.ends_with("to take it back: clawscope undo main --apply\n"), "{out}");
     assert_eq!(store.json(&["context", "main"])["messageTokens"], planned["after"]["tokens"]);
 }
 

@@ -7,7 +7,7 @@ use super::failure::Failure;
 use super::output::{Output, Tone};
 use super::words::{bytes, counted};
 use crate::cli::{PlaceArgs, WriteArgs};
-use crate::commit::{LockState, Prepared, ReceiptKind, SystemClock, Written, lock_state};
+use crate::commit::{LockState, Prepared, ReceiptKind, SystemClock, UndoTarget, Written, lock_state};
 use crate::inspect::Inspection;
 use crate::inspect::write::{self, Ask, Check, WriteError, WritePreview, WriteRequest};
 use crate::js::{Object, Value};
@@ -132,14 +132,10 @@ fn print_written(job: &Job, written: &Written, output: &mut Output) -> Result<()
         written.receipt.id
     );
     output.line(Tone::Good, &line)?;
-    let next = match written.receipt.kind {
-        ReceiptKind::Commit => undo_command(job),
-        ReceiptKind::Undo => format!("{} --redo", undo_command(job)),
-    };
-    Ok(output.line(Tone::Plain, &format!("to take it back: {next}"))?)
+    Ok(output.line(Tone::Plain, &format!("to take it back: {}", undo_command(job)))?)
 }
 
-/// The command line that takes a commit back, with the store as it was named.
+/// The command line that takes a write back, with the store as it was named: of an undo that is a redo, of a redo an undo.
 fn undo_command(job: &Job) -> String {
     let mut words = vec!["clawscope".to_owned(), "undo".to_owned(), quoted(job.session)];
     let place = [
@@ -154,6 +150,9 @@ fn undo_command(job: &Job) -> String {
     }
     if job.write.allow_orphan {
         words.push("--allow-orphan".to_owned());
+    }
+    if matches!(job.ask, Ask::Undo(UndoTarget::LastCommit)) {
+        words.push("--redo".to_owned());
     }
     words.push("--apply".to_owned());
     words.join(" ")
