@@ -68,7 +68,7 @@ impl Part {
     }
 
     /// Whether it is there before any message.
-    pub fn is_fixed(self) -> bool {
+    fn is_fixed(self) -> bool {
         matches!(self, Self::System | Self::Tools | Self::Files)
     }
 }
@@ -146,7 +146,7 @@ impl Budget {
 }
 
 /// The part a message of this role belongs to; assistant messages are split further.
-pub fn part_of(role: Role) -> Part {
+fn part_of(role: Role) -> Part {
     match role {
         Role::User | Role::Custom | Role::BashExecution | Role::Other => Part::You,
         Role::Assistant => Part::Assistant,

@@ -6,15 +6,15 @@ use crate::store::entry::Role;
 use crate::store::measure::role_of;
 
 /// Text before a compaction's summary (store K7).
-pub const COMPACTION_OPENING: &str =
+const COMPACTION_OPENING: &str =
     "The conversation history before this point was compacted into the following summary:\n\n<summary>\n";
 /// Text after a compaction's summary.
-pub const COMPACTION_CLOSING: &str = "\n</summary>";
+const COMPACTION_CLOSING: &str = "\n</summary>";
 /// Text before a branch's summary.
-pub const BRANCH_OPENING: &str =
+const BRANCH_OPENING: &str =
     "The following is a summary of a branch that this conversation came back from:\n\n<summary>\n";
 /// Text after a branch's summary.
-pub const BRANCH_CLOSING: &str = "</summary>";
+const BRANCH_CLOSING: &str = "</summary>";
 
 /// One message as it is sent; none when it is not. Throws on a null message.
 pub fn to_llm(message: &Value) -> Result<Option<Value>, Throws> {

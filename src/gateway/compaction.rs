@@ -4,9 +4,9 @@
 use crate::js;
 
 /// pi's own reserve, in tokens (compaction 2.1).
-pub const PI_RESERVE_TOKENS: f64 = 16_384.0;
+const PI_RESERVE_TOKENS: f64 = 16_384.0;
 /// pi's own keep, in tokens (compaction 2.1).
-pub const PI_KEEP_RECENT_TOKENS: f64 = 20_000.0;
+const PI_KEEP_RECENT_TOKENS: f64 = 20_000.0;
 /// Least reserve of a gateway run unless `reserveTokensFloor` says otherwise, in tokens.
 pub const RESERVE_FLOOR: f64 = 20_000.0;
 

@@ -6,7 +6,7 @@ use super::tools::ToolFilter;
 use crate::js::{self, JsString};
 
 /// Text that stands for a cleared result when the settings name no other.
-pub const DEFAULT_PLACEHOLDER: &str = "[Old tool result content cleared]";
+const DEFAULT_PLACEHOLDER: &str = "[Old tool result content cleared]";
 
 /// Effective settings. Counts are whole and not negative, ratios within 0..=1; all are doubles, as the gateway
 /// computes with doubles (pruning 0.2).

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use super::env::{Environment, effective_home};
 
 /// Names of the configuration file, newest first.
-pub const CONFIG_NAMES: [&str; 4] = ["openclaw.json", "clawdbot.json", "moldbot.json", "moltbot.json"];
+const CONFIG_NAMES: [&str; 4] = ["openclaw.json", "clawdbot.json", "moldbot.json", "moltbot.json"];
 const STATE_DIR_VARS: [&str; 2] = ["OPENCLAW_STATE_DIR", "CLAWDBOT_STATE_DIR"];
 const CONFIG_PATH_VARS: [&str; 2] = ["OPENCLAW_CONFIG_PATH", "CLAWDBOT_CONFIG_PATH"];
 const STATE_DIR_NAMES: [&str; 4] = [".openclaw", ".clawdbot", ".moldbot", ".moltbot"];

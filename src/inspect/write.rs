@@ -15,7 +15,7 @@ use crate::store::key::Kind;
 use crate::store::measure::prune_chars;
 
 /// Name and version of the program, for the record in the file.
-pub const TOOL: &str = concat!("clawscope ", env!("CARGO_PKG_VERSION"));
+const TOOL: &str = concat!("clawscope ", env!("CARGO_PKG_VERSION"));
 
 /// What is to be written to a session.
 #[derive(Debug, Clone)]

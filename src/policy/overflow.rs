@@ -23,7 +23,7 @@ const PI: [&str; 12] = [
 ];
 
 /// pi's own test of the text of an error (compaction 8.1 i).
-pub fn is_overflow_to_pi(text: &str) -> bool {
+fn is_overflow_to_pi(text: &str) -> bool {
     let text = text.to_ascii_lowercase();
     PI.iter().any(|part| text.contains(part))
         || text.lines().any(|line| {
@@ -82,7 +82,7 @@ const GATEWAY_CHINESE: [&str; 5] =
 
 /// The gateway's own test (compaction 8.3): never for a limit per minute, nor for a refused reasoning mode
 /// (compaction 8.2).
-pub fn is_overflow_to_gateway(text: &str) -> bool {
+fn is_overflow_to_gateway(text: &str) -> bool {
     let lower = text.to_lowercase();
     let holds = |part: &&str| lower.contains(*part);
     let reasoning = ["reasoning is mandatory", "reasoning is required", "requires reasoning"];

@@ -38,7 +38,7 @@ pub fn sessions_dir(state: &Path, agent: &str) -> PathBuf {
 }
 
 /// Whether an id can name a file (store E2).
-pub fn is_safe_id(id: &str) -> bool {
+fn is_safe_id(id: &str) -> bool {
     let allowed = |b: u8| b.is_ascii_alphanumeric() || matches!(b, b'.' | b'_' | b'-');
     (1..=128).contains(&id.len()) && id.as_bytes()[0].is_ascii_alphanumeric() && id.bytes().all(allowed)
 }
@@ -114,7 +114,7 @@ pub fn locate(row: &Row, place: &Place<'_>) -> Option<Located> {
 }
 
 /// Rule E5: the path a row's `sessionFile` stands for, or `None` when it is not to be followed.
-pub fn resolve_session_file(text: &str, place: &Place<'_>) -> Option<PathBuf> {
+fn resolve_session_file(text: &str, place: &Place<'_>) -> Option<PathBuf> {
     let text = text.trim();
     let base = &place.base;
     let given = Path::new(text);

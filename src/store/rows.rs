@@ -74,7 +74,7 @@ pub fn load_rows(path: &Path) -> Rows {
 }
 
 /// The rows in a store file's text; `path` is for the findings.
-pub fn parse_rows(path: &Path, text: &str) -> Rows {
+pub(super) fn parse_rows(path: &Path, text: &str) -> Rows {
     if text.trim().is_empty() {
         return unreadable(path, None, "is empty");
     }

@@ -7,7 +7,7 @@ use crate::store::entry::EntryKind;
 use crate::store::index::Index;
 
 /// The custom entry a run leaves when it ends (store O1).
-pub const TOUCH_TYPE: &str = "openclaw.cache-ttl";
+const TOUCH_TYPE: &str = "openclaw.cache-ttl";
 
 /// What the gate says. Times in ms.
 #[derive(Debug, Clone, Copy, PartialEq)]
