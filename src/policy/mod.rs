@@ -3,5 +3,6 @@
 pub mod fate;
 pub mod overflow;
 pub mod prune;
+pub mod repair;
 
 pub use fate::{Fate, MessageFate, Reason};

@@ -2,6 +2,7 @@
 
 mod context;
 mod prune;
+mod repair;
 mod tokens;
 
 use std::path::Path;
@@ -16,7 +17,7 @@ use clawscope::transcript::{Leaf, Tree};
 use sha2::{Digest, Sha256};
 
 /// Ops that are built, and so required.
-pub(crate) const BUILT: &[&str] = &["context", "tokens", "prune"];
+pub(crate) const BUILT: &[&str] = &["context", "tokens", "prune", "repair"];
 /// Rulesets these ops follow.
 const RULESETS: &[&str] = &["openclaw-2026.3.2"];
 
@@ -29,6 +30,7 @@ pub(crate) fn answer(ruleset: &str, op: &str, case: &Value, root: &Path) -> Opti
         "context" => on_session(case, root).map(|session| context::answer(&session)),
         "tokens" => on_session(case, root).map(|session| tokens::answer(&session)),
         "prune" => on_session(case, root).map(|session| prune::answer(&session)),
+        "repair" => on_session(case, root).map(|session| repair::answer(&session)),
         _ => return None,
     };
     Some(object([("op", Value::from(op)), ("result", result.unwrap_or_else(|Throws| throws()))]))
