@@ -1,5 +1,6 @@
 //! Context sizes → fates. Pure rules: same input, same output; time is an argument.
 
+pub mod compact;
 pub mod fate;
 pub mod overflow;
 pub mod prune;

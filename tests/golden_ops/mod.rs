@@ -1,6 +1,8 @@
 //! The ops of the golden cases, each answered through the library's ordinary functions.
 
+mod chunks;
 mod context;
+mod history_share;
 mod prune;
 mod repair;
 mod tokens;
@@ -17,7 +19,7 @@ use clawscope::transcript::{Leaf, Tree};
 use sha2::{Digest, Sha256};
 
 /// Ops that are built, and so required.
-pub(crate) const BUILT: &[&str] = &["context", "tokens", "prune", "repair"];
+pub(crate) const BUILT: &[&str] = &["context", "tokens", "prune", "repair", "chunks", "history_share"];
 /// Rulesets these ops follow.
 const RULESETS: &[&str] = &["openclaw-2026.3.2"];
 
@@ -30,6 +32,8 @@ pub(crate) fn answer(ruleset: &str, op: &str, case: &Value, root: &Path) -> Opti
         "context" => on_session(case, root).map(|session| context::answer(&session)),
         "tokens" => on_session(case, root).map(|session| tokens::answer(&session)),
         "prune" => on_session(case, root).map(|session| prune::answer(&session)),
+        "chunks" => on_session(case, root).map(|session| chunks::answer(&session)),
+        "history_share" => on_session(case, root).and_then(|session| history_share::answer(&session)),
         "repair" => on_session(case, root).map(|session| repair::answer(&session)),
         _ => return None,
     };

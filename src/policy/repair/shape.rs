@@ -1,5 +1,6 @@
 //! What a message is to the pairing: calls with their ids, or a result with its id (compaction 6.1).
 
+use crate::context::tokens::chars4::CHARS_PER_TOKEN;
 use crate::js::{JsString, Object, Value};
 
 /// Types of blocks that call a tool (compaction 6.1).
@@ -107,10 +108,10 @@ impl MissingResult {
         ]))
     }
 
-    /// Chars of its text: what every estimate counts of it.
-    pub const fn chars() -> f64 {
+    /// Its tokens, as pi estimates them (compaction 1.5).
+    pub fn tokens() -> f64 {
         // The text is ASCII: bytes are UTF-16 units.
-        MISSING_TEXT.len() as f64
+        (MISSING_TEXT.len() as f64 / CHARS_PER_TOKEN).ceil()
     }
 }
 
@@ -159,7 +160,8 @@ mod tests {
     fn an_invented_result_weighs_what_is_said_of_it() {
         let missing = MissingResult::of(&Call { id: "a".into(), name: None });
         let message = missing.message(5.0);
-        assert_eq!(pi_chars(&message), Ok(MissingResult::chars()));
+        let tokens = pi_chars(&message).map(|chars| (chars / CHARS_PER_TOKEN).ceil());
+        assert_eq!(tokens, Ok(MissingResult::tokens()));
         assert_eq!(shape_of(&message), missing.shape());
         assert!(message.get("toolName").unwrap().str_is("unknown"));
     }
