@@ -1,7 +1,11 @@
 //! The ops of the golden cases, each answered through the library's ordinary functions.
 
+mod chunks;
+mod compaction_prepare;
 mod context;
+mod history_share;
 mod prune;
+mod repair;
 mod tokens;
 
 use std::path::Path;
@@ -16,7 +20,8 @@ use clawscope::transcript::{Leaf, Tree};
 use sha2::{Digest, Sha256};
 
 /// Ops that are built, and so required.
-pub(crate) const BUILT: &[&str] = &["context", "tokens", "prune"];
+pub(crate) const BUILT: &[&str] =
+    &["context", "tokens", "prune", "repair", "chunks", "history_share", "compaction_prepare"];
 /// Rulesets these ops follow.
 const RULESETS: &[&str] = &["openclaw-2026.3.2"];
 
@@ -29,6 +34,12 @@ pub(crate) fn answer(ruleset: &str, op: &str, case: &Value, root: &Path) -> Opti
         "context" => on_session(case, root).map(|session| context::answer(&session)),
         "tokens" => on_session(case, root).map(|session| tokens::answer(&session)),
         "prune" => on_session(case, root).map(|session| prune::answer(&session)),
+        "compaction_prepare" => {
+            open_session(case, root).and_then(|session| compaction_prepare::answer(&session))
+        }
+        "chunks" => on_session(case, root).map(|session| chunks::answer(&session)),
+        "history_share" => on_session(case, root).and_then(|session| history_share::answer(&session)),
+        "repair" => on_session(case, root).map(|session| repair::answer(&session)),
         _ => return None,
     };
     Some(object([("op", Value::from(op)), ("result", result.unwrap_or_else(|Throws| throws()))]))
@@ -81,6 +92,13 @@ impl NewIds for CountedIds {
 }
 
 fn on_session(case: &Value, root: &Path) -> Result<Session, Throws> {
+    let mut session = open_session(case, root)?;
+    session.context = build(&session.index, &session.tree, &session.leaf)?;
+    Ok(session)
+}
+
+/// A case's session, before anyone asks for its context.
+fn open_session(case: &Value, root: &Path) -> Result<Session, Throws> {
     let path = case.get("transcript").and_then(Value::as_str).expect("the case names a transcript");
     let source = Source::open(&root.join(path.to_string_lossy())).expect("the transcript opens");
     let mut index = load(&source, &mut CountedIds(0), &mut |_, _| true).expect("the transcript is read");
@@ -95,8 +113,7 @@ fn on_session(case: &Value, root: &Path) -> Result<Session, Throws> {
         Some(_) => Leaf::Before,
     };
     let tree = Tree::new(&index);
-    let context = build(&index, &tree, &leaf)?;
-    Ok(Session { case: case.clone(), source, index, tree, leaf, context })
+    Ok(Session { case: case.clone(), source, index, tree, leaf, context: Context::default() })
 }
 
 /// `{"throws": true}`.

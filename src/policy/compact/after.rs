@@ -1,0 +1,179 @@
+//! The context once a compaction is appended to a branch, and the entry that is appended
+//! (compaction 3.21, 3.22, 4.2–4.4).
+
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use crate::context::bodies::message_of;
+use crate::context::{Context, ContextMessage};
+use crate::ids::EntryIx;
+use crate::js::{self, JsString, Object, Throws, Value};
+use crate::policy::compact::files::FileLists;
+use crate::store::entry::{EntryKind, Role};
+use crate::store::index::Index;
+use crate::store::scan::size_message;
+
+/// What a compaction entry says.
+#[derive(Debug, Clone)]
+pub struct CompactionEntry {
+    /// The whole summary, with file lists and whatever else is appended to it.
+    pub summary: JsString,
+    /// The first entry that is kept.
+    pub first_kept: EntryIx,
+    /// Tokens of the context before.
+    pub tokens_before: f64,
+    /// The file lists, for the next compaction to go on from.
+    pub details: Option<FileLists>,
+    /// An extension made it.
+    pub from_hook: Option<bool>,
+}
+
+impl CompactionEntry {
+    /// The entry as it is stored, keys in order (compaction 3.21). `now_ms` is when it is appended.
+    pub fn value(&self, index: &Index, id: &str, parent: EntryIx, now_ms: i64) -> Value {
+        let id_of = |ix: EntryIx| index.entry(ix).id.map_or(Value::Null, |id| index.ids.value(id));
+        let mut entry = Object::from([
+            ("type", Value::from("compaction")),
+            ("id", Value::from(id)),
+            ("parentId", id_of(parent)),
+            ("timestamp", Value::from(js::iso_text(now_ms))),
+            ("summary", Value::String(self.summary.clone())),
+            ("firstKeptEntryId", id_of(self.first_kept)),
+            ("tokensBefore", Value::Number(self.tokens_before)),
+        ]);
+        if let Some(lists) = &self.details {
+            let lists = [("readFiles", lists.read.clone()), ("modifiedFiles", lists.modified.clone())];
+            entry.set("details", Value::Object(Object::from(lists)));
+        }
+        if let Some(from_hook) = self.from_hook {
+            entry.set("fromHook", Value::Bool(from_hook));
+        }
+        Value::Object(entry)
+    }
+}
+
+/// A context with a compaction that is not written yet.
+#[derive(Debug, Clone)]
+pub struct After {
+    /// The context. The compaction is its first message and its leaf; it has the index that the next
+    /// entry of the file gets.
+    pub context: Context,
+    /// The compaction's message.
+    pub summary: Value,
+}
+
+impl After {
+    /// The text of a message. `read` reads one that stands in the file.
+    pub fn message<E>(
+        &self,
+        message: &ContextMessage,
+        read: impl Fn(&ContextMessage) -> Result<Value, E>,
+    ) -> Result<Value, E> {
+        if Some(message.entry) == self.context.compaction { Ok(self.summary.clone()) } else { read(message) }
+    }
+}
+
+/// The context after `entry`, a compaction made by [`CompactionEntry::value`], was appended to the leaf
+/// of `before`. Throws where appending does (compaction 3.22).
+pub fn after(index: &Index, before: &Context, first_kept: EntryIx, entry: &Value) -> Result<After, Throws> {
+    can_append(index)?;
+    let compaction = EntryIx(index.entries.len() as u32);
+    let summary = message_of(entry, EntryKind::Compaction);
+    let summary_message = ContextMessage { entry: compaction, size: size_message(&summary).size };
+    let mut context = Context {
+        leaf: Some(compaction),
+        path: before.path.iter().copied().chain([compaction]).collect(),
+        messages: vec![summary_message],
+        compaction: Some(compaction),
+        thinking: before.thinking,
+        model: before.model,
+        odd: HashMap::new(),
+    };
+    let from = before.path.iter().position(|ix| *ix == first_kept).unwrap_or(before.path.len());
+    for ix in &before.path[from..] {
+        let kept = index.entry(*ix);
+        let Some(size) = kept.message.filter(|_| kept.makes_message()) else { continue };
+        if let Some(body) = index.odd.get(ix).filter(|_| size.odd) {
+            context.odd.insert(context.messages.len(), Arc::clone(body));
+        }
+        context.messages.push(ContextMessage { entry: *ix, size });
+    }
+    Ok(After { context, summary })
+}
+
+/// Appending looks for the first assistant message of the file, on whatever branch, and throws at a
+/// `message` entry without a message before it (compaction 3.22).
+fn can_append(index: &Index) -> Result<(), Throws> {
+    for entry in &index.entries {
+        if entry.no_message {
+            return Err(Throws);
+        }
+        if entry.kind == EntryKind::Message && entry.role() == Some(Role::Assistant) {
+            break;
+        }
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::context::build;
+    use crate::ids::LineIds;
+    use crate::store::load::load_bytes;
+    use crate::transcript::{Leaf, Tree};
+
+    const LINES: [&str; 5] = [
+        r#"{"type":"session","version":3,"id":"s"}"#,
+        r#"{"type":"message","id":"a","parentId":null,"message":{"role":"user","content":"old"}}"#,
+        r#"{"type":"message","id":"b","parentId":"a","message":{"role":"assistant","content":[]}}"#,
+        r#"{"type":"label","id":"c","parentId":"b","targetId":"a"}"#,
+        r#"{"type":"message","id":"d","parentId":"c","message":{"role":"user","content":"new"}}"#,
+    ];
+
+    fn index(lines: &[&str]) -> Index {
+        load_bytes("t.jsonl", (lines.join("\n") + "\n").as_bytes(), &mut LineIds)
+    }
+
+    fn entry() -> CompactionEntry {
+        CompactionEntry {
+            summary: "so far".into(),
+            first_kept: EntryIx(2),
+            tokens_before: 9.0,
+            details: Some(FileLists { read: vec!["a.rs".into()], modified: Vec::new() }),
+            from_hook: None,
+        }
+    }
+
+    #[test]
+    fn the_stored_entry_has_its_keys_in_order() {
+        let stored = js::stringify(&entry().value(&index(&LINES), "n", EntryIx(3), 1_700_000_000_000));
+        let expected = r#"{"type":"compaction","id":"n","parentId":"d","timestamp":"2023-11-14T22:13:20.000Z","summary":"so far","firstKeptEntryId":"c","tokensBefore":9,"details":{"readFiles":["a.rs"],"modifiedFiles":[]}}"#;
+        assert_eq!(stored, expected);
+    }
+
+    /// What is told from sizes is what the file gives once the entry stands in it.
+    #[test]
+    fn the_context_after_is_the_one_that_is_read_back() {
+        let before = index(&LINES);
+        let value = entry().value(&before, "n", EntryIx(3), 1_700_000_000_000);
+        let context = build(&before, &Tree::new(&before), &Leaf::Own).expect("builds");
+        let after = after(&before, &context, EntryIx(2), &value).expect("can be appended");
+
+        let stored = js::stringify(&value);
+        let grown = index(&LINES.iter().copied().chain([stored.as_str()]).collect::<Vec<_>>());
+        let read = build(&grown, &Tree::new(&grown), &Leaf::Own).expect("builds");
+        assert_eq!(after.context.messages, read.messages);
+        assert_eq!((after.context.path, after.context.compaction), (read.path, read.compaction));
+        assert_eq!(after.summary.get("timestamp"), Some(&Value::from(1_700_000_000_000.0)));
+    }
+
+    #[test]
+    fn a_message_entry_without_a_message_before_the_first_answer_keeps_anything_from_being_appended() {
+        let broken = r#"{"type":"message","id":"x","parentId":null}"#;
+        let before = index(&[LINES[0], LINES[1], broken, LINES[2]]);
+        assert_eq!(can_append(&before), Err(Throws));
+        let behind = index(&[LINES[0], LINES[1], LINES[2], broken]);
+        assert_eq!(can_append(&behind), Ok(()));
+    }
+}

@@ -1,0 +1,197 @@
+//! How messages are divided for summarising: by share of the tokens, by a maximum, by what fits the
+//! window (compaction 5.9, 5.10, 5.12, 5.14). Tool calls may part from their results. Tokens are
+//! estimates per message; NaN passes through, and every comparison with it is false.
+
+use std::ops::Range;
+
+/// What every estimate is multiplied or divided by, to be on the safe side (compaction 1.14).
+pub const SAFETY_MARGIN: f64 = 1.2;
+/// Share of the window one summary call may take (compaction 5.9).
+pub const BASE_CHUNK_RATIO: f64 = 0.4;
+/// Least share of the window for one summary call.
+pub const MIN_CHUNK_RATIO: f64 = 0.15;
+/// Tokens set aside for the instructions of a summary call (compaction 5.9).
+pub const SUMMARY_OVERHEAD_TOKENS: f64 = 4096.0;
+/// Parts a history is split into unless told otherwise (compaction 5.8, 5.11).
+pub const DEFAULT_PARTS: f64 = 2.0;
+
+/// Messages larger than this share of the window are large (compaction 5.9).
+const LARGE_SHARE: f64 = 0.1;
+/// Messages larger than this share of the window are left out of a second attempt (compaction 5.14).
+const OVERSIZED_SHARE: f64 = 0.5;
+
+/// The number of parts that `count` messages are split into: at least 1, whatever was asked for.
+pub fn normalized_parts(parts: f64, count: usize) -> usize {
+    if !parts.is_finite() || parts <= 1.0 {
+        return 1;
+    }
+    // A float to integer cast saturates.
+    (parts as usize).clamp(1, count.max(1))
+}
+
+/// Splits messages into parts of about equal tokens (compaction 5.10). The last part takes the rest;
+/// there may be fewer parts than asked for, and of no messages there are none.
+pub fn split_by_share(tokens: &[f64], parts: f64) -> Vec<Range<usize>> {
+    let parts = normalized_parts(parts, tokens.len());
+    let target = total(tokens) / parts as f64;
+    let mut chunks = Chunks::default();
+    for (at, tokens) in tokens.iter().enumerate() {
+        if chunks.closed.len() + 1 < parts && chunks.tokens + tokens > target {
+            chunks.close(at);
+        }
+        chunks.tokens += tokens;
+    }
+    chunks.all(tokens.len())
+}
+
+/// Splits messages into chunks of at most `max_tokens`, less the safety margin (compaction 5.12). A
+/// message that alone is larger stands alone.
+pub fn split_by_max(tokens: &[f64], max_tokens: f64) -> Vec<Range<usize>> {
+    let max = at_least_one((max_tokens / SAFETY_MARGIN).floor());
+    let mut chunks = Chunks::default();
+    for (at, tokens) in tokens.iter().enumerate() {
+        if chunks.tokens + tokens > max {
+            chunks.close(at);
+        }
+        chunks.tokens += tokens;
+        if *tokens > max {
+            chunks.close(at + 1);
+        }
+    }
+    chunks.all(tokens.len())
+}
+
+/// All tokens together; 0 of no messages.
+pub fn total(tokens: &[f64]) -> f64 {
+    // Not `sum`: that of nothing is -0.
+    tokens.iter().fold(0.0, |sum, tokens| sum + tokens)
+}
+
+/// Chunks that are closed one after the other.
+#[derive(Default)]
+struct Chunks {
+    closed: Vec<Range<usize>>,
+    start: usize,
+    /// Tokens of the open chunk.
+    tokens: f64,
+}
+
+impl Chunks {
+    /// Closes the open chunk before `end`; an empty one stays open.
+    fn close(&mut self, end: usize) {
+        if end > self.start {
+            self.closed.push(self.start..end);
+            self.start = end;
+            self.tokens = 0.0;
+        }
+    }
+
+    fn all(mut self, end: usize) -> Vec<Range<usize>> {
+        self.close(end);
+        self.closed
+    }
+}
+
+/// The share of the window that one summary call of `count` messages with `total_tokens` may take
+/// (compaction 5.9): less when the messages are large. It jumps from 0.4 to about 0.2.
+pub fn adaptive_ratio(total_tokens: f64, count: usize, window: f64) -> f64 {
+    if count == 0 {
+        return BASE_CHUNK_RATIO;
+    }
+    // The order of these operations is part of the rule.
+    let share = total_tokens / count as f64 * SAFETY_MARGIN / window;
+    if share > LARGE_SHARE {
+        let reduction = (share * 2.0).min(BASE_CHUNK_RATIO - MIN_CHUNK_RATIO);
+        (BASE_CHUNK_RATIO - reduction).max(MIN_CHUNK_RATIO)
+    } else {
+        BASE_CHUNK_RATIO
+    }
+}
+
+/// Tokens of one summary call's messages at most (compaction 5.9); at least 1.
+pub fn max_chunk_tokens(window: f64, ratio: f64) -> f64 {
+    at_least_one((window * ratio).floor() - SUMMARY_OVERHEAD_TOKENS)
+}
+
+/// Whether a message of this many tokens is left out when summarising all of them failed
+/// (compaction 5.14).
+pub fn is_oversized(tokens: f64, window: f64) -> bool {
+    tokens * SAFETY_MARGIN > window * OVERSIZED_SHARE
+}
+
+/// As `Math.max(1, number)`: NaN stays NaN.
+pub(super) fn at_least_one(number: f64) -> f64 {
+    if number.is_nan() { number } else { number.max(1.0) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Lengths of the chunks.
+    fn share(tokens: &[f64], parts: f64) -> Vec<usize> {
+        split_by_share(tokens, parts).iter().map(ExactSizeIterator::len).collect()
+    }
+
+    fn max(tokens: &[f64], max: f64) -> Vec<usize> {
+        split_by_max(tokens, max).iter().map(ExactSizeIterator::len).collect()
+    }
+
+    #[test]
+    fn parts_have_about_equal_tokens_and_the_last_takes_the_rest() {
+        assert_eq!(share(&[5.0; 4], 2.0), [2, 2]);
+        assert_eq!(share(&[100.0, 1.0, 1.0], 2.0), [1, 2]);
+        assert_eq!(share(&[1.0, 1.0, 100.0], 2.0), [2, 1]);
+        assert_eq!(share(&[0.0; 3], 2.0), [3]);
+        assert_eq!(share(&[], 2.0), [] as [usize; 0]);
+        assert_eq!(share(&[f64::NAN, 1.0], 2.0), [2]);
+    }
+
+    #[test]
+    fn odd_numbers_of_parts_are_made_usable() {
+        for parts in [f64::NAN, f64::INFINITY, 0.0, -3.0, 1.0] {
+            assert_eq!(normalized_parts(parts, 9), 1, "{parts}");
+        }
+        assert_eq!(
+            (normalized_parts(2.9, 9), normalized_parts(50.0, 3), normalized_parts(5.0, 0)),
+            (2, 3, 1)
+        );
+        assert_eq!(normalized_parts(1e300, 3), 3);
+    }
+
+    #[test]
+    fn a_chunk_holds_the_maximum_less_the_margin_and_a_large_message_stands_alone() {
+        assert_eq!(max(&[50.0, 50.0, 50.0], 120.0), [2, 1]);
+        assert_eq!(max(&[50.0, 50.0, 50.0], 119.0), [1, 1, 1]);
+        assert_eq!(max(&[1.0, 900.0, 1.0, 1.0], 120.0), [1, 1, 2]);
+        assert_eq!(max(&[0.0, 1.0, 1.0], -5.0), [2, 1]);
+        assert_eq!(max(&[], 10.0), [] as [usize; 0]);
+    }
+
+    #[test]
+    fn the_ratio_falls_with_large_messages() {
+        assert_eq!(adaptive_ratio(0.0, 0, 1000.0), 0.4);
+        assert_eq!(adaptive_ratio(100.0, 10, 1000.0), 0.4);
+        assert_eq!(adaptive_ratio(1000.0, 10, 1000.0), 0.4 - 0.24);
+        assert_eq!(adaptive_ratio(1e9, 10, 1000.0), 0.150_000_000_000_000_02);
+    }
+
+    #[test]
+    fn a_window_of_nothing_divides_by_zero() {
+        assert_eq!(adaptive_ratio(5.0, 1, 0.0), 0.150_000_000_000_000_02);
+        assert_eq!(adaptive_ratio(0.0, 1, 0.0), 0.4);
+        assert_eq!(adaptive_ratio(f64::NAN, 1, 0.0), 0.4);
+    }
+
+    #[test]
+    fn a_call_leaves_room_for_its_instructions() {
+        assert_eq!(max_chunk_tokens(200_000.0, 0.4), 75_904.0);
+        assert_eq!(max_chunk_tokens(10_240.0, 0.4), 1.0);
+        assert!(max_chunk_tokens(f64::NAN, 0.4).is_nan());
+    }
+
+    #[test]
+    fn a_message_is_oversized_strictly_above_half_of_the_window() {
+        assert!(!is_oversized(500.0, 1200.0) && is_oversized(501.0, 1200.0));
+    }
+}

@@ -1,0 +1,169 @@
+//! A conversation as the text a summary is made of (compaction 3.16).
+
+use crate::context::llm::to_llm;
+use crate::js::{self, JsString, Throws, Value};
+use crate::policy::compact::join::join;
+use crate::store::entry::Role;
+use crate::store::measure::{block_is, blocks, role_of};
+
+/// The text of messages, in the form they are sent to a model. Images are left out; tool results are
+/// whole. Throws on malformed messages.
+pub fn conversation(messages: &[Value]) -> Result<JsString, Throws> {
+    let sent: Vec<Option<Value>> = messages.iter().map(to_llm).collect::<Result<_, _>>()?;
+    let mut text = JsString::new();
+    for message in sent.iter().flatten() {
+        for part in parts(message)? {
+            if !text.is_empty() {
+                text.push_str("\n\n");
+            }
+            text.push(&part);
+        }
+    }
+    Ok(text)
+}
+
+fn parts(message: &Value) -> Result<Vec<JsString>, Throws> {
+    let content = message.get("content");
+    match role_of(message) {
+        Role::User => {
+            let text = match content {
+                Some(Value::String(text)) => text.clone(),
+                _ => joined_texts(content)?,
+            };
+            Ok(spoken("[User]: ", text))
+        }
+        Role::ToolResult => Ok(spoken("[Tool result]: ", joined_texts(content)?)),
+        _ => assistant(content),
+    }
+}
+
+/// One part, unless it says nothing.
+fn spoken(opening: &str, text: JsString) -> Vec<JsString> {
+    let part = Some(text).filter(|text| !text.is_empty()).map(|text| labelled(opening, &text));
+    part.into_iter().collect()
+}
+
+fn labelled(opening: &str, text: &JsString) -> JsString {
+    let mut part = JsString::from(opening);
+    part.push(text);
+    part
+}
+
+/// The text blocks of a list of blocks, one right after the other.
+fn joined_texts(content: Option<&Value>) -> Result<JsString, Throws> {
+    let blocks = content.and_then(Value::as_array).ok_or(Throws)?;
+    let mut texts = Vec::new();
+    for block in blocks {
+        if block_is(block, "text")? {
+            texts.push(block.get("text"));
+        }
+    }
+    Ok(join(texts, ""))
+}
+
+/// Up to three parts, in this order whatever the order of the blocks; one that holds only empty blocks
+/// is there all the same.
+fn assistant(content: Option<&Value>) -> Result<Vec<JsString>, Throws> {
+    let (mut thinking, mut texts, mut calls) = (Vec::new(), Vec::new(), Vec::new());
+    for block in blocks(content)? {
+        if block_is(block, "text")? {
+            texts.push(block.get("text"));
+        } else if block_is(block, "thinking")? {
+            thinking.push(block.get("thinking"));
+        } else if block_is(block, "toolCall")? {
+            calls.push(Value::String(call(block)?));
+        }
+    }
+    let calls: Vec<Option<&Value>> = calls.iter().map(Some).collect();
+    let parts = [
+        ("[Assistant thinking]: ", thinking, "\n"),
+        ("[Assistant]: ", texts, "\n"),
+        ("[Assistant tool calls]: ", calls, "; "),
+    ];
+    let parts = parts.into_iter().filter(|(_, items, _)| !items.is_empty());
+    Ok(parts.map(|(opening, items, between)| labelled(opening, &join(items, between))).collect())
+}
+
+/// A call as `name(key=JSON, …)`.
+fn call(block: &Value) -> Result<JsString, Throws> {
+    let mut text = js::to_text(block.get("name"));
+    text.push_str("(");
+    for (at, (key, value)) in members(block.get("arguments"))?.into_iter().enumerate() {
+        if at > 0 {
+            text.push_str(", ");
+        }
+        text.push(&key);
+        text.push_str("=");
+        text.push_str(&js::stringify(&value));
+    }
+    text.push_str(")");
+    Ok(text)
+}
+
+/// The members of a value as `Object.entries` gives them: an array's by index, a text's unit by unit,
+/// none of a number or boolean. Throws when absent or null.
+fn members(value: Option<&Value>) -> Result<Vec<(JsString, Value)>, Throws> {
+    let numbered = |(at, value): (usize, Value)| (JsString::from(at.to_string()), value);
+    match value {
+        None | Some(Value::Null) => Err(Throws),
+        Some(Value::Bool(_) | Value::Number(_)) => Ok(Vec::new()),
+        Some(Value::Object(object)) => {
+            Ok(object.iter().map(|(key, value)| (key.clone(), value.clone())).collect())
+        }
+        Some(Value::Array(items)) => Ok(items.iter().cloned().enumerate().map(numbered).collect()),
+        Some(Value::String(text)) => {
+            let units = text.units().iter().map(|unit| Value::String(vec![*unit].into()));
+            Ok(units.enumerate().map(numbered).collect())
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn text(messages: &str) -> Result<String, Throws> {
+        let messages = js::parse(&format!("[{messages}]")).unwrap();
+        conversation(messages.as_array().unwrap()).map(|text| text.to_string_lossy())
+    }
+
+    #[test]
+    fn parts_of_an_answer_come_in_fixed_order() {
+        let message = r#"{"role":"assistant","content":[
+            {"type":"toolCall","name":"exec","arguments":{"b":"x","2":1.0,"1":null}},
+            {"type":"text","text":"one"},{"type":"thinking","thinking":"hm"},{"type":"text","text":""},
+            {"type":"toolCall","arguments":"ab"},{"type":"image"}]}"#;
+        let expected = "[Assistant thinking]: hm\n\n[Assistant]: one\n\n\n\
+            [Assistant tool calls]: exec(1=null, 2=1, b=\"x\"); undefined(0=\"a\", 1=\"b\")";
+        assert_eq!(text(message).as_deref(), Ok(expected));
+    }
+
+    #[test]
+    fn text_blocks_of_users_and_results_follow_each_other_without_a_gap() {
+        let blocks =
+            r#"[{"type":"text","text":"a"},{"type":"image"},{"type":"text"},{"type":"text","text":5}]"#;
+        let messages =
+            format!(r#"{{"role":"user","content":{blocks}}},{{"role":"toolResult","content":{blocks}}}"#);
+        assert_eq!(text(&messages).as_deref(), Ok("[User]: a5\n\n[Tool result]: a5"));
+    }
+
+    #[test]
+    fn what_says_nothing_is_left_out_but_an_empty_answer_is_not() {
+        let messages = r#"{"role":"user","content":""},{"role":"toolResult","content":[]},
+            {"role":"assistant","content":[{"type":"text","text":""}]},{"role":"assistant","content":"x"}"#;
+        assert_eq!(text(messages).as_deref(), Ok("[Assistant]: "));
+    }
+
+    #[test]
+    fn malformed_messages_throw() {
+        for message in [
+            r#"{"role":"toolResult","content":"text"}"#,
+            r#"{"role":"user"}"#,
+            r#"{"role":"user","content":[null]}"#,
+            r#"{"role":"assistant","content":5}"#,
+            r#"{"role":"assistant","content":[{"type":"toolCall","name":"x"}]}"#,
+        ] {
+            assert_eq!(text(message), Err(Throws), "{message}");
+        }
+    }
+}

@@ -1,0 +1,165 @@
+//! Where the kept part of a branch begins (compaction 3.4–3.8).
+
+use crate::context::tokens::estimate_message;
+use crate::js::Throws;
+use crate::policy::compact::branch::BranchEntry;
+use crate::store::entry::{EntryKind, Role};
+
+/// Where a branch is cut. Positions count over the branch.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct CutPoint {
+    /// The first entry that is kept.
+    pub first_kept: usize,
+    /// Where the turn begins that the cut splits; none when it splits none. It may be the cut itself:
+    /// then the part before the cut is empty (compaction 3.8b).
+    pub turn_start: Option<usize>,
+}
+
+/// Cuts `branch[start..]` so that about `keep_tokens` of its newest messages are kept. Throws where a
+/// `message` entry has no message, and where one that must be estimated cannot be (compaction 3.23).
+pub fn cut_point(branch: &[BranchEntry], start: usize, keep_tokens: f64) -> Result<CutPoint, Throws> {
+    if branch[start..].iter().any(|entry| entry.no_message) {
+        return Err(Throws);
+    }
+    let Some(first_valid) = next_valid(branch, start) else {
+        return Ok(CutPoint { first_kept: start, turn_start: None });
+    };
+    let reached = budget_reached(branch, start, keep_tokens)?;
+    let mut cut = reached.and_then(|at| next_valid(branch, at)).unwrap_or(first_valid);
+    while cut > start && !is_message_or_compaction(&branch[cut - 1]) {
+        cut -= 1;
+    }
+    let starts_turn = branch[cut].role() == Some(Role::User);
+    let turn_start = (start..=cut).rev().find(|at| is_turn_start(&branch[*at])).filter(|_| !starts_turn);
+    Ok(CutPoint { first_kept: cut, turn_start })
+}
+
+/// The newest position from which on the messages make up the budget; only `message` entries count
+/// (compaction 3.6).
+fn budget_reached(branch: &[BranchEntry], start: usize, keep: f64) -> Result<Option<usize>, Throws> {
+    let mut tokens = 0.0;
+    for (at, entry) in branch.iter().enumerate().skip(start).rev() {
+        let Some(message) = entry.message.filter(|_| entry.kind == EntryKind::Message) else { continue };
+        tokens += estimate_message(&message)?;
+        if tokens >= keep {
+            return Ok(Some(at));
+        }
+    }
+    Ok(None)
+}
+
+/// The first position from `at` on where the kept part may begin.
+fn next_valid(branch: &[BranchEntry], at: usize) -> Option<usize> {
+    (at..branch.len()).find(|at| is_valid(&branch[*at]))
+}
+
+/// Never a tool result, and never an entry that says nothing to a model (compaction 3.4).
+fn is_valid(entry: &BranchEntry) -> bool {
+    match entry.kind {
+        EntryKind::CustomMessage | EntryKind::BranchSummary => true,
+        _ => entry.role().is_some_and(|role| !matches!(role, Role::ToolResult | Role::Other)),
+    }
+}
+
+/// Where a turn begins (compaction 3.8).
+fn is_turn_start(entry: &BranchEntry) -> bool {
+    match entry.kind {
+        EntryKind::CustomMessage | EntryKind::BranchSummary => true,
+        _ => matches!(entry.role(), Some(Role::User | Role::BashExecution)),
+    }
+}
+
+fn is_message_or_compaction(entry: &BranchEntry) -> bool {
+    matches!(entry.kind, EntryKind::Message | EntryKind::Compaction)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::ids::EntryIx;
+    use crate::js;
+    use crate::store::scan::size_message;
+
+    /// `u:8` a message of 8 tokens; `u` user, `a` assistant, `r` result, `b` shell command; `custom`,
+    /// `custom_message`, … an entry of that type.
+    fn entry((at, word): (usize, &str)) -> BranchEntry {
+        let Some((role, tokens)) = word.split_once(':') else {
+            let kind = EntryKind::from_type(word);
+            let named = BranchEntry {
+                entry: EntryIx(at as u32),
+                kind,
+                named: true,
+                message: None,
+                no_message: false,
+            };
+            return named;
+        };
+        let text = "x".repeat(4 * tokens.parse::<usize>().expect("tokens"));
+        let json = match role {
+            "u" => format!(r#"{{"role":"user","content":"{text}"}}"#),
+            "a" => format!(r#"{{"role":"assistant","content":[{{"type":"text","text":"{text}"}}]}}"#),
+            "r" => format!(r#"{{"role":"toolResult","content":"{text}"}}"#),
+            _ => format!(r#"{{"role":"bashExecution","command":"","output":"{text}"}}"#),
+        };
+        let message = size_message(&js::parse(&json).expect("test JSON")).size;
+        BranchEntry {
+            entry: EntryIx(at as u32),
+            kind: EntryKind::Message,
+            named: true,
+            message: Some(message),
+            no_message: false,
+        }
+    }
+
+    fn entries(list: &str) -> Vec<BranchEntry> {
+        list.split_whitespace().enumerate().map(entry).collect()
+    }
+
+    fn cut(list: &str, keep: f64) -> (usize, Option<usize>) {
+        let cut = cut_point(&entries(list), 0, keep).expect("measurable");
+        (cut.first_kept, cut.turn_start)
+    }
+
+    #[test]
+    fn the_budget_is_reached_when_the_sum_is_equal_to_it() {
+        assert_eq!(cut("u:10 u:10 u:10 u:10", 20.0), (2, None));
+        assert_eq!(cut("u:10 u:10 u:10 u:10", 21.0), (1, None));
+    }
+
+    #[test]
+    fn a_tool_result_is_never_kept_first_and_a_cut_at_an_answer_splits_the_turn() {
+        assert_eq!(cut("u:10 a:1 r:10 a:1 r:1", 11.0), (3, Some(0)));
+    }
+
+    #[test]
+    fn nothing_is_summarised_when_the_newest_entry_is_one_huge_result() {
+        assert_eq!(cut("u:10 a:1 r:1000", 100.0), (0, None));
+    }
+
+    #[test]
+    fn entries_before_the_cut_that_are_no_messages_are_pulled_in_and_split_the_turn_before() {
+        assert_eq!(cut("u:10 a:10 custom u:10 a:10", 20.0), (2, Some(0)));
+        assert_eq!(cut("u:10 a:10 custom_message u:10", 10.0), (2, Some(2)));
+    }
+
+    #[test]
+    fn a_shell_command_starts_its_own_turn_with_nothing_before_it() {
+        assert_eq!(cut("u:10 a:10 b:10 a:10", 20.0), (2, Some(2)));
+    }
+
+    #[test]
+    fn without_a_valid_cut_everything_is_kept() {
+        assert_eq!(cut("custom r:10", 1.0), (0, None));
+    }
+
+    #[test]
+    fn only_messages_the_walk_meets_have_to_be_measurable() {
+        let mut branch = entries("u:10 u:10 u:10");
+        let broken = js::parse(r#"{"role":"assistant"}"#).expect("test JSON");
+        branch[0].message = Some(size_message(&broken).size);
+        assert!(cut_point(&branch, 0, 20.0).is_ok());
+        assert_eq!(cut_point(&branch, 0, 21.0), Err(Throws));
+        branch[0] = BranchEntry { no_message: true, message: None, ..branch[0] };
+        assert_eq!(cut_point(&branch, 0, 1.0), Err(Throws));
+    }
+}

@@ -1,0 +1,192 @@
+//! The files a conversation read and changed, as a summary carries them on (compaction 3.13–3.15).
+//! Paths of an earlier compaction may be any JSON value.
+
+use std::collections::HashSet;
+
+use crate::js::{self, JsString, Value};
+use crate::policy::compact::join::join;
+
+/// Files by what was done with them, in order of first occurrence.
+#[derive(Debug, Clone, Default)]
+pub struct FileOps {
+    read: Paths,
+    written: Paths,
+    edited: Paths,
+}
+
+/// The two lists a summary ends with, sorted by UTF-16 units (compaction 3.14).
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct FileLists {
+    /// Files that were read and not changed.
+    pub read: Vec<Value>,
+    /// Files that were edited or written.
+    pub modified: Vec<Value>,
+}
+
+impl FileOps {
+    /// The files that an earlier compaction carries on: none when an extension made it, which the
+    /// gateway's safeguard always does (compaction 3.13).
+    pub fn of_compaction(entry: &Value) -> Self {
+        let mut files = Self::default();
+        if js::truthy(entry.get("fromHook")) {
+            return files;
+        }
+        let listed = |key| entry.get("details")?.get(key)?.as_array();
+        listed("readFiles").into_iter().flatten().for_each(|path| files.read.add(path));
+        listed("modifiedFiles").into_iter().flatten().for_each(|path| files.edited.add(path));
+        files
+    }
+
+    /// Adds the files that the tool calls of an assistant message name.
+    pub fn add_message(&mut self, message: &Value) {
+        if !message.get("role").is_some_and(|role| role.str_is("assistant")) {
+            return;
+        }
+        for block in message.get("content").and_then(Value::as_array).unwrap_or_default() {
+            if block.get("type").is_some_and(|kind| kind.str_is("toolCall")) {
+                self.add_call(block);
+            }
+        }
+    }
+
+    fn add_call(&mut self, call: &Value) {
+        let path = call.get("arguments").and_then(|arguments| arguments.get("path"));
+        let Some(path) = path.filter(|path| path.as_str().is_some_and(|text| !text.is_empty())) else {
+            return;
+        };
+        let is = |tool: &str| call.get("name").is_some_and(|name| name.str_is(tool));
+        if is("read") {
+            self.read.add(path);
+        } else if is("write") {
+            self.written.add(path);
+        } else if is("edit") {
+            self.edited.add(path);
+        }
+    }
+
+    /// Files read.
+    pub fn read(&self) -> &[Value] {
+        &self.read.items
+    }
+
+    /// Files written.
+    pub fn written(&self) -> &[Value] {
+        &self.written.items
+    }
+
+    /// Files edited.
+    pub fn edited(&self) -> &[Value] {
+        &self.edited.items
+    }
+
+    /// The lists a summary ends with.
+    pub fn lists(&self) -> FileLists {
+        let mut modified = self.edited.clone();
+        self.written.items.iter().for_each(|path| modified.add(path));
+        let read = self.read.items.iter().filter(|path| !modified.contains(path)).cloned();
+        FileLists { read: sorted(read.collect()), modified: sorted(modified.items) }
+    }
+}
+
+impl FileLists {
+    /// The lists as text, to be appended to a summary; empty when both are (compaction 3.15).
+    pub fn section(&self) -> JsString {
+        let mut text = JsString::new();
+        for (tag, paths) in [("read-files", &self.read), ("modified-files", &self.modified)] {
+            if !paths.is_empty() {
+                text.push_str(&format!("\n\n<{tag}>\n"));
+                text.push(&join(paths.iter().map(Some), "\n"));
+                text.push_str(&format!("\n</{tag}>"));
+            }
+        }
+        text
+    }
+}
+
+fn sorted(mut paths: Vec<Value>) -> Vec<Value> {
+    paths.sort_by_cached_key(|path| js::to_text(Some(path)));
+    paths
+}
+
+/// A set in order of first occurrence, with the equality of a JavaScript `Set`.
+#[derive(Debug, Clone, Default)]
+struct Paths {
+    items: Vec<Value>,
+    keys: HashSet<(&'static str, JsString)>,
+}
+
+impl Paths {
+    fn add(&mut self, path: &Value) {
+        if key(path).is_none_or(|key| self.keys.insert(key)) {
+            self.items.push(path.clone());
+        }
+    }
+
+    fn contains(&self, path: &Value) -> bool {
+        key(path).is_some_and(|key| self.keys.contains(&key))
+    }
+}
+
+/// What makes two paths the same; arrays and objects are the same as nothing.
+fn key(path: &Value) -> Option<(&'static str, JsString)> {
+    let simple = !matches!(path, Value::Array(_) | Value::Object(_));
+    simple.then(|| (path.kind_name(), js::to_text(Some(path))))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn ops(calls: &[(&str, &str)]) -> FileOps {
+        let call = |(name, path): &(&str, &str)| {
+            format!(r#"{{"type":"toolCall","name":"{name}","arguments":{{"path":"{path}"}}}},"#)
+        };
+        let content = calls.iter().map(call).collect::<String>();
+        let mut files = FileOps::default();
+        files.add_message(
+            &js::parse(&format!(r#"{{"role":"assistant","content":[{content}null]}}"#)).unwrap(),
+        );
+        files
+    }
+
+    fn texts(paths: &[Value]) -> Vec<String> {
+        paths.iter().map(|path| js::to_text(Some(path)).to_string_lossy()).collect()
+    }
+
+    #[test]
+    fn only_three_tools_count_and_names_are_exact() {
+        let files =
+            ops(&[("read", "a"), ("Read", "b"), ("exec", "c"), ("edit", "d"), ("write", ""), ("read", "a")]);
+        assert_eq!((texts(files.read()), texts(files.edited())), (vec!["a".into()], vec!["d".into()]));
+        assert!(files.written().is_empty());
+    }
+
+    #[test]
+    fn a_changed_file_is_not_listed_as_read_and_lists_are_sorted_by_unit() {
+        let lists =
+            ops(&[("read", "b"), ("read", "10"), ("read", "9"), ("read", "A"), ("write", "b")]).lists();
+        assert_eq!(
+            (texts(&lists.read), texts(&lists.modified)),
+            (vec!["10".into(), "9".into(), "A".into()], vec!["b".into()])
+        );
+    }
+
+    #[test]
+    fn the_section_names_only_lists_with_files() {
+        assert!(ops(&[]).lists().section().is_empty());
+        let section = ops(&[("edit", "b"), ("edit", "a")]).lists().section();
+        assert_eq!(section, "\n\n<modified-files>\na\nb\n</modified-files>");
+    }
+
+    #[test]
+    fn lists_go_on_from_a_compaction_unless_an_extension_made_it() {
+        let entry = |rest: &str| {
+            let json =
+                format!(r#"{{"details":{{"readFiles":["a",5,"5",{{}},{{}},5],"modifiedFiles":"x"}}{rest}}}"#);
+            FileOps::of_compaction(&js::parse(&json).unwrap())
+        };
+        assert_eq!(texts(entry("").read()), ["a", "5", "5", "[object Object]", "[object Object]"]);
+        assert!(entry("").edited().is_empty());
+        assert!(entry(r#","fromHook":true"#).read().is_empty());
+    }
+}

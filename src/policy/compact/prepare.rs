@@ -1,0 +1,160 @@
+//! What a compaction of a branch would summarise and what it would keep (compaction 3.1–3.12).
+
+use std::ops::Range;
+
+use crate::context::ContextMessage;
+use crate::context::tokens::estimate_context;
+use crate::ids::EntryIx;
+use crate::js::{Throws, Value};
+use crate::policy::compact::branch::{BranchEntry, message_in_branch};
+use crate::policy::compact::cut_point::{CutPoint, cut_point};
+use crate::policy::compact::files::FileOps;
+use crate::store::entry::EntryKind;
+
+/// A prepared compaction, told from sizes. Positions count over the branch it was made from.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Preparation {
+    /// The last compaction of the branch; what it kept is neither summarised nor kept again
+    /// (compaction 3.3).
+    pub previous: Option<usize>,
+    /// Where the part begins that is considered: behind the previous compaction (compaction 3.2).
+    pub start: usize,
+    /// Where the kept part begins, and the turn it splits.
+    pub cut: CutPoint,
+    /// The entry at the cut: the first one kept.
+    pub first_kept: EntryIx,
+    /// Tokens of the context from the previous compaction on, anchored on usage (compaction 3.9); NaN
+    /// for odd usage.
+    pub tokens_before: f64,
+}
+
+impl Preparation {
+    /// Whether the cut splits a turn, be it falsely (compaction 3.8c).
+    pub fn is_split_turn(&self) -> bool {
+        self.cut.turn_start.is_some()
+    }
+
+    /// Positions whose messages are summarised as history; possibly none (compaction 3.11).
+    pub fn history(&self) -> Range<usize> {
+        self.start..self.cut.turn_start.unwrap_or(self.cut.first_kept)
+    }
+
+    /// Positions whose messages are summarised as the beginning of a split turn; possibly none.
+    pub fn turn_prefix(&self) -> Range<usize> {
+        self.cut.turn_start.unwrap_or(self.cut.first_kept)..self.cut.first_kept
+    }
+
+    /// Reads what is to be summarised. `body` reads an entry as the runtime holds it.
+    pub fn material<E>(
+        &self,
+        branch: &[BranchEntry],
+        body: impl Fn(EntryIx) -> Result<Value, E>,
+    ) -> Result<Material, E> {
+        let messages = |range: Range<usize>| -> Result<Vec<Value>, E> {
+            let message = |entry: &BranchEntry| Ok(message_in_branch(&body(entry.entry)?, entry.kind));
+            branch[range].iter().filter_map(|entry| message(entry).transpose()).collect()
+        };
+        let previous = self.previous.map(|at| body(branch[at].entry)).transpose()?;
+        let (history, turn_prefix) = (messages(self.history())?, messages(self.turn_prefix())?);
+        let mut files = previous.as_ref().map(FileOps::of_compaction).unwrap_or_default();
+        history.iter().chain(&turn_prefix).for_each(|message| files.add_message(message));
+        let previous_summary = previous.and_then(|entry| entry.get("summary").cloned());
+        Ok(Material { history, turn_prefix, previous_summary, files })
+    }
+}
+
+/// The texts a compaction works on.
+#[derive(Debug, Clone)]
+pub struct Material {
+    /// Messages that are summarised as history.
+    pub history: Vec<Value>,
+    /// Messages that are summarised as the beginning of a split turn.
+    pub turn_prefix: Vec<Value>,
+    /// The previous compaction's summary with everything appended to it (compaction 3.12).
+    pub previous_summary: Option<Value>,
+    /// Files that were read, written and edited.
+    pub files: FileOps,
+}
+
+/// Prepares a compaction that keeps about `keep_tokens` of the newest messages. There is nothing to
+/// prepare when the branch ends in a compaction, is empty, or has no id at the cut (compaction 3.1).
+/// Throws where the runtime does (compaction 3.23).
+pub fn prepare(branch: &[BranchEntry], keep_tokens: f64) -> Result<Option<Preparation>, Throws> {
+    let previous = branch.iter().rposition(|entry| entry.kind == EntryKind::Compaction);
+    let start = previous.map_or(0, |at| at + 1);
+    if start == branch.len() {
+        return Ok(None);
+    }
+    let tokens_before = tokens_before(&branch[previous.unwrap_or(0)..])?;
+    let cut = cut_point(branch, start, keep_tokens)?;
+    let first_kept = branch[cut.first_kept];
+    let prepared = Preparation { previous, start, cut, first_kept: first_kept.entry, tokens_before };
+    Ok(first_kept.named.then_some(prepared))
+}
+
+fn tokens_before(branch: &[BranchEntry]) -> Result<f64, Throws> {
+    let message = |entry: &BranchEntry| Some(ContextMessage { entry: entry.entry, size: entry.message? });
+    let messages: Vec<ContextMessage> = branch.iter().filter_map(message).collect();
+    estimate_context(&messages).map(|estimate| estimate.tokens)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::ids::LineIds;
+    use crate::js;
+    use crate::policy::compact::branch::branch;
+    use crate::store::load::load_bytes;
+
+    /// A branch of these lines, each the child of the one before, with its bodies.
+    fn prepared(lines: &[&str], keep: f64) -> (Option<Preparation>, Option<Material>) {
+        let lines: Vec<String> = lines
+            .iter()
+            .enumerate()
+            .map(|(at, line)| format!(r#"{{"id":"e{at}","parentId":"e{}",{line}}}"#, at.wrapping_sub(1)))
+            .collect();
+        let text = format!("{{\"type\":\"session\",\"version\":3,\"id\":\"s\"}}\n{}\n", lines.join("\n"));
+        let index = load_bytes("t.jsonl", text.as_bytes(), &mut LineIds);
+        let path: Vec<EntryIx> = index.iter().map(|(ix, _)| ix).collect();
+        let body = |ix: EntryIx| Ok::<_, ()>(js::parse(&lines[ix.at()]).expect("test JSON"));
+        let branch = branch(&index, &path, body).expect("reads");
+        let preparation = prepare(&branch, keep).expect("measurable");
+        (preparation, preparation.map(|preparation| preparation.material(&branch, body).expect("reads")))
+    }
+
+    const USER: &str = r#""type":"message","message":{"role":"user","content":"12345678"}"#;
+    const READ: &str = r#""type":"message","message":{"role":"assistant","content":[{"type":"toolCall","name":"read","arguments":{"path":"new.rs"}}]}"#;
+    const COMPACTION: &str = r#""type":"compaction","summary":"so far","firstKeptEntryId":"e0","details":{"readFiles":["old.rs"]}"#;
+
+    #[test]
+    fn a_branch_that_ends_in_a_compaction_has_nothing_to_prepare_and_an_empty_one_neither() {
+        assert_eq!(prepared(&[USER, COMPACTION], 1.0).0, None);
+        assert_eq!(prepared(&[], 1.0).0, None);
+    }
+
+    #[test]
+    fn what_the_previous_compaction_kept_is_lost_and_its_summary_and_files_go_on() {
+        let (preparation, material) = prepared(&[USER, COMPACTION, USER, READ, USER], 2.0);
+        let (preparation, material) = (preparation.expect("prepared"), material.expect("prepared"));
+        assert_eq!((preparation.history(), preparation.turn_prefix()), (2..4, 4..4));
+        assert_eq!(preparation.first_kept, EntryIx(4));
+        assert_eq!(material.history.len(), 2);
+        assert_eq!(material.previous_summary, Some(Value::from("so far")));
+        assert_eq!(material.files.read(), ["old.rs", "new.rs"].map(Value::from));
+    }
+
+    #[test]
+    fn tokens_before_begin_with_the_previous_summary() {
+        let (preparation, _) = prepared(&[USER, COMPACTION, USER], 1.0);
+        assert_eq!(preparation.expect("prepared").tokens_before, 2.0 + 2.0);
+    }
+
+    #[test]
+    fn the_beginning_of_a_split_turn_is_summarised_apart() {
+        let (preparation, material) = prepared(&[USER, USER, READ, READ], 5.0);
+        let preparation = preparation.expect("prepared");
+        assert!(preparation.is_split_turn());
+        assert_eq!((preparation.history(), preparation.turn_prefix()), (0..1, 1..3));
+        assert_eq!(material.expect("prepared").turn_prefix.len(), 2);
+    }
+}

@@ -1,0 +1,175 @@
+//! Tool calls that no provider would take are removed, names are tidied (compaction 6.7).
+
+use std::collections::HashSet;
+
+use crate::js::{JsString, Value};
+use crate::policy::repair::redact::{is_redacted, redact};
+use crate::policy::repair::shape::is_call;
+
+/// Longest tool name, in chars, after trimming.
+const NAME_MAX_CHARS: usize = 64;
+
+/// The tools whose calls may stay.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct AllowedTools(HashSet<JsString>);
+
+impl AllowedTools {
+    /// From a list of names, compared trimmed and without case. Items that are blank or no strings are
+    /// ignored; a list without usable ones allows every name.
+    pub fn new<'a>(names: impl IntoIterator<Item = &'a Value>) -> Self {
+        let names = names.into_iter().filter_map(Value::as_str).filter(|name| !name.is_blank());
+        Self(names.map(|name| name.trim().to_lowercase()).collect())
+    }
+
+    fn allows(&self, trimmed: &JsString) -> bool {
+        self.0.is_empty() || self.0.contains(&trimmed.to_lowercase())
+    }
+}
+
+/// Messages without unusable calls.
+#[derive(Debug, Clone, PartialEq)]
+pub struct RepairedInputs {
+    /// The messages.
+    pub messages: Vec<Value>,
+    /// Calls removed.
+    pub dropped_calls: usize,
+    /// Assistant messages removed, because nothing was left of them.
+    pub dropped_messages: usize,
+    /// Something was removed, trimmed or redacted.
+    pub changed: bool,
+}
+
+/// Removes unusable calls. Assistant messages of any stop reason are looked at.
+pub fn repair_inputs(messages: &[Value], allowed: &AllowedTools) -> RepairedInputs {
+    let mut repaired = RepairedInputs {
+        messages: Vec::with_capacity(messages.len()),
+        dropped_calls: 0,
+        dropped_messages: 0,
+        changed: false,
+    };
+    for message in messages {
+        if let Some(message) = repaired.message(message, allowed) {
+            repaired.messages.push(message);
+        }
+    }
+    repaired
+}
+
+impl RepairedInputs {
+    fn message(&mut self, message: &Value, allowed: &AllowedTools) -> Option<Value> {
+        let assistant = message.get("role").is_some_and(|role| role.str_is("assistant"));
+        let content = message.get("content").and_then(Value::as_array).filter(|_| assistant);
+        let Some(content) = content else { return Some(message.clone()) };
+        let mut changed = false;
+        let mut blocks = Vec::with_capacity(content.len());
+        for block in content {
+            if !is_call(block) {
+                blocks.push(block.clone());
+            } else if let Some(name) = usable_name(block, allowed) {
+                let (block, tidied) = tidied(block, &name);
+                changed |= tidied;
+                blocks.push(block);
+            } else {
+                self.dropped_calls += 1;
+                changed = true;
+            }
+        }
+        self.changed |= changed;
+        if blocks.is_empty() && !content.is_empty() {
+            self.dropped_messages += 1;
+            return None;
+        }
+        let mut copy = message.clone();
+        if let Some(object) = copy.as_object_mut().filter(|_| changed) {
+            object.set("content", Value::Array(blocks));
+        }
+        Some(copy)
+    }
+}
+
+/// The trimmed name of a call that may stay.
+fn usable_name(call: &Value, allowed: &AllowedTools) -> Option<JsString> {
+    let given = |key| call.get(key).is_some_and(|value| !value.is_null());
+    let has_id = call.get("id").and_then(Value::as_str).is_some_and(|id| !id.is_blank());
+    if !has_id || !(given("input") || given("arguments")) {
+        return None;
+    }
+    let name = call.get("name")?.as_str()?.trim();
+    let usable = !name.is_empty()
+        && name.len() <= NAME_MAX_CHARS
+        && name.units().iter().all(|unit| is_name_unit(*unit))
+        && allowed.allows(&name);
+    usable.then_some(name)
+}
+
+fn is_name_unit(unit: u16) -> bool {
+    u8::try_from(unit).is_ok_and(|byte| byte.is_ascii_alphanumeric() || byte == b'_' || byte == b'-')
+}
+
+/// The call with its name trimmed and its secrets redacted, and whether that changed it.
+fn tidied(call: &Value, name: &JsString) -> (Value, bool) {
+    let mut copy = call.clone();
+    let mut changed = call.get("name").and_then(Value::as_str) != Some(name);
+    if changed && let Some(object) = copy.as_object_mut() {
+        object.set("name", Value::from(name.clone()));
+    }
+    if is_redacted(name) {
+        changed |= redact(&mut copy);
+    }
+    (copy, changed)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::js;
+
+    fn repaired(content: &str, allowed: &str) -> RepairedInputs {
+        let message = js::parse(&format!(r#"{{"role":"assistant","content":{content}}}"#)).unwrap();
+        let allowed = js::parse(allowed).unwrap();
+        repair_inputs(&[message], &AllowedTools::new(allowed.as_array().unwrap()))
+    }
+
+    fn stays(call: &str) -> bool {
+        repaired(&format!(r#"[{{"type":"text","text":"x"}},{call}]"#), "[]").dropped_calls == 0
+    }
+
+    #[test]
+    fn a_call_needs_arguments_an_id_and_a_plain_name() {
+        assert!(stays(r#"{"type":"toolCall","id":"a","name":"exec","arguments":""}"#));
+        assert!(stays(r#"{"type":"functionCall","id":"a","name":" ex-ec_1 ","input":false}"#));
+        assert!(!stays(r#"{"type":"toolUse","id":"a","name":"exec","arguments":null}"#));
+        assert!(!stays(r#"{"type":"toolCall","id":" ","name":"exec","arguments":{}}"#));
+        assert!(!stays(r#"{"type":"toolCall","id":"a","name":"ex ec","arguments":{}}"#));
+        assert!(!stays(r#"{"type":"toolCall","id":"a","name":"é","arguments":{}}"#));
+        assert!(!stays(r#"{"type":"toolCall","id":"a","name":5,"arguments":{}}"#));
+        let named =
+            |chars| format!(r#"{{"type":"toolCall","id":"a","name":"{}","input":{{}}}}"#, "x".repeat(chars));
+        assert!(stays(&named(64)) && !stays(&named(65)));
+    }
+
+    #[test]
+    fn a_list_of_allowed_tools_is_compared_trimmed_and_without_case() {
+        let call = r#"[{"type":"toolCall","id":"a","name":"Exec","arguments":{}}]"#;
+        assert_eq!(repaired(call, r#"[" EXEC "]"#).dropped_calls, 0);
+        assert_eq!(repaired(call, r#"["read"]"#).dropped_calls, 1);
+        assert_eq!(repaired(call, r#"[" ",5,null]"#).dropped_calls, 0);
+    }
+
+    #[test]
+    fn a_message_emptied_by_a_removal_goes_and_one_that_was_empty_stays() {
+        let emptied = repaired(r#"[{"type":"toolCall"}]"#, "[]");
+        assert_eq!((emptied.messages.len(), emptied.dropped_messages, emptied.changed), (0, 1, true));
+        let empty = repaired("[]", "[]");
+        assert_eq!((empty.messages.len(), empty.dropped_messages, empty.changed), (1, 0, false));
+    }
+
+    #[test]
+    fn a_name_is_trimmed_in_place_and_other_blocks_stay() {
+        let repaired =
+            repaired(r#"[null,"x",{"type":"toolCall","id":" a","name":" exec\n","input":1}]"#, "[]");
+        assert!(repaired.changed);
+        let expected = r#"{"role":"assistant","content":[null,"x",{"type":"toolCall","id":" a","name":"exec","input":1}]}"#;
+        assert_eq!(js::stringify(&repaired.messages[0]), expected);
+    }
+}

@@ -1,0 +1,14 @@
+//! Repair of tool calls and results before a model call (compaction 6). First unusable calls are taken
+//! out ([`repair_inputs`], on texts); then every call is followed by exactly one result ([`pair`]).
+//!
+//! Pairing is decided on [`Shape`]s, what a message is to it without its texts, so that rules which
+//! work on sizes can run it too; [`apply`] makes the messages.
+
+mod inputs;
+mod pairing;
+mod redact;
+mod shape;
+
+pub use inputs::{AllowedTools, RepairedInputs, repair_inputs};
+pub use pairing::{Pairing, Placed, apply, pair};
+pub use shape::{Call, MissingResult, Shape, shape_of};

@@ -1,0 +1,253 @@
+//! Every assistant message with calls is followed by exactly one result per call: real ones move up,
+//! missing ones are invented, foreign and repeated ones go (compaction 6.2–6.6).
+
+use std::collections::{HashMap, HashSet};
+
+use crate::js::{JsString, Value};
+use crate::policy::repair::shape::{Call, MissingResult, Shape, UNKNOWN_TOOL};
+
+/// One message of the paired list.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Placed {
+    /// The message at this index of the input, as it is.
+    Kept(usize),
+    /// The result at this index of the input, with this `toolName` (compaction 6.4).
+    Renamed(usize, JsString),
+    /// A result that was missing.
+    Added(MissingResult),
+}
+
+/// What pairing makes of a list. The counters do not always agree with what happened (compaction 6.5).
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Pairing {
+    /// The list after it; exactly the input when nothing `moved`.
+    pub order: Vec<Placed>,
+    /// Every invented result, also one that was dropped again (compaction 6.6).
+    pub added: Vec<MissingResult>,
+    /// Results dropped because their id was already there.
+    pub dropped_duplicates: usize,
+    /// Results dropped because no call before them has their id.
+    pub dropped_orphans: usize,
+    /// The list was replaced (compaction 6.5b).
+    pub moved: bool,
+}
+
+/// Pairs results with calls.
+pub fn pair(shapes: &[&Shape]) -> Pairing {
+    let mut run = Run::default();
+    let mut at = 0;
+    while let Some(shape) = shapes.get(at) {
+        match shape {
+            Shape::Assistant(calls) if !calls.is_empty() => {
+                let span = &shapes[at + 1..];
+                let length = span.iter().position(|s| matches!(s, Shape::Assistant(_))).unwrap_or(span.len());
+                run.span(at, calls, &span[..length]);
+                at += length;
+            }
+            Shape::Result { .. } => run.drop_orphan(),
+            Shape::Assistant(_) | Shape::Other => run.pairing.order.push(Placed::Kept(at)),
+        }
+        at += 1;
+    }
+    if !run.pairing.moved {
+        // A second result of one span disappears only where something else changes (compaction 6.5a).
+        run.pairing.order = (0..shapes.len()).map(Placed::Kept).collect();
+    }
+    run.pairing
+}
+
+#[derive(Default)]
+struct Run {
+    /// Ids of results that are in the new list.
+    placed: HashSet<JsString>,
+    pairing: Pairing,
+}
+
+impl Run {
+    /// An assistant message with calls, and what stands between it and the next one.
+    fn span(&mut self, assistant: usize, calls: &[Call], span: &[&Shape]) {
+        // Of several calls with one id the last gives the name (compaction 6.4).
+        let names: HashMap<&JsString, Option<&JsString>> =
+            calls.iter().map(|call| (&call.id, call.name.as_ref())).collect();
+        let mut results: HashMap<&JsString, Placed> = HashMap::new();
+        let mut rest = Vec::new();
+        for (at, shape) in (assistant + 1..).zip(span) {
+            let Shape::Result { id, name } = shape else {
+                rest.push(Placed::Kept(at));
+                continue;
+            };
+            match id.as_ref().and_then(|id| names.get_key_value(id)) {
+                None => self.drop_orphan(),
+                Some((id, _)) if self.placed.contains(*id) => self.drop_duplicate(),
+                Some((id, call_name)) => {
+                    let result = self.named(at, name.as_ref(), *call_name);
+                    results.entry(id).or_insert(result);
+                }
+            }
+        }
+        self.pairing.moved |= !results.is_empty() && !rest.is_empty();
+        self.pairing.order.push(Placed::Kept(assistant));
+        for call in calls {
+            let result = results.get(&call.id).cloned().unwrap_or_else(|| self.missing(call));
+            self.place(call, result);
+        }
+        self.pairing.order.append(&mut rest);
+    }
+
+    fn drop_orphan(&mut self) {
+        self.pairing.dropped_orphans += 1;
+        self.pairing.moved = true;
+    }
+
+    fn drop_duplicate(&mut self) {
+        self.pairing.dropped_duplicates += 1;
+        self.pairing.moved = true;
+    }
+
+    fn named(&mut self, at: usize, name: Option<&JsString>, call_name: Option<&JsString>) -> Placed {
+        match fixed_name(name, call_name) {
+            None => Placed::Kept(at),
+            Some(name) => {
+                self.pairing.moved = true;
+                Placed::Renamed(at, name)
+            }
+        }
+    }
+
+    fn missing(&mut self, call: &Call) -> Placed {
+        let missing = MissingResult::of(call);
+        self.pairing.added.push(missing.clone());
+        self.pairing.moved = true;
+        Placed::Added(missing)
+    }
+
+    fn place(&mut self, call: &Call, result: Placed) {
+        if self.placed.insert(call.id.clone()) {
+            self.pairing.order.push(result);
+        } else {
+            self.drop_duplicate();
+        }
+    }
+}
+
+/// The name a result gets instead of its own; none when it keeps it (compaction 6.4).
+fn fixed_name(name: Option<&JsString>, call_name: Option<&JsString>) -> Option<JsString> {
+    let trimmed = |name: Option<&JsString>| name.map(JsString::trim).filter(|name| !name.is_empty());
+    let fixed = trimmed(name)
+        .or_else(|| trimmed(call_name))
+        .or_else(|| name.is_some().then(|| JsString::from(UNKNOWN_TOOL)))?;
+    (Some(&fixed) != name).then_some(fixed)
+}
+
+/// The messages of a paired list; `now_ms` is when missing results are invented.
+pub fn apply(messages: &[Value], order: &[Placed], now_ms: f64) -> Vec<Value> {
+    let placed = order.iter().map(|placed| match placed {
+        Placed::Kept(at) => messages[*at].clone(),
+        Placed::Renamed(at, name) => renamed(&messages[*at], name),
+        Placed::Added(missing) => missing.message(now_ms),
+    });
+    placed.collect()
+}
+
+fn renamed(message: &Value, name: &JsString) -> Value {
+    let mut copy = message.clone();
+    if let Some(object) = copy.as_object_mut() {
+        object.set("toolName", Value::from(name.clone()));
+    }
+    copy
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// `a:x,y` an assistant with calls x and y, `r:x` or `r:x=name` a result, anything else another message.
+    fn shape(word: &str) -> Shape {
+        if let Some(calls) = word.strip_prefix("a:") {
+            let call = |id: &str| Call { id: id.into(), name: Some("exec".into()) };
+            return Shape::Assistant(calls.split(',').filter(|id| !id.is_empty()).map(call).collect());
+        }
+        let Some(result) = word.strip_prefix("r:") else { return Shape::Other };
+        let (id, name) = result.split_once('=').unwrap_or((result, "exec"));
+        Shape::Result { id: Some(id.into()), name: Some(name.replace('_', " ").as_str().into()) }
+    }
+
+    fn paired(list: &str) -> Pairing {
+        let shapes: Vec<Shape> = list.split_whitespace().map(shape).collect();
+        pair(&shapes.iter().collect::<Vec<_>>())
+    }
+
+    /// The new list: indexes, `+x` for an invented result, `3=name` for a renamed one.
+    fn order(pairing: &Pairing) -> String {
+        let word = |placed: &Placed| match placed {
+            Placed::Kept(at) => at.to_string(),
+            Placed::Renamed(at, name) => format!("{at}={}", name.to_string_lossy()),
+            Placed::Added(missing) => format!("+{}", missing.id.to_string_lossy()),
+        };
+        pairing.order.iter().map(word).collect::<Vec<_>>().join(" ")
+    }
+
+    fn counts(pairing: &Pairing) -> (usize, usize, usize, bool) {
+        (pairing.added.len(), pairing.dropped_duplicates, pairing.dropped_orphans, pairing.moved)
+    }
+
+    #[test]
+    fn a_result_moves_up_to_its_call_and_a_missing_one_is_invented() {
+        let pairing = paired("u a:x,y u r:y u");
+        assert_eq!(order(&pairing), "0 1 +x 3 2 4");
+        assert_eq!(counts(&pairing), (1, 0, 0, true));
+    }
+
+    #[test]
+    fn a_result_without_a_call_is_an_orphan_and_one_after_the_next_assistant_too() {
+        let pairing = paired("r:x a:x a: r:x");
+        assert_eq!(order(&pairing), "1 +x 2");
+        assert_eq!(counts(&pairing), (1, 0, 2, true));
+    }
+
+    #[test]
+    fn a_second_result_in_one_span_stays_unless_something_else_changes() {
+        let alone = paired("a:x r:x r:x");
+        assert_eq!((order(&alone).as_str(), counts(&alone)), ("0 1 2", (0, 0, 0, false)));
+        let beside = paired("a:x r:x r:x r:z");
+        assert_eq!((order(&beside).as_str(), counts(&beside)), ("0 1", (0, 0, 1, true)));
+    }
+
+    #[test]
+    fn an_ordinary_turn_counts_as_moved_although_it_stays() {
+        let pairing = paired("a:x r:x u");
+        assert_eq!((order(&pairing).as_str(), counts(&pairing)), ("0 1 2", (0, 0, 0, true)));
+    }
+
+    #[test]
+    fn a_reused_id_leaves_the_later_call_without_a_result() {
+        let pairing = paired("a:x r:x a:x r:x");
+        assert_eq!((order(&pairing).as_str(), counts(&pairing)), ("0 1 2", (1, 2, 0, true)));
+    }
+
+    #[test]
+    fn one_message_with_the_same_id_twice_has_one_result() {
+        let there = paired("a:x,x r:x");
+        assert_eq!((order(&there).as_str(), counts(&there)), ("0 1", (0, 1, 0, true)));
+        let missing = paired("a:x,x");
+        assert_eq!((order(&missing).as_str(), counts(&missing)), ("0 +x", (2, 1, 0, true)));
+    }
+
+    #[test]
+    fn names_are_trimmed_filled_from_the_call_or_unknown() {
+        assert_eq!(order(&paired("a:x r:x=_read_")), "0 1=read");
+        assert_eq!(order(&paired("a:x r:x=_")), "0 1=exec");
+        let text = JsString::from;
+        assert_eq!(fixed_name(Some(&text(" ")), None), Some(text("unknown")));
+        assert_eq!(fixed_name(None, Some(&text(" "))), None);
+        assert_eq!(fixed_name(None, Some(&text(" a "))), Some(text("a")));
+        assert_eq!(fixed_name(Some(&text("a")), Some(&text("b"))), None);
+    }
+
+    #[test]
+    fn a_renamed_result_changes_its_name_in_place() {
+        let result = crate::js::parse(r#"{"role":"toolResult","toolName":" a ","content":[]}"#).unwrap();
+        let new = apply(&[result], &[Placed::Renamed(0, "a".into())], 0.0);
+        assert_eq!(crate::js::stringify(&new[0]), r#"{"role":"toolResult","toolName":"a","content":[]}"#);
+    }
+}

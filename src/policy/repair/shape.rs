@@ -1,0 +1,168 @@
+//! What a message is to the pairing: calls with their ids, or a result with its id (compaction 6.1).
+
+use crate::context::tokens::chars4::CHARS_PER_TOKEN;
+use crate::js::{JsString, Object, Value};
+
+/// Types of blocks that call a tool (compaction 6.1).
+const CALL_TYPES: [&str; 3] = ["toolCall", "toolUse", "functionCall"];
+/// Name of a tool that cannot be told (compaction 6.3, 6.4).
+pub(super) const UNKNOWN_TOOL: &str = "unknown";
+/// Text of an invented result (compaction 6.3).
+const MISSING_TEXT: &str = "[openclaw] missing tool result in session history; inserted synthetic error result for transcript repair.";
+
+/// A tool call as its result is matched with it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Call {
+    /// Its id, not empty and not trimmed.
+    pub id: JsString,
+    /// Its name, not trimmed, possibly blank; none when it is no string.
+    pub name: Option<JsString>,
+}
+
+/// A message as the pairing sees it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Shape {
+    /// An assistant message with the calls that want a result. A failed or aborted one wants none, and
+    /// still ends what belongs to the one before (compaction 6.2).
+    Assistant(Vec<Call>),
+    /// A tool result.
+    Result {
+        /// The id of its call; none when it names none.
+        id: Option<JsString>,
+        /// Its `toolName`, where that is a string.
+        name: Option<JsString>,
+    },
+    /// Anything else.
+    Other,
+}
+
+/// The shape of a message.
+pub fn shape_of(message: &Value) -> Shape {
+    let role = message.get("role");
+    if role.is_some_and(|role| role.str_is("assistant")) {
+        Shape::Assistant(wanting_calls(message))
+    } else if role.is_some_and(|role| role.str_is("toolResult")) {
+        let id = text(message, "toolCallId").or_else(|| text(message, "toolUseId"));
+        Shape::Result { id, name: message.get("toolName").and_then(Value::as_str).cloned() }
+    } else {
+        Shape::Other
+    }
+}
+
+fn wanting_calls(message: &Value) -> Vec<Call> {
+    let failed =
+        message.get("stopReason").is_some_and(|reason| reason.str_is("error") || reason.str_is("aborted"));
+    if failed {
+        return Vec::new();
+    }
+    let blocks = message.get("content").and_then(Value::as_array).unwrap_or_default();
+    let calls = blocks.iter().filter(|block| is_call(block));
+    calls
+        .filter_map(|block| {
+            let name = block.get("name").and_then(Value::as_str).cloned();
+            Some(Call { id: text(block, "id")?, name })
+        })
+        .collect()
+}
+
+/// Whether a block calls a tool, usable or not.
+pub(super) fn is_call(block: &Value) -> bool {
+    block.get("type").is_some_and(|kind| CALL_TYPES.iter().any(|call| kind.str_is(call)))
+}
+
+/// A text that is not empty.
+fn text(value: &Value, key: &str) -> Option<JsString> {
+    value.get(key).and_then(Value::as_str).filter(|text| !text.is_empty()).cloned()
+}
+
+/// A result that is invented for a call without one (compaction 6.3).
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct MissingResult {
+    /// The id of the call.
+    pub id: JsString,
+    /// The tool's name, as the call gives it.
+    pub name: JsString,
+}
+
+impl MissingResult {
+    /// The result that stands in for the one of `call`.
+    pub fn of(call: &Call) -> Self {
+        Self { id: call.id.clone(), name: call.name.clone().unwrap_or_else(|| UNKNOWN_TOOL.into()) }
+    }
+
+    /// Its shape.
+    pub fn shape(&self) -> Shape {
+        Shape::Result { id: Some(self.id.clone()), name: Some(self.name.clone()) }
+    }
+
+    /// Its message; `now_ms` is when it is invented.
+    pub fn message(&self, now_ms: f64) -> Value {
+        let block = Object::from([("type", "text"), ("text", MISSING_TEXT)]);
+        Value::Object(Object::from([
+            ("role", Value::from("toolResult")),
+            ("toolCallId", Value::from(self.id.clone())),
+            ("toolName", Value::from(self.name.clone())),
+            ("content", Value::Array(vec![Value::Object(block)])),
+            ("isError", Value::Bool(true)),
+            ("timestamp", Value::Number(now_ms)),
+        ]))
+    }
+
+    /// Its tokens, as pi estimates them (compaction 1.5).
+    pub fn tokens() -> f64 {
+        // The text is ASCII: bytes are UTF-16 units.
+        (MISSING_TEXT.len() as f64 / CHARS_PER_TOKEN).ceil()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::js;
+    use crate::store::measure::pi_chars;
+
+    fn shape(json: &str) -> Shape {
+        shape_of(&js::parse(json).unwrap())
+    }
+
+    #[test]
+    fn calls_of_all_three_types_are_seen_and_those_without_an_id_are_not() {
+        let calls = shape(
+            r#"{"role":"assistant","content":[{"type":"toolUse","id":"a"},{"type":"toolCall","id":""},
+                {"type":"functionCall","id":" ","name":" "},{"type":"text","id":"x"},null,"toolCall"]}"#,
+        );
+        let call = |id: &str, name: Option<&str>| Call { id: id.into(), name: name.map(JsString::from) };
+        assert_eq!(calls, Shape::Assistant(vec![call("a", None), call(" ", Some(" "))]));
+    }
+
+    #[test]
+    fn a_failed_call_wants_no_result() {
+        for stop in ["error", "aborted"] {
+            let json = format!(
+                r#"{{"role":"assistant","stopReason":"{stop}","content":[{{"type":"toolCall","id":"a"}}]}}"#
+            );
+            assert_eq!(shape(&json), Shape::Assistant(Vec::new()));
+        }
+    }
+
+    #[test]
+    fn the_id_of_a_result_has_two_spellings() {
+        let id = |json: &str| match shape(json) {
+            Shape::Result { id, .. } => id.map(|id| id.to_string_lossy()),
+            _ => panic!("a result"),
+        };
+        assert_eq!(id(r#"{"role":"toolResult","toolCallId":"a","toolUseId":"b"}"#).as_deref(), Some("a"));
+        assert_eq!(id(r#"{"role":"toolResult","toolCallId":"","toolUseId":"b"}"#).as_deref(), Some("b"));
+        assert_eq!(id(r#"{"role":"toolResult","toolCallId":5}"#), None);
+    }
+
+    #[test]
+    fn an_invented_result_weighs_what_is_said_of_it() {
+        let missing = MissingResult::of(&Call { id: "a".into(), name: None });
+        let message = missing.message(5.0);
+        let tokens = pi_chars(&message).map(|chars| (chars / CHARS_PER_TOKEN).ceil());
+        assert_eq!(tokens, Ok(MissingResult::tokens()));
+        assert_eq!(shape_of(&message), missing.shape());
+        assert!(message.get("toolName").unwrap().str_is("unknown"));
+    }
+}

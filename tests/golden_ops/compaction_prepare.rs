@@ -1,0 +1,96 @@
+//! Op `compaction_prepare`: what a compaction would summarise and keep, and the context after it.
+
+use clawscope::context::tokens::{ContextEstimate, estimate_context};
+use clawscope::context::{ContextMessage, bodies, build};
+use clawscope::gateway::compaction::pi_compaction;
+use clawscope::ids::EntryIx;
+use clawscope::js::{self, JsString, Object, Throws, Value};
+use clawscope::policy::compact::{
+    CompactionEntry, FileLists, Preparation, after, branch, conversation, prepare,
+};
+use clawscope::store::body;
+use sha2::{Digest, Sha256};
+
+use super::{Session, digest, number, object, or_throws};
+
+pub(crate) fn answer(session: &Session) -> Result<Value, Throws> {
+    let path = session.tree.branch(&session.index, &session.leaf);
+    let read = |ix: EntryIx| body::entry(&session.source, &session.index, ix);
+    let branch = branch(&session.index, &path, read).expect("bodies");
+    let keep = pi_compaction(session.case.get("settings")).keep_recent_tokens;
+    let Some(preparation) = prepare(&branch, keep)? else {
+        return Ok(object([("prepared", Value::Bool(false))]));
+    };
+    let material = preparation.material(&branch, read).expect("bodies");
+    let lists = material.files.lists();
+    let first_kept = session.index.entry(preparation.first_kept).id;
+    let mut result = Object::from([
+        ("prepared", Value::Bool(true)),
+        ("firstKeptEntryId", first_kept.map_or(Value::Null, |id| session.index.ids.value(id))),
+        ("isSplitTurn", Value::Bool(preparation.is_split_turn())),
+        ("tokensBefore", number(preparation.tokens_before)),
+        ("previousSummary", Value::from(material.previous_summary.clone())),
+        ("messagesToSummarize", session.list(&material.history)),
+        ("turnPrefixMessages", session.list(&material.turn_prefix)),
+        (
+            "fileOps",
+            object([
+                ("read", Value::Array(material.files.read().to_vec())),
+                ("written", Value::Array(material.files.written().to_vec())),
+                ("edited", Value::Array(material.files.edited().to_vec())),
+            ]),
+        ),
+        ("readFiles", Value::Array(lists.read.clone())),
+        ("modifiedFiles", Value::Array(lists.modified.clone())),
+        ("fileSection", Value::String(lists.section())),
+        ("historyText", or_throws(conversation(&material.history).map(|text| described(&text)))),
+        ("turnPrefixText", or_throws(conversation(&material.turn_prefix).map(|text| described(&text)))),
+    ]);
+    if let Some(summary) = session.setting("summary").and_then(Value::as_str) {
+        result.set("after", or_throws(context_after(session, &preparation, summary, lists)));
+    }
+    Ok(Value::Object(result))
+}
+
+/// A text by its chars and the hash of its JSON form.
+fn described(text: &JsString) -> Value {
+    let hash = Sha256::digest(js::stringify_str(text).as_bytes());
+    let hex = hash.iter().fold(String::new(), |hex, byte| hex + &format!("{byte:02x}"));
+    object([("chars", number(text.len() as f64)), ("sha256", Value::from(hex.as_str()))])
+}
+
+fn context_after(
+    session: &Session,
+    preparation: &Preparation,
+    summary: &JsString,
+    lists: FileLists,
+) -> Result<Value, Throws> {
+    let context = build(&session.index, &session.tree, &session.leaf)?;
+    let mut summary = summary.clone();
+    summary.push(&lists.section());
+    let entry = CompactionEntry {
+        summary,
+        first_kept: preparation.first_kept,
+        tokens_before: preparation.tokens_before,
+        details: Some(lists),
+        from_hook: None,
+    };
+    let leaf = context.leaf.expect("a prepared branch has a leaf");
+    let entry = entry.value(&session.index, "n", leaf, session.now_ms() as i64);
+    let after = after(&session.index, &context, preparation.first_kept, &entry)?;
+    let read = |message: &ContextMessage| bodies::message(&session.source, &session.index, message);
+    let message = |item: &ContextMessage| digest(&after.message(item, read).expect("bodies"));
+    Ok(object([
+        ("messages", Value::Array(after.context.messages.iter().map(message).collect())),
+        ("estimate", or_throws(estimate_context(&after.context.messages).map(estimate))),
+    ]))
+}
+
+fn estimate(estimate: ContextEstimate) -> Value {
+    object([
+        ("tokens", number(estimate.tokens)),
+        ("usageTokens", number(estimate.usage_tokens)),
+        ("trailingTokens", number(estimate.trailing_tokens)),
+        ("lastUsageIndex", estimate.last_usage.map_or(Value::Null, |at| number(at as f64))),
+    ])
+}

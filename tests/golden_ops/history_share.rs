@@ -1,0 +1,42 @@
+//! Op `history_share`: the oldest parts of a history dropped until it fits its share of the window.
+
+use clawscope::context::tokens::estimate_message;
+use clawscope::js::{Throws, Value};
+use clawscope::policy::compact::share::{ShareSettings, SharedMessage, prune_by_share};
+use clawscope::policy::repair::shape_of;
+
+use super::{Session, digest, number, object};
+
+pub(crate) fn answer(session: &Session) -> Result<Value, Throws> {
+    let messages = session.messages();
+    let items: Vec<Result<SharedMessage, Throws>> = messages
+        .iter()
+        .zip(&session.context.messages)
+        .map(|(message, sized)| {
+            Ok(SharedMessage { shape: shape_of(message), tokens: estimate_message(&sized.size)? })
+        })
+        .collect();
+    let shared = prune_by_share(&items, &settings(session))?;
+    let dropped = shared.dropped_messages(&messages, session.now_ms());
+    Ok(object([
+        ("totalTokens", number(shared.total_tokens)),
+        ("budgetTokens", number(shared.budget_tokens)),
+        ("keptTokens", number(shared.kept_tokens)),
+        ("droppedChunks", number(shared.dropped_chunks as f64)),
+        ("droppedMessages", number(shared.dropped_messages as f64)),
+        ("droppedTokens", number(shared.dropped_tokens)),
+        ("droppedList", Value::Array(dropped.iter().map(digest).collect())),
+        ("messages", session.list(&shared.kept_messages(&messages, session.now_ms()))),
+    ]))
+}
+
+fn settings(session: &Session) -> ShareSettings {
+    let number = |name: &str| session.setting(name).filter(|value| !value.is_null()).map(Value::as_f64);
+    let given = |name: &str| number(name).map(|number| number.unwrap_or(f64::NAN));
+    let own = ShareSettings::new(given("maxContextTokens").unwrap_or(f64::NAN));
+    ShareSettings {
+        share: given("maxHistoryShare").unwrap_or(own.share),
+        parts: given("parts").unwrap_or(own.parts),
+        ..own
+    }
+}

@@ -1,0 +1,48 @@
+//! Op `repair`: unusable tool calls dropped, then results paired with calls.
+
+use clawscope::js::{Object, Value};
+use clawscope::policy::repair::{
+    AllowedTools, MissingResult, Pairing, RepairedInputs, Shape, apply, pair, repair_inputs, shape_of,
+};
+
+use super::{Session, number, object};
+
+pub(crate) fn answer(session: &Session) -> Value {
+    let mut result = Object::default();
+    let mut messages = session.messages();
+    if session.setting("inputs").is_some_and(|inputs| inputs.as_bool() == Some(true)) {
+        let allowed = session.setting("allowedToolNames").and_then(Value::as_array).unwrap_or_default();
+        let repaired = repair_inputs(&messages, &AllowedTools::new(allowed));
+        result.set("inputs", inputs(&repaired));
+        messages = repaired.messages;
+    }
+    let shapes: Vec<Shape> = messages.iter().map(shape_of).collect();
+    let paired = pair(&shapes.iter().collect::<Vec<_>>());
+    result.set("pairing", pairing(&paired));
+    result.set("messages", session.list(&apply(&messages, &paired.order, session.now_ms())));
+    Value::Object(result)
+}
+
+fn inputs(repaired: &RepairedInputs) -> Value {
+    object([
+        ("droppedToolCalls", number(repaired.dropped_calls as f64)),
+        ("droppedAssistantMessages", number(repaired.dropped_messages as f64)),
+        ("changed", Value::Bool(repaired.changed)),
+    ])
+}
+
+fn pairing(pairing: &Pairing) -> Value {
+    let added = |missing: &MissingResult| {
+        object([
+            ("toolCallId", Value::from(missing.id.clone())),
+            ("toolName", Value::from(missing.name.clone())),
+        ])
+    };
+    object([
+        ("added", Value::Array(pairing.added.iter().map(added).collect())),
+        ("droppedDuplicateCount", number(pairing.dropped_duplicates as f64)),
+        ("droppedOrphanCount", number(pairing.dropped_orphans as f64)),
+        ("moved", Value::Bool(pairing.moved)),
+        ("changed", Value::Bool(pairing.moved)),
+    ])
+}
