@@ -1,7 +1,9 @@
 //! Context sizes → fates. Pure rules: same input, same output; time is an argument.
 
 pub mod fate;
+pub mod history_limit;
 pub mod overflow;
 pub mod prune;
+pub mod truncate;
 
 pub use fate::{Fate, MessageFate, Reason};

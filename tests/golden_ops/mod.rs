@@ -1,10 +1,15 @@
 //! The ops of the golden cases, each answered through the library's ordinary functions.
 
 mod context;
+mod history_limit;
+mod overflow_match;
 mod prune;
 mod tokens;
+mod truncate;
+mod truncate_session;
+mod window;
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use clawscope::context::{Context, build};
 use clawscope::ids::NewIds;
@@ -16,7 +21,16 @@ use clawscope::transcript::{Leaf, Tree};
 use sha2::{Digest, Sha256};
 
 /// Ops that are built, and so required.
-pub(crate) const BUILT: &[&str] = &["context", "tokens", "prune"];
+pub(crate) const BUILT: &[&str] = &[
+    "context",
+    "tokens",
+    "prune",
+    "history_limit",
+    "truncate",
+    "truncate_session",
+    "overflow_match",
+    "window",
+];
 /// Rulesets these ops follow.
 const RULESETS: &[&str] = &["openclaw-2026.3.2"];
 
@@ -29,6 +43,11 @@ pub(crate) fn answer(ruleset: &str, op: &str, case: &Value, root: &Path) -> Opti
         "context" => on_session(case, root).map(|session| context::answer(&session)),
         "tokens" => on_session(case, root).map(|session| tokens::answer(&session)),
         "prune" => on_session(case, root).map(|session| prune::answer(&session)),
+        "history_limit" => on_session(case, root).map(|session| history_limit::answer(&session)),
+        "truncate" => on_session(case, root).map(|session| truncate::answer(&session)),
+        "truncate_session" => truncate_session::answer(case, root),
+        "overflow_match" => overflow_match::answer(case, root),
+        "window" => Ok(window::answer(case)),
         _ => return None,
     };
     Some(object([("op", Value::from(op)), ("result", result.unwrap_or_else(|Throws| throws()))]))
@@ -59,10 +78,14 @@ impl Session {
 
     /// A list of messages, full or as digests, as the case asks.
     pub(crate) fn list(&self, messages: &[Value]) -> Value {
-        let full = self.case.get("output").is_some_and(|output| output.str_is("full"));
-        let item = |message: &Value| if full { message.clone() } else { digest(message) };
-        Value::Array(messages.iter().map(item).collect())
+        list_of(&self.case, messages)
     }
+}
+
+pub(crate) fn list_of(case: &Value, messages: &[Value]) -> Value {
+    let full = case.get("output").is_some_and(|output| output.str_is("full"));
+    let item = |message: &Value| if full { message.clone() } else { digest(message) };
+    Value::Array(messages.iter().map(item).collect())
 }
 
 /// Counts ids up: g0000001, g0000002, …
@@ -81,14 +104,8 @@ impl NewIds for CountedIds {
 }
 
 fn on_session(case: &Value, root: &Path) -> Result<Session, Throws> {
-    let path = case.get("transcript").and_then(Value::as_str).expect("the case names a transcript");
-    let source = Source::open(&root.join(path.to_string_lossy())).expect("the transcript opens");
-    let mut index = load(&source, &mut CountedIds(0), &mut |_, _| true).expect("the transcript is read");
-    match index.standing {
-        Standing::Throws { .. } => return Err(Throws),
-        Standing::NoHeader => index = Index::new(source.path()),
-        Standing::Fine | Standing::Empty => {}
-    }
+    let source = Source::open(&transcript(case, root)).expect("the transcript opens");
+    let index = opened(&source, &mut CountedIds(0))?;
     let leaf = match case.get("leaf") {
         None => Leaf::Own,
         Some(Value::String(id)) => Leaf::Id(id.to_string_lossy()),
@@ -97,6 +114,21 @@ fn on_session(case: &Value, root: &Path) -> Result<Session, Throws> {
     let tree = Tree::new(&index);
     let context = build(&index, &tree, &leaf)?;
     Ok(Session { case: case.clone(), source, index, tree, leaf, context })
+}
+
+fn transcript(case: &Value, root: &Path) -> PathBuf {
+    let path = case.get("transcript").and_then(Value::as_str).expect("the case names a transcript");
+    root.join(path.to_string_lossy())
+}
+
+/// A transcript as the runtime opens it; one without a header is emptied (store J3).
+fn opened(source: &Source, new_ids: &mut CountedIds) -> Result<Index, Throws> {
+    let index = load(source, new_ids, &mut |_, _| true).expect("the transcript is read");
+    match index.standing {
+        Standing::Throws { .. } => Err(Throws),
+        Standing::NoHeader => Ok(Index::new(source.path())),
+        Standing::Fine | Standing::Empty => Ok(index),
+    }
 }
 
 /// `{"throws": true}`.
