@@ -1,5 +1,6 @@
 //! Context sizes → fates. Pure rules: same input, same output; time is an argument.
 
+pub mod clear_tool_uses;
 pub mod fate;
 pub mod history_limit;
 pub mod overflow;

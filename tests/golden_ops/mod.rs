@@ -1,5 +1,6 @@
 //! The ops of the golden cases, each answered through the library's ordinary functions.
 
+mod clear_tool_uses;
 mod context;
 mod history_limit;
 mod overflow_match;
@@ -30,6 +31,7 @@ pub(crate) const BUILT: &[&str] = &[
     "truncate_session",
     "overflow_match",
     "window",
+    "clear_tool_uses",
 ];
 /// Rulesets these ops follow.
 const RULESETS: &[&str] = &["openclaw-2026.3.2"];
@@ -47,6 +49,7 @@ pub(crate) fn answer(ruleset: &str, op: &str, case: &Value, root: &Path) -> Opti
         "truncate" => on_session(case, root).map(|session| truncate::answer(&session)),
         "truncate_session" => truncate_session::answer(case, root),
         "overflow_match" => overflow_match::answer(case, root),
+        "clear_tool_uses" => on_session(case, root).and_then(|session| clear_tool_uses::answer(&session)),
         "window" => Ok(window::answer(case)),
         _ => return None,
     };

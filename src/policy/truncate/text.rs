@@ -98,11 +98,16 @@ mod tests {
 
     #[test]
     fn a_negative_keep_counts_from_the_end_and_a_fraction_is_dropped() {
-        assert_eq!(cut("12345", -2.0).as_deref(), Some("123!"));
-        assert_eq!(cut("\n2345", -2.0).as_deref(), Some("\n23!"));
-        assert_eq!(cut("\n2345", -0.5).as_deref(), Some("!"));
-        assert_eq!(cut("12345", -9.0).as_deref(), Some("!"));
+        assert_eq!(cut("12345", -1.0).as_deref(), Some("1234!"));
+        assert_eq!(cut("12345", -0.5).as_deref(), Some("!"));
         assert_eq!(cut("123456", 2.9).as_deref(), Some("12!"));
+    }
+
+    #[test]
+    fn below_0_a_missing_line_feed_counts_as_index_minus_1() {
+        assert_eq!(cut("12345", -9.0).as_deref(), Some("1234!"));
+        assert_eq!(cut("\n2345", -9.0).as_deref(), Some("!"));
+        assert_eq!(cut("1\n345", -9.0).as_deref(), Some("1234!"));
     }
 
     #[test]
