@@ -9,6 +9,7 @@ mod defaults;
 pub mod duration;
 pub mod eligible;
 pub mod env;
+pub mod history_limit;
 mod include;
 pub mod lines;
 pub mod provenance;

@@ -62,6 +62,51 @@ pub fn length_of(value: Option<&Value>) -> Result<f64, Throws> {
     }
 }
 
+/// A value as a number, as `Number(value)`: absent is NaN, `null` 0, a blank text 0, an array the number its text is
+/// (pruning 0.2, 0.7).
+pub fn to_number(value: Option<&Value>) -> f64 {
+    match value {
+        None | Some(Value::Object(_)) => f64::NAN,
+        Some(Value::Null) => 0.0,
+        Some(Value::Bool(bool)) => f64::from(u8::from(*bool)),
+        Some(Value::Number(number)) => *number,
+        Some(Value::String(text)) => number_of_text(text),
+        Some(array @ Value::Array(_)) => number_of_text(&to_text(Some(array))),
+    }
+}
+
+/// The number a text is, with white space around it: decimal, or whole with `0x`, `0o` or `0b`.
+fn number_of_text(text: &JsString) -> f64 {
+    let text = text.trim().to_string_lossy();
+    let radix = |mark: [&str; 2], radix| {
+        let digits = text.strip_prefix(mark[0]).or_else(|| text.strip_prefix(mark[1]))?;
+        Some(whole(digits, radix).unwrap_or(f64::NAN))
+    };
+    if let Some(number) =
+        radix(["0x", "0X"], 16).or_else(|| radix(["0o", "0O"], 8)).or_else(|| radix(["0b", "0B"], 2))
+    {
+        return number;
+    }
+    match text.as_str() {
+        "" => 0.0,
+        "Infinity" | "+Infinity" => f64::INFINITY,
+        "-Infinity" => f64::NEG_INFINITY,
+        // Rust also reads `inf` and `nan`, which are no numbers here.
+        text if text.bytes().all(|byte| byte.is_ascii_digit() || b"+-.eE".contains(&byte)) => {
+            text.parse().unwrap_or(f64::NAN)
+        }
+        _ => f64::NAN,
+    }
+}
+
+fn whole(digits: &str, radix: u32) -> Option<f64> {
+    let mut number = if digits.is_empty() { return None } else { 0.0 };
+    for digit in digits.chars() {
+        number = number * f64::from(radix) + f64::from(digit.to_digit(radix)?);
+    }
+    Some(number)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -118,6 +163,29 @@ mod tests {
         assert_eq!(length_of(Some(&parse("[1,[2,3]]").unwrap())), Ok(2.0));
         for json in ["5", "true", "{}"] {
             assert!(length_of(Some(&parse(json).unwrap())).unwrap().is_nan(), "{json}");
+        }
+    }
+
+    #[test]
+    fn values_become_numbers_as_javascript_makes_them() {
+        assert!(to_number(None).is_nan());
+        for (json, number) in [
+            ("null", 0.0),
+            ("true", 1.0),
+            ("2.5", 2.5),
+            (r#"" 12 ""#, 12.0),
+            (r#""""#, 0.0),
+            (r#""-1e3""#, -1000.0),
+            (r#"".5""#, 0.5),
+            (r#""0x1F""#, 31.0),
+            (r#""Infinity""#, f64::INFINITY),
+            ("[]", 0.0),
+            ("[[3]]", 3.0),
+        ] {
+            assert_eq!(to_number(Some(&parse(json).unwrap())), number, "{json}");
+        }
+        for json in [r#""1x""#, r#""inf""#, r#""nan""#, r#""0x""#, r#""1_0""#, "{}", "[1,2]"] {
+            assert!(to_number(Some(&parse(json).unwrap())).is_nan(), "{json}");
         }
     }
 }

@@ -11,7 +11,7 @@ mod string;
 mod stringify;
 mod value;
 
-pub use coerce::{Throws, length_of, to_text, truthy};
+pub use coerce::{Throws, length_of, to_number, to_text, truthy};
 pub use date::{date_value, iso_text};
 pub use object::Object;
 pub use parse::parse;

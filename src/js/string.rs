@@ -90,7 +90,15 @@ impl JsString {
         lower.push_str(&run.to_lowercase());
         lower
     }
+
+    /// Index of the last line feed at or before `at_most`, as `lastIndexOf("\n", at_most)`.
+    pub fn last_index_of_lf(&self, at_most: usize) -> Option<usize> {
+        let end = at_most.saturating_add(1).min(self.len());
+        self.0[..end].iter().rposition(|&unit| unit == LF)
+    }
 }
+
+const LF: u16 = 0x0A;
 
 /// Appends `text` to `units`; ASCII, nearly all of a transcript, is widened without decoding.
 pub(super) fn push_text(units: &mut Vec<u16>, text: &str) {

@@ -152,7 +152,7 @@ fn built(line: &Value, role: &str) -> Value {
 }
 
 /// Measures one message, as it stands in an entry or was built from one.
-fn size_message(message: &Value) -> ScannedMessage {
+pub fn size_message(message: &Value) -> ScannedMessage {
     let role = measure::role_of(message);
     let parts = measure::parts(message);
     let stop = message.get("stopReason").and_then(Value::as_str);

@@ -1,14 +1,20 @@
 //! The ops of the golden cases, each answered through the library's ordinary functions.
 
 mod chunks;
+mod clear_tool_uses;
 mod compaction_prepare;
 mod context;
+mod history_limit;
 mod history_share;
+mod overflow_match;
 mod prune;
 mod repair;
 mod tokens;
+mod truncate;
+mod truncate_session;
+mod window;
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use clawscope::context::{Context, build};
 use clawscope::ids::NewIds;
@@ -20,8 +26,21 @@ use clawscope::transcript::{Leaf, Tree};
 use sha2::{Digest, Sha256};
 
 /// Ops that are built, and so required.
-pub(crate) const BUILT: &[&str] =
-    &["context", "tokens", "prune", "repair", "chunks", "history_share", "compaction_prepare"];
+pub(crate) const BUILT: &[&str] = &[
+    "context",
+    "tokens",
+    "history_limit",
+    "prune",
+    "truncate",
+    "truncate_session",
+    "compaction_prepare",
+    "repair",
+    "history_share",
+    "chunks",
+    "overflow_match",
+    "window",
+    "clear_tool_uses",
+];
 /// Rulesets these ops follow.
 const RULESETS: &[&str] = &["openclaw-2026.3.2"];
 
@@ -40,6 +59,12 @@ pub(crate) fn answer(ruleset: &str, op: &str, case: &Value, root: &Path) -> Opti
         "chunks" => on_session(case, root).map(|session| chunks::answer(&session)),
         "history_share" => on_session(case, root).and_then(|session| history_share::answer(&session)),
         "repair" => on_session(case, root).map(|session| repair::answer(&session)),
+        "history_limit" => on_session(case, root).map(|session| history_limit::answer(&session)),
+        "truncate" => on_session(case, root).map(|session| truncate::answer(&session)),
+        "truncate_session" => truncate_session::answer(case, root),
+        "overflow_match" => overflow_match::answer(case, root),
+        "clear_tool_uses" => on_session(case, root).and_then(|session| clear_tool_uses::answer(&session)),
+        "window" => Ok(window::answer(case)),
         _ => return None,
     };
     Some(object([("op", Value::from(op)), ("result", result.unwrap_or_else(|Throws| throws()))]))
@@ -70,10 +95,14 @@ impl Session {
 
     /// A list of messages, full or as digests, as the case asks.
     pub(crate) fn list(&self, messages: &[Value]) -> Value {
-        let full = self.case.get("output").is_some_and(|output| output.str_is("full"));
-        let item = |message: &Value| if full { message.clone() } else { digest(message) };
-        Value::Array(messages.iter().map(item).collect())
+        list_of(&self.case, messages)
     }
+}
+
+pub(crate) fn list_of(case: &Value, messages: &[Value]) -> Value {
+    let full = case.get("output").is_some_and(|output| output.str_is("full"));
+    let item = |message: &Value| if full { message.clone() } else { digest(message) };
+    Value::Array(messages.iter().map(item).collect())
 }
 
 /// Counts ids up: g0000001, g0000002, …
@@ -99,14 +128,8 @@ fn on_session(case: &Value, root: &Path) -> Result<Session, Throws> {
 
 /// A case's session, before anyone asks for its context.
 fn open_session(case: &Value, root: &Path) -> Result<Session, Throws> {
-    let path = case.get("transcript").and_then(Value::as_str).expect("the case names a transcript");
-    let source = Source::open(&root.join(path.to_string_lossy())).expect("the transcript opens");
-    let mut index = load(&source, &mut CountedIds(0), &mut |_, _| true).expect("the transcript is read");
-    match index.standing {
-        Standing::Throws { .. } => return Err(Throws),
-        Standing::NoHeader => index = Index::new(source.path()),
-        Standing::Fine | Standing::Empty => {}
-    }
+    let source = Source::open(&transcript(case, root)).expect("the transcript opens");
+    let index = opened(&source, &mut CountedIds(0))?;
     let leaf = match case.get("leaf") {
         None => Leaf::Own,
         Some(Value::String(id)) => Leaf::Id(id.to_string_lossy()),
@@ -114,6 +137,21 @@ fn open_session(case: &Value, root: &Path) -> Result<Session, Throws> {
     };
     let tree = Tree::new(&index);
     Ok(Session { case: case.clone(), source, index, tree, leaf, context: Context::default() })
+}
+
+fn transcript(case: &Value, root: &Path) -> PathBuf {
+    let path = case.get("transcript").and_then(Value::as_str).expect("the case names a transcript");
+    root.join(path.to_string_lossy())
+}
+
+/// A transcript as the runtime opens it; one without a header is emptied (store J3).
+fn opened(source: &Source, new_ids: &mut CountedIds) -> Result<Index, Throws> {
+    let index = load(source, new_ids, &mut |_, _| true).expect("the transcript is read");
+    match index.standing {
+        Standing::Throws { .. } => Err(Throws),
+        Standing::NoHeader => Ok(Index::new(source.path())),
+        Standing::Fine | Standing::Empty => Ok(index),
+    }
 }
 
 /// `{"throws": true}`.

@@ -1,0 +1,154 @@
+//! How many user turns of history a session keeps, looked up in the channel settings by its routing key (pruning 2.3,
+//! 2.4). Three places are asked and no others: the person's own setting, the channel's default for direct messages,
+//! the channel's default for groups.
+
+use crate::js::{self, Value};
+
+/// Where a limit was found; `setting` is the path in `openclaw.json`.
+#[derive(Debug, Clone, PartialEq)]
+pub struct HistoryLimit {
+    /// The value as it stands there. Anything but a number above 0 means that nothing is cut.
+    pub value: Value,
+    /// Its path: `channels.telegram.dms.123.historyLimit`.
+    pub setting: String,
+}
+
+impl HistoryLimit {
+    /// The limit in user turns, as JavaScript compares it; NaN for what is no number.
+    pub fn turns(&self) -> f64 {
+        js::to_number(Some(&self.value))
+    }
+}
+
+/// The limit that applies to a session (pruning 2.3). `config` is the whole configuration. Only
+/// `[agent:<id>:]<channel>:<kind>:<peer>` keys find one: keys with an account segment never do.
+pub fn history_limit(key: &str, config: &Value) -> Option<HistoryLimit> {
+    let segments: Vec<&str> = key.split(':').filter(|segment| !segment.is_empty()).collect();
+    let segments = match segments.as_slice() {
+        ["agent", _, rest @ ..] if !rest.is_empty() => rest,
+        all => all,
+    };
+    let (channel, rest) = segments.split_first()?;
+    let (kind, peer) = rest.split_first()?;
+    let channel = channel.to_lowercase();
+    let settings = config.get("channels")?.get(&channel).filter(|settings| settings.as_object().is_some())?;
+    let found = |path: &str, value: &Value| HistoryLimit {
+        value: value.clone(),
+        setting: format!("channels.{channel}.{path}"),
+    };
+    let default = |name: &str| settings.get(name).map(|value| found(name, value));
+    match kind.to_lowercase().as_str() {
+        "dm" | "direct" => {
+            let peer = peer.join(":");
+            let peer = without_thread(&peer);
+            let own = settings.get("dms").and_then(|dms| dms.get(peer)?.get("historyLimit"));
+            match own.filter(|_| !peer.is_empty()) {
+                Some(value) => Some(found(&format!("dms.{peer}.historyLimit"), value)),
+                None => default("dmHistoryLimit"),
+            }
+        }
+        "channel" | "group" => default("historyLimit"),
+        _ => None,
+    }
+}
+
+/// A peer id without its thread: one `:thread:` or `:topic:` with digits at the very end, in any case of ASCII
+/// letters, unless a line break stands before it (pruning 2.4).
+pub fn without_thread(peer: &str) -> &str {
+    let before_digits = peer.trim_end_matches(|char: char| char.is_ascii_digit());
+    if before_digits.len() == peer.len() {
+        return peer;
+    }
+    let before = [":thread:", ":topic:"].iter().find_map(|mark| {
+        let at = before_digits.len().checked_sub(mark.len())?;
+        before_digits.get(at..)?.eq_ignore_ascii_case(mark).then(|| &before_digits[..at])
+    });
+    before.filter(|before| !before.contains(['\n', '\r', '\u{2028}', '\u{2029}'])).unwrap_or(peer)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const CHANNELS: &str = r#"{"channels":{"telegram":{"dmHistoryLimit":10,"historyLimit":20,"dms":{"123":{"historyLimit":5},
+        "0":{"historyLimit":0},"a:b":{"historyLimit":7},"x":{},"n":null}},"slack":{"historyLimit":3},"broken":["x"]}}"#;
+
+    fn limit(key: &str) -> Option<f64> {
+        history_limit(key, &js::parse(CHANNELS).unwrap()).map(|limit| limit.turns())
+    }
+
+    #[test]
+    fn a_person_with_a_limit_of_their_own_is_found_by_every_form_of_the_key() {
+        for key in [
+            "telegram:dm:123",
+            "agent:main:telegram:dm:123",
+            "agent:main:TELEGRAM:DM:123",
+            "telegram::dm:123",
+            "agent::main:telegram:dm:123",
+            "agent:main:telegram:direct:123:thread:99",
+            "telegram:dm:123:topic:5",
+            "telegram:dm:123:THREAD:9",
+        ] {
+            assert_eq!(limit(key), Some(5.0), "{key}");
+        }
+        assert_eq!((limit("telegram:dm:0"), limit("telegram:dm:a:b")), (Some(0.0), Some(7.0)));
+    }
+
+    #[test]
+    fn everyone_else_gets_the_channels_default_for_direct_messages() {
+        for key in [
+            "telegram:dm:123:thread:9:thread:8",
+            "telegram:dm:123:thread:abc",
+            "telegram:dm:thread:5",
+            "telegram:dm",
+            "telegram:dm:x",
+            "telegram:dm:n",
+        ] {
+            assert_eq!(limit(key), Some(10.0), "{key}");
+        }
+    }
+
+    #[test]
+    fn groups_and_channels_have_a_default_of_their_own() {
+        assert_eq!(limit("telegram:group:-100:topic:4"), Some(20.0));
+        assert_eq!(limit("telegram:channel:9"), Some(20.0));
+        assert_eq!(limit("agent:main:slack:group:1"), Some(3.0));
+    }
+
+    #[test]
+    fn other_keys_find_nothing() {
+        for key in [
+            "agent:main:slack:dm:1",
+            "agent:main:main",
+            "agent:main",
+            "telegram",
+            "AGENT:main:telegram:dm:123",
+            "agent:main:telegram:acct:dm:123",
+            "agent:main:telegram:room:1",
+            "agent:telegram:dm",
+            "broken:dm:1",
+            "nowhere:dm:1",
+            ":::",
+            "",
+        ] {
+            assert_eq!(limit(key), None, "{key}");
+        }
+    }
+
+    #[test]
+    fn only_the_last_thread_is_taken_off_and_only_a_whole_one() {
+        assert_eq!(without_thread("a:topic:1:thread:2"), "a:topic:1");
+        assert_eq!(without_thread(":thread:5"), "");
+        for whole in ["thread:5", "a:thread:", "a:thread:5b", "a\nb:thread:5", "a:thread:٣", "é"] {
+            assert_eq!(without_thread(whole), whole);
+        }
+    }
+
+    #[test]
+    fn the_limit_names_the_setting_it_comes_from() {
+        let config = js::parse(CHANNELS).unwrap();
+        let setting = |key| history_limit(key, &config).map(|limit| limit.setting);
+        assert_eq!(setting("telegram:dm:a:b").as_deref(), Some("channels.telegram.dms.a:b.historyLimit"));
+        assert_eq!(setting("telegram:dm:9").as_deref(), Some("channels.telegram.dmHistoryLimit"));
+    }
+}

@@ -1,0 +1,221 @@
+//! A message in the form LangChain counts and edits: what a model is sent, without what its classes do not hold.
+
+use crate::js::{JsString, Object, Throws, Value};
+use crate::store::entry::Role;
+use crate::store::measure::role_of;
+
+/// One message.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Message {
+    /// What the person, a summary, an extension or a shell command says.
+    Human {
+        /// What it says.
+        content: Content,
+    },
+    /// What the model says.
+    Ai {
+        /// Its text blocks, joined without a separator.
+        text: JsString,
+        /// Its tool calls.
+        calls: Vec<Call>,
+        /// Ids of the calls whose arguments were cleared, sorted by code points.
+        cleared: Vec<JsString>,
+    },
+    /// What a tool returned.
+    Tool {
+        /// What it returned.
+        content: Content,
+        /// The call it answers; empty when it names none.
+        call: JsString,
+        /// The tool's name.
+        name: Option<JsString>,
+        /// It is marked as an error.
+        is_error: bool,
+        /// A placeholder stands for its content.
+        cleared: bool,
+    },
+}
+
+/// The content of a message: a text, or blocks.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Content {
+    /// A text.
+    Text(JsString),
+    /// Blocks.
+    Blocks(Vec<Block>),
+}
+
+/// A block of a content.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Block {
+    /// A text.
+    Text(JsString),
+    /// An image.
+    Image {
+        /// Its bytes; any value, `null` when absent.
+        data: Value,
+        /// Its media type; any value, `null` when absent.
+        mime: Value,
+    },
+}
+
+/// A tool call.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Call {
+    /// Its id.
+    pub id: JsString,
+    /// The tool's name.
+    pub name: JsString,
+    /// Its arguments.
+    pub arguments: Object,
+}
+
+/// The form of a message as it is sent to a model (compaction 4.6–4.9). Throws where a text block has no text, where a
+/// content is neither text nor list, and where the call id or name of a result is no text.
+pub fn message_of(message: &Value) -> Result<Message, Throws> {
+    let content = message.get("content").filter(|content| !content.is_null());
+    match role_of(message) {
+        Role::User => {
+            let content = match content {
+                None => Content::Blocks(Vec::new()),
+                Some(Value::String(text)) => Content::Text(text.clone()),
+                Some(content) => Content::Blocks(blocks(content.as_array().ok_or(Throws)?)?),
+            };
+            Ok(Message::Human { content })
+        }
+        Role::Assistant => assistant(content.ok_or(Throws)?),
+        Role::ToolResult => Ok(Message::Tool {
+            content: result(content)?,
+            call: text_or_absent(message.get("toolCallId"))?.unwrap_or_default(),
+            name: text_or_absent(message.get("toolName"))?,
+            is_error: message.get("isError").and_then(Value::as_bool) == Some(true),
+            cleared: false,
+        }),
+        _ => Err(Throws),
+    }
+}
+
+fn assistant(content: &Value) -> Result<Message, Throws> {
+    let (text, calls) = match content {
+        Value::String(text) => (text.clone(), Vec::new()),
+        content => {
+            let items = content.as_array().ok_or(Throws)?;
+            (joined(items, "")?, items.iter().filter_map(call).collect())
+        }
+    };
+    Ok(Message::Ai { text, calls, cleared: Vec::new() })
+}
+
+/// A call with a name, an id and arguments; others are left out.
+fn call(block: &Value) -> Option<Call> {
+    let text = |name| block.get(name).and_then(Value::as_str).cloned();
+    if !is(block, "toolCall") {
+        return None;
+    }
+    let arguments = block.get("arguments")?.as_object()?.clone();
+    Some(Call { id: text("id")?, name: text("name")?, arguments })
+}
+
+/// A result is one text, unless it holds an image.
+fn result(content: Option<&Value>) -> Result<Content, Throws> {
+    match content {
+        None => Ok(Content::Text(JsString::new())),
+        Some(Value::String(text)) => Ok(Content::Text(text.clone())),
+        Some(content) => {
+            let items = content.as_array().ok_or(Throws)?;
+            if items.iter().any(|block| is(block, "image")) {
+                return Ok(Content::Blocks(blocks(items)?));
+            }
+            Ok(Content::Text(joined(items, "\n")?))
+        }
+    }
+}
+
+fn blocks(items: &[Value]) -> Result<Vec<Block>, Throws> {
+    let mut blocks = Vec::new();
+    for item in items {
+        let field = |name| item.get(name).cloned().unwrap_or(Value::Null);
+        if is(item, "text") {
+            blocks.push(Block::Text(text(item)?.clone()));
+        } else if is(item, "image") {
+            blocks.push(Block::Image { data: field("data"), mime: field("mimeType") });
+        }
+    }
+    Ok(blocks)
+}
+
+/// The texts of the text blocks; halves of a surrogate pair that meet become one character.
+fn joined(items: &[Value], separator: &str) -> Result<JsString, Throws> {
+    let mut all = JsString::new();
+    for (at, item) in items.iter().filter(|item| is(item, "text")).enumerate() {
+        if at > 0 {
+            all.push_str(separator);
+        }
+        all.push(text(item)?);
+    }
+    Ok(all)
+}
+
+fn text(block: &Value) -> Result<&JsString, Throws> {
+    block.get("text").and_then(Value::as_str).ok_or(Throws)
+}
+
+fn is(block: &Value, kind: &str) -> bool {
+    block.get("type").is_some_and(|value| value.str_is(kind))
+}
+
+fn text_or_absent(value: Option<&Value>) -> Result<Option<JsString>, Throws> {
+    match value {
+        None | Some(Value::Null) => Ok(None),
+        Some(Value::String(text)) => Ok(Some(text.clone())),
+        Some(_) => Err(Throws),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::js;
+
+    fn of(json: &str) -> Result<Message, Throws> {
+        message_of(&js::parse(json).unwrap())
+    }
+
+    #[test]
+    fn a_result_with_an_image_keeps_its_blocks_and_any_other_is_one_text() {
+        let plain = of(
+            r#"{"role":"toolResult","content":[{"type":"text","text":"a"},5,{"type":"text","text":"b"}]}"#,
+        );
+        let Ok(Message::Tool { content, call, name, .. }) = plain else { panic!("no result: {plain:?}") };
+        assert_eq!((content, call, name), (Content::Text("a\nb".into()), JsString::new(), None));
+        let image = of(r#"{"role":"toolResult","content":[{"type":"image","data":"x"}]}"#);
+        let Ok(Message::Tool { content: Content::Blocks(blocks), .. }) = image else { panic!("{image:?}") };
+        assert_eq!(blocks, [Block::Image { data: "x".into(), mime: Value::Null }]);
+    }
+
+    #[test]
+    fn a_call_without_id_name_or_arguments_is_left_out() {
+        let json = r#"{"role":"assistant","content":[{"type":"toolCall","id":"a","name":"f","arguments":{}},
+            {"type":"toolCall","id":"b","name":"f"},{"type":"toolCall","id":5,"name":"f","arguments":{}}]}"#;
+        let Ok(Message::Ai { calls, .. }) = of(json) else { panic!("no reply") };
+        assert_eq!(calls.len(), 1);
+    }
+
+    #[test]
+    fn what_the_classes_do_not_take_throws() {
+        for json in [
+            r#"{"role":"user","content":[{"type":"text"}]}"#,
+            r#"{"role":"user","content":5}"#,
+            r#"{"role":"assistant"}"#,
+            r#"{"role":"toolResult","toolCallId":5}"#,
+            r#"{"role":"toolResult","toolName":{}}"#,
+            r#"{"role":"system","content":"x"}"#,
+        ] {
+            assert_eq!(of(json), Err(Throws), "{json}");
+        }
+        assert_eq!(
+            of(r#"{"role":"user","content":null}"#),
+            Ok(Message::Human { content: Content::Blocks(vec![]) })
+        );
+    }
+}

@@ -1,0 +1,12 @@
+//! Tool-use clearing as LangChain's `ClearToolUsesEdit` does it: when the counted tokens of all messages exceed a
+//! trigger, tool results are replaced by a placeholder, oldest first, but for the last few (pruning 7.1, 7.2, 7.4).
+
+mod count;
+mod edit;
+mod message;
+mod printable;
+mod python;
+
+pub use count::{message_tokens, total_tokens};
+pub use edit::{ClearSettings, Clearing, clear};
+pub use message::{Block, Call, Content, Message, message_of};

@@ -1,0 +1,210 @@
+//! What Python makes of the arguments of a call: the length of their `repr`, and whether two are equal
+//! (pruning 7.2 f, 7.4b). Lengths are in code points.
+
+use crate::js::{self, JsString, Object, Value};
+use crate::policy::clear_tool_uses::printable::is_printable;
+
+/// The quotation marks around a text.
+const QUOTES: usize = 2;
+/// From this on, and below the least, floats are written with an exponent: places before the point.
+const PLAIN_PLACES: i64 = 16;
+/// Zeros behind the point that a float may begin with.
+const PLAIN_ZEROS: i64 = 3;
+
+/// Code points of a text; a lone surrogate is one.
+pub(super) fn code_points(text: &JsString) -> usize {
+    char::decode_utf16(text.units().iter().copied()).count()
+}
+
+/// Length of the `repr` of a value that came out of JSON text.
+pub(super) fn repr_len(value: &Value) -> usize {
+    match value {
+        Value::Null => "None".len(),
+        Value::Bool(true) => "True".len(),
+        Value::Bool(false) => "False".len(),
+        Value::Number(number) => number_len(*number),
+        Value::String(text) => text_len(text),
+        Value::Array(items) => list_len(items.iter().map(repr_len)),
+        Value::Object(object) => object_len(object),
+    }
+}
+
+/// Length of the `repr` of a dictionary.
+pub(super) fn object_len(object: &Object) -> usize {
+    list_len(object.iter().map(|(key, value)| text_len(key) + ": ".len() + repr_len(value)))
+}
+
+/// Brackets, and the items with a comma and a space between them.
+pub(super) fn list_len(items: impl Iterator<Item = usize>) -> usize {
+    let (count, sum) = items.fold((0, 0), |(count, sum), item| (count + 1, sum + item));
+    "[]".len() + sum + ", ".len() * usize::saturating_sub(count, 1)
+}
+
+/// Length of the `repr` of a text: in single quotes unless it holds one of these and no double ones.
+pub(super) fn text_len(text: &JsString) -> usize {
+    let has = |quote: char| text.units().contains(&(quote as u16));
+    let quote = if has('\'') && !has('"') { '"' } else { '\'' };
+    let chars = char::decode_utf16(text.units().iter().copied());
+    let chars = chars.map(|char| char.map_or_else(|lone| u32::from(lone.unpaired_surrogate()), u32::from));
+    QUOTES + chars.map(|char| char_len(char, quote)).sum::<usize>()
+}
+
+fn char_len(code_point: u32, quote: char) -> usize {
+    let escaped = ['\\', '\n', '\r', '\t', quote].map(u32::from).contains(&code_point);
+    match code_point {
+        _ if escaped => "\\n".len(),
+        code_point if is_printable(code_point) => 1,
+        0..0x100 => "\\x00".len(),
+        0x100..0x1_0000 => "\\u0000".len(),
+        _ => "\\U00000000".len(),
+    }
+}
+
+/// A number that JavaScript writes without point and exponent is a Python integer, any other a float; what is no
+/// number in JSON is `None`.
+fn number_len(number: f64) -> usize {
+    if !number.is_finite() {
+        return "None".len();
+    }
+    let text = js::number_text(number);
+    if text.contains(['.', 'e']) { float_len(&text) } else { text.len() }
+}
+
+/// Length of a float's `repr` from JavaScript's text of it: both have the shortest digits, but not the same form.
+fn float_len(text: &str) -> usize {
+    let (mantissa, exponent) = text.split_once('e').unwrap_or((text, "0"));
+    let unsigned = mantissa.trim_start_matches('-');
+    let sign = mantissa.len() - unsigned.len();
+    let (whole, fraction) = unsigned.split_once('.').unwrap_or((unsigned, ""));
+    let all = format!("{whole}{fraction}");
+    let digits = all.trim_start_matches('0');
+    let zeros = (all.len() - digits.len()) as i64;
+    // The value is 0.DIGITS times ten to the power of `point`.
+    let point = whole.len() as i64 - zeros + exponent.parse::<i64>().unwrap_or(0);
+    let count = digits.len() as i64;
+    let plain = match point {
+        _ if point > PLAIN_PLACES || point < -PLAIN_ZEROS => return sign + exponent_len(count, point - 1),
+        _ if point <= 0 => "0.".len() as i64 - point + count,
+        _ if point < count => count + 1,
+        _ => point + ".0".len() as i64,
+    };
+    sign + plain as usize
+}
+
+/// `1.5e-07`: at least two digits of exponent, always with a sign.
+fn exponent_len(digits: i64, exponent: i64) -> usize {
+    let mantissa = if digits > 1 { digits as usize + 1 } else { 1 };
+    mantissa + "e+".len() + exponent.abs().to_string().len().max(2)
+}
+
+/// Python's equality: the order of keys does not matter, and `true` is 1.
+pub(super) fn equal(a: &Value, b: &Value) -> bool {
+    match (a, b) {
+        (Value::Array(a), Value::Array(b)) => a.len() == b.len() && a.iter().zip(b).all(|(a, b)| equal(a, b)),
+        (Value::Object(a), Value::Object(b)) => equal_objects(a, b),
+        (Value::String(a), Value::String(b)) => a == b,
+        _ => match (number(a), number(b)) {
+            (Some(a), Some(b)) => a == b,
+            (None, None) => is_none(a) && is_none(b),
+            _ => false,
+        },
+    }
+}
+
+/// [`equal`] for dictionaries.
+pub(super) fn equal_objects(a: &Object, b: &Object) -> bool {
+    if a.len() != b.len() {
+        return false;
+    }
+    let sorted = |object: &Object| {
+        let mut order: Vec<usize> = (0..object.len()).collect();
+        let keys: Vec<&JsString> = object.iter().map(|(key, _)| key).collect();
+        order.sort_by_key(|at| keys[*at]);
+        order
+    };
+    let (in_a, in_b): (Vec<_>, Vec<_>) = (a.iter().collect(), b.iter().collect());
+    sorted(a).into_iter().zip(sorted(b)).all(|(at, of)| {
+        let ((key, value), (other_key, other)) = (in_a[at], in_b[of]);
+        key == other_key && equal(value, other)
+    })
+}
+
+fn number(value: &Value) -> Option<f64> {
+    match value {
+        Value::Bool(bool) => Some(f64::from(u8::from(*bool))),
+        Value::Number(number) => Some(*number).filter(|number| number.is_finite()),
+        _ => None,
+    }
+}
+
+fn is_none(value: &Value) -> bool {
+    matches!(value, Value::Null | Value::Number(_))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn len(json: &str) -> usize {
+        repr_len(&js::parse(json).unwrap())
+    }
+
+    #[test]
+    fn numbers_are_written_as_python_writes_them() {
+        for (json, repr) in [
+            ("1.0", "1"),
+            ("-0", "0"),
+            ("1e20", "100000000000000000000"),
+            ("1.5", "1.5"),
+            ("-0.0001", "-0.0001"),
+            ("0.00001", "1e-05"),
+            ("1.25e-7", "1.25e-07"),
+            ("1e21", "1e+21"),
+            ("-1.5e300", "-1.5e+300"),
+            ("123.456", "123.456"),
+            ("1e400", "None"),
+        ] {
+            assert_eq!(len(json), repr.len(), "{json} as {repr}");
+        }
+    }
+
+    #[test]
+    fn texts_are_quoted_and_escaped_as_python_does() {
+        for (json, repr) in [
+            (r#""""#, "''"),
+            (r#""it's""#, "\"it's\""),
+            (r#""say \"hi\"""#, "'say \"hi\"'"),
+            (r#""' and \"""#, "'\\' and \"'"),
+            (r#""\t\n\r\\\u0000\u007f""#, "'\\t\\n\\r\\\\\\x00\\x7f'"),
+            (r#""\u200d\ud83d\ufeff""#, "'\\u200d\\ud83d\\ufeff'"),
+        ] {
+            assert_eq!(len(json), repr.len(), "{json} as {repr}");
+        }
+        assert_eq!(len(r#""é漢😀""#), 5);
+        assert_eq!(len(r#""\udbff\udfff""#), "'\\U0010ffff'".len());
+    }
+
+    #[test]
+    fn lists_and_dictionaries_have_a_space_behind_commas_and_colons() {
+        let json = r#"{"t":true,"x":null,"l":[],"o":{},"n":{"a":[1,{"b":"c"}]}}"#;
+        assert_eq!(len(json), "{'t': True, 'x': None, 'l': [], 'o': {}, 'n': {'a': [1, {'b': 'c'}]}}".len());
+    }
+
+    #[test]
+    fn equality_is_pythons() {
+        let equal = |a: &str, b: &str| equal(&js::parse(a).unwrap(), &js::parse(b).unwrap());
+        for (a, b) in [
+            ("1", "true"),
+            ("0", "false"),
+            ("null", "1e400"),
+            (r#"{"a":1,"b":[2]}"#, r#"{"b":[2.0],"a":true}"#),
+        ] {
+            assert!(equal(a, b), "{a} {b}");
+        }
+        for (a, b) in
+            [("1", "\"1\""), ("null", "0"), ("[]", "{}"), (r#"{"a":1}"#, r#"{"b":1}"#), ("[1]", "[1,1]")]
+        {
+            assert!(!equal(a, b), "{a} {b}");
+        }
+    }
+}

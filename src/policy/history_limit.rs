@@ -1,0 +1,88 @@
+//! The history turn limit: only the last user turns of a context are sent, and what follows them (pruning 2.1).
+
+use crate::context::ContextMessage;
+use crate::store::entry::Role;
+
+/// The index of the first message that stays under a limit of this many user turns; 0 when all do, the number of
+/// messages when none does (pruning 2.1).
+///
+/// Only messages of role `user` are turns. Whatever stands before the first turn kept is dropped, a leading
+/// compaction summary included; a list with no more turns than the limit keeps also what precedes them. A limit of 0
+/// or less, or NaN, cuts nothing; a fraction is not rounded.
+pub fn first_kept(messages: &[ContextMessage], limit: f64) -> usize {
+    if limit.is_nan() || limit <= 0.0 {
+        return 0;
+    }
+    let mut turns = 0.0;
+    let mut first = messages.len();
+    for (at, message) in messages.iter().enumerate().rev() {
+        if message.size.role == Role::User {
+            turns += 1.0;
+            if turns > limit {
+                return first;
+            }
+            first = at;
+        }
+    }
+    0
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::context::build;
+    use crate::ids::LineIds;
+    use crate::store::load::load_bytes;
+    use crate::transcript::{Leaf, Tree};
+
+    /// A context of messages given by a letter each: `u`ser, `a`ssistant, tool `r`esult, `b`ash.
+    fn context(letters: &str) -> Vec<ContextMessage> {
+        let mut text = String::from("{\"type\":\"session\",\"version\":3,\"id\":\"s\"}\n");
+        for (at, letter) in letters.chars().enumerate() {
+            let role = match letter {
+                'u' => "user",
+                'a' => "assistant",
+                'r' => "toolResult",
+                _ => "bashExecution",
+            };
+            let parent = at.checked_sub(1).map_or(String::new(), |at| format!("e{at}"));
+            text += &format!(
+                "{{\"type\":\"message\",\"id\":\"e{at}\",\"parentId\":\"{parent}\",\"message\":{{\"role\":\"{role}\",\"content\":[]}}}}\n"
+            );
+        }
+        let index = load_bytes("t.jsonl", text.as_bytes(), &mut LineIds);
+        build(&index, &Tree::new(&index), &Leaf::Own).unwrap().messages
+    }
+
+    #[track_caller]
+    fn check(letters: &str, limit: f64, kept: &str) {
+        assert_eq!(&letters[first_kept(&context(letters), limit)..], kept);
+    }
+
+    #[test]
+    fn the_last_turns_stay_with_what_follows_them() {
+        check("buarauaura", 2.0, "uaura");
+        check("buarauaura", 1.0, "ura");
+        check("uuu", 2.0, "uu");
+    }
+
+    #[test]
+    fn as_many_turns_as_the_limit_keep_what_precedes_them() {
+        check("bauaua", 2.0, "bauaua");
+        check("bauaua", 3.0, "bauaua");
+    }
+
+    #[test]
+    fn no_limit_is_0_or_less_or_no_number_at_all() {
+        for limit in [0.0, -3.0, f64::NAN, f64::INFINITY] {
+            check("uaua", limit, "uaua");
+        }
+    }
+
+    #[test]
+    fn a_fraction_is_not_rounded() {
+        check("uauaua", 1.5, "ua");
+        check("uauaua", 0.5, "");
+        check("aa", 0.5, "aa");
+    }
+}

@@ -1,0 +1,183 @@
+//! The gateway's detectors: the strict one that resets a chat, the wide one that starts its recovery, and those that
+//! tell a rate limit and a failed compaction from an overflow (compaction 8.2–8.6).
+
+use crate::policy::overflow::in_order;
+
+/// Texts that mean an overflow, in lower case (compaction 8.3).
+const STRICT: [&str; 10] = [
+    "request_too_large",
+    "request exceeds the maximum size",
+    "context length exceeded",
+    "maximum context length",
+    "prompt is too long",
+    "exceeds model context window",
+    "model token limit",
+    "context overflow:",
+    "exceed context limit",
+    "exceeds the model's maximum context",
+];
+
+/// Texts that mean it together.
+const STRICT_TOGETHER: [&[&str]; 5] = [
+    &["request size exceeds", "context window"],
+    &["request size exceeds", "context length"],
+    &["max_tokens", "exceed", "context"],
+    &["input length", "exceed", "context"],
+    &["413", "too large"],
+];
+
+/// Chinese texts, looked for as they are.
+const CHINESE: [&str; 5] = ["上下文过长", "上下文超出", "上下文长度超", "超出最大上下文", "请压缩上下文"];
+
+/// Texts of a rate limit, in lower case (compaction 8.4).
+const RATE_LIMIT: [&str; 12] = [
+    "rate_limit",
+    "rate limit",
+    "too many requests",
+    "429",
+    "model_cooldown",
+    "cooling down",
+    "exceeded your current quota",
+    "resource has been exhausted",
+    "quota exceeded",
+    "resource_exhausted",
+    "usage limit",
+    "tokens per minute",
+];
+
+/// Texts that keep the wide detector from guessing (compaction 8.5: R).
+const NO_GUESS: [&str; 7] = [
+    "rate limit",
+    "too many requests",
+    "requests per minute",
+    "requests per hour",
+    "requests per day",
+    "quota",
+    "throttl",
+];
+
+/// Words for too much; those of the window's own hint first (compaction 8.5: H).
+const TOO_MUCH: &[&str] =
+    &["too large", "too long", "exceed", "over", "limit", "max", "requested", "sent", "tokens"];
+
+/// The words for too much of the other hints.
+const TOO_MUCH_ELSE: &[&str] = &["too large", "too long", "exceed", "over", "limit", "max"];
+
+/// What a text hints at with (compaction 8.5: H).
+const HINTS: [&[&[&str]]; 4] = [
+    &[&["context"], &["overflow"]],
+    &[&["context window"], TOO_MUCH],
+    &[&["prompt"], TOO_MUCH_ELSE],
+    &[&["request", "input"], &["context", "window", "length", "token"], TOO_MUCH_ELSE],
+];
+
+/// Whether a text says that the prompt was too large: what resets a chat (compaction 8.3). Never for a limit per
+/// minute, nor for a refused reasoning mode (compaction 8.2).
+pub fn is_overflow(text: &str) -> bool {
+    let lower = text.to_lowercase();
+    let holds = |part: &&str| lower.contains(*part);
+    !is_excluded(&lower)
+        && (STRICT.iter().any(holds)
+            || STRICT_TOGETHER.iter().any(|parts| parts.iter().all(holds))
+            || CHINESE.iter().any(|part| text.contains(part)))
+}
+
+/// Whether a text probably says so: what starts the recovery after a run (compaction 8.5).
+pub fn is_likely_overflow(text: &str) -> bool {
+    let folded = text.to_ascii_lowercase();
+    let too_small = in_order(&folded, &[&["context window"], &["too small", "minimum is"]]);
+    if is_excluded(&text.to_lowercase()) || too_small || is_rate_limit(text) {
+        return false;
+    }
+    let no_guess = NO_GUESS.iter().any(|part| folded.contains(part)) || ends_word(&folded, "429");
+    is_overflow(text) || (!no_guess && HINTS.iter().any(|hint| in_order(&folded, hint)))
+}
+
+/// Whether a text speaks of a rate limit (compaction 8.4).
+pub fn is_rate_limit(text: &str) -> bool {
+    let lower = text.to_lowercase();
+    RATE_LIMIT.iter().any(|part| lower.contains(part)) || has_word(&lower, "tpm")
+}
+
+/// Whether a text says that a compaction failed for the size of the prompt (compaction 8.6).
+pub fn is_compaction_failure(text: &str) -> bool {
+    let lower = text.to_lowercase();
+    (lower.contains("compaction") || lower.contains("summarization failed"))
+        && (is_likely_overflow(text) || lower.contains("context overflow"))
+}
+
+/// A limit per minute, or a refused reasoning mode (compaction 8.2).
+fn is_excluded(lower: &str) -> bool {
+    let reasoning = ["reasoning is mandatory", "reasoning is required", "requires reasoning"];
+    has_word(lower, "tpm")
+        || lower.contains("tokens per minute")
+        || reasoning.iter().any(|part| lower.contains(part))
+        || (lower.contains("reasoning") && lower.contains("cannot be disabled"))
+}
+
+/// Whether a word stands by itself: no letter, digit or `_` of ASCII beside it.
+fn has_word(text: &str, word: &str) -> bool {
+    text.match_indices(word)
+        .any(|(at, _)| !text[..at].ends_with(is_part) && !text[at + word.len()..].starts_with(is_part))
+}
+
+/// Whether a word stands with nothing of a word behind it.
+fn ends_word(text: &str, word: &str) -> bool {
+    text.match_indices(word).any(|(at, _)| !text[at + word.len()..].starts_with(is_part))
+}
+
+fn is_part(char: char) -> bool {
+    char.is_ascii_alphanumeric() || char == '_'
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::policy::overflow::pi;
+
+    /// Strict, wide, failed compaction, pi.
+    fn judged(text: &str) -> [bool; 4] {
+        [is_overflow(text), is_likely_overflow(text), is_compaction_failure(text), pi::is_overflow(text)]
+    }
+
+    #[test]
+    fn the_detectors_disagree_as_the_vectors_of_8_7_say() {
+        for (text, expected) in [
+            ("prompt is too long: 213462 tokens > 200000 maximum", [1, 1, 0, 1]),
+            ("Your input exceeds the context window of this model", [0, 0, 0, 1]),
+            ("The input token count (11) exceeds the maximum number of tokens allowed (10)", [0, 1, 0, 1]),
+            ("maximum prompt length is 131072 but the request contains 537812 tokens", [0, 0, 0, 1]),
+            ("Please reduce the length of the messages or completion", [0, 0, 0, 1]),
+            ("maximum context length is 131072 tokens. However, you requested 200000", [1, 1, 0, 1]),
+            ("the request exceeds the available context size, try increasing it", [0, 0, 0, 1]),
+            ("prompt token count of 90000 exceeds the limit of 64000", [0, 1, 0, 1]),
+            ("context_length_exceeded", [0, 0, 0, 1]),
+            ("request_too_large", [1, 1, 0, 0]),
+            ("413 Payload too large", [1, 1, 0, 0]),
+            ("上下文过长", [1, 1, 0, 0]),
+            ("input length and max_tokens exceed context limit: 188240 + 21333 > 200000", [1, 1, 0, 0]),
+            ("429 prompt is too long", [1, 0, 0, 1]),
+            ("Request too large for x on tokens per minute (TPM): Limit 30000, Requested 40000", [0; 4]),
+            ("Model context window too small (8000 tokens). Minimum is 16000.", [0; 4]),
+            ("Reasoning is mandatory and cannot be disabled; prompt is too long", [0, 0, 0, 1]),
+            ("Summarization failed: prompt is too long", [1; 4]),
+            ("compaction: context overflow tpm", [0, 0, 1, 0]),
+            ("compaction timed out", [0; 4]),
+            ("", [0; 4]),
+        ] {
+            assert_eq!(judged(text).map(u8::from), expected, "{text}");
+        }
+    }
+
+    #[test]
+    fn a_lower_cased_text_may_match_where_a_folded_one_does_not() {
+        assert!(is_overflow("re\u{51}uest_too_large") && is_rate_limit("to\u{212a}ens per minute"));
+        assert!(!is_likely_overflow("prompt too\u{2028}long"));
+    }
+
+    #[test]
+    fn a_rate_limit_is_never_a_guess() {
+        assert!(is_rate_limit("Error 4290") && !is_rate_limit("nothing"));
+        assert!(!is_likely_overflow("prompt over the daily quota") && is_likely_overflow("prompt over it"));
+    }
+}

@@ -1,0 +1,48 @@
+//! Error texts that say that a prompt was too large: pi's detector, which starts the compaction inside a run, and the
+//! gateway's, which decide what follows it. They disagree on purpose (compaction 8.1–8.7).
+
+pub mod gateway;
+pub mod pi;
+
+/// Whether a recorded error text is an overflow to either of the two programs.
+pub fn is_overflow(text: &str) -> bool {
+    pi::is_overflow(text) || gateway::is_overflow(text)
+}
+
+/// Whether a line holds the parts in this order, each behind the one before; a part is any of its alternatives
+/// (`.*` between them, which passes no line end).
+fn in_order(text: &str, parts: &[&[&str]]) -> bool {
+    text.split(['\n', '\r', '\u{2028}', '\u{2029}']).any(|line| {
+        let mut rest = Some(line);
+        for alternatives in parts {
+            rest = rest.and_then(|rest| behind_any(rest, alternatives));
+        }
+        rest.is_some()
+    })
+}
+
+/// What stands behind the alternative that ends first.
+fn behind_any<'a>(text: &'a str, alternatives: &[&str]) -> Option<&'a str> {
+    let ends = alternatives.iter().filter_map(|part| text.find(part).map(|at| at + part.len()));
+    ends.min().map(|end| &text[end..])
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn parts_stand_in_order_on_one_line() {
+        let parts: &[&[&str]] = &[&["input", "in"], &["token"], &["over", "limit"]];
+        assert!(in_order("in token limit", parts));
+        assert!(!in_order("limit token in", parts));
+        assert!(!in_order("in token\u{2028}limit", parts) && !in_order("in\rtoken limit", parts));
+        assert!(in_order("x\nin token over", parts));
+    }
+
+    #[test]
+    fn an_ordinary_failure_is_no_overflow() {
+        assert!(!is_overflow("the model is overloaded") && !is_overflow(""));
+        assert!(is_overflow("too many tokens") && is_overflow("413 Payload too large"));
+    }
+}

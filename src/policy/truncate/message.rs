@@ -1,0 +1,139 @@
+//! Truncation of one tool result: its text blocks share the limit in proportion to their lengths (pruning 6.5, 6.6,
+//! 6.8).
+
+use crate::js::{JsString, Value};
+use crate::policy::truncate::text::{Cut, maximum, truncated_text};
+use crate::store::entry::{MessageSize, Role};
+
+/// Chars of the text of a tool result: of its text blocks that hold strings, without joiners; 0 for every other
+/// message, and for a content that is no list (pruning 6.5).
+pub fn result_chars(message: &Value) -> f64 {
+    let blocks = message.get("content").and_then(Value::as_array).filter(|_| is_result(message));
+    blocks.unwrap_or_default().iter().filter_map(block_text).map(|text| text.len() as f64).sum()
+}
+
+/// [`result_chars`] from the sizes of a message; none where they do not tell, because a text is no string.
+pub fn sized_result_chars(size: &MessageSize) -> Option<f64> {
+    match size.role {
+        Role::ToolResult if size.odd => None,
+        Role::ToolResult => Some(size.joined_chars - f64::from(size.text_blocks.saturating_sub(1))),
+        _ => Some(0.0),
+    }
+}
+
+/// Whether a message is a tool result over a limit; under a negative one every tool result is (pruning 6.8).
+pub fn is_oversized(message: &Value, max_chars: f64) -> bool {
+    is_result(message) && result_chars(message) > max_chars
+}
+
+/// The copy of a tool result with each text block cut to its share of the limit; none when the message stays: its
+/// content is no list, or is within the limit (pruning 6.6).
+///
+/// No block is cut below the least to keep and the suffix together, so that all of them may exceed the limit. A
+/// message over the limit is a copy even when no block was cut. Other keys and blocks stay as they are.
+pub fn truncated_message(message: &Value, max_chars: f64, cut: &Cut) -> Option<Value> {
+    let blocks = message.get("content")?.as_array()?;
+    let total = result_chars(message);
+    if total <= max_chars {
+        return None;
+    }
+    let new = blocks.iter().map(|block| truncated_block(block, total, max_chars, cut)).collect();
+    let mut copy = message.as_object()?.clone();
+    copy.set("content", Value::Array(new));
+    Some(Value::Object(copy))
+}
+
+fn truncated_block(block: &Value, total: f64, max_chars: f64, cut: &Cut) -> Value {
+    let mut copy = block.clone();
+    let new = block_text(block).and_then(|text| {
+        let share = text.len() as f64 / total;
+        let least = cut.min_keep_chars + cut.suffix.len() as f64;
+        truncated_text(text, maximum(least, (max_chars * share).floor()), cut)
+    });
+    if let (Some(new), Value::Object(object)) = (new, &mut copy) {
+        object.set("text", Value::String(new));
+    }
+    copy
+}
+
+fn is_result(message: &Value) -> bool {
+    message.get("role").is_some_and(|role| role.str_is("toolResult"))
+}
+
+/// The text of a text block, where it is a string.
+fn block_text(block: &Value) -> Option<&JsString> {
+    block.get("text")?.as_str().filter(|_| block.get("type").is_some_and(|kind| kind.str_is("text")))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::js;
+    use crate::store::scan::size_message;
+
+    fn result(blocks: &str) -> Value {
+        js::parse(&format!(r#"{{"role":"toolResult","isError":false,"content":{blocks},"x":1}}"#)).unwrap()
+    }
+
+    fn texts(chars: &[usize]) -> Value {
+        let block = |chars: &usize| format!(r#"{{"type":"text","text":"{}"}}"#, "x".repeat(*chars));
+        result(&format!("[{}]", chars.iter().map(block).collect::<Vec<_>>().join(",")))
+    }
+
+    /// Chars of each block after truncation.
+    fn truncated(chars: &[usize], max_chars: f64) -> Option<Vec<usize>> {
+        let new = truncated_message(&texts(chars), max_chars, &Cut::default())?;
+        let blocks = new.get("content")?.as_array()?.iter();
+        Some(blocks.map(|block| block.get("text").unwrap().as_str().unwrap().len()).collect())
+    }
+
+    #[test]
+    fn blocks_share_the_limit_by_their_lengths() {
+        assert_eq!(truncated(&[9000, 1000, 1], 5000.0), Some(vec![4499, 1000, 1]));
+        assert_eq!(truncated(&[5000], 5000.0), None);
+    }
+
+    #[test]
+    fn every_block_keeps_2217_chars_so_that_all_may_exceed_the_limit() {
+        assert_eq!(truncated(&[3000; 10], 5000.0), Some(vec![2217; 10]));
+    }
+
+    #[test]
+    fn a_message_over_the_limit_is_a_copy_even_when_no_block_is_cut() {
+        assert_eq!(truncated(&[1000, 1000], 1500.0), Some(vec![1000, 1000]));
+    }
+
+    #[test]
+    fn a_negative_limit_turns_empty_blocks_into_the_suffix_alone() {
+        assert_eq!(truncated(&[0], -4.0), Some(vec![217]));
+        assert!(is_oversized(&result("\"text\""), -4.0) && !is_oversized(&result("\"text\""), 0.0));
+        assert_eq!(truncated_message(&result("\"text\""), -4.0, &Cut::default()), None);
+    }
+
+    #[test]
+    fn what_is_no_text_stays_and_keys_keep_their_places() {
+        let odd = result(
+            r#"[null,5,{"type":"text","text":7},{"type":"image"},{"a":1,"text":"yyyy","type":"text","b":2}]"#,
+        );
+        let cut = Cut { suffix: "!".into(), min_keep_chars: 0.0 };
+        let new = truncated_message(&odd, 2.0, &cut).unwrap();
+        assert_eq!(
+            js::stringify(&new),
+            r#"{"role":"toolResult","isError":false,"content":[null,5,{"type":"text","text":7},{"type":"image"},{"a":1,"text":"y!","type":"text","b":2}],"x":1}"#
+        );
+    }
+
+    #[test]
+    fn sizes_tell_the_same_length_as_the_text() {
+        for message in [
+            texts(&[5, 0, 7]),
+            texts(&[]),
+            result("\"text\""),
+            result("null"),
+            result(r#"[{"type":"image"}]"#),
+        ] {
+            assert_eq!(sized_result_chars(&size_message(&message).size), Some(result_chars(&message)));
+        }
+        assert_eq!(sized_result_chars(&size_message(&result(r#"[{"type":"text","text":7}]"#)).size), None);
+    }
+}

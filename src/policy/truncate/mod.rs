@@ -1,0 +1,51 @@
+//! Oversized single tool results: the limit of one result, the cut of a text, its spread over the blocks of a
+//! message, and what the gateway's own rewriting of a session appends (pruning 6).
+
+mod message;
+pub mod session;
+mod text;
+
+pub use message::{is_oversized, result_chars, sized_result_chars, truncated_message};
+pub use text::{Cut, truncated_text};
+
+/// Share of the window that one tool result may take (pruning 6.1).
+pub const WINDOW_SHARE: f64 = 0.3;
+/// Chars that one tool result may have whatever the window (pruning 6.1).
+pub const HARD_MAX_CHARS: f64 = 400_000.0;
+/// Chars that every cut text keeps at least (pruning 6.1).
+pub const MIN_KEEP_CHARS: f64 = 2000.0;
+/// Chars to a token, as the limit counts (pruning 6.2).
+const CHARS_PER_TOKEN: f64 = 4.0;
+
+/// Chars that one tool result may have for a window in tokens; without a lower bound, NaN for NaN (pruning 6.2).
+pub fn max_result_chars(window_tokens: f64) -> f64 {
+    let chars = (window_tokens * WINDOW_SHARE).floor() * CHARS_PER_TOKEN;
+    // Not `f64::min`, which would take the number where the other is NaN.
+    if chars > HARD_MAX_CHARS { HARD_MAX_CHARS } else { chars }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_limit_is_three_tenths_of_the_window_at_four_chars_a_token_and_400_000_at_most() {
+        for (tokens, chars) in [
+            (10.0, 12.0),
+            (1000.0, 1200.0),
+            (8192.0, 9828.0),
+            (16_000.0, 19_200.0),
+            (200_000.0, 240_000.0),
+            (333_333.0, 399_996.0),
+            (333_334.0, 400_000.0),
+            (2e6, 400_000.0),
+            (f64::INFINITY, 400_000.0),
+            (3.0, 0.0),
+            (0.0, 0.0),
+            (-1.0, -4.0),
+        ] {
+            assert_eq!(max_result_chars(tokens), chars, "{tokens}");
+        }
+        assert!(max_result_chars(f64::NAN).is_nan());
+    }
+}

@@ -1,0 +1,239 @@
+//! What the gateway's own rewriting of oversized tool results appends to a session, defects included
+//! (pruning 6.10–6.12): `firstKeptEntryId` is not mapped to the new ids, labels and branch summaries are dropped.
+//! Nothing is written here; our own commit maps ids and keeps labels.
+
+use std::collections::{BTreeSet, HashSet};
+
+use crate::ids::{EntryIx, NewIds};
+use crate::js::{self, Object, Value};
+use crate::policy::truncate::{Cut, is_oversized, max_result_chars, sized_result_chars, truncated_message};
+use crate::store::entry::{EntryKind, Role};
+use crate::store::index::Index;
+use crate::transcript::{Leaf, Tree};
+
+/// What the gateway reports.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Outcome {
+    /// It rewrote the branch, with this many results cut.
+    Truncated {
+        /// Oversized results; counted even where no block was cut.
+        count: usize,
+    },
+    /// It did not, or failed on the way, for this reason in its own words.
+    Failed {
+        /// The reason.
+        reason: String,
+    },
+}
+
+/// What rewriting a session comes to.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Rewrite {
+    /// What the gateway reports.
+    pub outcome: Outcome,
+    /// The entries it writes behind the file, in order. None without an assistant message anywhere in the file,
+    /// although it reports success.
+    pub appended: Vec<Value>,
+}
+
+impl Rewrite {
+    fn failed(reason: String, appended: Vec<Value>) -> Self {
+        Self { outcome: Outcome::Failed { reason }, appended }
+    }
+
+    /// The lines as they are written, each with its end.
+    pub fn lines(&self) -> String {
+        self.appended.iter().map(|entry| js::stringify(entry) + "\n").collect()
+    }
+}
+
+/// The session that is rewritten, as it is on disk: the runtime upgrades older files before.
+#[derive(Debug, Clone, Copy)]
+pub struct Session<'a> {
+    /// Its entries.
+    pub index: &'a Index,
+    /// Their tree.
+    pub tree: &'a Tree,
+    /// Tokens of the model's window.
+    pub window: f64,
+    /// The clock, ms since the epoch.
+    pub now_ms: i64,
+}
+
+/// What rewriting the session's own branch would append (pruning 6.10, 6.11). `body` reads an entry as the runtime
+/// holds it; its error is passed on.
+pub fn rewrite<E>(
+    session: &Session<'_>,
+    new_ids: &mut dyn NewIds,
+    mut body: impl FnMut(EntryIx) -> Result<Value, E>,
+) -> Result<Rewrite, E> {
+    let branch = session.tree.branch(session.index, &Leaf::Own);
+    if branch.is_empty() {
+        return Ok(Rewrite::failed("empty session".into(), Vec::new()));
+    }
+    if let Some(broken) = branch.iter().find(|ix| session.index.entry(**ix).no_message) {
+        return Ok(Rewrite::failed(no_role(&body(*broken)?), Vec::new()));
+    }
+    let oversized = oversized(session, &branch, &mut body)?;
+    let Some(first) = branch.iter().position(|ix| oversized.contains(ix)) else {
+        return Ok(Rewrite::failed("no oversized tool results".into(), Vec::new()));
+    };
+    let from = body(branch[first])?;
+    let parent = from.get("parentId").filter(|parent| js::truthy(Some(parent)));
+    let known = session.index.entry(branch[first]).parent.and_then(|id| session.tree.find(id));
+    if let (Some(parent), None) = (parent, known) {
+        let reason = format!("Entry {} not found", js::to_text(Some(parent)).to_string_lossy());
+        return Ok(Rewrite::failed(reason, Vec::new()));
+    }
+    let parent = parent.cloned().unwrap_or(Value::Null);
+    let writes = match writes(session.index) {
+        Writes::Throws(ix) => return Ok(Rewrite::failed(no_role(&body(ix)?), Vec::new())),
+        Writes::Lines => true,
+        Writes::Nothing => false,
+    };
+    let mut run = Run { session, new_ids, parent, drawn: HashSet::new(), appended: Vec::new() };
+    for ix in &branch[first..] {
+        let entry = body(*ix)?;
+        let limit = oversized.contains(ix).then(|| max_result_chars(session.window));
+        if let Err(reason) = run.append(&entry, session.index.entry(*ix).kind, limit) {
+            return Ok(Rewrite::failed(reason, if writes { run.appended } else { Vec::new() }));
+        }
+    }
+    let appended = if writes { run.appended } else { Vec::new() };
+    Ok(Rewrite { outcome: Outcome::Truncated { count: oversized.len() }, appended })
+}
+
+/// The oversized tool results of the branch, those before a compaction included (pruning 6.10).
+fn oversized<E>(
+    session: &Session<'_>,
+    branch: &[EntryIx],
+    body: &mut impl FnMut(EntryIx) -> Result<Value, E>,
+) -> Result<BTreeSet<EntryIx>, E> {
+    let max_chars = max_result_chars(session.window);
+    let mut found = BTreeSet::new();
+    for ix in branch {
+        let entry = session.index.entry(*ix);
+        let size =
+            entry.message.filter(|size| entry.kind == EntryKind::Message && size.role == Role::ToolResult);
+        let Some(size) = size else { continue };
+        let over = match sized_result_chars(&size) {
+            Some(chars) => chars > max_chars,
+            None => is_oversized(body(*ix)?.get("message").unwrap_or(&Value::Null), max_chars),
+        };
+        if over {
+            found.insert(*ix);
+        }
+    }
+    Ok(found)
+}
+
+/// What becomes of an entry that the runtime appends: it looks for the first assistant message of the file
+/// (pruning 6.11a, 6.12).
+enum Writes {
+    /// There is one: the line is written.
+    Lines,
+    /// There is none: writing is put off for ever.
+    Nothing,
+    /// An entry without a message stands before it, and reading its role fails.
+    Throws(EntryIx),
+}
+
+fn writes(index: &Index) -> Writes {
+    for (ix, entry) in index.iter().filter(|(_, entry)| entry.kind == EntryKind::Message) {
+        if entry.no_message {
+            return Writes::Throws(ix);
+        }
+        if entry.role() == Some(Role::Assistant) {
+            return Writes::Lines;
+        }
+    }
+    Writes::Nothing
+}
+
+/// The exception's text for an entry whose message is absent or null.
+fn no_role(entry: &Value) -> String {
+    let what = if entry.get("message").is_some() { "null" } else { "undefined" };
+    format!("Cannot read properties of {what} (reading 'role')")
+}
+
+struct Run<'a> {
+    session: &'a Session<'a>,
+    new_ids: &'a mut dyn NewIds,
+    /// The id that the next entry hangs from: any value, `null` at the root.
+    parent: Value,
+    drawn: HashSet<String>,
+    appended: Vec<Value>,
+}
+
+/// A key that stands for id, parent and time, in the places where the runtime puts them.
+const OWN_KEYS: &str = "id";
+
+impl Run<'_> {
+    /// Appends the copy of an entry, if its kind is copied; the reason where that fails.
+    fn append(&mut self, entry: &Value, kind: EntryKind, limit: Option<f64>) -> Result<(), String> {
+        let copy = match kind {
+            EntryKind::Message => self.message(entry, limit),
+            EntryKind::Compaction => {
+                let keys = [OWN_KEYS, "summary", "firstKeptEntryId", "tokensBefore", "details", "fromHook"];
+                self.copy(entry, kind, &keys)
+            }
+            EntryKind::ThinkingLevelChange => self.copy(entry, kind, &[OWN_KEYS, "thinkingLevel"]),
+            EntryKind::ModelChange => self.copy(entry, kind, &[OWN_KEYS, "provider", "modelId"]),
+            EntryKind::Custom => self.copy(entry, kind, &["customType", "data", OWN_KEYS]),
+            EntryKind::CustomMessage => {
+                self.copy(entry, kind, &["customType", "content", "display", "details", OWN_KEYS])
+            }
+            EntryKind::SessionInfo => match entry.get("name").filter(|name| js::truthy(Some(name))) {
+                None => return Ok(()),
+                Some(Value::String(name)) => {
+                    let mut copy = self.copy(entry, kind, &[OWN_KEYS]);
+                    copy.set("name", Value::String(name.trim()));
+                    copy
+                }
+                Some(_) => return Err("name.trim is not a function".into()),
+            },
+            EntryKind::BranchSummary | EntryKind::Label | EntryKind::Unknown | EntryKind::Scalar => {
+                return Ok(());
+            }
+        };
+        self.parent = copy.get("id").cloned().unwrap_or(Value::Null);
+        self.appended.push(Value::Object(copy));
+        Ok(())
+    }
+
+    fn message(&mut self, entry: &Value, limit: Option<f64>) -> Object {
+        let mut copy = self.copy(entry, EntryKind::Message, &[OWN_KEYS, "message"]);
+        let message = entry.get("message");
+        let cut = limit.and_then(|limit| truncated_message(message?, limit, &Cut::default()));
+        if let Some(cut) = cut {
+            copy.set("message", cut);
+        }
+        copy
+    }
+
+    /// A new entry with the members named, in their order; absent ones leave no key.
+    fn copy(&mut self, entry: &Value, kind: EntryKind, keys: &[&str]) -> Object {
+        let mut copy = Object::default();
+        copy.set("type", Value::from(kind.word()));
+        for key in keys {
+            if *key == OWN_KEYS {
+                copy.set("id", Value::from(self.draw()));
+                copy.set("parentId", self.parent.clone());
+                copy.set("timestamp", Value::from(js::iso_text(self.session.now_ms)));
+            } else if let Some(value) = entry.get(key) {
+                copy.set(key, value.clone());
+            }
+        }
+        copy
+    }
+
+    /// An id that no entry of the file has, nor a new one.
+    fn draw(&mut self) -> String {
+        let Session { index, tree, .. } = self.session;
+        let line = index.lines + self.appended.len() as u64 + 1;
+        let taken = |id: &str| self.drawn.contains(id) || tree.find_text(index, id).is_some();
+        let id = self.new_ids.next_id(line, &taken);
+        self.drawn.insert(id.clone());
+        id
+    }
+}

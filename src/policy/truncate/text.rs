@@ -1,0 +1,123 @@
+//! The cut of one text: its head up to a line end near the limit, and a suffix (pruning 6.3, 6.4).
+
+use crate::js::JsString;
+use crate::policy::truncate::MIN_KEEP_CHARS;
+
+/// What follows a text that was cut; 217 chars (pruning 6.3).
+pub(super) const SUFFIX: &str = "\n\n⚠️ [Content truncated — original was too large for the model's context window. The content above is a partial view. If you need more, request specific sections or use offset/limit parameters to read smaller chunks.]";
+
+/// A line end is preferred when it stands beyond this share of what may be kept (pruning 6.4).
+const NEWLINE_SHARE: f64 = 0.8;
+
+/// How texts are cut.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Cut {
+    /// Follows a text that was cut.
+    pub suffix: JsString,
+    /// Chars kept of any text at least, whatever its budget; may be negative or a fraction.
+    pub min_keep_chars: f64,
+}
+
+impl Default for Cut {
+    fn default() -> Self {
+        Self { suffix: SUFFIX.into(), min_keep_chars: MIN_KEEP_CHARS }
+    }
+}
+
+/// A text of more than `budget` chars cut and with the suffix behind it; none when it fits (pruning 6.4).
+///
+/// The head stays, up to the last line feed at or before what may be kept when that stands beyond 0.8 of it; the line
+/// feed is dropped. Where the least to keep is more than the text, the suffix makes it longer. A surrogate pair may
+/// be split.
+pub fn truncated_text(text: &JsString, budget: f64, cut: &Cut) -> Option<JsString> {
+    if text.len() as f64 <= budget {
+        return None;
+    }
+    let keep = maximum(cut.min_keep_chars, budget - cut.suffix.len() as f64);
+    let newline = last_newline(text, keep);
+    let mut new = text.slice(0, end(text, if newline > keep * NEWLINE_SHARE { newline } else { keep }));
+    new.push(&cut.suffix);
+    Some(new)
+}
+
+/// The greater number; NaN when one is, unlike `f64::max`.
+pub(super) fn maximum(a: f64, b: f64) -> f64 {
+    if a.is_nan() || b.is_nan() { f64::NAN } else { a.max(b) }
+}
+
+/// Index of the last line feed at or before `keep`, or −1; below 0 only index 0 is looked at, and NaN looks at all.
+fn last_newline(text: &JsString, keep: f64) -> f64 {
+    let at_most = if keep.is_nan() { usize::MAX } else { keep as usize };
+    text.last_index_of_lf(at_most).map_or(-1.0, |at| at as f64)
+}
+
+/// Where a cut falls: its fraction is dropped, and below 0 it counts from the end of the text.
+fn end(text: &JsString, cut: f64) -> usize {
+    let whole = cut.trunc();
+    if whole < 0.0 { (text.len() as f64 + whole) as usize } else { whole as usize }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Cuts with a suffix of one char, so that `keep` chars may stay.
+    fn cut(text: &str, keep: f64) -> Option<String> {
+        let cut = Cut { suffix: "!".into(), min_keep_chars: f64::NEG_INFINITY };
+        truncated_text(&text.into(), keep + 1.0, &cut).map(|text| text.to_string_lossy())
+    }
+
+    /// Chars kept of a text of 40 with a line feed at this index.
+    fn kept(newline: usize, keep: f64) -> usize {
+        let text = format!("{}\n{}", "x".repeat(newline), "x".repeat(39 - newline));
+        cut(&text, keep).expect("it is over the budget").len() - 1
+    }
+
+    #[test]
+    fn the_suffix_has_217_chars() {
+        assert_eq!(Cut::default().suffix.len(), 217);
+    }
+
+    #[test]
+    fn a_line_end_beyond_eight_tenths_is_where_it_is_cut() {
+        assert_eq!([8, 9, 10, 11].map(|newline| kept(newline, 10.0)), [10, 9, 10, 10]);
+        assert_eq!([12, 13].map(|newline| kept(newline, 15.0)), [15, 13]);
+    }
+
+    #[test]
+    fn a_text_of_exactly_the_budget_stays() {
+        assert_eq!(cut("12345", 4.0), None);
+        assert_eq!(cut("123456", 4.0).as_deref(), Some("1234!"));
+    }
+
+    #[test]
+    fn the_least_to_keep_may_make_a_text_longer() {
+        let cut = Cut { suffix: "[cut]".into(), min_keep_chars: 50.0 };
+        assert_eq!(truncated_text(&"1234567".into(), 6.0, &cut).unwrap(), "1234567[cut]");
+    }
+
+    #[test]
+    fn a_negative_keep_counts_from_the_end_and_a_fraction_is_dropped() {
+        assert_eq!(cut("12345", -1.0).as_deref(), Some("1234!"));
+        assert_eq!(cut("12345", -0.5).as_deref(), Some("!"));
+        assert_eq!(cut("123456", 2.9).as_deref(), Some("12!"));
+    }
+
+    #[test]
+    fn below_0_a_missing_line_feed_counts_as_index_minus_1() {
+        assert_eq!(cut("12345", -9.0).as_deref(), Some("1234!"));
+        assert_eq!(cut("\n2345", -9.0).as_deref(), Some("!"));
+        assert_eq!(cut("1\n345", -9.0).as_deref(), Some("1234!"));
+    }
+
+    #[test]
+    fn a_budget_that_is_no_number_leaves_the_suffix_alone() {
+        assert_eq!(cut("a\nb", f64::NAN).as_deref(), Some("!"));
+    }
+
+    #[test]
+    fn a_surrogate_pair_may_be_split() {
+        let cut = Cut { suffix: JsString::new(), min_keep_chars: 0.0 };
+        assert_eq!(truncated_text(&"😀😀".into(), 3.0, &cut).unwrap().units(), [0xD83D, 0xDE00, 0xD83D]);
+    }
+}
