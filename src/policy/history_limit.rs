@@ -29,6 +29,8 @@ pub fn first_kept(messages: &[ContextMessage], limit: f64) -> usize {
 
 #[cfg(test)]
 mod tests {
+    use std::fmt::Write as _;
+
     use super::*;
     use crate::context::build;
     use crate::ids::LineIds;
@@ -46,9 +48,11 @@ mod tests {
                 _ => "bashExecution",
             };
             let parent = at.checked_sub(1).map_or(String::new(), |at| format!("e{at}"));
-            text += &format!(
-                "{{\"type\":\"message\",\"id\":\"e{at}\",\"parentId\":\"{parent}\",\"message\":{{\"role\":\"{role}\",\"content\":[]}}}}\n"
-            );
+            writeln!(
+                text,
+                "{{\"type\":\"message\",\"id\":\"e{at}\",\"parentId\":\"{parent}\",\"message\":{{\"role\":\"{role}\",\"content\":[]}}}}"
+            )
+            .unwrap();
         }
         let index = load_bytes("t.jsonl", text.as_bytes(), &mut LineIds);
         build(&index, &Tree::new(&index), &Leaf::Own).unwrap().messages

@@ -1,4 +1,4 @@
-//! Op `clear_tool_uses`: LangChain's edit on the messages as they are sent to a model.
+//! Op `clear_tool_uses`: `LangChain`'s edit on the messages as they are sent to a model.
 
 use clawscope::context::llm::to_llm;
 use clawscope::js::{JsString, Object, Throws, Value};

@@ -1,4 +1,4 @@
-//! LangChain's approximate counter: code points over 4, rounded up for each message (pruning 7.4, the newer form of
+//! `LangChain`'s approximate counter: code points over 4, rounded up for each message (pruning 7.4, the newer form of
 //! 7.4a).
 
 use crate::js::JsString;

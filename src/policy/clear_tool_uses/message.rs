@@ -1,4 +1,4 @@
-//! A message in the form LangChain counts and edits: what a model is sent, without what its classes do not hold.
+//! A message in the form `LangChain` counts and edits: what a model is sent, without what its classes do not hold.
 
 use crate::js::{JsString, Object, Throws, Value};
 use crate::store::entry::Role;

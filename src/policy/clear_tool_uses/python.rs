@@ -83,7 +83,7 @@ fn float_len(text: &str) -> usize {
     let point = whole.len() as i64 - zeros + exponent.parse::<i64>().unwrap_or(0);
     let count = digits.len() as i64;
     let plain = match point {
-        _ if point > PLAIN_PLACES || point < -PLAIN_ZEROS => return sign + exponent_len(count, point - 1),
+        _ if !(-PLAIN_ZEROS..=PLAIN_PLACES).contains(&point) => return sign + exponent_len(count, point - 1),
         _ if point <= 0 => "0.".len() as i64 - point + count,
         _ if point < count => count + 1,
         _ => point + ".0".len() as i64,

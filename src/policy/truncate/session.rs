@@ -237,3 +237,122 @@ impl Run<'_> {
         id
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use std::convert::Infallible;
+
+    use super::*;
+    use crate::store::load::load_bytes;
+
+    const ASSISTANT: &str = r#""type":"message","message":{"role":"assistant","content":[]}"#;
+    const SMALL: &str = r#""type":"message","message":{"role":"toolResult","content":[]}"#;
+
+    /// New ids n1, n2, ….
+    struct Counted(u32);
+
+    impl NewIds for Counted {
+        fn next_id(&mut self, _line: u64, taken: &dyn Fn(&str) -> bool) -> String {
+            loop {
+                self.0 += 1;
+                let id = format!("n{}", self.0);
+                if !taken(&id) {
+                    return id;
+                }
+            }
+        }
+    }
+
+    fn big() -> String {
+        let text = "x".repeat(3000);
+        format!(
+            r#""type":"message","message":{{"role":"toolResult","content":[{{"type":"text","text":"{text}"}}]}}"#
+        )
+    }
+
+    /// Rewrites a chain of entries e0, e1, … given by their members, for a window of 1000 tokens: a limit of 1200.
+    fn rewritten(entries: &[&str]) -> Rewrite {
+        let mut lines = vec![r#"{"type":"session","version":3,"id":"s"}"#.to_owned()];
+        for (at, members) in entries.iter().enumerate() {
+            let parent = at.checked_sub(1).map_or("null".into(), |at| format!("\"e{at}\""));
+            lines.push(format!(r#"{{"id":"e{at}","parentId":{parent},{members}}}"#));
+        }
+        let bodies: Vec<Value> = lines[1..].iter().map(|line| js::parse(line).unwrap()).collect();
+        let index = load_bytes("t.jsonl", (lines.join("\n") + "\n").as_bytes(), &mut Counted(0));
+        let tree = Tree::new(&index);
+        let session = Session { index: &index, tree: &tree, window: 1000.0, now_ms: 0 };
+        let read = |ix: EntryIx| Ok::<_, Infallible>(bodies[ix.at()].clone());
+        rewrite(&session, &mut Counted(0), read).unwrap()
+    }
+
+    fn failed(reason: &str) -> Rewrite {
+        Rewrite::failed(reason.to_owned(), Vec::new())
+    }
+
+    #[test]
+    fn the_branch_is_appended_again_from_before_the_first_oversized_result() {
+        let rewrite = rewritten(&[ASSISTANT, &big(), ASSISTANT]);
+        assert_eq!(rewrite.outcome, Outcome::Truncated { count: 1 });
+        let ids: Vec<_> = rewrite.appended.iter().map(|new| (new.get("id"), new.get("parentId"))).collect();
+        let id = |text: &str| Value::from(text);
+        assert_eq!(ids, [(Some(&id("n1")), Some(&id("e0"))), (Some(&id("n2")), Some(&id("n1")))]);
+        let message = rewrite.appended[0].get("message").unwrap();
+        assert_eq!(crate::policy::truncate::result_chars(message), 2217.0);
+    }
+
+    #[test]
+    fn a_compaction_keeps_an_id_that_is_not_on_the_new_branch_and_labels_are_lost() {
+        let compaction = r#""type":"compaction","summary":"s","firstKeptEntryId":"e1","tokensBefore":5"#;
+        let label = r#""type":"label","targetId":"e1","label":"here""#;
+        let summary = r#""type":"branch_summary","fromId":"e0","summary":"s""#;
+        let lines = rewritten(&[ASSISTANT, &big(), compaction, label, summary]).lines();
+        assert_eq!(
+            lines.lines().nth(1).unwrap(),
+            r#"{"type":"compaction","id":"n2","parentId":"n1","timestamp":"1970-01-01T00:00:00.000Z","summary":"s","firstKeptEntryId":"e1","tokensBefore":5}"#
+        );
+        assert_eq!(lines.lines().count(), 2);
+    }
+
+    #[test]
+    fn every_kind_has_its_own_order_of_keys_and_a_name_is_trimmed() {
+        let custom = r#""type":"custom","data":{"a":1e400},"customType":"t""#;
+        let named = r#""type":"session_info","name":" n ""#;
+        let nameless = r#""type":"session_info","name":"""#;
+        let lines = rewritten(&[ASSISTANT, &big(), nameless, custom, named]).lines();
+        let lines: Vec<&str> = lines.lines().skip(1).collect();
+        let own = |id, parent| {
+            format!(r#""id":"{id}","parentId":"{parent}","timestamp":"1970-01-01T00:00:00.000Z""#)
+        };
+        assert_eq!(
+            lines,
+            [
+                format!(r#"{{"type":"custom","customType":"t","data":{{"a":null}},{}}}"#, own("n2", "n1")),
+                format!(r#"{{"type":"session_info",{},"name":"n"}}"#, own("n3", "n2")),
+            ]
+        );
+    }
+
+    #[test]
+    fn nothing_is_written_without_an_assistant_message_and_yet_success_is_reported() {
+        let rewrite = rewritten(&[SMALL, &big()]);
+        assert_eq!((rewrite.outcome, rewrite.appended), (Outcome::Truncated { count: 1 }, vec![]));
+    }
+
+    #[test]
+    fn what_fails_is_told_in_the_gateways_words() {
+        assert_eq!(rewritten(&[]), failed("empty session"));
+        assert_eq!(rewritten(&[ASSISTANT, SMALL]), failed("no oversized tool results"));
+        let absent = r#""type":"message""#;
+        let null = r#""type":"message","message":null"#;
+        let reading = |what| failed(&format!("Cannot read properties of {what} (reading 'role')"));
+        assert_eq!(rewritten(&[ASSISTANT, absent, &big()]), reading("undefined"));
+        assert_eq!(rewritten(&[null, ASSISTANT, &big()]), reading("null"));
+    }
+
+    #[test]
+    fn a_name_that_is_no_text_fails_after_what_came_before_it_was_written() {
+        let rewrite = rewritten(&[ASSISTANT, &big(), r#""type":"session_info","name":5"#]);
+        assert_eq!(rewrite.outcome, Outcome::Failed { reason: "name.trim is not a function".into() });
+        assert_eq!(rewrite.appended.len(), 1);
+    }
+}

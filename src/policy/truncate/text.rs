@@ -107,7 +107,7 @@ mod tests {
     fn below_0_a_missing_line_feed_counts_as_index_minus_1() {
         assert_eq!(cut("12345", -9.0).as_deref(), Some("1234!"));
         assert_eq!(cut("\n2345", -9.0).as_deref(), Some("!"));
-        assert_eq!(cut("1\n345", -9.0).as_deref(), Some("1234!"));
+        assert_eq!(cut("1\n345", -9.0).as_deref(), Some("1\n34!"));
     }
 
     #[test]
