@@ -1,16 +1,10 @@
 //! Numbers, times and sizes as people read them. JSON has the exact ones.
 
+use crate::inspect::words;
+
 /// Digits in groups of three: `12,345`.
 pub(super) fn grouped(number: u64) -> String {
-    let digits = number.to_string();
-    let mut out = String::with_capacity(digits.len() + digits.len() / 3);
-    for (at, digit) in digits.chars().enumerate() {
-        if at > 0 && (digits.len() - at).is_multiple_of(3) {
-            out.push(',');
-        }
-        out.push(digit);
-    }
-    out
+    words::grouped_by(number, ',')
 }
 
 /// A number that a rule estimated: `~12,345`.
@@ -33,9 +27,7 @@ pub(super) fn counted(number: u64, one: &str, many: &str) -> String {
 
 /// Bytes with a unit: `1.4 MB`.
 pub(super) fn bytes(number: u64) -> String {
-    let units = [("GB", 1e9), ("MB", 1e6), ("kB", 1e3)];
-    let fits = units.into_iter().find(|(_, size)| number as f64 >= *size);
-    fits.map_or_else(|| format!("{number} B"), |(unit, size)| format!("{:.1} {unit}", number as f64 / size))
+    words::bytes(number).replace(words::GROUP, " ")
 }
 
 /// A span of ms in its two largest units: `3h 12m`.

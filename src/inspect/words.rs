@@ -7,11 +7,16 @@ pub const GROUP: char = '\u{a0}';
 
 /// A whole number in groups of three digits: `203 412`.
 pub fn grouped(number: u64) -> String {
+    grouped_by(number, GROUP)
+}
+
+/// The same with another sign between the groups.
+pub fn grouped_by(number: u64, between: char) -> String {
     let digits = number.to_string();
     let mut text = String::with_capacity(digits.len() + digits.len() / 3);
     for (at, digit) in digits.chars().enumerate() {
         if at > 0 && (digits.len() - at).is_multiple_of(3) {
-            text.push(GROUP);
+            text.push(between);
         }
         text.push(digit);
     }
@@ -27,6 +32,15 @@ pub fn counted(number: f64) -> String {
 /// `1 image`, `4 000 chars`.
 pub fn of(number: f64, noun: &str) -> String {
     format!("{} {noun}{}", counted(number), if number == 1.0 { "" } else { "s" })
+}
+
+/// Bytes in decimal units: `3.1 MB`, `231 bytes`.
+pub fn bytes(count: u64) -> String {
+    let units = [("GB", 1e9), ("MB", 1e6), ("KB", 1e3)];
+    match units.iter().find(|(_, size)| count as f64 >= *size) {
+        Some((name, size)) => format!("{:.1}{GROUP}{name}", count as f64 / size),
+        None => format!("{count}{GROUP}bytes"),
+    }
 }
 
 /// How long something took: `412 ms`, `38.4 s`, `2m 05s`.
@@ -85,6 +99,8 @@ mod tests {
         assert_eq!((plain(0), plain(999), plain(1_000)), ("0".into(), "999".into(), "1 000".into()));
         assert_eq!(plain(203_412), "203 412");
         assert_eq!(plain(u64::MAX), "18 446 744 073 709 551 615");
+        let sizes = [231, 999, 1_000, 3_149_999, 2_000_000_000].map(|count| bytes(count).replace(GROUP, " "));
+        assert_eq!(sizes, ["231 bytes", "999 bytes", "1.0 KB", "3.1 MB", "2.0 GB"]);
         assert_eq!(
             (counted(1.5), counted(f64::NAN), counted(-2.0)),
             ("1.5".into(), "NaN".into(), "-2".into())

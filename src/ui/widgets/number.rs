@@ -1,6 +1,7 @@
 //! Numbers as people read them.
 
 use crate::inspect::words;
+pub use crate::inspect::words::bytes;
 
 /// Tokens in thousands with one decimal: `33.1k`; what is there but rounds to nothing is `<0.1k`.
 pub fn thousands(tokens: u64) -> String {
@@ -27,15 +28,6 @@ pub fn grouped(number: i64) -> String {
     if number < 0 { format!("−{digits}") } else { digits }
 }
 
-/// Bytes in decimal units: `3.1 MB`.
-pub fn bytes(count: u64) -> String {
-    let units = [("GB", 1e9), ("MB", 1e6), ("KB", 1e3)];
-    match units.iter().find(|(_, size)| count as f64 >= *size) {
-        Some((name, size)) => format!("{:.1}\u{a0}{name}", count as f64 / size),
-        None => format!("{count}\u{a0}bytes"),
-    }
-}
-
 /// A share of the window in whole percent; none without a window.
 pub fn percent(tokens: u64, window: u64) -> Option<u64> {
     (window > 0).then(|| (tokens * 100 + window / 2) / window)
@@ -43,18 +35,8 @@ pub fn percent(tokens: u64, window: u64) -> Option<u64> {
 
 /// A time that has passed (ms), in its two largest units: `12m`, `1h 5m`, `3d 4h`.
 pub fn elapsed(ms: f64) -> String {
-    let seconds = (ms.max(0.0) / 1000.0) as u64;
-    let (minutes, hours, days) = (seconds / 60, seconds / 3600, seconds / 86_400);
-    let two = |large: u64, name: &str, small: u64, below: &str| match small {
-        0 => format!("{large}{name}"),
-        _ => format!("{large}{name}\u{a0}{small}{below}"),
-    };
-    match (days, hours, minutes) {
-        (0, 0, 0) => format!("{seconds}s"),
-        (0, 0, minutes) => format!("{minutes}m"),
-        (0, hours, minutes) => two(hours, "h", minutes % 60, "m"),
-        (days, hours, _) => two(days, "d", hours % 24, "h"),
-    }
+    let whole = if ms >= 1000.0 { words::span(ms) } else { "0s".to_owned() };
+    whole.replace(' ', "\u{a0}")
 }
 
 /// A moment (ms since the epoch) as UTC: the time of day, with the date where it is not today's.
@@ -105,8 +87,9 @@ mod tests {
 
     #[test]
     fn times_have_at_most_two_units() {
-        let texts = [5_000.0, 720_000.0, 3_600_000.0, 3_900_000.0, 273_600_000.0].map(elapsed);
-        assert_eq!(texts, ["5s", "12m", "1h", "1h\u{a0}5m", "3d\u{a0}4h"]);
+        let texts =
+            [f64::NAN, 999.0, 5_000.0, 720_000.0, 3_600_000.0, 3_900_000.0, 273_600_000.0].map(elapsed);
+        assert_eq!(texts, ["0s", "0s", "5s", "12m", "1h", "1h\u{a0}5m", "3d\u{a0}4h"]);
     }
 
     #[test]
