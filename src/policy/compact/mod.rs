@@ -9,6 +9,8 @@ pub mod cut_point;
 pub mod files;
 mod join;
 pub mod prepare;
+#[cfg(test)]
+mod properties;
 pub mod share;
 
 pub use after::{After, CompactionEntry, after};

@@ -1,0 +1,73 @@
+//! What must hold for any history: nothing is lost by dividing it, and sizes told before are sizes found
+//! after.
+
+use proptest::collection::vec;
+use proptest::prelude::*;
+
+use crate::js::{self, Throws, Value};
+use crate::policy::compact::chunks::{split_by_max, split_by_share, total};
+use crate::policy::compact::share::{ShareSettings, SharedMessage, prune_by_share};
+use crate::policy::repair::{apply, pair, shape_of};
+use crate::store::measure::pi_chars;
+
+fn message((role, id, chars, name): (u8, u8, usize, &str)) -> Value {
+    let text = format!(r#"{{"type":"text","text":"{}"}}"#, "x".repeat(chars));
+    let json = match role {
+        0 => format!(r#"{{"role":"user","content":[{text}]}}"#),
+        1 => format!(
+            r#"{{"role":"assistant","content":[{text},{{"type":"toolCall","id":"{id}","name":"exec","arguments":{{}}}}]}}"#
+        ),
+        _ => format!(r#"{{"role":"toolResult","toolCallId":"{id}","toolName":"{name}","content":[{text}]}}"#),
+    };
+    js::parse(&json).expect("test JSON")
+}
+
+fn histories() -> impl Strategy<Value = Vec<Value>> {
+    let names = prop_oneof![Just("exec"), Just(" exec "), Just("")];
+    vec((0..3_u8, 0..5_u8, 0..400_usize, names).prop_map(message), 0..24)
+}
+
+fn tokens(message: &Value) -> f64 {
+    (pi_chars(message).expect("measurable") / 4.0).ceil()
+}
+
+fn all_tokens(messages: &[Value]) -> f64 {
+    total(&messages.iter().map(tokens).collect::<Vec<_>>())
+}
+
+proptest! {
+    #[test]
+    fn tokens_told_from_sizes_are_those_of_the_messages_made(
+        history in histories(), window in 1.0..4000.0_f64, parts in 0.0..5.0_f64,
+    ) {
+        let sized = |message| Ok(SharedMessage { shape: shape_of(message), tokens: tokens(message) });
+        let items: Vec<Result<SharedMessage, Throws>> = history.iter().map(sized).collect();
+        let settings = ShareSettings { parts, ..ShareSettings::new(window) };
+        let shared = prune_by_share(&items, &settings).expect("measurable");
+        prop_assert_eq!(all_tokens(&shared.kept_messages(&history, 0.0)), shared.kept_tokens);
+        prop_assert_eq!(all_tokens(&shared.dropped_messages(&history, 0.0)), shared.dropped_tokens);
+        prop_assert!(shared.dropped.len() <= shared.dropped_messages);
+    }
+
+    #[test]
+    fn a_paired_list_has_no_result_left_to_drop_or_to_invent(history in histories()) {
+        let shapes: Vec<_> = history.iter().map(shape_of).collect();
+        let first = pair(&shapes.iter().collect::<Vec<_>>());
+        let paired = apply(&history, &first.order, 0.0);
+        let shapes: Vec<_> = paired.iter().map(shape_of).collect();
+        let second = pair(&shapes.iter().collect::<Vec<_>>());
+        prop_assert_eq!(second.dropped_orphans, 0);
+        // A call whose id is taken gets a result that is dropped at once (compaction 6.5c).
+        prop_assert_eq!(second.added.len(), second.dropped_duplicates);
+        prop_assert_eq!(apply(&paired, &second.order, 0.0), paired);
+    }
+
+    #[test]
+    fn chunks_hold_every_message_once_and_in_order(
+        tokens in vec(0.0..500.0_f64, 0..40), parts in -1.0..9.0_f64, max in -5.0..2000.0_f64,
+    ) {
+        let all: Vec<usize> = (0..tokens.len()).collect();
+        prop_assert_eq!(split_by_share(&tokens, parts).into_iter().flatten().collect::<Vec<_>>(), all.clone());
+        prop_assert_eq!(split_by_max(&tokens, max).into_iter().flatten().collect::<Vec<_>>(), all);
+    }
+}
