@@ -241,6 +241,9 @@ pub struct Entry {
     pub kind: EntryKind,
     /// Its id; none when absent or null.
     pub id: Option<IdIx>,
+    /// Its id is `null`, not absent: as the last entry it leaves the runtime with an empty context, where an
+    /// absent id does not (compaction 4.1, 4.1a).
+    pub null_id: bool,
     /// The parent it names; none when that is falsy (store K2).
     pub parent: Option<IdIx>,
     /// First byte of the line in the file.

@@ -254,6 +254,7 @@ impl Index {
         let entry = Entry {
             kind,
             id: self.ids.of_value(scanned.id.as_ref()),
+            null_id: scanned.id.as_ref().is_some_and(Value::is_null),
             parent: self.ids.of_value(scanned.parent.as_ref()),
             offset: place.offset,
             bytes: place.bytes,
@@ -299,6 +300,7 @@ impl Index {
         let parent = ix.at().checked_sub(1).and_then(|before| self.entries[before].id);
         let entry = &mut self.entries[ix.at()];
         entry.id = Some(id);
+        entry.null_id = false;
         entry.parent = parent;
         if let Some(at) = kept_index.filter(|_| entry.kind == EntryKind::Compaction) {
             self.entries[ix.at()].reference = self.kept_at(at).or(self.entries[ix.at()].reference);

@@ -120,7 +120,7 @@ impl Tree {
     pub fn leaf(&self, index: &Index, leaf: &Leaf) -> Option<EntryIx> {
         match leaf {
             Leaf::Before => None,
-            Leaf::Own => index.last(),
+            Leaf::Own => index.last().filter(|ix| !index.entry(*ix).null_id),
             Leaf::Id(id) => self.find_text(index, id).filter(|_| !id.is_empty()).or_else(|| index.last()),
         }
     }
@@ -194,6 +194,14 @@ mod tests {
         assert_eq!(names(&index, &tree.branch(&index, &Leaf::Own)), ["a", "c"]);
         assert_eq!(names(&index, &tree.branch(&index, &Leaf::Id("b".into()))), ["a", "b"]);
         assert_eq!(tree.branch(&index, &Leaf::Id("nowhere".into())), []);
+    }
+
+    #[test]
+    fn a_null_id_at_the_end_leaves_no_context_and_an_absent_one_does() {
+        let null = index(&[r#"{"type":"custom","id":null,"parentId":null}"#]);
+        assert_eq!(Tree::new(&null).leaf(&null, &Leaf::Own), None);
+        let absent = index(&[r#"{"type":"custom","parentId":null}"#]);
+        assert_eq!(Tree::new(&absent).leaf(&absent, &Leaf::Own), Some(EntryIx(0)));
     }
 
     #[test]
