@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use crate::app::effect::Write;
 use crate::app::event::{Listing, WritePreview};
+use crate::app::figures::Figures;
 use crate::app::keymap::Keymap;
 use crate::app::layout::{Layout, Pane, Shape, layout};
 use crate::app::message::MessagePane;
@@ -11,7 +12,6 @@ use crate::app::scroll::Scroll;
 use crate::app::sessions::SessionsPane;
 use crate::app::transcript::TranscriptPane;
 use crate::app::tuning::TuningPane;
-use crate::context::budget::Budget;
 use crate::gateway::pruning::SoftTrim;
 use crate::ids::{EntryIx, Epoch, SessionKey};
 use crate::inspect::Inspection;
@@ -133,6 +133,8 @@ pub struct WriteDialog {
 /// How far a write is.
 #[derive(Debug, Clone)]
 pub enum WriteStage {
+    /// Waiting for the session to be read again, so that what is asked about is what stands there now.
+    Waiting,
     /// Being checked.
     Checking,
     /// Waiting for y or n.
@@ -198,6 +200,10 @@ pub struct App {
     pub message: MessagePane,
     /// Settings.
     pub tuning: TuningPane,
+    /// Numbers over all messages, as of the session and plan that are shown.
+    pub figures: Figures,
+    /// The open session is being read again: what is known of it may be older than the file.
+    pub rereading: bool,
     /// The plan of the tuned settings, while the preview is on.
     pub plan: Option<Arc<Plan>>,
     /// What the configured settings would save with the gates open, tokens; none without a session.
@@ -238,6 +244,8 @@ impl App {
             open_error: None,
             message: MessagePane::default(),
             tuning: TuningPane::default(),
+            figures: Figures::default(),
+            rereading: false,
             plan: None,
             would_save: None,
             overlay: None,
@@ -272,13 +280,6 @@ impl App {
     /// The entry under the transcript's cursor.
     pub fn selected_entry(&self) -> Option<EntryIx> {
         self.transcript.as_ref()?.selected().map(|row| row.entry)
-    }
-
-    /// What fills the window now, and under the plan.
-    pub fn budgets(&self) -> Option<(Budget, Option<Budget>)> {
-        let inspection = self.inspection()?;
-        let after = self.plan.as_ref().map(|plan| inspection.budget_after(plan));
-        Some((inspection.budget(), after))
     }
 
     /// Whether something flashes at this moment.

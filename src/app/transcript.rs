@@ -4,10 +4,11 @@ use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
 use crate::app::scroll::Scroll;
+use crate::app::search::Search;
 use crate::context::budget::{largest, running_totals};
 use crate::context::rows::{Filter, Folds, Row, RowKind, View, rows};
 use crate::context::tokens::chars4::estimate_or_zero;
-use crate::ids::EntryIx;
+use crate::ids::{EntryIx, Epoch};
 use crate::inspect::Inspection;
 use crate::inspect::excerpt::Excerpt;
 use crate::plan::Plan;
@@ -34,6 +35,10 @@ pub struct TranscriptPane {
     pub query: String,
     /// Entries that hold them, in file order.
     pub matches: Vec<EntryIx>,
+    /// How far the search is.
+    pub(super) search: Search,
+    /// The reading since which entries were only added: what was asked of it since still fits.
+    pub(super) since: Epoch,
     /// Labels by entry.
     pub labels: HashMap<EntryIx, String>,
     /// Texts that have been read.
@@ -72,6 +77,8 @@ impl TranscriptPane {
     pub fn new(inspection: Arc<Inspection>, height: usize) -> Self {
         let mut pane = Self {
             labels: labels(&inspection.index, &inspection.tree),
+            since: inspection.epoch,
+            search: Search::default(),
             inspection,
             rows: Vec::new(),
             scroll: Scroll::default(),
@@ -95,15 +102,15 @@ impl TranscriptPane {
     /// Takes a newer reading of the same session; cursor, folds and texts stay.
     pub fn refresh(&mut self, inspection: Arc<Inspection>, height: usize) {
         let known = self.inspection.index.entries.len();
-        let grown = inspection.index.entries.len() > known
-            && self.inspection.index.identity == inspection.index.identity;
         self.arrived.clear();
-        if grown {
+        if inspection.grown_from.is_some_and(|before| before >= self.since) {
             let added = known..inspection.index.entries.len();
             self.arrived = added.map(|at| EntryIx(at as u32)).collect();
         } else {
+            self.since = inspection.epoch;
             self.excerpts.clear();
             self.matches.clear();
+            self.search = Search::default();
         }
         self.asked.clear();
         self.labels = labels(&inspection.index, &inspection.tree);

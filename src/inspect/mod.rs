@@ -48,6 +48,31 @@ pub struct Measured {
     pub entry: EntryIx,
 }
 
+/// Why no provider's count says how large the next prompt is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Unmeasured {
+    /// No answer on the path has a usage.
+    NoUsage,
+    /// None since the compaction: what was counted before it is not sent any more.
+    SinceCompaction,
+    /// None since a branch was written: its copies keep the usage of the branch they were made from.
+    SinceCommit,
+    /// Another leaf than the session's own is looked at.
+    OtherLeaf,
+}
+
+impl Unmeasured {
+    /// A few words in the place of the number.
+    pub fn words(self) -> &'static str {
+        match self {
+            Self::NoUsage => "no usage recorded",
+            Self::SinceCompaction => "none since summary",
+            Self::SinceCommit => "none since commit",
+            Self::OtherLeaf => "not at this leaf",
+        }
+    }
+}
+
 /// Everything known of one session.
 #[derive(Debug, Clone)]
 pub struct Inspection {
@@ -75,8 +100,10 @@ pub struct Inspection {
     pub price: Option<Price>,
     /// Chars before the messages, where a run left a report.
     pub fixed: Option<FixedChars>,
-    /// The last prompt a provider counted on this path.
-    pub measured: Option<Measured>,
+    /// The last prompt a provider counted on this path, or why there is none.
+    pub measured: Result<Measured, Unmeasured>,
+    /// When the model last answered on this path, ms: by the message's own time, which a copy keeps.
+    pub last_call: Option<f64>,
     /// The last cache touch, ms (pruning 4.3).
     pub last_touch: Option<f64>,
     /// Reserve and keep of the compaction.
@@ -89,6 +116,8 @@ pub struct Inspection {
     pub configured_on: bool,
     /// Rises with every reading.
     pub epoch: Epoch,
+    /// The reading this one only added entries to: what was known of those still holds.
+    pub grown_from: Option<Epoch>,
 }
 
 impl Inspection {

@@ -12,7 +12,6 @@ use crate::app::state::Live;
 use crate::error::Severity;
 use crate::gateway::window::WindowSource;
 use crate::inspect::{Inspection, Mark};
-use crate::store::entry::{EntryKind, Role as Speaker};
 use crate::ui::glyphs;
 use crate::ui::status::first_key;
 use crate::ui::theme::{Ground, Role, Theme};
@@ -90,7 +89,8 @@ fn short_session<'a>(app: &'a App, theme: &Theme, breadth: Breadth) -> Vec<Fact<
 }
 
 fn short_state<'a>(app: &App, theme: &Theme) -> Vec<Fact<'a>> {
-    let failed = app.inspection().map(|inspection| failures(inspection, theme, true)).unwrap_or_default();
+    let failed =
+        app.inspection().map(|inspection| failures(app, inspection, theme, true)).unwrap_or_default();
     vec![failed, live(app, theme), help(app, theme, "")]
 }
 
@@ -100,7 +100,7 @@ pub(super) fn session_line(app: &App, theme: &Theme, area: Rect, buf: &mut Buffe
     let end = area.right().saturating_sub(1);
     let right = [
         findings(app, inspection, theme),
-        failures(inspection, theme, false),
+        failures(app, inspection, theme, false),
         last_call(app, inspection, theme),
     ];
     let start = put_facts_right(buf, area.y, area.x + 30, end, &right);
@@ -135,9 +135,8 @@ fn window_text(inspection: &Inspection) -> String {
 }
 
 /// Whether it overflowed, and how many calls on this path failed.
-fn failures<'a>(inspection: &Inspection, theme: &Theme, short: bool) -> Fact<'a> {
-    let failed = |ix: &&crate::ids::EntryIx| crate::context::rows::failed(inspection.index.entry(**ix));
-    let count = inspection.context.path.iter().filter(failed).count() as u64;
+fn failures<'a>(app: &App, inspection: &Inspection, theme: &Theme, short: bool) -> Fact<'a> {
+    let count = app.figures.failed;
     let overflow = inspection.session.has(Mark::Overflow);
     let words = match (overflow, count, short) {
         (false, 0, _) => return Vec::new(),
@@ -166,10 +165,7 @@ fn findings<'a>(app: &App, inspection: &Inspection, theme: &Theme) -> Fact<'a> {
 }
 
 fn last_call<'a>(app: &App, inspection: &Inspection, theme: &Theme) -> Fact<'a> {
-    let entries = &inspection.index.entries;
-    let is_call = |kind, role| kind == EntryKind::Message && role == Some(Speaker::Assistant);
-    let last = entries.iter().rev().find(|entry| is_call(entry.kind, entry.role()));
-    let at = last.and_then(|entry| moment(entry.time, app.now_ms));
+    let at = inspection.last_call.and_then(|at| moment(at, app.now_ms));
     let words = at.map_or_else(|| "no call yet".to_owned(), |at| format!("last call {at}\u{a0}UTC"));
     vec![Span::styled(words, theme.style(Role::Muted))]
 }
