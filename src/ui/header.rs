@@ -7,7 +7,7 @@ use ratatui::text::Span;
 use crate::app::App;
 use crate::app::action::Action;
 use crate::app::keymap::Context;
-use crate::app::layout::Breadth;
+use crate::app::layout::{Breadth, Pane};
 use crate::app::state::Live;
 use crate::error::Severity;
 use crate::gateway::window::WindowSource;
@@ -15,7 +15,7 @@ use crate::inspect::{Inspection, Mark};
 use crate::ui::glyphs;
 use crate::ui::status::first_key;
 use crate::ui::theme::{Ground, Role, Theme};
-use crate::ui::widgets::number::{counted, moment, round_thousands};
+use crate::ui::widgets::number::{counted, grouped, moment, round_thousands};
 use crate::ui::widgets::{put_facts, put_facts_right, tint};
 
 type Fact<'a> = Vec<Span<'a>>;
@@ -24,12 +24,70 @@ type Fact<'a> = Vec<Span<'a>>;
 pub(super) fn draw(app: &App, theme: &Theme, area: Rect, buf: &mut Buffer) {
     tint(buf, area, theme.ground(Ground::Surface));
     let (left, right) = match app.layout().breadth {
+        breadth if app.zoom && app.focus == Pane::Message => crumbs(app, theme, breadth),
         Breadth::Medium | Breadth::Wide => (program(app, theme), store(app, theme)),
         breadth => (short_session(app, theme, breadth), short_state(app, theme)),
     };
     let end = area.right().saturating_sub(1);
     let start = put_facts_right(buf, area.y, area.x + 20, end, &right);
     put_facts(buf, (area.x + 1, area.y), start.saturating_sub(2), &left);
+}
+
+/// Over a message on the whole screen: the way to it, and which of how many it is.
+fn crumbs<'a>(app: &'a App, theme: &Theme, breadth: Breadth) -> (Vec<Fact<'a>>, Vec<Fact<'a>>) {
+    let roomy = breadth >= Breadth::Medium;
+    let Some(inspection) = app.inspection() else { return (program(app, theme), store(app, theme)) };
+    let mut way = Vec::new();
+    if roomy {
+        way.extend([Span::styled("clawscope", theme.bold(Role::Bright)), Span::raw("   ")]);
+    }
+    way.push(Span::styled(inspection.session.name(), theme.style(Role::Text)));
+    if let Some(message) = &app.message.text {
+        let (tool, words) = &message.title;
+        way.push(Span::styled(if roomy { "  ›  " } else { " › " }, theme.style(Role::Muted)));
+        way.extend(tool.as_ref().map(|tool| Span::styled(format!("{tool} "), theme.bold(Role::Bright))));
+        way.push(Span::styled(words.as_str(), theme.bold(Role::Bright)));
+    }
+    let mut right: Vec<Fact<'a>> =
+        ranks(app, inspection).into_iter().map(|rank| rank.spans(theme, roomy)).collect();
+    right.push(help(app, theme, if roomy { " help" } else { "" }));
+    (vec![way], right)
+}
+
+/// One of several.
+struct Rank {
+    of: &'static str,
+    at: usize,
+    count: usize,
+}
+
+impl Rank {
+    fn spans<'a>(self, theme: &Theme, words: bool) -> Fact<'a> {
+        let muted = |text: String| Span::styled(text, theme.style(Role::Muted));
+        let (at, count) = (grouped(self.at as i64), grouped(self.count as i64));
+        if !words {
+            return vec![muted(format!("{at}/{count}"))];
+        }
+        let of = if self.of.is_empty() { String::new() } else { format!("{} ", self.of) };
+        vec![muted(of), Span::styled(at, theme.style(Role::Text)), muted(format!(" of {count}"))]
+    }
+}
+
+/// The place of the message on the path, and among those of the same fate.
+fn ranks(app: &App, inspection: &Inspection) -> Vec<Rank> {
+    let Some(entry) = app.selected_entry() else { return Vec::new() };
+    let path = &inspection.context.path;
+    let on_path = path.iter().position(|ix| *ix == entry);
+    let mut ranks: Vec<Rank> =
+        on_path.map(|at| Rank { of: "entry", at: at + 1, count: path.len() }).into_iter().collect();
+    let fated = app.plan.as_ref().and_then(|plan| {
+        let at = inspection.context.position(entry)?;
+        let fate = plan.fates().get(at).map(|message| message.fate).filter(|fate| fate.changes())?;
+        let before = plan.fates()[..=at].iter().filter(|message| message.fate == fate).count();
+        Some(Rank { of: fate.word(), at: before, count: plan.count(fate) })
+    });
+    ranks.extend(fated);
+    ranks
 }
 
 fn program<'a>(app: &'a App, theme: &Theme) -> Vec<Fact<'a>> {
@@ -80,7 +138,7 @@ fn help<'a>(app: &App, theme: &Theme, words: &'a str) -> Fact<'a> {
 /// In narrow layouts the header is the session line too.
 fn short_session<'a>(app: &'a App, theme: &Theme, breadth: Breadth) -> Vec<Fact<'a>> {
     let Some(inspection) = app.inspection() else { return program(app, theme) };
-    let mut facts = vec![vec![Span::styled(inspection.session.title.as_str(), theme.bold(Role::Bright))]];
+    let mut facts = vec![vec![Span::styled(inspection.session.name(), theme.bold(Role::Bright))]];
     if breadth == Breadth::Narrow {
         facts.push(vec![Span::styled(inspection.model.as_str(), theme.style(Role::Muted))]);
         facts.push(vec![Span::styled(window_text(inspection), theme.style(Role::Muted))]);
