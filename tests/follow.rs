@@ -11,7 +11,7 @@ use clawscope::app::event::Event;
 use clawscope::app::state::{Overlay, WriteStage};
 use clawscope::app::transcript::TranscriptPane;
 use clawscope::inspect::{Inspection, Mark, SourceOfCount, Unmeasured};
-use driver::{Driver, append_to};
+use driver::Driver;
 
 fn inspection(driver: &Driver) -> &Inspection {
     driver.app.inspection().expect("a session")
@@ -124,8 +124,9 @@ fn a_file_rewritten_in_its_place_keeps_no_text_of_the_old_one() {
     assert_eq!(pane(&driver).excerpts[&entry].text, "what was said");
     let path = driver.path();
     let text = std::fs::read_to_string(&path).expect("the transcript");
-    std::fs::write(&path, text.replace("what was said", "what was rewritten")).expect("rewrites");
-    append_to(&path, &line(&driver, "feedf00e", "one more"));
+    let text = text.replace("what was said", "what was rewritten") + &line(&driver, "feedf00e", "one more");
+    let mut file = std::fs::File::create(&path).expect("the transcript");
+    std::io::Write::write_all(&mut file, text.as_bytes()).expect("rewrites");
     driver.event(Event::Changed(vec![path]));
     assert_eq!(pane(&driver).excerpts[&entry].text, "what was rewritten");
 }
@@ -139,4 +140,49 @@ fn switching_the_preview_or_the_gate_lights_no_setting() {
     assert!(driver.app.flash.total);
     driver.press("i 4 j j j H");
     assert_eq!(driver.app.flash.setting, Some(driver.app.tuning.cursor));
+}
+
+#[test]
+fn an_entry_without_its_message_is_a_finding_that_can_be_copied() {
+    let mut driver = Driver::demo(130, 36);
+    assert!(pane(&driver).findings.is_empty());
+    driver.append("{\"type\":\"message\",\"id\":\"feedf00d\",\"parentId\":null}\n");
+    assert!(inspection(&driver).context_throws);
+    driver.press("! G y");
+    let copied = driver.copied.last().expect("copied");
+    assert!(copied.contains("feedf00d") && copied.contains("holds no message"), "{copied}");
+}
+
+#[test]
+fn a_file_that_is_gone_shows_in_the_list() {
+    let mut driver = Driver::demo(130, 36);
+    let key = inspection(&driver).session.key.clone();
+    std::fs::remove_file(driver.path()).expect("removes");
+    driver.event(Event::RefreshFailed("gone".into()));
+    let item = driver.app.sessions.items.iter().find(|item| item.key == key).expect("its row");
+    assert!(item.has(Mark::Missing), "{:?}", item.marks);
+    assert!(driver.app.transcript.is_some(), "what was read stays");
+}
+
+#[test]
+fn a_slider_that_was_taken_keeps_moving_wherever_the_mouse_strays() {
+    use crossterm::event::{KeyModifiers, MouseButton, MouseEvent, MouseEventKind};
+    let mut driver = tuned();
+    driver.press("4");
+    let layout = driver.app.layout();
+    let (row, track) = (layout.tuning.y + 1, layout.slider_track());
+    let mut mouse = |kind, column, row| {
+        driver.event(Event::Mouse(MouseEvent { kind, column, row, modifiers: KeyModifiers::NONE }));
+        (
+            driver.app.tuning.cursor,
+            (0..driver.app.tuning.rows.len())
+                .filter(|at| driver.app.tuning.is_changed(*at))
+                .collect::<Vec<_>>(),
+        )
+    };
+    let drag = MouseEventKind::Drag(MouseButton::Left);
+    assert_eq!(mouse(drag, track.start + 9, row + 3), (0, vec![]), "nothing was taken");
+    assert_eq!(mouse(MouseEventKind::Down(MouseButton::Left), track.start + 9, row), (0, vec![0]));
+    assert_eq!(mouse(drag, track.end + 20, row + 4), (0, vec![0]));
+    assert_eq!(driver.app.tuning.share(0), Some(1.0), "the end of the track, not beyond");
 }

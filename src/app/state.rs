@@ -12,6 +12,7 @@ use crate::app::scroll::Scroll;
 use crate::app::sessions::SessionsPane;
 use crate::app::transcript::TranscriptPane;
 use crate::app::tuning::TuningPane;
+use crate::error::Finding;
 use crate::gateway::pruning::SoftTrim;
 use crate::ids::{EntryIx, Epoch, SessionKey};
 use crate::inspect::Inspection;
@@ -218,6 +219,8 @@ pub struct App {
     pub flash: Flash,
     /// Whether changes appear.
     pub live: Live,
+    /// The mouse holds a slider.
+    pub(super) dragging: bool,
     /// Newest reading.
     pub epoch: Epoch,
     /// The message that was asked for last: reading, entry, its fate and the texts the plan makes.
@@ -253,6 +256,7 @@ impl App {
             toast: None,
             flash: Flash::default(),
             live: Live::Live,
+            dragging: false,
             epoch: Epoch::default(),
             asked_message: None,
             armed: None,
@@ -275,6 +279,12 @@ impl App {
     /// The open session.
     pub fn inspection(&self) -> Option<&Arc<Inspection>> {
         self.transcript.as_ref().map(|pane| &pane.inspection)
+    }
+
+    /// Findings of the store, then those of the open session: the order the list of findings counts in.
+    pub fn findings(&self) -> impl Iterator<Item = &Finding> {
+        let store = self.listing.iter().flat_map(|listing| &listing.findings);
+        store.chain(self.transcript.iter().flat_map(|pane| &pane.findings))
     }
 
     /// The entry under the transcript's cursor.

@@ -8,6 +8,7 @@ use crate::app::search::Search;
 use crate::context::budget::{largest, running_totals};
 use crate::context::rows::{Filter, Folds, Row, RowKind, View, rows};
 use crate::context::tokens::chars4::estimate_or_zero;
+use crate::error::Finding;
 use crate::ids::{EntryIx, Epoch};
 use crate::inspect::Inspection;
 use crate::inspect::excerpt::Excerpt;
@@ -51,6 +52,8 @@ pub struct TranscriptPane {
     pub totals: Vec<u64>,
     /// The largest of `tokens`, or before the plan; what thin bars are measured by.
     pub largest: u64,
+    /// What was found in the transcript.
+    pub findings: Vec<Finding>,
     /// Entries that arrived with the last change on disk.
     pub arrived: HashSet<EntryIx>,
 }
@@ -78,6 +81,7 @@ impl TranscriptPane {
         let mut pane = Self {
             labels: labels(&inspection.index, &inspection.tree),
             since: inspection.epoch,
+            findings: inspection.findings(),
             search: Search::default(),
             inspection,
             rows: Vec::new(),
@@ -113,6 +117,7 @@ impl TranscriptPane {
             self.search = Search::default();
         }
         self.asked.clear();
+        self.findings = inspection.findings();
         self.labels = labels(&inspection.index, &inspection.tree);
         self.inspection = inspection;
         self.rebuild(height);

@@ -183,7 +183,11 @@ impl App {
     fn refresh_failed(&mut self, error: String) -> Vec<Effect> {
         self.rereading = false;
         self.toast(error, true);
-        self.ask_again()
+        // The list says what became of the file.
+        let demo = self.listing.as_ref().is_some_and(|listing| listing.demo);
+        let mut effects = vec![Effect::List { demo }];
+        effects.extend(self.ask_again());
+        effects
     }
 
     fn open_failed(&mut self, key: SessionKey, error: String) -> Vec<Effect> {

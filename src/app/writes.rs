@@ -105,6 +105,9 @@ impl App {
             text.filter(|text| !text.is_empty()).map(|text| Effect::Copy { text, what }).into_iter().collect()
         };
         let session = self.sessions.selected().filter(|_| self.focus == Pane::Sessions);
+        if let (Some(Overlay::Findings { scroll }), Action::Copy) = (&self.overlay, action) {
+            return copy(self.findings().nth(scroll.cursor).map(ToString::to_string), "finding");
+        }
         match action {
             Action::Copy => match session {
                 Some(item) => copy(Some(item.key.0.clone()), "session key"),

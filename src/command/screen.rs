@@ -51,6 +51,7 @@ fn settings(cli: &Cli, around: &Around) -> Result<Config, Failure> {
         config.theme = Some(Named { name: name.clone(), origin: "--theme".to_owned() });
     }
     config.mouse &= !cli.no_mouse;
+    config.ascii = config.ascii.or(cli.ascii.then_some(true)).map(|on| on || cli.ascii);
     Ok(config)
 }
 

@@ -26,6 +26,7 @@ pub use item::{Counted, Mark, SessionItem, SourceOfCount};
 
 use crate::context::Context;
 use crate::context::budget::{Budget, FixedChars};
+use crate::error::{Finding, Severity};
 use crate::gateway::catalog::Price;
 use crate::gateway::compaction::CompactionSettings;
 use crate::gateway::prune_setting::PruneSetting;
@@ -129,6 +130,21 @@ impl Inspection {
     /// The plan of pruning under some settings and a gate.
     pub fn plan(&self, settings: &PruneSettings, gate: Gate) -> Result<Plan, Throws> {
         Plan::prune(&self.index, &self.context, settings, self.window.tokens, gate)
+    }
+
+    /// Everything found in the transcript, with what keeps a context from being built.
+    pub fn findings(&self) -> Vec<Finding> {
+        let mut findings = self.index.all_findings();
+        let empty = self.index.iter().rfind(|(_, entry)| entry.no_message);
+        if let Some((ix, entry)) = empty.filter(|_| self.context_throws) {
+            let what =
+                "an entry of type message holds no message: the runtime fails on every context with it";
+            let next =
+                "Nothing is sent from this leaf until the conversation goes on from an entry before it.";
+            let finding = Finding::new(self.source.path(), Severity::Error, what, next);
+            findings.push(finding.at_line(entry.line).about(self.index.name(ix)));
+        }
+        findings
     }
 
     /// What fills the window as things stand.

@@ -7,7 +7,7 @@ use crate::app::effect::{Effect, Write};
 use crate::app::event::Event;
 use crate::commit::{SystemClock, UndoTarget};
 use crate::ids::{EntryIx, SessionKey};
-use crate::inspect::open::open;
+use crate::inspect::open::{OpenError, open};
 use crate::inspect::search::search;
 use crate::inspect::write::{Ask, WriteRequest, prepare, preview, write};
 use crate::inspect::{Inspection, message};
@@ -85,6 +85,11 @@ impl Shell {
             match open(&store, key, Some(&known), system_ms(), &mut |_, _| ticket.is_wanted()) {
                 Ok(inspection) => ticket.send(Event::Opened(Box::new(Inspection { epoch, ..inspection }))),
                 Err(error) if error.is_stopped() => {}
+                Err(OpenError::NotWritten { path }) => {
+                    let name = path.file_name().unwrap_or(path.as_os_str()).display().to_string();
+                    let words = format!("{name} is gone; what was read of it stays here.");
+                    ticket.send(Event::RefreshFailed(words));
+                }
                 Err(error) => ticket.send(Event::RefreshFailed(error.to_string())),
             }
         });

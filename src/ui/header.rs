@@ -16,7 +16,7 @@ use crate::ui::glyphs;
 use crate::ui::status::first_key;
 use crate::ui::theme::{Ground, Role, Theme};
 use crate::ui::widgets::number::{counted, grouped, moment, round_thousands};
-use crate::ui::widgets::{put_facts, put_facts_right, tint};
+use crate::ui::widgets::{put_facts, put_facts_right, spans_width, tint};
 
 type Fact<'a> = Vec<Span<'a>>;
 
@@ -103,7 +103,10 @@ fn store<'a>(app: &App, theme: &Theme) -> Vec<Fact<'a>> {
     let muted = |text: String| vec![Span::styled(text, theme.style(Role::Muted))];
     let mut facts = vec![live(app, theme)];
     if let Some(listing) = &app.listing {
-        facts.push(muted(counted(listing.agents as u64, "agent")));
+        // A transcript of its own belongs to none.
+        if listing.agents > 0 {
+            facts.push(muted(counted(listing.agents as u64, "agent")));
+        }
         facts.push(muted(counted(app.sessions.items.len() as u64, "session")));
     }
     facts.push(help(app, theme, " help"));
@@ -156,13 +159,22 @@ fn short_state<'a>(app: &App, theme: &Theme) -> Vec<Fact<'a>> {
 pub(super) fn session_line(app: &App, theme: &Theme, area: Rect, buf: &mut Buffer) {
     let Some(inspection) = app.inspection() else { return };
     let end = area.right().saturating_sub(1);
-    let right = [
+    let about = about(inspection, theme);
+    let mut right = vec![
         findings(app, inspection, theme),
         failures(app, inspection, theme, false),
         last_call(app, inspection, theme),
     ];
+    // The window is worth more than the hour.
+    let width = |facts: &[Fact]| {
+        let said = facts.iter().filter(|fact| !fact.is_empty());
+        said.map(|fact| spans_width(fact) + 3).sum::<u16>().saturating_sub(3)
+    };
+    if width(&about[..3]) + width(&right) + 4 > area.width {
+        right.pop();
+    }
     let start = put_facts_right(buf, area.y, area.x + 30, end, &right);
-    put_facts(buf, (area.x + 1, area.y), start.saturating_sub(2), &about(inspection, theme));
+    put_facts(buf, (area.x + 1, area.y), start.saturating_sub(2), &about);
 }
 
 fn about<'a>(inspection: &'a Inspection, theme: &Theme) -> Vec<Fact<'a>> {
@@ -210,11 +222,11 @@ fn failures<'a>(app: &App, inspection: &Inspection, theme: &Theme, short: bool) 
 /// What was found while reading that a person should look at.
 fn findings<'a>(app: &App, inspection: &Inspection, theme: &Theme) -> Fact<'a> {
     let serious = |finding: &&crate::error::Finding| finding.severity > Severity::Note;
-    let count = inspection.index.findings.iter().filter(serious).count() as u64;
-    if count == 0 {
-        return Vec::new();
-    }
+    let found = app.transcript.iter().flat_map(|pane| &pane.findings);
+    let count = found.filter(serious).count() as u64;
     let words = match inspection.index.bad_lines {
+        _ if inspection.context_throws => "no context can be built".to_owned(),
+        _ if count == 0 => return Vec::new(),
         0 => counted(count, "finding"),
         lines => format!("{} could not be read", counted(lines, "line")),
     };

@@ -39,7 +39,7 @@ struct Picture<'a> {
 /// Draws bars, scale and legend.
 pub(super) fn draw(app: &App, theme: &Theme, layout: &Layout, buf: &mut Buffer) {
     let Some(inspection) = app.inspection() else { return };
-    let Some(picture) = Picture::new(app, theme, layout, inspection) else { return };
+    let picture = Picture::new(app, theme, layout, inspection);
     let shown = picture.bars(buf);
     picture.second_row(inspection, buf);
     picture.scale(buf);
@@ -47,12 +47,12 @@ pub(super) fn draw(app: &App, theme: &Theme, layout: &Layout, buf: &mut Buffer) 
 }
 
 impl<'a> Picture<'a> {
-    fn new(app: &'a App, theme: &'a Theme, layout: &'a Layout, inspection: &Inspection) -> Option<Self> {
+    fn new(app: &'a App, theme: &'a Theme, layout: &'a Layout, inspection: &Inspection) -> Self {
         let (now, plan) = (app.figures.now, app.figures.after);
         let settings = if plan.is_some() { app.tuning.settings() } else { inspection.configured.clone() };
         let window = inspection.window.tokens.max(0.0) as u64;
         let start = if layout.breadth >= Breadth::Medium { 21 } else { 20 };
-        Some(Self {
+        Self {
             app,
             theme,
             layout,
@@ -62,7 +62,7 @@ impl<'a> Picture<'a> {
             columns: (start, layout.bars.right().saturating_sub(2).max(start + 1)),
             now,
             plan,
-        })
+        }
     }
 
     fn bars(&self, buf: &mut Buffer) -> Vec<Part> {
