@@ -51,7 +51,9 @@ fn settings(cli: &Cli, around: &Around) -> Result<Config, Failure> {
         config.theme = Some(Named { name: name.clone(), origin: "--theme".to_owned() });
     }
     config.mouse &= !cli.no_mouse;
-    config.ascii = config.ascii.or(cli.ascii.then_some(true)).map(|on| on || cli.ascii);
+    if cli.ascii {
+        config.ascii = Some(true);
+    }
     Ok(config)
 }
 
