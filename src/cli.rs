@@ -29,6 +29,9 @@ pub struct Cli {
     /// Leave the mouse to the terminal
     #[arg(long, help_heading = "Screen")]
     pub no_mouse: bool,
+    /// Draw with plain ASCII signs, for terminals and fonts without others
+    #[arg(long, help_heading = "Screen")]
+    pub ascii: bool,
     /// What to do; without one the screen opens.
     #[command(subcommand)]
     pub command: Option<Command>,

@@ -67,6 +67,26 @@ fn assert_restored(ended: &Ended) {
 }
 
 #[test]
+fn a_persons_keys_and_signs_are_those_they_asked_for() {
+    let store = Store::new();
+    let folder = store.dir.path().join("config/clawscope");
+    std::fs::create_dir_all(&folder).unwrap();
+    let keys = "[global]\n\"q\" = \"\"\n\"ctrl-q\" = \"quit\"\n";
+    std::fs::File::create(folder.join("keymap.toml")).unwrap().write_all(keys.as_bytes()).unwrap();
+    let config = store.dir.path().join("config");
+    let given = [store.dir.path().to_str().unwrap(), "--ascii"];
+    let mut program = Started::new(&given, &[("XDG_CONFIG_HOME", config.to_str().unwrap())]);
+    program.until_shown("hello there");
+    program.until_shown("* live");
+    program.keys("q?");
+    program.until_shown("half a page down");
+    program.keys("\u{1b}");
+    program.until("the help is closed", |screen| !screen.contents().contains("half a page down"));
+    program.keys("\u{11}");
+    assert_eq!(program.ended().code, 0);
+}
+
+#[test]
 fn the_first_frame_lists_the_sessions_and_q_leaves_the_terminal_as_it_was() {
     let store = Store::new();
     let mut program = start(store.dir.path());

@@ -80,14 +80,12 @@ impl App {
         })
     }
 
-    fn step(&mut self, by: isize) -> Vec<Effect> {
+    pub(super) fn step(&mut self, by: isize) -> Vec<Effect> {
+        let found = self.findings().count();
         match &mut self.overlay {
             Some(Overlay::Help { top }) => *top = top.saturating_add_signed(by).min(HELP_ROWS),
             Some(Overlay::Findings { scroll }) => {
-                let len = self.listing.as_ref().map_or(0, |listing| listing.findings.len());
-                let own =
-                    self.transcript.as_ref().map_or(0, |pane| pane.inspection.index.all_findings().len());
-                scroll.step(by, len + own, usize::from(self.size.1).saturating_sub(4));
+                scroll.step(by, found, usize::from(self.size.1).saturating_sub(4));
             }
             Some(_) => {}
             None => return self.step_pane(self.focus, by),

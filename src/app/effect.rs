@@ -63,6 +63,8 @@ pub enum Effect {
         inspection: Arc<Inspection>,
         /// The words.
         query: String,
+        /// The first entry to look at; those before it have been searched.
+        from: EntryIx,
     },
     /// Check what a write would do, without writing.
     Prepare(Write),

@@ -64,6 +64,8 @@ pub enum Event {
     },
     /// A session was opened, or read again.
     Opened(Box<Inspection>),
+    /// The open session could not be read again; what is known of it stays.
+    RefreshFailed(String),
     /// A session could not be opened.
     OpenFailed {
         /// The session.
@@ -93,6 +95,8 @@ pub enum Event {
         epoch: Epoch,
         /// What was searched for.
         query: String,
+        /// The first entry that was looked at.
+        from: EntryIx,
         /// Matches in file order.
         matches: Vec<EntryIx>,
     },

@@ -146,16 +146,6 @@ impl App {
         Vec::new()
     }
 
-    fn search(&mut self, query: String) -> Vec<Effect> {
-        let Some(pane) = &mut self.transcript else { return Vec::new() };
-        pane.matches.clear();
-        pane.query.clone_from(&query);
-        if query.trim().is_empty() {
-            return Vec::new();
-        }
-        vec![Effect::Search { inspection: std::sync::Arc::clone(&pane.inspection), query }]
-    }
-
     /// The first esc clears the line, the second leaves it.
     fn leave_prompt(&mut self) -> Vec<Effect> {
         let Some(prompt) = &mut self.prompt else { return Vec::new() };

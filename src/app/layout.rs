@@ -121,6 +121,9 @@ pub fn layout(shape: &Shape) -> Layout {
     layout.header = rows.take(1);
     layout.status = rows.take_last(1);
     if shape.zoom {
+        if shape.focus == Pane::Message && shape.height >= 30 {
+            rows.take(1);
+        }
         let whole = rows.rest();
         *layout.pane_mut(shape.focus) = whole;
         return layout;

@@ -15,7 +15,23 @@ const NOTCH: isize = 3;
 impl App {
     pub(super) fn mouse(&mut self, mouse: MouseEvent) -> Vec<Effect> {
         let shift = mouse.modifiers.contains(KeyModifiers::SHIFT);
-        if shift || self.overlay.is_some() || self.prompt.is_some() {
+        if !matches!(mouse.kind, MouseEventKind::Drag(MouseButton::Left)) {
+            self.dragging = false;
+        }
+        if shift || self.prompt.is_some() {
+            return Vec::new();
+        }
+        if self.overlay.is_some() {
+            return match mouse.kind {
+                MouseEventKind::ScrollDown => self.step(NOTCH),
+                MouseEventKind::ScrollUp => self.step(-NOTCH),
+                _ => Vec::new(),
+            };
+        }
+        if mouse.kind == MouseEventKind::Drag(MouseButton::Left) {
+            if self.dragging {
+                self.slide(mouse.column);
+            }
             return Vec::new();
         }
         let layout = self.layout();
@@ -27,9 +43,6 @@ impl App {
             MouseEventKind::ScrollDown => self.wheel(pane, NOTCH),
             MouseEventKind::ScrollUp => self.wheel(pane, -NOTCH),
             MouseEventKind::Down(MouseButton::Left) => self.click(pane, row, mouse.column),
-            MouseEventKind::Drag(MouseButton::Left) if pane == Pane::Tuning => {
-                self.click_tuning(row, mouse.column)
-            }
             _ => Vec::new(),
         }
     }
@@ -105,14 +118,24 @@ impl App {
         let Some(at) = self.tuning.row_at(line) else { return Vec::new() };
         let track = layout.slider_track();
         if (track.start..track.end).contains(&column) {
-            let share = f64::from(column - track.start) / f64::from((track.end - track.start).max(2) - 1);
-            self.tuning.preview = true;
-            self.tuning.slide_to(at, share);
-            self.replan(true);
+            self.tuning.cursor = at;
+            // A switch is flipped once, not with every cell the pointer passes.
+            self.dragging = self.tuning.unit(at).is_some();
+            self.slide(column);
         } else {
             self.tuning.cursor = at;
             self.replan(false);
         }
         Vec::new()
+    }
+
+    /// Moves the focused slider under the pointer, or to the end it strayed beyond.
+    fn slide(&mut self, column: u16) {
+        let track = self.layout().slider_track();
+        let last = track.end.saturating_sub(1).max(track.start + 1);
+        let share = f64::from(column.clamp(track.start, last) - track.start) / f64::from(last - track.start);
+        self.tuning.preview = true;
+        self.tuning.slide_to(self.tuning.cursor, share);
+        self.replan(true);
     }
 }

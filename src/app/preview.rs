@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use crate::app::figures::Figures;
 use crate::app::layout::Pane;
 use crate::app::state::{App, Flash};
 use crate::inspect::Inspection;
@@ -29,6 +30,8 @@ impl App {
         if let Some(pane) = &mut self.transcript {
             pane.count(self.plan.as_deref());
         }
+        let max_chars = self.tuning.settings().soft_trim.max_chars;
+        self.figures = Figures::count(&inspection, self.plan.as_deref(), max_chars);
         if flash {
             self.flash = self.difference(before.as_deref());
         }
@@ -51,7 +54,7 @@ impl App {
         let moved = |at: &usize| before.tokens_after.get(*at) != after.tokens_after.get(*at);
         Flash {
             messages: self.visible_messages().into_iter().filter(moved).collect(),
-            setting: Some(self.tuning.cursor),
+            setting: (before.settings != after.settings).then_some(self.tuning.cursor),
             total: before.total_after() != after.total_after(),
             until_ms: if self.options.motion { self.now_ms + FLASH_MS } else { i64::MAX },
         }

@@ -57,7 +57,15 @@ impl SessionsPane {
         let mut matcher = Matcher::new(Config::DEFAULT);
         let mut characters = Vec::new();
         let mut matches = |item: &SessionItem| {
-            let text = format!("{} {} {} {} {}", item.title, item.key, item.id, item.kind, item.model);
+            let text = format!(
+                "{} {} {} {} {} {}",
+                item.name(),
+                item.title,
+                item.key,
+                item.id,
+                item.kind,
+                item.model
+            );
             pattern.score(Utf32Str::new(&text, &mut characters), &mut matcher).is_some()
         };
         self.rows.clear();

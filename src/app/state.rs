@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use crate::app::effect::Write;
 use crate::app::event::{Listing, WritePreview};
+use crate::app::figures::Figures;
 use crate::app::keymap::Keymap;
 use crate::app::layout::{Layout, Pane, Shape, layout};
 use crate::app::message::MessagePane;
@@ -11,7 +12,7 @@ use crate::app::scroll::Scroll;
 use crate::app::sessions::SessionsPane;
 use crate::app::transcript::TranscriptPane;
 use crate::app::tuning::TuningPane;
-use crate::context::budget::Budget;
+use crate::error::Finding;
 use crate::gateway::pruning::SoftTrim;
 use crate::ids::{EntryIx, Epoch, SessionKey};
 use crate::inspect::Inspection;
@@ -133,6 +134,8 @@ pub struct WriteDialog {
 /// How far a write is.
 #[derive(Debug, Clone)]
 pub enum WriteStage {
+    /// Waiting for the session to be read again, so that what is asked about is what stands there now.
+    Waiting,
     /// Being checked.
     Checking,
     /// Waiting for y or n.
@@ -198,6 +201,10 @@ pub struct App {
     pub message: MessagePane,
     /// Settings.
     pub tuning: TuningPane,
+    /// Numbers over all messages, as of the session and plan that are shown.
+    pub figures: Figures,
+    /// The open session is being read again: what is known of it may be older than the file.
+    pub rereading: bool,
     /// The plan of the tuned settings, while the preview is on.
     pub plan: Option<Arc<Plan>>,
     /// What the configured settings would save with the gates open, tokens; none without a session.
@@ -212,6 +219,8 @@ pub struct App {
     pub flash: Flash,
     /// Whether changes appear.
     pub live: Live,
+    /// The mouse holds a slider.
+    pub(super) dragging: bool,
     /// Newest reading.
     pub epoch: Epoch,
     /// The message that was asked for last: reading, entry, its fate and the texts the plan makes.
@@ -238,6 +247,8 @@ impl App {
             open_error: None,
             message: MessagePane::default(),
             tuning: TuningPane::default(),
+            figures: Figures::default(),
+            rereading: false,
             plan: None,
             would_save: None,
             overlay: None,
@@ -245,6 +256,7 @@ impl App {
             toast: None,
             flash: Flash::default(),
             live: Live::Live,
+            dragging: false,
             epoch: Epoch::default(),
             asked_message: None,
             armed: None,
@@ -269,16 +281,15 @@ impl App {
         self.transcript.as_ref().map(|pane| &pane.inspection)
     }
 
+    /// Findings of the store, then those of the open session: the order the list of findings counts in.
+    pub fn findings(&self) -> impl Iterator<Item = &Finding> {
+        let store = self.listing.iter().flat_map(|listing| &listing.findings);
+        store.chain(self.transcript.iter().flat_map(|pane| &pane.findings))
+    }
+
     /// The entry under the transcript's cursor.
     pub fn selected_entry(&self) -> Option<EntryIx> {
         self.transcript.as_ref()?.selected().map(|row| row.entry)
-    }
-
-    /// What fills the window now, and under the plan.
-    pub fn budgets(&self) -> Option<(Budget, Option<Budget>)> {
-        let inspection = self.inspection()?;
-        let after = self.plan.as_ref().map(|plan| inspection.budget_after(plan));
-        Some((inspection.budget(), after))
     }
 
     /// Whether something flashes at this moment.

@@ -4,10 +4,12 @@ use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
 use crate::app::scroll::Scroll;
+use crate::app::search::Search;
 use crate::context::budget::{largest, running_totals};
 use crate::context::rows::{Filter, Folds, Row, RowKind, View, rows};
 use crate::context::tokens::chars4::estimate_or_zero;
-use crate::ids::EntryIx;
+use crate::error::Finding;
+use crate::ids::{EntryIx, Epoch};
 use crate::inspect::Inspection;
 use crate::inspect::excerpt::Excerpt;
 use crate::plan::Plan;
@@ -34,6 +36,10 @@ pub struct TranscriptPane {
     pub query: String,
     /// Entries that hold them, in file order.
     pub matches: Vec<EntryIx>,
+    /// How far the search is.
+    pub(super) search: Search,
+    /// The reading since which entries were only added: what was asked of it since still fits.
+    pub(super) since: Epoch,
     /// Labels by entry.
     pub labels: HashMap<EntryIx, String>,
     /// Texts that have been read.
@@ -46,6 +52,8 @@ pub struct TranscriptPane {
     pub totals: Vec<u64>,
     /// The largest of `tokens`, or before the plan; what thin bars are measured by.
     pub largest: u64,
+    /// What was found in the transcript.
+    pub findings: Vec<Finding>,
     /// Entries that arrived with the last change on disk.
     pub arrived: HashSet<EntryIx>,
 }
@@ -72,6 +80,9 @@ impl TranscriptPane {
     pub fn new(inspection: Arc<Inspection>, height: usize) -> Self {
         let mut pane = Self {
             labels: labels(&inspection.index, &inspection.tree),
+            since: inspection.epoch,
+            findings: inspection.findings(),
+            search: Search::default(),
             inspection,
             rows: Vec::new(),
             scroll: Scroll::default(),
@@ -95,17 +106,18 @@ impl TranscriptPane {
     /// Takes a newer reading of the same session; cursor, folds and texts stay.
     pub fn refresh(&mut self, inspection: Arc<Inspection>, height: usize) {
         let known = self.inspection.index.entries.len();
-        let grown = inspection.index.entries.len() > known
-            && self.inspection.index.identity == inspection.index.identity;
         self.arrived.clear();
-        if grown {
+        if inspection.grown_from.is_some_and(|before| before >= self.since) {
             let added = known..inspection.index.entries.len();
             self.arrived = added.map(|at| EntryIx(at as u32)).collect();
         } else {
+            self.since = inspection.epoch;
             self.excerpts.clear();
             self.matches.clear();
+            self.search = Search::default();
         }
         self.asked.clear();
+        self.findings = inspection.findings();
         self.labels = labels(&inspection.index, &inspection.tree);
         self.inspection = inspection;
         self.rebuild(height);

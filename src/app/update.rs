@@ -37,9 +37,11 @@ impl App {
             Event::Progress { key, done, total } => self.progress(&key, done, total),
             Event::Opened(inspection) => self.opened(&Arc::new(*inspection)),
             Event::OpenFailed { key, error } => self.open_failed(key, error),
+            Event::RefreshFailed(error) => self.refresh_failed(error),
             Event::Changed(paths) => self.changed(&paths),
             other => self.answered(other),
         };
+        self.rereading |= effects.iter().any(|effect| matches!(effect, Effect::Refresh { .. }));
         self.expire();
         self.settle(&mut effects);
         effects
@@ -59,7 +61,7 @@ impl App {
             {
                 self.message.take(text);
             }
-            Event::Found { epoch: of, query, matches } if Some(of) == epoch => self.found(&query, matches),
+            Event::Found { epoch, query, from, matches } => return self.found(epoch, &query, from, matches),
             Event::Prepared(preview) => self.prepared(preview),
             Event::Written(written) => return self.written(written),
             Event::Said(text) => self.toast(text, false),
@@ -170,8 +172,22 @@ impl App {
         self.asked_message = None;
         self.tuning.configure(inspection);
         self.would_save = crate::app::preview::would_save(inspection);
+        self.rereading = false;
         self.replan(false);
-        vec![Effect::Forget { epoch: inspection.epoch }]
+        let mut effects = vec![Effect::Forget { epoch: inspection.epoch }];
+        effects.extend(self.transcript.as_mut().map(TranscriptPane::search_on).unwrap_or_default());
+        effects.extend(self.ask_again());
+        effects
+    }
+
+    fn refresh_failed(&mut self, error: String) -> Vec<Effect> {
+        self.rereading = false;
+        self.toast(error, true);
+        // The list says what became of the file.
+        let demo = self.listing.as_ref().is_some_and(|listing| listing.demo);
+        let mut effects = vec![Effect::List { demo }];
+        effects.extend(self.ask_again());
+        effects
     }
 
     fn open_failed(&mut self, key: SessionKey, error: String) -> Vec<Effect> {
@@ -179,6 +195,7 @@ impl App {
             self.loading = None;
             self.transcript = None;
             self.plan = None;
+            self.rereading = false;
             self.open_error = Some((key, error));
         }
         Vec::new()
@@ -214,21 +231,6 @@ impl App {
             effects.push(Effect::Refresh { inspection: Arc::clone(inspection) });
         }
         effects
-    }
-
-    fn found(&mut self, query: &str, matches: Vec<crate::ids::EntryIx>) {
-        let height = self.height(Pane::Transcript);
-        let Some(pane) = self.transcript.as_mut().filter(|pane| pane.query == query) else { return };
-        pane.matches = matches;
-        if pane.matches.is_empty() {
-            self.toast(format!("no entry holds “{query}”"), false);
-            return;
-        }
-        let at = pane.selected().map(|row| row.entry);
-        let first = pane.matches.iter().find(|entry| Some(**entry) >= at).or(pane.matches.first());
-        if let Some(entry) = first.copied() {
-            pane.reveal(entry, height);
-        }
     }
 
     fn prepared(&mut self, preview: Result<crate::app::event::WritePreview, String>) {

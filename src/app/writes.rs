@@ -46,10 +46,28 @@ impl App {
         self.ask(Write::Undo { inspection })
     }
 
+    /// Opens the dialog. While the session is being read again that comes first: a write is only made to
+    /// the file that was read.
     fn ask(&mut self, write: Write) -> Vec<Effect> {
-        self.overlay =
-            Some(Overlay::Write(WriteDialog { write: write.clone(), stage: WriteStage::Checking }));
-        vec![Effect::Prepare(write)]
+        let stage = if self.rereading { WriteStage::Waiting } else { WriteStage::Checking };
+        self.overlay = Some(Overlay::Write(WriteDialog { write: write.clone(), stage }));
+        if self.rereading { Vec::new() } else { vec![Effect::Prepare(write)] }
+    }
+
+    /// Asks again what waited for the session to be read, about what stands there now.
+    pub(super) fn ask_again(&mut self) -> Vec<Effect> {
+        let Some(Overlay::Write(WriteDialog { write, stage: WriteStage::Waiting })) = &self.overlay else {
+            return Vec::new();
+        };
+        let (Write::Commit { inspection: asked, .. } | Write::Undo { inspection: asked }) = write;
+        let same = self.inspection().is_some_and(|open| open.session.key == asked.session.key);
+        let undo = matches!(write, Write::Undo { .. });
+        self.overlay = None;
+        match (same, undo) {
+            (false, _) => Vec::new(),
+            (true, true) => self.ask_undo(),
+            (true, false) => self.ask_commit(),
+        }
     }
 
     fn confirm(&mut self) -> Vec<Effect> {
@@ -87,6 +105,9 @@ impl App {
             text.filter(|text| !text.is_empty()).map(|text| Effect::Copy { text, what }).into_iter().collect()
         };
         let session = self.sessions.selected().filter(|_| self.focus == Pane::Sessions);
+        if let (Some(Overlay::Findings { scroll }), Action::Copy) = (&self.overlay, action) {
+            return copy(self.findings().nth(scroll.cursor).map(ToString::to_string), "finding");
+        }
         match action {
             Action::Copy => match session {
                 Some(item) => copy(Some(item.key.0.clone()), "session key"),

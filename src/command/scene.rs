@@ -15,7 +15,7 @@ use crate::ids::{EntryIx, SessionKey};
 use crate::inspect::list::{Listed, list, listed_item};
 use crate::inspect::open::{OpenError, open};
 use crate::inspect::place::{OpenPlace, Place};
-use crate::inspect::{Inspection, SessionItem};
+use crate::inspect::{Inspection, SessionItem, Unmeasured};
 use crate::store::find::find_session;
 use crate::store::index::Standing;
 use crate::store::survey::Store;
@@ -203,7 +203,7 @@ pub fn at_leaf(scene: &Scene, mut inspection: Inspection, leaf: Option<&str>) ->
     }
     inspection.context = Arc::new(context);
     // What a provider counted belongs to the session's own leaf.
-    inspection.measured = None;
+    inspection.measured = Err(Unmeasured::OtherLeaf);
     Ok(inspection)
 }
 

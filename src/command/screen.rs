@@ -51,6 +51,9 @@ fn settings(cli: &Cli, around: &Around) -> Result<Config, Failure> {
         config.theme = Some(Named { name: name.clone(), origin: "--theme".to_owned() });
     }
     config.mouse &= !cli.no_mouse;
+    if cli.ascii {
+        config.ascii = Some(true);
+    }
     Ok(config)
 }
 

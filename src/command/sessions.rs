@@ -146,7 +146,7 @@ fn cells(scene: &Scene, item: &SessionItem) -> [Cell; 10] {
     let key = item.key.0.strip_prefix(&format!("agent:{}:", item.agent)).unwrap_or(&item.key.0);
     [
         key.into(),
-        Cell::new(&item.title, Tone::Dim),
+        Cell::new(&item.name(), Tone::Dim),
         model.into(),
         tokens_words(item.tokens).into(),
         grouped(item.window).into(),

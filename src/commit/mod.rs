@@ -32,7 +32,7 @@ pub use lock_state::{LockState, StaleReason, lock_path, lock_state};
 pub use planned::PlannedMessage;
 pub use prepare::{NewLine, Prepared, prepare};
 pub use random::RandomIds;
-pub use receipt::{Receipt, ReceiptKind, receipts};
+pub use receipt::{Receipt, ReceiptKind, receipt_kind, receipts};
 pub use refusal::{CommitError, Refusal};
 pub use request::{CommitRequest, Provenance, SessionStanding, Transcript, UndoRequest, UndoTarget};
 pub use undo::prepare_undo;

@@ -68,13 +68,13 @@ pub struct Receipt {
 /// The records of a file, in file order. A record that was copied along with a branch still names the
 /// leaf it was written as, and is not told twice.
 pub fn receipts(index: &Index, source: &Source) -> Result<Vec<Receipt>, BodyError> {
-    let ours = index.iter().filter(|(ix, _)| kind(index, *ix).is_some());
+    let ours = index.iter().filter(|(ix, _)| receipt_kind(index, *ix).is_some());
     let read = ours.filter_map(|(ix, _)| read(index, source, ix).transpose());
     read.collect()
 }
 
 /// Which kind of record an entry is, by its type.
-pub(super) fn kind(index: &Index, ix: EntryIx) -> Option<ReceiptKind> {
+pub fn receipt_kind(index: &Index, ix: EntryIx) -> Option<ReceiptKind> {
     let entry = index.entry(ix);
     if entry.kind != EntryKind::Custom {
         return None;
@@ -86,7 +86,7 @@ pub(super) fn kind(index: &Index, ix: EntryIx) -> Option<ReceiptKind> {
 
 /// The record at an entry; none when it is a copy, or not written by us.
 pub(super) fn read(index: &Index, source: &Source, ix: EntryIx) -> Result<Option<Receipt>, BodyError> {
-    let Some(kind) = kind(index, ix) else { return Ok(None) };
+    let Some(kind) = receipt_kind(index, ix) else { return Ok(None) };
     let value = body::entry(source, index, ix)?;
     Ok(receipt_of(kind, ix, &value, index.entry(ix).time))
 }

@@ -93,7 +93,7 @@ fn is_wanted(index: &Index, record: &Receipt, target: &UndoTarget) -> bool {
 fn is_redo(index: &Index, record: &Receipt) -> bool {
     let undone = record.undoes.as_deref().and_then(|id| index.ids.find(id));
     let entry = undone.and_then(|id| index.iter().find(|(_, entry)| entry.id == Some(id)));
-    entry.is_some_and(|(ix, _)| receipt::kind(index, ix) == Some(ReceiptKind::Undo))
+    entry.is_some_and(|(ix, _)| receipt::receipt_kind(index, ix) == Some(ReceiptKind::Undo))
 }
 
 fn warnings(index: &Index, checked: &Checked, record: EntryIx, now_ms: i64) -> Vec<String> {

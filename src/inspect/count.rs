@@ -1,8 +1,11 @@
 //! What a read transcript adds to its line of the session list: tokens, entries, compactions, marks.
 
+use crate::commit::{ReceiptKind, receipt_kind};
 use crate::context::Context;
 use crate::ids::EntryIx;
-use crate::inspect::{Counted, Inspection, Mark, Measured, SourceOfCount};
+use crate::inspect::facts::time;
+use crate::inspect::{Counted, Inspection, Mark, Measured, SourceOfCount, Unmeasured};
+use crate::js::Value;
 use crate::policy::overflow::is_overflow;
 use crate::store::body;
 use crate::store::entry::{EntryKind, Role, StopReason};
@@ -13,7 +16,9 @@ use crate::store::rows::Row;
 /// (compaction 2.21).
 pub(super) fn complete(inspection: &mut Inspection, row: Option<&Row>) {
     let tokens = next_prompt(inspection);
-    let overflowed = ended_in_overflow(inspection);
+    let last = last_answer(inspection);
+    inspection.last_call = last.as_ref().map(|(ix, message)| time(inspection.index.entry(*ix), message));
+    let overflowed = last.is_some_and(|(ix, message)| is_refused(inspection, ix, &message));
     let damaged = is_damaged(inspection);
     let index = &inspection.index;
     let item = &mut inspection.session;
@@ -32,21 +37,34 @@ pub(super) fn complete(inspection: &mut Inspection, row: Option<&Row>) {
 }
 
 /// The last prompt a provider counted on this path. A count from before the last compaction says nothing
-/// about what is sent now, even where its message was kept.
-pub(super) fn last_prompt(index: &Index, context: &Context) -> Option<Measured> {
-    let since = context.path.iter().rev().take_while(|ix| Some(**ix) != context.compaction);
-    since.into_iter().find_map(|ix| {
-        let usage = index.entry(*ix).message?.usage?;
-        let tokens = usage.prompt_tokens();
-        (tokens.is_finite() && tokens > 0.0).then_some(Measured { prompt_tokens: tokens as u64, entry: *ix })
-    })
+/// about what is sent now, even where its message was kept; nor does one that was copied to a new branch.
+pub(super) fn last_prompt(index: &Index, context: &Context) -> Result<Measured, Unmeasured> {
+    for ix in context.path.iter().rev() {
+        if Some(*ix) == context.compaction {
+            return Err(Unmeasured::SinceCompaction);
+        }
+        if is_commit(index, *ix) {
+            return Err(Unmeasured::SinceCommit);
+        }
+        let usage = index.entry(*ix).message.and_then(|message| message.usage);
+        let tokens = usage.map_or(0.0, |usage| usage.prompt_tokens());
+        if tokens.is_finite() && tokens > 0.0 {
+            return Ok(Measured { prompt_tokens: tokens as u64, entry: *ix });
+        }
+    }
+    Err(Unmeasured::NoUsage)
+}
+
+/// Whether a branch ends here that was written by a commit: what stands before it on the path is a copy.
+fn is_commit(index: &Index, ix: EntryIx) -> bool {
+    receipt_kind(index, ix) == Some(ReceiptKind::Commit)
 }
 
 /// What the next prompt takes: as counted by the provider when the last answer has a count, else the
 /// estimate of everything that fills the window.
 fn next_prompt(inspection: &Inspection) -> Counted {
     let last = last_assistant(&inspection.index, &inspection.context);
-    match inspection.measured.filter(|measured| Some(measured.entry) == last) {
+    match inspection.measured.ok().filter(|measured| Some(measured.entry) == last) {
         Some(measured) => Counted { tokens: measured.prompt_tokens, source: SourceOfCount::Measured },
         None => Counted { tokens: inspection.budget().total(), source: SourceOfCount::Est },
     }
@@ -60,16 +78,23 @@ fn last_assistant(index: &Index, context: &Context) -> Option<EntryIx> {
     context.path.iter().rev().find(is_assistant).copied()
 }
 
-/// Whether the last answer on the path is an error that says that the prompt was too large
-/// (compaction 8.8).
-fn ended_in_overflow(inspection: &Inspection) -> bool {
+/// The last answer on the path, read again.
+fn last_answer(inspection: &Inspection) -> Option<(EntryIx, Value)> {
+    let ix = last_assistant(&inspection.index, &inspection.context)?;
+    let message = body::message(&inspection.source, &inspection.index, ix).ok().flatten()?;
+    Some((ix, message))
+}
+
+/// Whether the last answer is an error that says that the prompt was too large (compaction 8.8). The copy
+/// of one on a branch written since was an answer to a prompt that is not sent any more.
+fn is_refused(inspection: &Inspection, ix: EntryIx, message: &Value) -> bool {
     let index = &inspection.index;
-    let failed =
-        |ix: &EntryIx| index.entry(*ix).message.is_some_and(|message| message.stop == StopReason::Error);
-    let Some(ix) = last_assistant(index, &inspection.context).filter(failed) else { return false };
-    let message = body::message(&inspection.source, index, ix).ok().flatten();
-    let text = message.and_then(|message| Some(message.get("errorMessage")?.as_str()?.to_string_lossy()));
-    text.is_some_and(|text| is_overflow(&text))
+    let after = inspection.context.path.iter().rev().take_while(|at| **at != ix);
+    let failed = index.entry(ix).message.is_some_and(|message| message.stop == StopReason::Error);
+    let text = message.get("errorMessage").and_then(Value::as_str);
+    failed
+        && text.is_some_and(|text| is_overflow(&text.to_string_lossy()))
+        && !after.into_iter().any(|at| is_commit(index, *at))
 }
 
 fn is_damaged(inspection: &Inspection) -> bool {

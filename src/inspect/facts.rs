@@ -105,7 +105,7 @@ fn of_kind(kind: EntryKind, value: &Value, facts: &mut Vec<Fact>) {
 }
 
 /// When it happened: the message's own time, else when it was appended (store I8). Ms.
-fn time(entry: &Entry, message: &Value) -> f64 {
+pub(super) fn time(entry: &Entry, message: &Value) -> f64 {
     let own = message.get("timestamp").and_then(Value::as_f64);
     own.filter(|ms| ms.is_finite()).unwrap_or(entry.time)
 }

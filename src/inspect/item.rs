@@ -1,5 +1,6 @@
 //! One line of the session list.
 
+use std::borrow::Cow;
 use std::path::PathBuf;
 
 use crate::ids::SessionKey;
@@ -119,6 +120,22 @@ pub struct SessionItem {
 }
 
 impl SessionItem {
+    /// Its title as a person says it: the channel and whom it is with, `telegram 8812`.
+    pub fn name(&self) -> Cow<'_, str> {
+        let is_channel = |text: &str| {
+            let plain = |byte: u8| byte.is_ascii_lowercase() || byte.is_ascii_digit() || byte == b'-';
+            text.starts_with(|first: char| first.is_ascii_lowercase()) && text.bytes().all(plain)
+        };
+        match self.title.split_once(':') {
+            Some((channel, rest))
+                if is_channel(channel) && !rest.starts_with(['/', ' ']) && !rest.is_empty() =>
+            {
+                Cow::Owned(format!("{channel} {rest}"))
+            }
+            _ => Cow::Borrowed(&self.title),
+        }
+    }
+
     /// Whether it carries a mark.
     pub fn has(&self, mark: Mark) -> bool {
         self.marks.contains(&mark)
@@ -142,5 +159,23 @@ impl SessionItem {
     pub fn percent(&self) -> Option<u64> {
         let tokens = self.tokens?.tokens;
         (self.window > 0).then(|| (tokens * 100 + self.window / 2) / self.window)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::inspect::testing;
+
+    #[test]
+    fn a_title_reads_as_channel_and_peer() {
+        let name = |title: &str| {
+            let mut item = testing::inspection("", 1.0).session;
+            item.title = title.to_owned();
+            item.name().into_owned()
+        };
+        assert_eq!(["telegram:8812", "slack:#infra"].map(name), ["telegram 8812", "slack #infra"]);
+        let as_they_are =
+            ["Hook: mail", "https://example.org", "飞书 周报助手", "Mei id:main", "cron:", "main"];
+        assert_eq!(as_they_are.map(name), as_they_are);
     }
 }

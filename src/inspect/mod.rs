@@ -26,6 +26,7 @@ pub use item::{Counted, Mark, SessionItem, SourceOfCount};
 
 use crate::context::Context;
 use crate::context::budget::{Budget, FixedChars};
+use crate::error::{Finding, Severity};
 use crate::gateway::catalog::Price;
 use crate::gateway::compaction::CompactionSettings;
 use crate::gateway::prune_setting::PruneSetting;
@@ -46,6 +47,31 @@ pub struct Measured {
     pub prompt_tokens: u64,
     /// The assistant entry.
     pub entry: EntryIx,
+}
+
+/// Why no provider's count says how large the next prompt is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Unmeasured {
+    /// No answer on the path has a usage.
+    NoUsage,
+    /// None since the compaction: what was counted before it is not sent any more.
+    SinceCompaction,
+    /// None since a branch was written: its copies keep the usage of the branch they were made from.
+    SinceCommit,
+    /// Another leaf than the session's own is looked at.
+    OtherLeaf,
+}
+
+impl Unmeasured {
+    /// A few words in the place of the number.
+    pub fn words(self) -> &'static str {
+        match self {
+            Self::NoUsage => "no usage recorded",
+            Self::SinceCompaction => "none since summary",
+            Self::SinceCommit => "none since commit",
+            Self::OtherLeaf => "not at this leaf",
+        }
+    }
 }
 
 /// Everything known of one session.
@@ -75,8 +101,10 @@ pub struct Inspection {
     pub price: Option<Price>,
     /// Chars before the messages, where a run left a report.
     pub fixed: Option<FixedChars>,
-    /// The last prompt a provider counted on this path.
-    pub measured: Option<Measured>,
+    /// The last prompt a provider counted on this path, or why there is none.
+    pub measured: Result<Measured, Unmeasured>,
+    /// When the model last answered on this path, ms: by the message's own time, which a copy keeps.
+    pub last_call: Option<f64>,
     /// The last cache touch, ms (pruning 4.3).
     pub last_touch: Option<f64>,
     /// Reserve and keep of the compaction.
@@ -89,6 +117,8 @@ pub struct Inspection {
     pub configured_on: bool,
     /// Rises with every reading.
     pub epoch: Epoch,
+    /// The reading this one only added entries to: what was known of those still holds.
+    pub grown_from: Option<Epoch>,
 }
 
 impl Inspection {
@@ -100,6 +130,21 @@ impl Inspection {
     /// The plan of pruning under some settings and a gate.
     pub fn plan(&self, settings: &PruneSettings, gate: Gate) -> Result<Plan, Throws> {
         Plan::prune(&self.index, &self.context, settings, self.window.tokens, gate)
+    }
+
+    /// Everything found in the transcript, with what keeps a context from being built.
+    pub fn findings(&self) -> Vec<Finding> {
+        let mut findings = self.index.all_findings();
+        let empty = self.index.iter().rfind(|(_, entry)| entry.no_message);
+        if let Some((ix, entry)) = empty.filter(|_| self.context_throws) {
+            let what =
+                "an entry of type message holds no message: the runtime fails on every context with it";
+            let next =
+                "Nothing is sent from this leaf until the conversation goes on from an entry before it.";
+            let finding = Finding::new(self.source.path(), Severity::Error, what, next);
+            findings.push(finding.at_line(entry.line).about(self.index.name(ix)));
+        }
+        findings
     }
 
     /// What fills the window as things stand.

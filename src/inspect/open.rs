@@ -77,20 +77,21 @@ pub fn open(
     }
     let read_error = |source| LoadError::Read { path: path.display().to_string(), source };
     let source = Source::open(path).map_err(read_error)?;
-    let index = read(&source, previous.filter(|known| known.source.path() == path), progress)?;
+    let (index, grown_from) = read(&source, previous.filter(|known| known.source.path() == path), progress)?;
     let epoch = previous.map_or(Epoch(1), |known| known.epoch.next());
-    Ok(inspect(store, session, source, index, epoch, now_ms))
+    Ok(Inspection { grown_from, ..inspect(store, session, source, index, epoch, now_ms) })
 }
 
 fn read(
     source: &Source,
     previous: Option<&Inspection>,
     progress: Progress<'_>,
-) -> Result<Arc<Index>, LoadError> {
-    let Some(known) = previous else { return Ok(Arc::new(load(source, &mut LineIds, progress)?)) };
+) -> Result<(Arc<Index>, Option<Epoch>), LoadError> {
+    let Some(known) = previous else { return Ok((Arc::new(load(source, &mut LineIds, progress)?), None)) };
     Ok(match grow(&known.index, source, &mut LineIds, progress)? {
-        Growth::Same => Arc::clone(&known.index),
-        Growth::Grown(index) | Growth::Replaced(index) => Arc::new(*index),
+        Growth::Same => (Arc::clone(&known.index), Some(known.epoch)),
+        Growth::Grown(index) => (Arc::new(*index), Some(known.epoch)),
+        Growth::Replaced(index) => (Arc::new(*index), None),
     })
 }
 
@@ -126,6 +127,7 @@ pub fn inspect(
         leaf: Leaf::Own,
         fixed: fixed_chars(session),
         measured: last_prompt(&index, &context),
+        last_call: None,
         last_touch: last_touch(&index),
         compaction: compaction(store),
         settings: prune_settings(config),
@@ -135,6 +137,7 @@ pub fn inspect(
         context_throws,
         index,
         epoch,
+        grown_from: None,
     };
     let running = lock_state(inspection.source.path(), now_ms);
     complete(&mut inspection, session.row.as_ref());

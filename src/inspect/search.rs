@@ -35,13 +35,14 @@ const NO_TEXT: [&str; 19] = [
     "tokensBefore",
 ];
 
-/// The entries that hold every word of a query, in file order. A word with a capital letter is looked for
+/// The entries from `from` on that hold every word of a query, in file order. A word with a capital letter is looked for
 /// as it is, others in any case. `go_on` is asked once a block; when it says no, what was found so far is
 /// the answer.
 pub fn search(
     source: &Source,
     index: &Index,
     query: &str,
+    from: EntryIx,
     go_on: &mut dyn FnMut() -> bool,
 ) -> Result<Vec<EntryIx>, BodyError> {
     let words: Vec<Word> = query.split_whitespace().map(Word::new).collect();
@@ -50,7 +51,7 @@ pub fn search(
         return Ok(found);
     }
     let mut block = Block::default();
-    for (ix, entry) in index.iter() {
+    for (ix, entry) in index.iter().skip(from.0 as usize) {
         if !block.holds(entry.offset, entry.bytes as usize) {
             if !go_on() {
                 break;
@@ -190,7 +191,7 @@ mod tests {
     fn found(query: &str) -> Vec<u32> {
         let source = Source::memory("t.jsonl", (LINES.join("\n") + "\n").into_bytes());
         let index = load(&source, &mut LineIds, &mut |_, _| true).unwrap();
-        search(&source, &index, query, &mut || true).unwrap().into_iter().map(|ix| ix.0).collect()
+        search(&source, &index, query, EntryIx(0), &mut || true).unwrap().into_iter().map(|ix| ix.0).collect()
     }
 
     #[test]
@@ -229,10 +230,10 @@ mod tests {
         }
         let source = Source::memory("t.jsonl", text.into_bytes());
         let index = load(&source, &mut LineIds, &mut |_, _| true).unwrap();
-        let all = search(&source, &index, "word1", &mut || true).unwrap();
+        let all = search(&source, &index, "word1", EntryIx(0), &mut || true).unwrap();
         assert_eq!(all.iter().map(|ix| ix.0).collect::<Vec<_>>(), [1, 4, 7, 10]);
         let mut blocks = 0;
-        let some = search(&source, &index, "word1", &mut || {
+        let some = search(&source, &index, "word1", EntryIx(0), &mut || {
             blocks += 1;
             blocks < 3
         });

@@ -79,7 +79,8 @@ pub(crate) fn inspection(text: &str, window: f64) -> Inspection {
         window: WindowInfo { tokens: window, source: WindowSource::Default },
         price: None,
         fixed: None,
-        measured: None,
+        measured: Err(crate::inspect::Unmeasured::NoUsage),
+        last_call: None,
         last_touch: last_touch(&index),
         index: Arc::new(index),
         compaction: CompactionSettings::default(),
@@ -87,6 +88,7 @@ pub(crate) fn inspection(text: &str, window: f64) -> Inspection {
         configured: PruneSettings::default(),
         configured_on: true,
         epoch: Epoch::default(),
+        grown_from: None,
     }
 }
 

@@ -7,6 +7,7 @@ use crate::commit::{
     SessionStanding, Transcript, UndoRequest, UndoTarget, lock_state,
 };
 use crate::ids::EntryIx;
+use crate::inspect::words::grouped;
 use crate::inspect::{Inspection, Mark};
 use crate::js::{self, Object, Value};
 use crate::plan::{EntryChange, Plan, changes};
@@ -167,7 +168,7 @@ pub fn write(request: &WriteRequest<'_>, clock: &dyn Clock) -> Result<Written, W
     };
     Ok(match written.receipt.kind {
         ReceiptKind::Commit => Written {
-            line: format!("Branch written: {entries}, {} bytes.", written.bytes),
+            line: format!("Branch written: {entries}, {} bytes.", grouped(written.bytes)),
             next: "u takes it back.".to_owned(),
         },
         ReceiptKind::Undo => Written {

@@ -7,7 +7,7 @@ use crate::app::effect::{Effect, Write};
 use crate::app::event::Event;
 use crate::commit::{SystemClock, UndoTarget};
 use crate::ids::{EntryIx, SessionKey};
-use crate::inspect::open::open;
+use crate::inspect::open::{OpenError, open};
 use crate::inspect::search::search;
 use crate::inspect::write::{Ask, WriteRequest, prepare, preview, write};
 use crate::inspect::{Inspection, message};
@@ -33,7 +33,7 @@ impl Shell {
                 self.excerpts.ask(&mut self.jobs, inspection, entries);
             }
             Effect::ReadMessage { inspection, entry, plan } => self.read_message(inspection, entry, plan),
-            Effect::Search { inspection, query } => self.search(inspection, query),
+            Effect::Search { inspection, query, from } => self.search(inspection, query, from),
             Effect::Prepare(write) => self.prepare(write),
             Effect::Write(write) => self.write(write),
             Effect::Copy { text, what } => self.copy(text, what),
@@ -85,7 +85,12 @@ impl Shell {
             match open(&store, key, Some(&known), system_ms(), &mut |_, _| ticket.is_wanted()) {
                 Ok(inspection) => ticket.send(Event::Opened(Box::new(Inspection { epoch, ..inspection }))),
                 Err(error) if error.is_stopped() => {}
-                Err(error) => ticket.send(Event::Failed(error.to_string())),
+                Err(OpenError::NotWritten { path }) => {
+                    let name = path.file_name().unwrap_or(path.as_os_str()).display().to_string();
+                    let words = format!("{name} is gone; what was read of it stays here.");
+                    ticket.send(Event::RefreshFailed(words));
+                }
+                Err(error) => ticket.send(Event::RefreshFailed(error.to_string())),
             }
         });
     }
@@ -102,11 +107,12 @@ impl Shell {
         });
     }
 
-    fn search(&mut self, inspection: Arc<Inspection>, query: String) {
+    fn search(&mut self, inspection: Arc<Inspection>, query: String, from: EntryIx) {
         self.jobs.start(Kind::Search, move |ticket| {
-            let found = search(&inspection.source, &inspection.index, &query, &mut || ticket.is_wanted());
+            let found =
+                search(&inspection.source, &inspection.index, &query, from, &mut || ticket.is_wanted());
             match found {
-                Ok(matches) => ticket.send(Event::Found { epoch: inspection.epoch, query, matches }),
+                Ok(matches) => ticket.send(Event::Found { epoch: inspection.epoch, query, from, matches }),
                 Err(error) => ticket.send(Event::Failed(error.to_string())),
             }
         });

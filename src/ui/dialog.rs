@@ -147,6 +147,9 @@ impl<'a> Builder<'a> {
         };
         let mut lines = vec![self.field("session", inspection.session.key.0.clone())];
         match &dialog.stage {
+            WriteStage::Waiting => {
+                lines.extend([Line::Blank, self.words("Reading what was added to the file…", Role::Muted)]);
+            }
             WriteStage::Checking => {
                 lines.extend([Line::Blank, self.words("Checking what would be written…", Role::Muted)]);
                 lines.extend(self.keys(&[(Action::No, "cancel")]));

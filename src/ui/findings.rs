@@ -15,13 +15,6 @@ use crate::ui::{frame_box, glyphs};
 /// Rows below the list: a hairline and what to do about the finding under the cursor.
 const ADVICE: u16 = 2;
 
-/// Findings of the store, then those of the open session: the order the cursor counts in.
-fn all(app: &App) -> impl Iterator<Item = &Finding> {
-    let store = app.listing.iter().flat_map(|listing| &listing.findings);
-    let own = app.inspection().into_iter().flat_map(|inspection| &inspection.index.findings);
-    store.chain(own)
-}
-
 /// Draws the list over everything between header and status line.
 pub(super) fn draw(app: &App, theme: &Theme, scroll: Scroll, area: Rect, buf: &mut Buffer) {
     for position in area.intersection(buf.area).positions() {
@@ -29,7 +22,7 @@ pub(super) fn draw(app: &App, theme: &Theme, scroll: Scroll, area: Rect, buf: &m
     }
     tint(buf, area, theme.base());
     let from = title(theme, buf, area, "Findings", true);
-    let count = all(app).count();
+    let count = app.findings().count();
     let count_span = [Span::styled(count.to_string(), theme.style(Role::Muted))];
     on_title(buf, area.y, from, area.right().saturating_sub(1), &count_span);
     if count == 0 {
@@ -45,14 +38,14 @@ pub(super) fn draw(app: &App, theme: &Theme, scroll: Scroll, area: Rect, buf: &m
     }
     let list = Rect { y: area.y + 1, height: area.height.saturating_sub(1 + ADVICE), ..area };
     let top = scroll.top.min(count.saturating_sub(usize::from(list.height)));
-    for (y, (at, finding)) in (list.y..list.bottom()).zip(all(app).enumerate().skip(top)) {
+    for (y, (at, finding)) in (list.y..list.bottom()).zip(app.findings().enumerate().skip(top)) {
         if at == scroll.cursor {
             frame_box::selected(theme, buf, row_of(list, y), theme.ground(Ground::Selected));
         }
         line(theme, finding, row_of(list, y), buf);
     }
     scrollbar(theme, buf, list, top, count);
-    if let Some(finding) = all(app).nth(scroll.cursor) {
+    if let Some(finding) = app.findings().nth(scroll.cursor) {
         advice(theme, finding, Rect { y: list.bottom(), height: ADVICE, ..area }, buf);
     }
 }

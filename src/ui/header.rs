@@ -7,17 +7,16 @@ use ratatui::text::Span;
 use crate::app::App;
 use crate::app::action::Action;
 use crate::app::keymap::Context;
-use crate::app::layout::Breadth;
+use crate::app::layout::{Breadth, Pane};
 use crate::app::state::Live;
 use crate::error::Severity;
 use crate::gateway::window::WindowSource;
 use crate::inspect::{Inspection, Mark};
-use crate::store::entry::{EntryKind, Role as Speaker};
 use crate::ui::glyphs;
 use crate::ui::status::first_key;
 use crate::ui::theme::{Ground, Role, Theme};
-use crate::ui::widgets::number::{counted, moment, round_thousands};
-use crate::ui::widgets::{put_facts, put_facts_right, tint};
+use crate::ui::widgets::number::{counted, grouped, moment, round_thousands};
+use crate::ui::widgets::{put_facts, put_facts_right, spans_width, tint};
 
 type Fact<'a> = Vec<Span<'a>>;
 
@@ -25,12 +24,70 @@ type Fact<'a> = Vec<Span<'a>>;
 pub(super) fn draw(app: &App, theme: &Theme, area: Rect, buf: &mut Buffer) {
     tint(buf, area, theme.ground(Ground::Surface));
     let (left, right) = match app.layout().breadth {
+        breadth if app.zoom && app.focus == Pane::Message => crumbs(app, theme, breadth),
         Breadth::Medium | Breadth::Wide => (program(app, theme), store(app, theme)),
         breadth => (short_session(app, theme, breadth), short_state(app, theme)),
     };
     let end = area.right().saturating_sub(1);
     let start = put_facts_right(buf, area.y, area.x + 20, end, &right);
     put_facts(buf, (area.x + 1, area.y), start.saturating_sub(2), &left);
+}
+
+/// Over a message on the whole screen: the way to it, and which of how many it is.
+fn crumbs<'a>(app: &'a App, theme: &Theme, breadth: Breadth) -> (Vec<Fact<'a>>, Vec<Fact<'a>>) {
+    let roomy = breadth >= Breadth::Medium;
+    let Some(inspection) = app.inspection() else { return (program(app, theme), store(app, theme)) };
+    let mut way = Vec::new();
+    if roomy {
+        way.extend([Span::styled("clawscope", theme.bold(Role::Bright)), Span::raw("   ")]);
+    }
+    way.push(Span::styled(inspection.session.name(), theme.style(Role::Text)));
+    if let Some(message) = &app.message.text {
+        let (tool, words) = &message.title;
+        way.push(Span::styled(if roomy { "  ›  " } else { " › " }, theme.style(Role::Muted)));
+        way.extend(tool.as_ref().map(|tool| Span::styled(format!("{tool} "), theme.bold(Role::Bright))));
+        way.push(Span::styled(words.as_str(), theme.bold(Role::Bright)));
+    }
+    let mut right: Vec<Fact<'a>> =
+        ranks(app, inspection).into_iter().map(|rank| rank.spans(theme, roomy)).collect();
+    right.push(help(app, theme, if roomy { " help" } else { "" }));
+    (vec![way], right)
+}
+
+/// One of several.
+struct Rank {
+    of: &'static str,
+    at: usize,
+    count: usize,
+}
+
+impl Rank {
+    fn spans<'a>(self, theme: &Theme, words: bool) -> Fact<'a> {
+        let muted = |text: String| Span::styled(text, theme.style(Role::Muted));
+        let (at, count) = (grouped(self.at as i64), grouped(self.count as i64));
+        if !words {
+            return vec![muted(format!("{at}/{count}"))];
+        }
+        let of = if self.of.is_empty() { String::new() } else { format!("{} ", self.of) };
+        vec![muted(of), Span::styled(at, theme.style(Role::Text)), muted(format!(" of {count}"))]
+    }
+}
+
+/// The place of the message on the path, and among those of the same fate.
+fn ranks(app: &App, inspection: &Inspection) -> Vec<Rank> {
+    let Some(entry) = app.selected_entry() else { return Vec::new() };
+    let path = &inspection.context.path;
+    let on_path = path.iter().position(|ix| *ix == entry);
+    let mut ranks: Vec<Rank> =
+        on_path.map(|at| Rank { of: "entry", at: at + 1, count: path.len() }).into_iter().collect();
+    let fated = app.plan.as_ref().and_then(|plan| {
+        let at = inspection.context.position(entry)?;
+        let fate = plan.fates().get(at).map(|message| message.fate).filter(|fate| fate.changes())?;
+        let before = plan.fates()[..=at].iter().filter(|message| message.fate == fate).count();
+        Some(Rank { of: fate.word(), at: before, count: plan.count(fate) })
+    });
+    ranks.extend(fated);
+    ranks
 }
 
 fn program<'a>(app: &'a App, theme: &Theme) -> Vec<Fact<'a>> {
@@ -46,7 +103,10 @@ fn store<'a>(app: &App, theme: &Theme) -> Vec<Fact<'a>> {
     let muted = |text: String| vec![Span::styled(text, theme.style(Role::Muted))];
     let mut facts = vec![live(app, theme)];
     if let Some(listing) = &app.listing {
-        facts.push(muted(counted(listing.agents as u64, "agent")));
+        // A transcript of its own belongs to none.
+        if listing.agents > 0 {
+            facts.push(muted(counted(listing.agents as u64, "agent")));
+        }
         facts.push(muted(counted(app.sessions.items.len() as u64, "session")));
     }
     facts.push(help(app, theme, " help"));
@@ -81,7 +141,7 @@ fn help<'a>(app: &App, theme: &Theme, words: &'a str) -> Fact<'a> {
 /// In narrow layouts the header is the session line too.
 fn short_session<'a>(app: &'a App, theme: &Theme, breadth: Breadth) -> Vec<Fact<'a>> {
     let Some(inspection) = app.inspection() else { return program(app, theme) };
-    let mut facts = vec![vec![Span::styled(inspection.session.title.as_str(), theme.bold(Role::Bright))]];
+    let mut facts = vec![vec![Span::styled(inspection.session.name(), theme.bold(Role::Bright))]];
     if breadth == Breadth::Narrow {
         facts.push(vec![Span::styled(inspection.model.as_str(), theme.style(Role::Muted))]);
         facts.push(vec![Span::styled(window_text(inspection), theme.style(Role::Muted))]);
@@ -90,7 +150,8 @@ fn short_session<'a>(app: &'a App, theme: &Theme, breadth: Breadth) -> Vec<Fact<
 }
 
 fn short_state<'a>(app: &App, theme: &Theme) -> Vec<Fact<'a>> {
-    let failed = app.inspection().map(|inspection| failures(inspection, theme, true)).unwrap_or_default();
+    let failed =
+        app.inspection().map(|inspection| failures(app, inspection, theme, true)).unwrap_or_default();
     vec![failed, live(app, theme), help(app, theme, "")]
 }
 
@@ -98,13 +159,22 @@ fn short_state<'a>(app: &App, theme: &Theme) -> Vec<Fact<'a>> {
 pub(super) fn session_line(app: &App, theme: &Theme, area: Rect, buf: &mut Buffer) {
     let Some(inspection) = app.inspection() else { return };
     let end = area.right().saturating_sub(1);
-    let right = [
+    let about = about(inspection, theme);
+    let mut right = vec![
         findings(app, inspection, theme),
-        failures(inspection, theme, false),
+        failures(app, inspection, theme, false),
         last_call(app, inspection, theme),
     ];
+    // The window is worth more than the hour.
+    let width = |facts: &[Fact]| {
+        let said = facts.iter().filter(|fact| !fact.is_empty());
+        said.map(|fact| spans_width(fact) + 3).sum::<u16>().saturating_sub(3)
+    };
+    if width(&about[..3]) + width(&right) + 4 > area.width {
+        right.pop();
+    }
     let start = put_facts_right(buf, area.y, area.x + 30, end, &right);
-    put_facts(buf, (area.x + 1, area.y), start.saturating_sub(2), &about(inspection, theme));
+    put_facts(buf, (area.x + 1, area.y), start.saturating_sub(2), &about);
 }
 
 fn about<'a>(inspection: &'a Inspection, theme: &Theme) -> Vec<Fact<'a>> {
@@ -135,9 +205,8 @@ fn window_text(inspection: &Inspection) -> String {
 }
 
 /// Whether it overflowed, and how many calls on this path failed.
-fn failures<'a>(inspection: &Inspection, theme: &Theme, short: bool) -> Fact<'a> {
-    let failed = |ix: &&crate::ids::EntryIx| crate::context::rows::failed(inspection.index.entry(**ix));
-    let count = inspection.context.path.iter().filter(failed).count() as u64;
+fn failures<'a>(app: &App, inspection: &Inspection, theme: &Theme, short: bool) -> Fact<'a> {
+    let count = app.figures.failed;
     let overflow = inspection.session.has(Mark::Overflow);
     let words = match (overflow, count, short) {
         (false, 0, _) => return Vec::new(),
@@ -153,11 +222,11 @@ fn failures<'a>(inspection: &Inspection, theme: &Theme, short: bool) -> Fact<'a>
 /// What was found while reading that a person should look at.
 fn findings<'a>(app: &App, inspection: &Inspection, theme: &Theme) -> Fact<'a> {
     let serious = |finding: &&crate::error::Finding| finding.severity > Severity::Note;
-    let count = inspection.index.findings.iter().filter(serious).count() as u64;
-    if count == 0 {
-        return Vec::new();
-    }
+    let found = app.transcript.iter().flat_map(|pane| &pane.findings);
+    let count = found.filter(serious).count() as u64;
     let words = match inspection.index.bad_lines {
+        _ if inspection.context_throws => "no context can be built".to_owned(),
+        _ if count == 0 => return Vec::new(),
         0 => counted(count, "finding"),
         lines => format!("{} could not be read", counted(lines, "line")),
     };
@@ -166,10 +235,7 @@ fn findings<'a>(app: &App, inspection: &Inspection, theme: &Theme) -> Fact<'a> {
 }
 
 fn last_call<'a>(app: &App, inspection: &Inspection, theme: &Theme) -> Fact<'a> {
-    let entries = &inspection.index.entries;
-    let is_call = |kind, role| kind == EntryKind::Message && role == Some(Speaker::Assistant);
-    let last = entries.iter().rev().find(|entry| is_call(entry.kind, entry.role()));
-    let at = last.and_then(|entry| moment(entry.time, app.now_ms));
+    let at = inspection.last_call.and_then(|at| moment(at, app.now_ms));
     let words = at.map_or_else(|| "no call yet".to_owned(), |at| format!("last call {at}\u{a0}UTC"));
     vec![Span::styled(words, theme.style(Role::Muted))]
 }

@@ -8,6 +8,7 @@ use crate::app::App;
 use crate::app::action::Action;
 use crate::app::keymap::Context;
 use crate::app::layout::Pane;
+use crate::app::message::MessageView;
 use crate::app::state::{Overlay, Prompt, Purpose, WriteStage};
 use crate::text;
 use crate::ui::glyphs;
@@ -109,6 +110,7 @@ fn left_hints(app: &App) -> Vec<Hint> {
     match app.focus {
         Pane::Sessions => vec![MOVE, (&[Action::Open], "open"), (&[Action::Search], "filter"), NEXT_PANE],
         Pane::Transcript => transcript_hints(app),
+        Pane::Message if app.zoom => detail_hints(app),
         Pane::Message => vec![
             (&[Action::Down, Action::Up], "scroll"),
             (&[Action::Diff], "diff"),
@@ -130,6 +132,35 @@ fn left_hints(app: &App) -> Vec<Hint> {
             NEXT_PANE,
         ],
     }
+}
+
+/// A message over the whole screen: on to the next, what to show of it, and back. Of these the way back
+/// is never the one that finds no room.
+fn detail_hints(app: &App) -> Vec<Hint> {
+    let view = app.message_screen().map_or(app.message.view, |screen| screen.shown.look.form.view);
+    let diff = view == MessageView::Diff;
+    let changed = app.message.text.as_ref().is_some_and(|text| text.after.is_some());
+    let on = |shown: bool, one, other| if shown { one } else { other };
+    let mut hints: Vec<Hint> = if app.plan.is_some() {
+        vec![(&[Action::NextChange, Action::PreviousChange], "changed")]
+    } else {
+        vec![(&[Action::NextMessage, Action::PreviousMessage], "message")]
+    };
+    if app.message.found.is_some() {
+        hints.push((&[Action::NextMatch, Action::PreviousMatch], "match"));
+    }
+    if diff {
+        hints.push((&[Action::Fold], on(app.message.unfold, "fold", "unfold")));
+    }
+    if changed {
+        hints.push((&[Action::Diff], on(diff, "text", "diff")));
+    }
+    hints.push((&[Action::Raw], on(view == MessageView::Raw, "text", "raw")));
+    hints.push((&[Action::Wrap], on(app.message.wrap, "cut", "wrap")));
+    hints.push((&[Action::Copy], on(diff, "copy after", "copy")));
+    let back = if app.size.0 < 100 { 1 } else { hints.len() };
+    hints.insert(back, (&[Action::Back], "back"));
+    hints
 }
 
 fn transcript_hints(app: &App) -> Vec<Hint> {
@@ -171,6 +202,10 @@ fn overlay_hints(overlay: &Overlay) -> Vec<Hint> {
 fn right_hints(app: &App) -> Vec<Hint> {
     match (&app.overlay, &app.prompt) {
         (Some(_), _) | (_, Some(_)) => Vec::new(),
+        _ if app.zoom && app.focus == Pane::Message => {
+            let pager = if app.size.0 < 100 { "open" } else { "open in pager" };
+            vec![(&[Action::Search], "search"), (&[Action::Pager], pager)]
+        }
         _ => vec![(&[Action::Palette], "run"), (&[Action::Quit], "quit")],
     }
 }

@@ -109,7 +109,20 @@ impl Driver {
         self.perform(effects);
     }
 
-    fn perform(&mut self, effects: Vec<Effect>) {
+    /// Sends one event and hands back what it asks for, not performed yet.
+    #[allow(dead_code, reason = "other programs use the rest")]
+    pub(crate) fn held(&mut self, event: Event) -> Vec<Effect> {
+        self.app.update(event, self.now_ms)
+    }
+
+    /// Presses one key and hands back what it asks for, not performed yet.
+    #[allow(dead_code, reason = "other programs use the rest")]
+    pub(crate) fn held_key(&mut self, key: &str) -> Vec<Effect> {
+        let (code, modifiers) = named(key);
+        self.held(Event::Key(KeyEvent::new(code, modifiers)))
+    }
+
+    pub(crate) fn perform(&mut self, effects: Vec<Effect>) {
         let mut queue: VecDeque<Effect> = effects.into();
         while let Some(effect) = queue.pop_front() {
             for event in self.events_of(effect) {
@@ -135,10 +148,10 @@ impl Driver {
                 let text = text.map(Arc::new).map_err(|error| error.to_string());
                 vec![Event::Message { epoch: inspection.epoch, entry, text }]
             }
-            Effect::Search { inspection, query } => {
-                let matches =
-                    search(&inspection.source, &inspection.index, &query, &mut || true).expect("search");
-                vec![Event::Found { epoch: inspection.epoch, query, matches }]
+            Effect::Search { inspection, query, from } => {
+                let (source, index) = (&inspection.source, &inspection.index);
+                let matches = search(source, index, &query, from, &mut || true).expect("search");
+                vec![Event::Found { epoch: inspection.epoch, query, from, matches }]
             }
             Effect::Prepare(what) => {
                 let (inspection, plan) = parts(&what);

@@ -163,7 +163,7 @@ pub(crate) fn failed_to_open(width: u16, height: u16) -> Driver {
 pub(crate) fn unmeasured(width: u16, height: u16) -> Driver {
     let mut driver = opened(width, height);
     let mut inspection: Inspection = driver.app.inspection().expect("a session").as_ref().clone();
-    inspection.measured = None;
+    inspection.measured = Err(clawscope::inspect::Unmeasured::NoUsage);
     inspection.model = "llama-4-local".into();
     inspection.window = WindowInfo { tokens: 200_000.0, source: WindowSource::Default };
     driver.event(Event::Opened(Box::new(inspection)));

@@ -39,7 +39,7 @@ struct Picture<'a> {
 /// Draws bars, scale and legend.
 pub(super) fn draw(app: &App, theme: &Theme, layout: &Layout, buf: &mut Buffer) {
     let Some(inspection) = app.inspection() else { return };
-    let Some(picture) = Picture::new(app, theme, layout, inspection) else { return };
+    let picture = Picture::new(app, theme, layout, inspection);
     let shown = picture.bars(buf);
     picture.second_row(inspection, buf);
     picture.scale(buf);
@@ -47,12 +47,12 @@ pub(super) fn draw(app: &App, theme: &Theme, layout: &Layout, buf: &mut Buffer) 
 }
 
 impl<'a> Picture<'a> {
-    fn new(app: &'a App, theme: &'a Theme, layout: &'a Layout, inspection: &Inspection) -> Option<Self> {
-        let (now, plan) = app.budgets()?;
+    fn new(app: &'a App, theme: &'a Theme, layout: &'a Layout, inspection: &Inspection) -> Self {
+        let (now, plan) = (app.figures.now, app.figures.after);
         let settings = if plan.is_some() { app.tuning.settings() } else { inspection.configured.clone() };
         let window = inspection.window.tokens.max(0.0) as u64;
         let start = if layout.breadth >= Breadth::Medium { 21 } else { 20 };
-        Some(Self {
+        Self {
             app,
             theme,
             layout,
@@ -62,7 +62,7 @@ impl<'a> Picture<'a> {
             columns: (start, layout.bars.right().saturating_sub(2).max(start + 1)),
             now,
             plan,
-        })
+        }
     }
 
     fn bars(&self, buf: &mut Buffer) -> Vec<Part> {
@@ -135,26 +135,25 @@ impl<'a> Picture<'a> {
         }
         let (y, start) = (self.layout.scale.y, self.columns.0);
         put(buf, (1, y), start, "meas.", self.theme.style(Role::Muted));
-        let words = inspection.measured.map_or_else(
-            || Span::styled(glyphs::NONE, self.theme.style(Role::Muted)),
-            |measured| Span::styled(thousands(measured.prompt_tokens), self.theme.style(Role::Text)),
-        );
-        put_right(buf, y, 6, start - 7, &[words]);
         match inspection.measured {
-            Some(measured) => {
-                let role = self.level(measured.prompt_tokens).unwrap_or(Role::Text);
-                self.share(measured.prompt_tokens, self.theme.style(role), y, buf);
+            Ok(measured) => {
+                let tokens = measured.prompt_tokens;
+                let words = Span::styled(thousands(tokens), self.theme.style(Role::Text));
+                put_right(buf, y, 6, start - 7, &[words]);
+                let role = self.level(tokens).unwrap_or(Role::Text);
+                self.share(tokens, self.theme.style(role), y, buf);
             }
-            None => {
-                put(buf, (start - 5, y), start + 14, "no usage recorded", self.theme.style(Role::Muted));
+            Err(why) => {
+                let muted = self.theme.style(Role::Muted);
+                put_right(buf, y, 6, start - 7, &[Span::styled(glyphs::NONE, muted)]);
+                put(buf, (start - 5, y), start + 14, why.words(), muted);
             }
         }
     }
 
     fn scale(&self, buf: &mut Buffer) {
         let few = self.layout.breadth < Breadth::Medium;
-        let unknown =
-            self.plan.is_none() && self.app.inspection().is_some_and(|open| open.measured.is_none());
+        let unknown = self.plan.is_none() && self.app.inspection().is_some_and(|open| open.measured.is_err());
         let free_from = if unknown { self.columns.0 + 14 } else { self.columns.0 };
         let scale = scale::Scale {
             theme: self.theme,

@@ -8,8 +8,6 @@ use crate::gateway::prune_setting::Unit;
 use crate::gateway::setting_value::{duration_text, plain_text};
 use crate::inspect::Inspection;
 use crate::js::Value;
-use crate::policy::{Fate, Reason};
-use crate::store::entry::Role;
 use crate::ui::widgets::number::{counted, elapsed, grouped, minute, round_thousands};
 
 /// The tuned value as it stands in its column.
@@ -40,10 +38,10 @@ pub(super) fn meaning(app: &App, inspection: &Inspection, at: usize) -> String {
             format!("{} of messages", round_thousands((number * inspection.window.tokens.max(0.0)) as u64))
         }
         "minPrunableToolChars" => prunable(app),
-        "softTrim.maxChars" => over(inspection, number),
+        "softTrim.maxChars" => format!("{} over", counted(app.figures.long_results, "result")),
         "softTrim.headChars" => "kept from the start".to_owned(),
         "softTrim.tailChars" => "kept from the end".to_owned(),
-        "hardClear.enabled" => with_fate(app, Fate::Cleared, "cleared"),
+        "hardClear.enabled" if app.plan.is_some() => format!("{} cleared", app.figures.cleared),
         "hardClear.placeholder" => "stands for what is cleared".to_owned(),
         "tools.allow" => "empty: every tool".to_owned(),
         "tools.deny" => denied(app),
@@ -75,22 +73,11 @@ fn prunable(app: &App) -> String {
     )
 }
 
-/// Results longer than the limit.
-fn over(inspection: &Inspection, limit: f64) -> String {
-    let messages = inspection.context.messages.iter();
-    let over =
-        messages.filter(|message| message.size.role == Role::ToolResult && message.size.joined_chars > limit);
-    format!("{} over", counted(over.count() as u64, "result"))
-}
-
-fn with_fate(app: &App, fate: Fate, word: &str) -> String {
-    app.plan.as_ref().map_or_else(String::new, |plan| format!("{} {word}", plan.count(fate)))
-}
-
 fn denied(app: &App) -> String {
-    let Some(plan) = &app.plan else { return "never pruned".to_owned() };
-    let count = plan.fates().iter().filter(|fate| fate.reason == Reason::ToolDenied).count();
-    format!("{} protected", counted(count as u64, "result"))
+    if app.plan.is_none() {
+        return "never pruned".to_owned();
+    }
+    format!("{} protected", counted(app.figures.denied, "result"))
 }
 
 /// Where a value comes from: the file's name and line, or that it is built in.

@@ -64,7 +64,7 @@ fn title_line(app: &App, theme: &Theme, area: Rect, buf: &mut Buffer) {
     let end = area.right().saturating_sub(1);
     let wide = app.layout().breadth >= Breadth::Medium;
     if let Some(plan) = &app.plan {
-        on_title(buf, area.y, x + 1, end, &saved(plan, theme, wide));
+        on_title(buf, area.y, x + 1, end, &saved(app, plan, theme, wide));
     } else {
         let words = if app.tuning.any_changed() { "changed, not shown" } else { "nothing changed" };
         on_title(buf, area.y, x + 1, end, &[Span::styled(words, theme.style(Role::Muted))]);
@@ -118,7 +118,7 @@ fn gate_words(gate: Gate, app: &App) -> Option<String> {
 }
 
 /// What the plan saves, and of how many messages.
-fn saved<'a>(plan: &Plan, theme: &Theme, wide: bool) -> Vec<Span<'a>> {
+fn saved<'a>(app: &App, plan: &Plan, theme: &Theme, wide: bool) -> Vec<Span<'a>> {
     let freed = plan.total_before().saturating_sub(plan.total_after());
     let muted = theme.style(Role::Muted);
     let mut spans = Vec::new();
@@ -129,8 +129,9 @@ fn saved<'a>(plan: &Plan, theme: &Theme, wide: bool) -> Vec<Span<'a>> {
         spans.push(Span::styled("saves ", muted));
         spans.push(Span::styled(estimate(freed), theme.bold(Role::Plan)));
     }
-    for (fate, word) in [(Fate::Cleared, "cleared"), (Fate::SoftTrimmed, "trimmed")] {
-        let count = plan.count(fate);
+    let (cleared, trimmed) = (app.figures.cleared, app.figures.trimmed);
+    for (fate, word, count) in [(Fate::Cleared, "cleared", cleared), (Fate::SoftTrimmed, "trimmed", trimmed)]
+    {
         if count == 0 {
             continue;
         }

@@ -1,0 +1,50 @@
+//! Numbers over all messages of the open session and its plan: counted when one of the two changes, and
+//! not again with every frame.
+
+use crate::context::budget::Budget;
+use crate::context::rows::failed;
+use crate::inspect::Inspection;
+use crate::plan::Plan;
+use crate::policy::{Fate, Reason};
+use crate::store::entry::Role;
+
+/// What the screen says of all messages together.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Figures {
+    /// What fills the window now.
+    pub now: Budget,
+    /// What would fill it under the plan, where one is shown.
+    pub after: Option<Budget>,
+    /// Calls on the path that failed.
+    pub failed: u64,
+    /// Tool results longer than the tuned `softTrim.maxChars`.
+    pub long_results: u64,
+    /// Messages the plan clears.
+    pub cleared: u64,
+    /// Messages the plan trims.
+    pub trimmed: u64,
+    /// Messages that `contextPruning.tools` leaves out.
+    pub denied: u64,
+}
+
+impl Figures {
+    /// Counts a session and the plan that is shown. `max_chars` is the tuned limit of a result.
+    pub fn count(inspection: &Inspection, plan: Option<&Plan>, max_chars: f64) -> Self {
+        let context = &inspection.context;
+        let is_failed = |ix: &&crate::ids::EntryIx| failed(inspection.index.entry(**ix));
+        let results = context.messages.iter().filter(|message| message.size.role == Role::ToolResult);
+        let mut figures = Self {
+            now: inspection.budget(),
+            after: plan.map(|plan| inspection.budget_after(plan)),
+            failed: context.path.iter().filter(is_failed).count() as u64,
+            long_results: results.filter(|message| message.size.joined_chars > max_chars).count() as u64,
+            ..Self::default()
+        };
+        for message in plan.map_or(&[][..], |plan| plan.fates()) {
+            figures.cleared += u64::from(message.fate == Fate::Cleared);
+            figures.trimmed += u64::from(message.fate == Fate::SoftTrimmed);
+            figures.denied += u64::from(message.reason == Reason::ToolDenied);
+        }
+        figures
+    }
+}

@@ -1,0 +1,188 @@
+//! What happens while the file changes under a person's hands: a commit and its undo, a search, a rewrite.
+
+#![allow(clippy::expect_used, clippy::panic, reason = "a test program fails loudly")]
+
+#[path = "support/driver.rs"]
+#[allow(dead_code, reason = "other programs use the rest")]
+mod driver;
+
+use clawscope::app::effect::Effect;
+use clawscope::app::event::Event;
+use clawscope::app::state::{Overlay, WriteStage};
+use clawscope::app::transcript::TranscriptPane;
+use clawscope::inspect::{Inspection, Mark, SourceOfCount, Unmeasured};
+use driver::Driver;
+
+fn inspection(driver: &Driver) -> &Inspection {
+    driver.app.inspection().expect("a session")
+}
+
+fn pane(driver: &Driver) -> &TranscriptPane {
+    driver.app.transcript.as_ref().expect("a transcript")
+}
+
+/// The overflowed build session under a plan with the gates taken as open.
+fn tuned() -> Driver {
+    let mut driver = Driver::demo(130, 36);
+    driver.go_to("telegram:direct:8812");
+    driver.press("p 2");
+    driver
+}
+
+/// A line that goes on from the last entry.
+fn line(driver: &Driver, id: &str, text: &str) -> String {
+    let index = &inspection(driver).index;
+    let parent = index.name(index.last().expect("an entry"));
+    format!(
+        "{{\"type\":\"message\",\"id\":\"{id}\",\"parentId\":\"{parent}\",\"timestamp\":\"2026-03-05T14:06:41.000Z\",\"message\":{{\"role\":\"user\",\"content\":\"{text}\"}}}}\n"
+    )
+}
+
+#[test]
+fn a_copied_usage_is_no_measurement_of_the_new_branch() {
+    let mut driver = tuned();
+    let measured = inspection(&driver).measured.expect("the provider counted the old branch");
+    let called = inspection(&driver).last_call.expect("a call");
+    let after = driver.app.figures.after.expect("a plan").total();
+    driver.press("c y");
+    assert!(driver.app.overlay.is_none(), "{:?}", driver.app.overlay);
+    let branch = inspection(&driver);
+    assert_eq!(branch.measured, Err(Unmeasured::SinceCommit));
+    let tokens = branch.session.tokens.expect("tokens");
+    assert_eq!((tokens.tokens, tokens.source), (after, SourceOfCount::Est));
+    assert_eq!(branch.last_call, Some(called), "nobody was called meanwhile");
+    assert!(!branch.session.has(Mark::Overflow), "the refused prompt is not sent any more");
+    driver.press("u y");
+    assert_eq!(inspection(&driver).measured.expect("as before"), measured);
+    assert!(inspection(&driver).session.has(Mark::Overflow));
+}
+
+#[test]
+fn undoing_right_after_a_commit_waits_until_the_branch_was_read() {
+    let mut driver = tuned();
+    driver.press("c");
+    let write = driver.held_key("y");
+    let [Effect::Write(_)] = write.as_slice() else { panic!("{write:?}") };
+    let plan = driver.app.plan.clone().expect("a plan");
+    let request = clawscope::inspect::write::WriteRequest {
+        inspection: inspection(&driver),
+        ask: clawscope::inspect::write::Ask::Commit(&plan),
+        allow_orphan: false,
+        now_ms: driver.now_ms,
+    };
+    let written = clawscope::inspect::write::write(&request, &clawscope::commit::SystemClock);
+    let reread = driver.held(Event::Written(written.map_err(|error| error.to_string())));
+    assert!(reread.iter().any(|effect| matches!(effect, Effect::Refresh { .. })));
+    let asked = driver.held_key("u");
+    assert!(!asked.iter().any(|effect| matches!(effect, Effect::Prepare(_))), "the branch is not known yet");
+    let Some(Overlay::Write(dialog)) = &driver.app.overlay else { panic!("no dialog") };
+    assert!(matches!(dialog.stage, WriteStage::Waiting));
+    driver.perform(reread);
+    let Some(Overlay::Write(dialog)) = &driver.app.overlay else { panic!("no dialog") };
+    assert!(matches!(dialog.stage, WriteStage::Asking(_)), "{:?}", dialog.stage);
+}
+
+#[test]
+fn a_reading_that_fails_does_not_keep_the_dialog_waiting() {
+    let mut driver = tuned();
+    let reread = driver.held_key("R");
+    assert!(reread.iter().any(|effect| matches!(effect, Effect::Refresh { .. })));
+    driver.press("c");
+    let Some(Overlay::Write(dialog)) = &driver.app.overlay else { panic!("no dialog") };
+    assert!(matches!(dialog.stage, WriteStage::Waiting));
+    driver.event(Event::RefreshFailed("the disk is gone".into()));
+    let Some(Overlay::Write(dialog)) = &driver.app.overlay else { panic!("no dialog") };
+    assert!(matches!(dialog.stage, WriteStage::Asking(_)), "{:?}", dialog.stage);
+}
+
+#[test]
+fn a_search_goes_on_while_the_session_is_read_again() {
+    let mut driver = Driver::demo(130, 36);
+    driver.go_to("telegram:direct:8812");
+    driver.press("2 / text:libatomic");
+    let search = driver.held_key("enter");
+    let text = line(&driver, "feedf00d", "and libatomic once more");
+    driver.append(&text);
+    assert!(pane(&driver).matches.is_empty(), "no answer yet");
+    driver.perform(search);
+    let found = pane(&driver).matches.clone();
+    assert!(found.len() > 2, "{found:?}");
+    assert_eq!(found.last(), inspection(&driver).index.last().as_ref(), "what was added was searched too");
+    let text = line(&driver, "feedf00e", "libatomic, a last time");
+    driver.append(&text);
+    assert_eq!(pane(&driver).matches.len(), found.len() + 1);
+    driver.press("R");
+    assert_eq!(pane(&driver).matches.len(), found.len() + 1, "reading again forgets no match");
+}
+
+#[test]
+fn a_file_rewritten_in_its_place_keeps_no_text_of_the_old_one() {
+    let mut driver = Driver::demo(130, 36);
+    let text = line(&driver, "feedf00d", "what was said");
+    driver.append(&text);
+    let entry = inspection(&driver).index.last().expect("an entry");
+    assert_eq!(pane(&driver).excerpts[&entry].text, "what was said");
+    let path = driver.path();
+    let text = std::fs::read_to_string(&path).expect("the transcript");
+    let text = text.replace("what was said", "what was rewritten") + &line(&driver, "feedf00e", "one more");
+    let mut file = std::fs::File::create(&path).expect("the transcript");
+    std::io::Write::write_all(&mut file, text.as_bytes()).expect("rewrites");
+    driver.event(Event::Changed(vec![path]));
+    assert_eq!(pane(&driver).excerpts[&entry].text, "what was rewritten");
+}
+
+#[test]
+fn switching_the_preview_or_the_gate_lights_no_setting() {
+    let mut driver = tuned();
+    assert_eq!(driver.app.flash.setting, None);
+    driver.press("i");
+    assert_eq!(driver.app.flash.setting, None, "the numbers moved, the setting did not");
+    assert!(driver.app.flash.total);
+    driver.press("i 4 j j j H");
+    assert_eq!(driver.app.flash.setting, Some(driver.app.tuning.cursor));
+}
+
+#[test]
+fn an_entry_without_its_message_is_a_finding_that_can_be_copied() {
+    let mut driver = Driver::demo(130, 36);
+    assert!(pane(&driver).findings.is_empty());
+    driver.append("{\"type\":\"message\",\"id\":\"feedf00d\",\"parentId\":null}\n");
+    assert!(inspection(&driver).context_throws);
+    driver.press("! G y");
+    let copied = driver.copied.last().expect("copied");
+    assert!(copied.contains("feedf00d") && copied.contains("holds no message"), "{copied}");
+}
+
+#[test]
+fn a_file_that_is_gone_shows_in_the_list() {
+    let mut driver = Driver::demo(130, 36);
+    let key = inspection(&driver).session.key.clone();
+    std::fs::remove_file(driver.path()).expect("removes");
+    driver.event(Event::RefreshFailed("gone".into()));
+    let item = driver.app.sessions.items.iter().find(|item| item.key == key).expect("its row");
+    assert!(item.has(Mark::Missing), "{:?}", item.marks);
+    assert!(driver.app.transcript.is_some(), "what was read stays");
+}
+
+#[test]
+fn a_slider_that_was_taken_keeps_moving_wherever_the_mouse_strays() {
+    use crossterm::event::{KeyModifiers, MouseButton, MouseEvent, MouseEventKind};
+    let mut driver = tuned();
+    driver.press("4");
+    let layout = driver.app.layout();
+    let (row, track) = (layout.tuning.y + 1, layout.slider_track());
+    let mut mouse = |kind, column, row| {
+        driver.event(Event::Mouse(MouseEvent { kind, column, row, modifiers: KeyModifiers::NONE }));
+        (
+            driver.app.tuning.cursor,
+            (0..driver.app.tuning.rows.len())
+                .filter(|at| driver.app.tuning.is_changed(*at))
+                .collect::<Vec<_>>(),
+        )
+    };
+    let drag = MouseEventKind::Drag(MouseButton::Left);
+    assert_eq!(mouse(drag, track.start + 9, row + 3), (0, vec![]), "nothing was taken");
+    assert_eq!(mouse(MouseEventKind::Down(MouseButton::Left), track.start + 9, row), (0, vec![0]));
+    assert_eq!(mouse(drag, track.end + 20, row + 4), (0, vec![0]));
+    assert_eq!(driver.app.tuning.share(0), Some(1.0), "the end of the track, not beyond");
+}
