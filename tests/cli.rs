@@ -280,6 +280,32 @@ fn refusals_exit_with_four_and_say_why() {
     assert!(code == 4 && error.contains("demo store"), "{error}");
 }
 
+#[cfg(unix)]
+#[test]
+fn a_link_to_a_transcript_is_read_with_what_its_row_tells_and_never_written() {
+    let store = Store::new();
+    let link = store.path().join("agents/main/sessions/link.jsonl");
+    std::os::unix::fs::symlink("long-1.jsonl", &link).unwrap();
+    let link = link.to_str().unwrap();
+    assert_eq!(store.json(&["context", link])["session"]["key"], "agent:main:main");
+    let (code, _, error) = store.run(&["commit", link, "--apply"]);
+    assert!(code == 4 && error.contains("is a symbolic link"), "{error}");
+    assert_eq!(std::fs::read(store.transcript()).unwrap(), lines(&long_session()).into_bytes());
+}
+
+#[test]
+fn an_orphan_named_like_a_session_is_not_taken_for_it() {
+    let store = Store::new();
+    let orphan =
+        [json!({ "type": "session", "version": 3, "id": "o" }), json!({ "type": "custom", "id": "x" })];
+    store.write("agents/main/sessions/main.jsonl", &lines(&orphan));
+    let answer = store.json(&["sessions"]);
+    let seen: Vec<_> =
+        answer["sessions"].as_array().unwrap().iter().map(|s| (&s["key"], &s["entries"])).collect();
+    let entries = json!(long_session().len() - 1);
+    assert_eq!(seen, [(&json!("agent:main:main"), &entries), (&json!("agent:main:main.jsonl"), &json!(1))]);
+}
+
 fn now_ms() -> i64 {
     use clawscope::commit::Clock as _;
     clawscope::commit::SystemClock.now_ms()

@@ -4,6 +4,7 @@ pub mod agents;
 pub mod archive;
 pub mod body;
 pub mod demo;
+mod distinct;
 pub mod entry;
 pub mod find;
 pub mod header;

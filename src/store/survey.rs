@@ -6,6 +6,7 @@ use std::collections::{BTreeMap, HashSet};
 use std::path::{Path, PathBuf};
 
 use super::agents::{Agent, agents, store_files, transcript_dirs};
+use super::distinct::distinct_keys;
 use super::listing::Listing;
 use super::locate::{Place, locate};
 use super::pi;
@@ -97,6 +98,7 @@ fn database(file: PathBuf) -> Store {
 fn pi_store(shape: Shape, dir: &Path, list: fn(&Path, &mut Vec<Finding>) -> Vec<Session>) -> Store {
     let mut store = empty(shape, dir.to_path_buf(), GatewayConfig::empty());
     store.sessions = list(dir, &mut store.findings);
+    distinct_keys(&mut store.sessions);
     store.agents = vec![Agent { id: pi::PI_AGENT.to_owned(), on_disk: true, configured: false }];
     store
 }
@@ -135,6 +137,11 @@ fn transcript(file: &Path, env: &Environment) -> Store {
         store.sessions.push(of_file(file));
     }
     store.sessions.truncate(1);
+    // The row tells of the file a link leads to, but it is the link that was named: it is read, never written.
+    if file.is_symlink() {
+        store.sessions[0].path = Some(file.to_path_buf());
+        store.sessions[0].examine();
+    }
     let kept = store.sessions[0].agent.clone();
     store.agents.retain(|agent| agent.id == kept);
     store
@@ -172,6 +179,7 @@ fn gateway(
     drop_run_twins(&mut store.sessions);
     let dirs = transcript_dirs(&files, &store.state_dir);
     add_unnamed(&mut store, &mut listings, &dirs);
+    distinct_keys(&mut store.sessions);
     mark_locked(&mut store.sessions, &mut listings);
     store
 }
