@@ -78,6 +78,8 @@ impl fmt::Display for Finding {
         if let Some(entry) = &self.entry {
             write!(f, " ({entry})")?;
         }
-        write!(f, ": {}. {}", self.what, self.next)
+        let mut next = self.next.chars();
+        let first = next.next().into_iter().flat_map(char::to_uppercase);
+        write!(f, ": {}. {}{}", self.what, first.collect::<String>(), next.as_str())
     }
 }

@@ -408,6 +408,16 @@ fn hostile_names_and_texts_cannot_act_on_the_terminal() {
 }
 
 #[test]
+fn doctor_names_the_entry_when_the_gateway_would_fail_on_it() {
+    let store = Store::new();
+    store.append(&message("odd", Some("touch-0"), &json!({ "role": "user", "content": null })));
+    let finding = store.json(&["doctor"])["findings"][0].clone();
+    assert_eq!((&finding["entry"], &finding["line"]), (&json!("odd"), &json!(long_session().len() + 1)));
+    let (code, _, error) = store.run(&["simulate", "main", "--set", "contextPruning.softTrimRatio=0"]);
+    assert!(code == 3 && error.contains("`clawscope doctor` tells"), "{error}");
+}
+
+#[test]
 fn doctor_tells_what_is_wrong_with_file_and_line() {
     let store = Store::new();
     let healthy = store.json(&["doctor"]);

@@ -4,9 +4,10 @@ use std::path::PathBuf;
 
 use super::failure::Failure;
 use super::scene::Scene;
+use super::sessions::unread;
 use super::settings::{InForce, in_force};
 use crate::commit::{LockState, lock_state};
-use crate::error::{Finding, Severity};
+use crate::error::Finding;
 use crate::gateway::compaction::{CompactionSettings, gateway_compaction};
 use crate::gateway::eligible::cache_ttl_eligible;
 use crate::gateway::state_dir::{StateDirSource, state_dir};
@@ -98,17 +99,11 @@ impl Checkup {
                 self.bytes += index.end + index.pending;
                 self.entries += index.entries.len() as u64;
                 self.bad_lines += index.bad_lines;
-                self.findings.extend(index.all_findings());
+                self.findings.extend(inspection.findings());
             }
             // Normal before the first answer (store E7); the list marks it.
             Err(_) if item.has(Mark::Missing) || item.path.is_none() => {}
-            Err(Failure::Told { message, .. }) => {
-                let path = item.path.clone().unwrap_or_default();
-                let next = "The session is listed as its row tells it.";
-                self.findings
-                    .push(Finding::new(path, Severity::Error, message, next).about(item.key.0.clone()));
-            }
-            Err(Failure::Closed) => {}
+            Err(failure) => self.findings.extend(unread(item, failure)),
         }
     }
 

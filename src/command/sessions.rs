@@ -35,15 +35,21 @@ pub(super) fn read_all(scene: &Scene) -> (Vec<SessionItem>, Vec<Finding>) {
     let read = |item: &SessionItem| match scene.open_item(item) {
         Ok(inspection) => (inspection.session, None),
         Err(_) if item.has(Mark::Missing) || item.path.is_none() => (item.clone(), None),
-        Err(Failure::Told { message, .. }) => {
-            let path = item.path.clone().unwrap_or_default();
-            let next = "The session is listed as its row tells it.";
-            (item.clone(), Some(Finding::new(path, Severity::Error, message, next)))
-        }
-        Err(Failure::Closed) => (item.clone(), None),
+        Err(failure) => (item.clone(), unread(item, failure)),
     };
     let (items, findings): (Vec<_>, Vec<_>) = scene.listed.items.par_iter().map(read).unzip();
     (items, findings.into_iter().flatten().collect())
+}
+
+/// A session whose transcript cannot be read, as a finding about its key.
+pub(super) fn unread(item: &SessionItem, failure: Failure) -> Option<Finding> {
+    let Failure::Told { message, .. } = failure else { return None };
+    let path = item.path.clone().unwrap_or_default();
+    // A finding names its file by itself.
+    let what = message.strip_prefix(&format!("{}: ", path.display())).unwrap_or(&message);
+    let next = "The session is listed as its row tells it.";
+    let finding = Finding::new(path, Severity::Error, what.trim_end_matches('.'), next);
+    Some(finding.about(item.key.0.clone()))
 }
 
 fn answer(scene: &Scene, items: &[SessionItem], findings: &[Finding]) -> Object {
@@ -179,4 +185,19 @@ fn band(percent: Option<u64>) -> Tone {
 fn flags_tone(item: &SessionItem) -> Tone {
     let bad = [Mark::Overflow, Mark::Damaged];
     if bad.iter().any(|mark| item.has(*mark)) { Tone::Bad } else { Tone::Dim }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_finding_about_an_unreadable_transcript_names_it_once() {
+        let item = SessionItem { path: Some("/s/x.jsonl".into()), ..crate::inspect::testing::item() };
+        let failure = Failure::unreadable("/s/x.jsonl: cannot be read: Permission denied. Check it.");
+        let expected = "error: /s/x.jsonl (agent:main:main): cannot be read: Permission denied. Check it. \
+                        The session is listed as its row tells it.";
+        assert_eq!(unread(&item, failure).unwrap().to_string(), expected);
+        assert_eq!(unread(&item, Failure::Closed), None);
+    }
 }

@@ -101,6 +101,12 @@ impl GatewayConfig {
     pub fn load(path: Option<&Path>, env: &Environment, state: &Path) -> Self {
         let mut config = Self::empty();
         let Some(path) = path else { return config };
+        // A variable or a profile may name a file that is not there: the gateway then runs on its defaults.
+        if path.symlink_metadata().is_err_and(|error| error.kind() == std::io::ErrorKind::NotFound) {
+            let next = "the gateway runs on its defaults until it is written";
+            config.findings.push(Finding::new(path, Severity::Note, "there is no such configuration", next));
+            return config;
+        }
         config.path = Some(path.to_path_buf());
         match config.read(path, env, state) {
             Ok(root) => {
@@ -132,9 +138,10 @@ impl GatewayConfig {
             self.findings.push(Finding { severity: Severity::Note, ..Finding::from(&error) });
         }
         validate(&root).map_err(|refused| {
+            let key = refused.trail.join(".");
             self.error_at(
                 &refused.trail,
-                format!("{}: {}", refused.trail.join("."), refused.what),
+                if key.is_empty() { refused.what.clone() } else { format!("{key}: {}", refused.what) },
                 "correct the value; the gateway runs on an empty configuration until then".to_owned(),
             )
         })?;

@@ -73,11 +73,17 @@ fn hostile_nesting_is_an_error_not_a_crash() {
 }
 
 #[test]
-fn a_directory_or_missing_file_is_an_error() {
+fn a_directory_is_an_error_and_a_file_that_is_named_but_not_there_only_a_note() {
     let files = Files::new(&[("openclaw.json/x", "")]);
     assert_eq!(files.load().error.unwrap().what, "is not a regular file");
-    let missing = Files::new(&[]).load().error.unwrap();
-    assert!(missing.what.starts_with("cannot be read"), "{missing}");
+    let missing = Files::new(&[]).load();
+    assert_eq!((missing.error, missing.path), (None, None));
+    assert_eq!(missing.findings[0].severity, Severity::Note);
+}
+
+#[test]
+fn a_file_that_holds_no_object_is_told_without_an_empty_key() {
+    assert_eq!(one("[]").error.unwrap().what, "expected an object at the top");
 }
 
 #[test]

@@ -9,6 +9,7 @@ mod indent;
 pub mod item;
 pub mod list;
 pub mod message;
+mod oddities;
 pub mod open;
 mod parts;
 pub mod place;
@@ -26,7 +27,7 @@ pub use item::{Counted, Mark, SessionItem, SourceOfCount};
 
 use crate::context::Context;
 use crate::context::budget::{Budget, FixedChars};
-use crate::error::{Finding, Severity};
+use crate::error::Finding;
 use crate::gateway::catalog::Price;
 use crate::gateway::compaction::CompactionSettings;
 use crate::gateway::prune_setting::PruneSetting;
@@ -132,19 +133,9 @@ impl Inspection {
         Plan::prune(&self.index, &self.context, settings, self.window.tokens, gate)
     }
 
-    /// Everything found in the transcript, with what keeps a context from being built.
+    /// Everything found in the transcript: its lines first, then what is odd about it as a whole.
     pub fn findings(&self) -> Vec<Finding> {
-        let mut findings = self.index.all_findings();
-        let empty = self.index.iter().rfind(|(_, entry)| entry.no_message);
-        if let Some((ix, entry)) = empty.filter(|_| self.context_throws) {
-            let what =
-                "an entry of type message holds no message: the runtime fails on every context with it";
-            let next =
-                "Nothing is sent from this leaf until the conversation goes on from an entry before it.";
-            let finding = Finding::new(self.source.path(), Severity::Error, what, next);
-            findings.push(finding.at_line(entry.line).about(self.index.name(ix)));
-        }
-        findings
+        oddities::findings(self)
     }
 
     /// What fills the window as things stand.

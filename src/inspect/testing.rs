@@ -3,7 +3,7 @@
 use std::fmt::Write as _;
 use std::sync::Arc;
 
-use crate::context::{Context, build};
+use crate::context::build;
 use crate::gateway::compaction::CompactionSettings;
 use crate::gateway::pruning::PruneSettings;
 use crate::gateway::window::{WindowInfo, WindowSource};
@@ -67,11 +67,13 @@ pub(crate) fn inspection(text: &str, window: f64) -> Inspection {
     let index = load(&source, &mut LineIds, &mut |_, _| true).expect("memory is readable");
     let tree = Tree::new(&index);
     let context = build(&index, &tree, &Leaf::Own);
+    let context_throws = context.is_err();
+    let context = context.unwrap_or_default();
     Inspection {
         session: item(),
         source,
-        context_throws: context.is_err(),
-        context: Arc::new(context.unwrap_or_else(|_| Context::default())),
+        context_throws,
+        context: Arc::new(context),
         tree: Arc::new(tree),
         leaf: Leaf::Own,
         provider: "anthropic".into(),
@@ -102,7 +104,8 @@ pub(crate) fn at(number: usize) -> EntryIx {
     EntryIx(number as u32)
 }
 
-fn item() -> SessionItem {
+/// A session as a list has it, nothing read.
+pub(crate) fn item() -> SessionItem {
     SessionItem {
         key: SessionKey("agent:main:main".into()),
         agent: "main".into(),

@@ -15,6 +15,16 @@ pub struct SyntaxError {
     pub what: &'static str,
 }
 
+/// What the scanner expects where a text nests deeper than [`MAX_DEPTH`].
+const DEEPER: &str = "no deeper nesting";
+
+impl SyntaxError {
+    /// The text may be JSON all the same: it only nests deeper than [`MAX_DEPTH`], which the real parser reads.
+    pub fn is_too_deep(&self) -> bool {
+        self.what == DEEPER
+    }
+}
+
 /// What holds other values.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Container {
@@ -121,7 +131,7 @@ impl<'a> Scanner<'a> {
             match self.opening() {
                 None => self.scalar(visitor)?,
                 Some(_) if open.len() == self.max_depth => {
-                    return Err(self.expected("no deeper nesting"));
+                    return Err(self.expected(DEEPER));
                 }
                 Some(container) => {
                     self.at += 1;

@@ -25,7 +25,7 @@ pub(super) fn agents(config: &GatewayConfig, state: &Path, findings: &mut Vec<Fi
     let on_disk: BTreeSet<String> = match std::fs::read_dir(&dir) {
         Ok(entries) => entries
             .flatten()
-            .filter(|e| e.path().is_dir())
+            .filter(|e| e.path().is_dir() && !leads_to_sibling(&e.path()))
             .filter_map(|e| e.file_name().into_string().ok())
             .collect(),
         Err(error) => {
@@ -49,6 +49,13 @@ pub(super) fn agents(config: &GatewayConfig, state: &Path, findings: &mut Vec<Fi
         configured: configured.contains(id),
     };
     on_disk.union(&configured).map(agent).collect()
+}
+
+/// A link to another agent's directory, which would show the same sessions twice.
+fn leads_to_sibling(dir: &Path) -> bool {
+    let real = |path: &Path| path.canonicalize().ok();
+    dir.is_symlink()
+        && real(dir).is_some_and(|target| target.parent() == dir.parent().and_then(real).as_deref())
 }
 
 /// The store file of every agent with the agent it belongs to; a shared one once, for the default agent. A relative

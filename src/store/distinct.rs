@@ -48,6 +48,7 @@ fn free_key(session: &Session, taken: &HashSet<String>) -> String {
 #[cfg(test)]
 mod tests {
     use std::ffi::OsStr;
+    use std::io::Write as _;
     use std::path::Path;
 
     use crate::gateway::env::Environment;
@@ -58,7 +59,7 @@ mod tests {
         for (path, text) in files {
             let path = dir.path().join(path);
             std::fs::create_dir_all(path.parent().unwrap()).unwrap();
-            std::fs::write(path, text).unwrap();
+            std::fs::File::create(path).unwrap().write_all(text.as_bytes()).unwrap();
         }
         let store = survey(Some(dir.path()), &Environment::default());
         (dir, store)

@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use crate::error::{Finding, Severity};
 use crate::ids::{EntryIx, NewIds};
-use crate::js::Value;
+use crate::js::{self, Value};
 use crate::store::entry::{Call, Entry, EntryKind};
 use crate::store::header::Header;
 use crate::store::intern::{IdIx, Ids, WordIx, Words};
@@ -160,16 +160,20 @@ impl Index {
     }
 
     /// Notes a line that could not be read.
-    pub fn push_bad(&mut self, line: u64, bytes: usize, why: &str) {
+    pub fn push_bad(&mut self, line: u64, bytes: usize, why: js::SyntaxError) {
         self.bad_lines += 1;
         if self.bad_lines <= FINDINGS_KEPT {
-            let what = format!("not JSON, {bytes} bytes: {why}");
-            self.find(
-                Severity::Warning,
-                Some(line),
-                what,
-                "The line is left out, as the runtime does; the tree is whole without it.",
-            );
+            let (what, next) = if why.is_too_deep() {
+                let what = format!("nests deeper than {} levels, {bytes} bytes", js::MAX_DEPTH);
+                (
+                    what,
+                    "The line is left out here, but the runtime may read it: the real tree can be another.",
+                )
+            } else {
+                let next = "The line is left out, as the runtime does; the tree is whole without it.";
+                (format!("not JSON, {bytes} bytes: {why}"), next)
+            };
+            self.find(Severity::Warning, Some(line), what, next);
         } else if self.bad_lines == FINDINGS_KEPT + 1 {
             let next = "Look at the file itself: it may be no transcript.";
             self.find(Severity::Warning, Some(line), "more lines could not be read".into(), next);

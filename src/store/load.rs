@@ -137,7 +137,7 @@ fn read_on(
 struct BadLine {
     bytes: Vec<u8>,
     place: Place,
-    why: String,
+    why: js::SyntaxError,
 }
 
 /// Takes every whole line of the buffer; answers how many bytes they are.
@@ -169,7 +169,7 @@ fn take_line(
         return;
     }
     if let Some(bad) = bad.take() {
-        index.push_bad(bad.place.line, bad.bytes.len(), &bad.why);
+        index.push_bad(bad.place.line, bad.bytes.len(), bad.why);
     }
     // The whole text is trimmed before it is split (store I1a), so only the very first line may start,
     // and only the very last one end, with white space that JSON does not know.
@@ -190,7 +190,7 @@ fn finish(index: &mut Index, rest: &[u8], bad: Option<BadLine>, new_ids: &mut dy
         return;
     }
     if let Some(bad) = bad {
-        index.push_bad(bad.place.line, bad.bytes.len(), &bad.why);
+        index.push_bad(bad.place.line, bad.bytes.len(), bad.why);
     }
     let place = Place { offset: index.end, bytes: rest.len() as u32, line: index.lines + 1 };
     let before = index.entries.len();
@@ -213,7 +213,7 @@ fn finish(index: &mut Index, rest: &[u8], bad: Option<BadLine>, new_ids: &mut dy
 fn retry_trimmed(index: &mut Index, bad: &BadLine, new_ids: &mut dyn NewIds) {
     match parse_line(&bad.bytes, Trim::Both) {
         Ok(value) => index.push(value, bad.place, new_ids),
-        Err(_) => index.push_bad(bad.place.line, bad.bytes.len(), &bad.why),
+        Err(_) => index.push_bad(bad.place.line, bad.bytes.len(), bad.why),
     }
 }
 
@@ -229,7 +229,7 @@ pub(crate) enum Trim {
 }
 
 /// One line as the runtime parses it: invalid UTF-8 becomes U+FFFD (store I1a).
-pub(crate) fn parse_line(bytes: &[u8], trim: Trim) -> Result<js::Value, String> {
+pub(crate) fn parse_line(bytes: &[u8], trim: Trim) -> Result<js::Value, js::SyntaxError> {
     let text = String::from_utf8_lossy(bytes);
     let mut text: &str = &text;
     if trim != Trim::None {
@@ -238,7 +238,7 @@ pub(crate) fn parse_line(bytes: &[u8], trim: Trim) -> Result<js::Value, String> 
     if trim == Trim::Both {
         text = text.trim_end_matches(js::is_trimmed);
     }
-    js::parse(text).map_err(|error| error.to_string())
+    js::parse(text)
 }
 
 /// Blank after the ECMAScript trim (pruning 0.3).
@@ -247,5 +247,22 @@ fn is_blank(bytes: &[u8]) -> bool {
         None => true,
         Some(b'{') => false,
         Some(_) => JsString::from(&*String::from_utf8_lossy(bytes)).is_blank(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::ids::LineIds;
+
+    #[test]
+    fn a_line_that_only_nests_too_deep_is_not_called_broken() {
+        let deep = "[".repeat(js::MAX_DEPTH + 1) + &"]".repeat(js::MAX_DEPTH + 1);
+        let text = format!("{{\"type\":\"session\",\"id\":\"s\"}}\n{deep}\n{{}}\n");
+        let index = load_bytes("t.jsonl", text.as_bytes(), &mut LineIds);
+        let finding = &index.findings[0];
+        assert_eq!((finding.line, index.bad_lines), (Some(2), 1));
+        assert!(finding.what.starts_with("nests deeper than 4096 levels"), "{finding}");
+        assert!(finding.next.contains("the runtime may read it"), "{finding}");
     }
 }

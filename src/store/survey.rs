@@ -181,6 +181,7 @@ fn gateway(
     add_unnamed(&mut store, &mut listings, &dirs);
     distinct_keys(&mut store.sessions);
     mark_locked(&mut store.sessions, &mut listings);
+    store.findings.extend(store.sessions.iter().filter_map(no_file));
     store
 }
 
@@ -235,6 +236,17 @@ fn add_unnamed(store: &mut Store, listings: &mut BTreeMap<PathBuf, Listing>, dir
         store.sessions.extend(orphans.map(|path| of_orphan(&path, agent)));
         store.sessions.extend(listing.archives.iter().filter_map(|name| of_archive(&dir.join(name), agent)));
     }
+}
+
+/// Something lies where a transcript should, but there is nothing to read in it.
+fn no_file(session: &Session) -> Option<Finding> {
+    let path = session.path.as_deref().filter(|_| session.has(Flag::Missing))?;
+    let what = match path.symlink_metadata().ok()? {
+        meta if meta.is_symlink() => "is a link that leads to no regular file",
+        _ => "is not a regular file",
+    };
+    let next = "the session is listed without a transcript; put the transcript there";
+    Some(Finding::new(path, Severity::Warning, what, next).about(session.key.0.clone()))
 }
 
 fn mark_locked(sessions: &mut [Session], listings: &mut BTreeMap<PathBuf, Listing>) {

@@ -227,5 +227,20 @@ fn a_pipe_in_the_sessions_dir_does_not_hang_the_survey() {
     let pipe = made.at("s/agents/main/sessions/pipe.jsonl");
     let made_pipe = std::process::Command::new("mkfifo").arg(&pipe).status();
     assert!(made_pipe.is_ok_and(|status| status.success()));
-    assert_eq!(flags(&made.survey("s"), "pipe"), ["orphan", "missing"]);
+    let store = made.survey("s");
+    assert_eq!(flags(&store, "pipe"), ["orphan", "missing"]);
+    let found: Vec<_> = store.findings.iter().map(|f| (f.path.clone(), f.what.as_str())).collect();
+    assert_eq!(found, [(pipe, "is not a regular file")]);
+}
+
+#[cfg(unix)]
+#[test]
+fn an_agent_dir_that_is_a_link_to_another_agents_is_listed_once() {
+    let made = Made::new(&[("s/agents/main/sessions/x.jsonl", &HEADER.replace("ID", "x"))]);
+    std::os::unix::fs::symlink("main", made.at("s/agents/alias")).unwrap();
+    let elsewhere = Made::new(&[("ops/sessions/y.jsonl", &HEADER.replace("ID", "y"))]);
+    std::os::unix::fs::symlink(elsewhere.at("ops"), made.at("s/agents/ops")).unwrap();
+    let store = made.survey("s");
+    let seen: Vec<_> = store.sessions.iter().map(|s| (s.agent.as_str(), s.id.as_str())).collect();
+    assert_eq!(seen, [("main", "x"), ("ops", "y")]);
 }

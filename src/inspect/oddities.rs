@@ -1,0 +1,181 @@
+//! What is odd about a transcript as a whole, beyond its single lines: circles, parents that are not
+//! there, ids that stand twice, messages the runtime or its pruner fails on.
+
+use crate::context::Context;
+use crate::error::{Finding, Severity};
+use crate::ids::EntryIx;
+use crate::inspect::Inspection;
+use crate::js::truthy;
+use crate::store::index::{Index, Standing};
+use crate::transcript::Tree;
+
+/// Everything found in a transcript, its lines first. A kind of oddity is one finding, at the first
+/// entry that has it.
+pub(super) fn findings(inspection: &Inspection) -> Vec<Finding> {
+    let Inspection { index, tree, context, .. } = inspection;
+    let mut findings = index.all_findings();
+    // A file the runtime cannot open has said so; what hangs together in it matters to nobody.
+    if matches!(index.standing, Standing::Throws { .. }) {
+        return findings;
+    }
+    let found = [
+        circle(index, tree),
+        no_message(inspection),
+        unmeasurable(index, context),
+        unknown_parents(index, tree),
+        repeated_ids(index, tree),
+    ];
+    findings.extend(found.into_iter().flatten());
+    findings
+}
+
+fn at(index: &Index, ix: EntryIx, severity: Severity, what: String, next: &str) -> Finding {
+    Finding::new(&*index.path, severity, what, next).at_line(index.entry(ix).line).about(index.name(ix))
+}
+
+/// The first entry that fits, with how many do.
+fn first(index: &Index, fits: impl Fn(EntryIx) -> bool) -> Option<(EntryIx, usize)> {
+    let mut all = index.iter().map(|(ix, _)| ix).filter(|ix| fits(*ix));
+    let first = all.next()?;
+    Some((first, 1 + all.count()))
+}
+
+fn and_more(count: usize) -> String {
+    if count > 1 { format!(", and so for {} more", count - 1) } else { String::new() }
+}
+
+/// Parents in a circle, or an entry that is its own parent (store J10, J11).
+fn circle(index: &Index, tree: &Tree) -> Option<Finding> {
+    let own = |ix: EntryIx| {
+        let entry = index.entry(ix);
+        entry.parent.is_some() && entry.parent == entry.id
+    };
+    let (ix, count) = match tree.cyclic() {
+        [] => first(index, own)?,
+        [first, ..] => (*first, tree.cyclic().len()),
+    };
+    let what = format!("the parents of this entry lead in a circle{}", and_more(count));
+    let next = "The circle is cut where it closes; the runtime walks it for ever. Repair the file in a copy; nothing is written here.";
+    Some(at(index, ix, Severity::Error, what, next))
+}
+
+/// A message entry without its message, which keeps a context from being built (compaction 4.4b).
+fn no_message(inspection: &Inspection) -> Option<Finding> {
+    let index = &inspection.index;
+    let (ix, _) = index.iter().rfind(|(_, entry)| entry.no_message && inspection.context_throws)?;
+    let what = "an entry of type message holds no message: the runtime fails on every context with it";
+    let next = "Nothing is sent from this leaf until the conversation goes on from an entry before it.";
+    Some(at(index, ix, Severity::Error, what.to_owned(), next))
+}
+
+/// A message of the context that the pruner fails on (pruning 4.7, 5.4).
+fn unmeasurable(index: &Index, context: &Context) -> Option<Finding> {
+    let mut odd = context.messages.iter().filter(|message| message.size.prune_chars.get().is_err());
+    let first = odd.next()?;
+    let what = format!("the context pruner fails on the shape of this message{}", and_more(1 + odd.count()));
+    let next = "While it is in the context the gateway prunes nothing. Look at its content; a compaction past it helps.";
+    Some(at(index, first.entry, Severity::Warning, what, next))
+}
+
+/// A parent that no entry has as its id (store J10).
+fn unknown_parents(index: &Index, tree: &Tree) -> Option<Finding> {
+    let unknown = |ix: EntryIx| {
+        let parent = index.entry(ix).parent;
+        parent.is_some_and(|id| tree.find(id).is_none() && truthy(Some(&index.ids.value(id))))
+    };
+    let (ix, count) = first(index, unknown)?;
+    let parent = index.entry(ix).parent.map_or("", |id| index.ids.text(id));
+    let what = format!("its parent {parent} is not in the file{}", and_more(count));
+    let next = "It starts a tree of its own, and a context that leads to it starts there, as in the runtime. An archive beside the file may hold what came before.";
+    Some(at(index, ix, Severity::Warning, what, next))
+}
+
+/// An id that a later entry has too (store J9).
+fn repeated_ids(index: &Index, tree: &Tree) -> Option<Finding> {
+    let later = |ix: EntryIx| index.entry(ix).id.and_then(|id| tree.find(id)).filter(|found| *found != ix);
+    let (ix, count) = first(index, |ix| later(ix).is_some())?;
+    let line = later(ix).map_or(0, |found| index.entry(found).line);
+    let what = format!("line {line} has the same id{}", and_more(count));
+    let next = "The later line counts, as in the runtime; the earlier one is on no branch. A commit to a branch through it is refused.";
+    Some(at(index, ix, Severity::Note, what, next))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::inspect::testing::inspection;
+
+    /// What is found in a transcript of these lines: severity, line, entry, and how the text starts.
+    fn found(lines: &[&str]) -> Vec<(Severity, Option<u64>, Option<String>, String)> {
+        let header = r#"{"type":"session","version":3,"id":"s"}"#;
+        let text = std::iter::once(header).chain(lines.iter().copied()).collect::<Vec<_>>().join("\n") + "\n";
+        let findings = inspection(&text, 200_000.0).findings();
+        findings.into_iter().map(|f| (f.severity, f.line, f.entry, f.what)).collect()
+    }
+
+    fn one(
+        severity: Severity,
+        line: u64,
+        entry: &str,
+        what: &str,
+    ) -> Vec<(Severity, Option<u64>, Option<String>, String)> {
+        vec![(severity, Some(line), Some(entry.to_owned()), what.to_owned())]
+    }
+
+    #[test]
+    fn a_circle_of_parents_is_told_with_its_first_line() {
+        let lines =
+            [r#"{"type":"custom","id":"a","parentId":"b"}"#, r#"{"type":"custom","id":"b","parentId":"a"}"#];
+        let what = "the parents of this entry lead in a circle, and so for 1 more";
+        assert_eq!(found(&lines), one(Severity::Error, 2, "a", what));
+        let own = found(&[r#"{"type":"custom","id":"a","parentId":"a"}"#]);
+        assert_eq!(own, one(Severity::Error, 2, "a", "the parents of this entry lead in a circle"));
+    }
+
+    #[test]
+    fn a_parent_that_is_not_there_is_told_and_an_absent_one_is_not() {
+        let lines = [
+            r#"{"type":"custom","id":"a","parentId":null}"#,
+            r#"{"type":"custom","id":"b","parentId":""}"#,
+            r#"{"type":"custom","id":"c","parentId":"zz"}"#,
+        ];
+        assert_eq!(found(&lines), one(Severity::Warning, 4, "c", "its parent zz is not in the file"));
+    }
+
+    #[test]
+    fn an_id_that_stands_twice_is_told_at_the_line_that_lost() {
+        let line = r#"{"type":"custom","id":"a","parentId":null}"#;
+        assert_eq!(found(&[line, line]), one(Severity::Note, 2, "a", "line 3 has the same id"));
+    }
+
+    #[test]
+    fn messages_that_stop_the_runtime_or_its_pruner_are_told() {
+        let missing = found(&[r#"{"type":"message","id":"a","parentId":null}"#]);
+        assert_eq!(
+            missing,
+            one(
+                Severity::Error,
+                2,
+                "a",
+                "an entry of type message holds no message: the runtime fails on every context with it"
+            )
+        );
+        let odd = found(&[
+            r#"{"type":"message","id":"a","parentId":null,"message":{"role":"user","content":null}}"#,
+        ]);
+        assert_eq!(
+            odd,
+            one(Severity::Warning, 2, "a", "the context pruner fails on the shape of this message")
+        );
+    }
+
+    #[test]
+    fn a_plain_transcript_has_nothing_odd() {
+        assert_eq!(
+            found(&[
+                r#"{"type":"message","id":"a","parentId":null,"message":{"role":"user","content":"x"}}"#
+            ]),
+            []
+        );
+    }
+}
