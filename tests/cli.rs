@@ -56,6 +56,35 @@ fn sessions_lists_each_session_with_everything_a_script_asks_for() {
 }
 
 #[test]
+fn results_after_the_last_answer_count_in_the_list_too() {
+    let store = Store::new();
+    let result = json!({ "role": "toolResult", "toolCallId": "t", "toolName": "exec",
+        "content": [{ "type": "text", "text": "x".repeat(400_000) }], "isError": false });
+    store.append(&message("late", Some("touch-0"), &result));
+    let answer = store.json(&["sessions"]);
+    let session = &answer["sessions"][0];
+    let estimate = &store.json(&["context", "main"])["estimate"]["tokens"];
+    assert_eq!(session["tokens"], json!({ "value": estimate, "source": "est" }));
+    assert!(estimate.as_u64() > Some(100_000) && session["flags"] == json!(["overflow"]), "{session}");
+}
+
+#[test]
+fn a_session_without_a_row_is_called_what_it_calls_itself_or_what_was_asked_first() {
+    let store = Store::new();
+    let folder = "sessions/--w--/";
+    let ask = |text: &str| message("a", None, &json!({ "role": "user", "content": text }));
+    let header = |id: &str| json!({ "type": "session", "version": 3, "id": id, "cwd": "/w" });
+    let name = json!({ "type": "session_info", "id": "b", "parentId": "a", "name": "release notes" });
+    store.write(&format!("{folder}1_x.jsonl"), &lines(&[header("x"), ask("why\n is  it slow?")]));
+    store.write(&format!("{folder}2_y.jsonl"), &lines(&[header("y"), ask("why?"), name]));
+    let answer = store.json(&["sessions", store.path().join("sessions").to_str().unwrap()]);
+    let titles: Vec<_> =
+        answer["sessions"].as_array().unwrap().iter().map(|s| (&s["id"], &s["title"])).collect();
+    assert!(titles.contains(&(&json!("x"), &json!("why is it slow?"))), "{titles:?}");
+    assert!(titles.contains(&(&json!("y"), &json!("release notes"))), "{titles:?}");
+}
+
+#[test]
 fn the_table_of_sessions_stays_aligned_under_wide_names() {
     let store = Store::new();
     store.write_rows(&json!({

@@ -2,6 +2,7 @@
 
 use crate::commit::{ReceiptKind, receipt_kind};
 use crate::context::Context;
+use crate::context::tokens::estimate_context;
 use crate::ids::EntryIx;
 use crate::inspect::facts::time;
 use crate::inspect::{Counted, Inspection, Mark, Measured, SourceOfCount, Unmeasured};
@@ -12,6 +13,9 @@ use crate::store::entry::{EntryKind, Role, StopReason};
 use crate::store::index::{Index, Standing};
 use crate::store::rows::Row;
 
+/// Chars of a title made from a text, the ellipsis included.
+const TITLE_CHARS: usize = 60;
+
 /// Fills in the line of the list. What the row says of compactions stays: the gateway counts attempts too
 /// (compaction 2.21).
 pub(super) fn complete(inspection: &mut Inspection, row: Option<&Row>) {
@@ -20,12 +24,14 @@ pub(super) fn complete(inspection: &mut Inspection, row: Option<&Row>) {
     inspection.last_call = last.as_ref().map(|(ix, message)| time(inspection.index.entry(*ix), message));
     let overflowed = last.is_some_and(|(ix, message)| is_refused(inspection, ix, &message));
     let damaged = is_damaged(inspection);
+    let title = row.is_none().then(|| title(inspection)).flatten();
     let index = &inspection.index;
     let item = &mut inspection.session;
     let compactions = index.entries.iter().filter(|entry| entry.kind == EntryKind::Compaction).count();
     item.compactions = item.compactions.or(Some(compactions as u64));
     item.entries = Some(index.entries.len() as u64);
     item.bytes = index.end + index.pending;
+    item.title = title.unwrap_or_else(|| std::mem::take(&mut item.title));
     item.window = inspection.window.tokens.max(0.0) as u64;
     item.tokens = Some(tokens);
     if row.and_then(|row| row.updated_at).is_none() {
@@ -34,6 +40,31 @@ pub(super) fn complete(inspection: &mut Inspection, row: Option<&Row>) {
     let over = overflowed || item.is_over_window();
     item.set_mark(Mark::Overflow, over);
     item.set_mark(Mark::Damaged, damaged);
+}
+
+/// A name for a session no row names: its own (store K9), else what was asked first (store C10, R4).
+fn title(inspection: &Inspection) -> Option<String> {
+    let index = &inspection.index;
+    let names = index.entries.iter().rev().filter(|entry| entry.kind == EntryKind::SessionInfo);
+    let mut names = names.filter_map(|entry| index.word_text(entry.word)).map(|name| one_line(&name));
+    let own = names.find(|name| !name.is_empty());
+    own.or_else(|| {
+        let asked = index.iter().find(|(_, entry)| entry.role() == Some(Role::User))?.0;
+        let message = body::message(&inspection.source, index, asked).ok().flatten()?;
+        let content = message.get("content")?;
+        let blocks = content.as_array().unwrap_or_default().iter().filter_map(|block| block.get("text"));
+        let texts = std::iter::once(content).chain(blocks).filter_map(Value::as_str);
+        texts.map(|text| one_line(&text.to_string_lossy())).find(|text| !text.is_empty())
+    })
+}
+
+/// White space collapsed, cut to 60 chars (store C10).
+fn one_line(text: &str) -> String {
+    let line = text.split_whitespace().collect::<Vec<_>>().join(" ");
+    if line.chars().count() <= TITLE_CHARS {
+        return line;
+    }
+    line.chars().take(TITLE_CHARS - 1).chain(['…']).collect()
 }
 
 /// The last prompt a provider counted on this path. A count from before the last compaction says nothing
@@ -60,13 +91,21 @@ fn is_commit(index: &Index, ix: EntryIx) -> bool {
     receipt_kind(index, ix) == Some(ReceiptKind::Commit)
 }
 
-/// What the next prompt takes: as counted by the provider when the last answer has a count, else the
-/// estimate of everything that fills the window.
+/// What the next prompt takes: as counted by the provider when the last answer has a count and nothing
+/// came after it; with results after it, that count and their estimate; else the estimate of everything
+/// that fills the window.
 fn next_prompt(inspection: &Inspection) -> Counted {
     let last = last_assistant(&inspection.index, &inspection.context);
-    match inspection.measured.ok().filter(|measured| Some(measured.entry) == last) {
-        Some(measured) => Counted { tokens: measured.prompt_tokens, source: SourceOfCount::Measured },
-        None => Counted { tokens: inspection.budget().total(), source: SourceOfCount::Est },
+    let estimated = |tokens| Counted { tokens, source: SourceOfCount::Est };
+    let Some(measured) = inspection.measured.ok().filter(|measured| Some(measured.entry) == last) else {
+        return estimated(inspection.budget().total());
+    };
+    let since = estimate_context(&inspection.context.messages)
+        .ok()
+        .filter(|since| since.trailing_tokens > 0.0 && since.tokens.is_finite());
+    match since {
+        Some(since) => estimated(since.tokens as u64),
+        None => Counted { tokens: measured.prompt_tokens, source: SourceOfCount::Measured },
     }
 }
 

@@ -115,6 +115,7 @@ fn stamps(store: &Store) -> HashMap<SessionKey, Stamp> {
 fn take_over(item: &mut SessionItem, counted: &SessionItem) {
     item.provider.clone_from(&counted.provider);
     item.model.clone_from(&counted.model);
+    item.title.clone_from(&counted.title);
     item.window = counted.window;
     item.tokens = counted.tokens;
     item.entries = counted.entries;
