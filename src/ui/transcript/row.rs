@@ -193,11 +193,14 @@ impl Line<'_> {
 
     /// Tool and text; until they are read, what the index knows.
     fn excerpt(&self, row: &Row) -> (Option<Cow<'_, str>>, Cow<'_, str>) {
-        if let Some(excerpt) = self.pane.excerpts.get(&row.entry) {
-            return (excerpt.tool.as_deref().map(Cow::from), excerpt.text.as_str().into());
-        }
         let index = &self.pane.inspection.index;
         let entry = index.entry(row.entry);
+        if let Some(excerpt) = self.pane.excerpts.get(&row.entry) {
+            let nameless = excerpt.tool.is_none() && excerpt.text.is_empty() && excerpt.error.is_none();
+            // No row is without words: an entry that holds none is named by what it is.
+            let text = if nameless { entry.kind.word() } else { excerpt.text.as_str() };
+            return (excerpt.tool.as_deref().map(Cow::from), text.into());
+        }
         let tool = entry.message.and_then(|message| index.word_text(message.tool));
         let word = entry.role().map_or(entry.kind.word(), Speaker::word);
         match tool {
