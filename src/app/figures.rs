@@ -5,11 +5,12 @@ use crate::context::budget::Budget;
 use crate::context::rows::failed;
 use crate::inspect::Inspection;
 use crate::plan::Plan;
+use crate::plan::cache_cost::CacheCost;
 use crate::policy::{Fate, Reason};
 use crate::store::entry::Role;
 
 /// What the screen says of all messages together.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, Default, PartialEq)]
 pub struct Figures {
     /// What fills the window now.
     pub now: Budget,
@@ -25,17 +26,21 @@ pub struct Figures {
     pub trimmed: u64,
     /// Messages that `contextPruning.tools` leaves out.
     pub denied: u64,
+    /// What the plan costs and saves at the provider's cache, where the model has a price.
+    pub cost: Option<CacheCost>,
 }
 
 impl Figures {
-    /// Counts a session and the plan that is shown. `max_chars` is the tuned limit of a result.
-    pub fn count(inspection: &Inspection, plan: Option<&Plan>, max_chars: f64) -> Self {
+    /// Counts a session and the plan that is shown. `max_chars` is the tuned limit of a result; `now_ms` the
+    /// time of the next call.
+    pub fn count(inspection: &Inspection, plan: Option<&Plan>, max_chars: f64, now_ms: f64) -> Self {
         let context = &inspection.context;
         let is_failed = |ix: &&crate::ids::EntryIx| failed(inspection.index.entry(**ix));
         let results = context.messages.iter().filter(|message| message.size.role == Role::ToolResult);
         let mut figures = Self {
             now: inspection.budget(),
             after: plan.map(|plan| inspection.budget_after(plan)),
+            cost: plan.and_then(|plan| inspection.cache_cost(plan, now_ms)),
             failed: context.path.iter().filter(is_failed).count() as u64,
             long_results: results.filter(|message| message.size.joined_chars > max_chars).count() as u64,
             ..Self::default()

@@ -31,7 +31,7 @@ impl App {
             pane.count(self.plan.as_deref());
         }
         let max_chars = self.tuning.settings().soft_trim.max_chars;
-        self.figures = Figures::count(&inspection, self.plan.as_deref(), max_chars);
+        self.figures = Figures::count(&inspection, self.plan.as_deref(), max_chars, self.now_ms as f64);
         if flash {
             self.flash = self.difference(before.as_deref());
         }

@@ -14,6 +14,7 @@ use crate::gateway::provenance::Provenance;
 use crate::gateway::prune_setting::{Control, Unit};
 use crate::gateway::setting_value::plain_text;
 use crate::inspect::Inspection;
+use crate::inspect::words::cost_words;
 use crate::js::Value;
 use crate::plan::Plan;
 use crate::policy::Reason;
@@ -143,6 +144,10 @@ impl Preview {
         output.line(Tone::Strong, &line)?;
         if self.plan.is_empty() {
             output.line(Tone::Dim, "nothing changes")?;
+        }
+        if let Some(cost) = self.inspection.cache_cost(&self.plan, self.now_ms) {
+            let (next, later) = cost_words(&cost);
+            output.line(Tone::Plain, &format!("cost (est): {next}; {later}"))?;
         }
         Ok(())
     }

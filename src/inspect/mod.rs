@@ -36,6 +36,7 @@ use crate::gateway::window::WindowInfo;
 use crate::ids::{EntryIx, Epoch};
 use crate::js::Throws;
 use crate::plan::Plan;
+use crate::plan::cache_cost::CacheCost;
 use crate::policy::prune::{Gate, gate};
 use crate::store::index::Index;
 use crate::store::source::Source;
@@ -136,6 +137,12 @@ impl Inspection {
     /// Everything found in the transcript: its lines first, then what is odd about it as a whole.
     pub fn findings(&self) -> Vec<Finding> {
         oddities::findings(self)
+    }
+
+    /// What a plan costs and saves at the provider's cache, where the model has a price.
+    pub fn cache_cost(&self, plan: &Plan, now_ms: f64) -> Option<CacheCost> {
+        let idle_ms = self.last_call.map(|at| now_ms - at);
+        CacheCost::new(plan, self.price.as_ref()?, idle_ms)
     }
 
     /// What fills the window as things stand.

@@ -1,6 +1,7 @@
 //! Numbers, times and spans as a person reads them in facts and reasons.
 
 use crate::js;
+use crate::plan::cache_cost::CacheCost;
 
 /// Between groups of three digits: a space that no line breaks at.
 pub const GROUP: char = '\u{a0}';
@@ -89,8 +90,50 @@ pub fn ratios(one: f64, other: f64) -> (String, String) {
         .unwrap_or_else(|| texts(if one == other { 2 } else { 6 }))
 }
 
+/// USD as the gateway writes it, its sign before it: two decimals, four below a cent, half up (compaction 10.5).
+pub fn money(usd: f64) -> String {
+    let sign = if usd < 0.0 { "\u{2212}" } else { "+" };
+    let amount = usd.abs();
+    let decimals = if amount >= 0.01 { 2 } else { 4 };
+    let scale = 10_f64.powi(decimals);
+    format!("{sign}${:.*}", decimals as usize, (amount * scale).round() / scale)
+}
+
+/// What a plan costs at the provider's cache: first the next call, then the later ones.
+pub fn cost_words(cost: &CacheCost) -> (String, String) {
+    let why = match (cost.warm, cost.next_call > 0.0) {
+        (true, true) => "once: the cache is written again",
+        (true, false) => "on the next call, the rewritten cache included",
+        (false, _) => "on the next call: the cache is cold and less is written",
+    };
+    let later = format!("{} per call after that", money(-cost.later_calls));
+    let later = match cost.paid_back_after() {
+        Some(calls) => format!("{later}: paid back after {}", counted_calls(calls)),
+        None => later,
+    };
+    (format!("{} {why}", money(cost.next_call)), later)
+}
+
+fn counted_calls(calls: u64) -> String {
+    if calls == 1 { "one".to_owned() } else { grouped(calls) }
+}
+
 #[cfg(test)]
 mod tests {
+    #[test]
+    fn money_is_rounded_half_up_and_signed() {
+        let words = [0.625, -0.125, 0.0, 0.004, 12.0].map(money);
+        assert_eq!(words, ["+$0.63", "\u{2212}$0.13", "+$0.0000", "+$0.0040", "+$12.00"]);
+    }
+
+    #[test]
+    fn the_price_of_a_plan_says_when_it_is_paid_back() {
+        let cost = CacheCost { next_call: 0.41, later_calls: 0.14, warm: true };
+        let (next, later) = cost_words(&cost);
+        assert_eq!(next, "+$0.41 once: the cache is written again");
+        assert_eq!(later, "\u{2212}$0.14 per call after that: paid back after 3");
+    }
+
     use super::*;
 
     #[test]

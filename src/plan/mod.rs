@@ -1,6 +1,7 @@
 //! Fates → one checked change over one context: a value that is shown, applied, diffed and committed.
 
 pub mod apply;
+pub mod cache_cost;
 
 pub use apply::{EntryChange, after, changes};
 

@@ -13,7 +13,9 @@ use crate::app::event::{Check, WritePreview};
 use crate::app::keymap::Context;
 use crate::app::state::{WriteDialog, WriteStage};
 use crate::inspect::Inspection;
+use crate::inspect::words::cost_words;
 use crate::plan::Plan;
+use crate::plan::cache_cost::CacheCost;
 use crate::policy::Fate;
 use crate::text;
 use crate::ui::frame_box::{self, Frame};
@@ -163,6 +165,9 @@ impl<'a> Builder<'a> {
                     lines.extend(self.plan(inspection, plan));
                 }
                 lines.extend(self.appends(preview));
+                if let Write::Commit { plan, .. } = &dialog.write {
+                    lines.extend(self.cost(inspection.cache_cost(plan, self.app.now_ms as f64).as_ref()));
+                }
                 lines.extend(self.checks(preview));
                 lines.extend(self.keys(&Self::offers(dialog)));
             }
@@ -273,6 +278,19 @@ impl<'a> Builder<'a> {
             ),
             self.field("keeps", "the old branch, every byte of it".to_owned()),
         ]
+    }
+
+    /// What the change costs at the provider's cache, or why that cannot be told.
+    fn cost(&self, cost: Option<&CacheCost>) -> Vec<Line<'a>> {
+        let Some(cost) = cost else {
+            return vec![Line::Field("cost", vec![self.muted("\u{2014} no price known for this model")])];
+        };
+        let (next, later) = cost_words(cost);
+        let (amount, why) = next.split_once(' ').unwrap_or((next.as_str(), ""));
+        let role = if cost.next_call > 0.0 { Role::Warn } else { Role::Plan };
+        let amount = Span::styled(amount.to_owned(), self.theme.bold(role));
+        let why = Span::styled(format!(" {why}"), self.theme.style(Role::Text));
+        vec![Line::Field("cost", vec![amount, why]), Line::Field("", vec![self.muted(later)])]
     }
 
     /// Passed ones two to a line where they fit; warnings in whole sentences.

@@ -11,6 +11,7 @@ use crate::app::App;
 use crate::app::action::Action;
 use crate::app::keymap::Context;
 use crate::app::layout::{Breadth, Pane};
+use crate::inspect::words::money;
 use crate::plan::Plan;
 use crate::policy::Fate;
 use crate::policy::prune::Gate;
@@ -141,6 +142,11 @@ fn saved<'a>(app: &App, plan: &Plan, theme: &Theme, wide: bool) -> Vec<Span<'a>>
         spans.push(Span::styled(glyphs::sign(fate), theme.fate(fate)));
         let words = if wide { format!(" {count} {word}") } else { format!(" {count}") };
         spans.push(Span::styled(words, theme.style(Role::Text)));
+    }
+    if let Some(cost) = app.figures.cost.filter(|_| wide) {
+        let role = if cost.next_call > 0.0 { Role::Warn } else { Role::Plan };
+        spans.push(Span::styled("   next call ", muted));
+        spans.push(Span::styled(money(cost.next_call), theme.bold(role)));
     }
     spans
 }

@@ -1,0 +1,99 @@
+//! What a plan costs and saves at the provider's prompt cache: an estimate from prices. Everything from the
+//! first changed message on is written again; what precedes it stays cached (compaction 10.9, 10.11).
+
+use crate::gateway::catalog::Price;
+use crate::plan::Plan;
+
+/// How long a cached prefix lives after a call, ms: the short retention, which is the default
+/// (compaction 10.7).
+pub const RETENTION_MS: f64 = 300_000.0;
+
+/// The price of a change, USD; output is the same with and without it and left out.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct CacheCost {
+    /// The next call with the plan against the same call without it; negative where it is cheaper at once.
+    pub next_call: f64,
+    /// What each later call saves, the cache warm.
+    pub later_calls: f64,
+    /// The prefix is still cached.
+    pub warm: bool,
+}
+
+impl CacheCost {
+    /// The price of a plan. `idle_ms` is the time since the last call; unknown means that nothing is cached.
+    pub fn new(plan: &Plan, price: &Price, idle_ms: Option<f64>) -> Option<Self> {
+        let first = plan.fates().iter().position(|message| message.fate.changes())?;
+        let tokens = |counts: &[u64]| counts[first..].iter().sum::<u64>() as f64 / 1e6;
+        let (before, after) = (tokens(&plan.tokens_before), tokens(&plan.tokens_after));
+        let warm = idle_ms.is_some_and(|idle| idle < RETENTION_MS);
+        // Where writing to the cache has no price of its own it costs what input costs.
+        let write = if price.cache_write > 0.0 { price.cache_write } else { price.input };
+        let without = before * if warm { price.cache_read } else { write };
+        Some(Self {
+            next_call: after * write - without,
+            later_calls: (before - after) * price.cache_read,
+            warm,
+        })
+    }
+
+    /// After how many calls a dearer next call is paid back; none where it never is, or costs nothing.
+    pub fn paid_back_after(&self) -> Option<u64> {
+        let dearer = self.next_call > 0.0 && self.later_calls > 0.0;
+        dearer.then(|| (self.next_call / self.later_calls).ceil() as u64)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::context::build;
+    use crate::gateway::pruning::PruneSettings;
+    use crate::ids::LineIds;
+    use crate::policy::prune::Gate;
+    use crate::store::load::load_bytes;
+    use crate::transcript::{Leaf, Tree};
+
+    const OPUS: Price = Price { input: 5.0, output: 25.0, cache_read: 0.5, cache_write: 6.25 };
+
+    /// A user, a result of 400 000 chars that is trimmed, and three answers.
+    fn plan() -> Plan {
+        let message = |at: usize, message: &str| {
+            let parent = at.checked_sub(1).map_or("null".to_owned(), |at| format!("\"e{at}\""));
+            format!(r#"{{"type":"message","id":"e{at}","parentId":{parent},"message":{message}}}"#)
+        };
+        let result = format!(
+            r#"{{"role":"toolResult","toolName":"exec","content":[{{"type":"text","text":"{}"}}]}}"#,
+            "x".repeat(400_000)
+        );
+        let answer = r#"{"role":"assistant","content":[]}"#;
+        let user = r#"{"role":"user","content":"hi"}"#;
+        let messages = [user, &result, answer, answer, answer];
+        let lines: Vec<String> = messages.iter().enumerate().map(|(at, text)| message(at, text)).collect();
+        let text = format!("{{\"type\":\"session\",\"version\":3,\"id\":\"s\"}}\n{}\n", lines.join("\n"));
+        let index = load_bytes("t.jsonl", text.as_bytes(), &mut LineIds);
+        let context = build(&index, &Tree::new(&index), &Leaf::Own).expect("builds");
+        let settings = PruneSettings::default();
+        Plan::prune(&index, &context, &settings, 200_000.0, Gate::Open { idle_ms: 0.0 }).expect("plans")
+    }
+
+    #[test]
+    fn a_warm_cache_is_written_again_from_the_first_change_on() {
+        let cost = CacheCost::new(&plan(), &OPUS, Some(60_000.0)).expect("a price");
+        let after = 3087_f64.div_euclid(4.0) + 1.0;
+        assert_eq!(cost.next_call, after / 1e6 * 6.25 - 0.1 * 0.5);
+        assert_eq!(cost.later_calls, (0.1 - after / 1e6) * 0.5);
+        assert!(cost.warm);
+    }
+
+    #[test]
+    fn a_cold_cache_makes_the_next_call_cheaper_by_what_leaves() {
+        let cost = CacheCost::new(&plan(), &OPUS, Some(RETENTION_MS)).expect("a price");
+        assert!(!cost.warm && cost.next_call < -0.6 && cost.paid_back_after().is_none());
+    }
+
+    #[test]
+    fn a_dearer_call_is_paid_back_by_the_later_ones() {
+        let cost = CacheCost { next_call: 0.41, later_calls: 0.14, warm: true };
+        assert_eq!(cost.paid_back_after(), Some(3));
+    }
+}
