@@ -11,8 +11,8 @@ use crate::policy::prune::Gate;
 
 /// How long a changed value stays marked, ms.
 const FLASH_MS: i64 = 400;
-/// Messages up to which a slider's profile is computed with each key.
-const PROFILE_MESSAGES: usize = 20_000;
+/// Messages up to which a slider's profile is computed with each key: it takes a plan for each position.
+const PROFILE_MESSAGES: usize = 5_000;
 
 impl App {
     /// Makes the plan anew. `flash` marks what differs from the plan before.

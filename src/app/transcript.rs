@@ -154,7 +154,7 @@ impl TranscriptPane {
             Some(plan) => plan.tokens_after.clone(),
             None => messages.iter().map(|message| estimate_or_zero(&message.size)).collect(),
         };
-        let fixed = self.inspection.budget().fixed();
+        let fixed = self.inspection.fixed_tokens();
         self.totals = running_totals(fixed, self.tokens.iter().copied());
         self.largest = largest(messages);
     }

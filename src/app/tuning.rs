@@ -188,7 +188,7 @@ impl TuningPane {
         let Control::Slider { min, max, step, .. } = row.control else { return };
         let key = row.key;
         let mut settings = self.settings();
-        let fixed = inspection.budget().fixed();
+        let fixed = inspection.fixed_tokens();
         for at in 0..PROFILE_STEPS {
             let share = at as f64 / (PROFILE_STEPS - 1) as f64;
             let value = tidy(((min + (max - min) * share) / step).round() * step, step);

@@ -115,7 +115,7 @@ fn table(inspection: &Inspection) -> Table {
         ("total", Align::Right),
         ("text", Align::Flexible),
     ]);
-    let mut total = inspection.budget().fixed();
+    let mut total = inspection.fixed_tokens();
     for (at, message) in inspection.context.messages.iter().enumerate() {
         let tokens = tokens_of(&message.size);
         total += tokens;

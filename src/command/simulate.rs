@@ -151,7 +151,7 @@ fn changed(preview: &Preview) -> Table {
         let text = excerpt(&inspection.source, &inspection.index, message.entry);
         let text = text.map_or_else(|error| error.to_string(), |excerpt| excerpt.text);
         table.push(vec![
-            Cell::new(sign(fate.fate), tone(fate.fate)),
+            Cell::new(fate.fate.sign(), tone(fate.fate)),
             at.to_string().into(),
             inspection.index.name(message.entry).into(),
             tool_of(inspection, message.entry, &message.size).unwrap_or_default().into(),
@@ -184,7 +184,7 @@ fn print_unchanged(preview: &Preview, output: &mut Output) -> Result<(), Failure
     ]);
     for ((fate, reason), (messages, tokens, rule)) in counts {
         table.push(vec![
-            Cell::new(sign(fate), Tone::Plain),
+            Cell::new(fate.sign(), Tone::Plain),
             fate.word().into(),
             reason.into(),
             grouped(messages).into(),
@@ -202,22 +202,9 @@ fn print_messages(preview: &Preview, bodies: &[Value], output: &mut Output) -> R
         let name = preview.inspection.index.name(message.entry);
         let tokens = estimated(preview.plan.tokens_after[at]);
         let role = message.size.role.word();
-        messages::print(output, &format!("#{at} {} {name} {role} {tokens} tokens", sign(fate.fate)), body)?;
+        messages::print(output, &format!("#{at} {} {name} {role} {tokens} tokens", fate.fate.sign()), body)?;
     }
     Ok(())
-}
-
-/// The sign of a fate, as on the screen.
-fn sign(fate: Fate) -> &'static str {
-    match fate {
-        Fate::Kept => "·",
-        Fate::Protected => "◆",
-        Fate::SoftTrimmed => "~",
-        Fate::Cleared => "✂",
-        Fate::Truncated => "⇥",
-        Fate::Summarised => "Σ",
-        Fate::Dropped => "✗",
-    }
 }
 
 fn tone(fate: Fate) -> Tone {

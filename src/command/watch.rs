@@ -218,7 +218,7 @@ impl Totals {
     fn of(inspection: &Inspection) -> Self {
         let index = &inspection.index;
         let messages = &inspection.context.messages;
-        let fixed = inspection.budget().fixed();
+        let fixed = inspection.fixed_tokens();
         let running = running_totals(fixed, messages.iter().map(|message| tokens_of(&message.size)));
         let at: HashMap<EntryIx, u64> =
             messages.iter().zip(running).map(|(message, total)| (message.entry, total)).collect();

@@ -94,14 +94,20 @@ impl Budget {
     /// The budget of a context: `tokens(at)` is what each message counts, so that a plan's numbers can be
     /// told in the same way.
     pub fn new(fixed: Option<FixedChars>, context: &Context, tokens: impl Fn(usize) -> u64) -> Self {
+        let mut budget = Self::before_messages(fixed);
+        for (at, message) in context.messages.iter().enumerate() {
+            budget.add_message(&message.size, tokens(at));
+        }
+        budget
+    }
+
+    /// What is there before any message.
+    pub fn before_messages(fixed: Option<FixedChars>) -> Self {
         let mut budget = Self::default();
         let fixed = fixed.unwrap_or_default();
         budget.add(Part::System, estimate_chars(fixed.system.saturating_sub(fixed.files)));
         budget.add(Part::Files, estimate_chars(fixed.files));
         budget.add(Part::Tools, estimate_chars(fixed.tools));
-        for (at, message) in context.messages.iter().enumerate() {
-            budget.add_message(&message.size, tokens(at));
-        }
         budget
     }
 

@@ -105,7 +105,7 @@ mod tests {
     use super::*;
 
     fn env(vars: &[(&str, &str)], os_home: Option<&str>) -> Environment {
-        Environment::new(vars.iter().copied(), os_home.map(PathBuf::from), PathBuf::from("/work"))
+        Environment::new(vars.iter().copied(), os_home.map(PathBuf::from), PathBuf::from("/here"))
     }
 
     #[test]
@@ -124,14 +124,14 @@ mod tests {
             (&all[1..], Some("/os"), "/home/u"),
             (&all[2..], Some("/os"), "/profile"),
             (&[][..], Some("/os"), "/os"),
-            (&[][..], None, "/work"),
+            (&[][..], None, "/here"),
             (&[("OPENCLAW_HOME", "  "), ("HOME", "/home/u")][..], None, "/home/u"),
             (&[("OPENCLAW_HOME", "~"), ("HOME", "/home/u")][..], None, "/home/u"),
             (&[("OPENCLAW_HOME", "~/claw"), ("HOME", "/home/u")][..], None, "/home/u/claw"),
             (&[("OPENCLAW_HOME", "~\\claw"), ("USERPROFILE", "/profile")][..], None, "/profile/claw"),
             (&[("OPENCLAW_HOME", "~/claw")][..], Some("/os"), "/os/claw"),
-            (&[("OPENCLAW_HOME", "~other"), ("HOME", "/home/u")][..], None, "/work/~other"),
-            (&[("OPENCLAW_HOME", "rel/../x")][..], None, "/work/x"),
+            (&[("OPENCLAW_HOME", "~other"), ("HOME", "/home/u")][..], None, "/here/~other"),
+            (&[("OPENCLAW_HOME", "rel/../x")][..], None, "/here/x"),
         ] {
             assert_eq!(effective_home(&env(vars, os)), Path::new(expected), "{vars:?} {os:?}");
         }

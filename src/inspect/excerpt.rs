@@ -1,6 +1,7 @@
 //! One line of text for a row of the transcript.
 
 use crate::ids::EntryIx;
+use crate::inspect::parts::arguments_line;
 use crate::js::{JsString, Value};
 use crate::store::body::{self, BodyError};
 use crate::store::entry::{EntryKind, Role};
@@ -68,7 +69,7 @@ fn assistant(message: &Value) -> Excerpt {
         let call = blocks(message).find(|block| block_is(block, "toolCall"));
         if let Some(call) = call {
             excerpt.tool = call.get("name").and_then(Value::as_str).map(JsString::to_string_lossy);
-            excerpt.text = call.get("arguments").map(arguments_line).unwrap_or_default();
+            excerpt.text = call.get("arguments").map(call_line).unwrap_or_default();
         } else if let Some(thinking) = blocks(message).find(|block| block_is(block, "thinking")) {
             excerpt.text = plain(thinking.get("thinking")).text;
         }
@@ -87,22 +88,20 @@ fn block_is(block: &Value, kind: &str) -> bool {
 /// The arguments of the call a result answers: the nearest earlier assistant entry that holds it.
 fn call_of(source: &Source, index: &Index, ix: EntryIx) -> Result<Option<String>, BodyError> {
     let Some(id) = index.entry(ix).message.and_then(|message| message.call) else { return Ok(None) };
-    let call = index.calls.iter().rev().find(|call| call.id == Some(id) && call.entry < ix);
+    let call = index.calls_before(ix).find(|call| call.id == Some(id));
     let Some(call) = call else { return Ok(None) };
     let message = body::message(source, index, call.entry)?;
     let wanted = index.ids.value(id);
     let arguments = message.as_ref().and_then(|message| {
         let block = blocks(message).find(|block| block.get("id") == Some(&wanted))?;
-        block.get("arguments").map(arguments_line)
+        block.get("arguments").map(call_line)
     });
     Ok(arguments)
 }
 
-/// The arguments as a person would say them: the command, path, query or url, else the JSON.
-fn arguments_line(arguments: &Value) -> String {
-    let telling = ["command", "cmd", "path", "file_path", "url", "query", "pattern", "text", "action"];
-    let first = telling.iter().find_map(|key| arguments.get(key)?.as_str());
-    first.map_or_else(|| cut(arguments), |text| first_line(&text.to_string_lossy()))
+/// The arguments as a person would say them, on one line.
+fn call_line(arguments: &Value) -> String {
+    first_line(&arguments_line(arguments))
 }
 
 fn plain(value: Option<&Value>) -> Excerpt {

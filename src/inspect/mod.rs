@@ -145,6 +145,11 @@ impl Inspection {
         CacheCost::new(plan, self.price.as_ref()?, idle_ms)
     }
 
+    /// Tokens before any message: system prompt, workspace files and tool schemas.
+    pub fn fixed_tokens(&self) -> u64 {
+        Budget::before_messages(self.fixed).total()
+    }
+
     /// What fills the window as things stand.
     pub fn budget(&self) -> Budget {
         Budget::of(self.fixed, &self.context)

@@ -46,6 +46,19 @@ impl Fate {
         }
     }
 
+    /// The sign on screens and in tables. It says the same without colour.
+    pub fn sign(self) -> &'static str {
+        match self {
+            Self::Kept => "·",
+            Self::Protected => "◆",
+            Self::SoftTrimmed => "~",
+            Self::Cleared => "✂",
+            Self::Truncated => "⇥",
+            Self::Summarised => "Σ",
+            Self::Dropped => "✗",
+        }
+    }
+
     /// Whether the message differs under the plan.
     pub fn changes(self) -> bool {
         !matches!(self, Self::Kept | Self::Protected)

@@ -221,7 +221,7 @@ pub struct MessageSize {
     pub call_chars: u32,
     /// Name of the tool of a tool result: any JSON value, or absent.
     pub tool: WordIx,
-    /// Tool call ids: of a result its own; of an assistant message see [`Entry::calls`].
+    /// The call a tool result answers; the calls of an assistant message are in [`Entry::calls`].
     pub call: Option<IdIx>,
     /// How the call ended; [`StopReason::Other`] for all but assistant messages.
     pub stop: StopReason,
@@ -229,7 +229,7 @@ pub struct MessageSize {
     pub usage: Option<Usage>,
     /// A tool result marked as an error.
     pub is_error: bool,
-    /// A user message or tool result holds a text block whose text is no string: what trimming makes
+    /// A tool result holds a text block whose text is no string: what trimming makes
     /// of it cannot be told from sizes, so the policy asks for its texts (`Index::odd`).
     pub odd: bool,
 }

@@ -129,6 +129,12 @@ impl Index {
         self.entries.len().checked_sub(1).map(|at| EntryIx(at as u32))
     }
 
+    /// The tool calls of the entries before one, the nearest first.
+    pub fn calls_before(&self, ix: EntryIx) -> impl Iterator<Item = &Call> {
+        let end = self.calls.partition_point(|call| call.entry < ix);
+        self.calls[..end].iter().rev()
+    }
+
     /// The tool calls of an entry.
     pub fn calls_of(&self, ix: EntryIx) -> &[Call] {
         let (from, to) = self.entry(ix).calls;

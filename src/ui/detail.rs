@@ -13,7 +13,6 @@ use crate::inspect::message::MessageText;
 use crate::inspect::words::{counted, grouped};
 use crate::policy::Fate;
 use crate::text;
-use crate::ui::glyphs;
 use crate::ui::message::{self, fact_style, saving, share_text, side_facts, title_spans};
 use crate::ui::message_body::BodyPainter;
 use crate::ui::theme::{Role, Theme};
@@ -161,7 +160,7 @@ fn column_title(theme: &Theme, message: &MessageText, column: &mut Column) {
 fn column_verdict(app: &App, theme: &Theme, verdict: &Verdict, window: u64, column: &mut Column) {
     let fate = verdict.fate.fate;
     let style = theme.fate(fate).add_modifier(Modifier::BOLD);
-    column.lines(&format!("{} {}", glyphs::sign(fate), fate.word()), style, 1);
+    column.lines(&format!("{} {}", fate.sign(), fate.word()), style, 1);
     column.y += 1;
     for sentence in &verdict.why {
         column.lines(sentence, theme.style(Role::Text), 6);

@@ -253,7 +253,7 @@ impl<'a> Builder<'a> {
             if !spans.is_empty() {
                 spans.push(Span::raw("    "));
             }
-            spans.push(Span::styled(glyphs::sign(fate), self.theme.fate(fate)));
+            spans.push(Span::styled(fate.sign(), self.theme.fate(fate)));
             let word = if fate == Fate::SoftTrimmed { "trimmed" } else { fate.word() };
             spans.push(Span::styled(format!(" {count} {word}"), self.theme.style(Role::Text)));
         }

@@ -2,8 +2,6 @@
 
 use ratatui::buffer::Buffer;
 
-use crate::policy::Fate;
-
 /// On, live, a user turn.
 pub const ON: &str = "●";
 /// Off, paused, the configured place on a slider.
@@ -54,19 +52,6 @@ pub const FREE: &str = "·";
 pub const EIGHTHS_ACROSS: [&str; 7] = ["▏", "▎", "▍", "▌", "▋", "▊", "▉"];
 /// Eighths of a cell from below, one to eight.
 pub const EIGHTHS_UP: [&str; 8] = ["▁", "▂", "▃", "▄", "▅", "▆", "▇", "█"];
-
-/// The sign of a fate. It says the same without colour.
-pub fn sign(fate: Fate) -> &'static str {
-    match fate {
-        Fate::Kept => "·",
-        Fate::Protected => "◆",
-        Fate::SoftTrimmed => "~",
-        Fate::Cleared => "✂",
-        Fate::Truncated => "⇥",
-        Fate::Summarised => "Σ",
-        Fate::Dropped => REFUSED,
-    }
-}
 
 /// Whether signs must be ASCII: from the locale (`LC_ALL`, `LC_CTYPE` or `LANG`, whichever is set first)
 /// and `TERM`.
@@ -124,6 +109,7 @@ fn ascii_of(symbol: &str) -> Option<char> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::policy::Fate;
     use ratatui::layout::Rect;
 
     #[test]
@@ -131,7 +117,7 @@ mod tests {
         for (from, to) in ASCII {
             assert_eq!(from.chars().count(), to.chars().count(), "{from}");
         }
-        let fates = Fate::ALL.map(sign);
+        let fates = Fate::ALL.map(Fate::sign);
         let signs =
             [ON, OFF, ALERT, FOLDED, OPEN, TICK, LINE, END, DASHES, WAS, CURSOR, ZONE, ARROW, HEAVY, HALF];
         let more = [LIGHT, FREED, FREED_SHADE, THUMB, PASSED, REFUSED, NONE, FREE];
@@ -144,7 +130,7 @@ mod tests {
     fn fates_have_different_signs_in_both_sets() {
         for ascii in [false, true] {
             let mut signs: Vec<String> = Fate::ALL
-                .map(sign)
+                .map(Fate::sign)
                 .into_iter()
                 .map(|sign| match ascii_of(sign).filter(|_| ascii) {
                     Some(character) => character.to_string(),

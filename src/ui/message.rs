@@ -190,7 +190,7 @@ fn fate_spans<'a>(app: &App, theme: &Theme, message: &MessageText, short: bool) 
     let fate = verdict.fate.fate;
     let style = theme.fate(fate);
     let bold = style.add_modifier(ratatui::style::Modifier::BOLD);
-    let mut spans = vec![Span::styled(glyphs::sign(fate), bold), Span::raw(" ")];
+    let mut spans = vec![Span::styled(fate.sign(), bold), Span::raw(" ")];
     if !short {
         spans.extend([Span::styled(fate.word(), bold), Span::raw("   ")]);
     }

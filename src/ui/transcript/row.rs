@@ -256,7 +256,7 @@ impl Line<'_> {
     fn fate(&self, row: &Row, numbers: &RowNumbers, buf: &mut Buffer) {
         let Some(fate) = numbers.fate.filter(|_| self.columns.sign > 0) else { return };
         let (theme, y) = (self.theme, self.area.y);
-        let sign = glyphs::sign(fate);
+        let sign = fate.sign();
         let x = put(buf, (self.columns.sign, y), self.area.right(), sign, theme.fate(fate));
         if !matches!(row.kind, RowKind::Entry) && row.messages > 1 && fate.changes() {
             put(buf, (x, y), x + 2, &numbers.count.to_string(), theme.fate(fate));

@@ -139,7 +139,7 @@ fn saved<'a>(app: &App, plan: &Plan, theme: &Theme, wide: bool) -> Vec<Span<'a>>
         if !spans.is_empty() {
             spans.push(Span::raw("   "));
         }
-        spans.push(Span::styled(glyphs::sign(fate), theme.fate(fate)));
+        spans.push(Span::styled(fate.sign(), theme.fate(fate)));
         let words = if wide { format!(" {count} {word}") } else { format!(" {count}") };
         spans.push(Span::styled(words, theme.style(Role::Text)));
     }
@@ -202,7 +202,7 @@ pub(super) fn note(app: &App, theme: &Theme, area: Rect, buf: &mut Buffer) {
     let fate = pane.selected().and_then(|row| plan.fates().get(row.message?));
     if let Some(fate) = fate {
         let spans = [
-            Span::styled(format!("{} {}", glyphs::sign(fate.fate), fate.fate.word()), theme.fate(fate.fate)),
+            Span::styled(format!("{} {}", fate.fate.sign(), fate.fate.word()), theme.fate(fate.fate)),
             Span::styled(format!("   {}", fate.reason.rule()), theme.style(Role::Muted)),
         ];
         crate::ui::widgets::put_spans(buf, (area.x + 1, area.y), start.saturating_sub(2), &spans);

@@ -56,7 +56,7 @@ pub(in super::super) fn sessions() -> Vec<Session> {
                 "",
                 vec![edit(
                     &format!("{HOME}/notes.md"),
-                    "TODO: tests",
+                    "tests: none yet",
                     "tests: two per width, one outline, one volatile",
                     41,
                 )],
