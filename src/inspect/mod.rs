@@ -30,14 +30,16 @@ use crate::context::budget::{Budget, FixedChars};
 use crate::error::Finding;
 use crate::gateway::catalog::Price;
 use crate::gateway::compaction::CompactionSettings;
+use crate::gateway::eligible::{Route, eligible_under};
 use crate::gateway::prune_setting::PruneSetting;
 use crate::gateway::pruning::PruneSettings;
+use crate::gateway::ruleset::Chosen;
 use crate::gateway::window::WindowInfo;
 use crate::ids::{EntryIx, Epoch};
 use crate::js::Throws;
 use crate::plan::Plan;
 use crate::plan::cache_cost::CacheCost;
-use crate::policy::prune::{Gate, gate};
+use crate::policy::prune::{Gate, gate_under};
 use crate::store::index::Index;
 use crate::store::source::Source;
 use crate::transcript::{Leaf, Tree};
@@ -97,6 +99,10 @@ pub struct Inspection {
     pub provider: String,
     /// Model id.
     pub model: String,
+    /// The rules it is read by.
+    pub ruleset: Chosen,
+    /// How its model is reached, as far as the configuration tells.
+    pub route: Route,
     /// Window of the next call.
     pub window: WindowInfo,
     /// List price of the model: from config, else the catalogue; USD per million tokens.
@@ -126,7 +132,9 @@ pub struct Inspection {
 impl Inspection {
     /// The gate under some settings at a moment (ms).
     pub fn gate(&self, on: bool, settings: &PruneSettings, now_ms: f64) -> Gate {
-        gate(on.then_some(settings), &self.provider, &self.model, self.last_touch, now_ms)
+        let rules = self.ruleset.ruleset.rules();
+        let eligible = eligible_under(rules, &self.provider, &self.model, &self.route);
+        gate_under(rules, on.then_some(settings), eligible, self.last_touch, now_ms)
     }
 
     /// The plan of pruning under some settings and a gate.
