@@ -46,6 +46,10 @@ impl TuningPane {
             self.cursor = 0;
             self.top = 0;
         }
+        for (value, row) in self.values.iter_mut().zip(&rows).filter(|(_, row)| row.control.fixed().is_some())
+        {
+            *value = row.value.clone();
+        }
         self.rows = rows;
     }
 
@@ -106,7 +110,7 @@ impl TuningPane {
                 *value = Value::Number(tidy(moved.clamp(min, max.max(now)), step));
             }
             Control::Switch => *value = Value::Bool(!value.as_bool().unwrap_or(false)),
-            Control::List | Control::Text => {}
+            Control::List | Control::Text | Control::Fixed { .. } => {}
         }
     }
 
@@ -159,10 +163,7 @@ impl TuningPane {
 
     /// What a row's slider counts.
     pub fn unit(&self, at: usize) -> Option<Unit> {
-        match self.rows.get(at)?.control {
-            Control::Slider { unit, .. } => Some(unit),
-            _ => None,
-        }
+        self.rows.get(at)?.control.unit()
     }
 
     /// Where a row's tuned value stands on its track, 0 to 1.
@@ -212,10 +213,13 @@ mod tests {
     use super::*;
     use crate::gateway::config::GatewayConfig;
     use crate::gateway::prune_setting::prune_settings;
+    use crate::gateway::ruleset::Ruleset;
 
     fn pane() -> TuningPane {
-        let rows: Vec<PruneSetting> =
-            prune_settings(&GatewayConfig::empty()).into_iter().filter(|row| row.key != "mode").collect();
+        let rows: Vec<PruneSetting> = prune_settings(&GatewayConfig::empty(), Ruleset::default())
+            .into_iter()
+            .filter(|row| row.key != "mode")
+            .collect();
         let values = rows.iter().map(|row| row.value.clone()).collect();
         TuningPane { rows, values, ..TuningPane::default() }
     }

@@ -5,6 +5,7 @@ use std::cmp::Ordering;
 use super::change::{Change, read_changes};
 use super::failure::Failure;
 use super::output::{Output, Tone};
+use super::ruleset::refuse_fixed;
 use super::scene::{Around, Scene, at_leaf, with_context};
 use super::settings::{Simulated, simulated};
 use super::table::{Align, Cell, Table};
@@ -51,6 +52,7 @@ pub(super) fn make(
     let scene = Scene::for_session(session, place, around)?;
     let now_ms = parse_moment(args.now.as_deref().unwrap_or("now"), scene.now_ms).map_err(Failure::usage)?;
     let inspection = with_context(at_leaf(&scene, scene.open(session)?, leaf)?)?;
+    refuse_fixed(&changes, &inspection)?;
     let simulated = simulated(&scene.store().config, &inspection, &changes);
     let inspection = Inspection { window: simulated.window, ..inspection };
     let gate = inspection.gate(simulated.on, &simulated.settings, now_ms);
@@ -171,6 +173,9 @@ fn gate_words(gate: Gate, inspection: &Inspection) -> String {
     match gate {
         Gate::Open { idle_ms } => format!("{} since the last call, the ttl has passed", span(idle_ms)),
         Gate::Off => "contextPruning.mode is not cache-ttl".to_owned(),
+        Gate::NoPruner => {
+            format!("{} prunes nothing, whatever is configured", inspection.ruleset.ruleset.name())
+        }
         Gate::NotEligible => {
             format!(
                 "{}/{} is not among the providers whose cache it knows",
