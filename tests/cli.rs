@@ -246,6 +246,73 @@ fn unknown_keys_and_wrong_values_are_usage_errors_that_teach() {
 }
 
 #[test]
+fn steps_run_in_the_gateways_order_and_hand_their_tokens_on() {
+    let store = Store::new();
+    let answer =
+        store.json(&["simulate", "main", "--policy", "prune,history,compact", "--set", "historyLimit=1"]);
+    let steps = answer["steps"].as_array().unwrap();
+    let names: Vec<&str> = steps.iter().map(|step| step["step"].as_str().unwrap()).collect();
+    assert_eq!(names, ["compact", "history", "prune"]);
+    assert_eq!(steps[0]["tokensBefore"], answer["before"]["tokens"]);
+    for pair in steps.windows(2) {
+        assert_eq!(pair[0]["tokensAfter"], pair[1]["tokensBefore"]);
+        assert_eq!(pair[0]["messagesAfter"], pair[1]["messagesBefore"]);
+    }
+    assert_eq!(steps[2]["tokensAfter"], answer["after"]["tokens"]);
+    assert_eq!(
+        steps[1]["settings"]["historyLimit"],
+        json!({"value": 1, "from": "command line", "reader": "preview"})
+    );
+}
+
+#[test]
+fn a_compaction_tells_what_it_keeps_and_what_a_summary_stands_for() {
+    let store = Store::new();
+    let words = [
+        "simulate",
+        "main",
+        "--set",
+        "compaction.keepRecentTokens=1",
+        "--set",
+        "compaction.summaryTokens=7",
+        "--messages",
+    ];
+    let answer = store.json(&words);
+    let compaction = &answer["compaction"];
+    has_keys(
+        compaction,
+        &["trigger", "firstKept", "split", "history", "turnPrefix", "kept", "lost", "tokensAfter"],
+    );
+    let count = |part: &str| compaction[part]["messages"].as_u64().unwrap();
+    let messages = answer["fates"].as_array().unwrap().len() as u64;
+    assert_eq!(count("history") + count("turnPrefix") + count("kept") + count("lost"), messages);
+    let kept = compaction["kept"]["tokens"].as_u64().unwrap();
+    assert_eq!(compaction["tokensAfter"], kept + 7);
+    assert_eq!(answer["messages"][0]["role"], "compactionSummary");
+    assert_eq!(answer["messages"].as_array().unwrap().len() as u64, count("kept") + 1);
+}
+
+#[test]
+fn every_key_of_a_step_is_taken_by_its_name_and_a_step_left_out_is_named() {
+    let store = Store::new();
+    for set in [
+        "truncate.maxChars=5000",
+        "guard.budgetShare=0.5",
+        "clearToolUses.excludeTools=read,exec",
+        "compaction.reserveTokens=30000",
+        "channels.telegram.dmHistoryLimit=4",
+    ] {
+        let key = set.split('=').next().unwrap();
+        let key = if key.starts_with("channels") { "historyLimit" } else { key };
+        let answer = store.json(&["simulate", "main", "--policy", "all", "--set", set]);
+        let found = answer["steps"].as_array().unwrap().iter().find_map(|step| step["settings"].get(key));
+        assert_eq!(found.unwrap()["from"], "command line", "{set}");
+        let (code, _, error) = store.run(&["simulate", "main", "--policy", "images", "--set", set]);
+        assert!(code == 2 && error.contains("Add "), "{error}");
+    }
+}
+
+#[test]
 fn settings_come_from_a_file_and_the_command_line_comes_after() {
     let store = Store::new();
     store.write("new.json5", "{ contextPruning: { softTrimRatio: 0.05, softTrim: { maxChars: 100 }, } }");

@@ -45,6 +45,16 @@ Keys of --set (the gateway's own names, so what is learnt here can be pasted int
   contextPruning.tools.allow            tool names and patterns: exec,web_*
   contextPruning.tools.deny             tool names and patterns that are never pruned
   contextTokens                         tokens: lowers the window
+  historyLimit                          user turns of history that stay; 0: all (channels.*.historyLimit, dmHistoryLimit)
+  compaction.keepRecentTokens           tokens of the newest messages that a compaction keeps
+  compaction.reserveTokens              tokens of the window kept free; above the rest the runtime compacts
+  compaction.reserveTokensFloor         tokens: the reserve is never less
+  compaction.summaryTokens              tokens the summary is taken to have
+  truncate.windowShare, .maxChars, .minKeepChars     how far a single result is cut (built into the gateway)
+  guard.budgetShare, .singleShare       0 to 1: share of the window that a call's context, and one result, may take
+                                        (built into the gateway)
+  clearToolUses.trigger, .keep, .clearAtLeast, .clearToolInputs, .excludeTools, .placeholder
+                                        tool-use clearing, by the client's or the provider's names
 
 Exit codes:
   0  done
@@ -108,15 +118,24 @@ Examples:
   clawscope simulate KEY --gates                          what it would do at this very moment
   clawscope simulate KEY --set contextPruning.softTrimRatio=0.2 --set contextPruning.keepLastAssistants=2
   clawscope simulate KEY --settings new.json5 --now 2026-03-05T15:00:00Z --json
+  clawscope simulate KEY --policy gateway                 what the gateway itself sends, step by step
+  clawscope simulate KEY --policy compact --set compaction.keepRecentTokens=30000
+                                                          what a compaction would keep, summarise and lose
+
+Steps, in the order they are taken whatever the order of --policy: compact and truncate are written to the transcript; repair,
+history and images are done once a run; prune, guard and clear for every model call.
 
 The gateway prunes only when the mode is cache-ttl, provider and model are eligible, and the ttl has passed since the last
 call. The preview shows what it does once it runs, and says beside it whether it would run now; with --gates, or at a
 moment given by --now, a shut gate leaves everything as it is. `clawscope --help` lists the keys of --set.
 
-Signs: · kept   ◆ protected   ~ soft-trimmed   ✂ cleared
+Signs: · kept   ◆ protected   ~ soft-trimmed   ✂ cleared   ⇥ truncated   Σ summarised   ✗ dropped
 
 JSON: {schemaVersion, session, leaf, now, settings, provenance, gate: {open, reason, rule, idleMs, ttlMs, ignored}, window,
-ratios, before: {tokens, chars}, after: {tokens, chars}, fates: [{index, entry, role, tool, fate, reason, rule, before,
+ratios, before: {tokens, chars}, after: {tokens, chars}, steps: [{step, moment, changed, messagesBefore, messagesAfter,
+tokensBefore, tokensAfter, fates: {FATE: count}, settings: {KEY: {value, from, reader}}}], compaction: {trigger: {tokens,
+threshold, fires}, firstKept, split: none|turn|false, history, turnPrefix, kept, lost: {messages, tokens}, tokensBefore,
+summaryTokens, tokensAfter} or null, fates: [{index, entry, role, tool, fate, reason, rule, before,
 after, tokensBefore, tokensAfter}]}; before and after of a fate are chars as context pruning counts them. With --messages
 the messages after the plan are in messages.";
 

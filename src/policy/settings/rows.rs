@@ -168,21 +168,24 @@ fn turns(source: &RowSource<'_>) -> StepSetting {
         value: value.into(),
         provenance,
     };
-    let reader = Reader::Gateway(place.unwrap_or_else(|| default_place(source.session_key)));
+    let place = place.or_else(|| default_place(source.session_key));
+    let reader = place.map_or(Reader::Preview, Reader::Gateway);
     StepSetting { step: Step::History, prefix: "", reader, row }
 }
 
-/// Where a limit for this session would be written: the channel's default for its kind (pruning 2.3).
-fn default_place(session_key: &str) -> String {
+/// Where a limit for this session would be written: the channel's default for its kind. A session that is of no
+/// channel never has one (pruning 2.3).
+fn default_place(session_key: &str) -> Option<String> {
     let segments: Vec<&str> = session_key.split(':').filter(|segment| !segment.is_empty()).collect();
     let rest = match segments.as_slice() {
         ["agent", _, rest @ ..] if !rest.is_empty() => rest,
         all => all,
     };
-    let channel = rest.first().map_or_else(|| "telegram".to_owned(), |channel| channel.to_lowercase());
-    match rest.get(1).map(|kind| kind.to_lowercase()).as_deref() {
-        Some("channel" | "group") => format!("channels.{channel}.historyLimit"),
-        _ => format!("channels.{channel}.dmHistoryLimit"),
+    let (channel, kind) = (rest.first()?.to_lowercase(), rest.get(1)?.to_lowercase());
+    match kind.as_str() {
+        "channel" | "group" => Some(format!("channels.{channel}.historyLimit")),
+        "dm" | "direct" => Some(format!("channels.{channel}.dmHistoryLimit")),
+        _ => None,
     }
 }
 
@@ -298,5 +301,6 @@ mod tests {
         let at = |path: &str| Some(Reader::Gateway(path.to_owned()));
         assert_eq!(place("agent:main:telegram:direct:8812"), at("channels.telegram.dmHistoryLimit"));
         assert_eq!(place("agent:main:slack:channel:c1"), at("channels.slack.historyLimit"));
+        assert_eq!(place("agent:main:main"), Some(Reader::Preview));
     }
 }
