@@ -3,6 +3,7 @@
 
 pub mod budget_marks;
 mod count;
+pub mod estimators;
 pub mod excerpt;
 mod facts;
 mod indent;
