@@ -1,0 +1,232 @@
+//! The panel of estimators: what each says of the next prompt, how far it was off, and all calls that were counted.
+
+use ratatui::buffer::Buffer;
+use ratatui::layout::Rect;
+use ratatui::style::Style;
+use ratatui::text::Span;
+
+use crate::app::App;
+use crate::app::estimators::{EstimatorsView, Reading, lines_above};
+use crate::inspect::Inspection;
+use crate::inspect::estimators::{Call, Estimates, Estimator, words};
+use crate::ui::theme::{Ground, Role, Theme};
+use crate::ui::widgets::number::{bytes, counted, grouped};
+use crate::ui::widgets::{ThinBar, on_title, put, put_right, row_of, scrollbar, tint, title};
+use crate::ui::{frame_box, glyphs};
+
+/// Where the numbers of an estimator end, from the left: next prompt, last error, mean, lean, worst.
+const ENDS: [u16; 5] = [23, 32, 41, 50, 58];
+/// Their heads.
+const HEADS: [&str; 5] = ["next prompt", "last call", "mean", "lean", "worst"];
+/// Where the words about an estimator start, and the bar of its mean error.
+const WORDS: u16 = 62;
+const MEAN_BAR: u16 = 12;
+/// Where the table's counts end, from the left.
+const COUNTED: u16 = 17;
+/// Least cells of a bar in the table.
+const LEAST_BAR: u16 = 12;
+/// Errors from which a number is costly, and from which it is useless.
+const COSTLY: f64 = 0.1;
+const USELESS: f64 = 0.25;
+
+/// Draws the panel over everything between header and status line.
+pub(super) fn draw(app: &App, theme: &Theme, view: &EstimatorsView, area: Rect, buf: &mut Buffer) {
+    for position in area.intersection(buf.area).positions() {
+        buf[position].reset();
+    }
+    tint(buf, area, theme.base());
+    let from = title(theme, buf, area, "Estimators", true);
+    let Some(inspection) = app.inspection() else { return };
+    match &view.reading {
+        Reading::Going(done, total) => going(theme, (*done, *total), area, buf),
+        Reading::Failed(error) => {
+            put(buf, (area.x + 2, area.y + 2), area.right(), error, theme.style(Role::Danger));
+        }
+        Reading::Done(estimates) => {
+            let count = counted(estimates.calls.len() as u64, "counted call");
+            let count = Span::styled(count, theme.style(Role::Muted));
+            on_title(buf, area.y, from, area.right().saturating_sub(1), &[count]);
+            done(theme, inspection, view, estimates, area, buf);
+        }
+    }
+}
+
+fn going(theme: &Theme, (done, total): (u64, u64), area: Rect, buf: &mut Buffer) {
+    let at = (area.x + 2, area.y + 2);
+    let x = put(buf, at, area.right(), "Reading every message of the path…", theme.style(Role::Text));
+    if total > 0 {
+        let far = format!("  {} of {}", bytes(done), bytes(total));
+        put(buf, (x, at.1), area.right(), &far, theme.style(Role::Muted));
+    }
+}
+
+fn done(
+    theme: &Theme,
+    inspection: &Inspection,
+    view: &EstimatorsView,
+    estimates: &Estimates,
+    area: Rect,
+    buf: &mut Buffer,
+) {
+    let above = lines_above(area.height);
+    let roomy = above > lines_above(0);
+    let end = area.right().saturating_sub(1);
+    let mut y = area.y + 1;
+    put(buf, (area.x + 1, y), end, &words::headline(estimates), theme.bold(Role::Bright));
+    y += 1;
+    for note in notes(inspection, estimates, roomy) {
+        put(buf, (area.x + 1, y), end, &note, theme.style(Role::Muted));
+        y += 1;
+    }
+    y = area.y + if roomy { 7 } else { 3 };
+    head(theme, (area.x, y), end, buf);
+    for (y, estimator) in (y + 1..).zip(Estimator::ALL) {
+        estimator_row(theme, estimates, estimator, row_of(area, y), buf);
+    }
+    let list = Rect { y: area.y + above, height: area.height.saturating_sub(above), ..area };
+    table_head(theme, estimates, row_of(area, list.y - 1), buf);
+    let top = view.scroll.top.min(estimates.calls.len().saturating_sub(usize::from(list.height)));
+    for (y, (at, call)) in (list.y..list.bottom()).zip(estimates.calls.iter().enumerate().skip(top)) {
+        if at == view.scroll.cursor {
+            frame_box::selected(theme, buf, row_of(list, y), theme.ground(Ground::Selected));
+        }
+        call_row(theme, inspection, estimates, call, row_of(list, y), buf);
+    }
+    scrollbar(theme, buf, list, top, estimates.calls.len());
+}
+
+/// What the numbers rest on; with little room only how the fit came out.
+fn notes(inspection: &Inspection, estimates: &Estimates, roomy: bool) -> Vec<String> {
+    let factors = words::factors(estimates);
+    if !roomy {
+        return vec![factors];
+    }
+    let mut notes = vec![words::fixed(estimates), words::tokenizer(estimates, inspection), factors];
+    notes.extend(words::sureness(estimates));
+    notes
+}
+
+fn head(theme: &Theme, (x, y): (u16, u16), end: u16, buf: &mut Buffer) {
+    let style = theme.style(Role::Muted);
+    put(buf, (x + 1, y), end, "estimator", style);
+    for (column, name) in ENDS.into_iter().zip(HEADS) {
+        right(buf, y, x, (x + column).min(end), name, style);
+    }
+}
+
+/// Text that ends before a column.
+fn right(buf: &mut Buffer, y: u16, from: u16, end: u16, text: &str, style: Style) {
+    put_right(buf, y, from, end, &[Span::styled(text, style)]);
+}
+
+fn estimator_row(theme: &Theme, estimates: &Estimates, estimator: Estimator, row: Rect, buf: &mut Buffer) {
+    let (x, end) = (row.x, row.right().saturating_sub(1));
+    let deviation = estimates.deviation(estimator);
+    put(buf, (x + 1, row.y), end, estimator.name(), theme.style(Role::Text));
+    let now = estimates.now.of(estimator).map(|tokens| format!("~{}", grouped(tokens as i64)));
+    let last = estimates.last().and_then(|call| call.error(estimator));
+    let cells = [
+        (now, Style::from(theme.style(Role::Bright))),
+        (last.map(words::signed), error_style(theme, last)),
+        (deviation.map(|it| words::unsigned(it.mean)), error_style(theme, deviation.map(|it| it.mean))),
+        (deviation.map(|it| words::signed(it.bias)), theme.style(Role::Text)),
+        (deviation.map(|it| words::unsigned(it.max)), theme.style(Role::Text)),
+    ];
+    for (column, (text, style)) in ENDS.into_iter().zip(cells) {
+        let none = (glyphs::NONE.to_owned(), theme.style(Role::Muted));
+        let (text, style) = text.map_or(none, |text| (text, style));
+        right(buf, row.y, x, (x + column).min(end), &text, style);
+    }
+    if x + WORDS + MEAN_BAR + 2 >= end {
+        return;
+    }
+    if let Some(deviation) = deviation {
+        let style = error_style(theme, Some(deviation.mean));
+        let bar = ThinBar { share: deviation.mean, tail: 0.0, style, tail_style: style };
+        bar.draw(buf, (x + WORDS, row.y), MEAN_BAR);
+    }
+    put(buf, (x + WORDS + MEAN_BAR + 2, row.y), end, estimator.words(), theme.style(Role::Muted));
+}
+
+/// How an error looks: quiet while it does no harm.
+fn error_style(theme: &Theme, error: Option<f64>) -> Style {
+    theme.style(match error.map_or(0.0, f64::abs) {
+        USELESS.. => Role::Danger,
+        COSTLY.. => Role::Warn,
+        _ => Role::Text,
+    })
+}
+
+/// Cells of one estimator in the table.
+fn column_width(width: u16) -> u16 {
+    match width {
+        110.. => 9,
+        80.. => 8,
+        _ => 7,
+    }
+}
+
+/// Where the bar starts, and its cells; none where there is no room.
+fn bar_of(row: Rect) -> Option<(u16, u16)> {
+    let from = row.x + COUNTED + column_width(row.width) * 6 + 3;
+    let cells = row.right().saturating_sub(2 + from);
+    (cells >= LEAST_BAR && row.right() > from + 2).then_some((from, cells))
+}
+
+fn table_head(theme: &Theme, estimates: &Estimates, row: Rect, buf: &mut Buffer) {
+    let style = theme.style(Role::Muted);
+    let (x, end) = (row.x, row.right().saturating_sub(1));
+    put(buf, (x + 1, row.y), end, "answer", style);
+    right(buf, row.y, x, (x + COUNTED).min(end), "counted", style);
+    for (at, estimator) in (1..).zip(Estimator::ALL) {
+        let column = x + COUNTED + column_width(row.width) * at;
+        right(buf, row.y, x, column.min(end), estimator.short(), style);
+    }
+    if let Some((from, _)) = bar_of(row) {
+        let legend = [
+            Span::styled(glyphs::HEAVY, theme.style(Role::Assistant)),
+            Span::styled(" pi  ", style),
+            Span::styled(glyphs::LIGHT, theme.style(Role::Warn)),
+            Span::styled(" counted beyond", style),
+        ];
+        let shrunk = estimates.calls.iter().any(|call| call.shrunk);
+        let after = crate::ui::widgets::put_spans(buf, (from, row.y), end, &legend);
+        put(buf, (after, row.y), end, if shrunk { "  * shrunk, no error counts it" } else { "" }, style);
+    }
+}
+
+fn call_row(
+    theme: &Theme,
+    inspection: &Inspection,
+    estimates: &Estimates,
+    call: &Call,
+    row: Rect,
+    buf: &mut Buffer,
+) {
+    let (x, end) = (row.x, row.right().saturating_sub(1));
+    let quiet = |style: Style| if call.shrunk { theme.style(Role::Muted) } else { style };
+    let name = inspection.index.name(call.entry);
+    let after = put(buf, (x + 1, row.y), x + 9, &name, theme.style(Role::Muted));
+    if call.shrunk {
+        put(buf, (after, row.y), x + 10, "*", theme.style(Role::Muted));
+    }
+    let measured = grouped(call.measured as i64);
+    right(buf, row.y, x + 9, (x + COUNTED).min(end), &measured, quiet(theme.style(Role::Bright)));
+    for (at, estimator) in (1..).zip(Estimator::ALL) {
+        let error = call.error(estimator);
+        let text = error.map_or_else(|| glyphs::NONE.to_owned(), words::signed);
+        let column = x + COUNTED + column_width(row.width) * at;
+        right(buf, row.y, x, column.min(end), &text, quiet(error_style(theme, error)));
+    }
+    if let Some((from, cells)) = bar_of(row) {
+        let largest = estimates.calls.iter().map(|call| call.measured).max().unwrap_or(1).max(1) as f64;
+        let share = |tokens: Option<u64>| tokens.unwrap_or(0) as f64 / largest;
+        let bar = ThinBar {
+            share: share(call.numbers.of(Estimator::Pi)),
+            tail: share(Some(call.measured)),
+            style: theme.style(Role::Assistant),
+            tail_style: theme.style(Role::Warn),
+        };
+        bar.draw(buf, (from, row.y), cells);
+    }
+}
