@@ -9,6 +9,7 @@ use crate::app::App;
 use crate::app::estimators::{EstimatorsView, Reading, lines_above};
 use crate::inspect::Inspection;
 use crate::inspect::estimators::{Call, Estimates, Estimator, words};
+use crate::text;
 use crate::ui::theme::{Ground, Role, Theme};
 use crate::ui::widgets::number::{bytes, counted, grouped};
 use crate::ui::widgets::{ThinBar, on_title, put, put_right, row_of, scrollbar, tint, title};
@@ -17,7 +18,7 @@ use crate::ui::{frame_box, glyphs};
 /// Where the numbers of an estimator end, from the left: next prompt, last error, mean, lean, worst.
 const ENDS: [u16; 5] = [23, 32, 41, 50, 58];
 /// Their heads.
-const HEADS: [&str; 5] = ["next prompt", "last call", "mean", "lean", "worst"];
+const HEADS: [&str; 5] = ["next prompt", "last", "mean", "lean", "worst"];
 /// Where the words about an estimator start, and the bar of its mean error.
 const WORDS: u16 = 62;
 const MEAN_BAR: u16 = 12;
@@ -72,7 +73,10 @@ fn done(
     let roomy = above > lines_above(0);
     let end = area.right().saturating_sub(1);
     let mut y = area.y + 1;
-    put(buf, (area.x + 1, y), end, &words::headline(estimates), theme.bold(Role::Bright));
+    let headline = [words::headline(estimates), words::short_headline(estimates)];
+    let fits = |line: &&String| text::width(line) < usize::from(end.saturating_sub(area.x));
+    let headline = headline.iter().find(fits).unwrap_or(&headline[1]);
+    put(buf, (area.x + 1, y), end, headline, theme.bold(Role::Bright));
     y += 1;
     for note in notes(inspection, estimates, roomy) {
         put(buf, (area.x + 1, y), end, &note, theme.style(Role::Muted));
@@ -122,7 +126,7 @@ fn right(buf: &mut Buffer, y: u16, from: u16, end: u16, text: &str, style: Style
 fn estimator_row(theme: &Theme, estimates: &Estimates, estimator: Estimator, row: Rect, buf: &mut Buffer) {
     let (x, end) = (row.x, row.right().saturating_sub(1));
     let deviation = estimates.deviation(estimator);
-    put(buf, (x + 1, row.y), end, estimator.name(), theme.style(Role::Text));
+    put(buf, (x + 1, row.y), end, estimator.short(), theme.style(Role::Text));
     let now = estimates.now.of(estimator).map(|tokens| format!("~{}", grouped(tokens as i64)));
     let last = estimates.last().and_then(|call| call.error(estimator));
     let cells = [
@@ -145,7 +149,10 @@ fn estimator_row(theme: &Theme, estimates: &Estimates, estimator: Estimator, row
         let bar = ThinBar { share: deviation.mean, tail: 0.0, style, tail_style: style };
         bar.draw(buf, (x + WORDS, row.y), MEAN_BAR);
     }
-    put(buf, (x + WORDS + MEAN_BAR + 2, row.y), end, estimator.words(), theme.style(Role::Muted));
+    let at = x + WORDS + MEAN_BAR + 2;
+    if usize::from(end.saturating_sub(at)) >= estimator.words().len() {
+        put(buf, (at, row.y), end, estimator.words(), theme.style(Role::Muted));
+    }
 }
 
 /// How an error looks: quiet while it does no harm.

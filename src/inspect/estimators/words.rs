@@ -20,25 +20,39 @@ pub fn unsigned(error: f64) -> String {
     signed(error.abs()).split_off(1)
 }
 
+/// chars/4 at the last call: its number, the count, and how many times it is too low, for the whole prompt and, where
+/// it is known what precedes the messages, for them alone.
+fn chars4(estimates: &Estimates) -> Option<(u64, u64, f64, Option<f64>)> {
+    let call = estimates.last()?;
+    let pi = call.numbers.of(Estimator::Pi)?;
+    let times = |measured: u64, pi: u64| measured as f64 / pi.max(1) as f64;
+    let fitted = estimates.calibration.as_ref().ok().map(|fit| fit.fixed.round() as u64);
+    let messages = fitted
+        .zip(estimates.fixed)
+        .map(|(fitted, fixed)| times(call.measured.saturating_sub(fitted), pi.saturating_sub(fixed)));
+    Some((pi, call.measured, times(call.measured, pi), messages))
+}
+
+/// Said where no answer has a usage.
+const NOTHING: &str = "No call on this path has a count by its provider.";
+
 /// How far chars/4 is off at the last call, in one line: what a person came for.
 pub fn headline(estimates: &Estimates) -> String {
-    let last = estimates.last().and_then(|call| Some((call, call.numbers.of(Estimator::Pi)?)));
-    let Some((call, pi)) = last else {
-        return "No call on this path has a count by its provider.".to_owned();
+    let Some((pi, counted, whole, messages)) = chars4(estimates) else { return NOTHING.to_owned() };
+    let (pi, counted) = (grouped(pi), grouped(counted));
+    let rest = match messages {
+        Some(times) => format!(", {times:.1} times for the messages alone"),
+        None if estimates.fixed.is_none() => ", with what precedes the messages".to_owned(),
+        None => String::new(),
     };
-    let times = |measured: u64, pi: u64| format!("{:.1} times", measured as f64 / pi.max(1) as f64);
-    let whole = times(call.measured, pi);
-    let fitted = estimates.calibration.as_ref().map_or(0, |fit| fit.fixed.round() as u64);
-    let rest = match estimates.fixed {
-        Some(_) if fitted == 0 => String::new(),
-        Some(fixed) => {
-            let messages = times(call.measured.saturating_sub(fitted), pi.saturating_sub(fixed));
-            format!(", {messages} for the messages alone")
-        }
-        None => ", with what precedes the messages".to_owned(),
-    };
-    let (pi, counted) = (grouped(pi), grouped(call.measured));
-    format!("chars/4 says ~{pi}, the provider counted {counted}: {whole} as much{rest}")
+    format!("chars/4 says ~{pi}, the provider counted {counted}: {whole:.1} times as much{rest}")
+}
+
+/// The same where there is little room.
+pub fn short_headline(estimates: &Estimates) -> String {
+    let Some((pi, counted, whole, messages)) = chars4(estimates) else { return NOTHING.to_owned() };
+    let messages = messages.map(|times| format!(", messages ×{times:.1}")).unwrap_or_default();
+    format!("chars/4 ~{}, counted {}: ×{whole:.1}{messages}", grouped(pi), grouped(counted))
 }
 
 /// What precedes the messages.
@@ -81,7 +95,7 @@ pub fn factors(estimates: &Estimates) -> String {
     let names: Vec<&str> = shared.iter().map(|script| script.name()).collect();
     rates.extend(shared.first().map(|script| format!("{} {}", names.join(" and "), rate(script))));
     let fixed = grouped(fit.fixed.round() as u64);
-    format!("fit: chars a token: {}; {fixed} before the messages", rates.join(", "))
+    format!("fit: {} chars a token; {fixed} before the messages", rates.join(", "))
 }
 
 /// How sure the fit is; none without one.
