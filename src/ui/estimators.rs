@@ -130,7 +130,7 @@ fn estimator_row(theme: &Theme, estimates: &Estimates, estimator: Estimator, row
     let now = estimates.now.of(estimator).map(|tokens| format!("~{}", grouped(tokens as i64)));
     let last = estimates.last().and_then(|call| call.error(estimator));
     let cells = [
-        (now, Style::from(theme.style(Role::Bright))),
+        (now, theme.style(Role::Bright)),
         (last.map(words::signed), error_style(theme, last)),
         (deviation.map(|it| words::unsigned(it.mean)), error_style(theme, deviation.map(|it| it.mean))),
         (deviation.map(|it| words::signed(it.bias)), theme.style(Role::Text)),

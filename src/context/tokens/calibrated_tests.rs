@@ -64,7 +64,9 @@ fn with_too_few_growths_it_says_so() {
     assert_eq!(calibrate(&session(&MIXED[..4], [0.25; 3])), Err(TooFew { growths: 3 }));
     assert_eq!(calibrate(&[]), Err(TooFew { growths: 0 }));
     let mut compacted = session(&MIXED, [0.25; 3]);
-    compacted.iter_mut().for_each(|sample| sample.grown = false);
+    for sample in &mut compacted {
+        sample.grown = false;
+    }
     assert_eq!(calibrate(&compacted), Err(TooFew { growths: 0 }));
 }
 
