@@ -7,12 +7,13 @@ use ratatui::text::Span;
 
 use crate::app::App;
 use crate::app::estimators::{EstimatorsView, Reading, lines_above};
+use crate::app::scroll::Scroll;
 use crate::inspect::Inspection;
 use crate::inspect::estimators::{Call, Estimates, Estimator, words};
 use crate::text;
 use crate::ui::theme::{Ground, Role, Theme};
 use crate::ui::widgets::number::{bytes, counted, grouped};
-use crate::ui::widgets::{ThinBar, on_title, put, put_right, row_of, scrollbar, tint, title};
+use crate::ui::widgets::{ThinBar, on_title, put, put_right, put_spans, row_of, scrollbar, tint, title};
 use crate::ui::{frame_box, glyphs};
 
 /// Where the numbers of an estimator end, from the left: next prompt, last error, mean, lean, worst.
@@ -47,7 +48,10 @@ pub(super) fn draw(app: &App, theme: &Theme, view: &EstimatorsView, area: Rect, 
             let count = counted(estimates.calls.len() as u64, "counted call");
             let count = Span::styled(count, theme.style(Role::Muted));
             on_title(buf, area.y, from, area.right().saturating_sub(1), &[count]);
-            done(theme, inspection, view, estimates, area, buf);
+            let largest = estimates.calls.iter().map(|call| call.measured).max().unwrap_or(1).max(1) as f64;
+            let panel = Panel { theme, inspection, estimates, largest };
+            panel.summary(area, buf);
+            panel.table(view.scroll, area, buf);
         }
     }
 }
@@ -61,42 +65,51 @@ fn going(theme: &Theme, (done, total): (u64, u64), area: Rect, buf: &mut Buffer)
     }
 }
 
-fn done(
-    theme: &Theme,
-    inspection: &Inspection,
-    view: &EstimatorsView,
-    estimates: &Estimates,
-    area: Rect,
-    buf: &mut Buffer,
-) {
-    let above = lines_above(area.height);
-    let roomy = above > lines_above(0);
-    let end = area.right().saturating_sub(1);
-    let mut y = area.y + 1;
-    let headline = [words::headline(estimates), words::short_headline(estimates)];
-    let fits = |line: &&String| text::width(line) < usize::from(end.saturating_sub(area.x));
-    let headline = headline.iter().find(fits).unwrap_or(&headline[1]);
-    put(buf, (area.x + 1, y), end, headline, theme.bold(Role::Bright));
-    y += 1;
-    for note in notes(inspection, estimates, roomy) {
-        put(buf, (area.x + 1, y), end, &note, theme.style(Role::Muted));
-        y += 1;
-    }
-    y = area.y + if roomy { 7 } else { 3 };
-    head(theme, (area.x, y), end, buf);
-    for (y, estimator) in (y + 1..).zip(Estimator::ALL) {
-        estimator_row(theme, estimates, estimator, row_of(area, y), buf);
-    }
-    let list = Rect { y: area.y + above, height: area.height.saturating_sub(above), ..area };
-    table_head(theme, estimates, row_of(area, list.y - 1), buf);
-    let top = view.scroll.top.min(estimates.calls.len().saturating_sub(usize::from(list.height)));
-    for (y, (at, call)) in (list.y..list.bottom()).zip(estimates.calls.iter().enumerate().skip(top)) {
-        if at == view.scroll.cursor {
-            frame_box::selected(theme, buf, row_of(list, y), theme.ground(Ground::Selected));
+/// What every part of the panel is drawn from.
+struct Panel<'a> {
+    theme: &'a Theme,
+    inspection: &'a Inspection,
+    estimates: &'a Estimates,
+    /// The largest count: a whole bar.
+    largest: f64,
+}
+
+impl Panel<'_> {
+    /// Lines above the table: headline, notes, and a row for each estimator.
+    fn summary(&self, area: Rect, buf: &mut Buffer) {
+        let (theme, estimates) = (self.theme, self.estimates);
+        let roomy = lines_above(area.height) > lines_above(0);
+        let end = area.right().saturating_sub(1);
+        let headline = [words::headline(estimates), words::short_headline(estimates)];
+        let fits = |line: &&String| text::width(line) < usize::from(end.saturating_sub(area.x));
+        let headline = headline.iter().find(fits).unwrap_or(&headline[1]);
+        put(buf, (area.x + 1, area.y + 1), end, headline, theme.bold(Role::Bright));
+        for (y, note) in (area.y + 2..).zip(notes(self.inspection, estimates, roomy)) {
+            put(buf, (area.x + 1, y), end, &note, theme.style(Role::Muted));
         }
-        call_row(theme, inspection, estimates, call, row_of(list, y), buf);
+        let y = area.y + if roomy { 7 } else { 3 };
+        head(theme, (area.x, y), end, buf);
+        for (y, estimator) in (y + 1..).zip(Estimator::ALL) {
+            estimator_row(theme, estimates, estimator, row_of(area, y), buf);
+        }
     }
-    scrollbar(theme, buf, list, top, estimates.calls.len());
+
+    /// The calls in sight.
+    fn table(&self, scroll: Scroll, area: Rect, buf: &mut Buffer) {
+        let above = lines_above(area.height);
+        let calls = &self.estimates.calls;
+        let list = Rect { y: area.y + above, height: area.height.saturating_sub(above), ..area };
+        table_head(self.theme, self.estimates, row_of(area, list.y - 1), buf);
+        let top = scroll.top.min(calls.len().saturating_sub(usize::from(list.height)));
+        for (y, (at, call)) in (list.y..list.bottom()).zip(calls.iter().enumerate().skip(top)) {
+            if at == scroll.cursor {
+                let ground = self.theme.ground(Ground::Selected);
+                frame_box::selected(self.theme, buf, row_of(list, y), ground);
+            }
+            self.call_row(call, row_of(list, y), buf);
+        }
+        scrollbar(self.theme, buf, list, top, calls.len());
+    }
 }
 
 /// What the numbers rest on; with little room only how the fit came out.
@@ -197,43 +210,41 @@ fn table_head(theme: &Theme, estimates: &Estimates, row: Rect, buf: &mut Buffer)
             Span::styled(" counted beyond", style),
         ];
         let shrunk = estimates.calls.iter().any(|call| call.shrunk);
-        let after = crate::ui::widgets::put_spans(buf, (from, row.y), end, &legend);
+        let after = put_spans(buf, (from, row.y), end, &legend);
         put(buf, (after, row.y), end, if shrunk { "  * shrunk, no error counts it" } else { "" }, style);
     }
 }
 
-fn call_row(
-    theme: &Theme,
-    inspection: &Inspection,
-    estimates: &Estimates,
-    call: &Call,
-    row: Rect,
-    buf: &mut Buffer,
-) {
-    let (x, end) = (row.x, row.right().saturating_sub(1));
-    let quiet = |style: Style| if call.shrunk { theme.style(Role::Muted) } else { style };
-    let name = inspection.index.name(call.entry);
-    let after = put(buf, (x + 1, row.y), x + 9, &name, theme.style(Role::Muted));
-    if call.shrunk {
-        put(buf, (after, row.y), x + 10, "*", theme.style(Role::Muted));
+impl Panel<'_> {
+    fn call_row(&self, call: &Call, row: Rect, buf: &mut Buffer) {
+        let (theme, x, end) = (self.theme, row.x, row.right().saturating_sub(1));
+        let quiet = |style: Style| if call.shrunk { theme.style(Role::Muted) } else { style };
+        let name = self.inspection.index.name(call.entry);
+        let after = put(buf, (x + 1, row.y), x + 9, &name, theme.style(Role::Muted));
+        if call.shrunk {
+            put(buf, (after, row.y), x + 10, "*", theme.style(Role::Muted));
+        }
+        let measured = grouped(call.measured as i64);
+        right(buf, row.y, x + 9, (x + COUNTED).min(end), &measured, quiet(theme.style(Role::Bright)));
+        for (at, estimator) in (1..).zip(Estimator::ALL) {
+            let error = call.error(estimator);
+            let text = error.map_or_else(|| glyphs::NONE.to_owned(), words::signed);
+            let column = x + COUNTED + column_width(row.width) * at;
+            right(buf, row.y, x, column.min(end), &text, quiet(error_style(theme, error)));
+        }
+        if let Some((from, cells)) = bar_of(row) {
+            self.call_bar(call).draw(buf, (from, row.y), cells);
+        }
     }
-    let measured = grouped(call.measured as i64);
-    right(buf, row.y, x + 9, (x + COUNTED).min(end), &measured, quiet(theme.style(Role::Bright)));
-    for (at, estimator) in (1..).zip(Estimator::ALL) {
-        let error = call.error(estimator);
-        let text = error.map_or_else(|| glyphs::NONE.to_owned(), words::signed);
-        let column = x + COUNTED + column_width(row.width) * at;
-        right(buf, row.y, x, column.min(end), &text, quiet(error_style(theme, error)));
-    }
-    if let Some((from, cells)) = bar_of(row) {
-        let largest = estimates.calls.iter().map(|call| call.measured).max().unwrap_or(1).max(1) as f64;
-        let share = |tokens: Option<u64>| tokens.unwrap_or(0) as f64 / largest;
-        let bar = ThinBar {
-            share: share(call.numbers.of(Estimator::Pi)),
-            tail: share(Some(call.measured)),
-            style: theme.style(Role::Assistant),
-            tail_style: theme.style(Role::Warn),
-        };
-        bar.draw(buf, (from, row.y), cells);
+
+    /// What chars/4 says, and up to where the count goes beyond it.
+    fn call_bar(&self, call: &Call) -> ThinBar {
+        let share = |tokens: u64| tokens as f64 / self.largest;
+        ThinBar {
+            share: share(call.numbers.of(Estimator::Pi).unwrap_or(0)),
+            tail: share(call.measured),
+            style: self.theme.style(Role::Assistant),
+            tail_style: self.theme.style(Role::Warn),
+        }
     }
 }

@@ -58,7 +58,7 @@ pub struct Calibration {
 
 /// There are too few calls to fit anything.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
-#[error("too few calls: the prompt grew {growths} times in a way that tells, {LEAST_GROWTHS} are needed")]
+#[error("too few calls: {growths} of the {LEAST_GROWTHS} growths it takes")]
 pub struct TooFew {
     /// Usable growths there are.
     pub growths: usize,

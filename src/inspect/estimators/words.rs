@@ -21,15 +21,15 @@ pub fn unsigned(error: f64) -> String {
 }
 
 /// chars/4 at the last call: its number, the count, and how many times it is too low, for the whole prompt and, where
-/// it is known what precedes the messages, for them alone.
+/// a fit tells what precedes the messages, for them alone.
 fn chars4(estimates: &Estimates) -> Option<(u64, u64, f64, Option<f64>)> {
     let call = estimates.last()?;
     let pi = call.numbers.of(Estimator::Pi)?;
     let times = |measured: u64, pi: u64| measured as f64 / pi.max(1) as f64;
     let fitted = estimates.calibration.as_ref().ok().map(|fit| fit.fixed.round() as u64);
-    let messages = fitted
-        .zip(estimates.fixed)
-        .map(|(fitted, fixed)| times(call.measured.saturating_sub(fitted), pi.saturating_sub(fixed)));
+    let before = estimates.fixed.unwrap_or(0);
+    let messages =
+        fitted.map(|fitted| times(call.measured.saturating_sub(fitted), pi.saturating_sub(before)));
     Some((pi, call.measured, times(call.measured, pi), messages))
 }
 
@@ -51,7 +51,11 @@ pub fn headline(estimates: &Estimates) -> String {
 /// The same where there is little room.
 pub fn short_headline(estimates: &Estimates) -> String {
     let Some((pi, counted, whole, messages)) = chars4(estimates) else { return NOTHING.to_owned() };
-    let messages = messages.map(|times| format!(", messages ×{times:.1}")).unwrap_or_default();
+    let messages = match messages {
+        Some(times) => format!(", messages ×{times:.1}"),
+        None if estimates.fixed.is_none() => " with system prompt".to_owned(),
+        None => String::new(),
+    };
     format!("chars/4 ~{}, counted {}: ×{whole:.1}{messages}", grouped(pi), grouped(counted))
 }
 
