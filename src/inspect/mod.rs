@@ -3,6 +3,7 @@
 
 pub mod budget_marks;
 mod closer;
+pub mod compaction;
 mod count;
 pub mod estimators;
 pub mod excerpt;
