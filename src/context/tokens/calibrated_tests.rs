@@ -80,6 +80,19 @@ fn a_call_whose_prompt_was_pruned_in_memory_moves_nothing() {
 }
 
 #[test]
+fn where_prompts_hold_less_than_they_grew_by_the_factors_give_way() {
+    let mut samples = session(&MIXED, [0.26, 0.72, 0.5]);
+    for sample in &mut samples {
+        sample.prompt = 0.8 * tokens(&[0.26, 0.72, 0.5], sample.chars, 0);
+    }
+    let (factors, fixed) = level([0.26, 0.72, 0.5], &samples);
+    assert_eq!(fixed, 0.0);
+    for (found, wanted) in factors.iter().zip([0.26, 0.72, 0.5]) {
+        assert!(near(*found, wanted * 0.8, 1e-9), "{factors:?}");
+    }
+}
+
+#[test]
 fn a_growth_with_an_image_tells_nothing_of_chars() {
     let mut samples = session(&MIXED, [0.26, 0.72, 0.5]);
     for sample in &mut samples[4..] {
