@@ -72,7 +72,7 @@ pub enum Command {
     Tree(SessionArgs),
     /// Show what the model would be sent, message by message
     #[command(after_long_help = help::CONTEXT)]
-    Context(ContextArgs),
+    Context(ContextCommandArgs),
     /// Preview what pruning would do under other settings; writes nothing
     #[command(after_long_help = help::SIMULATE)]
     Simulate(SimulateArgs),
@@ -134,6 +134,20 @@ pub struct ContextArgs {
     /// The messages themselves, as the runtime builds them
     #[arg(long)]
     pub messages: bool,
+}
+
+/// A context, or how well its tokens are estimated.
+#[derive(Debug, Args)]
+pub struct ContextCommandArgs {
+    /// The session.
+    #[command(flatten)]
+    pub context: ContextArgs,
+    /// Every estimator beside the provider's count, call by call
+    #[arg(long, conflicts_with = "messages")]
+    pub estimators: bool,
+    /// With --estimators: every call, not the last 20
+    #[arg(long, requires = "estimators")]
+    pub all: bool,
 }
 
 /// Which settings a plan is made with.
@@ -227,7 +241,7 @@ impl Cli {
         match &self.command {
             Some(Command::Sessions(args) | Command::Doctor(args)) => args.json,
             Some(Command::Tree(args)) => args.json,
-            Some(Command::Context(args)) => args.session.json,
+            Some(Command::Context(args)) => args.context.session.json,
             Some(Command::Simulate(args)) => args.context.session.json,
             Some(Command::Commit(args)) => args.session.json,
             Some(Command::Undo(args)) => args.session.json,

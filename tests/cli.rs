@@ -137,6 +137,41 @@ fn the_tokens_of_a_context_are_the_sum_over_its_messages() {
 }
 
 #[test]
+fn estimators_are_told_for_every_call_that_was_counted() {
+    let store = Store::new();
+    let answer = store.json(&["context", "agent:main:main", "--estimators"]);
+    let wanted = ["session", "leaf", "fixedTokens", "tokenizer", "calibration", "chars", "images", "copies"];
+    has_keys(&answer, &wanted);
+    let names = ["pi", "gateway", "weighted", "usage", "bpe", "calibrated"];
+    let estimators = answer["estimators"].as_array().expect("a list");
+    assert_eq!(estimators.iter().map(|item| item["name"].as_str().unwrap()).collect::<Vec<_>>(), names);
+    let calls = answer["calls"].as_array().expect("a list");
+    assert!(!calls.is_empty());
+    for call in calls {
+        has_keys(call, &["entry", "line", "measured", "shrunk"]);
+        has_keys(&call["estimates"], &names);
+        assert!(call["measured"].as_u64().is_some() && call["estimates"]["pi"].as_u64().is_some());
+    }
+    // What the estimates say of the next prompt is what the context itself says.
+    let context = store.json(&["context", "agent:main:main"]);
+    assert_eq!(estimators[0]["now"], context["budget"]["total"]);
+    assert_eq!(estimators[3]["now"], context["estimate"]["tokens"]);
+}
+
+#[test]
+fn estimators_in_words_show_the_last_calls_and_all_on_demand() {
+    let words = |all: &[&str]| {
+        let mut words = vec!["context", "agent:main:feishu:direct:ou_3f7c21ab", "--demo", "--estimators"];
+        words.extend(all);
+        run(&mut program(&words)).1
+    };
+    let text = words(&[]);
+    assert!(text.contains("chars/4 says ~") && text.contains("for the messages alone"), "{text}");
+    assert!(text.contains("the last 20 (--all: every one)") && text.contains("only near"), "{text}");
+    assert!(words(&["--all"]).lines().count() > text.lines().count());
+}
+
+#[test]
 fn a_context_can_end_at_another_entry_and_hold_its_messages() {
     let store = Store::new();
     let answer = store.json(&["context", "long", "--leaf", "side", "--messages"]);

@@ -21,7 +21,7 @@ use proptest::prelude::*;
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
 use ratatui::style::{Color, Modifier};
-use screens::{STATES, at_rest, opened, preview, settled};
+use screens::{STATES, at_rest, estimating, opened, preview, settled};
 
 /// The sizes that screens are looked at in.
 const SIZES: [(u16, u16); 4] = [(130, 36), (120, 40), (80, 24), (60, 20)];
@@ -134,6 +134,8 @@ screens! {
     a_session_that_cannot_be_opened_says_why: "open error",
     missing_numbers_are_dashes_with_a_reason: "no usage",
     a_zoomed_pane_takes_the_screen: "zoom",
+    estimators_stand_beside_what_was_counted: "estimators",
+    estimates_that_are_being_made_say_how_far_they_are: "estimators reading",
 }
 
 #[test]
@@ -144,6 +146,21 @@ fn colours_carry_the_plan_in_every_theme() {
     {
         let theme = Theme::load(name, depth).expect("a theme");
         insta::assert_snapshot!(format!("styles {name} {depth:?}"), styles_of(&drawn(&driver.app, &theme)));
+    }
+}
+
+#[test]
+fn colours_tell_how_far_an_estimate_is_off() {
+    for (name, depth, (width, height)) in [
+        ("dark", ColourDepth::True, (130, 36)),
+        ("light", ColourDepth::True, (130, 36)),
+        ("light", ColourDepth::True, (80, 24)),
+        ("light", ColourDepth::True, (60, 20)),
+        ("mono", ColourDepth::None, (80, 24)),
+    ] {
+        let driver = estimating(width, height);
+        let styles = styles_of(&drawn(&driver.app, &Theme::load(name, depth).expect("a theme")));
+        insta::assert_snapshot!(format!("estimators styles {name} {width}x{height}"), styles);
     }
 }
 

@@ -27,6 +27,7 @@ impl App {
             Action::Copy | Action::CopyPath | Action::CopyId | Action::CopyPatch | Action::Pager => {
                 self.copy_action(action)
             }
+            Action::Estimators => self.open_estimators(),
             Action::Reload | Action::TogglePause | Action::Demo | Action::ToggleMouse | Action::NextTheme => {
                 self.program_action(action)
             }
@@ -69,7 +70,7 @@ impl App {
 
     /// How many rows an action moves the cursor by.
     fn rows_of(&self, action: Action) -> Option<isize> {
-        let page = self.height(self.focus).max(1) as isize;
+        let page = self.estimators_page().unwrap_or_else(|| self.height(self.focus).max(1)) as isize;
         Some(match action {
             Action::Down => 1,
             Action::Up => -1,
@@ -84,6 +85,9 @@ impl App {
     }
 
     pub(super) fn step(&mut self, by: isize) -> Vec<Effect> {
+        if self.step_estimators(by) {
+            return Vec::new();
+        }
         let found = self.findings().count();
         match &mut self.overlay {
             Some(Overlay::Help { top }) => *top = top.saturating_add_signed(by).min(HELP_ROWS),
@@ -149,6 +153,7 @@ impl App {
 
     fn open_here(&mut self) -> Vec<Effect> {
         match (&self.overlay, self.focus) {
+            (Some(Overlay::Estimators(_)), _) => self.go_to_call(),
             (Some(_), _) => self.overlay = None,
             (None, Pane::Sessions) => {
                 let key = self.sessions.selected().map(|item| item.key.clone());

@@ -128,6 +128,8 @@ pub enum Action {
     TogglePause,
     /// What was found while reading, with file and line.
     Findings,
+    /// Every way to count tokens, beside what was counted.
+    Estimators,
     /// Open the embedded demo store.
     Demo,
     /// Take the mouse, or leave it to the terminal.
@@ -258,6 +260,7 @@ pub const ACTIONS: &[ActionRow] = &[
     (Action::Reload, "reload", Group::Program, "read again"),
     (Action::TogglePause, "toggle-pause", Group::Program, "pause or follow"),
     (Action::Findings, "findings", Group::Program, "what was found"),
+    (Action::Estimators, "estimators", Group::Program, "estimates beside counts"),
     (Action::Demo, "demo", Group::Program, "demo store"),
     (Action::ToggleMouse, "toggle-mouse", Group::Program, "mouse on or off"),
     (Action::NextTheme, "next-theme", Group::Program, "next theme"),

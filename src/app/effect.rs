@@ -69,6 +69,13 @@ pub enum Effect {
         /// The first entry to look at; those before it have been searched.
         from: EntryIx,
     },
+    /// Make the estimates of a session; the answer comes as [`super::event::Event::Estimated`].
+    Estimate {
+        /// The session.
+        inspection: Arc<Inspection>,
+    },
+    /// Nobody looks at estimates any more.
+    StopEstimates,
     /// Check what a write would do, without writing.
     Prepare(Write),
     /// Write.

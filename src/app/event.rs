@@ -8,6 +8,7 @@ use crossterm::event::{KeyEvent, MouseEvent};
 use crate::error::Finding;
 use crate::gateway::ruleset::Chosen;
 use crate::ids::{EntryIx, Epoch, SessionKey};
+use crate::inspect::estimators::Estimates;
 use crate::inspect::excerpt::Excerpt;
 use crate::inspect::message::MessageText;
 pub use crate::inspect::write::{Check, WritePreview, Written};
@@ -100,6 +101,22 @@ pub enum Event {
         from: EntryIx,
         /// Matches in file order.
         matches: Vec<EntryIx>,
+    },
+    /// How far the estimates are, in bytes.
+    Estimating {
+        /// The reading they belong to.
+        epoch: Epoch,
+        /// Bytes read.
+        done: u64,
+        /// Bytes in all.
+        total: u64,
+    },
+    /// The estimates asked for, or why there are none.
+    Estimated {
+        /// The reading they belong to.
+        epoch: Epoch,
+        /// The estimates.
+        estimates: Result<Arc<Estimates>, String>,
     },
     /// What a commit would write, or why it would be refused.
     Prepared(Result<WritePreview, String>),

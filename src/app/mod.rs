@@ -6,6 +6,7 @@ pub mod action;
 pub mod body;
 pub mod diff;
 pub mod effect;
+pub mod estimators;
 pub mod event;
 pub mod figures;
 mod folds;

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use crate::app::effect::Write;
+use crate::app::estimators::EstimatorsView;
 use crate::app::event::{Listing, WritePreview};
 use crate::app::figures::Figures;
 use crate::app::keymap::Keymap;
@@ -117,6 +118,8 @@ pub enum Overlay {
         /// Cursor.
         scroll: Scroll,
     },
+    /// Every estimator beside what was counted.
+    Estimators(EstimatorsView),
     /// The confirmation before a write.
     Write(WriteDialog),
 }

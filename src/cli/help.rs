@@ -106,11 +106,25 @@ Examples:
   clawscope context agent:main:main
   clawscope context ./2f6c.jsonl --json
   clawscope context KEY --store ~/copy-of-openclaw --leaf 4fe1 --messages
+  clawscope context KEY --estimators                      how far off each way to count is, call by call
 
 JSON: {schemaVersion, session, leaf, window: {tokens, source}, estimate: {tokens, usageTokens, trailingTokens, anchor},
 messageTokens, sessionTokens, budget, messages: [{index, entry, role, tool, tokens, chars, prunerChars}]}.
 tokens and chars follow pi's estimate; prunerChars is how context pruning counts. estimate is what a provider counted
-last, plus the estimates of what came after. With --messages each has its message.";
+last, plus the estimates of what came after. With --messages each has its message.
+
+Estimators: pi (chars/4 as pi and compaction count), gateway (chars/4 as context pruning counts), weighted (chars/4 with the
+CJK weights of 2026.9), usage (what was counted last, and chars/4 of what came after), bpe (a tokenizer; exact for OpenAI's
+models, a stand-in for others), calibrated (tokens per char of each script, fitted to this session's own counts).
+An error is (estimate - measured) / measured: below 0 is too low.
+
+JSON of --estimators: {schemaVersion, session, leaf, provider, model, fixedTokens, tokenizer: {name, exact},
+calibration: {tokensPerChar: {ascii, cjk, other}, ownFactor: {ascii, cjk, other}, fixedTokens, growths, meanErrorPercent,
+maxErrorPercent, aheadErrorPercent} or null, chars: {ascii, cjk, other}, images, copies, estimators: [{name, now, calls,
+meanErrorPercent, biasPercent, maxErrorPercent, lastErrorPercent}], calls: [{entry, line, measured, shrunk, estimates: {pi,
+gateway, weighted, usage, bpe, calibrated}}]}. calls has every call of the path that was counted. shrunk marks those whose
+prompt was smaller than one before though the context only grew, as after pruning in memory: no error counts them. copies
+are answers left out because a rewritten branch copied them with the usage of another context.";
 
 pub(super) const SIMULATE: &str = "\
 Examples:

@@ -10,6 +10,7 @@ mod completions;
 mod context;
 mod described;
 mod doctor;
+mod estimators;
 pub mod failure;
 mod man;
 mod messages;
@@ -80,7 +81,8 @@ fn run(command: &Command, place: &PlaceArgs, around: &Around, output: &mut Outpu
     match command {
         Command::Sessions(args) => sessions::run(args, place, around, output),
         Command::Tree(args) => tree::run(args, place, around, output),
-        Command::Context(args) => context::run(args, place, around, output),
+        Command::Context(args) if args.estimators => estimators::run(args, place, around, output),
+        Command::Context(args) => context::run(&args.context, place, around, output),
         Command::Simulate(args) => simulate::run(args, place, around, output),
         Command::Commit(args) => commit::run(args, place, around, output),
         Command::Undo(args) => undo::run(args, place, around, output),

@@ -5,6 +5,7 @@ pub mod budget_marks;
 mod closer;
 pub mod compaction;
 mod count;
+pub mod estimators;
 pub mod excerpt;
 mod facts;
 mod indent;

@@ -7,6 +7,7 @@ use crate::app::effect::{Effect, Write};
 use crate::app::event::Event;
 use crate::commit::{SystemClock, UndoTarget};
 use crate::ids::{EntryIx, SessionKey};
+use crate::inspect::estimators::{self, EstimatesError};
 use crate::inspect::open::{OpenError, open};
 use crate::inspect::search::search;
 use crate::inspect::write::{Ask, WriteRequest, prepare, preview, write};
@@ -35,6 +36,8 @@ impl Shell {
             }
             Effect::ReadMessage { inspection, entry, plan } => self.read_message(inspection, entry, plan),
             Effect::Search { inspection, query, from } => self.search(inspection, query, from),
+            Effect::Estimate { inspection } => self.estimate(inspection),
+            Effect::StopEstimates => self.jobs.cancel(Kind::Estimates),
             Effect::Prepare(write) => self.prepare(write),
             Effect::Write(write) => self.write(write),
             Effect::Copy { text, what } => self.copy(text, what),
@@ -116,6 +119,25 @@ impl Shell {
                 Ok(matches) => ticket.send(Event::Found { epoch: inspection.epoch, query, from, matches }),
                 Err(error) => ticket.send(Event::Failed(error.to_string())),
             }
+        });
+    }
+
+    /// A session that grows steadily must not keep its estimates from ever being there.
+    fn estimate(&mut self, inspection: Arc<Inspection>) {
+        self.jobs.follow(Kind::Estimates, move |ticket| {
+            let mut throttle = Throttle::new(PROGRESS_EVERY);
+            let epoch = inspection.epoch;
+            let estimates = estimators::read(&inspection, &mut |done, total| {
+                if throttle.passes() {
+                    ticket.send(Event::Estimating { epoch, done, total });
+                }
+                ticket.is_wanted()
+            });
+            let estimates = match estimates {
+                Err(EstimatesError::Stopped) => return,
+                made => made.map(Arc::new).map_err(|error| error.to_string()),
+            };
+            ticket.send(Event::Estimated { epoch, estimates });
         });
     }
 

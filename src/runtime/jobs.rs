@@ -30,6 +30,8 @@ pub(super) enum Kind {
     Message,
     /// Looking for words.
     Search,
+    /// Making estimates.
+    Estimates,
     /// Checking what a write would do.
     Prepare,
     /// Writing; never taken back.

@@ -4,6 +4,7 @@
 mod budget;
 pub mod detail;
 mod dialog;
+mod estimators;
 mod findings;
 mod frame_box;
 pub mod glyphs;
@@ -74,6 +75,7 @@ fn screen(app: &App, theme: &Theme, layout: &Layout, buf: &mut Buffer) -> Option
         Some(Overlay::Help { top }) => help::draw(app, theme, *top, buf),
         Some(Overlay::Palette { text, at }) => cursor = Some(palette::draw(app, theme, text, *at, buf)),
         Some(Overlay::Findings { scroll }) => findings::draw(app, theme, *scroll, body, buf),
+        Some(Overlay::Estimators(view)) => estimators::draw(app, theme, view, body, buf),
         Some(Overlay::Write(write)) => dialog::draw(app, theme, write, buf),
     }
     cursor.or(typing)

@@ -12,6 +12,7 @@ use clawscope::commit::{Clock, UndoTarget};
 use clawscope::gateway::env::Environment;
 use clawscope::gateway::ruleset::Chosen;
 use clawscope::inspect::Inspection;
+use clawscope::inspect::estimators;
 use clawscope::inspect::excerpt::excerpt;
 use clawscope::inspect::list::list_under;
 use clawscope::inspect::message;
@@ -164,6 +165,11 @@ impl Driver {
                 let matches = search(source, index, &query, from, &mut || true).expect("search");
                 vec![Event::Found { epoch: inspection.epoch, query, from, matches }]
             }
+            Effect::Estimate { inspection } => {
+                let estimates = estimators::read(&inspection, &mut |_, _| true);
+                let estimates = estimates.map(Arc::new).map_err(|error| error.to_string());
+                vec![Event::Estimated { epoch: inspection.epoch, estimates }]
+            }
             Effect::Prepare(what) => {
                 let (inspection, plan) = parts(&what);
                 let request = self.request(inspection, plan);
@@ -187,7 +193,11 @@ impl Driver {
                 self.quit = true;
                 Vec::new()
             }
-            Effect::Page(_) | Effect::Mouse(_) | Effect::TimerAt(_) | Effect::Forget { .. } => Vec::new(),
+            Effect::StopEstimates
+            | Effect::Page(_)
+            | Effect::Mouse(_)
+            | Effect::TimerAt(_)
+            | Effect::Forget { .. } => Vec::new(),
         }
     }
 

@@ -175,10 +175,27 @@ pub(crate) fn zoomed(width: u16, height: u16) -> Driver {
     driver
 }
 
+/// The Chinese session, whose tokens chars/4 tells badly.
+pub(crate) fn estimating(width: u16, height: u16) -> Driver {
+    let mut driver = opened(width, height);
+    driver.go_to("feishu:direct:ou_3f7c21ab");
+    driver.press("E k k");
+    settled(driver)
+}
+
+/// The same while its messages are being read.
+pub(crate) fn reading_estimates(width: u16, height: u16) -> Driver {
+    let mut driver = opened(width, height);
+    driver.held_key("E");
+    let epoch = driver.app.inspection().expect("a session").epoch;
+    driver.held(Event::Estimating { epoch, done: 43_000_000, total: 102_000_000 });
+    driver
+}
+
 /// A state by its name.
 pub(crate) type Named = (&'static str, fn(u16, u16) -> Driver);
 
-pub(crate) const STATES: [Named; 18] = [
+pub(crate) const STATES: [Named; 20] = [
     ("rest", at_rest),
     ("gate shut", gate_shut),
     ("preview", preview),
@@ -197,4 +214,6 @@ pub(crate) const STATES: [Named; 18] = [
     ("open error", failed_to_open),
     ("no usage", unmeasured),
     ("zoom", zoomed),
+    ("estimators", estimating),
+    ("estimators reading", reading_estimates),
 ];
