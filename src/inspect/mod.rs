@@ -39,6 +39,7 @@ use crate::plan::Plan;
 use crate::plan::cache_cost::CacheCost;
 use crate::policy::prune::{Gate, gate};
 use crate::store::index::Index;
+use crate::store::prompt_report::SystemPromptReport;
 use crate::store::source::Source;
 use crate::transcript::{Leaf, Tree};
 
@@ -103,6 +104,8 @@ pub struct Inspection {
     pub price: Option<Price>,
     /// Chars before the messages, where a run left a report.
     pub fixed: Option<FixedChars>,
+    /// That report, part by part.
+    pub report: Option<Arc<SystemPromptReport>>,
     /// The last prompt a provider counted on this path, or why there is none.
     pub measured: Result<Measured, Unmeasured>,
     /// When the model last answered on this path, ms: by the message's own time, which a copy keeps.
