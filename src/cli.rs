@@ -72,7 +72,7 @@ pub enum Command {
     Tree(SessionArgs),
     /// Show what the model would be sent, message by message
     #[command(after_long_help = help::CONTEXT)]
-    Context(ContextArgs),
+    Context(ContextViewArgs),
     /// Preview what pruning would do under other settings; writes nothing
     #[command(after_long_help = help::SIMULATE)]
     Simulate(SimulateArgs),
@@ -134,6 +134,18 @@ pub struct ContextArgs {
     /// The messages themselves, as the runtime builds them
     #[arg(long)]
     pub messages: bool,
+}
+
+/// What to show of a context.
+#[derive(Debug, Args)]
+pub struct ContextViewArgs {
+    /// The session and the leaf.
+    #[command(flatten)]
+    pub context: ContextArgs,
+    /// What is in the window instead: the parts of the prompt, roles, tools, the heaviest messages, and what is not
+    /// accounted for
+    #[arg(long, conflicts_with = "messages")]
+    pub breakdown: bool,
 }
 
 /// Which settings a plan is made with.
@@ -226,7 +238,7 @@ impl Cli {
         match &self.command {
             Some(Command::Sessions(args) | Command::Doctor(args)) => args.json,
             Some(Command::Tree(args)) => args.json,
-            Some(Command::Context(args)) => args.session.json,
+            Some(Command::Context(args)) => args.context.session.json,
             Some(Command::Simulate(args)) => args.context.session.json,
             Some(Command::Commit(args)) => args.session.json,
             Some(Command::Undo(args)) => args.session.json,

@@ -128,6 +128,8 @@ pub enum Action {
     TogglePause,
     /// What was found while reading, with file and line.
     Findings,
+    /// What is in the window, part by part.
+    Breakdown,
     /// Open the embedded demo store.
     Demo,
     /// Take the mouse, or leave it to the terminal.
@@ -207,6 +209,7 @@ pub const ACTIONS: &[ActionRow] = &[
     (Action::FocusMessage, "focus-message", Group::Screen, "message"),
     (Action::FocusTuning, "focus-tuning", Group::Screen, "tuning"),
     (Action::Zoom, "zoom", Group::Screen, "pane over the whole screen"),
+    (Action::Breakdown, "breakdown", Group::Screen, "what is in the window"),
     (Action::Open, "open", Group::Screen, "open"),
     (Action::Back, "back", Group::Screen, "back"),
     (Action::Search, "search", Group::Screen, "search or filter"),

@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use crate::app::breakdown::BreakdownScreen;
 use crate::app::effect::Write;
 use crate::app::event::{Listing, WritePreview};
 use crate::app::figures::Figures;
@@ -118,6 +119,8 @@ pub enum Overlay {
         /// Cursor.
         scroll: Scroll,
     },
+    /// What is in the window.
+    Breakdown(Box<BreakdownScreen>),
     /// The confirmation before a write.
     Write(WriteDialog),
 }

@@ -41,6 +41,7 @@ impl App {
             Event::Changed(paths) => self.changed(&paths),
             other => self.answered(other),
         };
+        self.close_breakdown_of_nothing();
         self.rereading |= effects.iter().any(|effect| matches!(effect, Effect::Refresh { .. }));
         self.expire();
         self.settle(&mut effects);
@@ -61,6 +62,7 @@ impl App {
             {
                 self.message.take(text);
             }
+            Event::Blocks { epoch: of, blocks } if Some(of) == epoch => self.take_blocks(blocks),
             Event::Found { epoch, query, from, matches } => return self.found(epoch, &query, from, matches),
             Event::Prepared(preview) => self.prepared(preview),
             Event::Written(written) => return self.written(written),
@@ -177,6 +179,7 @@ impl App {
         let mut effects = vec![Effect::Forget { epoch: inspection.epoch }];
         effects.extend(self.transcript.as_mut().map(TranscriptPane::search_on).unwrap_or_default());
         effects.extend(self.ask_again());
+        effects.extend(self.renew_breakdown());
         effects
     }
 

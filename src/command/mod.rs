@@ -3,6 +3,8 @@
 //! Nothing here decides a rule. Everything printed goes through [`output::Output`], so that text of transcripts cannot act
 //! on the terminal and a closed pipe is no error.
 
+mod breakdown;
+mod breakdown_json;
 mod change;
 mod checkup;
 mod commit;
