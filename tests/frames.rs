@@ -21,7 +21,7 @@ use proptest::prelude::*;
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
 use ratatui::style::{Color, Modifier};
-use screens::{STATES, at_rest, opened, preview, settled};
+use screens::{STATES, at_rest, opened, preview, settled, taken_apart};
 
 /// The sizes that screens are looked at in.
 const SIZES: [(u16, u16); 4] = [(130, 36), (120, 40), (80, 24), (60, 20)];
@@ -134,6 +134,9 @@ screens! {
     a_session_that_cannot_be_opened_says_why: "open error",
     missing_numbers_are_dashes_with_a_reason: "no usage",
     a_zoomed_pane_takes_the_screen: "zoom",
+    the_window_is_taken_apart_under_its_bar: "breakdown",
+    a_plan_says_what_each_part_becomes: "breakdown plan",
+    without_a_report_the_parts_before_the_messages_are_unknown: "breakdown no report",
 }
 
 #[test]
@@ -145,6 +148,22 @@ fn colours_carry_the_plan_in_every_theme() {
         let theme = Theme::load(name, depth).expect("a theme");
         insta::assert_snapshot!(format!("styles {name} {depth:?}"), styles_of(&drawn(&driver.app, &theme)));
     }
+}
+
+#[test]
+fn bars_of_the_window_have_the_colours_of_the_budget_bar() {
+    for (width, height) in [(130, 36), (80, 24), (60, 20)] {
+        let driver = taken_apart(width, height);
+        for name in ["dark", "light"] {
+            let theme = Theme::load(name, ColourDepth::True).expect("a theme");
+            let title = format!("breakdown styles {name} {width}x{height}");
+            insta::assert_snapshot!(title, styles_of(&drawn(&driver.app, &theme)));
+        }
+    }
+    let mono = Theme::load("mono", ColourDepth::True).expect("a theme");
+    let buf = drawn(&taken_apart(130, 36).app, &mono);
+    assert!(buf.content.iter().all(|cell| cell.fg == Color::Reset && cell.bg == Color::Reset));
+    insta::assert_snapshot!("breakdown mono 130x36", text_of(&buf));
 }
 
 #[test]

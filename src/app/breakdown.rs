@@ -36,15 +36,14 @@ pub struct BreakdownScreen {
 }
 
 impl BreakdownScreen {
-    /// The window of a session. What wants a decision is unfolded, and what is heaviest.
+    /// The window of a session. The largest part is unfolded, and the heaviest messages.
     pub fn new(inspection: &Inspection, plan: Option<&Plan>) -> Self {
         let contents = WindowContents::new(inspection, plan);
         let blocks = Blocks::new();
         let sections = sections(inspection, &contents, &blocks);
         let parts = sections.iter().filter(|section| matches!(section.kind, SectionKind::Part(_)));
         let largest = parts.max_by_key(|section| section.figure.amount()).map(|section| section.kind);
-        let warned = sections.iter().filter(|section| section.warns).map(|section| section.kind);
-        let open = warned.chain(largest).chain([SectionKind::Heaviest]).collect();
+        let open = largest.into_iter().chain([SectionKind::Heaviest]).collect();
         let mut screen =
             Self { contents, blocks, sections, open, rows: Vec::new(), scroll: Scroll::default() };
         screen.rebuild(0);

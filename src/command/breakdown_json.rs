@@ -55,7 +55,7 @@ pub(super) fn answer(inspection: &Inspection, contents: &WindowContents, blocks:
 /// Whole percent of the window, rounded half up; null without a window.
 fn share(tokens: u64, window: f64) -> Value {
     let window = window.max(0.0) as u64;
-    if window == 0 { Value::Null } else { Value::from((tokens * 100 + window / 2) / window) }
+    Value::from((tokens * 100 + window / 2).checked_div(window))
 }
 
 fn set_amount(object: &mut Object, amount: Amount) {

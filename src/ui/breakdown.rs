@@ -32,6 +32,13 @@ struct Columns {
     plan: bool,
 }
 
+/// The tokens of a row.
+struct Tokens {
+    kind: SectionKind,
+    figure: Figure,
+    after: Option<u64>,
+}
+
 /// One screen being drawn.
 struct View<'a> {
     theme: &'a Theme,
@@ -78,8 +85,8 @@ fn columns(width: u16, plan: bool) -> Columns {
         120.. => (30, 28),
         100..120 => (28, 20),
         80..100 => (26, 12),
-        _ if plan => (22, 0),
-        _ => (22, 7),
+        // Names and words go before bars.
+        _ => (22, 0),
     };
     Columns { label, bar, plan }
 }
@@ -117,11 +124,10 @@ impl View<'_> {
             put_spans(buf, (row.x + 3, row.y), end, &[self.letter(part)]);
         }
         put(buf, (row.x + 5, row.y), end, section.title, theme.bold(Role::Bright));
-        let number = if section.warns { Role::Warn } else { Role::Bright };
-        let after = section.after.filter(|_| self.columns.plan);
-        let x = self.numbers(section.figure, after, theme.bold(Role::Bright), row, buf);
-        let note = if section.warns { theme.style(number) } else { theme.style(Role::Muted) };
-        self.tail(section, section.figure, after, (&section.note, note), x, row, buf);
+        let tokens = Tokens { kind: section.kind, figure: section.figure, after: section.after };
+        let x = self.numbers(&tokens, theme.bold(Role::Bright), row, buf);
+        let x = self.bar(&tokens, x, row, buf);
+        self.note(&section.note, section.warns, x, row, buf);
     }
 
     fn line(&self, section: &Section, line: &Line, row: Rect, buf: &mut Buffer) {
@@ -129,10 +135,10 @@ impl View<'_> {
         let x = row.x + 5 + 2 * u16::from(line.depth);
         let role = if line.warns { Role::Warn } else { Role::Text };
         put(buf, (x, row.y), row.x + self.columns.label, &line.label, theme.style(role));
-        let after = line.after.filter(|_| self.columns.plan);
-        let x = self.numbers(line.figure, after, theme.style(Role::Text), row, buf);
-        let note = if line.warns { Role::Warn } else { Role::Muted };
-        self.tail(section, line.figure, after, (&line.note, theme.style(note)), x, row, buf);
+        let tokens = Tokens { kind: section.kind, figure: line.figure, after: line.after };
+        let x = self.numbers(&tokens, theme.style(Role::Text), row, buf);
+        let x = self.bar(&tokens, x, row, buf);
+        self.note(&line.note, line.warns, x, row, buf);
     }
 
     /// The letter of a part on its colour, as in the legend of the bar.
@@ -147,8 +153,8 @@ impl View<'_> {
     }
 
     /// Tokens, what they become, and the share of the window; answers the column after.
-    fn numbers(&self, figure: Figure, after: Option<u64>, style: Style, row: Rect, buf: &mut Buffer) -> u16 {
-        let theme = self.theme;
+    fn numbers(&self, tokens: &Tokens, style: Style, row: Rect, buf: &mut Buffer) -> u16 {
+        let (theme, figure, after) = (self.theme, tokens.figure, tokens.after);
         let from = row.x + self.columns.label;
         let mut end = from + NUMBER;
         put_right(buf, row.y, from, end, &[Span::styled(figure_text(figure), style)]);
@@ -176,37 +182,33 @@ impl View<'_> {
         end + SHARE
     }
 
-    /// The bar, and the words beside it.
-    fn tail(
-        &self,
-        section: &Section,
-        figure: Figure,
-        after: Option<u64>,
-        (note, style): (&str, Style),
-        x: u16,
-        row: Rect,
-        buf: &mut Buffer,
-    ) {
-        let theme = self.theme;
-        let fill = match section.kind {
+    /// The bar, with what a plan frees as its tail; answers the column after.
+    fn bar(&self, tokens: &Tokens, x: u16, row: Rect, buf: &mut Buffer) -> u16 {
+        let (theme, x) = (self.theme, x + 2);
+        if self.columns.bar == 0 {
+            return x;
+        }
+        let style = match tokens.kind {
             SectionKind::Part(part) if !theme.letters() => Style::new().fg(theme.part(part, false).0),
             _ => theme.style(Role::Ghost),
         };
-        let mut x = x + 2;
-        if self.columns.bar > 0 {
-            let share = |tokens: u64| tokens as f64 / self.largest as f64;
-            let before = figure.amount().unwrap_or(0);
-            let bar = ThinBar {
-                share: share(after.unwrap_or(before)),
-                tail: after.map_or(0.0, |_| share(before)),
-                style: fill,
-                tail_style: theme.style(Role::Ghost),
-            };
-            if section.kind != SectionKind::History {
-                bar.draw(buf, (x, row.y), self.columns.bar);
-            }
-            x += self.columns.bar + 2;
+        let share = |tokens: u64| tokens as f64 / self.largest as f64;
+        let before = tokens.figure.amount().unwrap_or(0);
+        let bar = ThinBar {
+            share: share(tokens.after.unwrap_or(before)),
+            tail: tokens.after.map_or(0.0, |_| share(before)),
+            style,
+            tail_style: theme.style(Role::Ghost),
+        };
+        // The whole history is no share of the window.
+        if tokens.kind != SectionKind::History {
+            bar.draw(buf, (x, row.y), self.columns.bar);
         }
+        x + self.columns.bar + 2
+    }
+
+    fn note(&self, note: &str, warns: bool, x: u16, row: Rect, buf: &mut Buffer) {
+        let style = self.theme.style(if warns { Role::Warn } else { Role::Muted });
         put(buf, (x, row.y), row.right().saturating_sub(2), note, style);
     }
 }

@@ -1,3 +1,5 @@
+use std::fmt::Write as _;
+
 use super::*;
 use crate::context::budget::{Part, part_of};
 use crate::context::build;
@@ -11,9 +13,8 @@ fn taken(messages: &[&str], report: &str) -> Breakdown {
     let mut text = String::from("{\"type\":\"session\",\"version\":3,\"id\":\"s\"}\n");
     for (at, message) in messages.iter().enumerate() {
         let parent = at.checked_sub(1).map_or("null".to_owned(), |at| format!("\"e{at}\""));
-        text += &format!(
-            "{{\"type\":\"message\",\"id\":\"e{at}\",\"parentId\":{parent},\"message\":{message}}}\n"
-        );
+        let _ =
+            writeln!(text, r#"{{"type":"message","id":"e{at}","parentId":{parent},"message":{message}}}"#);
     }
     let index = load_bytes("t.jsonl", text.as_bytes(), &mut LineIds);
     let context = build(&index, &Tree::new(&index), &Leaf::Own).unwrap();

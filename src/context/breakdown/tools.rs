@@ -37,7 +37,7 @@ impl ToolUse {
 #[derive(Debug, Default)]
 pub(super) struct Tools {
     at: HashMap<WordIx, usize>,
-    tools: Vec<(WordIx, ToolUse)>,
+    found: Vec<(WordIx, ToolUse)>,
     heaviest: Vec<u64>,
 }
 
@@ -67,11 +67,11 @@ impl Tools {
                 errors: 0,
                 heaviest: message,
             };
-            self.tools.push((name, tool));
+            self.found.push((name, tool));
             self.heaviest.push(tokens);
-            self.tools.len() - 1
+            self.found.len() - 1
         });
-        let tool = &mut self.tools[at].1;
+        let tool = &mut self.found[at].1;
         if tokens > self.heaviest[at] {
             (self.heaviest[at], tool.heaviest) = (tokens, message);
         }
@@ -81,6 +81,6 @@ impl Tools {
     /// The tools with their names.
     pub(super) fn named(self, words: &Words) -> Vec<ToolUse> {
         let name = |word| words.value(word).map(|name| js::to_text(Some(name)).to_string_lossy());
-        self.tools.into_iter().map(|(word, tool)| ToolUse { name: name(word), ..tool }).collect()
+        self.found.into_iter().map(|(word, tool)| ToolUse { name: name(word), ..tool }).collect()
     }
 }

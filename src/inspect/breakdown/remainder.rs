@@ -75,6 +75,24 @@ impl Remainder {
         self.measured as i64 - self.estimated as i64
     }
 
+    /// Why, in a few words.
+    pub fn short(&self) -> String {
+        match &self.cause {
+            Cause::NoReport => "no report stored".into(),
+            Cause::EstimatedReport => "the report was estimated".into(),
+            Cause::OtherSession => "the report is another session's".into(),
+            Cause::OtherModel(model) => format!("the report is of {model}"),
+            Cause::OlderReport(ms) => format!("the report is {} older", span(*ms)),
+            Cause::Estimator if self.tokens() < 0 => "the estimate is the larger".into(),
+            Cause::Estimator => format!("{:.1} chars to a token, not 4", self.chars_per_token()),
+        }
+    }
+
+    /// Chars that the provider counted as one token.
+    pub fn chars_per_token(&self) -> f64 {
+        self.chars as f64 / self.measured.max(1) as f64
+    }
+
     /// Why, in a sentence or two.
     pub fn words(&self) -> String {
         match &self.cause {
@@ -112,7 +130,7 @@ impl Remainder {
         } else {
             String::new()
         };
-        let ratio = self.chars as f64 / self.measured.max(1) as f64;
+        let ratio = self.chars_per_token();
         format!("The rule takes 4 chars a token; here the provider counted one for {ratio:.1}.{described}")
     }
 }

@@ -133,7 +133,7 @@ impl View<'_> {
             line("since then", Figure::Est(remainder.since)).note("that answer and what came after it"),
         ];
         Section::new(SectionKind::Remainder, "Not accounted for", Figure::Difference(remainder.tokens()))
-            .note("measured less estimated")
+            .note(remainder.short())
             .words(remainder.words())
             .lines(lines)
     }
