@@ -52,15 +52,28 @@ impl BreakdownScreen {
 
     /// The same screen over a new reading or another plan: folds and cursor stay.
     fn renew(&mut self, inspection: &Inspection, plan: Option<&Plan>, height: usize) {
-        let at = self.selected().map(|(section, line)| (section.kind, line.map(|line| line.label.clone())));
         self.contents = WindowContents::new(inspection, plan);
+        self.blocks.clear();
+        self.tell(inspection, height);
+    }
+
+    /// Blocks were read.
+    fn take(&mut self, blocks: Blocks, inspection: &Inspection, height: usize) {
+        self.blocks.extend(blocks);
+        self.tell(inspection, height);
+    }
+
+    /// Puts the numbers into sections; the cursor stays on the line of its name.
+    fn tell(&mut self, inspection: &Inspection, height: usize) {
+        let name =
+            |(section, line): (&Section, Option<&Line>)| (section.kind, line.map(|line| line.label.clone()));
+        let (at, was) = (self.scroll.cursor, self.selected().map(name));
         self.sections = sections(inspection, &self.contents, &self.blocks);
         self.rebuild(height);
-        let same = |row: &(usize, Option<usize>)| {
-            let (section, line) = self.row(*row);
-            at.as_ref() == Some(&(section.kind, line.map(|line| line.label.clone())))
-        };
-        if let Some(row) = self.rows.iter().position(same) {
+        let is = |row: &(usize, Option<usize>)| Some(name(self.row(*row))) == was;
+        // Several lines may have one name; the cursor leaves its row only where another stands there now.
+        let there = self.rows.get(at).is_some_and(is);
+        if let Some(row) = self.rows.iter().position(is).filter(|_| !there) {
             self.scroll.to(row, self.rows.len(), height);
         }
     }
@@ -173,17 +186,15 @@ impl App {
             return Vec::new();
         };
         let Some(Overlay::Breakdown(screen)) = &mut self.overlay else { return Vec::new() };
-        screen.blocks.clear();
         screen.renew(&inspection, plan.as_deref(), height);
         ask_for_blocks(screen, inspection)
     }
 
     pub(super) fn take_blocks(&mut self, blocks: Blocks) {
         let height = self.breakdown_rows();
-        let (Some(inspection), plan) = (self.inspection().cloned(), self.plan.clone()) else { return };
+        let Some(inspection) = self.inspection().cloned() else { return };
         if let Some(Overlay::Breakdown(screen)) = &mut self.overlay {
-            screen.blocks.extend(blocks);
-            screen.renew(&inspection, plan.as_deref(), height);
+            screen.take(blocks, &inspection, height);
         }
     }
 

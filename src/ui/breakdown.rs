@@ -106,7 +106,9 @@ fn heading(theme: &Theme, screen: &BreakdownScreen, window: u64, area: Rect, buf
         spans.push(Span::styled(format!(" {} ", glyphs::ARROW), muted));
         spans.push(Span::styled(estimate(after.budget.total()), theme.bold(Role::Plan)));
     }
-    spans.push(Span::styled(format!(" of {}", round_thousands(window)), muted));
+    if window > 0 {
+        spans.push(Span::styled(format!(" of {}", round_thousands(window)), muted));
+    }
     on_title(buf, area.y, from, area.right().saturating_sub(1), &spans);
 }
 
@@ -234,7 +236,9 @@ fn foot(theme: &Theme, screen: &BreakdownScreen, area: Rect, buf: &mut Buffer) {
         .map_or((&section.words, &section.note, section.warns), |line| (&line.words, &line.note, line.warns));
     let words = match (words.is_empty(), note.is_empty()) {
         (true, _) => note.clone(),
-        (false, false) if line.is_some() && !words.contains(note.as_str()) => format!("{words} · {note}"),
+        (false, false) if section.kind == SectionKind::Heaviest && line.is_some() => {
+            format!("{words} · {note}")
+        }
         _ => words.clone(),
     };
     let shown = text::visible(&words);

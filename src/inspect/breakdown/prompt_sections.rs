@@ -109,7 +109,7 @@ fn tool_line(view: &View, tool: &ToolSize, it: Piece) -> Line {
 
 fn files(view: &View, report: &SystemPromptReport, parts: &PromptParts) -> Section {
     let mut lines: Vec<Line> =
-        report.files.iter().zip(&parts.each_file).map(|(file, it)| file_line(file, *it)).collect();
+        report.files.iter().zip(&parts.each_file).map(|(file, it)| file_line(report, file, *it)).collect();
     by_weight(&mut lines);
     lines.extend(Some(piece("around them", parts.around_files, "")).filter(has_chars));
     let (cut, missing) = (report.truncated().count(), report.missing().count());
@@ -121,7 +121,7 @@ fn files(view: &View, report: &SystemPromptReport, parts: &PromptParts) -> Secti
     Section { warns: cut + missing > 0, ..section }
 }
 
-fn file_line(file: &InjectedFile, it: Piece) -> Line {
+fn file_line(report: &SystemPromptReport, file: &InjectedFile, it: Piece) -> Line {
     let (raw, sent) = (grouped(file.raw_chars), grouped(file.injected_chars));
     let place = file.path.as_deref().unwrap_or(&file.name);
     let (note, words) = match file.status() {
@@ -129,7 +129,13 @@ fn file_line(file: &InjectedFile, it: Piece) -> Line {
             ("missing".into(), format!("{place} is expected and not there: a notice of {sent} chars is sent"))
         }
         "truncated" => {
-            (format!("cut, {raw} chars on disk"), format!("{place}: {sent} of {raw} chars are sent"))
+            let over = report.max_file_chars.filter(|most| file.raw_chars > *most);
+            let limit = over.map_or("bootstrapTotalMaxChars".into(), |most| {
+                format!("bootstrapMaxChars, {}", grouped(most))
+            });
+            let words =
+                format!("{place}: {sent} of {raw} chars are sent, the middle is left out: over {limit}");
+            (format!("cut, {raw} chars on disk"), words)
         }
         _ => (String::new(), format!("{place}: {sent} chars")),
     };

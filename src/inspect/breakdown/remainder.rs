@@ -165,3 +165,78 @@ fn cause(inspection: &Inspection, at: usize) -> Cause {
         None => Cause::Estimator,
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use super::*;
+    use crate::inspect::Measured;
+    use crate::inspect::testing::{at, inspection, message, transcript, user};
+    use crate::js;
+    use crate::store::prompt_report::SystemPromptReport;
+
+    /// Two turns; the second answer says what its prompt counted. Entries are a minute apart, from 13:00:07.
+    fn session(measured: u64, report: Option<&str>) -> Inspection {
+        let answer = |text: &str| {
+            message(&format!(
+                r#"{{"role":"assistant","provider":"p","model":"m-1","content":[{{"type":"text","text":"{text}"}}],"usage":{{"input":{measured}}},"stopReason":"stop"}}"#
+            ))
+        };
+        let text = transcript(&[user("12345678"), answer("1234"), user("123456789012"), answer("12345")]);
+        let report = report.map(|report| SystemPromptReport::new(&js::parse(report).unwrap()).unwrap());
+        Inspection {
+            measured: Ok(Measured { prompt_tokens: measured, entry: at(3) }),
+            fixed: report.as_ref().map(FixedChars::new),
+            report: report.map(Arc::new),
+            ..inspection(&text, 1_000.0)
+        }
+    }
+
+    fn cause_of(report: &str) -> Cause {
+        Remainder::new(&session(50, Some(report))).unwrap().cause
+    }
+
+    const RUN: &str = r#""source":"run","model":"m-1","sessionId":"s","systemPrompt":{"chars":80}"#;
+    /// 13:02:07, when the second turn began.
+    const TURN: i64 = 1_795_093_327_000;
+
+    #[test]
+    fn measured_and_estimated_are_of_the_same_prompt() {
+        let remainder = Remainder::new(&session(50, Some(&format!("{{{RUN}}}")))).unwrap();
+        // 20 of the system prompt, and 2 + 1 + 3 of the messages before the answer; the answer itself came since.
+        assert_eq!((remainder.measured, remainder.estimated, remainder.since), (50, 26, 2));
+        assert_eq!((remainder.tokens(), remainder.chars), (24, 104));
+        assert_eq!(remainder.short(), "2.1 chars to a token, not 4");
+    }
+
+    #[test]
+    fn without_a_report_the_remainder_holds_what_precedes_the_messages() {
+        let remainder = Remainder::new(&session(50, None)).unwrap();
+        assert_eq!((remainder.estimated, remainder.tokens(), &remainder.cause), (6, 44, &Cause::NoReport));
+        assert!(remainder.words().contains("No report"));
+    }
+
+    #[test]
+    fn an_estimate_that_is_the_larger_is_no_less_than_nothing() {
+        let remainder = Remainder::new(&session(10, Some(&format!("{{{RUN}}}")))).unwrap();
+        assert_eq!((remainder.tokens(), remainder.cause.clone()), (-16, Cause::Estimator));
+        assert_eq!(remainder.short(), "the estimate is the larger");
+    }
+
+    #[test]
+    fn a_report_that_is_not_of_that_run_says_so() {
+        assert_eq!(cause_of(r#"{"source":"estimate"}"#), Cause::EstimatedReport);
+        assert_eq!(cause_of(&format!("{{{RUN}}}").replace(r#":"s""#, r#":"t""#)), Cause::OtherSession);
+        assert_eq!(cause_of(&format!("{{{RUN}}}").replace("m-1", "m-2")), Cause::OtherModel("m-2".into()));
+        let made = |ms: i64| cause_of(&format!(r#"{{{RUN},"generatedAt":{}}}"#, TURN - ms));
+        assert_eq!((made(300_000), made(-60_000)), (Cause::Estimator, Cause::Estimator));
+        assert_eq!(made(300_001), Cause::OlderReport(300_001.0));
+    }
+
+    #[test]
+    fn what_was_not_counted_cannot_be_compared() {
+        let session = Inspection { measured: Err(Unmeasured::SinceCommit), ..session(50, None) };
+        assert_eq!(Remainder::new(&session), Err(Unmeasured::SinceCommit));
+    }
+}
