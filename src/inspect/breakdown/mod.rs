@@ -65,7 +65,11 @@ impl WindowContents {
         Self {
             heaviest: now.heaviest.iter().map(heavy).collect(),
             now,
-            after: plan.map(|plan| of(&|at| plan.tokens_after[at])),
+            // The bar of the plan says what its parts are; what the plan makes anew stands in no message here.
+            after: plan.map(|plan| Breakdown {
+                budget: inspection.budget_after(plan),
+                ..of(&|at| plan.tokens_after[at])
+            }),
             remainder: Remainder::new(inspection),
             history: History::new(index, context),
         }

@@ -16,7 +16,8 @@ pub fn sections(inspection: &Inspection, contents: &WindowContents, blocks: &Blo
     let view = View { inspection, contents, now: &contents.now };
     let mut sections = prompt_sections(&view);
     sections.extend([view.summary(), view.you(), view.assistant(), view.thinking(), view.results()]);
-    sections.retain(|section| section.figure != Figure::Est(0));
+    sections
+        .retain(|section| section.figure != Figure::Est(0) || section.after.is_some_and(|after| after > 0));
     sections.push(view.remainder());
     sections.push(view.heaviest(blocks));
     sections.push(view.images());
@@ -70,19 +71,26 @@ impl View<'_> {
             (Role::BashExecution, "shell commands"),
             (Role::Other, "of other roles"),
         ];
-        let there = names.into_iter().map(|(role, name)| (name, self.now.role(role)));
-        let there = there.filter(|(_, amount)| amount.count > 0);
-        let lines = there.map(|(name, amount)| Line::new(name, amount.tokens).note(grouped(amount.count)));
+        let there = names.into_iter().filter(|(role, _)| self.now.role(*role).count > 0);
+        let lines = there.map(|(role, name)| {
+            let amount = self.now.role(role);
+            let after = self.contents.after.as_ref().map(|after| after.role(role).tokens);
+            Line::new(name, amount.tokens).note(grouped(amount.count)).after(after)
+        });
         self.part(Part::You, "You").lines(lines.collect())
     }
 
     fn assistant(&self) -> Section {
-        let said = Line::new("text", self.now.said.tokens).note(of(self.now.said.count as f64, "message"));
-        let called = self.now.tools.iter().filter(|tool| tool.calls.count > 0);
+        let after = self.contents.after.as_ref();
+        let said = Line::new("text", self.now.said.tokens)
+            .note(of(self.now.said.count as f64, "message"))
+            .after(after.map(|after| after.said.tokens));
+        let called = self.now.tools.iter().enumerate().filter(|(_, tool)| tool.calls.count > 0);
         let mut calls: Vec<Line> = called
-            .map(|tool| {
+            .map(|(at, tool)| {
                 Line::new(name_of(tool), tool.calls.tokens)
                     .note(of(tool.calls.count as f64, "call"))
+                    .after(after.and_then(|after| after.tools.get(at)).map(|tool| tool.calls.tokens))
                     .to(self.heaviest_of(tool))
             })
             .collect();
