@@ -1,5 +1,7 @@
 //! What is in the window, as JSON: exact integers, and the report as it stands in the row.
 
+use std::collections::{BTreeMap, HashMap};
+
 use super::described::{budget_value, session_value, tool_of, window_value};
 use crate::context::breakdown::{Amount, Extent, Piece, PromptParts, ToolUse};
 use crate::context::budget::{Budget, FixedChars, Part, part_of};
@@ -130,17 +132,17 @@ fn tools(inspection: &Inspection, contents: &WindowContents) -> Value {
     let report = inspection.report.as_deref();
     let pieces = contents.now.prompt.as_ref().map_or(&[][..], |parts| &parts.each_schema);
     let listed: &[ToolSize] = report.map_or(&[], |report| &report.tools);
-    let used = &contents.now.tools;
-    let in_report = listed.iter().zip(pieces).enumerate().map(|(at, (tool, it))| {
+    let mut left: BTreeMap<usize, &ToolUse> = contents.now.tools.iter().enumerate().collect();
+    let mut named: HashMap<&str, usize> =
+        left.iter().filter_map(|(at, tool)| Some((tool.name.as_deref()?, *at))).collect();
+    let in_report = listed.iter().zip(pieces).map(|(tool, it)| {
         // Of two tools of one name the first has the messages.
-        let first = listed.iter().position(|other| other.name == tool.name) == Some(at);
-        let messages = used.iter().find(|used| first && used.name.as_deref() == Some(&tool.name));
-        tool_value(inspection, Some(&tool.name), Some((tool, *it)), messages)
+        let used = named.remove(tool.name.as_str()).and_then(|at| left.remove(&at));
+        tool_value(inspection, Some(&tool.name), Some((tool, *it)), used)
     });
-    let unlisted =
-        used.iter().filter(|used| !listed.iter().any(|tool| Some(&tool.name) == used.name.as_ref()));
-    let unlisted = unlisted.map(|used| tool_value(inspection, used.name.as_deref(), None, Some(used)));
-    Value::from(in_report.chain(unlisted).collect::<Vec<_>>())
+    let mut values: Vec<Value> = in_report.collect();
+    values.extend(left.values().map(|tool| tool_value(inspection, tool.name.as_deref(), None, Some(tool))));
+    Value::from(values)
 }
 
 fn tool_value(

@@ -1,9 +1,11 @@
 //! The sections of what precedes the messages: system prompt, tool schemas, workspace files (compaction 11.3).
 
+use std::collections::HashMap;
+
 use super::lines::by_weight;
 use super::sections::View;
 use super::{Figure, Line, Section, SectionKind, warnings};
-use crate::context::breakdown::{Piece, PromptParts};
+use crate::context::breakdown::{Piece, PromptParts, ToolUse};
 use crate::context::budget::Part;
 use crate::inspect::words::{grouped, moment, of};
 use crate::store::prompt_report::{InjectedFile, SystemPromptReport, ToolSize};
@@ -68,7 +70,11 @@ fn origin(report: &SystemPromptReport) -> String {
 
 fn tools(view: &View, report: &SystemPromptReport, parts: &PromptParts) -> Section {
     let pieces = report.tools.iter().zip(&parts.each_schema);
-    let mut lines: Vec<Line> = pieces.map(|(tool, it)| tool_line(view, tool, *it)).collect();
+    let used: HashMap<&str, &ToolUse> =
+        view.now.tools.iter().filter_map(|tool| Some((tool.name.as_deref()?, tool))).collect();
+    let line =
+        |(tool, it): (&ToolSize, &Piece)| tool_line(view, tool, *it, used.get(tool.name.as_str()).copied());
+    let mut lines: Vec<Line> = pieces.map(line).collect();
     by_weight(&mut lines);
     lines.extend(Some(piece("of no tool in the list", parts.other_schemas, "")).filter(has_chars));
     let idle = lines.iter().filter(|line| line.note.ends_with(IDLE)).count();
@@ -88,8 +94,7 @@ fn tools(view: &View, report: &SystemPromptReport, parts: &PromptParts) -> Secti
 /// What a tool says that no message of the window calls.
 const IDLE: &str = "not called";
 
-fn tool_line(view: &View, tool: &ToolSize, it: Piece) -> Line {
-    let used = view.now.tools.iter().find(|used| used.name.as_deref() == Some(tool.name.as_str()));
+fn tool_line(view: &View, tool: &ToolSize, it: Piece, used: Option<&ToolUse>) -> Line {
     let calls = used.map_or(0, |used| used.calls.count);
     let call = if calls > 0 { of(calls as f64, "call") } else { IDLE.into() };
     let parameters = match tool.properties {

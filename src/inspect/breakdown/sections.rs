@@ -258,3 +258,7 @@ fn unmeasured_words(why: Unmeasured) -> &'static str {
         Unmeasured::OtherLeaf => "What the provider counted belongs to the session's own leaf.",
     }
 }
+
+#[cfg(test)]
+#[path = "sections_tests.rs"]
+mod tests;
