@@ -17,6 +17,7 @@ mod man;
 mod messages;
 pub mod output;
 mod preview;
+mod ruleset;
 pub mod scene;
 mod screen;
 mod sessions;
