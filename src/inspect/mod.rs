@@ -4,6 +4,7 @@
 pub mod breakdown;
 pub mod budget_marks;
 mod closer;
+pub mod compaction;
 mod count;
 pub mod excerpt;
 mod facts;
