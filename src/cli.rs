@@ -72,7 +72,7 @@ pub enum Command {
     Tree(SessionArgs),
     /// Show what the model would be sent, message by message
     #[command(after_long_help = help::CONTEXT)]
-    Context(ContextCommandArgs),
+    Context(ContextViewArgs),
     /// Preview what pruning would do under other settings; writes nothing
     #[command(after_long_help = help::SIMULATE)]
     Simulate(SimulateArgs),
@@ -136,14 +136,18 @@ pub struct ContextArgs {
     pub messages: bool,
 }
 
-/// A context, or how well its tokens are estimated.
+/// What to show of a context.
 #[derive(Debug, Args)]
-pub struct ContextCommandArgs {
-    /// The session.
+pub struct ContextViewArgs {
+    /// The session and the leaf.
     #[command(flatten)]
     pub context: ContextArgs,
-    /// Every estimator beside the provider's count, call by call
+    /// What is in the window instead: the parts of the prompt, roles, tools, the heaviest messages, and what is not
+    /// accounted for
     #[arg(long, conflicts_with = "messages")]
+    pub breakdown: bool,
+    /// Every estimator beside the provider's count, call by call
+    #[arg(long, conflicts_with_all = ["messages", "breakdown"])]
     pub estimators: bool,
     /// With --estimators: every call, not the last 20
     #[arg(long, requires = "estimators")]

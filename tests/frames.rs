@@ -21,7 +21,7 @@ use proptest::prelude::*;
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
 use ratatui::style::{Color, Modifier};
-use screens::{STATES, at_rest, estimating, opened, preview, settled};
+use screens::{STATES, at_rest, estimating, opened, preview, settled, taken_apart};
 
 /// The sizes that screens are looked at in.
 const SIZES: [(u16, u16); 4] = [(130, 36), (120, 40), (80, 24), (60, 20)];
@@ -136,6 +136,9 @@ screens! {
     a_zoomed_pane_takes_the_screen: "zoom",
     estimators_stand_beside_what_was_counted: "estimators",
     estimates_that_are_being_made_say_how_far_they_are: "estimators reading",
+    the_window_is_taken_apart_under_its_bar: "breakdown",
+    a_plan_says_what_each_part_becomes: "breakdown plan",
+    without_a_report_the_parts_before_the_messages_are_unknown: "breakdown no report",
 }
 
 #[test]
@@ -162,6 +165,22 @@ fn colours_tell_how_far_an_estimate_is_off() {
         let styles = styles_of(&drawn(&driver.app, &Theme::load(name, depth).expect("a theme")));
         insta::assert_snapshot!(format!("estimators styles {name} {width}x{height}"), styles);
     }
+}
+
+#[test]
+fn bars_of_the_window_have_the_colours_of_the_budget_bar() {
+    for (width, height) in [(130, 36), (80, 24), (60, 20)] {
+        let driver = taken_apart(width, height);
+        for name in ["dark", "light"] {
+            let theme = Theme::load(name, ColourDepth::True).expect("a theme");
+            let title = format!("breakdown styles {name} {width}x{height}");
+            insta::assert_snapshot!(title, styles_of(&drawn(&driver.app, &theme)));
+        }
+    }
+    let mono = Theme::load("mono", ColourDepth::True).expect("a theme");
+    let buf = drawn(&taken_apart(130, 36).app, &mono);
+    assert!(buf.content.iter().all(|cell| cell.fg == Color::Reset && cell.bg == Color::Reset));
+    insta::assert_snapshot!("breakdown mono 130x36", text_of(&buf));
 }
 
 #[test]

@@ -21,6 +21,7 @@ impl App {
             Action::Back => self.back(),
             Action::Open => self.open_here(),
             Action::Search => self.prompt_here(),
+            Action::Breakdown => self.show_breakdown(),
             Action::Yes | Action::No | Action::Commit | Action::Undo | Action::SavePlan => {
                 self.write_action(action)
             }
@@ -44,6 +45,11 @@ impl App {
         let dialog = matches!(self.overlay, Some(Overlay::Write(_)));
         match action {
             Action::Diff if dialog => self.diff_from_dialog(),
+            Action::Fold | Action::Collapse | Action::Expand | Action::FoldAll | Action::UnfoldAll
+                if self.overlay.is_some() =>
+            {
+                self.fold_breakdown(action);
+            }
             Action::Help => self.overlay = Some(Overlay::Help { top: 0 }),
             Action::Palette => self.overlay = Some(Overlay::Palette { text: String::new(), at: 0 }),
             Action::Findings => self.overlay = Some(Overlay::Findings { scroll: Scroll::default() }),
@@ -70,7 +76,11 @@ impl App {
 
     /// How many rows an action moves the cursor by.
     fn rows_of(&self, action: Action) -> Option<isize> {
-        let page = self.estimators_page().unwrap_or_else(|| self.height(self.focus).max(1)) as isize;
+        let page = match &self.overlay {
+            Some(Overlay::Breakdown(_)) => self.breakdown_rows(),
+            _ => self.estimators_page().unwrap_or_else(|| self.height(self.focus)),
+        };
+        let page = page.max(1) as isize;
         Some(match action {
             Action::Down => 1,
             Action::Up => -1,
@@ -89,7 +99,9 @@ impl App {
             return Vec::new();
         }
         let found = self.findings().count();
+        let rows = self.breakdown_rows();
         match &mut self.overlay {
+            Some(Overlay::Breakdown(screen)) => screen.scroll.step(by, screen.rows.len(), rows),
             Some(Overlay::Help { top }) => *top = top.saturating_add_signed(by).min(HELP_ROWS),
             Some(Overlay::Findings { scroll }) => {
                 scroll.step(by, found, usize::from(self.size.1).saturating_sub(4));
@@ -154,6 +166,7 @@ impl App {
     fn open_here(&mut self) -> Vec<Effect> {
         match (&self.overlay, self.focus) {
             (Some(Overlay::Estimators(_)), _) => self.go_to_call(),
+            (Some(Overlay::Breakdown(_)), _) => self.open_in_breakdown(),
             (Some(_), _) => self.overlay = None,
             (None, Pane::Sessions) => {
                 let key = self.sessions.selected().map(|item| item.key.clone());
@@ -199,7 +212,7 @@ impl App {
         self.keep_in_sight();
     }
 
-    fn set_zoom(&mut self, zoom: bool) {
+    pub(super) fn set_zoom(&mut self, zoom: bool) {
         self.zoom = zoom;
         self.keep_in_sight();
     }

@@ -130,6 +130,8 @@ pub enum Action {
     Findings,
     /// Every way to count tokens, beside what was counted.
     Estimators,
+    /// What is in the window, part by part.
+    Breakdown,
     /// Open the embedded demo store.
     Demo,
     /// Take the mouse, or leave it to the terminal.
@@ -211,6 +213,7 @@ pub const ACTIONS: &[ActionRow] = &[
     (Action::FocusMessage, "focus-message", Group::Screen, "message"),
     (Action::FocusTuning, "focus-tuning", Group::Screen, "tuning"),
     (Action::Zoom, "zoom", Group::Screen, "pane over the whole screen"),
+    (Action::Breakdown, "breakdown", Group::Screen, "what is in the window"),
     (Action::Open, "open", Group::Screen, "open"),
     (Action::Back, "back", Group::Screen, "back"),
     (Action::Search, "search", Group::Screen, "search or filter"),

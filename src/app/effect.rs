@@ -60,6 +60,13 @@ pub enum Effect {
         /// The plan shown.
         plan: Option<Arc<Plan>>,
     },
+    /// Name the heaviest blocks of these entries.
+    ReadBlocks {
+        /// The session.
+        inspection: Arc<Inspection>,
+        /// The entries.
+        entries: Vec<EntryIx>,
+    },
     /// Find entries that hold all these words.
     Search {
         /// The session.

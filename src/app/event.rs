@@ -8,6 +8,7 @@ use crossterm::event::{KeyEvent, MouseEvent};
 use crate::error::Finding;
 use crate::gateway::ruleset::Chosen;
 use crate::ids::{EntryIx, Epoch, SessionKey};
+use crate::inspect::breakdown::Blocks;
 use crate::inspect::estimators::Estimates;
 use crate::inspect::excerpt::Excerpt;
 use crate::inspect::message::MessageText;
@@ -90,6 +91,13 @@ pub enum Event {
         entry: EntryIx,
         /// Its text, or what is wrong.
         text: Result<Arc<MessageText>, String>,
+    },
+    /// The heaviest blocks of heavy messages.
+    Blocks {
+        /// The reading they belong to.
+        epoch: Epoch,
+        /// Blocks by entry.
+        blocks: Blocks,
     },
     /// Entries that hold the words searched for.
     Found {

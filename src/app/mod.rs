@@ -4,6 +4,7 @@
 mod act;
 pub mod action;
 pub mod body;
+pub mod breakdown;
 pub mod diff;
 pub mod effect;
 pub mod estimators;

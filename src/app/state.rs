@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use crate::app::breakdown::BreakdownScreen;
 use crate::app::effect::Write;
 use crate::app::estimators::EstimatorsView;
 use crate::app::event::{Listing, WritePreview};
@@ -120,6 +121,8 @@ pub enum Overlay {
     },
     /// Every estimator beside what was counted.
     Estimators(EstimatorsView),
+    /// What is in the window.
+    Breakdown(Box<BreakdownScreen>),
     /// The confirmation before a write.
     Write(WriteDialog),
 }

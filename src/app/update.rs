@@ -42,6 +42,7 @@ impl App {
             Event::Changed(paths) => self.changed(&paths),
             other => self.answered(other),
         };
+        self.close_breakdown_of_nothing();
         self.rereading |= effects.iter().any(|effect| matches!(effect, Effect::Refresh { .. }));
         if estimators && self.estimators().is_none() {
             effects.push(Effect::StopEstimates);
@@ -65,6 +66,7 @@ impl App {
             {
                 self.message.take(text);
             }
+            Event::Blocks { epoch: of, blocks } if Some(of) == epoch => self.take_blocks(blocks),
             Event::Found { epoch, query, from, matches } => return self.found(epoch, &query, from, matches),
             Event::Estimating { epoch, done, total } => self.estimating(epoch, done, total),
             Event::Estimated { epoch, estimates } => self.estimated(epoch, estimates),
@@ -185,6 +187,7 @@ impl App {
         effects.extend(self.transcript.as_mut().map(TranscriptPane::search_on).unwrap_or_default());
         effects.extend(self.ask_again());
         effects.extend(self.estimate_again());
+        effects.extend(self.renew_breakdown());
         effects
     }
 

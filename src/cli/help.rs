@@ -107,6 +107,8 @@ Examples:
   clawscope context ./2f6c.jsonl --json
   clawscope context KEY --store ~/copy-of-openclaw --leaf 4fe1 --messages
   clawscope context KEY --estimators                      how far off each way to count is, call by call
+  clawscope context KEY --breakdown
+  clawscope context KEY --breakdown --json | jq '.tools[] | select(.calls.count == 0) | .name'
 
 JSON: {schemaVersion, session, leaf, window: {tokens, source}, estimate: {tokens, usageTokens, trailingTokens, anchor},
 messageTokens, sessionTokens, budget, messages: [{index, entry, role, tool, tokens, chars, prunerChars}]}.
@@ -124,7 +126,25 @@ maxErrorPercent, aheadErrorPercent} or null, chars: {ascii, cjk, other}, images,
 meanErrorPercent, biasPercent, maxErrorPercent, lastErrorPercent}], calls: [{entry, line, measured, shrunk, estimates: {pi,
 gateway, weighted, usage, bpe, calibrated}}]}. calls has every call of the path that was counted. shrunk marks those whose
 prompt was smaller than one before though the context only grew, as after pruning in memory: no error counts them. copies
-are answers left out because a rewritten branch copied them with the usage of another context.";
+are answers left out because a rewritten branch copied them with the usage of another context.
+
+With --breakdown: what is in the window, part by part. The parts add up to the bar; a part is rounded up as a whole and
+its pieces share that. What is not accounted for is what the provider counted for the last prompt less the estimate of that
+same prompt, and why.
+
+JSON with --breakdown: {schemaVersion, session, leaf, provider, model, window, budget, percent,
+system: {chars, tokens, instructions, skills: {chars, tokens, items: [{name, chars, tokens}], around}, toolList},
+files: {chars, tokens, maxFileChars, maxTotalChars, items: [{name, path, status: ok|truncated|missing, rawChars,
+injectedChars, tokens}], around, warnings},
+schemas: {chars, tokens, other, descriptions} (each of them {chars, tokens}; descriptions are sent and in no estimate),
+roles: [{role, part, count, chars, tokens}], text, thinking (each {count, chars, tokens}),
+tools: [{name, schema: {chars, tokens, properties} or null, calls, results: {count, chars, tokens}, images, imageTokens,
+errors, heaviest}], images: {priced, tokens, free},
+heaviest: [{index, entry, role, tool, chars, tokens, block: {type, tool, chars, blocks} or null, about}],
+history: {window, path, file: {messages, tokens}, compactions},
+remainder: {tokens, measured, estimated, since, entry, reason: no-report|estimated-report|other-session|other-model|
+older-report|estimator|not-measured, words}, report: as stored, or null}.
+system, files and schemas are null where no report is stored.";
 
 pub(super) const SIMULATE: &str = "\
 Examples:

@@ -2,6 +2,7 @@
 
 use std::io::Write as _;
 
+use super::breakdown;
 use super::described::{
     budget_value, budget_words, number, print_head, session_value, size_value, tokens_of, tool_of,
     window_value,
@@ -13,7 +14,7 @@ use super::ruleset::{print_ruleset, ruleset_value};
 use super::scene::{Around, Scene, at_leaf, with_context};
 use super::table::{Align, Cell, Table};
 use super::words::{counted, estimated, grouped, percent};
-use crate::cli::{ContextArgs, PlaceArgs};
+use crate::cli::{ContextViewArgs, PlaceArgs};
 use crate::context::ContextMessage;
 use crate::context::tokens::usage::sum_of_estimates;
 use crate::context::tokens::{ContextEstimate, estimate_context, estimate_message};
@@ -24,14 +25,18 @@ use crate::store::entry::EntryKind;
 
 /// Shows the context of a session.
 pub(super) fn run(
-    args: &ContextArgs,
+    view: &ContextViewArgs,
     place: &PlaceArgs,
     around: &Around,
     output: &mut Output,
 ) -> Result<(), Failure> {
+    let args = &view.context;
     let scene = Scene::for_session(&args.session.session, place, around)?;
     let inspection = scene.open(&args.session.session)?;
     let inspection = with_context(at_leaf(&scene, inspection, args.leaf.as_deref())?)?;
+    if view.breakdown {
+        return breakdown::show(&inspection, args.session.json, output);
+    }
     let bodies = if args.messages { Some(messages::read(&inspection)?) } else { None };
     let estimate = estimate_context(&inspection.context.messages);
     if args.session.json {

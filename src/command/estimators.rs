@@ -8,7 +8,7 @@ use super::output::{Output, Tone};
 use super::scene::{Around, Scene, at_leaf, with_context};
 use super::table::{Align, Cell, Table};
 use super::words::{counted, estimated, grouped};
-use crate::cli::{ContextCommandArgs, PlaceArgs};
+use crate::cli::{ContextViewArgs, PlaceArgs};
 use crate::context::tokens::calibrated::Calibration;
 use crate::context::tokens::script::Script;
 use crate::inspect::Inspection;
@@ -22,7 +22,7 @@ const NOTABLE: f64 = 0.1;
 
 /// Prints the estimators of a session.
 pub(super) fn run(
-    args: &ContextCommandArgs,
+    args: &ContextViewArgs,
     place: &PlaceArgs,
     around: &Around,
     output: &mut Output,

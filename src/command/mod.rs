@@ -3,6 +3,8 @@
 //! Nothing here decides a rule. Everything printed goes through [`output::Output`], so that text of transcripts cannot act
 //! on the terminal and a closed pipe is no error.
 
+mod breakdown;
+mod breakdown_json;
 mod change;
 mod checkup;
 mod commit;
@@ -82,7 +84,7 @@ fn run(command: &Command, place: &PlaceArgs, around: &Around, output: &mut Outpu
         Command::Sessions(args) => sessions::run(args, place, around, output),
         Command::Tree(args) => tree::run(args, place, around, output),
         Command::Context(args) if args.estimators => estimators::run(args, place, around, output),
-        Command::Context(args) => context::run(&args.context, place, around, output),
+        Command::Context(args) => context::run(args, place, around, output),
         Command::Simulate(args) => simulate::run(args, place, around, output),
         Command::Commit(args) => commit::run(args, place, around, output),
         Command::Undo(args) => undo::run(args, place, around, output),

@@ -1,6 +1,7 @@
 //! One session with everything that questions ask of it: transcript, tree, context, window, settings
 //! and what is measured. The commands and the screens start from here.
 
+pub mod breakdown;
 pub mod budget_marks;
 mod closer;
 pub mod compaction;
@@ -46,6 +47,7 @@ use crate::policy::prune::{Gate, gate_under};
 use crate::policy::settings::StepSetting;
 use crate::store::body::BodyError;
 use crate::store::index::Index;
+use crate::store::prompt_report::SystemPromptReport;
 use crate::store::source::Source;
 use crate::transcript::{Leaf, Tree};
 
@@ -114,6 +116,8 @@ pub struct Inspection {
     pub price: Option<Price>,
     /// Chars before the messages, where a run left a report.
     pub fixed: Option<FixedChars>,
+    /// That report, part by part.
+    pub report: Option<Arc<SystemPromptReport>>,
     /// The last prompt a provider counted on this path, or why there is none.
     pub measured: Result<Measured, Unmeasured>,
     /// When the model last answered on this path, ms: by the message's own time, which a copy keeps.

@@ -25,6 +25,7 @@ use crate::policy::settings::{RowSource, rows};
 use crate::store::body;
 use crate::store::index::{Index, Standing};
 use crate::store::load::{Growth, LoadError, Progress, grow, load};
+use crate::store::rows::Row;
 use crate::store::session::Session;
 use crate::store::shape::Shape;
 use crate::store::source::Source;
@@ -118,6 +119,7 @@ pub fn inspect(
     let context = built.unwrap_or_default();
     let mut item = listed_item(store, session, now_ms);
     (item.provider, item.model) = model_of_path(&index, &context).unwrap_or((item.provider, item.model));
+    let report = session.row.as_ref().and_then(Row::prompt_report);
     let config = &store.config;
     let raw = config.value(&PRUNING_PATH);
     let rules = store.ruleset.ruleset.rules();
@@ -145,7 +147,8 @@ pub fn inspect(
         session: item,
         source,
         leaf: Leaf::Own,
-        fixed: fixed_chars(session),
+        fixed: report.as_ref().map(FixedChars::new),
+        report: report.map(Arc::new),
         measured: last_prompt(&index, &context),
         last_call: None,
         compaction,
@@ -174,18 +177,6 @@ pub fn inspect(
 fn model_of_path(index: &Index, context: &Context) -> Option<(String, String)> {
     let (provider, model) = context.model?;
     Some((index.words.text(provider)?, index.words.text(model)?))
-}
-
-/// What precedes the messages, where the last run left a report (store C6).
-fn fixed_chars(session: &Session) -> Option<FixedChars> {
-    let report = session.row.as_ref()?.system_prompt.as_ref()?;
-    let injected: f64 = report.files.iter().map(|file| file.injected_chars).sum();
-    let files = if report.project_chars > 0.0 { report.project_chars } else { injected };
-    Some(FixedChars {
-        system: report.system_chars as u64,
-        files: files.min(report.system_chars) as u64,
-        tools: report.tool_schema_chars as u64,
-    })
 }
 
 /// Reserve and keep of the runtime alone: what pi's own settings file says for pi's sessions (store R6).

@@ -84,6 +84,7 @@ pub(crate) fn inspection(text: &str, window: f64) -> Inspection {
         window: WindowInfo { tokens: window, source: WindowSource::Default },
         price: None,
         fixed: None,
+        report: None,
         measured: Err(crate::inspect::Unmeasured::NoUsage),
         last_call: None,
         last_touch: last_touch(&index),

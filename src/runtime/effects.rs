@@ -7,6 +7,7 @@ use crate::app::effect::{Effect, Write};
 use crate::app::event::Event;
 use crate::commit::{SystemClock, UndoTarget};
 use crate::ids::{EntryIx, SessionKey};
+use crate::inspect::breakdown::heavy_blocks;
 use crate::inspect::estimators::{self, EstimatesError};
 use crate::inspect::open::{OpenError, open};
 use crate::inspect::search::search;
@@ -35,6 +36,7 @@ impl Shell {
                 self.excerpts.ask(&mut self.jobs, inspection, entries);
             }
             Effect::ReadMessage { inspection, entry, plan } => self.read_message(inspection, entry, plan),
+            Effect::ReadBlocks { inspection, entries } => self.read_blocks(inspection, entries),
             Effect::Search { inspection, query, from } => self.search(inspection, query, from),
             Effect::Estimate { inspection } => self.estimate(inspection),
             Effect::StopEstimates => self.jobs.cancel(Kind::Estimates),
@@ -108,6 +110,13 @@ impl Shell {
             if highlight::load() {
                 ticket.send(Event::Timer);
             }
+        });
+    }
+
+    fn read_blocks(&mut self, inspection: Arc<Inspection>, entries: Vec<EntryIx>) {
+        self.jobs.start(Kind::Blocks, move |ticket| {
+            let blocks = heavy_blocks(&inspection, &entries, &mut || ticket.is_wanted());
+            ticket.send(Event::Blocks { epoch: inspection.epoch, blocks });
         });
     }
 

@@ -28,6 +28,8 @@ pub(super) enum Kind {
     Excerpts,
     /// The message under the cursor.
     Message,
+    /// The heaviest blocks of a window.
+    Blocks,
     /// Looking for words.
     Search,
     /// Making estimates.

@@ -319,4 +319,6 @@ pub struct Call {
     pub id: Option<IdIx>,
     /// Tool name: any JSON value, or absent.
     pub name: WordIx,
+    /// Chars of its name and its arguments as JSON (compaction 1.3).
+    pub chars: u32,
 }

@@ -1,6 +1,7 @@
 //! State → cells. Every function here reads the state, asks the theme what things mean, and writes cells;
 //! none of them keeps anything from one frame to the next.
 
+mod breakdown;
 mod budget;
 pub mod detail;
 mod dialog;
@@ -76,6 +77,7 @@ fn screen(app: &App, theme: &Theme, layout: &Layout, buf: &mut Buffer) -> Option
         Some(Overlay::Palette { text, at }) => cursor = Some(palette::draw(app, theme, text, *at, buf)),
         Some(Overlay::Findings { scroll }) => findings::draw(app, theme, *scroll, body, buf),
         Some(Overlay::Estimators(view)) => estimators::draw(app, theme, view, body, buf),
+        Some(Overlay::Breakdown(screen)) => breakdown::draw(app, theme, screen, buf),
         Some(Overlay::Write(write)) => dialog::draw(app, theme, write, buf),
     }
     cursor.or(typing)

@@ -12,6 +12,7 @@ use clawscope::commit::{Clock, UndoTarget};
 use clawscope::gateway::env::Environment;
 use clawscope::gateway::ruleset::Chosen;
 use clawscope::inspect::Inspection;
+use clawscope::inspect::breakdown::heavy_blocks;
 use clawscope::inspect::estimators;
 use clawscope::inspect::excerpt::excerpt;
 use clawscope::inspect::list::list_under;
@@ -159,6 +160,10 @@ impl Driver {
                 let text = message::read(&inspection, entry, plan.as_deref());
                 let text = text.map(Arc::new).map_err(|error| error.to_string());
                 vec![Event::Message { epoch: inspection.epoch, entry, text }]
+            }
+            Effect::ReadBlocks { inspection, entries } => {
+                let blocks = heavy_blocks(&inspection, &entries, &mut || true);
+                vec![Event::Blocks { epoch: inspection.epoch, blocks }]
             }
             Effect::Search { inspection, query, from } => {
                 let (source, index) = (&inspection.source, &inspection.index);

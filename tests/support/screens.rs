@@ -192,10 +192,34 @@ pub(crate) fn reading_estimates(width: u16, height: u16) -> Driver {
     driver
 }
 
+/// What is in the window, a file that was cut under the cursor.
+pub(crate) fn taken_apart(width: u16, height: u16) -> Driver {
+    let mut driver = opened(width, height);
+    driver.press("B j j l j");
+    driver
+}
+
+/// The same under a preview, the heaviest messages in sight.
+pub(crate) fn taken_apart_under_a_plan(width: u16, height: u16) -> Driver {
+    let mut driver = settled(preview(width, height));
+    driver.press("B G");
+    driver
+}
+
+/// A session that no run has left a report for, and that was never counted.
+pub(crate) fn taken_apart_without_report(width: u16, height: u16) -> Driver {
+    let mut driver = unmeasured(width, height);
+    let mut inspection: Inspection = driver.app.inspection().expect("a session").as_ref().clone();
+    (inspection.report, inspection.fixed) = (None, None);
+    driver.event(Event::Opened(Box::new(inspection)));
+    driver.press("B");
+    driver
+}
+
 /// A state by its name.
 pub(crate) type Named = (&'static str, fn(u16, u16) -> Driver);
 
-pub(crate) const STATES: [Named; 20] = [
+pub(crate) const STATES: [Named; 23] = [
     ("rest", at_rest),
     ("gate shut", gate_shut),
     ("preview", preview),
@@ -216,4 +240,7 @@ pub(crate) const STATES: [Named; 20] = [
     ("zoom", zoomed),
     ("estimators", estimating),
     ("estimators reading", reading_estimates),
+    ("breakdown", taken_apart),
+    ("breakdown plan", taken_apart_under_a_plan),
+    ("breakdown no report", taken_apart_without_report),
 ];
