@@ -143,6 +143,7 @@ impl Inspection {
             textures: self.closer.as_ref().map(|closer| closer.textures.as_slice()),
             settings,
             window: self.window.tokens,
+            guard_window: self.window.own,
             gate,
         })
     }

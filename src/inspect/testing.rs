@@ -79,7 +79,7 @@ pub(crate) fn inspection(text: &str, window: f64) -> Inspection {
         leaf: Leaf::Own,
         provider: "anthropic".into(),
         model: "claude-opus-4-6".into(),
-        window: WindowInfo { tokens: window, source: WindowSource::Default },
+        window: WindowInfo { tokens: window, source: WindowSource::Default, own: window },
         price: None,
         fixed: None,
         measured: Err(crate::inspect::Unmeasured::NoUsage),

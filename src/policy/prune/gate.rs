@@ -2,7 +2,7 @@
 
 use crate::gateway::eligible::cache_ttl_eligible;
 use crate::gateway::pruning::PruneSettings;
-use crate::policy::fate::Reason;
+use crate::policy::reason::Reason;
 use crate::store::entry::EntryKind;
 use crate::store::index::Index;
 

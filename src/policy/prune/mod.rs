@@ -8,6 +8,7 @@ mod step;
 #[cfg(test)]
 mod vectors;
 
+pub(in crate::policy) use soft_trim::trimmed_text;
 pub use gate::{Gate, gate, last_touch};
 pub use soft_trim::{cleared_message, soft_trimmed_message};
 pub use stages::{Outcome, PruneInput, prune};
