@@ -196,6 +196,7 @@ proptest! {
             textures: Some(&closer.textures),
             settings: &settings,
             window: f64::from(window),
+            guard_window: f64::from(window),
             gate: Gate::Open { idle_ms: 1.0 },
         });
         // Texts that are no strings may make the real programs throw; then nothing is done.

@@ -43,6 +43,9 @@ pub struct WindowInfo {
     pub tokens: f64,
     /// What settled it.
     pub source: WindowSource,
+    /// What the model takes, in tokens, whatever `contextTokens` says: the guard of every call goes by it (pruning
+    /// 6.30).
+    pub own: f64,
 }
 
 /// The window for a run. `model_window` is the model's own, where one is known; `default_tokens` is only floored, not
@@ -54,19 +57,17 @@ pub fn resolve_window(
     model_window: Option<f64>,
     default_tokens: f64,
 ) -> WindowInfo {
-    let base = config
-        .and_then(|config| configured_window(config, provider, model))
-        .map(|tokens| WindowInfo { tokens, source: WindowSource::ModelsConfig })
-        .or_else(|| {
-            let tokens = whole_positive(model_window?)?;
-            Some(WindowInfo { tokens, source: WindowSource::Model })
-        })
-        .unwrap_or(WindowInfo { tokens: default_tokens.floor(), source: WindowSource::Default });
+    let configured = config.and_then(|config| configured_window(config, provider, model));
+    let (own, source) = match (configured, model_window.and_then(whole_positive)) {
+        (Some(tokens), _) => (tokens, WindowSource::ModelsConfig),
+        (None, Some(tokens)) => (tokens, WindowSource::Model),
+        (None, None) => (default_tokens.floor(), WindowSource::Default),
+    };
     match config.and_then(context_tokens_cap) {
-        Some(cap) if cap < base.tokens => {
-            WindowInfo { tokens: cap, source: WindowSource::AgentContextTokens }
+        Some(cap) if cap < own => {
+            WindowInfo { tokens: cap, source: WindowSource::AgentContextTokens, own }
         }
-        _ => base,
+        _ => WindowInfo { tokens: own, source, own },
     }
 }
 
@@ -132,7 +133,7 @@ mod tests {
     fn check(config: &str, provider: &str, model: &str, own: Option<f64>, tokens: f64, source: WindowSource) {
         let config = js::parse(config).unwrap();
         let info = resolve_window(Some(&config), provider, model, own, DEFAULT_WINDOW);
-        assert_eq!(info, WindowInfo { tokens, source });
+        assert_eq!((info.tokens, info.source), (tokens, source));
     }
 
     #[test]
@@ -158,6 +159,13 @@ mod tests {
     }
 
     #[test]
+    fn what_the_model_takes_is_known_beside_the_cap() {
+        let config = js::parse(MODELS).unwrap();
+        let own = |model| resolve_window(Some(&config), "anthropic", model, Some(1e6), 5.0).own;
+        assert_eq!((own("m1"), own("m2"), own("none")), (100_000.0, 1e6, 1e6));
+    }
+
+    #[test]
     fn the_default_is_floored_but_not_tested() {
         for (given, tokens) in [(12_345.9, 12_345.0), (-0.5, -1.0), (0.0, 0.0)] {
             assert_eq!(resolve_window(None, "x", "y", None, given).tokens, tokens);
@@ -167,7 +175,7 @@ mod tests {
     #[test]
     fn the_guard_warns_below_32000_and_blocks_below_16000() {
         let judge = |tokens| {
-            let guard = guard_window(WindowInfo { tokens, source: WindowSource::Model }, None, None);
+            let guard = guard_window(WindowInfo { tokens, source: WindowSource::Model, own: tokens }, None, None);
             (guard.tokens, guard.should_warn, guard.should_block)
         };
         assert_eq!(judge(32_000.0), (32_000.0, false, false));
@@ -179,7 +187,7 @@ mod tests {
 
     #[test]
     fn limits_count_as_at_least_one() {
-        let info = WindowInfo { tokens: 1.0, source: WindowSource::Model };
+        let info = WindowInfo { tokens: 1.0, source: WindowSource::Model, own: 1.0 };
         let guard = guard_window(info, Some(0.0), Some(-5.0));
         assert!(!guard.should_warn && !guard.should_block);
     }
@@ -188,6 +196,6 @@ mod tests {
     fn a_model_the_catalogue_knows_needs_no_configuration() {
         let empty = js::parse("{}").unwrap();
         let info = window_of_model(&empty, "openai", "gpt-5.2");
-        assert_eq!(info, WindowInfo { tokens: 400_000.0, source: WindowSource::Model });
+        assert_eq!(info, WindowInfo { tokens: 400_000.0, source: WindowSource::Model, own: 400_000.0 });
     }
 }

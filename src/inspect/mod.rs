@@ -22,6 +22,7 @@ pub mod search;
 #[cfg(test)]
 pub(crate) mod testing;
 mod why;
+mod why_steps;
 pub mod words;
 pub mod write;
 
@@ -157,6 +158,7 @@ impl Inspection {
             textures: self.closer.as_ref().map(|closer| closer.textures.as_slice()),
             settings,
             window: self.window.tokens,
+            guard_window: self.window.own,
             gate,
         })
     }

@@ -81,7 +81,7 @@ pub(crate) fn inspection(text: &str, window: f64) -> Inspection {
         model: "claude-opus-4-6".into(),
         ruleset: crate::gateway::ruleset::Chosen::default(),
         route: crate::gateway::eligible::Route::default(),
-        window: WindowInfo { tokens: window, source: WindowSource::Default },
+        window: WindowInfo { tokens: window, source: WindowSource::Default, own: window },
         price: None,
         fixed: None,
         report: None,

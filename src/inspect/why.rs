@@ -9,8 +9,8 @@ use crate::store::entry::MessageSize;
 /// The sentences that explain a fate, and last the rule it follows, as `pruning 5.7`. Chars are UTF-16
 /// units; ratios are chars of all messages against those of the window (pruning 5.5).
 pub fn why(fate: &MessageFate, plan: &Plan, size: &MessageSize) -> Vec<String> {
-    let facts = Facts { plan, size };
-    let mut lines = match fate.reason {
+    let facts = Facts { plan, fate, size };
+    let mut lines = facts.of_closer_steps(fate.reason).unwrap_or_else(|| match fate.reason {
         reason if reason.is_gate() => vec![facts.gate(reason)],
         Reason::NoWindow | Reason::TooFewAssistants | Reason::RatioBelowSoft => facts.nothing(fate.reason),
         Reason::BelowMaxChars
@@ -21,14 +21,15 @@ pub fn why(fate: &MessageFate, plan: &Plan, size: &MessageSize) -> Vec<String> {
         Reason::SoftTrim => facts.trimmed(),
         Reason::HardClear => facts.cleared(),
         shield => vec![facts.shielded(shield)],
-    };
+    });
     lines.push(fate.reason.rule().to_owned());
     lines
 }
 
-struct Facts<'a> {
-    plan: &'a Plan,
-    size: &'a MessageSize,
+pub(super) struct Facts<'a> {
+    pub(super) plan: &'a Plan,
+    pub(super) fate: &'a MessageFate,
+    pub(super) size: &'a MessageSize,
 }
 
 impl Facts<'_> {

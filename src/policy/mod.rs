@@ -4,17 +4,23 @@ pub mod clear_tool_uses;
 pub mod compact;
 pub mod edit;
 pub mod fate;
+pub mod foretell;
+pub mod guard;
 pub mod history_limit;
 pub mod images;
 pub mod list;
 pub mod overflow;
 pub mod prune;
+pub mod reason;
 pub mod repair;
 pub mod settings;
 pub mod step;
+#[cfg(test)]
+pub(crate) mod testing;
 pub mod texture;
 pub mod truncate;
 
-pub use fate::{Fate, MessageFate, Reason};
+pub use fate::{Fate, MessageFate};
+pub use reason::Reason;
 pub use settings::StepSettings;
 pub use step::{Step, StepSet};

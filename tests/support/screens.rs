@@ -164,7 +164,7 @@ pub(crate) fn unmeasured(width: u16, height: u16) -> Driver {
     let mut inspection: Inspection = driver.app.inspection().expect("a session").as_ref().clone();
     inspection.measured = Err(clawscope::inspect::Unmeasured::NoUsage);
     inspection.model = "llama-4-local".into();
-    inspection.window = WindowInfo { tokens: 200_000.0, source: WindowSource::Default };
+    inspection.window = WindowInfo { tokens: 200_000.0, source: WindowSource::Default, own: 200_000.0 };
     driver.event(Event::Opened(Box::new(inspection)));
     driver
 }

@@ -9,6 +9,7 @@ mod step;
 mod vectors;
 
 pub use gate::{Gate, gate, gate_under, last_touch, last_touch_under};
+pub(in crate::policy) use soft_trim::trimmed_text;
 pub use soft_trim::{cleared_message, soft_trimmed_message};
 pub use stages::{Outcome, PruneInput, prune};
 pub use step::prune_list;

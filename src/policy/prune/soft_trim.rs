@@ -38,7 +38,7 @@ pub(super) fn trimmed_chars(settings: &SoftTrim, joined_chars: f64) -> f64 {
 }
 
 /// The texture of a trimmed result, told from that of its joined text.
-pub(super) fn trimmed_text(settings: &SoftTrim, joined: &Text) -> Text {
+pub(in crate::policy) fn trimmed_text(settings: &SoftTrim, joined: &Text) -> Text {
     let head = joined.cut(settings.head_chars as usize, &Text::of(&GAP.into()));
     let tail = joined.tail(settings.tail_chars as usize);
     let note = Text::of(&note(settings, joined.chars as f64).as_str().into());

@@ -3,7 +3,8 @@
 
 use crate::gateway::pruning::PruneSettings;
 use crate::js::{Throws, Value};
-use crate::policy::fate::{Fate, MessageFate, Reason};
+use crate::policy::fate::{Fate, MessageFate};
+use crate::policy::reason::Reason;
 use crate::policy::list::List;
 use crate::policy::prune::soft_trim::{is_covered, is_trimmed, soft_trimmed_message, trimmed_chars};
 use crate::store::entry::{Role, Size};
@@ -162,7 +163,7 @@ impl<'a> Run<'a> {
             Some(Reason::BeforeFirstUser)
         } else if at >= self.outcome.cutoff {
             Some(Reason::WithinLastAssistants)
-        } else if !filter.prunable(self.input.words.value(size.tool)) {
+        } else if !filter.prunable(self.input.list.tool(at, self.input.words).as_deref()) {
             Some(Reason::ToolDenied)
         } else if size.images > 0 {
             Some(Reason::Image)

@@ -4,7 +4,7 @@ use crate::context::{Context, build};
 use crate::gateway::pruning::{PruneSettings, effective_settings};
 use crate::ids::LineIds;
 use crate::js;
-use crate::policy::fate::{Fate, Reason};
+use crate::policy::{Fate, Reason};
 use crate::policy::list::List;
 use crate::policy::prune::{Outcome, PruneInput, prune};
 use crate::store::index::Index;

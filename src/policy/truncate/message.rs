@@ -2,7 +2,8 @@
 //! 6.8).
 
 use crate::js::{JsString, Value};
-use crate::policy::truncate::text::{Cut, maximum, truncated_text};
+use crate::policy::texture::{Block, Content, Text};
+use crate::policy::truncate::text::{Cut, maximum, truncated_text, truncated_texture};
 use crate::store::entry::{MessageSize, Role};
 
 /// Chars of the text of a tool result: of its text blocks that hold strings, without joiners; 0 for every other
@@ -45,15 +46,37 @@ pub fn truncated_message(message: &Value, max_chars: f64, cut: &Cut) -> Option<V
 
 fn truncated_block(block: &Value, total: f64, max_chars: f64, cut: &Cut) -> Value {
     let mut copy = block.clone();
-    let new = block_text(block).and_then(|text| {
-        let share = text.len() as f64 / total;
-        let least = cut.min_keep_chars + cut.suffix.len() as f64;
-        truncated_text(text, maximum(least, (max_chars * share).floor()), cut)
-    });
+    let new = block_text(block)
+        .and_then(|text| truncated_text(text, block_budget(text.len(), total, max_chars, cut), cut));
     if let (Some(new), Value::Object(object)) = (new, &mut copy) {
         object.set("text", Value::String(new));
     }
     copy
+}
+
+/// What a block of this many chars may have of the limit (pruning 6.6).
+fn block_budget(chars: usize, total: f64, max_chars: f64, cut: &Cut) -> f64 {
+    let share = chars as f64 / total;
+    let least = cut.min_keep_chars + cut.suffix.len() as f64;
+    maximum(least, (max_chars * share).floor())
+}
+
+/// [`truncated_message`] for a content that is known by its texture.
+pub(crate) fn truncated_content(content: &Content, max_chars: f64, cut: &Cut) -> Option<Content> {
+    let Content::Blocks(blocks) = content else { return None };
+    let total = content.texts().fold(0.0, |sum, text| sum + text.chars as f64);
+    if total <= max_chars {
+        return None;
+    }
+    let text = |text: &Text| {
+        let budget = block_budget(text.chars, total, max_chars, cut);
+        truncated_texture(text, budget, cut).unwrap_or_else(|| text.clone())
+    };
+    let block = |block: &Block| match block {
+        Block::Text(known) => Block::Text(text(known)),
+        other => other.clone(),
+    };
+    Some(Content::Blocks(blocks.iter().map(block).collect()))
 }
 
 fn is_result(message: &Value) -> bool {

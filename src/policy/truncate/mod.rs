@@ -3,10 +3,16 @@
 
 mod message;
 pub mod session;
+mod step;
 mod text;
 
+pub(crate) use message::truncated_content;
 pub use message::{is_oversized, result_chars, sized_result_chars, truncated_message};
+pub use step::truncate_list;
+pub(crate) use text::maximum;
 pub use text::{Cut, truncated_text};
+
+use crate::policy::settings::TruncateSettings;
 
 /// Share of the window that one tool result may take (pruning 6.1).
 pub const WINDOW_SHARE: f64 = 0.3;
@@ -19,9 +25,16 @@ const CHARS_PER_TOKEN: f64 = 4.0;
 
 /// Chars that one tool result may have for a window in tokens; without a lower bound, NaN for NaN (pruning 6.2).
 pub fn max_result_chars(window_tokens: f64) -> f64 {
-    let chars = (window_tokens * WINDOW_SHARE).floor() * CHARS_PER_TOKEN;
-    // Not `f64::min`, which would take the number where the other is NaN.
-    if chars > HARD_MAX_CHARS { HARD_MAX_CHARS } else { chars }
+    TruncateSettings::default().max_result_chars(window_tokens)
+}
+
+impl TruncateSettings {
+    /// Chars that one tool result may have for a window in tokens (pruning 6.2).
+    pub fn max_result_chars(&self, window_tokens: f64) -> f64 {
+        let chars = (window_tokens * self.window_share).floor() * CHARS_PER_TOKEN;
+        // Not `f64::min`, which would take the number where the other is NaN.
+        if chars > self.max_chars { self.max_chars } else { chars }
+    }
 }
 
 #[cfg(test)]
