@@ -9,6 +9,7 @@ use crate::context::{Context, build};
 use crate::ids::{EntryIx, LineIds};
 use crate::js::{self, Value};
 use crate::store::body::BodyError;
+use crate::store::entry::EntryKind;
 use crate::store::index::{Index, Place};
 use crate::store::load::{Trim, parse_line};
 use crate::store::source::Source;
@@ -37,8 +38,8 @@ impl PlannedMessage {
     }
 }
 
-/// The planned context by the values of the changed entries: the old one, message by message, with
-/// each copied entry as its copy shall be read.
+/// The planned context by the values of the new entries: the old one, or what a compaction leaves of it, message by
+/// message, with each copied entry as its copy shall be read, and the compaction as its line shall be.
 pub(super) fn expected(
     index: &Index,
     context: &Context,
@@ -46,7 +47,9 @@ pub(super) fn expected(
 ) -> Vec<PlannedMessage> {
     let planned = context.messages.iter().map(|message| match copied.get(&message.entry) {
         Some(value) => {
-            PlannedMessage::Written(js::stringify(&message_of(value, index.entry(message.entry).kind)))
+            let old = index.entries.get(message.entry.at());
+            let kind = old.map_or(EntryKind::Compaction, |entry| entry.kind);
+            PlannedMessage::Written(js::stringify(&message_of(value, kind)))
         }
         None => PlannedMessage::Shared(message.entry),
     });

@@ -15,6 +15,7 @@ pub mod open;
 mod parts;
 pub mod place;
 pub mod price;
+mod recorded;
 pub mod search;
 #[cfg(test)]
 pub(crate) mod testing;

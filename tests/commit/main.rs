@@ -9,6 +9,7 @@ mod generate;
 mod session;
 
 mod branch;
+mod compaction;
 mod lock;
 mod properties;
 mod refusals;
