@@ -14,13 +14,13 @@ use crate::store::intern::IdIx;
 
 /// The labels in force; an empty label clears.
 #[derive(Debug, Clone, Default)]
-pub(super) struct Labels<'a> {
+pub struct Labels<'a> {
     by_target: HashMap<IdIx, &'a Value>,
 }
 
 impl<'a> Labels<'a> {
     /// The labels of a whole file.
-    pub(super) fn in_force(index: &'a Index) -> Self {
+    pub fn in_force(index: &'a Index) -> Self {
         let mut labels = Self::default();
         for entry in index.entries.iter().filter(|entry| entry.kind == EntryKind::Label) {
             if let Some(target) = entry.reference {
@@ -31,7 +31,7 @@ impl<'a> Labels<'a> {
     }
 
     /// The label of an entry.
-    pub(super) fn of(&self, target: IdIx) -> Option<&'a Value> {
+    pub fn of(&self, target: IdIx) -> Option<&'a Value> {
         self.by_target.get(&target).copied()
     }
 

@@ -30,8 +30,9 @@ mod write;
 
 pub use clock::{Clock, SystemClock};
 pub use copy::Remap;
+pub use labels::Labels;
 pub use lock_state::{LockState, StaleReason, lock_path, lock_state};
-pub use planned::PlannedMessage;
+pub use planned::{PlannedMessage, index_with};
 pub use prepare::{NewLine, Prepared, prepare};
 pub use random::RandomIds;
 pub use receipt::{Receipt, ReceiptKind, receipt_kind, receipts};

@@ -57,7 +57,7 @@ pub(super) fn expected(
 }
 
 /// The index of the file with the new lines in it, made in memory.
-pub(super) fn index_with(index: &Index, lines: &[NewLine]) -> Index {
+pub fn index_with(index: &Index, lines: &[NewLine]) -> Index {
     let mut grown = index.clone();
     for line in lines {
         grown.lines += 1;

@@ -16,12 +16,14 @@ mod parts;
 pub mod place;
 pub mod price;
 mod recorded;
+pub mod rewrite_loss;
 pub mod search;
 #[cfg(test)]
 pub(crate) mod testing;
 mod why;
 pub mod words;
 pub mod write;
+mod write_checks;
 
 use std::sync::Arc;
 

@@ -1,19 +1,18 @@
 //! A plan, or an undo, as what a person is asked about before it is written, and told about afterwards.
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use crate::commit::{
-    Clock, CommitError, CommitRequest, LockState, PlannedCompaction, Prepared, RandomIds, ReceiptKind,
-    Refusal, SessionStanding, Transcript, UndoRequest, UndoTarget, lock_state,
+    Clock, CommitError, CommitRequest, PlannedCompaction, Prepared, RandomIds, ReceiptKind, Refusal,
+    SessionStanding, Transcript, UndoRequest, UndoTarget,
 };
-use crate::ids::EntryIx;
 use crate::inspect::recorded::{TOOL, provenance};
 use crate::inspect::words::grouped;
+use crate::inspect::write_checks::checks;
 use crate::inspect::{Inspection, Mark};
 use crate::js;
 use crate::plan::{EntryChange, InMemory, MadeSummary, Plan, changes};
 use crate::store::body::BodyError;
-use crate::store::key::Kind;
 use crate::store::measure::prune_chars;
 
 /// What is to be written to a session.
@@ -249,53 +248,4 @@ fn checked_changes(inspection: &Inspection, plan: &Plan) -> Result<Vec<EntryChan
         }
     }
     Ok(changes)
-}
-
-/// What was checked, and what is worth knowing. Everything that must hold was refused before.
-fn checks(request: &WriteRequest<'_>, prepared: &Prepared, now_ms: i64) -> Vec<(Check, String)> {
-    let inspection = request.inspection;
-    let mut checks = vec![(Check::Passed, unchanged(inspection))];
-    if prepared.kind == ReceiptKind::Commit {
-        checks.push((Check::Passed, "tool calls paired".to_owned()));
-    }
-    checks.push(lock_check(&prepared.path, now_ms));
-    if prepared.kind == ReceiptKind::Commit {
-        checks.push((Check::Passed, "sizes match the plan".to_owned()));
-    }
-    checks.push((Check::Warning, live_writer(inspection)));
-    checks.extend(prepared.warnings.iter().map(|warning| (Check::Warning, warning.clone())));
-    checks
-}
-
-/// Preparing compares the file with what was read; the time is that of the last entry read.
-fn unchanged(inspection: &Inspection) -> String {
-    let index = &inspection.index;
-    let last = index.last().map(|ix: EntryIx| index.entry(ix).time).filter(|time| time.is_finite());
-    let iso = last.map(|ms| js::iso_text(ms as i64));
-    let clock = iso.as_deref().and_then(|iso| iso.get(11..19));
-    clock.map_or_else(|| "unchanged since it was read".into(), |clock| format!("unchanged since {clock} UTC"))
-}
-
-fn lock_check(path: &Path, now_ms: i64) -> (Check, String) {
-    match lock_state(path, now_ms) {
-        Ok(LockState::Free) => (Check::Passed, "lock free, taken on yes".to_owned()),
-        Ok(LockState::Stale { reasons }) => {
-            let words: Vec<&str> = reasons.iter().map(|reason| reason.word()).collect();
-            (Check::Warning, format!("a lock was left behind ({}); it is taken over", words.join(", ")))
-        }
-        Ok(LockState::Held { pid, .. }) => {
-            let who = pid.map_or_else(|| "another process".to_owned(), |pid| format!("process {pid}"));
-            (Check::Warning, format!("locked by {who}: a run is going on, writing will be refused"))
-        }
-        Err(error) => (Check::Warning, format!("the lock cannot be read: {error}")),
-    }
-}
-
-/// What a program that has the session open makes of the branch (store P10, R7).
-fn live_writer(inspection: &Inspection) -> String {
-    if inspection.session.kind == Kind::Pi.name() {
-        "pi takes no lock: close it first, else it goes on with the branch it has".to_owned()
-    } else {
-        "a gateway that runs sees the branch on its next call".to_owned()
-    }
 }
