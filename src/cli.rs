@@ -7,8 +7,6 @@ use std::path::PathBuf;
 use clap::builder::PossibleValuesParser;
 use clap::{Args, Parser, Subcommand};
 
-/// Rulesets that are built; the first is taken where a store does not tell.
-pub const RULESETS: [&str; 1] = ["2026.3.2"];
 /// Policies that are built.
 pub const POLICIES: [&str; 1] = ["prune"];
 
@@ -56,8 +54,9 @@ pub struct PlaceArgs {
     /// A gateway configuration (openclaw.json) instead of the store's own
     #[arg(long, value_name = "FILE", global = true)]
     pub config: Option<PathBuf>,
-    /// The gateway version whose rules apply
-    #[arg(long, value_name = "VERSION", global = true, value_parser = PossibleValuesParser::new(RULESETS))]
+    /// The gateway version whose rules apply: 2026.2.19, 2026.3.2, 2026.9 or pi-0.55; any other version gets the nearest
+    /// that is not newer [default: as the store tells, else 2026.3.2]
+    #[arg(long, value_name = "VERSION", global = true)]
     pub ruleset: Option<String>,
 }
 

@@ -8,6 +8,7 @@ use crate::gateway::config::GatewayConfig;
 use crate::gateway::duration::parse_duration_ms;
 use crate::gateway::provenance::Provenance;
 use crate::gateway::prune_setting::{Control, PruneSetting, Unit, prune_settings};
+use crate::gateway::ruleset::Ruleset;
 use crate::js::{self, Value};
 
 /// Before the keys of the pruner.
@@ -46,7 +47,7 @@ pub(super) fn read_changes(file: Option<&Path>, sets: &[String]) -> Result<Vec<C
 
 /// Every key there is, in the order of the configuration.
 pub(super) fn known_keys() -> Vec<String> {
-    let rows = prune_settings(&GatewayConfig::empty());
+    let rows = prune_settings(&GatewayConfig::empty(), Ruleset::default());
     let pruning = rows.iter().map(|row| format!("{PRUNING}{}", row.key));
     pruning.chain(std::iter::once(CONTEXT_TOKENS.to_owned())).collect()
 }
@@ -116,7 +117,7 @@ fn rule_of(key: &str) -> Option<(String, Rule)> {
         return Some((key.to_owned(), Rule::Tokens));
     }
     let short = key.strip_prefix(PRUNING)?;
-    let rows = prune_settings(&GatewayConfig::empty());
+    let rows = prune_settings(&GatewayConfig::empty(), Ruleset::default());
     let row: &PruneSetting = rows.iter().find(|row| row.key == short)?;
     let rule = if short == "mode" { Rule::Mode } else { Rule::Prune(row.control) };
     Some((key.to_owned(), rule))
@@ -164,6 +165,7 @@ fn check(rule: &Rule, value: &Value) -> Result<Value, &'static str> {
             let texts = value.as_array().is_some_and(|list| list.iter().all(|item| item.as_str().is_some()));
             (texts, "tool names and patterns, such as exec,web_* or [\"exec\"]")
         }
+        Rule::Prune(Control::Fixed { why, .. }) => (false, *why),
         Rule::Prune(Control::Text) => {
             (value.as_str().is_some_and(|text| !text.is_blank()), "a text that is not blank")
         }

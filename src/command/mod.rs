@@ -15,6 +15,7 @@ mod man;
 mod messages;
 pub mod output;
 mod preview;
+mod ruleset;
 pub mod scene;
 mod screen;
 mod sessions;

@@ -5,6 +5,7 @@ use std::cmp::Ordering;
 use super::change::{Change, read_changes};
 use super::failure::Failure;
 use super::output::{Output, Tone};
+use super::ruleset::refuse_fixed;
 use super::scene::{Around, Scene, at_leaf, with_context};
 use super::settings::{Simulated, simulated};
 use super::table::{Align, Cell, Table};
@@ -18,7 +19,7 @@ use crate::inspect::words::cost_words;
 use crate::js::Value;
 use crate::plan::Plan;
 use crate::policy::prune::Gate;
-use crate::policy::{Reason, StepSettings};
+use crate::policy::{Reason, Step, StepSettings};
 
 /// A plan and everything it was made from.
 #[derive(Debug)]
@@ -51,6 +52,7 @@ pub(super) fn make(
     let scene = Scene::for_session(session, place, around)?;
     let now_ms = parse_moment(args.now.as_deref().unwrap_or("now"), scene.now_ms).map_err(Failure::usage)?;
     let inspection = with_context(at_leaf(&scene, scene.open(session)?, leaf)?)?;
+    refuse_fixed(&changes, &inspection)?;
     let simulated = simulated(&scene.store().config, &inspection, &changes);
     let inspection = Inspection { window: simulated.window, ..inspection };
     let gate = inspection.gate(simulated.on, &simulated.settings, now_ms);
@@ -80,7 +82,10 @@ impl Preview {
         ]);
         let configured = &self.inspection.settings;
         for row in &self.simulated.rows {
-            let control = configured.iter().find(|own| own.key == row.key).map(|own| own.control);
+            let control = configured
+                .iter()
+                .find(|own| own.step == Step::Prune && own.row.key == row.key)
+                .map(|own| own.row.control);
             let unit = match control {
                 Some(Control::Slider { unit, .. }) => Some(unit).filter(|unit| *unit != Unit::Milliseconds),
                 _ => None,
@@ -171,6 +176,9 @@ fn gate_words(gate: Gate, inspection: &Inspection) -> String {
     match gate {
         Gate::Open { idle_ms } => format!("{} since the last call, the ttl has passed", span(idle_ms)),
         Gate::Off => "contextPruning.mode is not cache-ttl".to_owned(),
+        Gate::NoPruner => {
+            format!("{} prunes nothing, whatever is configured", inspection.ruleset.ruleset.name())
+        }
         Gate::NotEligible => {
             format!(
                 "{}/{} is not among the providers whose cache it knows",

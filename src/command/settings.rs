@@ -4,7 +4,8 @@ use super::change::{CONTEXT_TOKENS, Change, PRUNING};
 use crate::gateway::config::GatewayConfig;
 use crate::gateway::provenance::Provenance;
 use crate::gateway::prune_setting::{PRUNING_PATH, prune_settings};
-use crate::gateway::pruning::{PruneSettings, effective_settings};
+use crate::gateway::pruning::{PruneSettings, effective_settings_under};
+use crate::gateway::ruleset::Ruleset;
 use crate::gateway::setting_value::{duration_text, insert};
 use crate::gateway::window::{WindowInfo, window_of_model};
 use crate::inspect::Inspection;
@@ -41,6 +42,8 @@ pub(super) struct Simulated {
 /// Applies changes to the configuration of a session. Changing any key but `mode` switches pruning on.
 pub(super) fn simulated(config: &GatewayConfig, inspection: &Inspection, changes: &[Change]) -> Simulated {
     let mut raw = config.value(&PRUNING_PATH).and_then(Value::as_object).cloned().unwrap_or_default();
+    let ruleset = inspection.ruleset.ruleset;
+    let effective_settings = |raw: Option<&Value>| effective_settings_under(ruleset.rules(), raw);
     let configured_on = effective_settings(Some(&Value::Object(raw.clone()))).is_some();
     let pruning = || changes.iter().filter_map(|change| Some((change.key.strip_prefix(PRUNING)?, change)));
     for (key, change) in pruning() {
@@ -59,7 +62,7 @@ pub(super) fn simulated(config: &GatewayConfig, inspection: &Inspection, changes
     });
     let window = window(config, inspection, changes);
     Simulated {
-        rows: rows(config, &settings, on, changes),
+        rows: rows(config, ruleset, &settings, on, changes),
         window_unmoved: last(changes, CONTEXT_TOKENS)
             .is_some_and(|change| change.value.as_f64() != Some(window.tokens)),
         settings,
@@ -82,20 +85,27 @@ fn window(config: &GatewayConfig, inspection: &Inspection, changes: &[Change]) -
 }
 
 /// The settings of a configuration, with the origin of each.
-pub(super) fn in_force(config: &GatewayConfig) -> Vec<InForce> {
-    let effective = effective_settings(config.value(&PRUNING_PATH));
+pub(super) fn in_force(config: &GatewayConfig, ruleset: Ruleset) -> Vec<InForce> {
+    let effective = effective_settings_under(ruleset.rules(), config.value(&PRUNING_PATH));
     let on = effective.is_some();
-    let mut rows = rows(config, &effective.unwrap_or_default(), on, &[]);
+    let mut rows = rows(config, ruleset, &effective.unwrap_or_default(), on, &[]);
     if !on {
         // A key of a switched-off pruner is in the configuration, but not in force.
-        rows.iter_mut().skip(1).for_each(|row| row.provenance = Provenance::Default);
+        let set = rows.iter_mut().skip(1).filter(|row| !matches!(row.provenance, Provenance::Fixed(_)));
+        set.for_each(|row| row.provenance = Provenance::Default);
     }
     rows
 }
 
-fn rows(config: &GatewayConfig, settings: &PruneSettings, on: bool, changes: &[Change]) -> Vec<InForce> {
+fn rows(
+    config: &GatewayConfig,
+    ruleset: Ruleset,
+    settings: &PruneSettings,
+    on: bool,
+    changes: &[Change],
+) -> Vec<InForce> {
     let values = settings_value(settings, on);
-    let configured = prune_settings(config);
+    let configured = prune_settings(config, ruleset);
     configured
         .into_iter()
         .map(|row| {
@@ -106,6 +116,7 @@ fn rows(config: &GatewayConfig, settings: &PruneSettings, on: bool, changes: &[C
             let provenance = match own {
                 Some(change) => change.origin.clone(),
                 None if moved => Provenance::Flag,
+                None if row.control.fixed().is_some() => row.provenance,
                 None if row.config.is_some() => config.provenance(&path),
                 None => Provenance::Default,
             };

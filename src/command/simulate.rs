@@ -8,6 +8,7 @@ use super::failure::Failure;
 use super::messages;
 use super::output::{Output, Tone};
 use super::preview::{Preview, make};
+use super::ruleset::{print_ruleset, ruleset_value};
 use super::scene::Around;
 use super::settings::settings_value;
 use super::table::{Align, Cell, Table};
@@ -62,6 +63,7 @@ fn answer(preview: &Preview, bodies: Option<Vec<Value>>) -> Object {
         ("now", number(preview.now_ms)),
         ("settings", settings_value(&simulated.settings, simulated.on || preview.ignored)),
         ("provenance", Value::from(provenance.collect::<Object>())),
+        ("ruleset", ruleset_value(&inspection.ruleset)),
         ("gate", gate_value(preview)),
         ("window", window_value(inspection.window)),
         ("ratios", Value::from(Object::from(ratios))),
@@ -113,6 +115,7 @@ fn gate_value(preview: &Preview) -> Value {
 
 fn print(preview: &Preview, output: &mut Output) -> Result<(), Failure> {
     print_head(output, &preview.inspection, preview.inspection.window)?;
+    print_ruleset(&preview.inspection.ruleset, output)?;
     if preview.simulated.window_unmoved {
         output.line(
             Tone::Warning,
