@@ -7,6 +7,7 @@ use std::collections::HashSet;
 use crate::commit::{Labels, NewLine, index_with};
 use crate::context::build;
 use crate::context::tokens::chars4::estimate_or_zero;
+use crate::gateway::ruleset;
 use crate::ids::{EntryIx, NewIds};
 use crate::inspect::Inspection;
 use crate::inspect::words::grouped;
@@ -44,10 +45,12 @@ pub struct Dangling {
     pub tokens: u64,
 }
 
-/// What would be lost if the gateway rewrote the session now; none where it would write nothing.
+/// What would be lost if the gateway rewrote the session now; none where it would write nothing, or is of a version that
+/// does not lose anything.
 pub fn rewrite_loss(inspection: &Inspection) -> Result<Option<RewriteLoss>, BodyError> {
     let Inspection { index, tree, source, .. } = inspection;
-    if inspection.leaf != Leaf::Own {
+    let loses = inspection.ruleset.ruleset.rules().rewrite == ruleset::Rewrite::Losing;
+    if inspection.leaf != Leaf::Own || !loses {
         return Ok(None);
     }
     let session = Session { index, tree, window: inspection.window.tokens, now_ms: 0 };
@@ -164,5 +167,83 @@ impl NewIds for Counted {
                 return id;
             }
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::inspect::testing::{call, inspection, result, transcript, user};
+
+    /// A compaction, a branch summary or a label, as an entry.
+    fn entry(members: &str) -> String {
+        format!("{{{members}}}")
+    }
+
+    fn compaction(first_kept: &str) -> String {
+        let kept = format!(r#""firstKeptEntryId":"{first_kept}","tokensBefore":9"#);
+        entry(&format!(r#""type":"compaction","summary":"so far",{kept}"#))
+    }
+
+    /// e0 user, e1 call, e2 result of 9000 chars, e3 user, then the rest; a limit of 1200 chars.
+    fn loss(rest: &[String]) -> Option<RewriteLoss> {
+        let mut entries = vec![
+            user("read it"),
+            call("c1", "read", "{}"),
+            result("c1", "read", &"x".repeat(9000), ""),
+            user("and now?"),
+        ];
+        entries.extend_from_slice(rest);
+        rewrite_loss(&inspection(&transcript(&entries), 1000.0)).expect("reads")
+    }
+
+    #[test]
+    fn a_session_without_anything_to_lose_says_so() {
+        let loss = loss(&[]).expect("a result is oversized");
+        assert_eq!(loss, RewriteLoss { results: 1, ..RewriteLoss::default() });
+        assert_eq!(loss.sentence(), "The gateway's own rewrite would lose nothing here.");
+    }
+
+    #[test]
+    fn what_a_compaction_keeps_behind_the_first_cut_vanishes() {
+        let lost = loss(&[compaction("e2"), user("more")]).expect("oversized").dangling.expect("dangles");
+        assert_eq!((lost.compaction.as_str(), lost.first_kept.as_str()), ("e4", "e2"));
+        assert_eq!((lost.messages, lost.tokens), (2, 2250 + 2));
+        // Named by an entry before the first cut, it keeps what it kept.
+        assert_eq!(loss(&[compaction("e1"), user("more")]).expect("oversized").dangling, None);
+    }
+
+    #[test]
+    fn labels_of_what_is_appended_again_and_branch_summaries_are_lost() {
+        let label =
+            |target: &str, label: &str| entry(&format!(r#""type":"label","targetId":"{target}"{label}"#));
+        let summary = entry(r#""type":"branch_summary","fromId":"e1","summary":"tried""#);
+        let here = r#","label":"here""#;
+        let loss = loss(&[summary, label("e0", here), label("e3", here), label("e2", here), label("e2", "")]);
+        let loss = loss.expect("oversized");
+        assert_eq!((loss.labels, loss.branch_summaries, loss.dangling.is_none()), (1, 1, true));
+        assert_eq!(
+            loss.sentence(),
+            "The gateway's own rewrite would lose 1 branch summary, 1 label; this branch keeps all of it."
+        );
+    }
+
+    #[test]
+    fn what_follows_an_entry_on_which_it_fails_is_lost_too() {
+        let loss = loss(&[entry(r#""type":"session_info","name":5"#), user("one"), user("two")]);
+        let loss = loss.expect("it writes all the same");
+        assert_eq!((loss.results, loss.broken_off), (0, 2));
+        assert!(loss.sentence().contains("2 messages behind an entry it fails on"), "{}", loss.sentence());
+    }
+
+    #[test]
+    fn nothing_is_told_where_it_writes_nothing_or_another_version_runs() {
+        let small = transcript(&[user("hi"), call("c1", "read", "{}"), result("c1", "read", "ok", "")]);
+        assert_eq!(rewrite_loss(&inspection(&small, 1000.0)).expect("reads"), None);
+        let big = transcript(&[call("c1", "read", "{}"), result("c1", "read", &"x".repeat(9000), "")]);
+        let mut inspection = inspection(&big, 1000.0);
+        assert!(rewrite_loss(&inspection).expect("reads").is_some());
+        inspection.ruleset.ruleset = ruleset::Ruleset::V2026_9;
+        assert_eq!(rewrite_loss(&inspection).expect("reads"), None);
     }
 }
