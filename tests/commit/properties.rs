@@ -12,6 +12,7 @@ use proptest::prelude::*;
 
 use crate::branch::labels_in_force;
 use crate::generate::{Dice, Options, transcript};
+use crate::inspected::plain;
 use crate::session::Session;
 
 /// Some of the results on the active path, with shorter texts; lone surrogates among them.
@@ -72,18 +73,6 @@ fn put_into(
     let messages = context.messages.iter().zip(old).filter(|(message, _)| stays(&message.entry));
     let messages = messages.map(|(message, old)| change(message.entry).unwrap_or(old));
     summary.into_iter().chain(messages).map(|json| plain(&json)).collect()
-}
-
-fn plain(json: &str) -> String {
-    let mut value = js::parse(json).unwrap();
-    let built = ["custom", "branchSummary", "compactionSummary"];
-    if built.iter().any(|role| value.get("role").is_some_and(|value| value.str_is(role)))
-        && let Some(object) = value.as_object_mut()
-    {
-        object.remove("timestamp");
-        object.remove("fromId");
-    }
-    js::stringify(&value)
 }
 
 /// What is asked to be written: edits, a compaction that keeps about so many tokens, or both.
