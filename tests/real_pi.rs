@@ -26,7 +26,7 @@ use clawscope::policy::truncate::{Cut, max_result_chars, session as gateway, tru
 use clawscope::store::body;
 
 use generate::{Options, transcript};
-use inspected::{committed, inspected, plain, planned, previewed, summary, undone};
+use inspected::{committed, inspected, plain, planned, previewed, redone, summary, undone};
 use pi::{Opened, Pi};
 use session::Session;
 
@@ -150,6 +150,12 @@ fn the_real_pi_reads_a_compaction_as_it_was_previewed_and_sees_nothing_to_compac
         compacted.iter().for_each(|(_, session)| drop(undone(&inspected(&session.path))));
         let opened = pi.open(&paths(&compacted), false);
         assert_eq!(opened.iter().map(|opened| plain_all(&opened.context)).collect::<Vec<_>>(), old);
+        for (_, session) in &compacted {
+            redone(&inspected(&session.path));
+        }
+        for (opened, (seed, _, preview)) in pi.open(&paths(&compacted), false).iter().zip(&previews) {
+            assert_eq!((&plain_all(&opened.context), opened.compacts), (preview, false), "seed {seed}: redo");
+        }
     }
 }
 

@@ -98,8 +98,8 @@ pub(super) struct CopyOf<'a> {
     pub id: &'a str,
     /// Its new parent; none keeps the one it has.
     pub parent: Option<&'a str>,
-    /// Its new outer time, as text.
-    pub time: &'a str,
+    /// Its new outer time, as text; none keeps the one it has.
+    pub time: Option<&'a str>,
     /// Its message, where it changes.
     pub message: Option<&'a Value>,
 }
@@ -133,7 +133,8 @@ pub(super) fn copy(transcript: &Transcript<'_>, copies: &Copies, of: &CopyOf<'_>
     let unreadable = |error| unreadable_body(&index.path, error);
     let text = body::line(transcript.source, index, of.ix).map_err(unreadable)?;
     let mut value = body::entry(transcript.source, index, of.ix).map_err(unreadable)?;
-    let mut edits = vec![Edit::text("id", of.id), Edit::text("timestamp", of.time)];
+    let mut edits = vec![Edit::text("id", of.id)];
+    edits.extend(of.time.map(|time| Edit::text("timestamp", time)));
     edits.extend(of.parent.map(|parent| Edit::text("parentId", parent)));
     let remap = remap(index, copies, of.ix, &value);
     edits.extend(remap.iter().map(|remap| Edit::text(remap.key, &remap.to)));
@@ -177,7 +178,9 @@ fn set_all(value: &mut Value, of: &CopyOf<'_>, remap: Option<&Remap>) {
         }
     };
     set("id", of.id.into());
-    set("timestamp", of.time.into());
+    if let Some(time) = of.time {
+        set("timestamp", time.into());
+    }
     if let Some(parent) = of.parent {
         set("parentId", parent.into());
     }

@@ -104,7 +104,8 @@ impl<'a> Draft<'a> {
         let (ix, id) = self.copies.entries[at].clone();
         let message = self.changing.get(&ix).copied();
         let parent = self.lines.last().map(|line| line.id.as_str());
-        let of = CopyOf { ix, id: &id, parent, time: &self.time(), message };
+        let time = self.time();
+        let of = CopyOf { ix, id: &id, parent, time: Some(&time), message };
         let copied = copy(&self.request.transcript, &self.copies, &of)?;
         self.remaps.extend(copied.remap);
         self.values.insert(ix, copied.value);

@@ -61,6 +61,35 @@ fn a_compaction_alone_copies_nothing_and_is_the_new_leaf() {
 }
 
 #[test]
+fn going_back_to_a_compaction_keeps_it_the_last_line() {
+    let session = talk();
+    write(&session.prepare_with(Vec::new(), Some(keeping(4))).unwrap(), 0, &SystemClock).unwrap();
+    let session = session.reload();
+    let (new, leaf) = (session.context(), session.index.name(session.index.last().unwrap()));
+    let label = format!(
+        r#"{{"type":"label","id":"l9","parentId":"u1","timestamp":"2026-02-25T06:13:20.000Z","targetId":"{leaf}","label":"short"}}"#
+    );
+    // The leaf is the label's, on another branch; then back to the old one, and forward to the compaction.
+    undone(&session);
+    let bytes = [session.bytes(), label.into_bytes(), b"\n".to_vec()].concat();
+    let text = String::from_utf8(bytes).unwrap();
+    let mut kept: Vec<&str> = text.lines().collect();
+    let last = kept.len() - 1;
+    kept.swap(last - 1, last);
+    let session = Session::new((kept.join("\n") + "\n").as_bytes());
+    let redo = session.prepare_undo(UndoTarget::LastUndo).unwrap();
+    let [record, label, compaction] = &redo.lines[..] else { panic!("{:?}", redo.lines) };
+    assert_eq!((&redo.record, &redo.leaf), (&record.id, &compaction.id));
+    assert!(compaction.text.contains(r#""firstKeptEntryId":"u2""#));
+    write(&redo, 0, &SystemClock).unwrap();
+    let session = session.reload();
+    assert_eq!(session.context(), new, "the same to the byte, the time of the summary included");
+    assert_eq!(labels_in_force(&session.bytes()).get(&compaction.id).map(String::as_str), Some("short"));
+    assert!(label.text.contains("short"));
+    assert_eq!(undone(&session.reload()).len(), 6);
+}
+
+#[test]
 fn edits_come_first_and_the_compaction_keeps_their_copies() {
     let session = talk();
     let old = session.context();

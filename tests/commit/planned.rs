@@ -20,7 +20,7 @@ fn contexts(session: &Session) -> Vec<String> {
 /// Writes a plan of these steps to generated sessions and takes it back; how many had something to write.
 fn write_all(steps: &[Step]) -> usize {
     let mut written = 0;
-    for seed in 0..24 {
+    for seed in 0..12 {
         let session = Session::new(&transcript(seed, &Options::default()));
         let (before, old) = (contexts(&session), session.bytes());
         let inspection = inspected(&session.path);
@@ -46,7 +46,7 @@ fn write_all(steps: &[Step]) -> usize {
 fn what_was_previewed_is_what_is_read_back() {
     for steps in [&[Step::Compact][..], &[Step::Prune], &[Step::Compact, Step::Prune, Step::Images]] {
         let written = write_all(steps);
-        assert!(written > 8, "{steps:?}: only {written} of 24 sessions had something to write");
+        assert!(written > 4, "{steps:?}: only {written} of 12 sessions had something to write");
     }
 }
 

@@ -96,3 +96,9 @@ pub(crate) fn plain(json: &str) -> String {
     }
     js::stringify(&value)
 }
+
+/// Takes the last undo back.
+pub(crate) fn redone(inspection: &Inspection) -> Written {
+    let ask = Ask::Undo(clawscope::commit::UndoTarget::LastUndo);
+    write(&request(inspection, ask), &SystemClock).expect("it is taken back")
+}
