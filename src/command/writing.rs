@@ -129,7 +129,7 @@ fn print_written(job: &Job, written: &Written, output: &mut Output) -> Result<()
         "written: {lines}, {} at byte {}; the leaf is {}",
         bytes(written.bytes),
         written.offset,
-        written.receipt.id
+        written.leaf
     );
     output.line(Tone::Good, &line)?;
     Ok(output.line(Tone::Plain, &format!("to take it back: {}", undo_command(job)))?)
@@ -194,7 +194,7 @@ fn answer(
         ("fileBytes", Value::from(shown.bytes)),
         ("from", Value::from(shown.from.clone())),
         ("oldLeaf", Value::from(shown.old_leaf.as_str())),
-        ("newLeaf", Value::from(written.map(|written| written.receipt.id.clone()))),
+        ("newLeaf", Value::from(written.map(|written| written.leaf.clone()))),
         ("offset", Value::from(written.map(|written| written.offset))),
         ("lock", Value::from(lock_word(job))),
         ("checks", Value::from(checks.collect::<Vec<_>>())),

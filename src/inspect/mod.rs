@@ -18,6 +18,8 @@ pub mod open;
 mod parts;
 pub mod place;
 pub mod price;
+mod recorded;
+pub mod rewrite_loss;
 pub mod search;
 #[cfg(test)]
 pub(crate) mod testing;
@@ -25,6 +27,7 @@ mod why;
 mod why_steps;
 pub mod words;
 pub mod write;
+mod write_checks;
 
 use std::sync::Arc;
 

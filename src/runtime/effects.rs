@@ -203,7 +203,7 @@ impl Shell {
 /// The same request for the preview and for the write.
 fn request(asked: &Write, now_ms: i64) -> WriteRequest<'_> {
     let (inspection, ask) = match asked {
-        Write::Commit { inspection, plan } => (inspection, Ask::Commit(plan)),
+        Write::Commit { inspection, plan } => (inspection, Ask::Commit { plan, summary: None }),
         Write::Undo { inspection } => (inspection, Ask::Undo(UndoTarget::LastCommit)),
     };
     WriteRequest { inspection, ask, allow_orphan: false, now_ms }

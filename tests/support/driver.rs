@@ -211,7 +211,7 @@ impl Driver {
         inspection: &'a Inspection,
         plan: Option<&'a clawscope::plan::Plan>,
     ) -> WriteRequest<'a> {
-        let ask = plan.map_or(Ask::Undo(UndoTarget::LastCommit), Ask::Commit);
+        let ask = plan.map_or(Ask::Undo(UndoTarget::LastCommit), |plan| Ask::Commit { plan, summary: None });
         WriteRequest { inspection, ask, allow_orphan: false, now_ms: self.now_ms }
     }
 
