@@ -16,6 +16,7 @@ pub mod prepare;
 #[cfg(test)]
 mod properties;
 pub mod request;
+pub mod retry;
 pub mod rules;
 pub mod share;
 pub mod stages;

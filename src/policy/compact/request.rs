@@ -140,7 +140,9 @@ impl SummaryRequest<'_> {
             (Form::Checkpoint, None) => &[FRESH, FORM, MANNER],
             (Form::Checkpoint, Some(_)) => &[UPDATE, FORM, MANNER],
         };
-        parts.iter().for_each(|part| prompt.push_str(part));
+        for part in parts {
+            prompt.push_str(part);
+        }
         if let Some(focus) = self.focus.filter(|text| !text.is_empty()) {
             prompt.push_str("\n\nAdditional focus: ");
             prompt.push(focus);

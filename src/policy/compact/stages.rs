@@ -22,6 +22,11 @@ pub trait Answers {
     /// The text for a request.
     fn answer(&mut self, request: &SummaryRequest<'_>) -> Result<JsString, NoAnswer>;
 
+    /// Messages were left out of what was summarised; these notes stand for them (compaction 5.14, second level).
+    fn left_out(&mut self, notes: &[JsString]) {
+        let _ = notes;
+    }
+
     /// Two attempts on these messages failed: `text` would stand for them (compaction 5.14, third level). The gateway goes
     /// on with it; whoever does not want that ends here.
     fn unavailable(&mut self, text: &JsString, why: &str) -> Result<(), Ended> {
@@ -133,7 +138,10 @@ impl Stage<'_> {
         }
         if !small.is_empty() {
             match self.in_chunks(&small, answers) {
-                Ok(text) => return Ok(with_notes(text, &notes)),
+                Ok(text) => {
+                    answers.left_out(&notes);
+                    return Ok(with_notes(text, &notes));
+                }
                 Err(NoAnswer::Ended) => return Err(Halt::Ended),
                 Err(NoAnswer::Failed(again)) => why = again,
             }
