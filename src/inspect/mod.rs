@@ -15,6 +15,7 @@ mod parts;
 pub mod place;
 pub mod price;
 pub mod search;
+pub mod summary;
 #[cfg(test)]
 pub(crate) mod testing;
 mod why;

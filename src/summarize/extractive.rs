@@ -7,6 +7,7 @@
 mod calls;
 mod carried;
 mod draft;
+mod envelope;
 mod facts;
 mod words;
 
@@ -16,7 +17,7 @@ use draft::{Draft, Part, Weight};
 use facts::Facts;
 use words::{one_line, shortened};
 
-use crate::policy::compact::{Form, SummaryRequest};
+use crate::policy::compact::{Form, Purpose, SummaryRequest};
 use crate::summarize::{Answer, CallError, Cancel, Summarizer, SummarizerKind};
 
 /// Chars of the first request at most.
@@ -25,6 +26,8 @@ const FIRST_REQUEST: usize = 600;
 const LINE: usize = 240;
 /// Later requests that are told.
 const REQUESTS: usize = 8;
+/// Tools whose files are listed (compaction 3.13).
+const FILE_TOOLS: [&str; 3] = ["read", "write", "edit"];
 /// Tokens that are used even where fewer are allowed: less says nothing.
 const LEAST_TOKENS: f64 = 128.0;
 /// What the last line begins with, by which it is known again.
@@ -49,11 +52,10 @@ impl Summarizer for Extractive {
         }
         let facts = Facts::of(request.messages);
         let carried = request.previous.map(|text| Carried::of(&text.to_string_lossy())).unwrap_or_default();
-        let mut draft = match request.form {
-            Form::Checkpoint => checkpoint(&facts, &carried),
-            Form::TurnPrefix => turn_prefix(&facts),
-        };
-        let last = if request.form == Form::Checkpoint { Part::Context } else { Part::Suffix };
+        // The gateway asks for the beginning of a turn in the other form, but means the same (compaction 5.16).
+        let of_turn = request.form == Form::TurnPrefix || request.purpose == Purpose::TurnPrefix;
+        let mut draft = if of_turn { turn_prefix(&facts) } else { checkpoint(&facts, &carried) };
+        let last = if of_turn { Part::Suffix } else { Part::Context };
         draft.add(last, Weight::Key, signature(&facts, request.messages.len()));
         let chars = request.max_tokens.max(LEAST_TOKENS) * 4.0;
         Ok(Answer::of(draft.text(chars as usize)))
@@ -85,7 +87,7 @@ fn turn_prefix(facts: &Facts) -> Draft {
     let mut draft = Draft::turn_prefix();
     for (at, request) in facts.requests.iter().enumerate() {
         let (chars, weight) = if at == 0 { (FIRST_REQUEST * 2, Weight::Key) } else { (LINE, Weight::Main) };
-        draft.add(Part::Request, weight, shortened(request, chars));
+        draft.add(Part::Request, weight, request.words(chars));
     }
     work(&mut draft, facts, Part::Early);
     for decision in &facts.decisions {
@@ -106,15 +108,15 @@ fn carry(draft: &mut Draft, carried: &Carried) {
 
 fn goal(draft: &mut Draft, facts: &Facts) {
     let Some((first, later)) = facts.requests.split_first() else { return };
-    draft.add(Part::Goal, Weight::Key, shortened(first, FIRST_REQUEST));
+    draft.add(Part::Goal, Weight::Key, first.words(FIRST_REQUEST));
     // The newest requests say best what is wanted by now.
     let skipped = later.len().saturating_sub(REQUESTS);
     for (at, request) in later.iter().skip(skipped).enumerate() {
         let weight = if skipped + at + 1 == later.len() { Weight::Key } else { Weight::Main };
-        draft.add(Part::Goal, weight, format!("then: {}", shortened(request, LINE)));
+        draft.add(Part::Goal, weight, format!("then: {}", request.words(LINE)));
     }
     if skipped > 0 {
-        draft.add(Part::Goal, Weight::Side, format!("({skipped} requests in between are not told here)"));
+        draft.add(Part::Goal, Weight::Side, format!("({skipped} other requests in between)"));
     }
 }
 
@@ -127,7 +129,10 @@ fn work(draft: &mut Draft, facts: &Facts, part: Part) {
         }
     }
     for tool in facts.work.tools() {
-        draft.add(part, Weight::Main, tool_line(&tool));
+        // What the files say already is not said again.
+        if tool.failed > 0 || !FILE_TOOLS.contains(&tool.name.as_str()) {
+            draft.add(part, Weight::Main, tool_line(&tool));
+        }
     }
 }
 
@@ -152,6 +157,9 @@ fn open(draft: &mut Draft, facts: &Facts) {
     }
     for call in facts.work.pending() {
         draft.add(Part::InProgress, Weight::Main, format!("called without a result yet: {}", call.words()));
+    }
+    if let Some(question) = &facts.question {
+        draft.add(Part::Next, Weight::Key, format!("the person was asked: {question}"));
     }
     failures(draft, facts, Part::Blocked);
 }

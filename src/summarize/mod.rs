@@ -17,7 +17,7 @@ use std::fmt;
 
 pub use cancel::Cancel;
 pub use choose::{ChooseError, choose};
-pub use run::{Progress, Summary, SummaryError, Tokens, run};
+pub use run::{MadeCall, Progress, Summary, SummaryError, Tokens, run};
 pub use workspace::workspace_rules;
 
 pub use crate::config::SummarizerKind;

@@ -27,11 +27,12 @@ const fn road(heading: &'static str, part: Part, before: &'static str, most: usi
 }
 
 /// Lines under no heading at all stand before the first.
-const UNKNOWN: Road = road("", Part::Context, "earlier: ", 6);
+static UNKNOWN: Road = road("", Part::Context, "earlier: ", 6);
 
-const ROADS: [Road; 13] = [
+static ROADS: [Road; 14] = [
     road("goal", Part::Goal, "", 8),
     road("constraints & preferences", Part::Constraints, "", 12),
+    road("constraints", Part::Constraints, "", 12),
     road("progress", Part::Done, "", 16),
     road("done", Part::Done, "", 16),
     road("in progress", Part::Context, "in progress earlier: ", 4),
@@ -54,17 +55,19 @@ impl Carried {
     pub(super) fn of(summary: &str) -> Self {
         let mut carried = Vec::new();
         let mut section: Vec<String> = Vec::new();
-        let mut open = &UNKNOWN;
+        let (mut open, mut before) = (&UNKNOWN, UNKNOWN.before.to_owned());
         for line in without_blocks(summary) {
-            match heading(line) {
-                Some(next) => {
-                    carry(&mut carried, open, std::mem::take(&mut section));
-                    open = next;
-                }
-                None => section.extend(bare(line)),
+            if let Some(name) = heading(line) {
+                carry(&mut carried, open, &before, std::mem::take(&mut section));
+                let road = ROADS.iter().find(|road| road.heading == name.to_lowercase());
+                // What stands under a heading of another kind keeps its name.
+                before = road.map_or_else(|| format!("{name}: "), |road| road.before.to_owned());
+                open = road.unwrap_or(&UNKNOWN);
+            } else {
+                section.extend(bare(line));
             }
         }
-        carry(&mut carried, open, section);
+        carry(&mut carried, open, &before, section);
         Self(carried)
     }
 
@@ -75,17 +78,16 @@ impl Carried {
 }
 
 /// The newest lines of a section; of an unknown one, the first.
-fn carry(carried: &mut Vec<(Part, String)>, road: &Road, lines: Vec<String>) {
+fn carry(carried: &mut Vec<(Part, String)>, road: &Road, before: &str, lines: Vec<String>) {
     let skipped = if road.heading.is_empty() { 0 } else { lines.len().saturating_sub(road.most) };
     for line in lines.into_iter().skip(skipped).take(road.most) {
-        carried.push((road.part, shortened(&format!("{}{line}", road.before), LINE)));
+        carried.push((road.part, shortened(&format!("{before}{line}"), LINE)));
     }
 }
 
-/// The road of a heading; those that are not known go on as if they were none.
-fn heading(line: &str) -> Option<&'static Road> {
-    let name = line.trim_start().strip_prefix("##")?.trim_start_matches('#').trim().to_lowercase();
-    ROADS.iter().find(|road| road.heading == name)
+/// The name in a heading of the second level or below.
+fn heading(line: &str) -> Option<&str> {
+    Some(line.trim_start().strip_prefix("##")?.trim_start_matches('#').trim())
 }
 
 fn without_blocks(summary: &str) -> Vec<&str> {
@@ -111,8 +113,9 @@ fn bare(line: &str) -> Option<String> {
     let text = if number > 0 { text[number..].strip_prefix(". ").unwrap_or(text) } else { text };
     let text = text.strip_prefix("then: ").unwrap_or(text);
     let empty = ["", "(none)", "---", "**Turn Context (split turn):**", "No prior history."].contains(&text);
-    let made =
-        text.starts_with(SIGNED) || text.starts_with("(no room for ") || text.contains("requests in between");
+    let made = text.starts_with(SIGNED)
+        || text.starts_with("(no room for ")
+        || text.contains("other requests in between");
     // Lines that were earlier ones then are not carried a second time.
     let old = ["earlier: ", "in progress earlier: ", "failed earlier: ", "planned earlier: "];
     let old = old.iter().any(|before| text.starts_with(before));
@@ -154,6 +157,12 @@ mod tests {
         let carried = of(&text);
         assert_eq!((carried.len(), carried[0].1.as_str()), (6, "earlier: line 0"));
         assert_eq!(of("No prior history."), []);
+    }
+
+    #[test]
+    fn headings_of_another_kind_keep_their_names() {
+        let expected = [(Part::Goal, "a".to_owned()), (Part::Context, "Files: x.rs".to_owned())];
+        assert_eq!(of("## Goal\na\n## Files\n- x.rs"), expected);
     }
 
     #[test]

@@ -7,6 +7,7 @@ use crate::policy::compact::FileOps;
 use crate::store::entry::Role;
 use crate::store::measure::role_of;
 use crate::summarize::extractive::calls::Calls;
+use crate::summarize::extractive::envelope::{Said, said};
 use crate::summarize::extractive::words::{
     is_decision, is_next, is_rule, names, one_line, prose, sentences, shortened,
 };
@@ -15,14 +16,32 @@ use crate::summarize::extractive::words::{
 const QUOTE: usize = 240;
 /// Rules, decisions and steps that are kept, each.
 const QUOTES: usize = 10;
+/// Chars by which two requests are the same.
+const SAME: usize = 120;
 /// Names that are told.
 const NAMES: usize = 12;
+
+/// Something that the person said, once or again and again: what differs in numbers only counts as the same.
+#[derive(Debug)]
+pub(super) struct Request {
+    /// The newest wording, on one line.
+    text: String,
+    times: usize,
+}
+
+impl Request {
+    /// The words in at most `chars` chars, and how often they were said.
+    pub(super) fn words(&self, chars: usize) -> String {
+        let words = shortened(&self.text, chars);
+        if self.times > 1 { format!("{words} ({} times)", self.times) } else { words }
+    }
+}
 
 /// What was found.
 #[derive(Debug, Default)]
 pub(super) struct Facts {
-    /// What the person said, message by message, each on one line.
-    pub(super) requests: Vec<String>,
+    /// What the person asked for, each thing once.
+    pub(super) requests: Vec<Request>,
     /// Sentences of the person that lay something down.
     pub(super) rules: Vec<String>,
     /// Sentences of the assistant that settle something, the newest last.
@@ -31,6 +50,8 @@ pub(super) struct Facts {
     pub(super) next_steps: Vec<String>,
     /// The last answer in words, on one line.
     pub(super) last_answer: Option<String>,
+    /// What the last answer asks at its end.
+    pub(super) question: Option<String>,
     /// What the last answer failed with.
     pub(super) last_error: Option<String>,
     /// Summaries that stand in the conversation, of branches it came back from.
@@ -41,8 +62,10 @@ pub(super) struct Facts {
     pub(super) changed: Vec<String>,
     /// Files that were only read.
     pub(super) read: Vec<String>,
-    /// Whether the last request has an answer.
-    answered: bool,
+    /// The last request, while nothing was said after it.
+    open: Option<String>,
+    /// Where a request stands, by its words without numbers.
+    known: HashMap<String, usize>,
     /// Names with how often they stand there.
     named: Vec<(String, usize)>,
     /// Where each name stands among them.
@@ -76,7 +99,7 @@ impl Facts {
 
     /// The last request, where nothing was said after it.
     pub(super) fn open_request(&self) -> Option<&str> {
-        self.requests.last().filter(|_| !self.answered).map(String::as_str)
+        self.open.as_deref()
     }
 
     /// The names told most often, in order of their first occurrence.
@@ -103,16 +126,30 @@ impl Facts {
     }
 
     fn user(&mut self, text: &str) {
-        let line = one_line(text);
+        let Said { by, text } = said(text);
+        let line = one_line(&text);
         if line.is_empty() {
             return;
         }
-        for sentence in sentences(text).into_iter().filter(|sentence| is_rule(sentence)) {
+        let line = by.map(|by| format!("{}: ", one_line(&by))).unwrap_or_default() + &line;
+        for sentence in sentences(&text).into_iter().filter(|sentence| is_rule(sentence)) {
             keep_newest(&mut self.rules, shortened(&sentence, QUOTE));
         }
-        self.name(text);
-        self.requests.push(line);
-        self.answered = false;
+        self.name(&text);
+        self.question = None;
+        self.request(&line);
+        self.open = Some(line);
+    }
+
+    fn request(&mut self, line: &str) {
+        let without_numbers: String = line.chars().filter(|char| !char.is_ascii_digit()).take(SAME).collect();
+        if let Some(known) = self.known.get(&without_numbers).and_then(|at| self.requests.get_mut(*at)) {
+            known.times += 1;
+            line.clone_into(&mut known.text);
+            return;
+        }
+        self.known.insert(without_numbers, self.requests.len());
+        self.requests.push(Request { text: line.to_owned(), times: 1 });
     }
 
     fn assistant(&mut self, message: &Value) {
@@ -131,20 +168,25 @@ impl Facts {
             return;
         }
         for sentence in sentences(&text).into_iter().filter(|sentence| is_decision(sentence)) {
-            keep_newest(&mut self.decisions, shortened(&sentence, QUOTE));
+            keep_newest(&mut self.decisions, shortened(&bare(&sentence), QUOTE));
         }
         self.next_steps.clear();
         let steps =
             prose(&text).into_iter().filter(|line| is_next(line)).map(|line| shortened(&bare(line), QUOTE));
         self.next_steps.extend(steps.filter(|step| !step.is_empty()).take(QUOTES));
         self.name(&text);
-        self.answered = !failed;
+        if !failed {
+            self.open = None;
+        }
+        let last = sentences(&text).pop().filter(|last| last.ends_with(['?', '？']));
+        self.question = last.map(|question| shortened(&question, QUOTE));
         self.last_answer = Some(one_line(&text));
     }
 
     fn result(&mut self, message: &Value) {
         let failed = message.get("isError") == Some(&Value::Bool(true));
-        let text = failed.then(|| text_of(message)).map(|text| shortened(&one_line(&text), QUOTE));
+        let text =
+            failed.then(|| failure_of(&text_of(message))).map(|text| shortened(&one_line(&text), QUOTE));
         let text = text.map(|text| if text.is_empty() { "no output".to_owned() } else { text });
         let tool = field(message, "toolName").map(|name| one_line(&name)).filter(|name| !name.is_empty());
         let id = field(message, "toolCallId");
@@ -193,6 +235,13 @@ fn texts(paths: &[Value]) -> Vec<String> {
 
 fn field(message: &Value, key: &str) -> Option<String> {
     message.get(key).and_then(Value::as_str).map(JsString::to_string_lossy)
+}
+
+/// What a failed tool says: the error in it, where it is JSON.
+fn failure_of(text: &str) -> String {
+    let told =
+        js::parse(text).ok().and_then(|value| field(&value, "error").or_else(|| field(&value, "message")));
+    told.unwrap_or_else(|| text.to_owned())
 }
 
 /// The words of a message: a text, or its text blocks.

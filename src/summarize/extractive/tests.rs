@@ -52,8 +52,6 @@ fn it_tells_what_was_asked_what_was_done_what_failed_and_what_is_open() {
 - [x] changed Makefile
 - [x] read src/frob.c
 - [x] exec: 2 calls, 2 failed: make test; make deploy
-- [x] read: 1 call: src/frob.c
-- [x] edit: 1 call: Makefile
 
 ### In Progress
 - [ ] not answered yet: Good. And what about /srv/cache?
@@ -81,14 +79,18 @@ fn it_tells_what_was_asked_what_was_done_what_failed_and_what_is_open() {
 fn an_earlier_summary_is_carried_on_and_does_not_grow_for_ever() {
     let mut text = summary(&messages(STORY), Form::Checkpoint, None, 16_000.0);
     let mut lengths = Vec::new();
-    for turn in 0..30 {
-        let said = format!(r#"{{"role":"user","content":"Request number {turn}, {}"}}"#, "x".repeat(100));
+    for turn in 0..26_u8 {
+        let said = format!(
+            r#"{{"role":"user","content":"Request {} for the day, {}"}}"#,
+            char::from(b'a' + turn),
+            "x".repeat(100)
+        );
         text = summary(&messages(&said), Form::Checkpoint, Some(&text), 16_000.0);
         lengths.push(text.len());
     }
-    assert!(text.contains("Request number 29") && text.contains("Never push to main."), "{text}");
+    assert!(text.contains("Request z") && text.contains("Never push to main."), "{text}");
     assert_eq!(text.matches(SIGNED).count(), 1);
-    assert!(lengths[29] <= lengths[15] + 200, "{lengths:?}");
+    assert!(lengths[25] <= lengths[15] + 200, "{lengths:?}");
 }
 
 #[test]
@@ -101,6 +103,20 @@ fn a_turn_prefix_has_its_own_form() {
         "{text}"
     );
     assert!(text.ends_with("no model was asked."));
+}
+
+#[test]
+fn the_same_request_with_other_numbers_is_told_once_and_a_question_is_open() {
+    let beat = |at: u8| {
+        format!(
+            r#"{{"role":"user","content":"Heartbeat at 0{at}:00"}},{{"role":"assistant","content":[{{"type":"text","text":"All well."}}]}},"#
+        )
+    };
+    let asked = r#"{"role":"user","content":"deploy"},{"role":"assistant","content":[{"type":"text","text":"Both work. Which one first?"}]}"#;
+    let json = (1..6).map(beat).collect::<Vec<_>>().join("") + asked;
+    let text = summary(&messages(&json), Form::Checkpoint, None, 16_000.0);
+    assert!(text.starts_with("## Goal\n- Heartbeat at 05:00 (5 times)\n- then: deploy\n"), "{text}");
+    assert!(text.contains("1. the person was asked: Which one first?"), "{text}");
 }
 
 #[test]

@@ -3,7 +3,7 @@
 use unicode_segmentation::UnicodeSegmentation as _;
 
 /// What a person says when something must or must not be.
-const RULES: [&str; 21] = [
+const RULES: [&str; 20] = [
     "always",
     "never",
     "must",
@@ -24,11 +24,10 @@ const RULES: [&str; 21] = [
     "务必",
     "只能",
     "请勿",
-    "不能",
 ];
 
 /// What an assistant says when it settles something or finds a cause.
-const DECISIONS: [&str; 18] = [
+const DECISIONS: [&str; 17] = [
     "decided",
     "decision",
     "i'll use",
@@ -45,7 +44,6 @@ const DECISIONS: [&str; 18] = [
     "the problem was",
     "the reason",
     "决定",
-    "原因",
     "改用",
 ];
 
