@@ -127,7 +127,7 @@ Examples:
   clawscope summarize agent:main:main                     out of the conversation's own words, offline
   clawscope summarize KEY --calls                         what the gateway's own calls would be, and their cost
   clawscope summarize KEY --with command                  by the program that config.toml names
-  clawscope summarize KEY --with http --instructions 'keep every ticket number' --json
+  clawscope summarize KEY --with http --instructions tickets --json
 
 Prints the summary that a compaction with the session's settings would store, in the runtime's form, with the file lists,
 tool failures and workspace rules that the gateway appends in mode safeguard. Nothing is written, and where no summary can
