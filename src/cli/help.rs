@@ -147,8 +147,8 @@ In config.toml (clawscope --help tells where):
 http sends the conversation to url, and a key only over https or to this machine. A call is tried three times; a server
 that asks for a wait of up to a minute is waited for.
 
-JSON: {schemaVersion, session, leaf, mode, window, reserveTokens, keepRecentTokens, firstKeptEntryId, tokensBefore,
-splitTurn, gateway: {calls: [{purpose, merges, messages, inputTokens, maxTokens, outputTokens}], inputTokens, outputTokens,
+JSON: {schemaVersion, session, leaf, ruleset, mode, window, reserveTokens, keepRecentTokens, firstKeptEntryId,
+tokensBefore, splitTurn, gateway: {calls: [{purpose, merges, messages, inputTokens, maxTokens, outputTokens}], inputTokens, outputTokens,
 assumedSummaryTokens, costUsd, dropped}, summarizer, calls: [{purpose, merges, messages, attempts, inputTokens,
 outputTokens, source: est|measured, cut}], costUsd, leftOut, readFiles, modifiedFiles, summaryTokens, summary}; those after
 gateway are missing with --calls. gateway is what the gateway itself would take, when every call succeeds.";

@@ -8,10 +8,14 @@ use super::sessions::unread;
 use super::settings::{InForce, in_force};
 use crate::commit::{LockState, lock_state};
 use crate::error::Finding;
-use crate::gateway::compaction::{CompactionSettings, gateway_compaction};
-use crate::gateway::eligible::cache_ttl_eligible;
+use crate::gateway::compaction::{CompactionSettings, gateway_compaction_under};
+use crate::gateway::compaction_setting::compaction_settings;
+use crate::gateway::eligible::{Route, eligible_under};
+use crate::gateway::prune_setting::PruneSetting;
+use crate::gateway::ruleset::Reserve;
 use crate::gateway::state_dir::{StateDirSource, state_dir};
-use crate::gateway::window::{WindowInfo, window_of_model};
+use crate::gateway::window::WindowInfo;
+use crate::gateway::window_rules::window_under;
 use crate::inspect::{Inspection, Mark, SessionItem};
 use crate::store::model::{DEFAULT_MODEL, ModelRef};
 
@@ -57,6 +61,8 @@ pub(super) struct Checkup {
     pub locks: Vec<Lock>,
     /// Of the store, its configuration and every transcript.
     pub findings: Vec<Finding>,
+    /// Its keys, each with its value and origin.
+    pub compaction_rows: Vec<PruneSetting>,
     /// Transcripts read.
     pub files: u64,
     pub bytes: u64,
@@ -71,11 +77,14 @@ impl Checkup {
     /// Puts together what a store and its transcripts tell.
     pub(super) fn new(scene: &Scene, read: Vec<Read>) -> Self {
         let config = &scene.store().config;
+        let agents = agents(scene);
+        let compaction = compaction(scene, &read);
         let mut checkup = Self {
+            compaction_rows: compaction_rows(scene, &agents, compaction),
             why: why(scene),
-            agents: agents(scene),
-            settings: in_force(config),
-            compaction: compaction(scene, &read),
+            agents,
+            settings: in_force(config, scene.store().ruleset.ruleset),
+            compaction,
             locks: locks(scene),
             findings: scene.listed.findings.clone(),
             files: 0,
@@ -142,6 +151,7 @@ fn why(scene: &Scene) -> String {
 
 fn agents(scene: &Scene) -> Vec<AgentFacts> {
     let config = &scene.store().config;
+    let rules = scene.store().ruleset.ruleset.rules();
     let facts = |agent: &crate::store::agents::Agent| {
         let ModelRef { provider, model } =
             ModelRef::parse(config.default_model(&agent.id).unwrap_or(DEFAULT_MODEL));
@@ -152,8 +162,8 @@ fn agents(scene: &Scene) -> Vec<AgentFacts> {
             on_disk: agent.on_disk,
             sessions: sessions as u64,
             model: Model {
-                window: window_of_model(&config.js, &provider, &model),
-                eligible: cache_ttl_eligible(&provider, &model),
+                window: window_under(rules, &config.js, &provider, &model),
+                eligible: eligible_under(rules, &provider, &model, &Route::of(&config.js, &provider, &model)),
                 provider,
                 id: model,
             },
@@ -165,7 +175,18 @@ fn agents(scene: &Scene) -> Vec<AgentFacts> {
 /// As any session of the store has it: pi's come from its own settings file.
 fn compaction(scene: &Scene, read: &[Read]) -> CompactionSettings {
     let any = read.iter().find_map(|(_, read)| read.as_ref().ok()).map(|inspection| inspection.compaction);
-    any.unwrap_or_else(|| gateway_compaction(&scene.store().config.js, CompactionSettings::default()))
+    let rules = scene.store().ruleset.ruleset.rules();
+    let config = &scene.store().config.js;
+    any.unwrap_or_else(|| gateway_compaction_under(rules, config, CompactionSettings::default(), f64::NAN))
+}
+
+/// The keys of compaction for the window of the first agent's model.
+fn compaction_rows(scene: &Scene, agents: &[AgentFacts], in_force: CompactionSettings) -> Vec<PruneSetting> {
+    let ruleset = scene.store().ruleset.ruleset;
+    let window = agents.first().map_or(f64::NAN, |agent| agent.model.window.tokens);
+    let of_runtime = ruleset.rules().reserve == Reserve::Runtime;
+    let pi = if of_runtime { in_force } else { CompactionSettings::default() };
+    compaction_settings(&scene.store().config, ruleset, pi, window)
 }
 
 fn locks(scene: &Scene) -> Vec<Lock> {

@@ -6,6 +6,7 @@ use rayon::prelude::*;
 
 use super::failure::Failure;
 use super::output::{Output, Tone};
+use super::ruleset::ruleset_value;
 use super::scene::{Around, Scene, finding_value};
 use super::table::{Align, Cell, Table};
 use super::words::{ago, counted, estimated, grouped, percent};
@@ -56,7 +57,7 @@ fn answer(scene: &Scene, items: &[SessionItem], findings: &[Finding]) -> Object 
     Object::from([
         ("place", Value::from(scene.listed.name.as_str())),
         ("demo", Value::from(scene.listed.demo)),
-        ("ruleset", Value::from(scene.listed.ruleset)),
+        ("ruleset", ruleset_value(&scene.store().ruleset)),
         ("sessions", Value::from(items.iter().map(item_value).collect::<Vec<_>>())),
         ("findings", Value::from(findings.iter().map(finding_value).collect::<Vec<_>>())),
     ])
@@ -93,7 +94,7 @@ fn print(
     findings: &[Finding],
     output: &mut Output,
 ) -> Result<(), Failure> {
-    let head = format!("{} · {}", scene.listed.name, scene.listed.ruleset);
+    let head = format!("{} · {}", scene.listed.name, scene.store().ruleset.ruleset.name());
     output.line(Tone::Strong, &head)?;
     let mut from = 0;
     while from < items.len() {

@@ -6,12 +6,14 @@ use std::io::Write as _;
 use super::described::{number, print_head, session_value, window_value};
 use super::failure::Failure;
 use super::output::{Output, Tone};
+use super::ruleset::{print_ruleset, ruleset_value};
 use super::scene::{Around, Scene, at_leaf, with_context};
 use super::table::{Align, Table};
 use super::words::{counted, estimated, grouped, span};
 use crate::cli::{PlaceArgs, SummarizeArgs};
 use crate::config::{self, SummarizerConfig};
 use crate::gateway::catalog::{self, Price};
+use crate::gateway::ruleset::Ruleset;
 use crate::inspect::Inspection;
 use crate::inspect::summary::{Compactable, NotCompactable, SummarySettings};
 use crate::inspect::words::dollars;
@@ -71,7 +73,8 @@ fn ask(
     let scene = Scene::for_session(&args.session.session, place, around)?;
     let inspection = scene.open(&args.session.session)?;
     let inspection = with_context(at_leaf(&scene, inspection, args.leaf.as_deref())?)?;
-    let settings = SummarySettings::of(&scene.store().config.js);
+    let rules = inspection.ruleset.ruleset.rules();
+    let settings = SummarySettings::of(rules, &scene.store().config.js);
     let instructions = args.instructions.as_deref();
     let compactable =
         Compactable::new(&inspection, inspection.compaction, settings, instructions, scene.now_ms);
@@ -148,6 +151,7 @@ fn answer(asked: &Asked, summary: Option<&Summary>) -> Object {
     let mut answer = Object::from([
         ("session", session_value(&inspection.session)),
         ("leaf", Value::from(inspection.context.leaf.map(|leaf| inspection.index.name(leaf)))),
+        ("ruleset", ruleset_value(&inspection.ruleset)),
         ("mode", Value::from(job.mode.word())),
         ("window", window_value(inspection.window)),
         ("reserveTokens", number(job.reserve_tokens)),
@@ -250,7 +254,22 @@ fn print_summary(asked: &Asked, summary: &Summary, output: &mut Output) -> Resul
         output.note("an answer ended at its limit: the summary may lack its end")?;
     }
     output.note(&gateway_words(asked))?;
+    if let Some(note) = version_note(&asked.inspection) {
+        output.note(&note)?;
+    }
     Ok(())
+}
+
+/// A version that summarises in ways of its own (compaction 12).
+fn version_note(inspection: &Inspection) -> Option<String> {
+    let ruleset = inspection.ruleset.ruleset;
+    (ruleset == Ruleset::V2026_9).then(|| {
+        format!(
+            "{} summarises in other stages; these are those of {}",
+            ruleset.name(),
+            Ruleset::V2026_3_2.name()
+        )
+    })
 }
 
 /// What the gateway itself would do, in one line.
@@ -270,6 +289,10 @@ fn gateway_words(asked: &Asked) -> String {
 fn print_calls(asked: &Asked, output: &mut Output) -> Result<(), Failure> {
     let job = &asked.compactable.job;
     print_head(output, &asked.inspection, asked.inspection.window)?;
+    print_ruleset(&asked.inspection.ruleset, output)?;
+    if let Some(note) = version_note(&asked.inspection) {
+        output.line(Tone::Warning, &note)?;
+    }
     let first_kept = asked.inspection.index.name(asked.compactable.preparation.first_kept);
     let reserve = grouped(job.reserve_tokens.max(0.0) as u64);
     output.line(

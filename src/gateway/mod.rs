@@ -3,6 +3,7 @@
 
 pub mod catalog;
 pub mod compaction;
+pub mod compaction_setting;
 pub mod config;
 mod convert;
 mod defaults;
@@ -15,6 +16,7 @@ pub mod lines;
 pub mod provenance;
 pub mod prune_setting;
 pub mod pruning;
+pub mod ruleset;
 pub mod secrets;
 pub mod setting_value;
 pub mod state_dir;
@@ -22,5 +24,6 @@ mod substitute;
 pub mod tools;
 mod validate;
 pub mod window;
+pub mod window_rules;
 
 pub use defaults::Applied;

@@ -3,6 +3,7 @@
 use std::path::Path;
 
 use crate::gateway::compaction::CompactionSettings;
+use crate::gateway::ruleset::Rules;
 use crate::ids::EntryIx;
 use crate::inspect::Inspection;
 use crate::js::{JsString, Value};
@@ -55,14 +56,15 @@ pub struct SummarySettings {
 }
 
 impl SummarySettings {
-    /// Those of a gateway's configuration, defaults filled in.
-    pub fn of(config: &Value) -> Self {
+    /// Those of a gateway's configuration, defaults filled in. A version whose safeguard is never installed summarises as
+    /// its runtime does (compaction 12, row "Safeguard active?").
+    pub fn of(rules: &Rules, config: &Value) -> Self {
         let raw = config.get("agents").and_then(|agents| agents.get("defaults")?.get("compaction"));
         let key = |key: &str| raw.and_then(|raw| raw.get(key));
         let is = |name: &str, word: &str| key(name).is_some_and(|value| value.str_is(word));
         let own = || key("identifierInstructions").and_then(Value::as_str).cloned().unwrap_or_default();
         Self {
-            mode: if is("mode", "safeguard") { Mode::Safeguard } else { Mode::Default },
+            mode: if rules.safeguard && is("mode", "safeguard") { Mode::Safeguard } else { Mode::Default },
             share: key("maxHistoryShare").and_then(Value::as_f64).unwrap_or(DEFAULT_HISTORY_SHARE),
             identifiers: match () {
                 () if is("identifierPolicy", "off") => Identifiers::Off,
@@ -136,11 +138,12 @@ fn earlier(branch: &[BranchEntry]) -> Vec<u64> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::gateway::ruleset::{V2026_2_19, V2026_3_2};
     use crate::js;
 
     fn settings(compaction: &str) -> SummarySettings {
         let text = format!(r#"{{"agents":{{"defaults":{{"compaction":{compaction}}}}}}}"#);
-        SummarySettings::of(&js::parse(&text).unwrap())
+        SummarySettings::of(&V2026_3_2, &js::parse(&text).unwrap())
     }
 
     #[test]
@@ -149,7 +152,9 @@ mod tests {
         for other in ["{}", r#"{"mode":"default"}"#, r#"{"mode":true}"#] {
             assert_eq!(settings(other).mode, Mode::Default, "{other}");
         }
-        assert_eq!(SummarySettings::of(&Value::Null).share, 0.5);
+        assert_eq!(SummarySettings::of(&V2026_3_2, &Value::Null).share, 0.5);
+        let on = js::parse(r#"{"agents":{"defaults":{"compaction":{"mode":"safeguard"}}}}"#).unwrap();
+        assert_eq!(SummarySettings::of(&V2026_2_19, &on).mode, Mode::Default);
     }
 
     #[test]

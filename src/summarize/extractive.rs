@@ -125,7 +125,7 @@ fn work(draft: &mut Draft, facts: &Facts, part: Part) {
     for (files, verb) in [(&facts.changed, "changed"), (&facts.read, "read")] {
         let weight = if verb == "changed" { Weight::Key } else { Weight::Side };
         if !files.is_empty() {
-            draft.add(part, weight, format!("{verb} {}", listed(files, 12)));
+            draft.add(part, weight, format!("{verb} {}", listed(files, 6)));
         }
     }
     for tool in facts.work.tools() {

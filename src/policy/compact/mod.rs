@@ -20,6 +20,7 @@ pub mod retry;
 pub mod rules;
 pub mod share;
 pub mod stages;
+mod step;
 pub mod summarise;
 #[cfg(test)]
 pub(crate) mod testing;
@@ -34,4 +35,5 @@ pub use job::{Cancel, Dropped, Mode, NoSummary, SummaryJob, Written};
 pub use prepare::{Material, Preparation, prepare};
 pub use request::{Form, Identifiers, Purpose, SummaryRequest};
 pub use stages::{Answers, Ended, NoAnswer};
+pub use step::{Compacted, compact_list};
 pub use summarise::summarise;

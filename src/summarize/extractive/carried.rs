@@ -29,7 +29,7 @@ const fn road(heading: &'static str, part: Part, before: &'static str, most: usi
 /// Lines under no heading at all stand before the first.
 static UNKNOWN: Road = road("", Part::Context, "earlier: ", 6);
 
-static ROADS: [Road; 14] = [
+static ROADS: [Road; 15] = [
     road("goal", Part::Goal, "", 8),
     road("constraints & preferences", Part::Constraints, "", 12),
     road("constraints", Part::Constraints, "", 12),
@@ -39,6 +39,7 @@ static ROADS: [Road; 14] = [
     road("blocked", Part::Context, "failed earlier: ", 4),
     road("tool failures", Part::Context, "failed earlier: ", 4),
     road("key decisions", Part::Decisions, "", 12),
+    road("decisions", Part::Decisions, "", 12),
     road("next steps", Part::Next, "planned earlier: ", 4),
     road("critical context", Part::Context, "", 10),
     road("original request", Part::Goal, "", 4),
