@@ -7,6 +7,11 @@ use std::path::PathBuf;
 use clap::builder::PossibleValuesParser;
 use clap::{Args, Parser, Subcommand};
 
+use crate::config::SummarizerKind;
+
+/// Summarizers.
+const SUMMARIZERS: [&str; 3] =
+    [SummarizerKind::Extractive.word(), SummarizerKind::Command.word(), SummarizerKind::Http.word()];
 /// Policies that are built.
 pub const POLICIES: [&str; 10] =
     ["compact", "truncate", "repair", "history", "images", "prune", "guard", "clear", "gateway", "all"];
@@ -76,6 +81,9 @@ pub enum Command {
     /// Preview what pruning would do under other settings; writes nothing
     #[command(after_long_help = help::SIMULATE)]
     Simulate(SimulateArgs),
+    /// Make the summary that a compaction would store; writes nothing
+    #[command(after_long_help = help::SUMMARIZE)]
+    Summarize(SummarizeArgs),
     /// Write what pruning would do as a new branch; a dry run without --apply
     #[command(after_long_help = help::COMMIT)]
     Commit(CommitArgs),
@@ -187,6 +195,26 @@ pub struct SimulateArgs {
     pub plan: PlanArgs,
 }
 
+/// A summary.
+#[derive(Debug, Args)]
+pub struct SummarizeArgs {
+    /// The session.
+    #[command(flatten)]
+    pub session: SessionArgs,
+    /// The entry the branch ends at, by its id or the unique start of one [default: the active leaf]
+    #[arg(long, value_name = "ID")]
+    pub leaf: Option<String>,
+    /// Who writes it [default: as config.toml says, else extractive]
+    #[arg(long, value_name = "KIND", value_parser = PossibleValuesParser::new(SUMMARIZERS))]
+    pub with: Option<String>,
+    /// What to look at besides, as after /compact; extractive cannot follow it
+    #[arg(long, value_name = "TEXT")]
+    pub instructions: Option<String>,
+    /// Only tell the calls that the gateway would make, with tokens and cost; make none
+    #[arg(long, conflicts_with_all = ["with", "instructions"])]
+    pub calls: bool,
+}
+
 /// A commit.
 #[derive(Debug, Args)]
 pub struct CommitArgs {
@@ -247,6 +275,7 @@ impl Cli {
             Some(Command::Tree(args)) => args.json,
             Some(Command::Context(args)) => args.context.session.json,
             Some(Command::Simulate(args)) => args.context.session.json,
+            Some(Command::Summarize(args)) => args.session.json,
             Some(Command::Commit(args)) => args.session.json,
             Some(Command::Undo(args)) => args.session.json,
             Some(Command::Watch(args)) => args.json,

@@ -17,7 +17,8 @@
 //! * **Transcript**: [`transcript`], entries to tree and branches; [`context`], a branch to what the model is
 //!   sent, its sizes, estimates and the rows a person sees of it.
 //! * **Rules**: [`policy`], sizes to fates; [`plan`], fates to one change that is shown, applied and committed.
-//! * **Questions**: [`commit`], the only writer of session files; [`inspect`], one session with everything that is
+//! * **Questions**: [`summarize`], who writes a compaction's summary: clawscope out of the conversation's own words, a
+//!   program, or a model where the person names one; [`commit`], the only writer of session files; [`inspect`], one session with everything that is
 //!   asked of it, for commands and screens alike; [`export`], screens as pictures.
 //! * **The machine**: [`app`], events in, effects out, no IO; [`ui`], state to cells; [`runtime`], the only
 //!   terminal and the only tokio; [`cli`] and [`command`], arguments to library calls to text.
@@ -42,6 +43,7 @@ pub mod plan;
 pub mod policy;
 pub mod runtime;
 pub mod store;
+pub mod summarize;
 pub mod text;
 pub mod transcript;
 pub mod ui;

@@ -11,7 +11,8 @@ clawscope reads the sessions of an OpenClaw gateway or of the pi coding agent, d
 estimates, shows what the model would be sent, previews context pruning while its thresholds move, and commits a result \
 as a new branch without touching the old one.
 
-It makes no network request and writes to a session only with `commit --apply` and `undo --apply`.
+It makes no network request, unless you set up a summarizer of kind http, and writes to a session only with \
+`commit --apply` and `undo --apply`.
 Numbers with ~ are estimated by the gateway's own rule (four chars a token); the others were counted by the provider.";
 
 pub(super) const AFTER: &str = "\
@@ -61,7 +62,7 @@ Exit codes:
   1  the question's answer is no
   2  usage: a bad option, key or value, or a SESSION that means several
   3  a store, a session or a transcript cannot be found or read
-  4  refused: the file changed, a lock is held, or writing is not safe; nothing was written
+  4  refused: the file changed, a lock is held, writing is not safe, or no summary could be made; nothing was written
 
 Environment:
   OPENCLAW_STATE_DIR    the gateway's state dir, in place of ~/.openclaw
@@ -75,7 +76,8 @@ Environment:
                         (by default as TERM and the locale need it)
 
 Files of your own, in ~/.config/clawscope or $XDG_CONFIG_HOME/clawscope; variables and options go over them:
-  config.toml           theme = \"light\", mouse = false, motion = false, ascii = true
+  config.toml           theme = \"light\", mouse = false, motion = false, ascii = true;
+                        [summarizer]: who writes summaries (clawscope summarize --help)
   keymap.toml           [global] \"ctrl-q\" = \"quit\": single keys, by the names that `:` shows; \"\" takes a key away
 
 Scripts: every command that prints takes --json (one object with schemaVersion, whole numbers; errors as one object on
@@ -172,6 +174,37 @@ threshold, fires}, firstKept, split: none|turn|false, history, turnPrefix, kept,
 summaryTokens, tokensAfter} or null, fates: [{index, entry, role, tool, fate, reason, rule, before,
 after, tokensBefore, tokensAfter}]}; before and after of a fate are chars as context pruning counts them. With --messages
 the messages after the plan are in messages.";
+
+pub(super) const SUMMARIZE: &str = "\
+Examples:
+  clawscope summarize agent:main:main                     out of the conversation's own words, offline
+  clawscope summarize KEY --calls                         what the gateway's own calls would be, and their cost
+  clawscope summarize KEY --with command                  by the program that config.toml names
+  clawscope summarize KEY --with http --instructions tickets --json
+
+Prints the summary that a compaction with the session's settings would store, in the runtime's form, with the file lists,
+tool failures and workspace rules that the gateway appends in mode safeguard. Nothing is written, and where no summary can
+be made none is made up. The summary goes to standard output, everything about it to the error stream. ctrl-c cancels.
+
+In config.toml (clawscope --help tells where):
+  [summarizer]
+  kind = \"extractive\"         or command, or http
+  command = [\"my-summarizer\", \"--brief\"]
+                              the conversation on its standard input, the summary on its standard output
+  timeout = \"5m\"              time that one call may take
+  api = \"openai\"              or anthropic: the protocol of url
+  url = \"https://api.openai.com/v1\"
+  model = \"gpt-5\"
+  key-env = \"OPENAI_API_KEY\"  the variable that holds the key; the key itself never stands in a file
+
+http sends the conversation to url, and a key only over https or to this machine. A call is tried three times; a server
+that asks for a wait of up to a minute is waited for.
+
+JSON: {schemaVersion, session, leaf, ruleset, mode, window, reserveTokens, keepRecentTokens, firstKeptEntryId,
+tokensBefore, splitTurn, gateway: {calls: [{purpose, merges, messages, inputTokens, maxTokens, outputTokens}], inputTokens, outputTokens,
+assumedSummaryTokens, costUsd, dropped}, summarizer, calls: [{purpose, merges, messages, attempts, inputTokens,
+outputTokens, source: est|measured, cut}], costUsd, leftOut, readFiles, modifiedFiles, summaryTokens, summary}; those after
+gateway are missing with --calls. gateway is what the gateway itself would take, when every call succeeds.";
 
 pub(super) const COMMIT: &str = "\
 Examples:

@@ -25,6 +25,7 @@ mod sessions;
 mod settings;
 mod simulate;
 mod steps;
+mod summarize;
 mod table;
 mod tree;
 mod undo;
@@ -86,6 +87,7 @@ fn run(command: &Command, place: &PlaceArgs, around: &Around, output: &mut Outpu
         Command::Context(args) if args.estimators => estimators::run(args, place, around, output),
         Command::Context(args) => context::run(args, place, around, output),
         Command::Simulate(args) => simulate::run(args, place, around, output),
+        Command::Summarize(args) => summarize::run(args, place, around, output),
         Command::Commit(args) => commit::run(args, place, around, output),
         Command::Undo(args) => undo::run(args, place, around, output),
         Command::Watch(args) => watch::run(args, place, around, output),

@@ -21,6 +21,7 @@ pub mod price;
 mod recorded;
 pub mod rewrite_loss;
 pub mod search;
+pub mod summary;
 #[cfg(test)]
 pub(crate) mod testing;
 mod why;

@@ -93,10 +93,14 @@ pub fn ratios(one: f64, other: f64) -> (String, String) {
 /// USD as the gateway writes it, its sign before it: two decimals, four below a cent, half up (compaction 10.5).
 pub fn money(usd: f64) -> String {
     let sign = if usd < 0.0 { "\u{2212}" } else { "+" };
-    let amount = usd.abs();
+    format!("{sign}{}", dollars(usd.abs()))
+}
+
+/// An amount of US dollars: two decimals from a cent on, else four, rounded half up (compaction 10.5).
+pub fn dollars(amount: f64) -> String {
     let decimals = if amount >= 0.01 { 2 } else { 4 };
     let scale = 10_f64.powi(decimals);
-    format!("{sign}${:.*}", decimals as usize, (amount * scale).round() / scale)
+    format!("${:.*}", decimals as usize, (amount * scale).round() / scale)
 }
 
 /// What a plan costs at the provider's cache: first the next call, then the later ones.

@@ -80,6 +80,11 @@ impl Pi {
         }
     }
 
+    /// The package's folder.
+    pub(crate) fn package(&self) -> &Path {
+        &self.package
+    }
+
     /// Opens copies of files with the real session manager, in one process. It may rewrite what it
     /// opens, so it never gets the file itself. With `go_on` a turn is appended to each copy.
     pub(crate) fn open(&self, files: &[PathBuf], go_on: bool) -> Vec<Opened> {
