@@ -12,6 +12,7 @@ pub mod env;
 pub mod history_limit;
 mod include;
 pub mod lines;
+pub mod memory_flush;
 pub mod provenance;
 pub mod prune_setting;
 pub mod pruning;
@@ -22,5 +23,7 @@ mod substitute;
 pub mod tools;
 mod validate;
 pub mod window;
+pub mod window_guard;
+pub mod window_lookup;
 
 pub use defaults::Applied;

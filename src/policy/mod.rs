@@ -4,6 +4,7 @@ pub mod clear_tool_uses;
 pub mod compact;
 pub mod fate;
 pub mod history_limit;
+pub mod memory_flush;
 pub mod overflow;
 pub mod prune;
 pub mod repair;
