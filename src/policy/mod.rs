@@ -7,6 +7,7 @@ pub mod history_limit;
 pub mod memory_flush;
 pub mod overflow;
 pub mod prune;
+pub mod recovery;
 pub mod repair;
 pub mod truncate;
 
