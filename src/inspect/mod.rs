@@ -14,10 +14,13 @@ pub mod open;
 mod parts;
 pub mod place;
 pub mod price;
+pub mod recovery;
 pub mod search;
 #[cfg(test)]
 pub(crate) mod testing;
+pub mod upkeep;
 mod why;
+mod windows;
 pub mod words;
 pub mod write;
 
@@ -41,6 +44,7 @@ use crate::policy::prune::{Gate, gate};
 use crate::store::index::Index;
 use crate::store::source::Source;
 use crate::transcript::{Leaf, Tree};
+use upkeep::Upkeep;
 
 /// Tokens a provider counted for the last prompt, and the entry that says so.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -111,6 +115,8 @@ pub struct Inspection {
     pub last_touch: Option<f64>,
     /// Reserve and keep of the compaction.
     pub compaction: CompactionSettings,
+    /// What keeps it within its window.
+    pub upkeep: Upkeep,
     /// Each `contextPruning` key with its configured value and where that comes from.
     pub settings: Vec<PruneSetting>,
     /// The configured settings; the defaults where pruning is off.

@@ -15,6 +15,7 @@ use crate::ids::{Epoch, LineIds, SessionKey};
 use crate::inspect::count::{complete, last_prompt};
 use crate::inspect::list::listed_item;
 use crate::inspect::price::price;
+use crate::inspect::upkeep::Upkeep;
 use crate::inspect::{Inspection, Mark};
 use crate::js;
 use crate::policy::prune::last_touch;
@@ -116,6 +117,7 @@ pub fn inspect(
     let config = &store.config;
     let raw = config.value(&PRUNING_PATH);
     let configured = effective_settings(raw);
+    let upkeep = Upkeep::of(store, session, &item.provider, &item.model);
     let mut inspection = Inspection {
         window: window_of_model(&config.js, &item.provider, &item.model),
         price: price(&config.js, &item.provider, &item.model),
@@ -129,6 +131,7 @@ pub fn inspect(
         last_call: None,
         last_touch: last_touch(&index),
         compaction: compaction(store),
+        upkeep,
         settings: prune_settings(config),
         configured_on: configured.is_some(),
         configured: configured.unwrap_or_default(),
