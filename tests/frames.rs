@@ -134,6 +134,8 @@ screens! {
     a_session_that_cannot_be_opened_says_why: "open error",
     missing_numbers_are_dashes_with_a_reason: "no usage",
     a_zoomed_pane_takes_the_screen: "zoom",
+    a_recovery_stands_beside_what_is_recorded_of_it: "recovery",
+    without_an_overflow_the_next_one_is_thought_of: "next overflow",
 }
 
 #[test]
@@ -145,6 +147,13 @@ fn colours_carry_the_plan_in_every_theme() {
         let theme = Theme::load(name, depth).expect("a theme");
         insta::assert_snapshot!(format!("styles {name} {depth:?}"), styles_of(&drawn(&driver.app, &theme)));
     }
+}
+
+#[test]
+fn a_recovery_is_told_by_colour_and_sign_in_a_light_theme() {
+    let driver = screens::recovering(130, 36);
+    let theme = Theme::load("light", ColourDepth::True).expect("a theme");
+    insta::assert_snapshot!("recovery styles light", styles_of(&drawn(&driver.app, &theme)));
 }
 
 #[test]

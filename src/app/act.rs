@@ -4,6 +4,7 @@ use crate::app::action::Action;
 use crate::app::effect::Effect;
 use crate::app::layout::Pane;
 use crate::app::message::{MessagePane, MessageView};
+use crate::app::recovery::list_rows;
 use crate::app::scroll::Scroll;
 use crate::app::state::{App, Live, Overlay, Prompt, Purpose};
 use crate::context::rows::RowKind;
@@ -19,6 +20,7 @@ impl App {
             Action::Back => self.back(),
             Action::Open => self.open_here(),
             Action::Search => self.prompt_here(),
+            Action::Recovery => self.open_recovery(),
             Action::Yes | Action::No | Action::Commit | Action::Undo | Action::SavePlan => {
                 self.write_action(action)
             }
@@ -66,7 +68,7 @@ impl App {
 
     /// How many rows an action moves the cursor by.
     fn rows_of(&self, action: Action) -> Option<isize> {
-        let page = self.height(self.focus).max(1) as isize;
+        let page = self.page_rows().max(1) as isize;
         Some(match action {
             Action::Down => 1,
             Action::Up => -1,
@@ -80,6 +82,14 @@ impl App {
         })
     }
 
+    /// Rows of a page of what has the keys.
+    fn page_rows(&self) -> usize {
+        match &self.overlay {
+            Some(Overlay::Recovery(_)) => list_rows(self.size.1),
+            _ => self.height(self.focus),
+        }
+    }
+
     pub(super) fn step(&mut self, by: isize) -> Vec<Effect> {
         let found = self.findings().count();
         match &mut self.overlay {
@@ -87,6 +97,7 @@ impl App {
             Some(Overlay::Findings { scroll }) => {
                 scroll.step(by, found, usize::from(self.size.1).saturating_sub(4));
             }
+            Some(Overlay::Recovery(screen)) => screen.step(by, self.size.1),
             Some(_) => {}
             None => return self.step_pane(self.focus, by),
         }
@@ -146,6 +157,7 @@ impl App {
 
     fn open_here(&mut self) -> Vec<Effect> {
         match (&self.overlay, self.focus) {
+            (Some(Overlay::Recovery(_)), _) => self.leave_recovery(),
             (Some(_), _) => self.overlay = None,
             (None, Pane::Sessions) => {
                 let key = self.sessions.selected().map(|item| item.key.clone());

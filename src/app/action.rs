@@ -128,6 +128,8 @@ pub enum Action {
     TogglePause,
     /// What was found while reading, with file and line.
     Findings,
+    /// What the gateway tries after an overflow, recorded beside expected.
+    Recovery,
     /// Open the embedded demo store.
     Demo,
     /// Take the mouse, or leave it to the terminal.
@@ -212,6 +214,7 @@ pub const ACTIONS: &[ActionRow] = &[
     (Action::Search, "search", Group::Screen, "search or filter"),
     (Action::NextMatch, "next-match", Group::Screen, "next match"),
     (Action::PreviousMatch, "previous-match", Group::Screen, "match before"),
+    (Action::Recovery, "recovery", Group::Screen, "recovery from an overflow"),
     (Action::Fold, "fold", Group::Transcript, "fold"),
     (Action::Collapse, "collapse", Group::Transcript, "fold, or out"),
     (Action::Expand, "expand", Group::Transcript, "unfold, or in"),

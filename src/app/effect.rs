@@ -66,6 +66,11 @@ pub enum Effect {
         /// The first entry to look at; those before it have been searched.
         from: EntryIx,
     },
+    /// Read what the transcript records of its last overflow.
+    ReadRecovery {
+        /// The session.
+        inspection: Arc<Inspection>,
+    },
     /// Check what a write would do, without writing.
     Prepare(Write),
     /// Write.

@@ -9,6 +9,7 @@ use crate::error::Finding;
 use crate::ids::{EntryIx, Epoch, SessionKey};
 use crate::inspect::excerpt::Excerpt;
 use crate::inspect::message::MessageText;
+use crate::inspect::recovery::RecoveryView;
 pub use crate::inspect::write::{Check, WritePreview, Written};
 use crate::inspect::{Inspection, SessionItem};
 
@@ -99,6 +100,13 @@ pub enum Event {
         from: EntryIx,
         /// Matches in file order.
         matches: Vec<EntryIx>,
+    },
+    /// The recovery asked for.
+    Recovery {
+        /// The reading it belongs to.
+        epoch: Epoch,
+        /// It, or what is wrong.
+        view: Result<Arc<RecoveryView>, String>,
     },
     /// What a commit would write, or why it would be refused.
     Prepared(Result<WritePreview, String>),

@@ -8,6 +8,7 @@ use crate::app::figures::Figures;
 use crate::app::keymap::Keymap;
 use crate::app::layout::{Layout, Pane, Shape, layout};
 use crate::app::message::MessagePane;
+use crate::app::recovery::RecoveryScreen;
 use crate::app::scroll::Scroll;
 use crate::app::sessions::SessionsPane;
 use crate::app::transcript::TranscriptPane;
@@ -118,6 +119,8 @@ pub enum Overlay {
         /// Cursor.
         scroll: Scroll,
     },
+    /// What the gateway tries after an overflow.
+    Recovery(RecoveryScreen),
     /// The confirmation before a write.
     Write(WriteDialog),
 }

@@ -62,6 +62,7 @@ impl App {
                 self.message.take(text);
             }
             Event::Found { epoch, query, from, matches } => return self.found(epoch, &query, from, matches),
+            Event::Recovery { epoch: of, view } if Some(of) == epoch => self.recovery_read(view),
             Event::Prepared(preview) => self.prepared(preview),
             Event::Written(written) => return self.written(written),
             Event::Said(text) => self.toast(text, false),
@@ -177,6 +178,7 @@ impl App {
         let mut effects = vec![Effect::Forget { epoch: inspection.epoch }];
         effects.extend(self.transcript.as_mut().map(TranscriptPane::search_on).unwrap_or_default());
         effects.extend(self.ask_again());
+        effects.extend(self.ask_recovery());
         effects
     }
 

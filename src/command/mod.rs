@@ -15,6 +15,7 @@ mod man;
 mod messages;
 pub mod output;
 mod preview;
+mod recovery;
 pub mod scene;
 mod screen;
 mod sessions;
@@ -79,6 +80,7 @@ fn run(command: &Command, place: &PlaceArgs, around: &Around, output: &mut Outpu
         Command::Sessions(args) => sessions::run(args, place, around, output),
         Command::Tree(args) => tree::run(args, place, around, output),
         Command::Context(args) => context::run(args, place, around, output),
+        Command::Recovery(args) => recovery::run(args, place, around, output),
         Command::Simulate(args) => simulate::run(args, place, around, output),
         Command::Commit(args) => commit::run(args, place, around, output),
         Command::Undo(args) => undo::run(args, place, around, output),

@@ -97,6 +97,11 @@ pub enum FlushState {
 }
 
 impl FlushState {
+    /// Whether a threshold of tokens has a meaning here at all.
+    pub fn is_on(self) -> bool {
+        !matches!(self, Self::Off | Self::Never | Self::Skipped(_))
+    }
+
     /// The rule that decides.
     pub fn rule(self) -> &'static str {
         match self {

@@ -8,6 +8,7 @@ use crate::app::event::Event;
 use crate::commit::{SystemClock, UndoTarget};
 use crate::ids::{EntryIx, SessionKey};
 use crate::inspect::open::{OpenError, open};
+use crate::inspect::recovery::recovery_of;
 use crate::inspect::search::search;
 use crate::inspect::write::{Ask, WriteRequest, prepare, preview, write};
 use crate::inspect::{Inspection, message};
@@ -34,6 +35,7 @@ impl Shell {
             }
             Effect::ReadMessage { inspection, entry, plan } => self.read_message(inspection, entry, plan),
             Effect::Search { inspection, query, from } => self.search(inspection, query, from),
+            Effect::ReadRecovery { inspection } => self.read_recovery(inspection),
             Effect::Prepare(write) => self.prepare(write),
             Effect::Write(write) => self.write(write),
             Effect::Copy { text, what } => self.copy(text, what),
@@ -92,6 +94,13 @@ impl Shell {
                 }
                 Err(error) => ticket.send(Event::RefreshFailed(error.to_string())),
             }
+        });
+    }
+
+    fn read_recovery(&mut self, inspection: Arc<Inspection>) {
+        self.jobs.start(Kind::Recovery, move |ticket| {
+            let view = recovery_of(&inspection).map(Arc::new).map_err(|error| error.to_string());
+            ticket.send(Event::Recovery { epoch: inspection.epoch, view });
         });
     }
 

@@ -28,6 +28,8 @@ pub(super) enum Kind {
     Excerpts,
     /// The message under the cursor.
     Message,
+    /// What is recorded of an overflow.
+    Recovery,
     /// Looking for words.
     Search,
     /// Checking what a write would do.

@@ -13,6 +13,7 @@ pub mod highlight;
 pub mod message;
 mod message_body;
 mod palette;
+mod recovery;
 mod sessions;
 mod states;
 mod status;
@@ -74,6 +75,7 @@ fn screen(app: &App, theme: &Theme, layout: &Layout, buf: &mut Buffer) -> Option
         Some(Overlay::Help { top }) => help::draw(app, theme, *top, buf),
         Some(Overlay::Palette { text, at }) => cursor = Some(palette::draw(app, theme, text, *at, buf)),
         Some(Overlay::Findings { scroll }) => findings::draw(app, theme, *scroll, body, buf),
+        Some(Overlay::Recovery(screen)) => recovery::draw(app, theme, screen, body, buf),
         Some(Overlay::Write(write)) => dialog::draw(app, theme, write, buf),
     }
     cursor.or(typing)

@@ -187,6 +187,7 @@ fn overlay_hints(overlay: &Overlay) -> Vec<Hint> {
         Overlay::Help { .. } => vec![(&[Action::Down, Action::Up], "scroll"), (&[Action::Back], "close")],
         Overlay::Palette { .. } => vec![(&[Action::Open], "run"), (&[Action::Back], "close")],
         Overlay::Findings { .. } => vec![MOVE, (&[Action::Copy], "copy"), (&[Action::Back], "close")],
+        Overlay::Recovery(_) => vec![MOVE, (&[Action::Open], "go to the entry"), (&[Action::Back], "close")],
         Overlay::Write(dialog) => match dialog.stage {
             WriteStage::Asking(_) => vec![
                 (&[Action::Yes], "write"),

@@ -16,6 +16,7 @@ use clawscope::inspect::list::list;
 use clawscope::inspect::message;
 use clawscope::inspect::open::open;
 use clawscope::inspect::place::{OpenPlace, Place};
+use clawscope::inspect::recovery::recovery_of;
 use clawscope::inspect::search::search;
 use clawscope::inspect::write::{Ask, WriteRequest, prepare, preview, write};
 use clawscope::store::demo;
@@ -152,6 +153,10 @@ impl Driver {
                 let (source, index) = (&inspection.source, &inspection.index);
                 let matches = search(source, index, &query, from, &mut || true).expect("search");
                 vec![Event::Found { epoch: inspection.epoch, query, from, matches }]
+            }
+            Effect::ReadRecovery { inspection } => {
+                let view = recovery_of(&inspection).map(Arc::new).map_err(|error| error.to_string());
+                vec![Event::Recovery { epoch: inspection.epoch, view }]
             }
             Effect::Prepare(what) => {
                 let (inspection, plan) = parts(&what);

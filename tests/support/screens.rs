@@ -176,10 +176,23 @@ pub(crate) fn zoomed(width: u16, height: u16) -> Driver {
     driver
 }
 
+pub(crate) fn recovering(width: u16, height: u16) -> Driver {
+    let mut driver = opened(width, height);
+    driver.press("v j");
+    driver
+}
+
+pub(crate) fn next_overflow(width: u16, height: u16) -> Driver {
+    let mut driver = opened(width, height);
+    driver.go_to("discord:channel:118204471002");
+    driver.press("v");
+    driver
+}
+
 /// A state by its name.
 pub(crate) type Named = (&'static str, fn(u16, u16) -> Driver);
 
-pub(crate) const STATES: [Named; 18] = [
+pub(crate) const STATES: [Named; 20] = [
     ("rest", at_rest),
     ("gate shut", gate_shut),
     ("preview", preview),
@@ -198,4 +211,6 @@ pub(crate) const STATES: [Named; 18] = [
     ("open error", failed_to_open),
     ("no usage", unmeasured),
     ("zoom", zoomed),
+    ("recovery", recovering),
+    ("next overflow", next_overflow),
 ];

@@ -15,8 +15,8 @@ pub enum RowKind {
     Step,
     /// How it ends.
     Ending,
-    /// Something that is recorded and not expected.
-    Unexpected,
+    /// Something that is recorded behind it.
+    Afterwards,
 }
 
 /// How a step goes.
@@ -91,9 +91,11 @@ pub(super) fn rows(
             rows.push(row);
         }
     }
-    let last = shown.rest().last().filter(|_| matches!(expected.ending, Ending::Answered));
-    rows.push(ending(inspection, expected.ending, last));
-    rows.extend(shown.rest().iter().map(|seen| unexpected(inspection, seen)));
+    let mut end = ending(expected.ending);
+    let silent = shown.rest().is_empty() && matches!(recorded.last(), Some(Recorded::Refused(_)));
+    end.recorded = silent.then(|| "nothing after it".to_owned());
+    rows.push(end);
+    rows.extend(shown.rest().iter().map(|seen| afterwards(inspection, seen)));
     rows
 }
 
@@ -144,9 +146,7 @@ fn step_row(inspection: &Inspection, step: &Step) -> RecoveryRow {
     let (words, why) = words::step(inspection, step);
     let (tokens, entry) = match step {
         Step::Refused { tokens } | Step::Answered { tokens } => (Some(*tokens as u64), None),
-        Step::Compaction { outcome: Compacted::Done { first_kept, kept_tokens, .. }, .. } => {
-            (Some(inspection.fixed_tokens() + *kept_tokens as u64), Some(*first_kept))
-        }
+        Step::Compaction { outcome: Compacted::Done { first_kept, .. }, .. } => (None, Some(*first_kept)),
         Step::Truncation { cut, .. } => (None, cut.first().copied()),
         _ => (None, None),
     };
@@ -173,7 +173,7 @@ fn sign(step: &Step) -> Sign {
     }
 }
 
-fn ending(inspection: &Inspection, ending: Ending, last: Option<&Recorded>) -> RecoveryRow {
+fn ending(ending: Ending) -> RecoveryRow {
     let (words, why) = words::ending(ending);
     RecoveryRow {
         kind: RowKind::Ending,
@@ -182,19 +182,19 @@ fn ending(inspection: &Inspection, ending: Ending, last: Option<&Recorded>) -> R
         tokens: None,
         rule: ending.rule(),
         why,
-        recorded: last.map(|seen| words::recorded(inspection, seen)),
-        entry: last.and_then(Recorded::entry),
+        recorded: None,
+        entry: None,
     }
 }
 
-fn unexpected(inspection: &Inspection, seen: &Recorded) -> RecoveryRow {
+fn afterwards(inspection: &Inspection, seen: &Recorded) -> RecoveryRow {
     RecoveryRow {
-        kind: RowKind::Unexpected,
+        kind: RowKind::Afterwards,
         sign: Sign::Plain,
-        words: "not expected".to_owned(),
+        words: "afterwards".to_owned(),
         tokens: None,
         rule: "compaction 8.8",
-        why: "The transcript shows this after what was expected: a person, another version or another setting did it.".into(),
+        why: "The transcript shows this behind what was expected: the person went on, or another version or setting of the gateway did it.".into(),
         recorded: Some(words::recorded(inspection, seen)),
         entry: seen.entry(),
     }

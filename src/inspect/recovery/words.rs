@@ -86,23 +86,26 @@ fn compaction(inspection: &Inspection, by: Asked, outcome: Compacted) -> (String
                 of(tokens.round(), "token")
             ),
         ),
-        Compacted::Done { summarised, kept_tokens, lost, .. } => {
-            (format!("compacted {who}: {} summarised", of(summarised as f64, "message")), done(inspection, kept_tokens, lost))
+        Compacted::Done { summarised, kept_tokens, lost, request_kept, .. } => {
+            (format!("compacted {who}: {} summarised", counted(summarised as f64)), done(inspection, kept_tokens, lost, request_kept))
         }
     };
     (words, why)
 }
 
-fn done(inspection: &Inspection, kept_tokens: f64, lost: usize) -> String {
+fn done(inspection: &Inspection, kept_tokens: f64, lost: usize, request_kept: bool) -> String {
     let how = match inspection.upkeep.mode {
         CompactionMode::Safeguard => "in chunks, by the safeguard",
         CompactionMode::Default => "in one call, by the runtime",
     };
     let mut why = format!(
-        "Summarised {how}. ~{} stay of the newest messages; keepRecentTokens is {}.",
+        "Messages summarised {how}. ~{} stay of the newest ones; keepRecentTokens is {}.",
         of(kept_tokens, "token"),
         counted(inspection.compaction.keep_recent_tokens)
     );
+    if !request_kept {
+        why.push_str(" What was asked last is in the summary only.");
+    }
     if lost > 0 {
         let were = if lost == 1 { "was" } else { "were" };
         why.push_str(&format!(
@@ -175,7 +178,7 @@ pub(super) fn recorded(inspection: &Inspection, recorded: &Recorded) -> String {
     let at = entry.and_then(|entry| moment(entry.time)).and_then(|at| Some(at.get(11..16)?.to_owned()));
     let what = match recorded {
         Recorded::Refused(refusal) => match refusal.tokens {
-            Some(tokens) => format!("refused, {} tokens", grouped(tokens)),
+            Some(tokens) => format!("refused at {}", grouped(tokens)),
             None => "refused".to_owned(),
         },
         Recorded::Failed { .. } => "another error".to_owned(),

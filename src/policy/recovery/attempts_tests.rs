@@ -80,13 +80,28 @@ fn an_overflow_that_the_runtime_sees_is_compacted_inside_the_run() {
     let recovery = recovery(&facts(sized(&turns()), ANTHROPIC));
     assert_eq!(words(&recovery), [["refused", "run: done", "answered"]]);
     assert_eq!(recovery.ending, Ending::Answered);
-    let Step::Compaction { outcome: Compacted::Done { summarised, kept_tokens, lost, .. }, .. } =
-        recovery.attempts[0].steps[1]
+    let Step::Compaction {
+        outcome: Compacted::Done { summarised, kept_tokens, lost, request_kept, .. }, ..
+    } = recovery.attempts[0].steps[1]
     else {
         panic!("compacted")
     };
     // 10 of the request and two answers of 25 and a question are kept to reach 100.
-    assert_eq!((summarised, kept_tokens, lost), (36, 110.0, 0));
+    assert_eq!((summarised, kept_tokens, lost, request_kept), (36, 110.0, 0, true));
+}
+
+#[test]
+fn a_huge_result_at_the_end_is_summarised_with_the_request_it_belongs_to() {
+    let mut lines = turns();
+    lines.extend([message("assistant", 40), message("toolResult", 4000)]);
+    let recovery = recovery(&facts(sized(&lines), ANTHROPIC));
+    let Step::Compaction { outcome: Compacted::Done { kept_tokens, request_kept, .. }, .. } =
+        recovery.attempts[0].steps[1]
+    else {
+        panic!("compacted: {:?}", words(&recovery))
+    };
+    // The cut is the refusal itself, which says nothing.
+    assert_eq!((kept_tokens, request_kept), (0.0, false));
 }
 
 #[test]

@@ -106,6 +106,8 @@ impl Branch {
             .filter_map(|entry| entry.message)
             .map(|size| tokens(&size))
             .sum();
+        let is_user = |entry: &BranchEntry| entry.role() == Some(Role::User);
+        let request_kept = self.entries.iter().rposition(is_user).is_none_or(|at| at >= first_kept);
         self.kept_from = Some(first_kept);
         let last = self.entries[self.entries.len() - 1];
         self.entries.push(BranchEntry {
@@ -117,7 +119,13 @@ impl Branch {
             }),
             ..plain(last.entry)
         });
-        Compacted::Done { summarised: count, first_kept: prepared.first_kept, kept_tokens, lost }
+        Compacted::Done {
+            summarised: count,
+            first_kept: prepared.first_kept,
+            kept_tokens,
+            lost,
+            request_kept,
+        }
     }
 
     /// Messages that the previous compaction kept and this one drops without a word (compaction 3.3).

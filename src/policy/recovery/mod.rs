@@ -122,6 +122,8 @@ pub enum Compacted {
         /// Messages that an earlier compaction had kept and that are neither summarised nor kept now
         /// (compaction 3.3).
         lost: usize,
+        /// What was asked last is kept as it was said, and not only in the summary.
+        request_kept: bool,
     },
 }
 
