@@ -88,6 +88,11 @@ pub(super) fn rows(
             }
             row.entry = seen.and_then(Recorded::entry).or(row.entry);
             row.recorded = seen.map(|seen| words::recorded(inspection, seen));
+            // Recorded at this moment, but not as expected.
+            let in_vain = matches!(step, Step::Compaction { outcome, .. } if !outcome.is_done());
+            if let Some(words) = row.recorded.as_mut().filter(|_| in_vain) {
+                *words = words.replace("compacted", "compacted all the same");
+            }
             rows.push(row);
         }
     }

@@ -6,6 +6,7 @@ mod edit;
 mod message;
 mod printable;
 mod python;
+pub mod server;
 
 pub use count::{message_tokens, total_tokens};
 pub use edit::{ClearSettings, Clearing, clear};

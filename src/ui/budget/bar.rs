@@ -136,10 +136,11 @@ impl Bar<'_> {
             (Threshold::Window, _) => self.theme.style(Role::Danger),
             (_, Place::Part(part)) => Style::new().fg(self.theme.part(part, self.mixed).1),
             (Threshold::Compact, _) => self.theme.style(Role::Warn),
-            (Threshold::Flush, _) => self.theme.style(Role::Ghost),
             _ => self.theme.style(Role::Ghost),
         };
-        self.stroke(at, glyphs::LINE, style, segments, buf);
+        // No label of its own stands below it.
+        let sign = if mark.threshold == Threshold::Flush { glyphs::WAS } else { glyphs::LINE };
+        self.stroke(at, sign, style, segments, buf);
         Some(at)
     }
 

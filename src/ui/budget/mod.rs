@@ -199,13 +199,13 @@ impl<'a> Picture<'a> {
         let muted = |words: String| Span::styled(words, self.theme.style(Role::Muted));
         match flush.map(|flush| flush.state) {
             Some(FlushState::Due(_)) => {
-                vec![muted("memory flush ".into()), Span::styled("due", self.theme.style(Role::Warn))]
+                vec![muted("flush ".into()), Span::styled("due", self.theme.style(Role::Warn))]
             }
             Some(FlushState::Waiting { tokens }) => vec![
-                muted("memory flush in ".into()),
+                muted("flush in ".into()),
                 Span::styled(thousands(tokens as u64), self.theme.style(Role::Text)),
             ],
-            Some(FlushState::Flushed { .. }) => vec![muted("memory flushed".into())],
+            Some(FlushState::Flushed { .. }) => vec![muted("flushed".into())],
             _ => Vec::new(),
         }
     }
