@@ -8,6 +8,7 @@ use crate::commit::{LockState, lock_state};
 use crate::context::budget::FixedChars;
 use crate::context::{Context, build};
 use crate::gateway::compaction::{CompactionSettings, gateway_compaction, pi_compaction};
+use crate::gateway::history_limit::history_limit;
 use crate::gateway::prune_setting::{PRUNING_PATH, prune_settings};
 use crate::gateway::pruning::effective_settings;
 use crate::gateway::window::window_of_model;
@@ -18,6 +19,7 @@ use crate::inspect::price::price;
 use crate::inspect::upkeep::Upkeep;
 use crate::inspect::{Inspection, Mark};
 use crate::js;
+use crate::policy::StepSettings;
 use crate::policy::prune::last_touch;
 use crate::store::index::{Index, Standing};
 use crate::store::load::{Growth, LoadError, Progress, grow, load};
@@ -118,6 +120,7 @@ pub fn inspect(
     let raw = config.value(&PRUNING_PATH);
     let configured = effective_settings(raw);
     let upkeep = Upkeep::of(store, session, &item.provider, &item.model);
+    let history_limit = history_limit(&item.key.0, &config.js).map_or(0.0, |limit| limit.turns());
     let mut inspection = Inspection {
         window: window_of_model(&config.js, &item.provider, &item.model),
         price: price(&config.js, &item.provider, &item.model),
@@ -134,7 +137,12 @@ pub fn inspect(
         upkeep,
         settings: prune_settings(config),
         configured_on: configured.is_some(),
-        configured: configured.unwrap_or_default(),
+        configured: StepSettings {
+            history_limit,
+            compaction: compaction(store),
+            ..StepSettings::prune(configured.unwrap_or_default())
+        },
+        closer: None,
         tree: Arc::new(tree),
         context: Arc::new(context),
         context_throws,

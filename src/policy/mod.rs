@@ -2,13 +2,21 @@
 
 pub mod clear_tool_uses;
 pub mod compact;
+pub mod edit;
 pub mod fate;
 pub mod history_limit;
+pub mod images;
+pub mod list;
 pub mod memory_flush;
 pub mod overflow;
 pub mod prune;
 pub mod recovery;
 pub mod repair;
+pub mod settings;
+pub mod step;
+pub mod texture;
 pub mod truncate;
 
 pub use fate::{Fate, MessageFate, Reason};
+pub use settings::StepSettings;
+pub use step::{Step, StepSet};

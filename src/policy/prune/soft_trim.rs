@@ -3,6 +3,7 @@
 
 use crate::gateway::pruning::SoftTrim;
 use crate::js::{self, JsString, Object, Throws, Value};
+use crate::policy::texture::Text;
 use crate::store::measure::{block_is, blocks};
 
 /// Between head and tail.
@@ -34,6 +35,14 @@ pub(super) fn is_covered(settings: &SoftTrim, joined_chars: f64) -> bool {
 pub(super) fn trimmed_chars(settings: &SoftTrim, joined_chars: f64) -> f64 {
     let note_chars = note(settings, joined_chars).len();
     settings.head_chars + settings.tail_chars + (GAP.len() + note_chars) as f64
+}
+
+/// The texture of a trimmed result, told from that of its joined text.
+pub(super) fn trimmed_text(settings: &SoftTrim, joined: &Text) -> Text {
+    let head = joined.cut(settings.head_chars as usize, &Text::of(&GAP.into()));
+    let tail = joined.tail(settings.tail_chars as usize);
+    let note = Text::of(&note(settings, joined.chars as f64).as_str().into());
+    head.cut(head.chars, &tail.cut(tail.chars, &note))
 }
 
 /// The trimmed copy of a tool result, or none when it is not trimmed. Throws where taking head or tail

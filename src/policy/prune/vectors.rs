@@ -5,6 +5,7 @@ use crate::gateway::pruning::{PruneSettings, effective_settings};
 use crate::ids::LineIds;
 use crate::js;
 use crate::policy::fate::{Fate, Reason};
+use crate::policy::list::List;
 use crate::policy::prune::{Outcome, PruneInput, prune};
 use crate::store::index::Index;
 use crate::store::load::load_bytes;
@@ -45,7 +46,8 @@ fn settings(json: &str) -> PruneSettings {
 fn run(list: &str, json: &str, window: f64) -> Outcome {
     let (index, context) = session(list);
     let settings = settings(json);
-    let input = PruneInput { context: &context, words: &index.words, settings: &settings, window };
+    let list = List::of(&context, None);
+    let input = PruneInput { list: &list, words: &index.words, settings: &settings, window };
     prune(&input).expect("does not throw")
 }
 

@@ -195,22 +195,5 @@ fn plain(entry: EntryIx) -> BranchEntry {
 
 /// An answer without a word.
 fn empty_answer() -> MessageSize {
-    MessageSize {
-        role: Role::Assistant,
-        pi_chars: Size::ZERO,
-        prune_chars: Size::ZERO,
-        joined_chars: 0.0,
-        text_blocks: 0,
-        images: 0,
-        text_chars: 0,
-        thinking_chars: 0,
-        call_chars: 0,
-        tool: crate::store::intern::WordIx::ABSENT,
-        call: None,
-        stop: StopReason::Error,
-        usage: None,
-        is_error: false,
-        silent: false,
-        odd: false,
-    }
+    MessageSize { role: Role::Assistant, stop: StopReason::Error, ..MessageSize::NOTHING }
 }
