@@ -42,6 +42,7 @@ fn sessions_lists_each_session_with_everything_a_script_asks_for() {
         "path",
         "model",
         "window",
+        "windowGuard",
         "tokens",
         "entries",
         "compactions",
@@ -50,7 +51,7 @@ fn sessions_lists_each_session_with_everything_a_script_asks_for() {
     ];
     has_keys(session, &wanted);
     assert_eq!((&session["key"], &session["id"]), (&json!("agent:main:main"), &json!("long-1")));
-    assert_eq!(session["window"], 20_000);
+    assert_eq!((&session["window"], &session["windowGuard"]), (&json!(20_000), &json!("warn")));
     assert_eq!(session["entries"], long_session().len() - 1);
     assert_eq!(session["tokens"], json!({ "value": 100, "source": "measured" }));
 }

@@ -247,6 +247,45 @@ fn hostile_text_reaches_no_cell_as_it_is() {
     assert!(text_of(&drawn(&driver.app, &dark())).contains("␛[2J"));
 }
 
+#[test]
+fn a_silent_answer_says_so_and_a_small_window_too() {
+    let dir = tempfile::tempdir().expect("a folder");
+    let folder = dir.path().join("agents/main/sessions");
+    std::fs::create_dir_all(&folder).expect("a folder");
+    let message = |id: &str, parent: &str, body: &str| {
+        format!(
+            r#"{{"type":"message","id":"{id}","parentId":{parent},"timestamp":"2026-03-05T14:00:00Z","message":{body}}}"#
+        )
+    };
+    let text = [
+        r#"{"type":"session","version":3,"id":"s"}"#.to_owned(),
+        message("u", "null", r#"{"role":"user","content":"a heartbeat"}"#),
+        message(
+            "a",
+            r#""u""#,
+            r#"{"role":"assistant","content":[{"type":"text","text":"NO_REPLY"}],"stopReason":"stop"}"#,
+        ),
+        message(
+            "b",
+            r#""a""#,
+            r#"{"role":"assistant","content":[{"type":"text","text":"no_reply"}],"stopReason":"stop"}"#,
+        ),
+    ]
+    .join("\n");
+    driver::append_to_new(&folder.join("s.jsonl"), &(text + "\n"));
+    driver::append_to_new(
+        &folder.join("sessions.json"),
+        r#"{"agent:main:main":{"sessionId":"s","updatedAt":1}}"#,
+    );
+    let config = "{ agents: { defaults: { contextTokens: 8000 } } }";
+    driver::append_to_new(&dir.path().join("openclaw.json"), config);
+    let driver = Driver::on(dir, 130, 36);
+    let shown = text_of(&drawn(&driver.app, &dark()));
+    assert!(shown.contains("NO_REPLY · silent") && !shown.contains("no_reply · silent"), "{shown}");
+    assert!(shown.contains("window 8k (contextTokens) too small"), "{shown}");
+    assert!(shown.contains("! 1\u{a0}finding") || shown.contains("! 1 finding"), "{shown}");
+}
+
 /// What a terminal would obey or hide.
 fn obeyed(character: char) -> bool {
     character.is_control()

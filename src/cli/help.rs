@@ -78,7 +78,7 @@ Examples:
   clawscope sessions --demo --json | jq '.sessions[] | select(.flags | index(\"overflow\")) | .key'
 
 JSON: {schemaVersion, place, demo, ruleset, sessions: [{key, agent, kind, id, path, provider, model, window,
-tokens: {value, source: est|measured} or null, percent, entries, compactions, updatedAt (ms), bytes, title, flags}],
+windowGuard: warn|block or null, tokens: {value, source: est|measured} or null, percent, entries, compactions, updatedAt (ms), bytes, title, flags}],
 findings: [{severity, path, line, entry, what, next}]}";
 
 pub(super) const TREE: &str = "\

@@ -8,8 +8,9 @@ use super::sessions::unread;
 use super::settings::{InForce, in_force};
 use crate::commit::{LockState, lock_state};
 use crate::error::Finding;
-use crate::gateway::compaction::{CompactionSettings, gateway_compaction};
+use crate::gateway::compaction::{CompactionMode, CompactionSettings, compaction_mode, gateway_compaction};
 use crate::gateway::eligible::cache_ttl_eligible;
+use crate::gateway::memory_flush::{FlushSettings, flush_settings};
 use crate::gateway::state_dir::{StateDirSource, state_dir};
 use crate::gateway::window::{WindowInfo, window_of_model};
 use crate::inspect::{Inspection, Mark, SessionItem};
@@ -54,6 +55,8 @@ pub(super) struct Checkup {
     pub agents: Vec<AgentFacts>,
     pub settings: Vec<InForce>,
     pub compaction: CompactionSettings,
+    pub mode: CompactionMode,
+    pub flush: FlushSettings,
     pub locks: Vec<Lock>,
     /// Of the store, its configuration and every transcript.
     pub findings: Vec<Finding>,
@@ -76,6 +79,8 @@ impl Checkup {
             agents: agents(scene),
             settings: in_force(config),
             compaction: compaction(scene, &read),
+            mode: compaction_mode(&config.js),
+            flush: flush_settings(config),
             locks: locks(scene),
             findings: scene.listed.findings.clone(),
             files: 0,

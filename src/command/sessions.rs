@@ -11,8 +11,11 @@ use super::table::{Align, Cell, Table};
 use super::words::{ago, counted, estimated, grouped, percent};
 use crate::cli::{ListArgs, PlaceArgs};
 use crate::error::{Finding, Severity};
+use crate::gateway::window::{WindowInfo, WindowSource};
+use crate::gateway::window_guard::guard_window;
 use crate::inspect::{Counted, Mark, SessionItem, SourceOfCount};
 use crate::js::{Object, Value};
+use crate::store::key::Kind;
 
 /// Lists the sessions of a store.
 pub(super) fn run(
@@ -77,6 +80,7 @@ fn item_value(item: &SessionItem) -> Value {
         ("provider", Value::from(item.provider.as_str())),
         ("model", Value::from(item.model.as_str())),
         ("window", Value::from(item.window)),
+        ("windowGuard", Value::from(guard_word(item))),
         ("tokens", Value::from(tokens)),
         ("percent", Value::from(item.percent())),
         ("entries", Value::from(item.entries)),
@@ -85,6 +89,14 @@ fn item_value(item: &SessionItem) -> Value {
         ("bytes", Value::from(item.bytes)),
         ("flags", Value::from(flags)),
     ]))
+}
+
+/// What the gateway does about a small window: `warn`, `block`, or nothing (compaction 7.2). pi has no such guard.
+fn guard_word(item: &SessionItem) -> Option<&'static str> {
+    let info = WindowInfo { tokens: item.window as f64, source: WindowSource::Default };
+    let guard = guard_window(info, None, None);
+    let word = if guard.should_block { "block" } else { "warn" };
+    (guard.should_warn && item.kind != Kind::Pi.name()).then_some(word)
 }
 
 fn print(
@@ -145,7 +157,10 @@ fn table(scene: &Scene, items: &[SessionItem], width: Option<usize>) -> Table {
 fn cells(scene: &Scene, item: &SessionItem) -> [Cell; 10] {
     let number = |number: Option<u64>| number.map_or_else(|| "-".to_owned(), grouped);
     let full = item.tokens.map_or_else(|| "-".to_owned(), |count| percent(count.tokens, item.window));
-    let flags: Vec<&str> = item.marks.iter().map(|mark| mark.word()).collect();
+    let mut flags: Vec<&str> = item.marks.iter().map(|mark| mark.word()).collect();
+    flags.extend(
+        guard_word(item).map(|word| if word == "block" { "window-too-small" } else { "small-window" }),
+    );
     let updated = item.updated_ms.map_or_else(|| "-".to_owned(), |ms| ago(ms, scene.now_ms));
     let model = if item.model.is_empty() { "-" } else { &item.model };
     // The agent stands above; a key without it is found all the same.

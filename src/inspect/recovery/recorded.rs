@@ -98,10 +98,11 @@ pub(super) fn of(inspection: &Inspection, refusal: &Refusal) -> Result<Vec<Recor
                 recorded.push(Recorded::Rewritten { entry: ix });
             }
             said if refusal::is_answer(said) => {
-                if !rewriting || !is_copy(inspection, ix, refusal.at)? {
-                    recorded.push(Recorded::Answered { entry: ix });
-                    break;
+                if rewriting && is_copy(inspection, ix, refusal.at)? {
+                    continue;
                 }
+                recorded.push(Recorded::Answered { entry: ix });
+                break;
             }
             Some((Role::Assistant, _)) if !rewriting => recorded.push(Recorded::Failed { entry: ix }),
             _ => {}

@@ -1,5 +1,7 @@
 //! The words of a recovery, with the numbers the rules compared.
 
+use std::fmt::Write as _;
+
 use crate::gateway::compaction::CompactionMode;
 use crate::inspect::Inspection;
 use crate::inspect::recovery::{Recorded, Refusal};
@@ -108,10 +110,11 @@ fn done(inspection: &Inspection, kept_tokens: f64, lost: usize, request_kept: bo
     }
     if lost > 0 {
         let were = if lost == 1 { "was" } else { "were" };
-        why.push_str(&format!(
+        _ = write!(
+            why,
             " {} that the compaction before had kept {were} neither summarised nor kept: lost (compaction 3.3).",
             of(lost as f64, "message")
-        ));
+        );
     }
     why
 }
@@ -143,7 +146,9 @@ pub(super) fn ending(ending: Ending) -> (String, String) {
             "The gateway's detector does not take the words for an overflow, so it tries nothing.".to_owned()
         }
         Ending::LeftToPerson => "pi tries nothing else; a person compacts, or starts anew.".to_owned(),
-        gave_up => format!("The person reads: {}", gave_up.reply().unwrap_or_default().replace("\n\n", " ")),
+        Ending::GaveUp { .. } => {
+            format!("The person reads: {}", ending.reply().unwrap_or_default().replace("\n\n", " "))
+        }
     };
     (words.to_owned(), why)
 }

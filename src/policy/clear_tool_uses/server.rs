@@ -193,8 +193,8 @@ pub fn server_estimate(clearing: &ServerClearing, prompt_tokens: f64, uses: &[To
 mod tests {
     use super::*;
 
-    fn tools(json: &str) -> Option<Value> {
-        Some(js::parse(json).expect("test JSON"))
+    fn tools(json: &str) -> Value {
+        js::parse(json).expect("test JSON")
     }
 
     fn names(names: &[&str]) -> Vec<JsString> {
@@ -224,7 +224,7 @@ mod tests {
     #[test]
     fn denied_names_are_spared_as_written_and_known_tools_by_the_lists() {
         let known = names(&["read", "Exec", "exec", "browser"]);
-        let excluded = |json: &str| ServerClearing::new(0.0, tools(json).as_ref(), &known).exclude_tools;
+        let excluded = |json: &str| ServerClearing::new(0.0, Some(&tools(json)), &known).exclude_tools;
         assert_eq!(excluded("{}"), names(&[]));
         assert_eq!(excluded(r#"{"allow":[" "],"deny":[""]}"#), names(&[]));
         assert_eq!(
