@@ -533,7 +533,17 @@ fn doctor_tells_what_is_wrong_with_file_and_line() {
     let healthy = store.json(&["doctor"]);
     has_keys(
         &healthy,
-        &["stateDir", "config", "counts", "agents", "contextPruning", "compaction", "locks", "findings"],
+        &[
+            "stateDir",
+            "config",
+            "counts",
+            "agents",
+            "contextPruning",
+            "compaction",
+            "memoryFlush",
+            "locks",
+            "findings",
+        ],
     );
     assert_eq!(healthy["stateDir"]["why"], "by OPENCLAW_STATE_DIR");
     assert_eq!((&healthy["counts"]["sessions"], &healthy["counts"]["transcripts"]), (&json!(1), &json!(1)));

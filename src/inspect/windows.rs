@@ -49,7 +49,7 @@ fn status(inspection: &Inspection) -> Option<Finding> {
         counted(shown),
         counted(used)
     );
-    let next = "context1m changes what is shown only: set contextWindow of the model in models.providers to what it really takes.";
+    let next = "The parameter context1m changes what is shown only: set contextWindow of the model in models.providers to what it really takes.";
     (shown > used && !inspection.model.is_empty()).then(|| finding(inspection, Severity::Warning, what, next))
 }
 

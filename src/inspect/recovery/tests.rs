@@ -1,7 +1,12 @@
 //! Recoveries of small transcripts: which overflow counts, and what is recorded of it.
 
+use proptest::collection::vec;
+use proptest::prelude::*;
+
 use super::*;
+use crate::gateway::compaction::{CompactionMode, CompactionSettings};
 use crate::inspect::testing::{at, inspection, message, result, transcript, user};
+use crate::policy::recovery::{Asked, Ending, Recovery, Step};
 
 const TOO_LONG: &str = "prompt is too long: 213462 tokens > 200000 maximum";
 
@@ -117,4 +122,66 @@ fn a_branch_written_again_is_told_from_an_answer() {
     ]);
     assert_eq!(recorded(&view), ["refused", "rewritten", "answered"]);
     assert_eq!(view.recorded.last().and_then(Recorded::entry), Some(at(5)));
+}
+
+/// Entries of all kinds that a recovery meets, small enough for a window of 1000 tokens.
+fn any_entry() -> impl Strategy<Value = String> {
+    let said = prop_oneof![
+        Just(TOO_LONG),
+        Just("request_too_large"),
+        Just("too many tokens"),
+        Just("413 Payload too large"),
+        Just("Summarization failed: prompt is too long"),
+        Just("500 internal error"),
+    ];
+    prop_oneof![
+        3 => (0_usize..900).prop_map(|chars| user(&"u".repeat(chars))),
+        4 => (0_usize..900).prop_map(|chars| answer(&"a".repeat(chars))),
+        3 => (0_usize..9000, 0_u8..4).prop_map(|(chars, id)| result(&format!("c{id}"), "exec", &"r".repeat(chars), "")),
+        2 => said.prop_map(error),
+        1 => (0_usize..12).prop_map(|kept| compaction(&format!("e{kept}"))),
+        1 => Just(r#"{"type":"custom","customType":"openclaw:prompt-error","data":{"error":"prompt is too long"}}"#.to_owned()),
+        1 => Just(r#"{"type":"branch_summary","fromId":"e0","summary":""}"#.to_owned()),
+        1 => Just(r#"{"type":"label","targetId":"e0","label":"x"}"#.to_owned()),
+        1 => Just(message(r#"{"role":"user","content":null}"#)),
+    ]
+}
+
+/// How often the gateway's loop compacts or runs again, and how often it cuts results.
+fn efforts(recovery: &Recovery) -> (usize, usize) {
+    let steps = || recovery.attempts.iter().flat_map(|attempt| &attempt.steps);
+    let tries = steps()
+        .filter(|step| matches!(step, Step::RunAgain | Step::Compaction { by: Asked::Explicitly, .. }));
+    (tries.count(), steps().filter(|step| matches!(step, Step::Truncation { .. })).count())
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 256, failure_persistence: None, ..ProptestConfig::default() })]
+
+    #[test]
+    fn every_recovery_ends_within_its_limits_and_shows_all_that_is_recorded(
+        entries in vec(any_entry(), 0..24),
+        safeguard: bool,
+        gateway: bool,
+    ) {
+        let mut inspection = inspection(&transcript(&entries), 1000.0);
+        inspection.upkeep.runtime_window = 1000.0;
+        inspection.upkeep.gateway = gateway;
+        inspection.upkeep.mode =
+            if safeguard { CompactionMode::Safeguard } else { CompactionMode::Default };
+        inspection.compaction =
+            CompactionSettings { enabled: true, reserve_tokens: 100.0, keep_recent_tokens: 100.0 };
+        let view = recovery_of(&inspection).expect("memory is readable");
+        let (tries, cuts) = efforts(&view.expected);
+        prop_assert!(tries <= 3 && cuts <= 1, "{:?}", view.expected);
+        prop_assert!(view.expected.attempts.len() <= 5);
+        let last = view.expected.attempts.last().and_then(|attempt| attempt.steps.last());
+        let answered = matches!(last, Some(Step::Answered { .. }));
+        prop_assert_eq!(answered, view.expected.ending == Ending::Answered);
+        // Each thing recorded stands in one row; an ending may say that nothing came after.
+        let shown = view.rows.iter().filter(|row| row.recorded.is_some() && row.kind != RowKind::Ending);
+        prop_assert_eq!(shown.count(), view.recorded.len());
+        let steps: usize = view.expected.attempts.iter().map(|attempt| attempt.steps.len()).sum();
+        prop_assert!(view.rows.len() > steps + view.expected.attempts.len());
+    }
 }

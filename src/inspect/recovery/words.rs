@@ -136,7 +136,7 @@ pub(super) fn ending(ending: Ending) -> (String, String) {
         Ending::Answered => "answered",
         Ending::RawError => "the error itself is the reply",
         Ending::LeftToPerson => "the error stays in the session",
-        Ending::GaveUp { reset: true, .. } => "given up: the chat goes on in a fresh session",
+        Ending::GaveUp { reset: true, .. } => "given up: the chat starts afresh",
         Ending::GaveUp { kind: ErrorKind::CompactionFailure, .. } => "given up: a compaction failed",
         Ending::GaveUp { .. } => "given up: the prompt is too large",
     };
