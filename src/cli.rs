@@ -7,10 +7,9 @@ use std::path::PathBuf;
 use clap::builder::PossibleValuesParser;
 use clap::{Args, Parser, Subcommand};
 
-/// Rulesets that are built; the first is taken where a store does not tell.
-pub const RULESETS: [&str; 1] = ["2026.3.2"];
 /// Policies that are built.
-pub const POLICIES: [&str; 1] = ["prune"];
+pub const POLICIES: [&str; 10] =
+    ["compact", "truncate", "repair", "history", "images", "prune", "guard", "clear", "gateway", "all"];
 
 /// Why did this LLM session overflow its context window, and which settings would have prevented it?
 #[derive(Debug, Parser)]
@@ -56,8 +55,9 @@ pub struct PlaceArgs {
     /// A gateway configuration (openclaw.json) instead of the store's own
     #[arg(long, value_name = "FILE", global = true)]
     pub config: Option<PathBuf>,
-    /// The gateway version whose rules apply
-    #[arg(long, value_name = "VERSION", global = true, value_parser = PossibleValuesParser::new(RULESETS))]
+    /// The gateway version whose rules apply: 2026.2.19, 2026.3.2, 2026.9 or pi-0.55; any other version gets the nearest
+    /// that is not newer [default: as the store tells, else 2026.3.2]
+    #[arg(long, value_name = "VERSION", global = true)]
     pub ruleset: Option<String>,
 }
 
@@ -143,8 +143,9 @@ pub struct ContextArgs {
 #[derive(Debug, Clone, Args)]
 #[command(next_help_heading = "Settings")]
 pub struct PlanArgs {
-    /// The policies, in order
-    #[arg(long, value_name = "LIST", value_delimiter = ',', default_value = "prune", value_parser = PossibleValuesParser::new(POLICIES))]
+    /// The steps that are taken, in the gateway's own order whatever the order here; `gateway`: what a call of this
+    /// version goes through; `all`: each of them [default: prune, and the steps whose settings are --set]
+    #[arg(long, value_name = "LIST", value_delimiter = ',', value_parser = PossibleValuesParser::new(POLICIES))]
     pub policy: Vec<String>,
     /// A setting by the gateway's own name; may be given often
     #[arg(long, value_name = "KEY=VALUE")]

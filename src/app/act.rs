@@ -8,6 +8,8 @@ use crate::app::recovery::list_rows;
 use crate::app::scroll::Scroll;
 use crate::app::state::{App, Live, Overlay, Prompt, Purpose};
 use crate::context::rows::RowKind;
+use crate::gateway::provenance::Provenance;
+use crate::gateway::ruleset::Chosen;
 
 impl App {
     /// Does what an action says.
@@ -30,6 +32,7 @@ impl App {
             Action::Reload | Action::TogglePause | Action::Demo | Action::ToggleMouse | Action::NextTheme => {
                 self.program_action(action)
             }
+            Action::NextRuleset => self.next_ruleset(),
             _ => {
                 self.quiet_action(action);
                 Vec::new()
@@ -246,6 +249,7 @@ impl App {
             Action::ToDefault => self.tuning.to_default(),
             Action::ToConfig => self.tuning.to_config(),
             Action::AllToConfig => self.tuning.all_to_config(),
+            Action::Edit if self.tells_fixed() => return,
             Action::Edit => {
                 self.prompt = Some(Prompt::new(Purpose::Setting, self.tuning.edit_text()));
                 return;
@@ -258,6 +262,9 @@ impl App {
     /// Moves the focused setting; lists and texts are typed.
     fn adjust(&mut self, steps: f64) {
         use crate::gateway::prune_setting::Control;
+        if self.tells_fixed() {
+            return;
+        }
         let control = self.tuning.rows.get(self.tuning.cursor).map(|row| row.control);
         if matches!(control, Some(Control::List | Control::Text)) {
             self.prompt = Some(Prompt::new(Purpose::Setting, self.tuning.edit_text()));
@@ -265,6 +272,29 @@ impl App {
         }
         self.tuning.preview = true;
         self.tuning.adjust(steps);
+    }
+
+    /// Says why the focused setting does not move, where the version has it built in.
+    pub(super) fn tells_fixed(&mut self) -> bool {
+        let row = self.tuning.rows.get(self.tuning.cursor);
+        let told = row.and_then(|row| Some(format!("{} is {}", row.key, row.control.fixed()?)));
+        let fixed = told.is_some();
+        if let Some(words) = told {
+            self.toast(words, false);
+        }
+        fixed
+    }
+
+    /// Reads everything again by the rules of the next version.
+    fn next_ruleset(&mut self) -> Vec<Effect> {
+        let Some(now) = self.listing.as_ref().map(|listing| listing.ruleset.ruleset) else {
+            return Vec::new();
+        };
+        let next = Chosen { ruleset: now.next(), from: Provenance::Tuned, note: None };
+        self.toast(format!("Rules of {}.", next.ruleset.name()), false);
+        let mut effects = vec![Effect::Follow(next)];
+        effects.extend(self.follow_changes(|_| true, |_| true));
+        effects
     }
 
     fn program_action(&mut self, action: Action) -> Vec<Effect> {

@@ -136,6 +136,8 @@ pub enum Action {
     ToggleMouse,
     /// The next theme.
     NextTheme,
+    /// The rules of the next version.
+    NextRuleset,
     /// Confirm the dialog.
     Yes,
     /// Cancel the dialog.
@@ -248,6 +250,7 @@ pub const ACTIONS: &[ActionRow] = &[
     (Action::ToConfig, "to-config", Group::Tuning, "config value"),
     (Action::AllToConfig, "all-to-config", Group::Tuning, "everything as configured"),
     (Action::CopyPatch, "copy-patch", Group::Tuning, "copy patch"),
+    (Action::NextRuleset, "next-ruleset", Group::Tuning, "rules of the next version"),
     (Action::Commit, "commit", Group::Commit, "commit…"),
     (Action::Undo, "undo", Group::Commit, "undo the last commit…"),
     (Action::Yes, "yes", Group::Commit, "write"),

@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use crate::gateway::ruleset::Chosen;
 use crate::ids::{EntryIx, Epoch, SessionKey};
 use crate::inspect::Inspection;
 use crate::plan::Plan;
@@ -31,6 +32,8 @@ pub enum Effect {
         /// The embedded demo store instead.
         demo: bool,
     },
+    /// Read every store by these rules from now on.
+    Follow(Chosen),
     /// Open a session. The newest request wins.
     Open {
         /// The session.

@@ -6,6 +6,7 @@ use std::sync::Arc;
 use crossterm::event::{KeyEvent, MouseEvent};
 
 use crate::error::Finding;
+use crate::gateway::ruleset::Chosen;
 use crate::ids::{EntryIx, Epoch, SessionKey};
 use crate::inspect::excerpt::Excerpt;
 use crate::inspect::message::MessageText;
@@ -18,8 +19,8 @@ use crate::inspect::{Inspection, SessionItem};
 pub struct Listing {
     /// The store's place as a person would write it: `~/.openclaw`, or `demo store`.
     pub place: String,
-    /// The ruleset in force, as `openclaw 2026.3.2`.
-    pub ruleset: String,
+    /// The ruleset in force, and what settled it.
+    pub ruleset: Chosen,
     /// Agents.
     pub agents: usize,
     /// Sessions, grouped by agent and newest first within a group.

@@ -7,8 +7,8 @@ use crate::gateway::setting_value::{assign, parse_value, plain_text, share_of, t
 use crate::inspect::Inspection;
 use crate::js::Value;
 use crate::plan::Plan;
-use crate::policy::StepSettings;
 use crate::policy::prune::Gate;
+use crate::policy::{Step, StepSettings};
 
 /// The settings as they are tuned.
 #[derive(Debug, Clone, Default, PartialEq)]
@@ -37,14 +37,22 @@ pub const PROFILE_STEPS: usize = 44;
 impl TuningPane {
     /// Shows the configured values of a session; tuned values of the same store are kept.
     pub fn configure(&mut self, inspection: &Inspection) {
-        let rows: Vec<PruneSetting> =
-            inspection.settings.iter().filter(|row| row.key != "mode").cloned().collect();
+        let rows: Vec<PruneSetting> = inspection
+            .settings
+            .iter()
+            .filter(|row| row.step == Step::Prune && row.row.key != "mode")
+            .map(|row| row.row.clone())
+            .collect();
         let same = self.rows.len() == rows.len()
             && self.rows.iter().zip(&rows).all(|(old, new)| old.key == new.key && old.value == new.value);
         if !same {
             self.values = rows.iter().map(|row| row.value.clone()).collect();
             self.cursor = 0;
             self.top = 0;
+        }
+        for (value, row) in self.values.iter_mut().zip(&rows).filter(|(_, row)| row.control.fixed().is_some())
+        {
+            *value = row.value.clone();
         }
         self.rows = rows;
     }
@@ -106,7 +114,7 @@ impl TuningPane {
                 *value = Value::Number(tidy(moved.clamp(min, max.max(now)), step));
             }
             Control::Switch => *value = Value::Bool(!value.as_bool().unwrap_or(false)),
-            Control::List | Control::Text => {}
+            Control::List | Control::Text | Control::Fixed { .. } => {}
         }
     }
 
@@ -159,10 +167,7 @@ impl TuningPane {
 
     /// What a row's slider counts.
     pub fn unit(&self, at: usize) -> Option<Unit> {
-        match self.rows.get(at)?.control {
-            Control::Slider { unit, .. } => Some(unit),
-            _ => None,
-        }
+        self.rows.get(at)?.control.unit()
     }
 
     /// Where a row's tuned value stands on its track, 0 to 1.
@@ -212,10 +217,13 @@ mod tests {
     use super::*;
     use crate::gateway::config::GatewayConfig;
     use crate::gateway::prune_setting::prune_settings;
+    use crate::gateway::ruleset::Ruleset;
 
     fn pane() -> TuningPane {
-        let rows: Vec<PruneSetting> =
-            prune_settings(&GatewayConfig::empty()).into_iter().filter(|row| row.key != "mode").collect();
+        let rows: Vec<PruneSetting> = prune_settings(&GatewayConfig::empty(), Ruleset::default())
+            .into_iter()
+            .filter(|row| row.key != "mode")
+            .collect();
         let values = rows.iter().map(|row| row.value.clone()).collect();
         TuningPane { rows, values, ..TuningPane::default() }
     }

@@ -8,11 +8,17 @@ use super::sessions::unread;
 use super::settings::{InForce, in_force};
 use crate::commit::{LockState, lock_state};
 use crate::error::Finding;
-use crate::gateway::compaction::{CompactionMode, CompactionSettings, compaction_mode, gateway_compaction};
-use crate::gateway::eligible::cache_ttl_eligible;
+use crate::gateway::compaction::{
+    CompactionMode, CompactionSettings, compaction_mode, gateway_compaction_under,
+};
+use crate::gateway::compaction_setting::compaction_settings;
+use crate::gateway::eligible::{Route, eligible_under};
 use crate::gateway::memory_flush::{FlushSettings, flush_settings};
+use crate::gateway::prune_setting::PruneSetting;
+use crate::gateway::ruleset::Reserve;
 use crate::gateway::state_dir::{StateDirSource, state_dir};
-use crate::gateway::window::{WindowInfo, window_of_model};
+use crate::gateway::window::WindowInfo;
+use crate::gateway::window_rules::window_under;
 use crate::inspect::{Inspection, Mark, SessionItem};
 use crate::store::model::{DEFAULT_MODEL, ModelRef};
 
@@ -60,6 +66,8 @@ pub(super) struct Checkup {
     pub locks: Vec<Lock>,
     /// Of the store, its configuration and every transcript.
     pub findings: Vec<Finding>,
+    /// Its keys, each with its value and origin.
+    pub compaction_rows: Vec<PruneSetting>,
     /// Transcripts read.
     pub files: u64,
     pub bytes: u64,
@@ -74,12 +82,15 @@ impl Checkup {
     /// Puts together what a store and its transcripts tell.
     pub(super) fn new(scene: &Scene, read: Vec<Read>) -> Self {
         let config = &scene.store().config;
+        let agents = agents(scene);
+        let compaction = compaction(scene, &read);
         let mut checkup = Self {
+            compaction_rows: compaction_rows(scene, &agents, compaction),
             why: why(scene),
-            agents: agents(scene),
-            settings: in_force(config),
-            compaction: compaction(scene, &read),
-            mode: compaction_mode(&config.js),
+            agents,
+            settings: in_force(config, scene.store().ruleset.ruleset),
+            compaction,
+            mode: compaction_mode(scene.store().ruleset.ruleset.rules(), &config.js),
             flush: flush_settings(config),
             locks: locks(scene),
             findings: scene.listed.findings.clone(),
@@ -147,6 +158,7 @@ fn why(scene: &Scene) -> String {
 
 fn agents(scene: &Scene) -> Vec<AgentFacts> {
     let config = &scene.store().config;
+    let rules = scene.store().ruleset.ruleset.rules();
     let facts = |agent: &crate::store::agents::Agent| {
         let ModelRef { provider, model } =
             ModelRef::parse(config.default_model(&agent.id).unwrap_or(DEFAULT_MODEL));
@@ -157,8 +169,8 @@ fn agents(scene: &Scene) -> Vec<AgentFacts> {
             on_disk: agent.on_disk,
             sessions: sessions as u64,
             model: Model {
-                window: window_of_model(&config.js, &provider, &model),
-                eligible: cache_ttl_eligible(&provider, &model),
+                window: window_under(rules, &config.js, &provider, &model),
+                eligible: eligible_under(rules, &provider, &model, &Route::of(&config.js, &provider, &model)),
                 provider,
                 id: model,
             },
@@ -170,7 +182,18 @@ fn agents(scene: &Scene) -> Vec<AgentFacts> {
 /// As any session of the store has it: pi's come from its own settings file.
 fn compaction(scene: &Scene, read: &[Read]) -> CompactionSettings {
     let any = read.iter().find_map(|(_, read)| read.as_ref().ok()).map(|inspection| inspection.compaction);
-    any.unwrap_or_else(|| gateway_compaction(&scene.store().config.js, CompactionSettings::default()))
+    let rules = scene.store().ruleset.ruleset.rules();
+    let config = &scene.store().config.js;
+    any.unwrap_or_else(|| gateway_compaction_under(rules, config, CompactionSettings::default(), f64::NAN))
+}
+
+/// The keys of compaction for the window of the first agent's model.
+fn compaction_rows(scene: &Scene, agents: &[AgentFacts], in_force: CompactionSettings) -> Vec<PruneSetting> {
+    let ruleset = scene.store().ruleset.ruleset;
+    let window = agents.first().map_or(f64::NAN, |agent| agent.model.window.tokens);
+    let of_runtime = ruleset.rules().reserve == Reserve::Runtime;
+    let pi = if of_runtime { in_force } else { CompactionSettings::default() };
+    compaction_settings(&scene.store().config, ruleset, pi, window)
 }
 
 fn locks(scene: &Scene) -> Vec<Lock> {

@@ -9,6 +9,7 @@ use super::described::{
 use super::failure::Failure;
 use super::messages;
 use super::output::{Output, Tone};
+use super::ruleset::{print_ruleset, ruleset_value};
 use super::scene::{Around, Scene, at_leaf, with_context};
 use super::table::{Align, Cell, Table};
 use super::words::{counted, estimated, grouped, percent};
@@ -39,6 +40,7 @@ pub(super) fn run(
         return Ok(output.json(answer(&inspection, estimate, bodies.as_deref()))?);
     }
     print_head(output, &inspection, inspection.window)?;
+    print_ruleset(&inspection.ruleset, output)?;
     writeln!(output)?;
     match bodies {
         Some(bodies) => print_messages(&inspection, &bodies, output)?,
@@ -72,6 +74,7 @@ fn answer(
         ("leaf", Value::from(inspection.context.leaf.map(|leaf| inspection.index.name(leaf)))),
         ("provider", Value::from(inspection.provider.as_str())),
         ("model", Value::from(inspection.model.as_str())),
+        ("ruleset", ruleset_value(&inspection.ruleset)),
         ("window", window_value(inspection.window)),
         ("estimate", estimate_value(inspection, estimate)),
         ("messageTokens", sum),

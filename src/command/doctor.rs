@@ -9,12 +9,14 @@ use super::described::{number, window_value};
 use super::failure::Failure;
 use super::output::{Output, Tone};
 use super::preview::value_words;
+use super::ruleset::ruleset_value;
 use super::scene::{Around, Scene, finding_value};
 use super::table::{Align, Cell, Table};
 use super::words::{bytes, counted, grouped};
 use crate::cli::{ListArgs, PlaceArgs};
 use crate::error::Severity;
 use crate::gateway::provenance::Setting;
+use crate::gateway::prune_setting::PruneSetting;
 use crate::js::{Object, Value};
 
 /// Examines a store.
@@ -69,13 +71,17 @@ fn answer(scene: &Scene, checkup: &Checkup) -> Object {
     Object::from([
         ("place", Value::from(scene.listed.name.as_str())),
         ("demo", Value::from(scene.listed.demo)),
-        ("ruleset", Value::from(scene.listed.ruleset)),
+        ("ruleset", ruleset_value(&scene.store().ruleset)),
         ("stateDir", Value::from(state_dir)),
         ("config", Value::from(config)),
         ("counts", Value::from(counts.collect::<Object>())),
         ("agents", Value::from(checkup.agents.iter().map(agent_value).collect::<Vec<_>>())),
         ("contextPruning", Value::from(checkup.settings.iter().map(setting_value).collect::<Vec<_>>())),
         ("compaction", compaction_value(checkup)),
+        (
+            "compactionSettings",
+            Value::from(checkup.compaction_rows.iter().map(row_value).collect::<Vec<_>>()),
+        ),
         ("memoryFlush", Value::from(flush_rows(checkup).into_iter().map(flush_value).collect::<Vec<_>>())),
         ("locks", Value::from(checkup.locks.iter().map(lock_value).collect::<Vec<_>>())),
         ("findings", Value::from(checkup.findings.iter().map(finding_value).collect::<Vec<_>>())),
@@ -97,6 +103,14 @@ fn agent_value(agent: &super::checkup::AgentFacts) -> Value {
 }
 
 fn setting_value(row: &super::settings::InForce) -> Value {
+    Value::from(Object::from([
+        ("key", Value::from(row.key)),
+        ("value", row.value.clone()),
+        ("from", Value::from(row.provenance.to_string())),
+    ]))
+}
+
+fn row_value(row: &PruneSetting) -> Value {
     Value::from(Object::from([
         ("key", Value::from(row.key)),
         ("value", row.value.clone()),
@@ -141,7 +155,14 @@ fn lock_value(lock: &Lock) -> Value {
 
 fn print(scene: &Scene, checkup: &Checkup, output: &mut Output) -> Result<(), Failure> {
     let store = scene.store();
-    output.line(Tone::Strong, &format!("{} · {}", scene.listed.name, scene.listed.ruleset))?;
+    output.line(Tone::Strong, &format!("{} · {}", scene.listed.name, store.ruleset.ruleset.name()))?;
+    output.line(
+        Tone::Plain,
+        &format!("rules      {} ({})", store.ruleset.ruleset.id(), store.ruleset.from_words()),
+    )?;
+    if let Some(note) = &store.ruleset.note {
+        output.line(Tone::Warning, &format!("           {note}"))?;
+    }
     output.line(Tone::Plain, &format!("state dir  {} ({})", store.state_dir.display(), checkup.why))?;
     let config = match (&store.config.path, &store.config.error) {
         (_, Some(error)) => format!("{error}"),
@@ -199,6 +220,13 @@ fn print_settings(checkup: &Checkup, output: &mut Output) -> Result<(), Failure>
     for row in &checkup.settings {
         table.push(vec![
             row.key.into(),
+            value_words(None, &row.value).into(),
+            Cell::new(&row.provenance.to_string(), Tone::Dim),
+        ]);
+    }
+    for row in &checkup.compaction_rows {
+        table.push(vec![
+            format!("compaction.{}", row.key).as_str().into(),
             value_words(None, &row.value).into(),
             Cell::new(&row.provenance.to_string(), Tone::Dim),
         ]);

@@ -9,6 +9,7 @@ use super::scene::{Around, Scene, with_context};
 use super::table::{Align, Cell, Table};
 use super::words::{counted, estimated, grouped, moment};
 use crate::cli::{PlaceArgs, SessionArgs};
+use crate::gateway::ruleset::Ruleset;
 use crate::inspect::Inspection;
 use crate::inspect::recovery::{RecoveryRow, RecoveryView, Refusal, RowKind, Sign, recovery_of};
 use crate::js::{Object, Value};
@@ -181,6 +182,11 @@ fn print(inspection: &Inspection, view: &RecoveryView, output: &mut Output) -> R
         grouped(max_result_chars(inspection.window.tokens).max(0.0) as u64),
     );
     output.line(Tone::Dim, &line)?;
+    if inspection.ruleset.ruleset == Ruleset::V2026_9 {
+        let note =
+            "compactions and cuts are followed by the rules of 2026.3.2, which 2026.9 has changed in part";
+        output.line(Tone::Warning, note)?;
+    }
     writeln!(output)?;
     table(inspection, view).print(output, "")?;
     explain(view, output)

@@ -4,15 +4,18 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use super::failure::Failure;
+use super::ruleset::asked;
 use crate::cli::PlaceArgs;
 use crate::context::build;
 use crate::error::Finding;
 use crate::gateway::config::GatewayConfig;
+use crate::gateway::eligible::Route;
 use crate::gateway::env::{Environment, absolute};
+use crate::gateway::ruleset::Chosen;
 use crate::gateway::state_dir::with_profile;
-use crate::gateway::window::window_of_model;
+use crate::gateway::window_rules::window_under;
 use crate::ids::{EntryIx, SessionKey};
-use crate::inspect::list::{Listed, list, listed_item};
+use crate::inspect::list::{Listed, list_under, listed_item};
 use crate::inspect::open::{OpenError, open};
 use crate::inspect::place::{OpenPlace, Place};
 use crate::inspect::upkeep::Upkeep;
@@ -42,6 +45,8 @@ pub struct Scene {
     pub env: Environment,
     /// The store was named, not looked for.
     pub named: bool,
+    /// The rules someone asked for.
+    asked: Option<Chosen>,
     /// Holds the demo store's folder.
     place: OpenPlace,
 }
@@ -68,17 +73,19 @@ impl Scene {
         let place = OpenPlace::new(place, env.clone())
             .map_err(|error| Failure::unreadable(format!("the demo store cannot be written: {error}")))?;
         let now_ms = place.own_now_ms().unwrap_or(around.now_ms);
-        let mut listed = list(&place, now_ms);
+        let asked = asked(args, &around.env)?;
+        let mut listed = list_under(&place, asked.as_ref(), now_ms);
         if let Some(refusal) = listed.refusal() {
             return Err(Failure::unreadable(refusal));
         }
         if let Some(file) = &args.config {
-            reconfigure(&mut listed, &env.resolve(&file.to_string_lossy()), &env, now_ms)?;
+            let file = env.resolve(&file.to_string_lossy());
+            reconfigure(&mut listed, &file, asked.as_ref(), &env, now_ms)?;
         }
         if let Some(agent) = &args.agent {
             keep_agent(&mut listed, agent)?;
         }
-        Ok(Self { listed, now_ms: now_ms as f64, env, named, place })
+        Ok(Self { listed, now_ms: now_ms as f64, env, named, asked, place })
     }
 
     /// The store.
@@ -88,7 +95,7 @@ impl Scene {
 
     /// The store as it is now, without what options changed about it.
     pub fn relisted(&self, now_ms: i64) -> Listed {
-        list(&self.place, now_ms)
+        list_under(&self.place, self.asked.as_ref(), now_ms)
     }
 
     /// What the demo stands in for, where no one asked for it.
@@ -146,7 +153,13 @@ pub(super) fn environment(args: &PlaceArgs, around: &Around) -> Result<Environme
 }
 
 /// Another configuration than the store's own, with all that follows from it.
-fn reconfigure(listed: &mut Listed, file: &Path, env: &Environment, now_ms: i64) -> Result<(), Failure> {
+fn reconfigure(
+    listed: &mut Listed,
+    file: &Path,
+    asked: Option<&Chosen>,
+    env: &Environment,
+    now_ms: i64,
+) -> Result<(), Failure> {
     if !file.is_file() {
         return Err(Failure::usage(format!("--config {}: is no file. Check the path.", file.display())));
     }
@@ -154,6 +167,9 @@ fn reconfigure(listed: &mut Listed, file: &Path, env: &Environment, now_ms: i64)
     store.config = GatewayConfig::load(Some(file), env, &store.state_dir);
     if let Some(error) = &store.config.error {
         return Err(Failure::unreadable(format!("--config {error}")));
+    }
+    if asked.is_none() {
+        store.ruleset = store.own_ruleset();
     }
     listed.findings.extend(store.config.findings.iter().cloned());
     for item in &mut listed.items {
@@ -199,7 +215,9 @@ pub fn at_leaf(scene: &Scene, mut inspection: Inspection, leaf: Option<&str>) ->
     if let Some((provider, model)) =
         context.model.and_then(|(provider, model)| Some((word(provider)?, word(model)?)))
     {
-        inspection.window = window_of_model(&scene.store().config.js, &provider, &model);
+        let (rules, config) = (inspection.ruleset.ruleset.rules(), &scene.store().config.js);
+        inspection.window = window_under(rules, config, &provider, &model);
+        inspection.route = Route::of(config, &provider, &model);
         let own = |session: &&crate::store::session::Session| session.key == inspection.session.key;
         if let Some(session) = scene.store().sessions.iter().find(own) {
             inspection.upkeep = Upkeep::of(scene.store(), session, &provider, &model);

@@ -3,6 +3,7 @@
 use std::path::Path;
 
 use super::failure::Failure;
+use super::ruleset::asked_of;
 use super::scene::{Around, environment, place_of};
 use crate::app::keymap::Keymap;
 use crate::app::state::Options;
@@ -39,6 +40,7 @@ pub(super) fn run(cli: &Cli, around: &Around) -> Result<(), Failure> {
         auto_theme: config.theme.is_none(),
         ascii: ascii(&config, &environment),
         agent: cli.place.agent.clone(),
+        ruleset: asked_of(&cli.place, &config)?,
         environment,
     };
     runtime::run(place, options).map_err(|error| Failure::unreadable(format!("{error:#}")))

@@ -6,13 +6,13 @@ use rayon::prelude::*;
 
 use super::failure::Failure;
 use super::output::{Output, Tone};
+use super::ruleset::ruleset_value;
 use super::scene::{Around, Scene, finding_value};
 use super::table::{Align, Cell, Table};
 use super::words::{ago, counted, estimated, grouped, percent};
 use crate::cli::{ListArgs, PlaceArgs};
 use crate::error::{Finding, Severity};
-use crate::gateway::window::{WindowInfo, WindowSource};
-use crate::gateway::window_guard::guard_window;
+use crate::gateway::window_rules::judge_window;
 use crate::inspect::{Counted, Mark, SessionItem, SourceOfCount};
 use crate::js::{Object, Value};
 use crate::store::key::Kind;
@@ -59,13 +59,13 @@ fn answer(scene: &Scene, items: &[SessionItem], findings: &[Finding]) -> Object 
     Object::from([
         ("place", Value::from(scene.listed.name.as_str())),
         ("demo", Value::from(scene.listed.demo)),
-        ("ruleset", Value::from(scene.listed.ruleset)),
-        ("sessions", Value::from(items.iter().map(item_value).collect::<Vec<_>>())),
+        ("ruleset", ruleset_value(&scene.store().ruleset)),
+        ("sessions", Value::from(items.iter().map(|item| item_value(scene, item)).collect::<Vec<_>>())),
         ("findings", Value::from(findings.iter().map(finding_value).collect::<Vec<_>>())),
     ])
 }
 
-fn item_value(item: &SessionItem) -> Value {
+fn item_value(scene: &Scene, item: &SessionItem) -> Value {
     let tokens = item.tokens.map(|Counted { tokens, source }| {
         Object::from([("value", Value::from(tokens)), ("source", Value::from(source.word()))])
     });
@@ -80,7 +80,7 @@ fn item_value(item: &SessionItem) -> Value {
         ("provider", Value::from(item.provider.as_str())),
         ("model", Value::from(item.model.as_str())),
         ("window", Value::from(item.window)),
-        ("windowGuard", Value::from(guard_word(item))),
+        ("windowGuard", Value::from(guard_word(scene, item))),
         ("tokens", Value::from(tokens)),
         ("percent", Value::from(item.percent())),
         ("entries", Value::from(item.entries)),
@@ -92,11 +92,11 @@ fn item_value(item: &SessionItem) -> Value {
 }
 
 /// What the gateway does about a small window: `warn`, `block`, or nothing (compaction 7.2). pi has no such guard.
-fn guard_word(item: &SessionItem) -> Option<&'static str> {
-    let info = WindowInfo { tokens: item.window as f64, source: WindowSource::Default };
-    let guard = guard_window(info, None, None);
-    let word = if guard.should_block { "block" } else { "warn" };
-    (guard.should_warn && item.kind != Kind::Pi.name()).then_some(word)
+fn guard_word(scene: &Scene, item: &SessionItem) -> Option<&'static str> {
+    let window = item.window as f64;
+    let verdict = judge_window(scene.store().ruleset.ruleset.rules(), window, window);
+    let word = if verdict.should_block { "block" } else { "warn" };
+    (verdict.should_warn && item.kind != Kind::Pi.name()).then_some(word)
 }
 
 fn print(
@@ -105,7 +105,7 @@ fn print(
     findings: &[Finding],
     output: &mut Output,
 ) -> Result<(), Failure> {
-    let head = format!("{} · {}", scene.listed.name, scene.listed.ruleset);
+    let head = format!("{} · {}", scene.listed.name, scene.store().ruleset.ruleset.name());
     output.line(Tone::Strong, &head)?;
     let mut from = 0;
     while from < items.len() {
@@ -159,7 +159,7 @@ fn cells(scene: &Scene, item: &SessionItem) -> [Cell; 10] {
     let full = item.tokens.map_or_else(|| "-".to_owned(), |count| percent(count.tokens, item.window));
     let mut flags: Vec<&str> = item.marks.iter().map(|mark| mark.word()).collect();
     flags.extend(
-        guard_word(item).map(|word| if word == "block" { "window-too-small" } else { "small-window" }),
+        guard_word(scene, item).map(|word| if word == "block" { "window-too-small" } else { "small-window" }),
     );
     let updated = item.updated_ms.map_or_else(|| "-".to_owned(), |ms| ago(ms, scene.now_ms));
     let model = if item.model.is_empty() { "-" } else { &item.model };

@@ -4,11 +4,14 @@ use super::change::{CONTEXT_TOKENS, Change, PRUNING};
 use crate::gateway::config::GatewayConfig;
 use crate::gateway::provenance::Provenance;
 use crate::gateway::prune_setting::{PRUNING_PATH, prune_settings};
-use crate::gateway::pruning::{PruneSettings, effective_settings};
+use crate::gateway::pruning::{PruneSettings, effective_settings_under};
+use crate::gateway::ruleset::Ruleset;
 use crate::gateway::setting_value::{duration_text, insert};
 use crate::gateway::window::{WindowInfo, window_of_model};
 use crate::inspect::Inspection;
 use crate::js::{Object, Value};
+use crate::policy::settings::{StepSetting, settings_of};
+use crate::policy::{Step, StepSet, StepSettings};
 
 /// One setting as it is in force for a preview.
 #[derive(Debug, Clone, PartialEq)]
@@ -18,6 +21,17 @@ pub(super) struct InForce {
     /// As the configuration would hold it.
     pub value: Value,
     /// Where it comes from.
+    pub provenance: Provenance,
+}
+
+/// One setting of a step that takes part, as it is in force for a preview.
+#[derive(Debug, Clone, PartialEq)]
+pub(super) struct StepInForce {
+    /// The setting, as configured.
+    pub setting: StepSetting,
+    /// In force.
+    pub value: Value,
+    /// Where that comes from.
     pub provenance: Provenance,
 }
 
@@ -32,6 +46,10 @@ pub(super) struct Simulated {
     pub switched_on: bool,
     /// Every setting of the pruner, `mode` first.
     pub rows: Vec<InForce>,
+    /// The steps, and the parameters of all of them.
+    pub steps: StepSettings,
+    /// Every setting of the steps that take part, but for the pruner's.
+    pub step_rows: Vec<StepInForce>,
     /// The window.
     pub window: WindowInfo,
     /// `contextTokens` was set, but the model takes less.
@@ -39,8 +57,15 @@ pub(super) struct Simulated {
 }
 
 /// Applies changes to the configuration of a session. Changing any key but `mode` switches pruning on.
-pub(super) fn simulated(config: &GatewayConfig, inspection: &Inspection, changes: &[Change]) -> Simulated {
+pub(super) fn simulated(
+    config: &GatewayConfig,
+    inspection: &Inspection,
+    changes: &[Change],
+    steps: StepSet,
+) -> Simulated {
     let mut raw = config.value(&PRUNING_PATH).and_then(Value::as_object).cloned().unwrap_or_default();
+    let ruleset = inspection.ruleset.ruleset;
+    let effective_settings = |raw: Option<&Value>| effective_settings_under(ruleset.rules(), raw);
     let configured_on = effective_settings(Some(&Value::Object(raw.clone()))).is_some();
     let pruning = || changes.iter().filter_map(|change| Some((change.key.strip_prefix(PRUNING)?, change)));
     for (key, change) in pruning() {
@@ -58,8 +83,12 @@ pub(super) fn simulated(config: &GatewayConfig, inspection: &Inspection, changes
         effective_settings(Some(&Value::Object(raw))).unwrap_or_default()
     });
     let window = window(config, inspection, changes);
+    let values: Vec<Value> = inspection.settings.iter().map(|row| value_of(row, changes)).collect();
+    let tuned = settings_of(&inspection.settings, &values, &inspection.configured);
     Simulated {
-        rows: rows(config, &settings, on, changes),
+        steps: StepSettings { steps, prune: settings.clone(), ..tuned },
+        step_rows: step_rows(inspection, &values, changes, steps),
+        rows: rows(config, ruleset, &settings, on, changes),
         window_unmoved: last(changes, CONTEXT_TOKENS)
             .is_some_and(|change| change.value.as_f64() != Some(window.tokens)),
         settings,
@@ -67,6 +96,29 @@ pub(super) fn simulated(config: &GatewayConfig, inspection: &Inspection, changes
         switched_on,
         window,
     }
+}
+
+fn value_of(row: &StepSetting, changes: &[Change]) -> Value {
+    let own = row.row.value.clone();
+    last(changes, &row.key()).filter(|_| row.step != Step::Prune).map_or(own, |change| change.value.clone())
+}
+
+fn step_rows(
+    inspection: &Inspection,
+    values: &[Value],
+    changes: &[Change],
+    steps: StepSet,
+) -> Vec<StepInForce> {
+    let shown = inspection.settings.iter().zip(values);
+    let shown = shown.filter(|(row, _)| row.step != Step::Prune && steps.has(row.step));
+    shown
+        .map(|(row, value)| StepInForce {
+            setting: row.clone(),
+            value: value.clone(),
+            provenance: last(changes, &row.key())
+                .map_or_else(|| row.row.provenance.clone(), |change| change.origin.clone()),
+        })
+        .collect()
 }
 
 fn last<'a>(changes: &'a [Change], key: &str) -> Option<&'a Change> {
@@ -82,20 +134,27 @@ fn window(config: &GatewayConfig, inspection: &Inspection, changes: &[Change]) -
 }
 
 /// The settings of a configuration, with the origin of each.
-pub(super) fn in_force(config: &GatewayConfig) -> Vec<InForce> {
-    let effective = effective_settings(config.value(&PRUNING_PATH));
+pub(super) fn in_force(config: &GatewayConfig, ruleset: Ruleset) -> Vec<InForce> {
+    let effective = effective_settings_under(ruleset.rules(), config.value(&PRUNING_PATH));
     let on = effective.is_some();
-    let mut rows = rows(config, &effective.unwrap_or_default(), on, &[]);
+    let mut rows = rows(config, ruleset, &effective.unwrap_or_default(), on, &[]);
     if !on {
         // A key of a switched-off pruner is in the configuration, but not in force.
-        rows.iter_mut().skip(1).for_each(|row| row.provenance = Provenance::Default);
+        let set = rows.iter_mut().skip(1).filter(|row| !matches!(row.provenance, Provenance::Fixed(_)));
+        set.for_each(|row| row.provenance = Provenance::Default);
     }
     rows
 }
 
-fn rows(config: &GatewayConfig, settings: &PruneSettings, on: bool, changes: &[Change]) -> Vec<InForce> {
+fn rows(
+    config: &GatewayConfig,
+    ruleset: Ruleset,
+    settings: &PruneSettings,
+    on: bool,
+    changes: &[Change],
+) -> Vec<InForce> {
     let values = settings_value(settings, on);
-    let configured = prune_settings(config);
+    let configured = prune_settings(config, ruleset);
     configured
         .into_iter()
         .map(|row| {
@@ -106,6 +165,7 @@ fn rows(config: &GatewayConfig, settings: &PruneSettings, on: bool, changes: &[C
             let provenance = match own {
                 Some(change) => change.origin.clone(),
                 None if moved => Provenance::Flag,
+                None if row.control.fixed().is_some() => row.provenance,
                 None if row.config.is_some() => config.provenance(&path),
                 None => Provenance::Default,
             };

@@ -17,6 +17,7 @@ const MOST: u64 = 1 << 20;
 #[serde(deny_unknown_fields)]
 struct ConfigFile {
     theme: Option<String>,
+    ruleset: Option<String>,
     mouse: Option<bool>,
     motion: Option<bool>,
     ascii: Option<bool>,
@@ -63,8 +64,9 @@ fn text_of(path: &Path) -> Result<Option<String>, ConfigError> {
 fn lay_over(config: &mut Config, path: &Path, text: &str) -> Result<(), ConfigError> {
     let file: ConfigFile = toml::from_str(text)
         .map_err(|source| ConfigError::Toml { path: path.to_owned(), source: Box::new(source) })?;
-    let origin = format!("{}: theme", path.display());
-    config.theme = file.theme.map(|name| Named { name, origin });
+    let named = |key: &str, name| Named { name, origin: format!("{}: {key}", path.display()) };
+    config.theme = file.theme.map(|name| named("theme", name));
+    config.ruleset = file.ruleset.map(|name| named("ruleset", name));
     config.mouse = file.mouse.unwrap_or(config.mouse);
     config.motion = file.motion.unwrap_or(config.motion);
     config.ascii = file.ascii;
@@ -103,16 +105,26 @@ mod tests {
 
     #[test]
     fn a_file_goes_over_the_defaults_and_a_variable_over_the_file() {
-        let home = home(&[("config.toml", "theme = \"light\"\nmouse = false\nascii = true\n")]);
+        let home = home(&[(
+            "config.toml",
+            "theme = \"light\"\nruleset = \"2026.9\"\nmouse = false\nascii = true\n",
+        )]);
         let config = read(&env(&home, &[])).unwrap();
         assert_eq!((config.mouse, config.motion, config.ascii), (false, true, Some(true)));
         let theme = config.theme.unwrap();
         assert_eq!(theme.name, "light");
         assert!(theme.origin.ends_with(".config/clawscope/config.toml: theme"), "{}", theme.origin);
+        assert!(config.ruleset.unwrap().origin.ends_with("config.toml: ruleset"));
 
-        let over = [("CLAWSCOPE_THEME", "mono"), ("CLAWSCOPE_MOUSE", "on"), ("CLAWSCOPE_MOTION", "0")];
+        let over = [
+            ("CLAWSCOPE_THEME", "mono"),
+            ("CLAWSCOPE_RULESET", "2026.2.19"),
+            ("CLAWSCOPE_MOUSE", "on"),
+            ("CLAWSCOPE_MOTION", "0"),
+        ];
         let config = read(&env(&home, &over)).unwrap();
         assert_eq!((config.mouse, config.motion, config.ascii), (true, false, Some(true)));
+        assert_eq!(config.ruleset.unwrap().name, "2026.2.19");
         assert_eq!(config.theme.unwrap(), Named { name: "mono".into(), origin: "CLAWSCOPE_THEME".into() });
     }
 

@@ -1,6 +1,6 @@
 //! clawscope's own settings: defaults < files < environment; flags come last, where they are given.
 //!
-//! Two files in one folder: `config.toml` (theme, mouse, motion, ASCII signs) and `keymap.toml` (single keys). Both may be
+//! Two files in one folder: `config.toml` (theme, ruleset, mouse, motion, ASCII signs) and `keymap.toml` (single keys). Both may be
 //! missing, and neither is ever written. What stands in them is checked before the screen is taken: a slip names its
 //! file, line and key. Which themes and actions there are is known further down, so names are handed on with their origin.
 
@@ -20,6 +20,8 @@ pub struct Config {
     pub mouse: bool,
     /// Changed values flash for a moment.
     pub motion: bool,
+    /// The gateway version whose rules apply, as it was written; none: as the store tells.
+    pub ruleset: Option<Named>,
     /// Signs of ASCII alone; none: as the terminal and the locale say.
     pub ascii: Option<bool>,
     /// The person's keys.
@@ -28,7 +30,7 @@ pub struct Config {
 
 impl Default for Config {
     fn default() -> Self {
-        Self { theme: None, mouse: true, motion: true, ascii: None, keymap: None }
+        Self { theme: None, ruleset: None, mouse: true, motion: true, ascii: None, keymap: None }
     }
 }
 

@@ -4,6 +4,7 @@ use super::{Config, ConfigError, Named};
 use crate::gateway::env::Environment;
 
 const THEME: &str = "CLAWSCOPE_THEME";
+const RULESET: &str = "CLAWSCOPE_RULESET";
 const MOUSE: &str = "CLAWSCOPE_MOUSE";
 const MOTION: &str = "CLAWSCOPE_MOTION";
 const ASCII: &str = "CLAWSCOPE_ASCII";
@@ -12,6 +13,9 @@ const ASCII: &str = "CLAWSCOPE_ASCII";
 pub(super) fn lay_over(config: &mut Config, env: &Environment) -> Result<(), ConfigError> {
     if let Some(name) = env.get(THEME) {
         config.theme = Some(Named { name: name.to_owned(), origin: THEME.to_owned() });
+    }
+    if let Some(name) = env.get(RULESET) {
+        config.ruleset = Some(Named { name: name.to_owned(), origin: RULESET.to_owned() });
     }
     config.mouse = switch(MOUSE, env)?.unwrap_or(config.mouse);
     config.motion = switch(MOTION, env)?.unwrap_or(config.motion);

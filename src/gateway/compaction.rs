@@ -1,6 +1,7 @@
 //! What compaction holds back and keeps: reserve and keep of a run, for the compaction mark and the preview
 //! (compaction 2.1, 2.2, 2.7).
 
+use super::ruleset::{Reserve, Rules, Ruleset};
 use crate::js;
 
 /// pi's own reserve, in tokens (compaction 2.1).
@@ -30,12 +31,12 @@ impl CompactionMode {
     }
 }
 
-/// The mode that a loaded configuration says; loading fills in `safeguard` wherever there is an `agents.defaults`
-/// (compaction 2.5).
-pub fn compaction_mode(config: &js::Value) -> CompactionMode {
+/// The mode that a loaded configuration says, where the version's safeguard works at all; loading fills in `safeguard`
+/// wherever there is an `agents.defaults` (compaction 2.5; 12, row "Safeguard active?").
+pub fn compaction_mode(rules: &Rules, config: &js::Value) -> CompactionMode {
     let raw = config.get("agents").and_then(|a| a.get("defaults")).and_then(|d| d.get("compaction"));
     let safeguard = raw.and_then(|raw| raw.get("mode")).is_some_and(|mode| mode.str_is("safeguard"));
-    if safeguard { CompactionMode::Safeguard } else { CompactionMode::Default }
+    if safeguard && rules.safeguard { CompactionMode::Safeguard } else { CompactionMode::Default }
 }
 
 /// Effective compaction settings.
@@ -66,6 +67,12 @@ impl CompactionSettings {
     pub fn should_compact(&self, context_tokens: f64, window: f64) -> bool {
         self.enabled && context_tokens > self.threshold(window)
     }
+
+    /// [`Self::should_compact`] by the rules of a version: the newest never compacts for a window of 0 or less, or
+    /// none (compaction 12, row "shouldCompact").
+    pub fn should_compact_under(&self, rules: &Rules, context_tokens: f64, window: f64) -> bool {
+        (rules.unknown_window_compacts || window > 0.0) && self.should_compact(context_tokens, window)
+    }
 }
 
 /// pi's defaults, overridden by the `compaction` object of a pi settings file (compaction 2.1). Values of a wrong type
@@ -84,16 +91,34 @@ pub fn pi_compaction(settings: Option<&js::Value>) -> CompactionSettings {
     }
 }
 
-/// The settings of a gateway run: `agents.defaults.compaction` of `config` over pi's (compaction 2.2). The reserve is
-/// not capped by the window (compaction 2.3).
+/// The settings of a gateway run by the reference's rules: [`gateway_compaction_under`], whatever the window.
 pub fn gateway_compaction(config: &js::Value, pi: CompactionSettings) -> CompactionSettings {
+    gateway_compaction_under(Ruleset::default().rules(), config, pi, f64::NAN)
+}
+
+/// The settings of a gateway run: `agents.defaults.compaction` of `config` over pi's, as far as the version reads them
+/// (compaction 2.2; 12, row "Reserve"). `window` is the model's in tokens; up to the reference the reserve is not
+/// capped by it (compaction 2.3).
+pub fn gateway_compaction_under(
+    rules: &Rules,
+    config: &js::Value,
+    pi: CompactionSettings,
+    window: f64,
+) -> CompactionSettings {
     let raw = config.get("agents").and_then(|a| a.get("defaults")).and_then(|d| d.get("compaction"));
-    let number = |key: &str| raw?.get(key)?.as_f64().filter(|n| n.is_finite());
+    let raw = |key: &str| raw?.get(key).filter(|_| rules.reserve.reads(key));
+    let number = |key: &str| raw(key)?.as_f64().filter(|n| n.is_finite());
     let not_negative = |key: &str| number(key).filter(|n| *n >= 0.0).map(|n| n.floor() + 0.0);
-    let floor = not_negative("reserveTokensFloor").unwrap_or(RESERVE_FLOOR);
+    let floor = match rules.reserve {
+        Reserve::Runtime => return pi,
+        _ => not_negative("reserveTokensFloor").unwrap_or(RESERVE_FLOOR),
+    };
+    let reserve = not_negative("reserveTokens").unwrap_or(pi.reserve_tokens).max(floor);
+    let quarter = rules.reserve == Reserve::Quarter && window > 0.0;
+    let enabled = raw("enabled").and_then(js::Value::as_bool).filter(|_| rules.reserve == Reserve::Quarter);
     CompactionSettings {
-        enabled: pi.enabled,
-        reserve_tokens: not_negative("reserveTokens").unwrap_or(pi.reserve_tokens).max(floor),
+        enabled: enabled.unwrap_or(pi.enabled),
+        reserve_tokens: if quarter { reserve.min((window / 4.0).floor()) } else { reserve },
         keep_recent_tokens: number("keepRecentTokens")
             .filter(|n| *n > 0.0)
             .map_or(pi.keep_recent_tokens, f64::floor),
@@ -146,10 +171,40 @@ mod tests {
     fn only_the_word_itself_is_the_safeguard() {
         let mode = |compaction: &str| {
             let text = format!(r#"{{"agents":{{"defaults":{{"compaction":{compaction}}}}}}}"#);
-            compaction_mode(&js::parse(&text).unwrap())
+            let config = js::parse(&text).unwrap();
+            [Ruleset::V2026_3_2, Ruleset::V2026_2_19].map(|ruleset| compaction_mode(ruleset.rules(), &config))
         };
-        assert_eq!(mode(r#"{"mode":"safeguard"}"#), CompactionMode::Safeguard);
-        assert_eq!([mode("{}"), mode(r#"{"mode":"default"}"#)], [CompactionMode::Default; 2]);
+        // The older gateway names its safeguard and never runs it.
+        let named = mode(r#"{"mode":"safeguard"}"#);
+        assert_eq!(named, [CompactionMode::Safeguard, CompactionMode::Default]);
+        assert_eq!([mode("{}"), mode(r#"{"mode":"default"}"#)], [[CompactionMode::Default; 2]; 2]);
+    }
+
+    #[test]
+    fn the_newest_version_caps_the_reserve_at_a_quarter_of_the_window_and_reads_no_reserve() {
+        let raw = r#"{"agents":{"defaults":{"compaction":{"reserveTokens":90000,"reserveTokensFloor":1,
+            "keepRecentTokens":30000,"enabled":false}}}}"#;
+        let config = js::parse(raw).unwrap();
+        let under = |ruleset: Ruleset, window: f64| {
+            let settings =
+                gateway_compaction_under(ruleset.rules(), &config, CompactionSettings::default(), window);
+            (settings.enabled, settings.reserve_tokens, settings.keep_recent_tokens)
+        };
+        assert_eq!(under(Ruleset::V2026_9, 200_000.0), (false, 20_000.0, 30_000.0));
+        assert_eq!(under(Ruleset::V2026_9, 32_001.0), (false, 8_000.0, 30_000.0));
+        assert_eq!(under(Ruleset::V2026_9, f64::NAN), (false, 20_000.0, 30_000.0));
+        assert_eq!(under(Ruleset::V2026_3_2, 32_001.0), (true, 90_000.0, 30_000.0));
+        assert_eq!(under(Ruleset::V2026_2_19, 32_001.0), (true, 16_384.0, 20_000.0));
+        assert_eq!(under(Ruleset::Pi0_55, 32_001.0), (true, 16_384.0, 20_000.0));
+    }
+
+    #[test]
+    fn only_earlier_versions_compact_for_a_window_that_is_not_known() {
+        let settings = CompactionSettings { reserve_tokens: 20_000.0, ..CompactionSettings::default() };
+        let compacts = |ruleset: Ruleset, window| settings.should_compact_under(ruleset.rules(), 1.0, window);
+        assert!(compacts(Ruleset::V2026_3_2, 0.0) && compacts(Ruleset::V2026_3_2, -5.0));
+        assert!(!compacts(Ruleset::V2026_9, 0.0) && !compacts(Ruleset::V2026_9, f64::NAN));
+        assert!(compacts(Ruleset::V2026_9, 16_000.0));
     }
 
     #[test]

@@ -1,5 +1,72 @@
 //! For which models the gateway prunes at all: those whose provider caches prompts (pruning 3.6).
 
+use super::ruleset::{Eligible, Rules};
+use crate::js::Value;
+
+/// How a run reaches its model.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Route {
+    /// The interface by its name in the configuration, such as `anthropic-messages`.
+    pub api: Option<String>,
+    /// Where requests go; none for the provider's own address.
+    pub base_url: Option<String>,
+}
+
+impl Route {
+    /// What the configuration says of a provider and one of its listed models; the model's own words go first.
+    pub fn of(config: &Value, provider: &str, model: &str) -> Self {
+        let provider = config.get("models").and_then(|models| models.get("providers")?.get(provider));
+        let listed = provider.and_then(|provider| {
+            let models = provider.get("models")?.as_array()?;
+            models.iter().find(|entry| entry.get("id").is_some_and(|id| id.str_is(model)))
+        });
+        let text = |key: &str| {
+            let value = listed.and_then(|entry| entry.get(key)).or_else(|| provider?.get(key))?;
+            Some(value.as_str()?.to_string_lossy())
+        };
+        Self { api: text("api"), base_url: text("baseUrl") }
+    }
+}
+
+/// Whether pruning can be installed for a run by the rules of a version (pruning 8, row "Eligibility").
+pub fn eligible_under(rules: &Rules, provider: &str, model: &str, route: &Route) -> bool {
+    match rules.eligible {
+        Eligible::Caching => cache_ttl_eligible(provider, model),
+        Eligible::Anthropic => {
+            let (provider, model) = (provider.to_lowercase(), model.to_lowercase());
+            provider == "anthropic" || provider == "openrouter" && model.starts_with("anthropic/")
+        }
+        Eligible::Plugins => plugins_allow(&provider.to_lowercase(), &model.to_lowercase(), route),
+    }
+}
+
+/// What the plugins of Anthropic, OpenAI and OpenRouter say; the list for every other provider.
+fn plugins_allow(provider: &str, model: &str, route: &Route) -> bool {
+    let starts = |prefixes: &[&str]| prefixes.iter().any(|prefix| model.starts_with(prefix));
+    let host = route.base_url.as_deref().map(host);
+    let api = route.api.as_deref().or((provider == "google").then_some("google-generative-ai"));
+    match provider {
+        "anthropic" | "anthropic-vertex" => true,
+        "openai" | "openai-codex" => {
+            host.is_none_or(|host| host == "api.openai.com" || host == "chatgpt.com")
+        }
+        "openrouter" => starts(&["anthropic/", "deepseek/", "moonshot/", "moonshotai/", "zai/"]),
+        "amazon-bedrock" => model.contains("claude"),
+        "kilocode" if starts(&["anthropic/"]) => true,
+        _ => match api {
+            Some("anthropic-messages") => true,
+            Some("google-generative-ai") => starts(&["gemini-2.5", "gemini-3"]),
+            _ => false,
+        },
+    }
+}
+
+/// The host of an address, without scheme, port and path.
+fn host(url: &str) -> &str {
+    let rest = url.split_once("://").map_or(url, |(_, rest)| rest);
+    rest.split(['/', ':', '?']).next().unwrap_or(rest)
+}
+
 /// Whether pruning can be installed for a run on this provider and model. Both are lower-cased, but neither trimmed
 /// nor expanded: `z.ai` is not `zai`.
 pub fn cache_ttl_eligible(provider: &str, model: &str) -> bool {
@@ -17,7 +84,9 @@ pub fn cache_ttl_eligible(provider: &str, model: &str) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use super::cache_ttl_eligible;
+    use super::*;
+    use crate::gateway::ruleset::Ruleset;
+    use crate::js;
 
     #[test]
     fn providers_that_cache_are_eligible_whatever_the_model() {
@@ -44,6 +113,44 @@ mod tests {
         ] {
             assert_eq!(cache_ttl_eligible(provider, model), expected, "{provider} {model}");
         }
+    }
+
+    #[test]
+    fn the_version_before_knows_only_anthropic() {
+        let eligible =
+            |provider, model| eligible_under(Ruleset::V2026_2_19.rules(), provider, model, &Route::default());
+        assert!(eligible("anthropic", "x") && eligible("openrouter", "anthropic/x"));
+        assert!(!eligible("zai", "glm-5") && !eligible("openrouter", "zai/glm-5"));
+    }
+
+    #[test]
+    fn the_newest_version_asks_plugins_and_then_interfaces() {
+        let config = r#"{"models":{"providers":{
+            "own":{"api":"anthropic-messages","models":[{"id":"b","api":"openai-completions"}]},
+            "openai":{"baseUrl":"https://proxy.example/v1"}}}}"#;
+        let config = js::parse(config).unwrap();
+        let eligible = |provider: &str, model: &str, config: &Value| {
+            eligible_under(Ruleset::V2026_9.rules(), provider, model, &Route::of(config, provider, model))
+        };
+        let none = js::parse("{}").unwrap();
+        for (provider, model, expected) in [
+            ("Anthropic", "x", true),
+            ("anthropic-vertex", "x", true),
+            ("openai", "gpt-5.2", true),
+            ("openrouter", "deepseek/v3", true),
+            ("openrouter", "google/gemini", false),
+            ("amazon-bedrock", "eu.anthropic.claude-opus", true),
+            ("amazon-bedrock", "amazon.nova", false),
+            ("google", "gemini-3-pro", true),
+            ("google", "gemini-1.5", false),
+            ("kilocode", "anthropic/x", true),
+            ("moonshot", "kimi", false),
+            ("zai", "glm-5", false),
+        ] {
+            assert_eq!(eligible(provider, model, &none), expected, "{provider} {model}");
+        }
+        assert!(eligible("own", "a", &config) && !eligible("own", "b", &config));
+        assert!(!eligible("openai", "gpt-5.2", &config));
     }
 
     #[test]

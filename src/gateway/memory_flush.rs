@@ -3,6 +3,7 @@
 use crate::gateway::compaction::RESERVE_FLOOR;
 use crate::gateway::config::GatewayConfig;
 use crate::gateway::provenance::{Provenance, Setting};
+use crate::gateway::ruleset::{MemoryFlush, Rules};
 use crate::js::Value;
 
 /// Tokens before the reserve at which a flush is due (compaction 9.1).
@@ -45,6 +46,24 @@ pub fn flush_settings(config: &GatewayConfig) -> FlushSettings {
     }
 }
 
+/// The same as a version goes by them, for a window in tokens (compaction 12, row "Memory flush"): the older one has no
+/// size trigger, the newest takes at most a quarter of the window as its floor and half of the rest as its threshold.
+pub fn flush_settings_under(rules: &Rules, config: &GatewayConfig, window: f64) -> FlushSettings {
+    let mut settings = flush_settings(config);
+    match rules.memory_flush {
+        MemoryFlush::TotalsAndSize => {}
+        MemoryFlush::None => settings.enabled.value = false,
+        MemoryFlush::StoredTotal => settings.force_bytes.value = 0.0,
+        MemoryFlush::Plugin => {
+            let floor = settings.floor_tokens.value.min((window / 4.0).floor());
+            settings.floor_tokens.value = floor;
+            let half = ((window - floor) / 2.0).floor().max(0.0);
+            settings.soft_tokens.value = settings.soft_tokens.value.min(half);
+        }
+    }
+    settings
+}
+
 fn of(config: &GatewayConfig, path: &[&str], used: bool) -> Provenance {
     if used { config.provenance(path) } else { Provenance::Default }
 }
@@ -79,6 +98,7 @@ mod tests {
 
     use super::*;
     use crate::gateway::env::Environment;
+    use crate::gateway::ruleset::Ruleset;
 
     fn settings(compaction: &str) -> FlushSettings {
         let dir = tempfile::tempdir().unwrap();
@@ -112,6 +132,19 @@ mod tests {
         };
         assert_eq!((line(&s.floor_tokens.provenance), line(&s.soft_tokens.provenance)), (Some(3), Some(5)));
         assert_eq!(s.force_bytes.provenance, Provenance::Default);
+    }
+
+    #[test]
+    fn versions_differ_in_the_size_trigger_and_in_what_a_small_window_leaves() {
+        let under = |ruleset: Ruleset, window| {
+            let s = flush_settings_under(ruleset.rules(), &GatewayConfig::empty(), window);
+            (s.enabled.value, s.floor_tokens.value, s.soft_tokens.value, s.force_bytes.value)
+        };
+        assert_eq!(under(Ruleset::V2026_3_2, 8_000.0), (true, 20_000.0, 4_000.0, FORCE_BYTES));
+        assert_eq!(under(Ruleset::V2026_2_19, 8_000.0), (true, 20_000.0, 4_000.0, 0.0));
+        assert_eq!(under(Ruleset::V2026_9, 8_000.0), (true, 2_000.0, 3_000.0, FORCE_BYTES));
+        assert_eq!(under(Ruleset::V2026_9, 200_000.0), (true, 20_000.0, 4_000.0, FORCE_BYTES));
+        assert!(!under(Ruleset::Pi0_55, 200_000.0).0);
     }
 
     #[test]

@@ -3,6 +3,7 @@
 
 pub mod catalog;
 pub mod compaction;
+pub mod compaction_setting;
 pub mod config;
 mod convert;
 mod defaults;
@@ -16,6 +17,7 @@ pub mod memory_flush;
 pub mod provenance;
 pub mod prune_setting;
 pub mod pruning;
+pub mod ruleset;
 pub mod secrets;
 pub mod setting_value;
 pub mod state_dir;
@@ -25,5 +27,6 @@ mod validate;
 pub mod window;
 pub mod window_guard;
 pub mod window_lookup;
+pub mod window_rules;
 
 pub use defaults::Applied;

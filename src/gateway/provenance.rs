@@ -8,6 +8,8 @@ use std::path::PathBuf;
 pub enum Provenance {
     /// Built in.
     Default,
+    /// Built in, and no setting in this version; the words say since when.
+    Fixed(&'static str),
     /// A configuration file.
     File {
         /// The file that holds the key; an included one where that is the case.
@@ -34,6 +36,7 @@ impl fmt::Display for Provenance {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Default => f.write_str("default"),
+            Self::Fixed(why) => f.write_str(why),
             Self::File { path, line: Some(line), .. } => write!(f, "{}:{line}", path.display()),
             Self::File { path, line: None, .. } => write!(f, "{}", path.display()),
             Self::Rule { rule, why } => write!(f, "{rule}: {why}"),

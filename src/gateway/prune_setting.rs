@@ -2,7 +2,8 @@
 
 use super::config::GatewayConfig;
 use super::provenance::Provenance;
-use super::pruning::{PruneSettings, effective_settings};
+use super::pruning::{PruneSettings, effective_settings_under};
+use super::ruleset::{Rules, Ruleset};
 use crate::js;
 
 /// Path of the settings object in the configuration.
@@ -28,7 +29,36 @@ pub enum Control {
     List,
     /// A text.
     Text,
+    /// The version has no such key, only a built-in value.
+    Fixed {
+        /// What is counted.
+        unit: Option<Unit>,
+        /// Why it does not move: `built in since 2026.9`.
+        why: &'static str,
+    },
 }
+
+impl Control {
+    /// Why it does not move; none where it does.
+    pub fn fixed(self) -> Option<&'static str> {
+        match self {
+            Self::Fixed { why, .. } => Some(why),
+            _ => None,
+        }
+    }
+
+    /// What is counted; none for what is no number.
+    pub fn unit(self) -> Option<Unit> {
+        match self {
+            Self::Slider { unit, .. } => Some(unit),
+            Self::Fixed { unit, .. } => unit,
+            Self::Switch | Self::List | Self::Text => None,
+        }
+    }
+}
+
+/// Why keys are fixed that were settings once (pruning 8, row "Config keys").
+const RETIRED: &str = "built in since 2026.9";
 
 /// What a slider counts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -41,6 +71,10 @@ pub enum Unit {
     Share,
     /// UTF-16 code units.
     Chars,
+    /// Tokens.
+    Tokens,
+    /// Turns of the person.
+    Turns,
 }
 
 /// One row: everything known about one key.
@@ -86,10 +120,12 @@ const ROWS: [(&str, Control, Read); 12] = [
     ("tools.deny", Control::List, |s| list(s, "deny")),
 ];
 
-/// The `mode` switch first, then every other key of `contextPruning`, under this configuration.
-pub fn prune_settings(config: &GatewayConfig) -> Vec<PruneSetting> {
+/// The `mode` switch first, then every other key of `contextPruning`, under this configuration. A key that
+/// the version does not read is fixed at its built-in value.
+pub fn prune_settings(config: &GatewayConfig, ruleset: Ruleset) -> Vec<PruneSetting> {
+    let rules = ruleset.rules();
     let raw = config.value(&PRUNING_PATH);
-    let effective = effective_settings(raw);
+    let effective = effective_settings_under(rules, raw);
     let on = effective.is_some();
     let (defaults, in_force) = (PruneSettings::default(), effective.unwrap_or_default());
     let mode = PruneSetting {
@@ -106,9 +142,15 @@ pub fn prune_settings(config: &GatewayConfig) -> Vec<PruneSetting> {
         // A value that the checks refused is not the origin of what is in force.
         let refused = own.is_some() && value == default && !same(key, own.as_ref(), &default);
         let provenance = if refused || !on { Provenance::Default } else { provenance(config, key) };
-        PruneSetting { key, control: *control, default, config: own, value, provenance }
+        let control = control_under(rules, key, *control);
+        let provenance = control.fixed().map_or(provenance, Provenance::Fixed);
+        PruneSetting { key, control, default, config: own, value, provenance }
     });
     std::iter::once(mode).chain(rows).collect()
+}
+
+fn control_under(rules: &Rules, key: &str, control: Control) -> Control {
+    if rules.prune_keys.reads(key) { control } else { Control::Fixed { unit: control.unit(), why: RETIRED } }
 }
 
 fn path_of(key: &str) -> Vec<&str> {
@@ -141,10 +183,14 @@ mod tests {
     use std::io::Write;
 
     fn rows(text: &str) -> Vec<PruneSetting> {
+        rows_under(Ruleset::default(), text)
+    }
+
+    fn rows_under(ruleset: Ruleset, text: &str) -> Vec<PruneSetting> {
         let dir = tempfile::tempdir().unwrap();
         let path = dir.path().join("openclaw.json");
         std::fs::File::create(&path).unwrap().write_all(text.as_bytes()).unwrap();
-        prune_settings(&GatewayConfig::load(Some(&path), &Environment::default(), dir.path()))
+        prune_settings(&GatewayConfig::load(Some(&path), &Environment::default(), dir.path()), ruleset)
     }
 
     fn row(rows: &[PruneSetting], key: &str) -> PruneSetting {
@@ -160,7 +206,7 @@ mod tests {
 
     #[test]
     fn without_configuration_every_row_shows_its_default() {
-        let rows = prune_settings(&GatewayConfig::empty());
+        let rows = prune_settings(&GatewayConfig::empty(), Ruleset::default());
         assert_eq!(rows.len(), 13);
         assert!(rows.iter().all(|row| row.value == row.default && row.provenance == Provenance::Default));
     }
@@ -188,8 +234,26 @@ mod tests {
     }
 
     #[test]
+    fn every_version_has_the_same_rows_and_the_newest_cannot_move_seven_of_them() {
+        let text = "{ agents: { defaults: { contextPruning: { mode: 'cache-ttl', softTrimRatio: 0.1, ttl: '1h' } } } }";
+        for ruleset in Ruleset::ALL {
+            let rows = rows_under(ruleset, text);
+            let fixed: Vec<&str> =
+                rows.iter().filter(|row| row.control.fixed().is_some()).map(|row| row.key).collect();
+            assert_eq!(rows.len(), 13);
+            assert_eq!(fixed.len(), if ruleset == Ruleset::V2026_9 { 7 } else { 0 }, "{fixed:?}");
+        }
+        let newest = rows_under(Ruleset::V2026_9, text);
+        let ratio = row(&newest, "softTrimRatio");
+        assert_eq!(ratio.control, Control::Fixed { unit: Some(Unit::Share), why: "built in since 2026.9" });
+        assert_eq!((&ratio.value, ratio.config), (&ratio.default, Some(js::Value::Number(0.1))));
+        assert_eq!((ratio.value, ratio.provenance), (js::Value::Number(0.3), Provenance::Fixed(RETIRED)));
+        assert_eq!(line(&row(&newest, "ttl").provenance), Some(1));
+    }
+
+    #[test]
     fn sliders_hold_their_defaults() {
-        for row in prune_settings(&GatewayConfig::empty()) {
+        for row in prune_settings(&GatewayConfig::empty(), Ruleset::default()) {
             if let (Control::Slider { min, max, step, .. }, Some(value)) = (row.control, row.default.as_f64())
             {
                 assert!(min <= value && value <= max && step > 0.0, "{}", row.key);

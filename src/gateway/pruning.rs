@@ -2,6 +2,7 @@
 //! its default (pruning 3.3).
 
 use super::duration::parse_duration_ms;
+use super::ruleset::{PruneKeys, Rules, Ruleset};
 use super::tools::ToolFilter;
 use crate::js::{self, JsString};
 
@@ -72,33 +73,45 @@ impl PruneSettings {
     }
 }
 
-/// The settings in force, or `None` when pruning is off: unless `raw` is an object whose `mode` is `cache-ttl`.
-/// Never an error: a value of the wrong type, or not finite, leaves its default in place.
+/// The settings in force by the reference's rules: [`effective_settings_under`].
 pub fn effective_settings(raw: Option<&js::Value>) -> Option<PruneSettings> {
+    effective_settings_under(Ruleset::default().rules(), raw)
+}
+
+/// The settings in force, or `None` when pruning is off: unless `raw` is an object whose `mode` is `cache-ttl`.
+/// Never an error: a value of the wrong type, or not finite, leaves its default in place, and so does a key
+/// that the version does not read (pruning 8, row "Config keys").
+pub fn effective_settings_under(rules: &Rules, raw: Option<&js::Value>) -> Option<PruneSettings> {
     let raw = raw?;
     if !raw.get("mode")?.str_is("cache-ttl") {
         return None;
     }
     let mut settings = PruneSettings::default();
-    if let Some(ms) = raw.get("ttl").and_then(js::Value::as_str).and_then(parse_duration_ms) {
-        settings.ttl_ms = ms;
+    let ttl = raw.get("ttl").and_then(js::Value::as_str).and_then(parse_duration_ms);
+    set(&mut settings.ttl_ms, ttl.filter(|ms| *ms <= rules.longest_ttl_ms));
+    if let Some(tools) = raw.get("tools").filter(|tools| js::truthy(Some(tools))) {
+        settings.tools = tools.clone();
     }
+    if let Some(hard) = raw.get("hardClear") {
+        override_hard_clear(&mut settings.hard_clear, hard);
+    }
+    if rules.prune_keys == PruneKeys::All {
+        override_sizes(&mut settings, raw);
+    }
+    Some(settings)
+}
+
+/// The keys that only earlier versions read.
+fn override_sizes(settings: &mut PruneSettings, raw: &js::Value) {
     set(&mut settings.keep_last_assistants, count(raw, "keepLastAssistants"));
     set(&mut settings.soft_trim_ratio, ratio(raw, "softTrimRatio"));
     set(&mut settings.hard_clear_ratio, ratio(raw, "hardClearRatio"));
     set(&mut settings.min_prunable_tool_chars, count(raw, "minPrunableToolChars"));
-    if let Some(tools) = raw.get("tools").filter(|tools| js::truthy(Some(tools))) {
-        settings.tools = tools.clone();
-    }
     if let Some(soft) = raw.get("softTrim") {
         set(&mut settings.soft_trim.max_chars, count(soft, "maxChars"));
         set(&mut settings.soft_trim.head_chars, count(soft, "headChars"));
         set(&mut settings.soft_trim.tail_chars, count(soft, "tailChars"));
     }
-    if let Some(hard) = raw.get("hardClear") {
-        override_hard_clear(&mut settings.hard_clear, hard);
-    }
-    Some(settings)
 }
 
 fn override_hard_clear(settings: &mut HardClear, raw: &js::Value) {
@@ -208,6 +221,31 @@ mod tests {
         };
         assert!(placeholder("  gone 😀 ").eq_str("gone 😀"));
         assert!(placeholder(r" \n\t").eq_str(DEFAULT_PLACEHOLDER));
+    }
+
+    #[test]
+    fn a_version_without_a_key_has_its_built_in_value() {
+        let raw = r#"{"mode":"cache-ttl","ttl":"1h","keepLastAssistants":9,"softTrimRatio":0.1,"hardClearRatio":0.2,
+            "minPrunableToolChars":1,"softTrim":{"maxChars":1,"headChars":2,"tailChars":3},
+            "hardClear":{"enabled":false},"tools":{"deny":["x"]}}"#;
+        let raw = js::parse(raw).unwrap();
+        let newest = effective_settings_under(Ruleset::V2026_9.rules(), Some(&raw)).unwrap();
+        let read = PruneSettings {
+            ttl_ms: 3_600_000.0,
+            tools: raw.get("tools").unwrap().clone(),
+            hard_clear: HardClear { enabled: false, ..PruneSettings::default().hard_clear },
+            ..PruneSettings::default()
+        };
+        assert_eq!(newest, read);
+        assert_eq!(effective_settings(Some(&raw)).unwrap().keep_last_assistants, 9.0);
+    }
+
+    #[test]
+    fn the_newest_version_takes_no_duration_beyond_whole_numbers() {
+        let raw = js::parse(r#"{"mode":"cache-ttl","ttl":"999999999999d"}"#).unwrap();
+        let ttl = |ruleset: Ruleset| effective_settings_under(ruleset.rules(), Some(&raw)).unwrap().ttl_ms;
+        assert_eq!(ttl(Ruleset::V2026_9), 300_000.0);
+        assert!(ttl(Ruleset::V2026_3_2) > 1e19);
     }
 
     #[test]

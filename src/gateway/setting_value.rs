@@ -116,6 +116,7 @@ pub fn parse_value(row: &PruneSetting, text: &str) -> Result<Value, &'static str
             let names = text.split(',').map(str::trim).filter(|name| !name.is_empty());
             Ok(Value::Array(names.map(Value::from).collect()))
         }
+        Control::Fixed { why, .. } => Err(why),
         Control::Text if text.is_empty() => Err("a text that is not blank"),
         Control::Text => Ok(Value::from(text)),
     }

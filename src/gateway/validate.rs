@@ -1,7 +1,10 @@
 //! The part of the gateway's schema that decides about the settings shown here: a value it would refuse makes it run on
-//! an empty configuration (store B4; pruning 3.1, compaction 2.6).
+//! an empty configuration (store B4; pruning 3.1, compaction 2.6). The keys are those of the reference: in a file that a
+//! later version wrote, others are left alone.
 
 use serde_json::Value;
+
+use super::ruleset::Version;
 
 /// What a key may hold.
 enum Shape {
@@ -72,16 +75,23 @@ pub(super) fn validate(root: &Value) -> Result<(), Refused> {
     if !root.is_object() {
         return Err(Refused { trail: Vec::new(), what: "expected an object at the top".to_owned() });
     }
+    let later = written_later(root);
     for (path, shape) in &CHECKED {
         let value = path.iter().try_fold(root, |value, key| value.get(key));
         if let Some(value) = value {
-            check(value, shape, &mut path.iter().map(|&key| key.to_owned()).collect())?;
+            check(value, shape, later, &mut path.iter().map(|&key| key.to_owned()).collect())?;
         }
     }
     Ok(())
 }
 
-fn check(value: &Value, shape: &Shape, trail: &mut Vec<String>) -> Result<(), Refused> {
+/// Whether a version wrote this that may have keys which the reference does not know.
+fn written_later(root: &Value) -> bool {
+    let version = root.pointer("/meta/lastTouchedVersion").and_then(Value::as_str);
+    version.and_then(|text| text.parse().ok()).is_some_and(|version: Version| version.is_after_reference())
+}
+
+fn check(value: &Value, shape: &Shape, later: bool, trail: &mut Vec<String>) -> Result<(), Refused> {
     let number_fits = |low: f64, high: f64| value.as_f64().is_some_and(|n| (low..=high).contains(&n));
     let (fits, expected) = match shape {
         Any => (true, String::new()),
@@ -97,7 +107,7 @@ fn check(value: &Value, shape: &Shape, trail: &mut Vec<String>) -> Result<(), Re
             format!("a whole number of at least {least}"),
         ),
         Number(low, high) => (number_fits(*low, *high), format!("a number from {low} to {high}")),
-        Strict(keys) => return check_object(value, keys, trail),
+        Strict(keys) => return check_object(value, keys, later, trail),
     };
     if fits {
         Ok(())
@@ -106,20 +116,30 @@ fn check(value: &Value, shape: &Shape, trail: &mut Vec<String>) -> Result<(), Re
     }
 }
 
-fn check_object(value: &Value, keys: &[(&str, Shape)], trail: &mut Vec<String>) -> Result<(), Refused> {
+fn check_object(
+    value: &Value,
+    keys: &[(&str, Shape)],
+    later: bool,
+    trail: &mut Vec<String>,
+) -> Result<(), Refused> {
     let Some(object) = value.as_object() else {
         return Err(Refused { trail: trail.clone(), what: format!("expected an object, found {value}") });
     };
     for (key, item) in object {
         trail.push(key.clone());
-        let Some((_, shape)) = keys.iter().find(|(name, _)| name == key) else {
+        let known = keys.iter().find(|(name, _)| name == key);
+        if known.is_none() && later {
+            trail.pop();
+            continue;
+        }
+        let Some((_, shape)) = known else {
             let names: Vec<&str> = keys.iter().map(|(name, _)| *name).collect();
             return Err(Refused {
                 trail: trail.clone(),
                 what: format!("unknown key; {} are known", names.join(", ")),
             });
         };
-        check(item, shape, trail)?;
+        check(item, shape, later, trail)?;
         trail.pop();
     }
     Ok(())
@@ -169,6 +189,19 @@ mod tests {
                 "hardClearRatio": 1, "tools": {}, "softTrim": {}, "hardClear": { "placeholder": "" } },
             "compaction": { "mode": "safeguard", "reserveTokens": 0, "maxHistoryShare": 0.9, "memoryFlush": {} } } } });
         assert_eq!(validate(&root), Ok(()));
+    }
+
+    #[test]
+    fn a_later_version_may_have_keys_of_its_own_but_no_other_types() {
+        let root = |version: &str, ttl: Value| {
+            json!({ "meta": { "lastTouchedVersion": version }, "agents": { "defaults": {
+                "contextPruning": { "ttl": ttl },
+                "compaction": { "enabled": true, "midTurnPrecheck": { "enabled": true } } } } })
+        };
+        assert_eq!(validate(&root("2026.9.6", json!("1h"))), Ok(()));
+        assert!(validate(&root("2026.9.6", json!(5))).is_err());
+        assert!(validate(&root("2026.3.2", json!("1h"))).is_err());
+        assert!(validate(&root("2026.2.19", json!("1h"))).is_err());
     }
 
     #[test]

@@ -5,7 +5,8 @@ use std::sync::Arc;
 
 use crate::commit::{LockState, lock_state};
 use crate::error::{Finding, Severity};
-use crate::gateway::window::window_of_model;
+use crate::gateway::ruleset::Chosen;
+use crate::gateway::window_rules::window_under;
 use crate::inspect::item::{Counted, Mark, SessionItem, SourceOfCount};
 use crate::inspect::place::OpenPlace;
 use crate::store::archive::ArchiveReason;
@@ -21,8 +22,6 @@ pub struct Listed {
     pub store: Arc<Store>,
     /// Its name for people.
     pub name: String,
-    /// The rules its sessions are read by, as `openclaw 2026.3.2`.
-    pub ruleset: &'static str,
     /// It is the embedded demo store.
     pub demo: bool,
     /// One item a session: grouped by agent, newest first, what was put aside last.
@@ -48,9 +47,17 @@ fn capital(text: &str) -> String {
     first.unwrap_or_default() + chars.as_str()
 }
 
-/// Lists a place. `now_ms` is the time locks are judged by.
+/// Lists a place by the rules that its store tells. `now_ms` is the time locks are judged by.
 pub fn list(place: &OpenPlace, now_ms: i64) -> Listed {
-    let store = place.survey();
+    list_under(place, None, now_ms)
+}
+
+/// Lists a place by the rules that someone asked for, else by those that its store tells.
+pub fn list_under(place: &OpenPlace, asked: Option<&Chosen>, now_ms: i64) -> Listed {
+    let mut store = place.survey();
+    if let Some(asked) = asked {
+        store.ruleset = asked.clone();
+    }
     let mut findings = store.findings.clone();
     if let Some(path) = place.missing() {
         let next = "The embedded demo store is shown; name a PATH, or set OPENCLAW_STATE_DIR, for your own.";
@@ -58,19 +65,10 @@ pub fn list(place: &OpenPlace, now_ms: i64) -> Listed {
     }
     Listed {
         name: place.name(&store),
-        ruleset: ruleset(&store.shape),
         demo: place.is_demo(),
         items: items(&store, now_ms),
         findings,
         store: Arc::new(store),
-    }
-}
-
-/// The rules that hold for a store of this shape.
-fn ruleset(shape: &Shape) -> &'static str {
-    match shape {
-        Shape::PiAgentDir(_) | Shape::PiSessions(_) => "pi 0.55.3",
-        _ => "openclaw 2026.3.2",
     }
 }
 
@@ -91,7 +89,8 @@ fn items(store: &Store, now_ms: i64) -> Vec<SessionItem> {
 pub fn listed_item(store: &Store, session: &Session, now_ms: i64) -> SessionItem {
     let row = session.row.as_ref();
     let ModelRef { provider, model } = model_of(store, session).unwrap_or_else(|| configured(store, session));
-    let window = window_of_model(&store.config.js, &provider, &model).tokens.max(0.0) as u64;
+    let window = window_under(store.ruleset.ruleset.rules(), &store.config.js, &provider, &model);
+    let window = window.tokens.max(0.0) as u64;
     let tokens = row.and_then(|row| row.total_tokens).map(|tokens| tokens as u64);
     let mut item = SessionItem {
         key: session.key.clone(),
@@ -183,7 +182,7 @@ mod tests {
         let ids: Vec<&str> = listed.items.iter().map(|item| item.id.as_str()).collect();
         assert_eq!(ids, ["b", "a", "zz", "c"]);
         assert!(listed.items[2].has(Mark::Orphan) && listed.items[3].has(Mark::Reset));
-        assert_eq!((listed.ruleset, listed.demo), ("openclaw 2026.3.2", false));
+        assert_eq!((&listed.store.ruleset, listed.demo), (&Chosen::default(), false));
     }
 
     #[test]

@@ -3,6 +3,7 @@
 
 pub mod budget_marks;
 mod closer;
+pub mod compaction;
 mod count;
 pub mod excerpt;
 mod facts;
@@ -35,14 +36,16 @@ use crate::context::budget::{Budget, FixedChars};
 use crate::error::Finding;
 use crate::gateway::catalog::Price;
 use crate::gateway::compaction::CompactionSettings;
-use crate::gateway::prune_setting::PruneSetting;
+use crate::gateway::eligible::{Route, eligible_under};
 use crate::gateway::pruning::PruneSettings;
+use crate::gateway::ruleset::Chosen;
 use crate::gateway::window::WindowInfo;
 use crate::ids::{EntryIx, Epoch};
 use crate::plan::cache_cost::CacheCost;
 use crate::plan::{Asked, Plan, PlanError};
 use crate::policy::StepSettings;
-use crate::policy::prune::{Gate, gate};
+use crate::policy::prune::{Gate, gate_under};
+use crate::policy::settings::StepSetting;
 use crate::store::body::BodyError;
 use crate::store::index::Index;
 use crate::store::source::Source;
@@ -104,6 +107,10 @@ pub struct Inspection {
     pub provider: String,
     /// Model id.
     pub model: String,
+    /// The rules it is read by.
+    pub ruleset: Chosen,
+    /// How its model is reached, as far as the configuration tells.
+    pub route: Route,
     /// Window of the next call.
     pub window: WindowInfo,
     /// List price of the model: from config, else the catalogue; USD per million tokens.
@@ -120,8 +127,8 @@ pub struct Inspection {
     pub compaction: CompactionSettings,
     /// What keeps it within its window.
     pub upkeep: Upkeep,
-    /// Each `contextPruning` key with its configured value and where that comes from.
-    pub settings: Vec<PruneSetting>,
+    /// Each setting of each step with its configured value and where that comes from.
+    pub settings: Vec<StepSetting>,
     /// The configured settings; of pruning the defaults where it is off.
     pub configured: StepSettings,
     /// What steps that look at more than sizes ask for; read when one of them is switched on.
@@ -137,7 +144,9 @@ pub struct Inspection {
 impl Inspection {
     /// The gate under some settings at a moment (ms).
     pub fn gate(&self, on: bool, settings: &PruneSettings, now_ms: f64) -> Gate {
-        gate(on.then_some(settings), &self.provider, &self.model, self.last_touch, now_ms)
+        let rules = self.ruleset.ruleset.rules();
+        let eligible = eligible_under(rules, &self.provider, &self.model, &self.route);
+        gate_under(rules, on.then_some(settings), eligible, self.last_touch, now_ms)
     }
 
     /// The plan of some steps, under these settings and a gate of the pruner.

@@ -7,11 +7,12 @@ use std::sync::Arc;
 use crate::commit::{LockState, lock_state};
 use crate::context::budget::FixedChars;
 use crate::context::{Context, build};
-use crate::gateway::compaction::{CompactionSettings, gateway_compaction, pi_compaction};
+use crate::gateway::compaction::{CompactionSettings, gateway_compaction_under, pi_compaction};
+use crate::gateway::eligible::Route;
 use crate::gateway::history_limit::history_limit;
-use crate::gateway::prune_setting::{PRUNING_PATH, prune_settings};
-use crate::gateway::pruning::effective_settings;
-use crate::gateway::window::window_of_model;
+use crate::gateway::prune_setting::PRUNING_PATH;
+use crate::gateway::pruning::effective_settings_under;
+use crate::gateway::window_rules::window_under;
 use crate::ids::{Epoch, LineIds, SessionKey};
 use crate::inspect::count::{complete, last_prompt};
 use crate::inspect::list::listed_item;
@@ -20,7 +21,9 @@ use crate::inspect::upkeep::Upkeep;
 use crate::inspect::{Inspection, Mark};
 use crate::js;
 use crate::policy::StepSettings;
-use crate::policy::prune::last_touch;
+use crate::policy::prune::last_touch_under;
+use crate::policy::settings::{RowSource, rows};
+use crate::store::body;
 use crate::store::index::{Index, Standing};
 use crate::store::load::{Growth, LoadError, Progress, grow, load};
 use crate::store::session::Session;
@@ -118,11 +121,26 @@ pub fn inspect(
     (item.provider, item.model) = model_of_path(&index, &context).unwrap_or((item.provider, item.model));
     let config = &store.config;
     let raw = config.value(&PRUNING_PATH);
-    let configured = effective_settings(raw);
+    let rules = store.ruleset.ruleset.rules();
+    let configured = effective_settings_under(rules, raw);
+    let window = window_under(rules, &config.js, &item.provider, &item.model);
     let upkeep = Upkeep::of(store, session, &item.provider, &item.model);
+    let touched = |ix| body::entry(&source, &index, ix);
     let history_limit = history_limit(&item.key.0, &config.js).map_or(0.0, |limit| limit.turns());
+    let runtime = runtime_compaction(store);
+    let compaction = gateway_compaction_under(rules, &config.js, runtime, window.tokens);
+    let settings = rows(&RowSource {
+        config,
+        ruleset: store.ruleset.ruleset,
+        session_key: &item.key.0,
+        runtime,
+        window: window.tokens,
+    });
     let mut inspection = Inspection {
-        window: window_of_model(&config.js, &item.provider, &item.model),
+        last_touch: last_touch_under(rules, &index, (&item.provider, &item.model), touched),
+        window,
+        ruleset: store.ruleset.clone(),
+        route: Route::of(&config.js, &item.provider, &item.model),
         price: price(&config.js, &item.provider, &item.model),
         provider: item.provider.clone(),
         model: item.model.clone(),
@@ -132,14 +150,13 @@ pub fn inspect(
         fixed: fixed_chars(session),
         measured: last_prompt(&index, &context),
         last_call: None,
-        last_touch: last_touch(&index),
-        compaction: compaction(store),
         upkeep,
-        settings: prune_settings(config),
+        compaction,
+        settings,
         configured_on: configured.is_some(),
         configured: StepSettings {
+            compaction,
             history_limit,
-            compaction: compaction(store),
             ..StepSettings::prune(configured.unwrap_or_default())
         },
         closer: None,
@@ -174,12 +191,12 @@ fn fixed_chars(session: &Session) -> Option<FixedChars> {
     })
 }
 
-/// Reserve and keep: pi's own settings file for pi's sessions (store R6), the gateway's for all others.
-fn compaction(store: &Store) -> CompactionSettings {
+/// Reserve and keep of the runtime alone: what pi's own settings file says for pi's sessions (store R6).
+fn runtime_compaction(store: &Store) -> CompactionSettings {
     let settings = match &store.shape {
         Shape::PiAgentDir(dir) => pi_settings(dir),
         Shape::PiSessions(dir) => dir.ancestors().skip(1).take(2).find_map(pi_settings),
-        _ => return gateway_compaction(&store.config.js, pi_compaction(None)),
+        _ => None,
     };
     pi_compaction(settings.as_ref())
 }

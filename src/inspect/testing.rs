@@ -79,6 +79,8 @@ pub(crate) fn inspection(text: &str, window: f64) -> Inspection {
         leaf: Leaf::Own,
         provider: "anthropic".into(),
         model: "claude-opus-4-6".into(),
+        ruleset: crate::gateway::ruleset::Chosen::default(),
+        route: crate::gateway::eligible::Route::default(),
         window: WindowInfo { tokens: window, source: WindowSource::Default },
         price: None,
         fixed: None,

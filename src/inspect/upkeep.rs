@@ -2,7 +2,8 @@
 //! flush, the windows that different places of the gateway go by, and the totals it stored.
 
 use crate::gateway::compaction::{CompactionMode, compaction_mode};
-use crate::gateway::memory_flush::{FlushSettings, flush_settings};
+use crate::gateway::memory_flush::{FlushSettings, flush_settings, flush_settings_under};
+use crate::gateway::ruleset::{MemoryFlush, Ruleset};
 use crate::gateway::window::{DEFAULT_WINDOW, runtime_window};
 use crate::gateway::window_lookup::{flush_window, stored_window, window_for_status};
 use crate::inspect::Inspection;
@@ -11,7 +12,6 @@ use crate::policy::memory_flush::{Flush, FlushFacts, LastCall, Skip, flush};
 use crate::store::key::Kind;
 use crate::store::rows::Row;
 use crate::store::session::Session;
-use crate::store::shape::Shape;
 use crate::store::survey::Store;
 
 /// Providers whose models a command-line program runs, beside the configured ones (compaction 9.8).
@@ -22,7 +22,7 @@ const CLI_PROVIDERS: [&str; 2] = ["claude-cli", "codex-cli"];
 pub struct Upkeep {
     /// A gateway runs it; sessions of pi alone have neither flush nor recovery loop.
     pub gateway: bool,
-    /// It is a chat with people, and not a job (compaction 8.19).
+    /// It is a chat with people, which this version of the gateway resets in the end (compaction 8.19).
     pub chat: bool,
     /// Who writes the summaries.
     pub mode: CompactionMode,
@@ -76,12 +76,13 @@ impl Upkeep {
         let config = &store.config.js;
         let row = session.row.as_ref();
         let stored = row.map(StoredTotals::of).unwrap_or_default();
-        let gateway = !matches!(store.shape, Shape::PiAgentDir(_) | Shape::PiSessions(_));
+        let ruleset = store.ruleset.ruleset;
+        let rules = ruleset.rules();
         Self {
-            gateway,
-            chat: is_chat(session.kind),
-            mode: if gateway { compaction_mode(config) } else { CompactionMode::Default },
-            flush: flush_settings(&store.config),
+            gateway: ruleset != Ruleset::Pi0_55,
+            chat: is_chat(session.kind) && rules.recovery.resets_session,
+            mode: compaction_mode(rules, config),
+            flush: flush_settings_under(rules, &store.config, flush_window(config, model)),
             skipped: skipped(config, row, provider),
             runtime_window: runtime_window(config, provider, model),
             status_window: window_for_status(config, provider, model),
@@ -135,12 +136,13 @@ impl Inspection {
     /// runs it.
     pub fn memory_flush(&self) -> Option<Flush> {
         let upkeep = &self.upkeep;
+        let reads_transcript = self.ruleset.ruleset.rules().memory_flush != MemoryFlush::StoredTotal;
         let facts = FlushFacts {
             window: upkeep.flush_window,
             reserve_tokens: self.compaction.reserve_tokens,
             stored_tokens: upkeep.row.total_tokens,
             fresh: upkeep.row.fresh,
-            last_call: self.last_call_of_file(),
+            last_call: self.last_call_of_file().filter(|_| reads_transcript),
             message_tokens: 0.0,
             bytes: (self.index.end + self.index.pending) as f64,
             compactions: upkeep.row.compactions.unwrap_or(0.0),

@@ -1,14 +1,26 @@
 //! What is odd about the windows that different places of the gateway go by.
 
 use crate::error::{Finding, Severity};
+use crate::gateway::ruleset::Ruleset;
 use crate::gateway::window_guard::{WindowGuard, guard_window};
+use crate::gateway::window_rules::{WindowVerdict, judge_window, too_small_text};
 use crate::inspect::Inspection;
 use crate::inspect::words::counted;
 
 impl Inspection {
-    /// What the gateway thinks of the window of the next call (compaction 7.2).
+    /// What this version of the gateway thinks of the window of the next call (compaction 7.2; 12, row "Window
+    /// guard"). pi alone has no such guard.
     pub fn window_guard(&self) -> WindowGuard {
-        guard_window(self.window, None, None)
+        let verdict = self.window_verdict();
+        let (should_warn, should_block) = (verdict.should_warn, verdict.should_block);
+        let on = self.upkeep.gateway;
+        let guard = guard_window(self.window, None, None);
+        WindowGuard { should_warn: on && should_warn, should_block: on && should_block, ..guard }
+    }
+
+    fn window_verdict(&self) -> WindowVerdict {
+        let rules = self.ruleset.ruleset.rules();
+        judge_window(rules, self.window.tokens, self.upkeep.runtime_window)
     }
 }
 
@@ -28,13 +40,21 @@ fn finding(inspection: &Inspection, severity: Severity, what: String, next: &str
 fn guarded(inspection: &Inspection) -> Option<Finding> {
     let guard = inspection.window_guard();
     let log = guard.log_line(&inspection.provider, &inspection.model)?;
-    let (what, next) = match guard.error() {
+    let newest = inspection.ruleset.ruleset == Ruleset::V2026_9;
+    let error = guard.error().map(|error| {
+        if newest { too_small_text(inspection.window, &inspection.window_verdict()) } else { error }
+    });
+    let (what, next) = match error {
         Some(error) => (
             format!("the gateway refuses to run: {error}"),
-            "Raise contextWindow of the model or agents.defaults.contextTokens to 16 000 or more, or choose another model.",
+            "Raise contextWindow of the model, or agents.defaults.contextTokens, over that, or choose another model.",
         ),
         None => (
-            format!("the gateway warns: {log}"),
+            if newest {
+                "the gateway warns of so small a window".to_owned()
+            } else {
+                format!("the gateway warns: {log}")
+            },
             "Of so small a window the reserve of a compaction leaves little or nothing: look at compaction.reserveTokensFloor.",
         ),
     };

@@ -70,6 +70,8 @@ impl Fate {
 pub enum Reason {
     /// Pruning never runs: the mode is not `cache-ttl` (pruning 3.3).
     PruningOff,
+    /// This version never prunes (pruning 8).
+    NoPruner,
     /// Provider and model are not eligible (pruning 3.6).
     ProviderNotEligible,
     /// No run ever recorded a cache touch (pruning 4.2).
@@ -141,13 +143,19 @@ impl Reason {
     pub fn is_gate(self) -> bool {
         matches!(
             self,
-            Self::PruningOff | Self::ProviderNotEligible | Self::NeverTouched | Self::NoTtl | Self::CacheWarm
+            Self::PruningOff
+                | Self::NoPruner
+                | Self::ProviderNotEligible
+                | Self::NeverTouched
+                | Self::NoTtl
+                | Self::CacheWarm
         )
     }
 
     fn facts(self) -> (&'static str, &'static str) {
         match self {
             Self::PruningOff => ("pruning-off", "pruning 3.3"),
+            Self::NoPruner => ("no-pruner", "pruning 8"),
             Self::ProviderNotEligible => ("provider-not-eligible", "pruning 3.6"),
             Self::NeverTouched => ("never-touched", "pruning 4.2"),
             Self::NoTtl => ("no-ttl", "pruning 4.2"),

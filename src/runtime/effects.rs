@@ -28,6 +28,7 @@ impl Shell {
     pub(super) fn perform(&mut self, effect: Effect) {
         match effect {
             Effect::List { demo } => self.list(demo),
+            Effect::Follow(ruleset) => self.library.follow(ruleset),
             Effect::Open { key } => self.open(key),
             Effect::Refresh { inspection } => self.refresh(inspection),
             Effect::ReadExcerpts { inspection, entries } => {

@@ -4,8 +4,9 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use crate::app::event::Listing;
 use crate::gateway::env::Environment;
+use crate::gateway::ruleset::Chosen;
 use crate::ids::Epoch;
-use crate::inspect::list::{Listed, list};
+use crate::inspect::list::{Listed, list_under};
 use crate::inspect::place::{OpenPlace, Place};
 use crate::runtime::clock::system_ms;
 use crate::store::survey::Store;
@@ -20,6 +21,8 @@ pub(super) struct Library {
     env: Environment,
     /// Only this agent's sessions.
     agent: Option<String>,
+    /// The rules someone asked for.
+    asked: Option<Chosen>,
     opened_home: Opened,
     opened_demo: Opened,
     /// The store as listed last.
@@ -28,16 +31,25 @@ pub(super) struct Library {
 }
 
 impl Library {
-    pub(super) fn new(home: Place, agent: Option<String>, env: Environment) -> Self {
+    pub(super) fn new(home: Place, agent: Option<String>, asked: Option<Chosen>, env: Environment) -> Self {
         Self {
             home,
             env,
             agent,
+            asked,
             opened_home: Opened::default(),
             opened_demo: Opened::default(),
             store: None,
             epoch: Epoch::default(),
         }
+    }
+
+    /// Reads everything by these rules from now on, the listed store included.
+    pub(super) fn follow(&mut self, ruleset: Chosen) {
+        if let Some(store) = &mut self.store {
+            Arc::make_mut(store).ruleset = ruleset.clone();
+        }
+        self.asked = Some(ruleset);
     }
 
     /// A number for the next reading; no two readings have the same.
@@ -54,10 +66,10 @@ impl Library {
         let place = if demo { Place::Demo } else { self.home.clone() };
         // The demo that stands in for a missing store is the same demo: what was tried there stays.
         let opened = [Arc::clone(&self.opened_home), Arc::clone(&self.opened_demo)];
-        let (env, agent) = (self.env.clone(), self.agent.clone());
+        let (env, agent, asked) = (self.env.clone(), self.agent.clone(), self.asked.clone());
         move || {
             let place = find_or_open(&opened, &place, &env)?;
-            let mut listed = list(&place, system_ms());
+            let mut listed = list_under(&place, asked.as_ref(), system_ms());
             if let Some(agent) = agent {
                 listed.items.retain(|item| item.agent == agent);
             }
@@ -91,7 +103,7 @@ fn find_or_open(opened: &[Opened; 2], place: &Place, env: &Environment) -> Resul
 pub(super) fn listing(listed: &Listed) -> Listing {
     Listing {
         place: listed.name.clone(),
-        ruleset: listed.ruleset.to_owned(),
+        ruleset: listed.store.ruleset.clone(),
         agents: listed.store.agents.len(),
         items: listed.items.clone(),
         findings: listed.findings.clone(),
@@ -104,7 +116,7 @@ mod tests {
     use super::*;
 
     fn library(home: Place) -> Library {
-        Library::new(home, None, Environment::new([("HOME", "/nonexistent")], None, "/".into()))
+        Library::new(home, None, None, Environment::new([("HOME", "/nonexistent")], None, "/".into()))
     }
 
     #[test]

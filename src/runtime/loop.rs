@@ -90,7 +90,7 @@ impl Shell {
             app,
             themes,
             screen,
-            library: Library::new(place, options.agent, options.environment.clone()),
+            library: Library::new(place, options.agent, options.ruleset, options.environment.clone()),
             env: options.environment,
             jobs: Jobs::new(reporter),
             excerpts: Excerpts::default(),

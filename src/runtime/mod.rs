@@ -27,6 +27,7 @@ use anyhow::{Context, bail};
 
 use crate::app::state::Options;
 use crate::gateway::env::Environment;
+use crate::gateway::ruleset::Chosen;
 use crate::inspect::place::Place;
 use crate::runtime::r#loop::Shell;
 use crate::runtime::terminal::{Screen, restore_on_panic};
@@ -48,6 +49,8 @@ pub struct RunOptions {
     pub ascii: bool,
     /// Only this agent's sessions.
     pub agent: Option<String>,
+    /// The rules asked for; none: as the store tells.
+    pub ruleset: Option<Chosen>,
     /// The environment of the process.
     pub environment: Environment,
 }
@@ -59,6 +62,7 @@ impl Default for RunOptions {
             auto_theme: true,
             ascii: false,
             agent: None,
+            ruleset: None,
             environment: Environment::from_process(),
         }
     }

@@ -6,6 +6,7 @@ pub mod body;
 pub mod demo;
 mod distinct;
 pub mod entry;
+mod era;
 pub mod find;
 pub mod header;
 pub mod index;

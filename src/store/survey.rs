@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 
 use super::agents::{Agent, agents, store_files, transcript_dirs};
 use super::distinct::distinct_keys;
+use super::era::era;
 use super::listing::Listing;
 use super::locate::{Place, locate};
 use super::pi;
@@ -17,6 +18,7 @@ use super::shape::{Shape, shape_of};
 use crate::error::{Finding, Severity};
 use crate::gateway::config::GatewayConfig;
 use crate::gateway::env::{Environment, absolute};
+use crate::gateway::ruleset::Chosen;
 use crate::gateway::secrets::is_secret_file;
 use crate::gateway::state_dir::{ancient_sessions_dir, config_in, config_path, state_dir};
 
@@ -29,6 +31,8 @@ pub struct Store {
     pub state_dir: PathBuf,
     /// The gateway's configuration; empty where there is none.
     pub config: GatewayConfig,
+    /// The rules its sessions are read by: what the store itself tells, unless someone chose others.
+    pub ruleset: Chosen,
     /// By id.
     pub agents: Vec<Agent>,
     /// Rows first, in the order of their files, then orphans, then archives; agent by agent.
@@ -37,8 +41,20 @@ pub struct Store {
     pub findings: Vec<Finding>,
 }
 
+impl Store {
+    /// The ruleset that configuration and files tell.
+    pub fn own_ruleset(&self) -> Chosen {
+        Chosen::detect(&self.config, &era(&self.shape, &self.state_dir, &self.agents))
+    }
+}
+
 /// Looks at `path`, or at the gateway's state dir when there is none. Relative paths start at `env.cwd`.
 pub fn survey(path: Option<&Path>, env: &Environment) -> Store {
+    let store = look(path, env);
+    Store { ruleset: store.own_ruleset(), ..store }
+}
+
+fn look(path: Option<&Path>, env: &Environment) -> Store {
     let Some(path) = path else {
         let state = state_dir(env).path;
         let config = GatewayConfig::load(config_path(env, &state).as_deref(), env, &state);
@@ -69,7 +85,8 @@ pub fn survey(path: Option<&Path>, env: &Environment) -> Store {
 fn empty(shape: Shape, state_dir: PathBuf, config: GatewayConfig) -> Store {
     let error = config.error.as_ref().map(Finding::from);
     let findings = error.into_iter().chain(config.findings.iter().cloned()).collect();
-    Store { shape, state_dir, config, agents: Vec::new(), sessions: Vec::new(), findings }
+    let ruleset = Chosen::default();
+    Store { shape, state_dir, config, ruleset, agents: Vec::new(), sessions: Vec::new(), findings }
 }
 
 fn nothing(path: PathBuf, config: GatewayConfig) -> Store {

@@ -94,7 +94,7 @@ fn program<'a>(app: &'a App, theme: &Theme) -> Vec<Fact<'a>> {
     let mut facts = vec![vec![Span::styled("clawscope", theme.bold(Role::Bright))]];
     if let Some(listing) = &app.listing {
         facts.push(vec![Span::styled(listing.place.as_str(), theme.style(Role::Text))]);
-        facts.push(vec![Span::styled(listing.ruleset.as_str(), theme.style(Role::Muted))]);
+        facts.push(vec![Span::styled(listing.ruleset.ruleset.name(), theme.style(Role::Muted))]);
     }
     facts
 }

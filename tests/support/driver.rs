@@ -10,9 +10,10 @@ use clawscope::app::event::{Event, Listing};
 use clawscope::app::state::Options;
 use clawscope::commit::{Clock, UndoTarget};
 use clawscope::gateway::env::Environment;
+use clawscope::gateway::ruleset::Chosen;
 use clawscope::inspect::Inspection;
 use clawscope::inspect::excerpt::excerpt;
-use clawscope::inspect::list::list;
+use clawscope::inspect::list::list_under;
 use clawscope::inspect::message;
 use clawscope::inspect::open::open;
 use clawscope::inspect::place::{OpenPlace, Place};
@@ -47,6 +48,8 @@ pub(crate) struct Driver {
     _dir: tempfile::TempDir,
     place: OpenPlace,
     store: Option<Arc<Store>>,
+    /// The rules chosen on the screen.
+    asked: Option<Chosen>,
 }
 
 impl Driver {
@@ -82,6 +85,7 @@ impl Driver {
             _dir: dir,
             place,
             store: None,
+            asked: None,
         };
         let effects = driver.app.start(false);
         driver.perform(effects);
@@ -135,6 +139,13 @@ impl Driver {
     fn events_of(&mut self, effect: Effect) -> Vec<Event> {
         match effect {
             Effect::List { .. } => vec![self.list()],
+            Effect::Follow(ruleset) => {
+                if let Some(store) = &mut self.store {
+                    Arc::make_mut(store).ruleset = ruleset.clone();
+                }
+                self.asked = Some(ruleset);
+                Vec::new()
+            }
             Effect::Open { key } => vec![self.open(&key, None)],
             Effect::Refresh { inspection } => vec![self.open(&inspection.session.key, Some(&inspection))],
             Effect::ReadExcerpts { inspection, entries } => {
@@ -195,11 +206,11 @@ impl Driver {
     }
 
     fn list(&mut self) -> Event {
-        let listed = list(&self.place, self.now_ms);
+        let listed = list_under(&self.place, self.asked.as_ref(), self.now_ms);
         self.store = Some(Arc::clone(&listed.store));
         Event::Listed(Box::new(Listing {
             place: listed.name.clone(),
-            ruleset: listed.ruleset.into(),
+            ruleset: listed.store.ruleset.clone(),
             agents: listed.store.agents.len(),
             items: listed.items,
             findings: listed.findings,

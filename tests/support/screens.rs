@@ -127,8 +127,7 @@ pub(crate) fn typing(width: u16, height: u16) -> Driver {
 pub(crate) fn empty_store(width: u16, height: u16) -> Driver {
     let mut driver = opened(width, height);
     driver.app = App::new(Options::default(), (width, height));
-    let listing =
-        Listing { place: "~/.openclaw".into(), ruleset: "openclaw 2026.3.2".into(), ..Listing::default() };
+    let listing = Listing { place: "~/.openclaw".into(), ..Listing::default() };
     driver.event(Event::Listed(Box::new(listing)));
     driver
 }

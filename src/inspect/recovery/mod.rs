@@ -56,6 +56,7 @@ pub fn recovery_of(inspection: &Inspection) -> Result<RecoveryView, BodyError> {
         .and_then(|(at, kept)| path[..at].iter().position(|ix| index.entry(*ix).id == Some(kept)));
     let compacted_at = compaction.map(|at| index.entry(path[at]).time);
     let upkeep = &inspection.upkeep;
+    let rules = inspection.ruleset.ruleset.rules();
     let expected = recovery::recovery(&Facts {
         error: &refusal.text,
         source: refusal.source,
@@ -69,6 +70,8 @@ pub fn recovery_of(inspection: &Inspection) -> Result<RecoveryView, BodyError> {
         same_model: true,
         before_compaction: compacted_at.is_some_and(|at| refusal.at < at),
         gateway: upkeep.gateway,
+        max_attempts: rules.recovery.attempts,
+        truncation_restarts: rules.recovery.truncation_restarts,
         chat: upkeep.chat,
     });
     let recorded = if is_recorded { recorded::of(inspection, &refusal)? } else { Vec::new() };

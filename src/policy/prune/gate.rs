@@ -2,6 +2,9 @@
 
 use crate::gateway::eligible::cache_ttl_eligible;
 use crate::gateway::pruning::PruneSettings;
+use crate::gateway::ruleset::{Rules, Touch};
+use crate::ids::EntryIx;
+use crate::js::{self, Value};
 use crate::policy::fate::Reason;
 use crate::store::entry::EntryKind;
 use crate::store::index::Index;
@@ -19,6 +22,8 @@ pub enum Gate {
     },
     /// The mode is not `cache-ttl`.
     Off,
+    /// This version never prunes, whatever is configured (pruning 8).
+    NoPruner,
     /// Provider and model are not eligible.
     NotEligible,
     /// No run recorded a touch yet.
@@ -45,6 +50,7 @@ impl Gate {
         match self {
             Self::Open { .. } => None,
             Self::Off => Some(Reason::PruningOff),
+            Self::NoPruner => Some(Reason::NoPruner),
             Self::NotEligible => Some(Reason::ProviderNotEligible),
             Self::NeverTouched => Some(Reason::NeverTouched),
             Self::NoTtl => Some(Reason::NoTtl),
@@ -53,7 +59,23 @@ impl Gate {
     }
 }
 
-/// Decides the gate. `now_ms` and `last_touch` are ms since the epoch; a touch of 0 or NaN is none.
+/// Decides the gate by the rules of a version; `eligible` says whether pruning is installed for the model.
+pub fn gate_under(
+    rules: &Rules,
+    settings: Option<&PruneSettings>,
+    eligible: bool,
+    last_touch: Option<f64>,
+    now_ms: f64,
+) -> Gate {
+    match settings {
+        None => Gate::Off,
+        Some(_) if !rules.pruner.is_active() => Gate::NoPruner,
+        Some(_) if !eligible => Gate::NotEligible,
+        Some(settings) => open_gate(settings, last_touch, now_ms),
+    }
+}
+
+/// Decides the gate by the reference's rules. `now_ms` and `last_touch` are ms since the epoch; a touch of 0 or NaN is none.
 /// The ttl passes exactly when it has elapsed; a negative touch passes, a future one does not (pruning 4.2).
 pub fn gate(
     settings: Option<&PruneSettings>,
@@ -66,6 +88,10 @@ pub fn gate(
     if !cache_ttl_eligible(provider, model) {
         return Gate::NotEligible;
     }
+    open_gate(settings, last_touch, now_ms)
+}
+
+fn open_gate(settings: &PruneSettings, last_touch: Option<f64>, now_ms: f64) -> Gate {
     let Some(touch) = last_touch.filter(|touch| *touch != 0.0 && !touch.is_nan()) else {
         return Gate::NeverTouched;
     };
@@ -82,18 +108,48 @@ pub fn gate(
 
 /// The last touch: of all entries in file order, whatever their branch, the last usable one (pruning 4.3).
 pub fn last_touch(index: &Index) -> Option<f64> {
-    index
-        .entries
-        .iter()
-        .rev()
-        .filter(|entry| entry.kind == EntryKind::Custom && entry.number.is_finite() && entry.number != 0.0)
-        .find(|entry| index.words.value(entry.word).is_some_and(|word| word.str_is(TOUCH_TYPE)))
-        .map(|entry| entry.number)
+    touches(index).next().map(|(_, time)| time)
+}
+
+/// Every usable touch of a file, the last one first, with its time in ms.
+fn touches(index: &Index) -> impl Iterator<Item = (EntryIx, f64)> {
+    let usable = |number: f64| number.is_finite() && number != 0.0;
+    let entries = index.entries.iter().enumerate().rev();
+    entries
+        .filter(move |(_, entry)| entry.kind == EntryKind::Custom && usable(entry.number))
+        .filter(|(_, entry)| index.words.value(entry.word).is_some_and(|word| word.str_is(TOUCH_TYPE)))
+        .map(|(at, entry)| (EntryIx(at as u32), entry.number))
+}
+
+/// The last touch by the rules of a version: where only those of the same provider and model count, `body` reads
+/// a marker, and one that cannot be read counts for none (pruning 8, row "Last touch").
+pub fn last_touch_under<E>(
+    rules: &Rules,
+    index: &Index,
+    (provider, model): (&str, &str),
+    body: impl Fn(EntryIx) -> Result<Value, E>,
+) -> Option<f64> {
+    let same = |ix: EntryIx| {
+        let Ok(entry) = body(ix) else { return false };
+        let told = |key: &str| {
+            let value = entry.get("data").and_then(|data| data.get(key)).and_then(js::Value::as_str);
+            value.map(|text| text.trim().to_string_lossy().to_lowercase())
+        };
+        let wanted = [provider, model].map(|name| Some(name.trim().to_lowercase()));
+        [told("provider"), told("modelId")] == wanted
+    };
+    match rules.touch {
+        Touch::Any => last_touch(index),
+        Touch::SameModel => touches(index).find(|(ix, _)| same(*ix)).map(|(_, time)| time),
+    }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::gateway::ruleset::Ruleset;
+    use crate::ids::LineIds;
+    use crate::store::load::load_bytes;
 
     fn at(now_ms: f64) -> Gate {
         gate(Some(&PruneSettings::default()), "anthropic", "claude-opus-4-6", Some(1_000.0), now_ms)
@@ -111,6 +167,34 @@ mod tests {
         for touch in [None, Some(0.0), Some(f64::NAN)] {
             assert_eq!(gate(Some(&settings), "anthropic", "claude", touch, 9e12), Gate::NeverTouched);
         }
+    }
+
+    #[test]
+    fn a_version_without_a_pruner_keeps_it_shut_whatever_is_configured() {
+        let settings = PruneSettings::default();
+        let under =
+            |ruleset: Ruleset| gate_under(ruleset.rules(), Some(&settings), true, Some(1.0), 9e12).is_open();
+        assert_eq!(Ruleset::ALL.map(under), [false, true, true, false]);
+        let off = gate_under(Ruleset::V2026_2_19.rules(), None, true, Some(1.0), 9e12);
+        assert_eq!(off, Gate::Off);
+    }
+
+    #[test]
+    fn only_the_newest_version_asks_whose_touch_it_was() {
+        let marker = |id: &str, time: u32, model: &str| {
+            format!(
+                r#"{{"type":"custom","id":"{id}","customType":"openclaw.cache-ttl","data":{{"timestamp":{time},"provider":" Anthropic","modelId":"{model}"}}}}"#
+            )
+        };
+        let lines = [marker("a", 5, "opus"), marker("b", 9, "haiku")];
+        let text = format!("{{\"type\":\"session\",\"version\":3,\"id\":\"s\"}}\n{}\n", lines.join("\n"));
+        let index = load_bytes("t.jsonl", text.as_bytes(), &mut LineIds);
+        let body = |ix: EntryIx| js::parse(&lines[ix.at()]);
+        let touch =
+            |ruleset: Ruleset, model| last_touch_under(ruleset.rules(), &index, ("anthropic", model), body);
+        assert_eq!(touch(Ruleset::V2026_3_2, "OPUS "), Some(9.0));
+        assert_eq!(touch(Ruleset::V2026_9, "OPUS "), Some(5.0));
+        assert_eq!(touch(Ruleset::V2026_9, "sonnet"), None);
     }
 
     #[test]

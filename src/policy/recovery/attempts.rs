@@ -2,8 +2,8 @@
 
 use crate::policy::overflow::{gateway, pi};
 use crate::policy::recovery::{
-    Asked, Attempt, Branch, Compacted, Ending, ErrorKind, ErrorSource, Facts, MAX_ATTEMPTS, Recovery, Step,
-    is_transient, loop_limit,
+    Asked, Attempt, Branch, Compacted, Ending, ErrorKind, ErrorSource, Facts, Recovery, Step, is_transient,
+    loop_limit,
 };
 use crate::policy::truncate::max_result_chars;
 
@@ -131,7 +131,7 @@ impl<'a> Loop<'a> {
 
     /// Branch A or B: whether the prompt is run again (compaction 8.12, 8.13).
     fn compact_or_again(&mut self, had: bool) -> bool {
-        if gateway::is_compaction_failure(self.facts.error) || self.tries >= MAX_ATTEMPTS {
+        if gateway::is_compaction_failure(self.facts.error) || self.tries >= self.facts.max_attempts {
             return false;
         }
         self.tries += 1;
@@ -156,6 +156,9 @@ impl<'a> Loop<'a> {
             return false;
         }
         self.truncated = true;
+        if self.facts.truncation_restarts {
+            self.tries = 0;
+        }
         let (cut, loses_kept) = self.branch.truncate(limit);
         self.step(Step::Truncation { limit, cut, loses_kept });
         true

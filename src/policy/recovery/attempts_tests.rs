@@ -41,6 +41,8 @@ fn facts(branch: Branch, error: &str) -> Facts<'_> {
         same_model: true,
         before_compaction: false,
         gateway: true,
+        max_attempts: crate::policy::recovery::MAX_ATTEMPTS,
+        truncation_restarts: false,
         chat: true,
     }
 }
@@ -199,6 +201,18 @@ fn a_second_compaction_loses_what_the_first_one_kept() {
         _ => None,
     });
     assert_eq!(lost, Some(5));
+}
+
+#[test]
+fn an_older_gateway_begins_to_count_anew_once_it_cut_results() {
+    // Nothing can be summarised, and what is cut is not enough.
+    let mut lines = vec![message("user", 40), message("assistant", 40)];
+    lines.extend((0..12).map(|_| message("toolResult", 4000)));
+    let attempts = |truncation_restarts| {
+        let facts = Facts { truncation_restarts, ..facts(sized(&lines), ANTHROPIC) };
+        recovery(&facts).attempts.len()
+    };
+    assert_eq!((attempts(false), attempts(true)), (5, 8));
 }
 
 #[test]

@@ -74,6 +74,10 @@ pub struct Facts<'a> {
     pub before_compaction: bool,
     /// The gateway runs the session; pi alone has no loop around the run.
     pub gateway: bool,
+    /// Compactions and runs again that one run may take; [`MAX_ATTEMPTS`] in the reference.
+    pub max_attempts: u32,
+    /// Cutting results starts that count anew, as an older gateway did (compaction 12, row "Recovery").
+    pub truncation_restarts: bool,
     /// The session is a chat, which the gateway moves to a fresh session in the end (compaction 8.19).
     pub chat: bool,
 }

@@ -87,6 +87,7 @@ pub(super) fn origin(provenance: &Provenance) -> String {
         Provenance::File { path, line: Some(line), .. } => format!("{}:{line}", name(path)),
         Provenance::File { path, line: None, .. } => name(path),
         Provenance::Rule { rule, .. } => format!("rule {rule}"),
+        Provenance::Fixed(_) => "built in".to_owned(),
         other => other.to_string(),
     }
 }

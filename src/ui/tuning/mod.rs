@@ -107,6 +107,10 @@ fn gate_words(gate: Gate, app: &App) -> Option<String> {
     Some(match gate {
         Gate::Open { .. } => return None,
         Gate::Off => "pruning is off".to_owned(),
+        Gate::NoPruner => {
+            app.inspection().map_or("this version", |open| open.ruleset.ruleset.name()).to_owned()
+                + " never prunes"
+        }
         Gate::NotEligible => {
             let provider = app.inspection().map_or("", |inspection| inspection.provider.as_str());
             format!("{provider} models are never pruned")

@@ -46,15 +46,22 @@ impl Line<'_> {
         let (name, value_end, track) = self.columns();
         let changed = app.tuning.is_changed(at);
         let slides = matches!(row.control, Control::Slider { .. });
-        let style = if selected { theme.bold(Role::Bright) } else { theme.style(Role::Text) };
-        let value = if slides { value_text(app, at) } else { String::new() };
-        let room = value_end.saturating_sub(crate::text::width(&value) as u16 + u16::from(slides));
+        let fixed = row.control.fixed().is_some();
+        let style = match (selected, fixed) {
+            (true, _) => theme.bold(Role::Bright),
+            (_, true) => theme.style(Role::Faint),
+            _ => theme.style(Role::Text),
+        };
+        let numbered = slides || fixed;
+        let value = if numbered { value_text(app, at) } else { String::new() };
+        let room = value_end.saturating_sub(crate::text::width(&value) as u16 + u16::from(numbered));
         let whole = name + row.key.len() as u16 <= room;
         let name_text = if whole { row.key } else { row.key.rsplit('.').next().unwrap_or(row.key) };
         let used = put(buf, (name, y), room, name_text, style);
         let style = match (changed, selected) {
             (true, _) => theme.bold(Role::Plan),
             (_, true) => theme.style(Role::Bright),
+            _ if fixed => theme.style(Role::Faint),
             _ => theme.style(Role::Text),
         };
         if app.flashing() && app.flash.setting == Some(at) {
@@ -62,9 +69,13 @@ impl Line<'_> {
             let area = Rect { x: from, width: (value_end + 1).saturating_sub(from), ..self.area };
             tint(buf, area, hot(app, theme));
         }
-        if slides {
+        if numbered {
             put_right(buf, y, used + 1, value_end, &[Span::styled(value, style)]);
+        }
+        if slides {
             self.slider(at, changed, buf);
+        } else if let Some(why) = row.control.fixed() {
+            put(buf, (track.start, y), track.end, why, theme.style(Role::Faint));
         } else {
             self.plain(at, style, track, buf);
         }

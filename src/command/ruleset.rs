@@ -1,0 +1,120 @@
+//! The version whose rules apply: what flag, variable and file ask for, how answers show it, and changes of
+//! settings that it does not have.
+
+use super::change::{CONTEXT_TOKENS, Change};
+use super::failure::Failure;
+use super::output::{Output, Tone};
+use crate::cli::PlaceArgs;
+use crate::config::{self, Config};
+use crate::gateway::env::Environment;
+use crate::gateway::provenance::Provenance;
+use crate::gateway::ruleset::Chosen;
+use crate::inspect::Inspection;
+use crate::js::{Object, Value};
+
+/// The rules that someone asked for: by the flag, else by `CLAWSCOPE_RULESET` or `config.toml`. None leaves it to the
+/// store.
+pub(super) fn asked(args: &PlaceArgs, env: &Environment) -> Result<Option<Chosen>, Failure> {
+    if args.ruleset.is_some() {
+        return asked_of(args, &Config::default());
+    }
+    asked_of(args, &config::read(env).map_err(|error| Failure::usage(error.to_string()))?)
+}
+
+/// [`asked`] where the settings have been read.
+pub(super) fn asked_of(args: &PlaceArgs, config: &Config) -> Result<Option<Chosen>, Failure> {
+    let (text, from, origin) = match (&args.ruleset, &config.ruleset) {
+        (Some(text), _) => (text, Provenance::Flag, "--ruleset"),
+        (None, Some(named)) => {
+            let from = Provenance::Rule { rule: "own settings", why: named.origin.clone() };
+            (&named.name, from, named.origin.as_str())
+        }
+        (None, None) => return Ok(None),
+    };
+    Chosen::named(text, from).map(Some).map_err(|error| Failure::usage(format!("{origin}: {error}")))
+}
+
+/// The ruleset as JSON.
+pub(super) fn ruleset_value(chosen: &Chosen) -> Value {
+    Value::from(Object::from([
+        ("id", Value::from(chosen.ruleset.id())),
+        ("name", Value::from(chosen.ruleset.name())),
+        ("from", Value::from(chosen.from_words())),
+        ("note", Value::from(chosen.note.clone())),
+    ]))
+}
+
+/// The ruleset in a line of its own, and what is to be said about it.
+pub(super) fn print_ruleset(chosen: &Chosen, output: &mut Output) -> Result<(), Failure> {
+    let line = format!("rules of {} ({})", chosen.ruleset.name(), chosen.from_words());
+    output.line(Tone::Dim, &line)?;
+    if let Some(note) = &chosen.note {
+        output.line(Tone::Warning, note)?;
+    }
+    Ok(())
+}
+
+/// Refuses a change of a setting that the version does not have: what works here must work there.
+pub(super) fn refuse_fixed(changes: &[Change], inspection: &Inspection) -> Result<(), Failure> {
+    let ruleset = inspection.ruleset.ruleset;
+    let refuse = |change: &Change, why: &str| {
+        let (place, key, name) = (&change.origin, &change.key, ruleset.name());
+        Failure::usage(format!(
+            "{place}: {key} cannot be set: {name} does not have it ({why}). Leave it out, or name another version with --ruleset."
+        ))
+    };
+    for change in changes {
+        let row = inspection.settings.iter().find(|row| row.key() == change.key);
+        if let Some(why) = row.and_then(|row| row.row.control.fixed()) {
+            return Err(refuse(change, why));
+        }
+        if change.key == CONTEXT_TOKENS && !ruleset.rules().context_tokens {
+            return Err(refuse(
+                change,
+                "the window is that of the model, or models.providers.*.models[].contextTokens",
+            ));
+        }
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::config::Named;
+    use crate::gateway::ruleset::Ruleset;
+
+    fn told(result: Result<Option<Chosen>, Failure>) -> String {
+        match result {
+            Ok(Some(chosen)) => format!("{} {}", chosen.ruleset.id(), chosen.from_words()),
+            Ok(None) => String::new(),
+            Err(Failure::Told { exit, message, .. }) => format!("{} {message}", exit.code()),
+            Err(Failure::Closed) => "closed".to_owned(),
+        }
+    }
+
+    #[test]
+    fn the_flag_goes_over_the_own_settings_and_a_slip_names_its_origin() {
+        let flag = |text: &str| PlaceArgs { ruleset: Some(text.into()), ..PlaceArgs::default() };
+        let own = |name: &str| Config {
+            ruleset: Some(Named { name: name.into(), origin: "/h/config.toml: ruleset".into() }),
+            ..Config::default()
+        };
+        let none = PlaceArgs::default();
+        assert_eq!(told(asked_of(&flag("2026.9.6"), &own("2026.2.19"))), "2026.9 command line");
+        assert_eq!(told(asked_of(&none, &own("2026.2.19"))), "2026.2.19 /h/config.toml: ruleset");
+        assert_eq!(told(asked_of(&none, &Config::default())), "");
+        let slip = told(asked_of(&none, &own("newest")));
+        assert!(slip.starts_with("2 /h/config.toml: ruleset: \"newest\" is no version"), "{slip}");
+    }
+
+    #[test]
+    fn the_json_has_id_name_and_origin() {
+        let chosen = Chosen::named("2026.5.1", Provenance::Flag).unwrap();
+        let json = crate::js::stringify(&ruleset_value(&chosen));
+        assert!(json.starts_with(
+            r#"{"id":"2026.3.2","name":"openclaw 2026.3.2","from":"command line","note":"2026.5.1 has"#
+        ));
+        assert_eq!(Chosen::default().ruleset, Ruleset::V2026_3_2);
+    }
+}

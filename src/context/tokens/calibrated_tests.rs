@@ -1,0 +1,121 @@
+use proptest::prelude::*;
+
+use super::*;
+
+/// A session that grows by these chars before each call, on a provider with these tokens per char and 9000 tokens
+/// before the messages.
+fn session(growths: &[[u64; 3]], factors: [f64; 3]) -> Vec<Sample> {
+    let mut chars = ScriptChars::default();
+    let mut samples = Vec::new();
+    for growth in growths {
+        chars += ScriptChars::new(*growth);
+        let prompt = (9_000.0 + tokens(&factors, chars, 0)).round();
+        samples.push(Sample { chars, images: 0, prompt, grown: !samples.is_empty() });
+    }
+    samples
+}
+
+const MIXED: [[u64; 3]; 9] = [
+    [400, 300, 0],
+    [5_000, 200, 300],
+    [300, 4_000, 20],
+    [900, 900, 400],
+    [12_000, 0, 10],
+    [100, 6_000, 700],
+    [2_000, 1_000, 0],
+    [700, 2_500, 900],
+    [3_000, 100, 50],
+];
+
+fn near(found: f64, wanted: f64, share: f64) -> bool {
+    (found - wanted).abs() <= wanted * share
+}
+
+#[test]
+fn each_class_gets_its_own_factor_and_the_fixed_part_is_what_is_left() {
+    let fitted = calibrate(&session(&MIXED, [0.26, 0.72, 0.5])).expect("enough calls");
+    for (found, wanted) in fitted.factors.iter().zip([0.26, 0.72, 0.5]) {
+        assert!(near(*found, wanted, 0.02), "{fitted:?}");
+    }
+    assert!(near(fitted.fixed, 9_000.0, 0.01), "{fitted:?}");
+    assert_eq!((fitted.own, fitted.growths), ([true; 3], 8));
+    assert!(fitted.deviation.max < 0.01 && fitted.ahead.is_none_or(|ahead| ahead < 0.05), "{fitted:?}");
+}
+
+#[test]
+fn classes_that_always_come_together_share_one_factor() {
+    let together: Vec<[u64; 3]> = (1..9).map(|at| [at * 700 % 3_100, at * 1_400 % 6_200, 0]).collect();
+    let fitted = calibrate(&session(&together, [0.25, 0.7, 0.5])).expect("enough calls");
+    assert_eq!(fitted.own, [false; 3]);
+    assert!(near(fitted.factors[0], (0.25 + 2.0 * 0.7) / 3.0, 0.01), "{fitted:?}");
+    assert!(fitted.deviation.max < 0.01);
+}
+
+#[test]
+fn a_class_that_hardly_occurs_has_no_factor_of_its_own() {
+    let english: Vec<[u64; 3]> = (1..9).map(|at| [at * 1_700 % 5_000 + 90, at % 2, at % 3]).collect();
+    let fitted = calibrate(&session(&english, [0.25, 0.7, 3.0])).expect("enough calls");
+    assert_eq!(fitted.own, [false; 3]);
+    assert!(near(fitted.factors[1], 0.25, 0.02), "{fitted:?}");
+}
+
+#[test]
+fn with_too_few_growths_it_says_so() {
+    assert_eq!(calibrate(&session(&MIXED[..4], [0.25; 3])), Err(TooFew { growths: 3 }));
+    assert_eq!(calibrate(&[]), Err(TooFew { growths: 0 }));
+    let mut compacted = session(&MIXED, [0.25; 3]);
+    compacted.iter_mut().for_each(|sample| sample.grown = false);
+    assert_eq!(calibrate(&compacted), Err(TooFew { growths: 0 }));
+}
+
+#[test]
+fn a_call_whose_prompt_was_pruned_in_memory_moves_nothing() {
+    let mut samples = session(&MIXED, [0.26, 0.72, 0.5]);
+    samples[5].prompt -= 9_500.0;
+    let fitted = calibrate(&samples).expect("enough calls");
+    assert!(near(fitted.factors[0], 0.26, 0.05) && near(fitted.factors[1], 0.72, 0.05), "{fitted:?}");
+    assert!(near(fitted.fixed, 9_000.0, 0.03), "{fitted:?}");
+}
+
+#[test]
+fn a_growth_with_an_image_tells_nothing_of_chars() {
+    let mut samples = session(&MIXED, [0.26, 0.72, 0.5]);
+    for sample in &mut samples[4..] {
+        sample.images = 1;
+        sample.prompt += 1_600.0;
+    }
+    let fitted = calibrate(&samples).expect("enough calls");
+    assert_eq!(fitted.growths, 7);
+    assert!(near(fitted.factors[0], 0.26, 0.05), "{fitted:?}");
+}
+
+proptest! {
+    #[test]
+    fn whatever_is_counted_factors_are_positive_and_numbers_finite(
+        calls in proptest::collection::vec((0_u64..5_000, 0_u64..5_000, 0_u64..500, 0.0_f64..1e6, any::<bool>()), 0..30)
+    ) {
+        let mut chars = ScriptChars::default();
+        let samples: Vec<Sample> = calls
+            .into_iter()
+            .map(|(ascii, cjk, other, prompt, grown)| {
+                chars += ScriptChars::new([ascii, cjk, other]);
+                Sample { chars, images: ascii % 7 / 6, prompt, grown }
+            })
+            .collect();
+        if let Ok(fitted) = calibrate(&samples) {
+            prop_assert!(fitted.factors.iter().all(|factor| *factor > 0.0 && factor.is_finite()), "{fitted:?}");
+            prop_assert!(fitted.fixed >= 0.0 && fitted.fixed.is_finite());
+            prop_assert!(fitted.growths >= LEAST_GROWTHS);
+        }
+    }
+
+    #[test]
+    fn a_session_of_one_script_gets_back_the_rate_it_was_made_with(
+        rate in 0.15_f64..1.5, sizes in proptest::collection::vec(50_u64..20_000, 6..40)
+    ) {
+        let growths: Vec<[u64; 3]> = sizes.iter().map(|size| [*size, 0, 0]).collect();
+        let fitted = calibrate(&session(&growths, [rate; 3])).expect("enough calls");
+        prop_assert!(near(fitted.factors[0], rate, 0.02), "{fitted:?}");
+        prop_assert!(fitted.deviation.max < 0.02);
+    }
+}

@@ -1,0 +1,137 @@
+//! Weighted least squares with at most three unknowns, which tells when the data cannot tell them apart.
+
+/// One observation: `y` is the sum of the unknowns times `x`.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Row {
+    pub(super) x: [f64; 3],
+    pub(super) y: f64,
+}
+
+/// Unknowns, with the standard error of each.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(super) struct Solution {
+    pub(super) factors: [f64; 3],
+    pub(super) errors: [f64; 3],
+}
+
+/// What is left of a column after the others have explained theirs of it; below, they say the same.
+const LEAST_OF_ITS_OWN: f64 = 0.02;
+/// Rounds of weighing anew. More change nothing that is shown.
+const ROUNDS: usize = 16;
+
+/// Fits the first `unknowns` columns so that the sum of the errors without their sign is least: by least squares,
+/// where each round weighs a row by how far it was off. A few rows that are far off, as when a prompt was
+/// pruned unseen, do not move the result. None when the columns cannot be told apart, or with too few rows.
+pub(super) fn fit(rows: &[Row], unknowns: usize) -> Option<Solution> {
+    let size = |row: &Row| row.x[..unknowns].iter().sum::<f64>().max(1.0);
+    let mut weights: Vec<f64> = rows.iter().map(|row| 1.0 / size(row)).collect();
+    let mut solution = solve(rows, &weights, unknowns)?;
+    for _ in 0..ROUNDS {
+        for (row, weight) in rows.iter().zip(&mut weights) {
+            *weight = 1.0 / residual(row, &solution.factors).abs().max(1.0 + row.y.abs() / 100.0);
+        }
+        solution = solve(rows, &weights, unknowns)?;
+    }
+    Some(solution)
+}
+
+fn residual(row: &Row, factors: &[f64; 3]) -> f64 {
+    row.y - row.x.iter().zip(factors).map(|(x, factor)| x * factor).sum::<f64>()
+}
+
+/// The normal equations, their columns brought to one scale and inverted by elimination.
+fn solve(rows: &[Row], weights: &[f64], unknowns: usize) -> Option<Solution> {
+    if rows.len() <= unknowns {
+        return None;
+    }
+    let mut normal = [[0.0; 3]; 3];
+    let mut right = [0.0; 3];
+    for (row, weight) in rows.iter().zip(weights) {
+        for i in 0..unknowns {
+            right[i] += weight * row.x[i] * row.y;
+            for j in 0..unknowns {
+                normal[i][j] += weight * row.x[i] * row.x[j];
+            }
+        }
+    }
+    let scale: [f64; 3] = std::array::from_fn(|i| normal[i][i].sqrt());
+    if scale[..unknowns].iter().any(|scale| *scale <= 0.0 || !scale.is_finite()) {
+        return None;
+    }
+    let scaled = std::array::from_fn(|i| std::array::from_fn(|j| normal[i][j] / (scale[i] * scale[j])));
+    let inverse = inverse(scaled, unknowns)?;
+    let mut factors = [0.0; 3];
+    for i in 0..unknowns {
+        factors[i] = (0..unknowns).map(|j| inverse[i][j] * right[j] / scale[j]).sum::<f64>() / scale[i];
+    }
+    let squares: f64 =
+        rows.iter().zip(weights).map(|(row, weight)| weight * residual(row, &factors).powi(2)).sum();
+    let variance = squares / (rows.len() - unknowns) as f64;
+    let mut errors = [0.0; 3];
+    for i in 0..unknowns {
+        errors[i] = (variance * inverse[i][i]).sqrt() / scale[i];
+    }
+    Some(Solution { factors, errors })
+}
+
+/// Inverts the leading part of a symmetric matrix with ones on its diagonal.
+fn inverse(mut matrix: [[f64; 3]; 3], size: usize) -> Option<[[f64; 3]; 3]> {
+    let mut inverse: [[f64; 3]; 3] =
+        std::array::from_fn(|i| std::array::from_fn(|j| f64::from(u8::from(i == j))));
+    for at in 0..size {
+        let pivot = matrix[at][at];
+        if pivot < LEAST_OF_ITS_OWN {
+            return None;
+        }
+        for j in 0..size {
+            matrix[at][j] /= pivot;
+            inverse[at][j] /= pivot;
+        }
+        for i in (0..size).filter(|i| *i != at) {
+            let times = matrix[i][at];
+            for j in 0..size {
+                matrix[i][j] -= times * matrix[at][j];
+                inverse[i][j] -= times * inverse[at][j];
+            }
+        }
+    }
+    Some(inverse)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn rows(points: &[[f64; 3]], factors: [f64; 3]) -> Vec<Row> {
+        let y = |x: &[f64; 3]| x.iter().zip(factors).map(|(x, factor)| x * factor).sum();
+        points.iter().map(|x| Row { x: *x, y: y(x) }).collect()
+    }
+
+    #[test]
+    fn exact_data_gives_exact_factors() {
+        let points = [[10.0, 0.0, 2.0], [3.0, 9.0, 1.0], [5.0, 5.0, 9.0], [8.0, 1.0, 1.0], [2.0, 2.0, 0.0]];
+        let solution = fit(&rows(&points, [0.25, 0.7, 0.5]), 3).expect("told apart");
+        for (found, wanted) in solution.factors.iter().zip([0.25, 0.7, 0.5]) {
+            assert!((found - wanted).abs() < 1e-9, "{solution:?}");
+        }
+    }
+
+    #[test]
+    fn columns_that_say_the_same_are_told() {
+        let points = [[10.0, 20.0, 0.0], [3.0, 6.0, 0.0], [5.0, 10.01, 0.0], [8.0, 16.0, 0.0]];
+        assert_eq!(fit(&rows(&points, [0.25, 0.7, 0.0]), 2), None);
+        assert!(fit(&rows(&points, [0.25, 0.7, 0.0]), 1).is_some());
+        assert_eq!(fit(&rows(&points[..2], [0.25, 0.7, 0.0]), 2), None);
+    }
+
+    #[test]
+    fn one_row_far_off_moves_nothing() {
+        let points: Vec<[f64; 3]> =
+            (1..12).map(|at| [f64::from(at) * 1000.0, f64::from(at % 5) * 700.0, 0.0]).collect();
+        let mut rows = rows(&points, [0.25, 0.7, 0.0]);
+        rows[4].y += 90_000.0;
+        let solution = fit(&rows, 2).expect("told apart");
+        assert!((solution.factors[0] - 0.25).abs() < 0.005, "{solution:?}");
+        assert!((solution.factors[1] - 0.7).abs() < 0.02, "{solution:?}");
+    }
+}

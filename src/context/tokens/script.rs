@@ -1,0 +1,154 @@
+//! How much of a text is ASCII, how much Chinese, Japanese or Korean, how much anything else: tokenizers
+//! take very different numbers of chars of these for one token.
+
+use std::ops::{Add, AddAssign, Sub};
+
+use crate::js::JsString;
+
+/// A class of characters that tokenizers treat alike.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Script {
+    /// U+0000 to U+007F: English, code, JSON.
+    Ascii,
+    /// Chinese, Japanese and Korean, with their punctuation and wide forms.
+    Cjk,
+    /// Everything else: accents, other alphabets, box drawing, emoji.
+    Other,
+}
+
+impl Script {
+    /// Every class, in the order of [`ScriptChars`].
+    pub const ALL: [Self; 3] = [Self::Ascii, Self::Cjk, Self::Other];
+
+    /// The class of a code point.
+    pub fn of(point: u32) -> Self {
+        match point {
+            0..=0x7F => Self::Ascii,
+            point if in_ranges(&CJK, point) => Self::Cjk,
+            _ => Self::Other,
+        }
+    }
+
+    /// Its word on screen and in JSON.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Ascii => "ascii",
+            Self::Cjk => "cjk",
+            Self::Other => "other",
+        }
+    }
+}
+
+/// Blocks of Chinese, Japanese and Korean writing, first and last code point, in order.
+const CJK: [(u32, u32); 9] = [
+    (0x1100, 0x11FF),
+    (0x2E80, 0xA4CF),
+    (0xA960, 0xA97F),
+    (0xAC00, 0xD7FF),
+    (0xF900, 0xFAFF),
+    (0xFE30, 0xFE4F),
+    (0xFF00, 0xFFEF),
+    (0x1B000, 0x1B16F),
+    (0x20000, 0x3FFFF),
+];
+
+/// Whether one of these ranges, given in order, holds a code point.
+pub(super) fn in_ranges(ranges: &[(u32, u32)], point: u32) -> bool {
+    let at = ranges.partition_point(|(_, last)| *last < point);
+    ranges.get(at).is_some_and(|(first, _)| *first <= point)
+}
+
+/// Code points of UTF-16 units; half a surrogate pair counts as itself.
+pub(super) fn points(units: &[u16]) -> impl Iterator<Item = u32> + '_ {
+    char::decode_utf16(units.iter().copied()).map(|decoded| match decoded {
+        Ok(character) => u32::from(character),
+        Err(lone) => u32::from(lone.unpaired_surrogate()),
+    })
+}
+
+/// Chars (UTF-16 units) of each class.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct ScriptChars([u64; 3]);
+
+impl ScriptChars {
+    /// So many chars of each class, in the order of [`Script::ALL`].
+    pub const fn new(chars: [u64; 3]) -> Self {
+        Self(chars)
+    }
+
+    /// Chars of a text.
+    pub fn of(text: &JsString) -> Self {
+        let units = text.units();
+        if units.iter().all(|unit| *unit < 0x80) {
+            return Self([units.len() as u64, 0, 0]);
+        }
+        let mut chars = [0; 3];
+        for point in points(units) {
+            chars[Script::of(point) as usize] += if point > 0xFFFF { 2 } else { 1 };
+        }
+        Self(chars)
+    }
+
+    /// Chars of one class.
+    pub fn chars(&self, script: Script) -> u64 {
+        self.0[script as usize]
+    }
+
+    /// Chars of all classes.
+    pub fn total(&self) -> u64 {
+        self.0.iter().sum()
+    }
+
+    /// Chars of each class as doubles, for arithmetic.
+    pub fn doubles(&self) -> [f64; 3] {
+        self.0.map(|chars| chars as f64)
+    }
+}
+
+impl Add for ScriptChars {
+    type Output = Self;
+
+    fn add(self, other: Self) -> Self {
+        Self(std::array::from_fn(|at| self.0[at] + other.0[at]))
+    }
+}
+
+impl AddAssign for ScriptChars {
+    fn add_assign(&mut self, other: Self) {
+        *self = *self + other;
+    }
+}
+
+impl Sub for ScriptChars {
+    type Output = Self;
+
+    /// What one has more than the other; nothing where it has less.
+    fn sub(self, other: Self) -> Self {
+        Self(std::array::from_fn(|at| self.0[at].saturating_sub(other.0[at])))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn chars_are_counted_by_class_in_utf16_units() {
+        let chars = ScriptChars::of(&"ab {你好。} é😀𠀀 한글カナ".into());
+        assert_eq!(chars.0, [7, 3 + 2 + 4, 3]);
+        assert_eq!(chars.total(), 19);
+    }
+
+    #[test]
+    fn half_a_surrogate_pair_is_one_char_of_no_script() {
+        let lone = JsString::from(vec![0x61, 0xD83D, 0x62]);
+        assert_eq!(ScriptChars::of(&lone).0, [2, 0, 1]);
+    }
+
+    #[test]
+    fn ranges_hold_their_ends_and_nothing_between_them() {
+        let classes = [0x7F, 0x80, 0x2E7F, 0x2E80, 0xA4CF, 0xA4D0, 0x3FFFF, 0x40000]
+            .map(|point| Script::of(point).name());
+        assert_eq!(classes, ["ascii", "other", "other", "cjk", "cjk", "other", "cjk", "other"]);
+    }
+}

@@ -1,0 +1,113 @@
+//! The settings of compaction one by one: key, control, default, value and origin, as far as the version has
+//! them (compaction 2.2, 2.6; 12, row "Reserve").
+
+use super::compaction::{CompactionSettings, RESERVE_FLOOR, gateway_compaction_under};
+use super::config::GatewayConfig;
+use super::provenance::Provenance;
+use super::prune_setting::{Control, PruneSetting, Unit};
+use super::ruleset::{Reserve, Ruleset};
+use crate::js;
+
+/// Path of the settings object in the configuration.
+pub const COMPACTION_PATH: [&str; 3] = ["agents", "defaults", "compaction"];
+
+const TOKENS: Control = Control::Slider { min: 0.0, max: 200_000.0, step: 1000.0, unit: Unit::Tokens };
+
+/// A row for `reserveTokens`, `reserveTokensFloor` and `keepRecentTokens` each, under this configuration, for a
+/// window in tokens. `pi` is what the runtime itself has. A key that the version does not read is fixed at the value
+/// it computes with.
+pub fn compaction_settings(
+    config: &GatewayConfig,
+    ruleset: Ruleset,
+    pi: CompactionSettings,
+    window: f64,
+) -> Vec<PruneSetting> {
+    let rules = ruleset.rules();
+    let in_force = gateway_compaction_under(rules, &config.js, pi, window);
+    let empty = js::Value::Object(js::Object::default());
+    let defaults = gateway_compaction_under(rules, &empty, pi, window);
+    let floor = config.value(&path_of("reserveTokensFloor")).and_then(js::Value::as_f64);
+    let floor = floor.filter(|floor| rules.reserve.reads("reserveTokensFloor") && *floor >= 0.0);
+    let row = |key: &'static str, value: f64, default: f64| {
+        let own = config.value(&path_of(key)).cloned();
+        let read = rules.reserve.reads(key);
+        let control =
+            if read { TOKENS } else { Control::Fixed { unit: Some(Unit::Tokens), why: why(ruleset, key) } };
+        let provenance = match control.fixed() {
+            Some(why) => Provenance::Fixed(why),
+            None => config.provenance(&path_of(key)),
+        };
+        PruneSetting { key, control, default: default.into(), config: own, value: value.into(), provenance }
+    };
+    let rows = [
+        row("reserveTokens", in_force.reserve_tokens, defaults.reserve_tokens),
+        row("reserveTokensFloor", floor.map_or(RESERVE_FLOOR, f64::floor), RESERVE_FLOOR),
+        row("keepRecentTokens", in_force.keep_recent_tokens, defaults.keep_recent_tokens),
+    ];
+    // The runtime alone knows no floor.
+    let knows = |row: &PruneSetting| rules.reserve != Reserve::Runtime || row.key != "reserveTokensFloor";
+    rows.into_iter().filter(knows).collect()
+}
+
+fn path_of(key: &str) -> [&str; 4] {
+    let [agents, defaults, compaction] = COMPACTION_PATH;
+    [agents, defaults, compaction, key]
+}
+
+/// Why a version does not read a key.
+fn why(ruleset: Ruleset, key: &str) -> &'static str {
+    match ruleset.rules().reserve {
+        Reserve::Quarter => "built in since 2026.9",
+        Reserve::Floor if key == "keepRecentTokens" => "not a key of 2026.2.19; the runtime's own",
+        Reserve::Floor => "not a key of 2026.2.19",
+        Reserve::Runtime | Reserve::Configured => "the runtime's own",
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::gateway::env::Environment;
+
+    fn rows(ruleset: Ruleset) -> Vec<(f64, Option<&'static str>, bool)> {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("openclaw.json");
+        let text = "{ agents: { defaults: { compaction: { reserveTokens: 50000, reserveTokensFloor: 30000, keepRecentTokens: 7000 } } } }";
+        std::fs::write(&path, text).unwrap();
+        let config = GatewayConfig::load(Some(&path), &Environment::default(), dir.path());
+        let rows = compaction_settings(&config, ruleset, CompactionSettings::default(), 200_000.0);
+        let told = |row: &PruneSetting| {
+            let from_file = matches!(row.provenance, Provenance::File { .. });
+            (row.value.as_f64().unwrap(), row.control.fixed(), from_file)
+        };
+        rows.iter().map(told).collect()
+    }
+
+    #[test]
+    fn the_reference_reads_all_three() {
+        assert_eq!(
+            rows(Ruleset::V2026_3_2),
+            [(50_000.0, None, true), (30_000.0, None, true), (7000.0, None, true)]
+        );
+    }
+
+    #[test]
+    fn the_newest_reads_only_what_is_kept() {
+        let built_in = Some("built in since 2026.9");
+        let expected = [(20_000.0, built_in, false), (20_000.0, built_in, false), (7000.0, None, true)];
+        assert_eq!(rows(Ruleset::V2026_9), expected);
+    }
+
+    #[test]
+    fn the_version_before_reads_only_the_floor() {
+        let rows = rows(Ruleset::V2026_2_19);
+        assert_eq!((rows[0].0, rows[0].1.is_some()), (30_000.0, true));
+        assert_eq!(rows[1], (30_000.0, None, true));
+        assert_eq!((rows[2].0, rows[2].1.is_some()), (20_000.0, true));
+    }
+
+    #[test]
+    fn the_runtime_alone_has_no_floor() {
+        assert_eq!(rows(Ruleset::Pi0_55).iter().map(|row| row.0).collect::<Vec<_>>(), [16_384.0, 20_000.0]);
+    }
+}

@@ -1,0 +1,143 @@
+//! Which ruleset holds for a store, and what tells so.
+
+use std::path::PathBuf;
+
+use super::{Ruleset, UnknownVersion, Version};
+use crate::gateway::config::GatewayConfig;
+use crate::gateway::provenance::Provenance;
+use crate::js;
+
+/// The key that a gateway writes its own version to whenever it writes its configuration.
+const TOUCHED_BY: [&str; 2] = ["meta", "lastTouchedVersion"];
+
+/// How a store keeps its sessions, as far as that tells a version.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub enum Era {
+    /// As files: any gateway up to the file era's last.
+    #[default]
+    Files,
+    /// In a database, which only 2026.9 and later have (sqlite A7).
+    Database(PathBuf),
+    /// Without a gateway: the agent runtime's own.
+    Pi,
+}
+
+/// A ruleset and where the choice comes from.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Chosen {
+    /// The rules.
+    pub ruleset: Ruleset,
+    /// What settled it.
+    pub from: Provenance,
+    /// What to say where the version found is not the one the rules were read from.
+    pub note: Option<String>,
+}
+
+impl Default for Chosen {
+    /// The reference, for want of anything that tells.
+    fn default() -> Self {
+        Self { ruleset: Ruleset::default(), from: Provenance::Default, note: None }
+    }
+}
+
+impl Chosen {
+    /// A version that someone named; `from` says where.
+    ///
+    /// # Errors
+    /// A text that is no version; the error lists the known ones.
+    pub fn named(text: &str, from: Provenance) -> Result<Self, UnknownVersion> {
+        let version: Version = text.parse()?;
+        Ok(Self { ruleset: version.ruleset(), note: version.note(), from })
+    }
+
+    /// What the store itself tells: how it keeps sessions, then the version that last wrote its
+    /// configuration, else the reference. A version that cannot be read tells nothing.
+    pub fn detect(config: &GatewayConfig, era: &Era) -> Self {
+        let rule =
+            |ruleset, rule, why: String| Self { ruleset, from: Provenance::Rule { rule, why }, note: None };
+        match era {
+            Era::Pi => rule(Ruleset::Pi0_55, "store", "pi's own sessions".to_owned()),
+            Era::Files => Self::written(config).unwrap_or_default(),
+            Era::Database(path) => {
+                // The configuration may be older than the database beside it, never the other way round.
+                let written = Self::written(config).filter(|chosen| chosen.ruleset >= Ruleset::V2026_9);
+                let name = path.file_name().unwrap_or(path.as_os_str()).to_string_lossy().into_owned();
+                written.unwrap_or_else(|| {
+                    rule(Ruleset::V2026_9, "store", format!("{name} is there, which 2026.9 and later have"))
+                })
+            }
+        }
+    }
+
+    fn written(config: &GatewayConfig) -> Option<Self> {
+        let text = config.value(&TOUCHED_BY).and_then(js::Value::as_str)?.to_string_lossy();
+        Self::named(&text, config.provenance(&TOUCHED_BY)).ok()
+    }
+
+    /// What settled it, in words: file, line and key; the flag; the rule.
+    pub fn from_words(&self) -> String {
+        match &self.from {
+            Provenance::File { key, .. } => format!("{}, {key}", self.from),
+            Provenance::Default => "default: the reference".to_owned(),
+            Provenance::Rule { why, .. } => why.clone(),
+            Provenance::Tuned => "chosen on the screen".to_owned(),
+            Provenance::Flag | Provenance::Fixed(_) => self.from.to_string(),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::gateway::env::Environment;
+
+    fn detected(text: &str, era: &Era) -> Chosen {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("openclaw.json");
+        std::fs::write(&path, text).unwrap();
+        Chosen::detect(&GatewayConfig::load(Some(&path), &Environment::default(), dir.path()), era)
+    }
+
+    fn database() -> Era {
+        Era::Database("/s/agents/main/agent/openclaw-agent.sqlite".into())
+    }
+
+    #[test]
+    fn the_version_that_wrote_the_configuration_decides_with_file_and_line() {
+        let chosen = detected("{\n meta: {\n lastTouchedVersion: '2026.2.19' } }", &Era::Files);
+        assert_eq!((chosen.ruleset, &chosen.note), (Ruleset::V2026_2_19, &None));
+        assert!(chosen.from_words().ends_with("openclaw.json:3, meta.lastTouchedVersion"));
+    }
+
+    #[test]
+    fn a_version_between_two_says_which_rules_are_used() {
+        let chosen = detected("{ meta: { lastTouchedVersion: '2026.5.7' } }", &Era::Files);
+        assert_eq!(chosen.ruleset, Ruleset::V2026_3_2);
+        assert!(chosen.note.unwrap().starts_with("2026.5.7 has no rules of its own"));
+    }
+
+    #[test]
+    fn a_store_that_tells_nothing_or_nothing_readable_is_read_by_the_reference() {
+        for text in
+            ["{}", "{ meta: { lastTouchedVersion: 5 } }", "{ meta: { lastTouchedVersion: 'dev' } }", "{"]
+        {
+            let chosen = detected(text, &Era::Files);
+            assert_eq!(chosen, Chosen::default(), "{text}");
+            assert_eq!(chosen.from_words(), "default: the reference");
+        }
+    }
+
+    #[test]
+    fn a_database_is_of_2026_9_whatever_an_older_configuration_says() {
+        let old = detected("{ meta: { lastTouchedVersion: '2026.3.2' } }", &database());
+        assert_eq!(old.ruleset, Ruleset::V2026_9);
+        assert_eq!(old.from_words(), "openclaw-agent.sqlite is there, which 2026.9 and later have");
+        let new = detected("{ meta: { lastTouchedVersion: '2026.9.6' } }", &database());
+        assert!(new.from_words().ends_with("openclaw.json:1, meta.lastTouchedVersion"));
+    }
+
+    #[test]
+    fn pis_own_sessions_follow_pi() {
+        assert_eq!(detected("{}", &Era::Pi).ruleset, Ruleset::Pi0_55);
+    }
+}
