@@ -7,6 +7,7 @@ use ratatui::text::Span;
 
 use crate::app::App;
 use crate::app::recovery::{FOOT_ROWS, HEAD_ROWS, RecoveryScreen};
+use crate::gateway::ruleset::Ruleset;
 use crate::inspect::recovery::{RecoveryRow, RecoveryView, RowKind, Sign};
 use crate::policy::recovery::ErrorSource;
 use crate::text;
@@ -133,6 +134,9 @@ fn head(app: &App, theme: &Theme, view: &RecoveryView, area: Rect, buf: &mut Buf
     facts.push(named("compaction", inspection.upkeep.mode.name().to_owned()));
     facts.push(named("reserve", round(inspection.compaction.reserve_tokens)));
     facts.push(named("keeps", round(inspection.compaction.keep_recent_tokens)));
+    if inspection.ruleset.ruleset == Ruleset::V2026_9 {
+        facts.insert(0, vec![Span::styled("by the rules of 2026.3.2", theme.style(Role::Warn))]);
+    }
     put_facts(buf, (x, area.y + 2), end, &facts);
 }
 
