@@ -78,6 +78,9 @@ pub enum Command {
     /// Show what the model would be sent, message by message
     #[command(after_long_help = help::CONTEXT)]
     Context(ContextViewArgs),
+    /// Show what the gateway tries after an overflow, beside what the transcript records
+    #[command(after_long_help = help::RECOVERY)]
+    Recovery(SessionArgs),
     /// Preview what pruning would do under other settings; writes nothing
     #[command(after_long_help = help::SIMULATE)]
     Simulate(SimulateArgs),
@@ -272,7 +275,7 @@ impl Cli {
     pub fn json(&self) -> bool {
         match &self.command {
             Some(Command::Sessions(args) | Command::Doctor(args)) => args.json,
-            Some(Command::Tree(args)) => args.json,
+            Some(Command::Tree(args) | Command::Recovery(args)) => args.json,
             Some(Command::Context(args)) => args.context.session.json,
             Some(Command::Simulate(args)) => args.context.session.json,
             Some(Command::Summarize(args)) => args.session.json,

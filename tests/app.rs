@@ -580,3 +580,55 @@ fn a_session_that_grows_is_estimated_anew_and_the_end_is_followed() {
     assert_eq!((view.calls().len(), view.scroll.cursor), (before + 1, before));
     assert_eq!(view.selected().expect("the new call").measured, 110_000);
 }
+
+/// The rows of the recovery that is open.
+fn recovery_rows(driver: &Driver) -> usize {
+    match &driver.app.overlay {
+        Some(Overlay::Recovery(screen)) => screen.rows().len(),
+        other => panic!("{other:?}"),
+    }
+}
+
+#[test]
+fn v_shows_the_recovery_and_enter_goes_to_the_entry_of_a_row() {
+    let mut driver = Driver::demo(130, 36);
+    driver.go_to("slack:channel:c07infra");
+    driver.press("g v");
+    assert_eq!(recovery_rows(&driver), 5);
+    driver.press("enter");
+    assert!(driver.app.overlay.is_none() && driver.app.focus == Pane::Transcript);
+    let inspection = driver.app.inspection().expect("a session");
+    let entry = driver.app.selected_entry().expect("a row");
+    let message = inspection.index.entry(entry).message.expect("a message");
+    assert_eq!(message.stop, clawscope::store::entry::StopReason::Error);
+}
+
+#[test]
+fn a_row_that_nothing_is_recorded_of_stays_open_and_says_so() {
+    let mut driver = Driver::demo(80, 24);
+    driver.go_to("slack:channel:c07infra");
+    driver.press("v G enter");
+    assert!(driver.app.toast.as_ref().is_some_and(|toast| toast.text.contains("shows nothing")));
+    assert_eq!(recovery_rows(&driver), 5);
+    driver.press("esc");
+    assert!(driver.app.overlay.is_none());
+}
+
+#[test]
+fn a_recovery_follows_the_file_and_one_of_an_older_reading_is_dropped() {
+    let mut driver = Driver::demo(130, 36);
+    driver.go_to("slack:channel:c07infra");
+    let asked = driver.held_key("v");
+    let compaction = r#"{"type":"compaction","id":"c0ffee00","parentId":null,"timestamp":"2026-03-05T13:10:00.000Z","summary":"s","firstKeptEntryId":"x","tokensBefore":5}"#;
+    driver.append(&format!("{compaction}\n"));
+    let recorded = |driver: &Driver| match &driver.app.overlay {
+        Some(Overlay::Recovery(screen)) => match &screen.view {
+            Some(Ok(view)) => view.recorded.len(),
+            other => panic!("{other:?}"),
+        },
+        other => panic!("{other:?}"),
+    };
+    assert_eq!(recorded(&driver), 2);
+    driver.perform(asked);
+    assert_eq!(recorded(&driver), 2);
+}

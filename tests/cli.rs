@@ -42,6 +42,7 @@ fn sessions_lists_each_session_with_everything_a_script_asks_for() {
         "path",
         "model",
         "window",
+        "windowGuard",
         "tokens",
         "entries",
         "compactions",
@@ -50,7 +51,7 @@ fn sessions_lists_each_session_with_everything_a_script_asks_for() {
     ];
     has_keys(session, &wanted);
     assert_eq!((&session["key"], &session["id"]), (&json!("agent:main:main"), &json!("long-1")));
-    assert_eq!(session["window"], 20_000);
+    assert_eq!((&session["window"], &session["windowGuard"]), (&json!(20_000), &json!("warn")));
     assert_eq!(session["entries"], long_session().len() - 1);
     assert_eq!(session["tokens"], json!({ "value": 100, "source": "measured" }));
 }
@@ -181,6 +182,86 @@ fn a_context_can_end_at_another_entry_and_hold_its_messages() {
     assert_eq!(code, 2, "{error}");
     let (code, _, error) = store.run(&["context", "long", "--leaf", "call"]);
     assert!(code == 2 && error.contains("means 6 entries"), "{error}");
+}
+
+/// The long session, refused for its size, compacted, and answered.
+fn overflowed() -> Store {
+    let store = Store::new();
+    let refused = json!({ "role": "assistant", "content": [], "stopReason": "error", "provider": "anthropic",
+        "model": "claude-opus-4-6", "timestamp": 1_772_700_100_000_u64,
+        "errorMessage": "prompt is too long: 203412 tokens > 200000 maximum" });
+    store.append(&message("user-1", Some("touch-0"), &json!({ "role": "user", "content": "and now?" })));
+    store.append(&message("refused-0", Some("user-1"), &refused));
+    store.append(&json!({ "type": "compaction", "id": "compaction-0", "parentId": "refused-0", "summary": "so far",
+        "firstKeptEntryId": "user-1", "tokensBefore": 203_412, "timestamp": "2026-03-05T08:42:00.000Z", "fromHook": true }));
+    let silent = json!({ "role": "assistant", "content": [{ "type": "text", "text": "NO_REPLY" }], "stopReason": "stop" });
+    store.append(&message("answer-9", Some("compaction-0"), &silent));
+    store
+}
+
+#[test]
+fn recovery_sets_what_is_recorded_beside_what_is_expected() {
+    let store = overflowed();
+    let answer = store.json(&["recovery", "main"]);
+    let wanted =
+        ["session", "window", "compaction", "happened", "overflow", "attempts", "ending", "recorded"];
+    has_keys(&answer, &wanted);
+    let overflow = &answer["overflow"];
+    assert_eq!(
+        (&overflow["entry"], &overflow["tokens"], &overflow["limit"]),
+        (&json!("refused-0"), &json!(203_412), &json!(200_000))
+    );
+    assert_eq!(overflow["detectors"]["chat"], true);
+    assert_eq!(answer["compaction"]["mode"], "safeguard");
+    assert_eq!(answer["compaction"]["maxResultChars"], 24_000);
+    let steps = answer["attempts"][0]["steps"].as_array().unwrap();
+    let told: Vec<_> = steps.iter().map(|step| (&step["step"], &step["outcome"], &step["shown"])).collect();
+    let [refused, compacted, answered] = told.as_slice() else { panic!("{told:?}") };
+    assert_eq!(*refused, (&json!("call"), &json!("refused"), &json!(true)));
+    assert_eq!(*compacted, (&json!("compactionInRun"), &json!("cancelled"), &json!(true)));
+    assert_eq!(answered.0, &json!("runAgain"));
+    let recorded: Vec<_> = answer["recorded"].as_array().unwrap().iter().map(|seen| &seen["what"]).collect();
+    assert_eq!(recorded, ["refused", "compacted", "answered"]);
+    let (code, out, _) = store.run(&["recovery", "main"]);
+    assert_eq!(code, 0);
+    assert!(out.contains("overflow at refused-0") && out.contains("compaction 8.10"), "{out}");
+}
+
+#[test]
+fn recovery_of_a_session_that_never_overflowed_is_that_of_its_next_call() {
+    let answer = Store::new().json(&["recovery", "main"]);
+    assert_eq!((&answer["happened"], &answer["overflow"]["entry"]), (&json!(false), &json!(null)));
+    assert_eq!(answer["recorded"], json!([]));
+}
+
+#[test]
+fn a_silent_answer_is_marked_in_the_tree() {
+    let store = overflowed();
+    let answer = store.json(&["tree", "main"]);
+    let silent: Vec<_> =
+        answer["nodes"].as_array().unwrap().iter().filter(|node| node["silent"] == true).collect();
+    assert_eq!((silent.len(), &silent[0]["entry"]), (1, &json!("answer-9")));
+    let (_, out, _) = store.run(&["tree", "main"]);
+    assert!(out.contains("assistant silent"), "{out}");
+}
+
+#[test]
+fn a_context_tells_how_far_the_memory_flush_is_and_what_the_gateway_thinks_of_the_window() {
+    let store = Store::new();
+    let flush = &store.json(&["context", "main"])["memoryFlush"];
+    has_keys(flush, &["state", "threshold", "total", "toGo", "late", "rule"]);
+    // The window of the flush is the model's own, which the cap of 20,000 does not lower.
+    assert_eq!((&flush["state"], &flush["threshold"]), (&json!("waiting"), &json!(176_000)));
+    assert_eq!(
+        (&flush["total"], &flush["toGo"]),
+        (&json!({ "tokens": 110, "projected": true }), &json!(175_890))
+    );
+    let (_, out, _) = store.run(&["context", "main"]);
+    assert!(out.contains("memory flush: at 176"), "{out}");
+    assert!(out.contains("low context window: anthropic/claude-opus-4-6 ctx=20000 (warn<32000)"), "{out}");
+    let off = "{ agents: { defaults: { compaction: { memoryFlush: { enabled: false } } } } }";
+    store.write("openclaw.json", off);
+    assert_eq!(store.json(&["context", "main"])["memoryFlush"]["state"], "off");
 }
 
 #[test]
@@ -666,7 +747,17 @@ fn doctor_tells_what_is_wrong_with_file_and_line() {
     let healthy = store.json(&["doctor"]);
     has_keys(
         &healthy,
-        &["stateDir", "config", "counts", "agents", "contextPruning", "compaction", "locks", "findings"],
+        &[
+            "stateDir",
+            "config",
+            "counts",
+            "agents",
+            "contextPruning",
+            "compaction",
+            "memoryFlush",
+            "locks",
+            "findings",
+        ],
     );
     assert_eq!(healthy["stateDir"]["why"], "by OPENCLAW_STATE_DIR");
     assert_eq!((&healthy["counts"]["sessions"], &healthy["counts"]["transcripts"]), (&json!(1), &json!(1)));

@@ -139,6 +139,8 @@ screens! {
     the_window_is_taken_apart_under_its_bar: "breakdown",
     a_plan_says_what_each_part_becomes: "breakdown plan",
     without_a_report_the_parts_before_the_messages_are_unknown: "breakdown no report",
+    a_recovery_stands_beside_what_is_recorded_of_it: "recovery",
+    without_an_overflow_the_next_one_is_thought_of: "next overflow",
 }
 
 #[test]
@@ -181,6 +183,13 @@ fn bars_of_the_window_have_the_colours_of_the_budget_bar() {
     let buf = drawn(&taken_apart(130, 36).app, &mono);
     assert!(buf.content.iter().all(|cell| cell.fg == Color::Reset && cell.bg == Color::Reset));
     insta::assert_snapshot!("breakdown mono 130x36", text_of(&buf));
+}
+
+#[test]
+fn a_recovery_is_told_by_colour_and_sign_in_a_light_theme() {
+    let driver = screens::recovering(130, 36);
+    let theme = Theme::load("light", ColourDepth::True).expect("a theme");
+    insta::assert_snapshot!("recovery styles light", styles_of(&drawn(&driver.app, &theme)));
 }
 
 #[test]
@@ -272,6 +281,45 @@ fn hostile_text_reaches_no_cell_as_it_is() {
     }
     driver.press("2");
     assert!(text_of(&drawn(&driver.app, &dark())).contains("␛[2J"));
+}
+
+#[test]
+fn a_silent_answer_says_so_and_a_small_window_too() {
+    let dir = tempfile::tempdir().expect("a folder");
+    let folder = dir.path().join("agents/main/sessions");
+    std::fs::create_dir_all(&folder).expect("a folder");
+    let message = |id: &str, parent: &str, body: &str| {
+        format!(
+            r#"{{"type":"message","id":"{id}","parentId":{parent},"timestamp":"2026-03-05T14:00:00Z","message":{body}}}"#
+        )
+    };
+    let text = [
+        r#"{"type":"session","version":3,"id":"s"}"#.to_owned(),
+        message("u", "null", r#"{"role":"user","content":"a heartbeat"}"#),
+        message(
+            "a",
+            r#""u""#,
+            r#"{"role":"assistant","content":[{"type":"text","text":"NO_REPLY"}],"stopReason":"stop"}"#,
+        ),
+        message(
+            "b",
+            r#""a""#,
+            r#"{"role":"assistant","content":[{"type":"text","text":"no_reply"}],"stopReason":"stop"}"#,
+        ),
+    ]
+    .join("\n");
+    driver::append_to_new(&folder.join("s.jsonl"), &(text + "\n"));
+    driver::append_to_new(
+        &folder.join("sessions.json"),
+        r#"{"agent:main:main":{"sessionId":"s","updatedAt":1}}"#,
+    );
+    let config = "{ agents: { defaults: { contextTokens: 8000 } } }";
+    driver::append_to_new(&dir.path().join("openclaw.json"), config);
+    let driver = Driver::on(dir, 130, 36);
+    let shown = text_of(&drawn(&driver.app, &dark()));
+    assert!(shown.contains("NO_REPLY · silent") && !shown.contains("no_reply · silent"), "{shown}");
+    assert!(shown.contains("window 8k (contextTokens) too small"), "{shown}");
+    assert!(shown.contains("! 1\u{a0}finding") || shown.contains("! 1 finding"), "{shown}");
 }
 
 /// What a terminal would obey or hide.

@@ -4,6 +4,7 @@ use crate::app::action::Action;
 use crate::app::effect::Effect;
 use crate::app::layout::Pane;
 use crate::app::message::{MessagePane, MessageView};
+use crate::app::recovery::list_rows;
 use crate::app::scroll::Scroll;
 use crate::app::state::{App, Live, Overlay, Prompt, Purpose};
 use crate::context::rows::RowKind;
@@ -22,6 +23,7 @@ impl App {
             Action::Open => self.open_here(),
             Action::Search => self.prompt_here(),
             Action::Breakdown => self.show_breakdown(),
+            Action::Recovery => self.open_recovery(),
             Action::Yes | Action::No | Action::Commit | Action::Undo | Action::SavePlan => {
                 self.write_action(action)
             }
@@ -76,11 +78,7 @@ impl App {
 
     /// How many rows an action moves the cursor by.
     fn rows_of(&self, action: Action) -> Option<isize> {
-        let page = match &self.overlay {
-            Some(Overlay::Breakdown(_)) => self.breakdown_rows(),
-            _ => self.estimators_page().unwrap_or_else(|| self.height(self.focus)),
-        };
-        let page = page.max(1) as isize;
+        let page = self.page_rows().max(1) as isize;
         Some(match action {
             Action::Down => 1,
             Action::Up => -1,
@@ -92,6 +90,15 @@ impl App {
             Action::Bottom => isize::MAX / 2,
             _ => return None,
         })
+    }
+
+    /// Rows of a page of what has the keys.
+    fn page_rows(&self) -> usize {
+        match &self.overlay {
+            Some(Overlay::Recovery(_)) => list_rows(self.size.1),
+            Some(Overlay::Breakdown(_)) => self.breakdown_rows(),
+            _ => self.estimators_page().unwrap_or_else(|| self.height(self.focus)),
+        }
     }
 
     pub(super) fn step(&mut self, by: isize) -> Vec<Effect> {
@@ -106,6 +113,7 @@ impl App {
             Some(Overlay::Findings { scroll }) => {
                 scroll.step(by, found, usize::from(self.size.1).saturating_sub(4));
             }
+            Some(Overlay::Recovery(screen)) => screen.step(by, self.size.1),
             Some(_) => {}
             None => return self.step_pane(self.focus, by),
         }
@@ -167,6 +175,7 @@ impl App {
         match (&self.overlay, self.focus) {
             (Some(Overlay::Estimators(_)), _) => self.go_to_call(),
             (Some(Overlay::Breakdown(_)), _) => self.open_in_breakdown(),
+            (Some(Overlay::Recovery(_)), _) => self.leave_recovery(),
             (Some(_), _) => self.overlay = None,
             (None, Pane::Sessions) => {
                 let key = self.sessions.selected().map(|item| item.key.clone());

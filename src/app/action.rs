@@ -132,6 +132,8 @@ pub enum Action {
     Estimators,
     /// What is in the window, part by part.
     Breakdown,
+    /// What the gateway tries after an overflow, recorded beside expected.
+    Recovery,
     /// Open the embedded demo store.
     Demo,
     /// Take the mouse, or leave it to the terminal.
@@ -219,6 +221,7 @@ pub const ACTIONS: &[ActionRow] = &[
     (Action::Search, "search", Group::Screen, "search or filter"),
     (Action::NextMatch, "next-match", Group::Screen, "next match"),
     (Action::PreviousMatch, "previous-match", Group::Screen, "match before"),
+    (Action::Recovery, "recovery", Group::Screen, "recovery from an overflow"),
     (Action::Fold, "fold", Group::Transcript, "fold"),
     (Action::Collapse, "collapse", Group::Transcript, "fold, or out"),
     (Action::Expand, "expand", Group::Transcript, "unfold, or in"),

@@ -83,6 +83,11 @@ pub enum Effect {
     },
     /// Nobody looks at estimates any more.
     StopEstimates,
+    /// Read what the transcript records of its last overflow.
+    ReadRecovery {
+        /// The session.
+        inspection: Arc<Inspection>,
+    },
     /// Check what a write would do, without writing.
     Prepare(Write),
     /// Write.

@@ -12,6 +12,7 @@ use crate::inspect::breakdown::Blocks;
 use crate::inspect::estimators::Estimates;
 use crate::inspect::excerpt::Excerpt;
 use crate::inspect::message::MessageText;
+use crate::inspect::recovery::RecoveryView;
 pub use crate::inspect::write::{Check, WritePreview, Written};
 use crate::inspect::{Inspection, SessionItem};
 
@@ -125,6 +126,13 @@ pub enum Event {
         epoch: Epoch,
         /// The estimates.
         estimates: Result<Arc<Estimates>, String>,
+    },
+    /// The recovery asked for.
+    Recovery {
+        /// The reading it belongs to.
+        epoch: Epoch,
+        /// It, or what is wrong.
+        view: Result<Arc<RecoveryView>, String>,
     },
     /// What a commit would write, or why it would be refused.
     Prepared(Result<WritePreview, String>),

@@ -21,6 +21,7 @@ pub(crate) mod message_testing;
 mod mouse;
 mod patch;
 mod preview;
+pub mod recovery;
 pub mod scroll;
 mod search;
 pub mod sessions;

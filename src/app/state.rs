@@ -10,6 +10,7 @@ use crate::app::figures::Figures;
 use crate::app::keymap::Keymap;
 use crate::app::layout::{Layout, Pane, Shape, layout};
 use crate::app::message::MessagePane;
+use crate::app::recovery::RecoveryScreen;
 use crate::app::scroll::Scroll;
 use crate::app::sessions::SessionsPane;
 use crate::app::transcript::TranscriptPane;
@@ -123,6 +124,8 @@ pub enum Overlay {
     Estimators(EstimatorsView),
     /// What is in the window.
     Breakdown(Box<BreakdownScreen>),
+    /// What the gateway tries after an overflow.
+    Recovery(RecoveryScreen),
     /// The confirmation before a write.
     Write(WriteDialog),
 }

@@ -70,6 +70,7 @@ impl App {
             Event::Found { epoch, query, from, matches } => return self.found(epoch, &query, from, matches),
             Event::Estimating { epoch, done, total } => self.estimating(epoch, done, total),
             Event::Estimated { epoch, estimates } => self.estimated(epoch, estimates),
+            Event::Recovery { epoch: of, view } if Some(of) == epoch => self.recovery_read(view),
             Event::Prepared(preview) => self.prepared(preview),
             Event::Written(written) => return self.written(written),
             Event::Said(text) => self.toast(text, false),
@@ -188,6 +189,7 @@ impl App {
         effects.extend(self.ask_again());
         effects.extend(self.estimate_again());
         effects.extend(self.renew_breakdown());
+        effects.extend(self.ask_recovery());
         effects
     }
 

@@ -90,7 +90,7 @@ Examples:
   clawscope sessions --demo --json | jq '.sessions[] | select(.flags | index(\"overflow\")) | .key'
 
 JSON: {schemaVersion, place, demo, ruleset, sessions: [{key, agent, kind, id, path, provider, model, window,
-tokens: {value, source: est|measured} or null, percent, entries, compactions, updatedAt (ms), bytes, title, flags}],
+windowGuard: warn|block or null, tokens: {value, source: est|measured} or null, percent, entries, compactions, updatedAt (ms), bytes, title, flags}],
 findings: [{severity, path, line, entry, what, next}]}";
 
 pub(super) const TREE: &str = "\
@@ -99,9 +99,10 @@ Examples:
   clawscope tree ./2f6c.jsonl --json | jq '.nodes[] | select(.active)'
 
 ● is on the active path, ○ on another branch, ◀ marks the active leaf. Branches are indented where they leave.
+A silent answer (NO_REPLY, of which the person saw nothing) says so.
 
 JSON: {schemaVersion, session, leaf, nodes: [{entry, parent, line, type, role, tool, tokens, chars, time, label, depth,
-active, leaf, children}]}, in the order of the drawing";
+active, leaf, silent, children}]}, in the order of the drawing";
 
 pub(super) const CONTEXT: &str = "\
 Examples:
@@ -113,7 +114,7 @@ Examples:
   clawscope context KEY --breakdown --json | jq '.tools[] | select(.calls.count == 0) | .name'
 
 JSON: {schemaVersion, session, leaf, window: {tokens, source}, estimate: {tokens, usageTokens, trailingTokens, anchor},
-messageTokens, sessionTokens, budget, messages: [{index, entry, role, tool, tokens, chars, prunerChars}]}.
+messageTokens, sessionTokens, budget, memoryFlush: {state, threshold, total, toGo, late, rule} or null, messages: [{index, entry, role, tool, tokens, chars, prunerChars}]}.
 tokens and chars follow pi's estimate; prunerChars is how context pruning counts. estimate is what a provider counted
 last, plus the estimates of what came after. With --messages each has its message.
 
@@ -147,6 +148,23 @@ history: {window, path, file: {messages, tokens}, compactions},
 remainder: {tokens, measured, estimated, since, entry, reason: no-report|estimated-report|other-session|other-model|
 older-report|estimator|not-measured, words}, report: as stored, or null}.
 system, files and schemas are null where no report is stored.";
+
+pub(super) const RECOVERY: &str = "\
+Examples:
+  clawscope recovery agent:main:main
+  clawscope recovery KEY --json | jq '.ending'
+
+Looks at the last call that was refused as too large, with the errors that belong to it; where none was, at what the next
+one would lead to. What would be compacted or cut is told from the transcript; whether a prompt then fits is an estimate,
+scaled by the refused one.
+
+Signs: \u{26a0} refused   \u{2713} done   \u{2717} in vain   \u{2192} once more
+
+JSON: {schemaVersion, session, window, compaction: {enabled, mode, reserveTokens, keepRecentTokens, maxResultChars,
+runtimeWindow}, happened, overflow: {entry, source, text, time, tokens, limit, detectors: {runtime, gateway, chat,
+compactionFailure, rateLimit, transient}}, earlierOverflows, attempts: [{number, steps: [{step, outcome, tokens, rule, why,
+shown, ...}]}], ending: {outcome, kind, reset, reply, rule}, recorded: [{what, entry, time}]}. step is call,
+compactionInRun, compactionByGateway, runAgain or truncation; shown says whether the transcript shows it.";
 
 pub(super) const SIMULATE: &str = "\
 Examples:

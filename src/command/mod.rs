@@ -18,6 +18,7 @@ mod man;
 mod messages;
 pub mod output;
 mod preview;
+mod recovery;
 mod ruleset;
 pub mod scene;
 mod screen;
@@ -86,6 +87,7 @@ fn run(command: &Command, place: &PlaceArgs, around: &Around, output: &mut Outpu
         Command::Tree(args) => tree::run(args, place, around, output),
         Command::Context(args) if args.estimators => estimators::run(args, place, around, output),
         Command::Context(args) => context::run(args, place, around, output),
+        Command::Recovery(args) => recovery::run(args, place, around, output),
         Command::Simulate(args) => simulate::run(args, place, around, output),
         Command::Summarize(args) => summarize::run(args, place, around, output),
         Command::Commit(args) => commit::run(args, place, around, output),

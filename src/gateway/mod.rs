@@ -13,6 +13,7 @@ pub mod env;
 pub mod history_limit;
 mod include;
 pub mod lines;
+pub mod memory_flush;
 pub mod provenance;
 pub mod prune_setting;
 pub mod pruning;
@@ -24,6 +25,8 @@ mod substitute;
 pub mod tools;
 mod validate;
 pub mod window;
+pub mod window_guard;
+pub mod window_lookup;
 pub mod window_rules;
 
 pub use defaults::Applied;

@@ -19,13 +19,16 @@ mod parts;
 pub mod place;
 pub mod price;
 mod recorded;
+pub mod recovery;
 pub mod rewrite_loss;
 pub mod search;
 pub mod summary;
 #[cfg(test)]
 pub(crate) mod testing;
+pub mod upkeep;
 mod why;
 mod why_steps;
+mod windows;
 pub mod words;
 pub mod write;
 mod write_checks;
@@ -55,6 +58,7 @@ use crate::store::index::Index;
 use crate::store::prompt_report::SystemPromptReport;
 use crate::store::source::Source;
 use crate::transcript::{Leaf, Tree};
+use upkeep::Upkeep;
 
 /// Tokens a provider counted for the last prompt, and the entry that says so.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -131,6 +135,8 @@ pub struct Inspection {
     pub last_touch: Option<f64>,
     /// Reserve and keep of the compaction.
     pub compaction: CompactionSettings,
+    /// What keeps it within its window.
+    pub upkeep: Upkeep,
     /// Each setting of each step with its configured value and where that comes from.
     pub settings: Vec<StepSetting>,
     /// The configured settings; of pruning the defaults where it is off.

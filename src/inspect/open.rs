@@ -17,6 +17,7 @@ use crate::ids::{Epoch, LineIds, SessionKey};
 use crate::inspect::count::{complete, last_prompt};
 use crate::inspect::list::listed_item;
 use crate::inspect::price::price;
+use crate::inspect::upkeep::Upkeep;
 use crate::inspect::{Inspection, Mark};
 use crate::js;
 use crate::policy::StepSettings;
@@ -125,6 +126,7 @@ pub fn inspect(
     let rules = store.ruleset.ruleset.rules();
     let configured = effective_settings_under(rules, raw);
     let window = window_under(rules, &config.js, &item.provider, &item.model);
+    let upkeep = Upkeep::of(store, session, &item.provider, &item.model);
     let touched = |ix| body::entry(&source, &index, ix);
     let history_limit = history_limit(&item.key.0, &config.js).map_or(0.0, |limit| limit.turns());
     let runtime = runtime_compaction(store);
@@ -151,6 +153,7 @@ pub fn inspect(
         report: report.map(Arc::new),
         measured: last_prompt(&index, &context),
         last_call: None,
+        upkeep,
         compaction,
         settings,
         configured_on: configured.is_some(),

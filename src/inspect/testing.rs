@@ -90,6 +90,7 @@ pub(crate) fn inspection(text: &str, window: f64) -> Inspection {
         last_touch: last_touch(&index),
         index: Arc::new(index),
         compaction: CompactionSettings::default(),
+        upkeep: crate::inspect::upkeep::Upkeep::default(),
         settings: Vec::new(),
         configured: StepSettings::default(),
         closer: None,

@@ -10,6 +10,7 @@ use crate::ids::{EntryIx, SessionKey};
 use crate::inspect::breakdown::heavy_blocks;
 use crate::inspect::estimators::{self, EstimatesError};
 use crate::inspect::open::{OpenError, open};
+use crate::inspect::recovery::recovery_of;
 use crate::inspect::search::search;
 use crate::inspect::write::{Ask, WriteRequest, prepare, preview, write};
 use crate::inspect::{Inspection, message};
@@ -40,6 +41,7 @@ impl Shell {
             Effect::Search { inspection, query, from } => self.search(inspection, query, from),
             Effect::Estimate { inspection } => self.estimate(inspection),
             Effect::StopEstimates => self.jobs.cancel(Kind::Estimates),
+            Effect::ReadRecovery { inspection } => self.read_recovery(inspection),
             Effect::Prepare(write) => self.prepare(write),
             Effect::Write(write) => self.write(write),
             Effect::Copy { text, what } => self.copy(text, what),
@@ -98,6 +100,13 @@ impl Shell {
                 }
                 Err(error) => ticket.send(Event::RefreshFailed(error.to_string())),
             }
+        });
+    }
+
+    fn read_recovery(&mut self, inspection: Arc<Inspection>) {
+        self.jobs.start(Kind::Recovery, move |ticket| {
+            let view = recovery_of(&inspection).map(Arc::new).map_err(|error| error.to_string());
+            ticket.send(Event::Recovery { epoch: inspection.epoch, view });
         });
     }
 

@@ -30,6 +30,8 @@ pub(super) enum Kind {
     Message,
     /// The heaviest blocks of a window.
     Blocks,
+    /// What is recorded of an overflow.
+    Recovery,
     /// Looking for words.
     Search,
     /// Making estimates.

@@ -4,6 +4,7 @@ use crate::js::{self, Value};
 use crate::store::entry::{EntryKind, MessageSize, Role, Size, StopReason, Usage};
 use crate::store::intern::WordIx;
 use crate::store::measure;
+use crate::store::silent::is_silent_message;
 
 /// What one JSON line says, before its ids and words are interned.
 #[derive(Debug)]
@@ -182,6 +183,7 @@ pub fn size_message(message: &Value) -> ScannedMessage {
         call: None,
         stop,
         usage: (role == Role::Assistant).then(|| usage_of(message, stop)).flatten(),
+        silent: role == Role::Assistant && is_silent_message(message),
         is_error: message.get("isError").and_then(Value::as_bool).unwrap_or(false),
         odd: role == Role::ToolResult && parts.odd,
     };
@@ -297,6 +299,18 @@ mod tests {
             calls(&format!(r#"{exec},{{"type":"text","text":"so"}},{read},{{"type":"toolCall"}}"#)),
             [11, 6, 0]
         );
+    }
+
+    #[test]
+    fn a_silent_reply_is_marked_and_takes_no_room() {
+        let silent = |role: &str| {
+            let line = format!(
+                r#"{{"type":"message","message":{{"role":"{role}","content":[{{"type":"text","text":"NO_REPLY"}}]}}}}"#
+            );
+            scanned(&line).message.map(|message| message.size.silent)
+        };
+        assert_eq!((silent("assistant"), silent("user")), (Some(true), Some(false)));
+        assert_eq!(size_of::<MessageSize>(), 136);
     }
 
     #[test]

@@ -15,6 +15,7 @@ pub mod highlight;
 pub mod message;
 mod message_body;
 mod palette;
+mod recovery;
 mod sessions;
 mod states;
 mod status;
@@ -78,6 +79,7 @@ fn screen(app: &App, theme: &Theme, layout: &Layout, buf: &mut Buffer) -> Option
         Some(Overlay::Findings { scroll }) => findings::draw(app, theme, *scroll, body, buf),
         Some(Overlay::Estimators(view)) => estimators::draw(app, theme, view, body, buf),
         Some(Overlay::Breakdown(screen)) => breakdown::draw(app, theme, screen, buf),
+        Some(Overlay::Recovery(screen)) => recovery::draw(app, theme, screen, body, buf),
         Some(Overlay::Write(write)) => dialog::draw(app, theme, write, buf),
     }
     cursor.or(typing)

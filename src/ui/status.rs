@@ -202,6 +202,7 @@ fn overlay_hints(overlay: &Overlay) -> Vec<Hint> {
                 (&[Action::Back], "close"),
             ]
         }
+        Overlay::Recovery(_) => vec![MOVE, (&[Action::Open], "go to the entry"), (&[Action::Back], "close")],
         Overlay::Write(dialog) => match dialog.stage {
             WriteStage::Asking(_) => vec![
                 (&[Action::Yes], "write"),

@@ -19,6 +19,7 @@ use clawscope::inspect::list::list_under;
 use clawscope::inspect::message;
 use clawscope::inspect::open::open;
 use clawscope::inspect::place::{OpenPlace, Place};
+use clawscope::inspect::recovery::recovery_of;
 use clawscope::inspect::search::search;
 use clawscope::inspect::write::{Ask, WriteRequest, prepare, preview, write};
 use clawscope::store::demo;
@@ -174,6 +175,10 @@ impl Driver {
                 let estimates = estimators::read(&inspection, &mut |_, _| true);
                 let estimates = estimates.map(Arc::new).map_err(|error| error.to_string());
                 vec![Event::Estimated { epoch: inspection.epoch, estimates }]
+            }
+            Effect::ReadRecovery { inspection } => {
+                let view = recovery_of(&inspection).map(Arc::new).map_err(|error| error.to_string());
+                vec![Event::Recovery { epoch: inspection.epoch, view }]
             }
             Effect::Prepare(what) => {
                 let (inspection, plan) = parts(&what);

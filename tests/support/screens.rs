@@ -216,10 +216,23 @@ pub(crate) fn taken_apart_without_report(width: u16, height: u16) -> Driver {
     driver
 }
 
+pub(crate) fn recovering(width: u16, height: u16) -> Driver {
+    let mut driver = opened(width, height);
+    driver.press("v j");
+    driver
+}
+
+pub(crate) fn next_overflow(width: u16, height: u16) -> Driver {
+    let mut driver = opened(width, height);
+    driver.go_to("discord:channel:118204471002");
+    driver.press("v");
+    driver
+}
+
 /// A state by its name.
 pub(crate) type Named = (&'static str, fn(u16, u16) -> Driver);
 
-pub(crate) const STATES: [Named; 23] = [
+pub(crate) const STATES: [Named; 25] = [
     ("rest", at_rest),
     ("gate shut", gate_shut),
     ("preview", preview),
@@ -243,4 +256,6 @@ pub(crate) const STATES: [Named; 23] = [
     ("breakdown", taken_apart),
     ("breakdown plan", taken_apart_under_a_plan),
     ("breakdown no report", taken_apart_without_report),
+    ("recovery", recovering),
+    ("next overflow", next_overflow),
 ];

@@ -2,10 +2,10 @@
 
 use crate::policy::edit::Edit;
 use crate::policy::fate::{Fate, MessageFate};
-use crate::policy::reason::Reason;
 use crate::policy::guard::limits::Limits;
 use crate::policy::guard::text::COMPACTED;
 use crate::policy::list::List;
+use crate::policy::reason::Reason;
 use crate::policy::settings::GuardSettings;
 use crate::store::entry::Role;
 

@@ -82,7 +82,8 @@ fn a_result_counts_double_with_its_details_and_other_roles_count_256() {
     assert_eq!(chars(r#"{"role":"user","content":[{"type":"text","text":"ab"},{"type":"image"}]}"#), 8002.0);
     assert_eq!(chars(r#"{"role":"assistant","content":"ab"}"#), 0.0);
     assert_eq!(chars(&calls(&["c"])), 16.0);
-    let thought = r#"{"role":"assistant","content":[{"type":"thinking","thinking":"abc","x":1},{"a":1},"ab"]}"#;
+    let thought =
+        r#"{"role":"assistant","content":[{"type":"thinking","thinking":"abc","x":1},{"a":1},"ab"]}"#;
     assert_eq!(chars(thought), 3.0 + 7.0);
     assert_eq!((chars(r#"{"role":"custom","content":"a"}"#), chars("5"), chars("null")), (256.0, 0.0, 0.0));
 }
@@ -98,7 +99,8 @@ fn a_text_of_more_than_half_of_the_limit_stays_whole_but_loses_its_details() {
 #[test]
 fn a_longer_one_is_cut_to_the_limit_and_a_string_stays_a_string() {
     let long = "x".repeat(2000);
-    let (made, _) = guarded(&[format!(r#"{{"role":"toolResult","content":"{long}","isError":true}}"#)], SMALL);
+    let (made, _) =
+        guarded(&[format!(r#"{{"role":"toolResult","content":"{long}","isError":true}}"#)], SMALL);
     let text = made[0].get("content").and_then(Value::as_str).expect("a string").to_string_lossy();
     assert_eq!((text.len(), text.ends_with(NOTICE)), (1024, true));
     let image = r#"{"role":"toolResult","content":[{"type":"image"}]}"#;
@@ -114,12 +116,10 @@ fn the_oldest_give_way_until_the_budget_is_met() {
     let texts = [result("a", &"x".repeat(400)), result("b", &"x".repeat(400)), result("c", &"x".repeat(400))];
     let user = format!(r#"{{"role":"user","content":"{}"}}"#, "y".repeat(1200));
     let messages = [&texts[0], &texts[1], &user, &texts[2]];
-    assert_eq!(reasons(&messages, SMALL), [
-        Reason::GuardCompacted,
-        Reason::WithinGuard,
-        Reason::Untouched,
-        Reason::WithinGuard
-    ]);
+    assert_eq!(
+        reasons(&messages, SMALL),
+        [Reason::GuardCompacted, Reason::WithinGuard, Reason::Untouched, Reason::WithinGuard]
+    );
 }
 
 #[test]
@@ -135,6 +135,7 @@ fn results_of_25_to_48_chars_are_replaced_although_they_grow() {
 fn what_says_it_is_a_result_is_one() {
     let long = "x".repeat(1100);
     let tool = format!(r#"{{"role":"tool","content":"{long}"}}"#);
-    let typed = format!(r#"{{"type":"toolResult","role":"user","content":[{{"type":"text","text":"{long}"}}]}}"#);
+    let typed =
+        format!(r#"{{"type":"toolResult","role":"user","content":[{{"type":"text","text":"{long}"}}]}}"#);
     assert_eq!(reasons(&[tool, typed], SMALL), [Reason::GuardCut, Reason::GuardCut]);
 }

@@ -159,7 +159,8 @@ impl Content {
         if let Self::Text(text) = self {
             return (text.code_points(), 0);
         }
-        let (texts, sum) = self.texts().fold((0, 0), |(count, sum), text| (count + 1, sum + text.code_points()));
+        let (texts, sum) =
+            self.texts().fold((0, 0), |(count, sum), text| (count + 1, sum + text.code_points()));
         match self.images() {
             0 => (sum + usize::saturating_sub(texts, 1), 0),
             images => (sum, images),
@@ -249,8 +250,9 @@ mod tests {
             r#"[{"type":"text","text":"ab"},{"type":"image"},"abc"]"#,
             "[]",
         ] {
-            let (size, texture) =
-                of(&format!(r#"{{"role":"toolResult","toolName":"exec","toolCallId":"c","content":{content}}}"#));
+            let (size, texture) = of(&format!(
+                r#"{{"role":"toolResult","toolName":"exec","toolCallId":"c","content":{content}}}"#
+            ));
             assert_eq!(texture.content.sized(&size), size, "{content}");
             assert_eq!(texture.with_content(texture.content.clone()), texture, "{content}");
         }
@@ -264,7 +266,11 @@ mod tests {
         assert!(keeps(r#"{"role":"toolResult","content":[null]}"#));
         assert!(keeps(r#"{"role":"toolResult"}"#));
         assert!(keeps(r#"{"role":"tool","content":"a"}"#));
-        assert!(keeps(r#"{"role":"assistant","content":[{"type":"toolCall","id":"a","name":" f","arguments":{}}]}"#));
-        assert!(!keeps(r#"{"role":"assistant","content":[{"type":"toolCall","id":"a","name":"f","arguments":{}}]}"#));
+        assert!(keeps(
+            r#"{"role":"assistant","content":[{"type":"toolCall","id":"a","name":" f","arguments":{}}]}"#
+        ));
+        assert!(!keeps(
+            r#"{"role":"assistant","content":[{"type":"toolCall","id":"a","name":"f","arguments":{}}]}"#
+        ));
     }
 }
