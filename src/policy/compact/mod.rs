@@ -12,6 +12,7 @@ pub mod prepare;
 #[cfg(test)]
 mod properties;
 pub mod share;
+pub mod v2026_9;
 
 pub use after::{After, CompactionEntry, after};
 pub use branch::{BranchEntry, branch};
@@ -19,3 +20,4 @@ pub use conversation::conversation;
 pub use cut_point::{CutPoint, cut_point};
 pub use files::{FileLists, FileOps};
 pub use prepare::{Material, Preparation, prepare};
+pub use v2026_9::{Before, prepare_under, stored_summary};
