@@ -3,9 +3,12 @@
 
 use crate::context::{Context, ContextMessage};
 use crate::gateway::pruning::PruneSettings;
+use crate::gateway::ruleset::ImageResults;
 use crate::js::{Throws, Value};
 use crate::policy::fate::{Fate, MessageFate, Reason};
-use crate::policy::prune::soft_trim::{is_covered, is_trimmed, soft_trimmed_message, trimmed_chars};
+use crate::policy::prune::soft_trim::{
+    is_covered, is_trimmed, soft_trimmed_message, trim_chars, trimmed_chars,
+};
 use crate::store::entry::{Role, Size};
 use crate::store::intern::Words;
 use crate::store::measure::prune_chars;
@@ -164,7 +167,7 @@ impl<'a> Run<'a> {
             Some(Reason::WithinLastAssistants)
         } else if !filter.prunable(self.input.words.value(size.tool)) {
             Some(Reason::ToolDenied)
-        } else if size.images > 0 {
+        } else if size.images > 0 && self.input.settings.soft_trim.images == ImageResults::Skipped {
             Some(Reason::Image)
         } else {
             None
@@ -190,10 +193,13 @@ impl<'a> Run<'a> {
     fn soft_trim(&mut self, at: usize) -> Result<(), Throws> {
         self.prunable.push(at);
         let settings = &self.input.settings.soft_trim;
-        let joined = self.input.context.messages[at].size.joined_chars;
+        let size = &self.input.context.messages[at].size;
+        let joined = trim_chars(settings, size);
         let trimmed = match self.input.context.odd.get(&at) {
             Some(body) => self.soft_trim_odd(body)?,
-            None => is_trimmed(settings, joined).then(|| trimmed_chars(settings, joined)),
+            None if is_trimmed(settings, joined) => Some(trimmed_chars(settings, joined)),
+            // Only the images go.
+            None => (size.images > 0).then_some(joined),
         };
         match trimmed {
             Some(chars) => self.replace(at, chars, Fate::SoftTrimmed, Reason::SoftTrim),
