@@ -4,14 +4,20 @@
 #![allow(clippy::expect_used, reason = "a test program fails loudly")]
 
 use clawscope::context::{bodies, build};
+use clawscope::gateway::compaction::CompactionSettings;
 use clawscope::gateway::pruning::{HardClear, PruneSettings, SoftTrim};
+use clawscope::gateway::ruleset::ImageResults;
 use clawscope::ids::LineIds;
+use clawscope::inspect::Closer;
 use clawscope::js::{self, JsString, Object, Value};
-use clawscope::plan::{Plan, after};
+use clawscope::plan::{Asked, Plan, after};
 use clawscope::policy::prune::Gate;
+use clawscope::policy::texture::Texture;
+use clawscope::policy::{Step, StepSet, StepSettings};
+use clawscope::store::entry::MessageSize;
 use clawscope::store::index::Index;
 use clawscope::store::load::{Growth, grow, load, load_bytes};
-use clawscope::store::measure::prune_chars;
+use clawscope::store::scan::size_message;
 use clawscope::store::source::Source;
 use clawscope::transcript::{Leaf, Tree};
 use proptest::collection::vec;
@@ -103,32 +109,83 @@ fn settings() -> impl Strategy<Value = PruneSettings> {
                 max_chars: f64::from(max),
                 head_chars: f64::from(head),
                 tail_chars: f64::from(tail),
+                images: ImageResults::Skipped,
             },
             hard_clear: HardClear { enabled, placeholder: "[cleared]".into() },
         })
+}
+
+/// Any of the steps.
+fn step_sets() -> impl Strategy<Value = StepSet> {
+    vec(proptest::sample::select(BUILT), 0..5).prop_map(|steps| StepSet::of(&steps))
+}
+
+const BUILT: &[Step] = &[Step::Compact, Step::History, Step::Images, Step::Prune];
+
+/// The sizes that rules ask for; NaN equals itself.
+fn bits(size: &MessageSize) -> [Option<u64>; 6] {
+    let bits = |number: f64| Some(number.to_bits());
+    [
+        size.pi_chars.get().ok().and_then(bits),
+        size.prune_chars.get().ok().and_then(bits),
+        bits(size.joined_chars),
+        Some(size.text_blocks.into()),
+        Some(size.images.into()),
+        Some(size.text_chars.into()),
+    ]
 }
 
 proptest! {
     #![proptest_config(ProptestConfig { cases: 200, ..ProptestConfig::default() })]
 
     #[test]
-    fn predicted_sizes_equal_applied_sizes(messages in vec(message(), 1..30), settings in settings(), window in 1_u32..4000) {
+    fn what_steps_foretell_is_what_the_texts_become(
+        messages in vec(message(), 1..30),
+        prune in settings(),
+        steps in step_sets(),
+        history_limit in 0..4_u8,
+        keep in 1_u32..3000,
+        window in 1_u32..4000,
+    ) {
         let text = transcript(&messages);
         let source = Source::memory("t.jsonl", text.as_bytes());
         let index = load(&source, &mut LineIds, &mut |_, _| true).expect("reads");
         let context = build(&index, &Tree::new(&index), &Leaf::Own).expect("builds");
-        let plan = Plan::prune(&index, &context, &settings, f64::from(window), Gate::Open { idle_ms: 1.0 });
-        // Texts that are no strings may make the real pruner throw; then nothing is pruned.
+        let closer = Closer::read(&source, &index, &context).expect("bodies");
+        let settings = StepSettings {
+            steps,
+            history_limit: f64::from(history_limit),
+            compaction: CompactionSettings { keep_recent_tokens: f64::from(keep), ..CompactionSettings::default() },
+            ..StepSettings::prune(prune)
+        };
+        let plan = Plan::new(&Asked {
+            index: &index,
+            context: &context,
+            branch: Some(&closer.branch),
+            textures: Some(&closer.textures),
+            settings: &settings,
+            window: f64::from(window),
+            gate: Gate::Open { idle_ms: 1.0 },
+        });
+        // Texts that are no strings may make the real programs throw; then nothing is done.
         let Ok(plan) = plan else { return Ok(()) };
         let bodies = bodies::messages(&source, &index, &context).expect("bodies");
-        for (body, fate) in bodies.iter().zip(plan.fates()) {
-            let applied = after(body, fate, &plan);
-            prop_assert_eq!(prune_chars(&applied).map(f64::to_bits), fate.after.get().map(f64::to_bits));
+        for item in &plan.items {
+            let (Some(position), Some(change)) = (item.position(), &item.change) else { continue };
+            let applied = after(&bodies[position], position, &plan);
+            prop_assert_eq!(bits(&size_message(&applied).size), bits(&change.size), "{:?}", change.edits);
+            if let Some(texture) = &change.texture {
+                prop_assert_eq!(texture, &Texture::of(&applied));
+            }
+        }
+        for (position, (body, fate)) in bodies.iter().zip(plan.fates()).enumerate() {
+            let applied = after(body, position, &plan);
             if !fate.fate.changes() {
                 prop_assert_eq!(&applied, body);
             }
-            prop_assert_eq!(applied.get("details"), body.get("details"));
         }
+        let tokens: u64 = plan.effects.last().map_or(plan.total_before(), |effect| effect.tokens_after);
+        prop_assert_eq!(plan.total_after(), tokens);
     }
 
     #[test]

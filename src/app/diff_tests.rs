@@ -2,6 +2,7 @@
 
 use super::*;
 use crate::gateway::pruning::SoftTrim;
+use crate::gateway::ruleset::ImageResults;
 use crate::js::{Object, Value};
 use crate::policy::prune::soft_trimmed_message;
 use proptest::prelude::*;

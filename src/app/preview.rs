@@ -21,7 +21,7 @@ impl App {
         let Some(inspection) = self.inspection().cloned() else { return };
         if self.tuning.preview {
             let gate = self.tuning.gate(&inspection, self.now_ms as f64);
-            match inspection.plan(&self.tuning.settings(), gate) {
+            match inspection.plan(&self.tuning.step_settings(&inspection), gate) {
                 Ok(plan) => self.plan = Some(Arc::new(plan)),
                 Err(error) => self.toast(format!("this context cannot be measured: {error}"), true),
             }

@@ -13,12 +13,11 @@ use crate::app::sessions::SessionsPane;
 use crate::app::transcript::TranscriptPane;
 use crate::app::tuning::TuningPane;
 use crate::error::Finding;
-use crate::gateway::pruning::SoftTrim;
 use crate::ids::{EntryIx, Epoch, SessionKey};
 use crate::inspect::Inspection;
-use crate::js::JsString;
 use crate::plan::Plan;
 use crate::policy::MessageFate;
+use crate::policy::edit::Edit;
 
 /// How a person wants it, from config and flags.
 #[derive(Debug, Clone)]
@@ -172,7 +171,7 @@ pub struct Loading {
 }
 
 /// What a message was asked for with.
-pub(super) type AskedMessage = (Epoch, EntryIx, Option<MessageFate>, Option<(SoftTrim, JsString)>);
+pub(super) type AskedMessage = (Epoch, EntryIx, Option<MessageFate>, Option<Vec<Edit>>);
 
 /// The whole state.
 #[derive(Debug, Clone)]
@@ -223,7 +222,7 @@ pub struct App {
     pub(super) dragging: bool,
     /// Newest reading.
     pub epoch: Epoch,
-    /// The message that was asked for last: reading, entry, its fate and the texts the plan makes.
+    /// The message that was asked for last: reading, entry, its fate and how the plan makes its text.
     pub(super) asked_message: Option<AskedMessage>,
     /// The moment a timer was asked for last, ms.
     pub(super) armed: Option<i64>,

@@ -7,6 +7,7 @@ use crate::gateway::setting_value::{assign, parse_value, plain_text, share_of, t
 use crate::inspect::Inspection;
 use crate::js::Value;
 use crate::plan::Plan;
+use crate::policy::StepSettings;
 use crate::policy::prune::Gate;
 
 /// The settings as they are tuned.
@@ -59,6 +60,13 @@ impl TuningPane {
             assign(&mut settings, row.key, value);
         }
         settings
+    }
+
+    /// The settings of every step: tuned where there are rows, configured otherwise.
+    pub fn step_settings(&self, inspection: &Inspection) -> StepSettings {
+        let mut prune = self.settings();
+        prune.soft_trim.images = inspection.configured.prune.soft_trim.images;
+        StepSettings { prune, ..inspection.configured.clone() }
     }
 
     /// Whether a row differs from the configuration.
@@ -194,7 +202,9 @@ impl TuningPane {
             let share = at as f64 / (PROFILE_STEPS - 1) as f64;
             let value = tidy(((min + (max - min) * share) / step).round() * step, step);
             assign(&mut settings, key, &Value::Number(value));
-            let total = inspection.plan(&settings, gate).map_or(0, |plan: Plan| plan.total_after());
+            let total = inspection
+                .plan(&StepSettings::prune(settings.clone()), gate)
+                .map_or(0, |plan: Plan| plan.total_after());
             self.profile.push(fixed + total);
         }
     }

@@ -311,7 +311,8 @@ impl App {
             .as_ref()
             .and_then(|plan| plan.fates().get(pane.inspection.context.position(entry)?).copied());
         let texts = self.plan.as_ref().filter(|_| fate.is_some_and(|fate| fate.fate.changes()));
-        let texts = texts.map(|plan| (plan.settings.soft_trim, plan.settings.hard_clear.placeholder.clone()));
+        let texts =
+            texts.and_then(|plan| Some(plan.edits(pane.inspection.context.position(entry)?).to_vec()));
         let asked = Some((pane.inspection.epoch, entry, fate, texts));
         if self.asked_message == asked {
             return;

@@ -19,7 +19,7 @@ pub(super) fn read(inspection: &Inspection) -> Result<Vec<Value>, Failure> {
 /// The messages under a plan.
 pub(super) fn read_after(inspection: &Inspection, plan: &Plan) -> Result<Vec<Value>, Failure> {
     let messages = read(inspection)?;
-    Ok(messages.iter().zip(plan.fates()).map(|(message, fate)| after(message, fate, plan)).collect())
+    Ok(messages.iter().enumerate().map(|(at, message)| after(message, at, plan)).collect())
 }
 
 /// One message for people: `head`, then its blocks.

@@ -18,8 +18,8 @@ use crate::inspect::Inspection;
 use crate::inspect::words::cost_words;
 use crate::js::Value;
 use crate::plan::Plan;
-use crate::policy::Reason;
 use crate::policy::prune::Gate;
+use crate::policy::{Reason, StepSettings};
 
 /// A plan and everything it was made from.
 #[derive(Debug)]
@@ -61,7 +61,7 @@ pub(super) fn make(
     let obeyed = args.gates || args.now.is_some() || gate == Gate::Off;
     let ignored = !obeyed && !gate.is_open();
     let used = if ignored { Gate::Open { idle_ms: f64::NAN } } else { gate };
-    let plan = inspection.plan(&simulated.settings, used).map_err(|_| {
+    let plan = inspection.plan(&StepSettings::prune(simulated.settings.clone()), used).map_err(|_| {
         Failure::unreadable(format!(
             "{}: a message has a shape the gateway's pruner fails on, so the gateway prunes nothing here. \
              `clawscope doctor` tells what is odd about the file.",

@@ -49,7 +49,7 @@ pub fn marks(inspection: &Inspection, settings: &PruneSettings, fixed: u64) -> V
         at: share(now),
         was: (now != configured).then(|| share(configured)),
     };
-    let configured = &inspection.configured;
+    let configured = &inspection.configured.prune;
     let still = |threshold, at: f64| ThresholdMark { threshold, at: at.max(0.0) as u64, was: None };
     let mut marks = vec![
         moved(Threshold::Soft, settings.soft_trim_ratio, configured.soft_trim_ratio),

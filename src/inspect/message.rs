@@ -90,9 +90,11 @@ pub fn read(inspection: &Inspection, entry: EntryIx, plan: Option<&Plan>) -> Res
     let value = body::entry(source, index, entry)?;
     let message = message_of(&value, known.kind);
     let call = called(inspection, entry)?;
-    let fate = plan.and_then(|plan| fate_of(inspection, plan, entry));
-    let after = plan.zip(fate).filter(|(_, fate)| fate.fate.changes()).map(|(plan, fate)| {
-        let after = plan::after(&message, &fate, plan);
+    let position = inspection.context.position(entry);
+    let fate = plan.zip(position).and_then(|(plan, position)| plan.fates().get(position).copied());
+    let edited = plan.zip(position).filter(|(plan, position)| !plan.edits(*position).is_empty());
+    let after = edited.map(|(plan, position)| {
+        let after = plan::after(&message, position, plan);
         joined(&parts::of_message(&after, known.role())).into_owned()
     });
     let answered = call.as_ref().map(|call| call.entry);
@@ -116,10 +118,6 @@ fn joined(parts: &[TextPart]) -> Cow<'_, str> {
             Cow::Owned([first, second].into_iter().chain(texts).collect::<Vec<_>>().join("\n"))
         }
     }
-}
-
-fn fate_of(inspection: &Inspection, plan: &Plan, entry: EntryIx) -> Option<MessageFate> {
-    plan.fates().get(inspection.context.position(entry)?).copied()
 }
 
 /// The call that a result answers.

@@ -2,6 +2,7 @@
 //! and what is measured. The commands and the screens start from here.
 
 pub mod budget_marks;
+mod closer;
 mod count;
 pub mod excerpt;
 mod facts;
@@ -23,6 +24,7 @@ pub mod write;
 
 use std::sync::Arc;
 
+pub use closer::Closer;
 pub use item::{Counted, Mark, SessionItem, SourceOfCount};
 
 use crate::context::Context;
@@ -36,10 +38,11 @@ use crate::gateway::pruning::PruneSettings;
 use crate::gateway::ruleset::Chosen;
 use crate::gateway::window::WindowInfo;
 use crate::ids::{EntryIx, Epoch};
-use crate::js::Throws;
-use crate::plan::Plan;
 use crate::plan::cache_cost::CacheCost;
+use crate::plan::{Asked, Plan, PlanError};
+use crate::policy::StepSettings;
 use crate::policy::prune::{Gate, gate_under};
+use crate::store::body::BodyError;
 use crate::store::index::Index;
 use crate::store::source::Source;
 use crate::transcript::{Leaf, Tree};
@@ -119,8 +122,10 @@ pub struct Inspection {
     pub compaction: CompactionSettings,
     /// Each `contextPruning` key with its configured value and where that comes from.
     pub settings: Vec<PruneSetting>,
-    /// The configured settings; the defaults where pruning is off.
-    pub configured: PruneSettings,
+    /// The configured settings; of pruning the defaults where it is off.
+    pub configured: StepSettings,
+    /// What steps that look at more than sizes ask for; read when one of them is switched on.
+    pub closer: Option<Arc<Closer>>,
     /// Whether the configuration switches pruning on.
     pub configured_on: bool,
     /// Rises with every reading.
@@ -137,9 +142,25 @@ impl Inspection {
         gate_under(rules, on.then_some(settings), eligible, self.last_touch, now_ms)
     }
 
-    /// The plan of pruning under some settings and a gate.
-    pub fn plan(&self, settings: &PruneSettings, gate: Gate) -> Result<Plan, Throws> {
-        Plan::prune(&self.index, &self.context, settings, self.window.tokens, gate)
+    /// The plan of some steps, under these settings and a gate of the pruner.
+    pub fn plan(&self, settings: &StepSettings, gate: Gate) -> Result<Plan, PlanError> {
+        Plan::new(&Asked {
+            index: &self.index,
+            context: &self.context,
+            branch: self.closer.as_ref().map(|closer| closer.branch.as_slice()),
+            textures: self.closer.as_ref().map(|closer| closer.textures.as_slice()),
+            settings,
+            window: self.window.tokens,
+            gate,
+        })
+    }
+
+    /// The same with what closer steps ask for, read from the transcript where it is not there yet.
+    pub fn with_closer(mut self) -> Result<Self, BodyError> {
+        if self.closer.is_none() {
+            self.closer = Some(Arc::new(Closer::read(&self.source, &self.index, &self.context)?));
+        }
+        Ok(self)
     }
 
     /// Everything found in the transcript: its lines first, then what is odd about it as a whole.

@@ -9,8 +9,9 @@ use crate::context::budget::FixedChars;
 use crate::context::{Context, build};
 use crate::gateway::compaction::{CompactionSettings, gateway_compaction_under, pi_compaction};
 use crate::gateway::eligible::Route;
+use crate::gateway::history_limit::history_limit;
 use crate::gateway::prune_setting::{PRUNING_PATH, prune_settings};
-use crate::gateway::pruning::effective_settings_under;
+use crate::gateway::pruning::{PruneSettings, effective_settings_under};
 use crate::gateway::window_rules::window_under;
 use crate::ids::{Epoch, LineIds, SessionKey};
 use crate::inspect::count::{complete, last_prompt};
@@ -18,6 +19,7 @@ use crate::inspect::list::listed_item;
 use crate::inspect::price::price;
 use crate::inspect::{Inspection, Mark};
 use crate::js;
+use crate::policy::StepSettings;
 use crate::policy::prune::last_touch_under;
 use crate::store::body;
 use crate::store::index::{Index, Standing};
@@ -121,6 +123,7 @@ pub fn inspect(
     let configured = effective_settings_under(rules, raw);
     let window = window_under(rules, &config.js, &item.provider, &item.model);
     let touched = |ix| body::entry(&source, &index, ix);
+    let history_limit = history_limit(&item.key.0, &config.js).map_or(0.0, |limit| limit.turns());
     let mut inspection = Inspection {
         last_touch: last_touch_under(rules, &index, (&item.provider, &item.model), touched),
         window,
@@ -138,7 +141,12 @@ pub fn inspect(
         compaction: compaction(store, window.tokens),
         settings: prune_settings(config, store.ruleset.ruleset),
         configured_on: configured.is_some(),
-        configured: configured.unwrap_or_default(),
+        configured: StepSettings {
+            history_limit,
+            compaction: compaction(store, window.tokens),
+            ..StepSettings::prune(configured.unwrap_or_else(|| PruneSettings::built_in(rules)))
+        },
+        closer: None,
         tree: Arc::new(tree),
         context: Arc::new(context),
         context_throws,

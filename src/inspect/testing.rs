@@ -11,6 +11,7 @@ use crate::ids::{EntryIx, Epoch, LineIds, SessionKey};
 use crate::inspect::{Inspection, SessionItem};
 use crate::js;
 use crate::plan::Plan;
+use crate::policy::StepSettings;
 use crate::policy::prune::{Gate, last_touch};
 use crate::store::load::load;
 use crate::store::source::Source;
@@ -89,7 +90,8 @@ pub(crate) fn inspection(text: &str, window: f64) -> Inspection {
         index: Arc::new(index),
         compaction: CompactionSettings::default(),
         settings: Vec::new(),
-        configured: PruneSettings::default(),
+        configured: StepSettings::default(),
+        closer: None,
         configured_on: true,
         epoch: Epoch::default(),
         grown_from: None,
@@ -98,7 +100,9 @@ pub(crate) fn inspection(text: &str, window: f64) -> Inspection {
 
 /// The plan of these settings with the gate open.
 pub(crate) fn plan(inspection: &Inspection, settings: &PruneSettings) -> Plan {
-    inspection.plan(settings, Gate::Open { idle_ms: 1e9 }).expect("these messages can be measured")
+    inspection
+        .plan(&StepSettings::prune(settings.clone()), Gate::Open { idle_ms: 1e9 })
+        .expect("these messages can be measured")
 }
 
 /// Where the entry `e<number>` stands.

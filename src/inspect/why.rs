@@ -53,7 +53,7 @@ impl Facts<'_> {
             Gate::Warm { idle_ms, ttl_ms } => {
                 format!("Cache warm: {} of {} have passed.", span(idle_ms), span(ttl_ms))
             }
-            _ => format!("Cache warm: less than {} have passed.", span(self.plan.settings.ttl_ms)),
+            _ => format!("Cache warm: less than {} have passed.", span(self.plan.settings.prune.ttl_ms)),
         }
     }
 
@@ -64,9 +64,9 @@ impl Facts<'_> {
             Reason::NoWindow => "No usable window is known, so nothing is pruned.".into(),
             Reason::TooFewAssistants => format!(
                 "Fewer than {}, so nothing is pruned yet.",
-                of(self.plan.settings.keep_last_assistants, "assistant message")
+                of(self.plan.settings.prune.keep_last_assistants, "assistant message")
             ),
-            _ => below("softTrimRatio", outcome.ratio_before, self.plan.settings.soft_trim_ratio),
+            _ => below("softTrimRatio", outcome.ratio_before, self.plan.settings.prune.soft_trim_ratio),
         }]
     }
 
@@ -84,13 +84,31 @@ impl Facts<'_> {
                 )
             }
             Reason::ToolDenied => "contextPruning.tools leaves this tool out.".into(),
-            _ => "Only tool results are ever pruned.".into(),
+            Reason::NotAToolResult => "Only tool results are ever pruned.".into(),
+            Reason::BeyondHistoryLimit => {
+                let turns = of(self.plan.settings.history_limit, "user turn");
+                format!("Only the last {turns} and what follows them are sent.")
+            }
+            Reason::SeenImages => "The model has answered since: its images are not sent again.".into(),
+            Reason::SummarisedHistory => "The summary stands for it.".into(),
+            Reason::SummarisedTurn => {
+                "The beginning of a turn that the cut splits: it has a summary of its own.".into()
+            }
+            Reason::PreviousSummary => "The summary before goes into the new one.".into(),
+            Reason::LostTail => {
+                "Kept by the compaction before; the new one neither keeps nor summarises it.".into()
+            }
+            Reason::KeptRecent => {
+                let keep = counted(self.plan.settings.compaction.keep_recent_tokens);
+                format!("Among the newest messages, of which about {keep} tokens are kept.")
+            }
+            _ => "No step looks at it.".into(),
         }
     }
 
     /// A candidate that stayed whole (pruning 5.7–5.10).
     fn spared(&self, reason: Reason) -> Vec<String> {
-        let settings = &self.plan.settings;
+        let settings = &self.plan.settings.prune;
         let outcome = &self.plan.outcome;
         if reason == Reason::HeadAndTailCover {
             return vec![format!(
@@ -122,7 +140,7 @@ impl Facts<'_> {
     }
 
     fn trimmed(&self) -> Vec<String> {
-        let settings = &self.plan.settings;
+        let settings = &self.plan.settings.prune;
         vec![
             format!(
                 "Over {}, before {}. {} stay.",
@@ -135,7 +153,7 @@ impl Facts<'_> {
     }
 
     fn cleared(&self) -> Vec<String> {
-        let settings = &self.plan.settings;
+        let settings = &self.plan.settings.prune;
         vec![
             format!(
                 "Among the oldest results, before {}. A placeholder of {} stays.",
@@ -147,7 +165,7 @@ impl Facts<'_> {
     }
 
     fn last_assistants(&self) -> String {
-        let keep = self.plan.settings.keep_last_assistants;
+        let keep = self.plan.settings.prune.keep_last_assistants;
         match keep {
             0.0 => "the end".into(),
             1.0 => "the last assistant".into(),
@@ -156,7 +174,7 @@ impl Facts<'_> {
     }
 
     fn head_and_tail(&self) -> String {
-        let trim = &self.plan.settings.soft_trim;
+        let trim = &self.plan.settings.prune.soft_trim;
         if trim.head_chars == trim.tail_chars {
             return format!("the first and last {}", of(trim.head_chars, "char"));
         }

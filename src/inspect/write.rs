@@ -193,9 +193,10 @@ fn standing(inspection: &Inspection) -> SessionStanding {
 fn checked_changes(inspection: &Inspection, plan: &Plan) -> Result<Vec<EntryChange>, WriteError> {
     let (index, context) = (&inspection.index, &inspection.context);
     let changes = changes(&inspection.source, index, context, plan)?;
-    let fates = context.messages.iter().zip(plan.fates()).filter(|(_, fate)| fate.fate.changes());
-    for (change, (_, fate)) in changes.iter().zip(fates) {
-        let (planned, found) = (fate.after.get(), prune_chars(&change.message));
+    let planned = plan.items.iter().filter(|item| !item.edits().is_empty());
+    for (change, item) in changes.iter().zip(planned) {
+        let planned = item.change.as_ref().map_or(Err(js::Throws), |change| change.size.prune_chars.get());
+        let found = prune_chars(&change.message);
         if planned != found {
             let text = |size: Result<f64, js::Throws>| size.map_or_else(|_| "no".into(), js::number_text);
             return Err(WriteError::Sizes {
@@ -210,7 +211,7 @@ fn checked_changes(inspection: &Inspection, plan: &Plan) -> Result<Vec<EntryChan
 }
 
 fn provenance(plan: &Plan) -> Provenance {
-    let settings = &plan.settings;
+    let settings = &plan.settings.prune;
     let mut soft = Object::default();
     soft.set("maxChars", Value::Number(settings.soft_trim.max_chars));
     soft.set("headChars", Value::Number(settings.soft_trim.head_chars));

@@ -4,8 +4,8 @@ use crate::context::{Context, bodies};
 use crate::ids::EntryIx;
 use crate::js::Value;
 use crate::plan::Plan;
-use crate::policy::prune::{cleared_message, soft_trimmed_message};
-use crate::policy::{Fate, MessageFate};
+use crate::policy::edit::apply_all;
+use crate::policy::list::{From, Item};
 use crate::store::body::BodyError;
 use crate::store::index::Index;
 use crate::store::source::Source;
@@ -19,31 +19,46 @@ pub struct EntryChange {
     pub message: Value,
 }
 
-/// A message under its fate. A fate that was decided from sizes cannot fail on the text it was measured from;
-/// where the text changed meanwhile, the message stays as it is.
-pub fn after(message: &Value, fate: &MessageFate, plan: &Plan) -> Value {
-    match fate.fate {
-        Fate::SoftTrimmed => soft_trimmed_message(message, &plan.settings.soft_trim)
-            .ok()
-            .flatten()
-            .unwrap_or_else(|| message.clone()),
-        Fate::Cleared => cleared_message(message, &plan.settings.hard_clear.placeholder),
-        _ => message.clone(),
-    }
+/// A message of the context under a plan. A change that was decided from sizes cannot fail on the text it was
+/// measured from; where the text changed meanwhile, the message stays as it is.
+pub fn after(message: &Value, position: usize, plan: &Plan) -> Value {
+    apply_all(plan.edits(position), message)
 }
 
-/// Every changed entry with its new message, in context order.
+/// Every message as it would be sent. `summary` is the text that stands for what a compaction takes away; `now_ms`
+/// is when missing results are invented.
+pub fn messages_after(
+    source: &Source,
+    index: &Index,
+    context: &Context,
+    plan: &Plan,
+    summary: &Value,
+    now_ms: f64,
+) -> Result<Vec<Value>, BodyError> {
+    let message = |item: &Item| match &item.from {
+        From::Context(position) => {
+            let body = bodies::message(source, index, &context.messages[*position as usize])?;
+            Ok(apply_all(item.edits(), &body))
+        }
+        From::Summary => Ok(summary.clone()),
+        From::Missing(missing) => Ok(apply_all(item.edits(), &missing.message(now_ms))),
+    };
+    plan.items.iter().map(message).collect()
+}
+
+/// Every entry whose text is edited, with its new message, in the order of the list.
 pub fn changes(
     source: &Source,
     index: &Index,
     context: &Context,
     plan: &Plan,
 ) -> Result<Vec<EntryChange>, BodyError> {
-    let changed = context.messages.iter().zip(plan.fates()).filter(|(_, fate)| fate.fate.changes());
-    changed
-        .map(|(message, fate)| {
+    let edited = plan.items.iter().filter(|item| !item.edits().is_empty());
+    edited
+        .filter_map(|item| Some((&context.messages[item.position()?], item.edits())))
+        .map(|(message, edits)| {
             let body = bodies::message(source, index, message)?;
-            Ok(EntryChange { entry: message.entry, message: after(&body, fate, plan) })
+            Ok(EntryChange { entry: message.entry, message: apply_all(edits, &body) })
         })
         .collect()
 }

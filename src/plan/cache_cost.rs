@@ -47,8 +47,9 @@ impl CacheCost {
 mod tests {
     use super::*;
     use crate::context::build;
-    use crate::gateway::pruning::PruneSettings;
     use crate::ids::LineIds;
+    use crate::plan::Asked;
+    use crate::policy::StepSettings;
     use crate::policy::prune::Gate;
     use crate::store::load::load_bytes;
     use crate::transcript::{Leaf, Tree};
@@ -72,8 +73,16 @@ mod tests {
         let text = format!("{{\"type\":\"session\",\"version\":3,\"id\":\"s\"}}\n{}\n", lines.join("\n"));
         let index = load_bytes("t.jsonl", text.as_bytes(), &mut LineIds);
         let context = build(&index, &Tree::new(&index), &Leaf::Own).expect("builds");
-        let settings = PruneSettings::default();
-        Plan::prune(&index, &context, &settings, 200_000.0, Gate::Open { idle_ms: 0.0 }).expect("plans")
+        Plan::new(&Asked {
+            index: &index,
+            context: &context,
+            branch: None,
+            textures: None,
+            settings: &StepSettings::default(),
+            window: 200_000.0,
+            gate: Gate::Open { idle_ms: 0.0 },
+        })
+        .expect("plans")
     }
 
     #[test]

@@ -1,73 +1,70 @@
-//! Fates → one checked change over one context: a value that is shown, applied, diffed and committed.
+//! Steps → one checked change over one context: a value that is shown, applied, diffed and committed.
 
 pub mod apply;
 pub mod cache_cost;
+mod effect;
+mod run;
 
-pub use apply::{EntryChange, after, changes};
+pub use apply::{EntryChange, after, changes, messages_after};
+pub use effect::StepEffect;
+pub use run::{Asked, PlanError};
 
-use crate::context::Context;
-use crate::context::tokens::chars4::estimate_chars;
-use crate::context::tokens::estimate_message;
-use crate::gateway::pruning::PruneSettings;
+use crate::context::tokens::chars4::estimate_or_zero;
 use crate::js::Throws;
-use crate::policy::prune::{Gate, Outcome, PruneInput, prune};
-use crate::policy::{Fate, MessageFate};
-use crate::store::index::Index;
+use crate::policy::compact::Preparation;
+use crate::policy::edit::Edit;
+use crate::policy::list::Item;
+use crate::policy::prune::{Gate, Outcome};
+use crate::policy::{Fate, MessageFate, StepSettings};
 
-/// What pruning would do to one context.
+/// What some steps would do to one context.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Plan {
-    /// The settings it was made with.
-    pub settings: PruneSettings,
+    /// The settings it was made with, and the steps that take part.
+    pub settings: StepSettings,
     /// Window in tokens it was made with; NaN when none is known.
     pub window: f64,
-    /// What the gate said. A shut gate leaves every message as it is.
+    /// What the pruner's gate said. A shut gate leaves every message to the other steps.
     pub gate: Gate,
-    /// Fates and the numbers behind them.
+    /// The numbers behind pruning, its positions told as those of the context; of nothing when it takes no part.
     pub outcome: Outcome,
-    /// Estimated tokens of each message after the plan (chars/4, rounded up); its own where nothing changes.
+    /// What a compaction would summarise and keep; none when it takes no part or finds nothing (compaction 3.1).
+    pub compaction: Option<Preparation>,
+    /// What each step does, in order.
+    pub effects: Vec<StepEffect>,
+    /// The messages as they would be sent.
+    pub items: Vec<Item>,
+    /// Estimated tokens of each message of the context after the plan (chars/4, rounded up); 0 where it leaves.
     pub tokens_after: Vec<u64>,
     /// Estimated tokens of each message before the plan.
     pub tokens_before: Vec<u64>,
+    /// Estimated tokens of messages that stand in no file: a summary, invented results.
+    pub tokens_made: u64,
+    /// The fate of each message of the context: that of the last step that changes it.
+    fates: Vec<MessageFate>,
+    /// Some step replaced something.
+    changed: bool,
 }
 
 impl Plan {
-    /// Plans pruning. A shut gate is honoured unless the caller opens it.
-    pub fn prune(
-        index: &Index,
-        context: &Context,
-        settings: &PruneSettings,
-        window: f64,
-        gate: Gate,
-    ) -> Result<Self, Throws> {
-        let input = PruneInput { context, words: &index.words, settings, window };
-        let outcome = match gate.reason() {
-            None => prune(&input)?,
-            Some(reason) => Outcome::shut(&input, reason),
-        };
-        let tokens_before = tokens(context);
-        let mut tokens_after = tokens_before.clone();
-        for (after, fate) in tokens_after.iter_mut().zip(&outcome.fates) {
-            if fate.fate.changes() {
-                *after = estimate_chars(fate.after.chars());
-            }
-        }
-        Ok(Self { settings: settings.clone(), window, gate, outcome, tokens_after, tokens_before })
+    /// Plans the steps that the settings switch on.
+    pub fn new(asked: &Asked<'_>) -> Result<Self, PlanError> {
+        run::run(asked)
     }
 
-    /// The fate of each message.
+    /// The fate of each message of the context.
     pub fn fates(&self) -> &[MessageFate] {
-        &self.outcome.fates
+        &self.fates
     }
 
     /// Whether it changes nothing.
     pub fn is_empty(&self) -> bool {
-        !self.outcome.changed
+        !self.changed
     }
 
     /// How many messages have a fate.
     pub fn count(&self, fate: Fate) -> usize {
-        self.fates().iter().filter(|message| message.fate == fate).count()
+        self.fates.iter().filter(|message| message.fate == fate).count()
     }
 
     /// Estimated tokens of all messages before.
@@ -75,22 +72,27 @@ impl Plan {
         self.tokens_before.iter().sum()
     }
 
-    /// Estimated tokens of all messages after.
+    /// Estimated tokens of all messages after, those that stand in no file included.
     pub fn total_after(&self) -> u64 {
-        self.tokens_after.iter().sum()
+        self.tokens_after.iter().sum::<u64>() + self.tokens_made
     }
 
     /// Chars of all messages before and after, as the pruner counts them (pruning 5.4).
     pub fn total_chars(&self) -> Result<(f64, f64), Throws> {
-        self.fates().iter().try_fold((0.0, 0.0), |(before, after), fate| {
+        self.fates.iter().try_fold((0.0, 0.0), |(before, after), fate| {
             Ok((before + fate.before.get()?, after + fate.after.get()?))
         })
     }
+
+    /// What is done to the text of a message of the context.
+    pub fn edits(&self, position: usize) -> &[Edit] {
+        let there = |item: &&Item| item.position() == Some(position);
+        let item = self.items.get(position).filter(there);
+        item.or_else(|| self.items.iter().find(there)).map_or(&[], Item::edits)
+    }
 }
 
-fn tokens(context: &Context) -> Vec<u64> {
-    let tokens = |message: &crate::context::ContextMessage| {
-        estimate_message(&message.size).ok().filter(|tokens| tokens.is_finite()).unwrap_or(0.0) as u64
-    };
-    context.messages.iter().map(tokens).collect()
+/// Estimated tokens of each message of a context.
+fn tokens(context: &crate::context::Context) -> Vec<u64> {
+    context.messages.iter().map(|message| estimate_or_zero(&message.size)).collect()
 }

@@ -1,6 +1,6 @@
 //! What a policy does to a message, and why.
 
-use crate::store::entry::Size;
+use crate::store::entry::{MessageSize, Size};
 
 /// What becomes of one message.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -110,6 +110,22 @@ pub enum Reason {
     SoftTrim,
     /// Old, and all together at or above the hard-clear ratio (pruning 5.10).
     HardClear,
+    /// No step looks at it.
+    Untouched,
+    /// Before the last user turns that the limit keeps (pruning 2.1).
+    BeyondHistoryLimit,
+    /// Its images stand before the last answer: the model has seen them (pruning 1.6).
+    SeenImages,
+    /// A summary stands for it (compaction 3.11).
+    SummarisedHistory,
+    /// The beginning of a turn that the cut splits; a summary stands for it (compaction 3.8, 3.11).
+    SummarisedTurn,
+    /// The summary before, which goes into the new one (compaction 3.12).
+    PreviousSummary,
+    /// Kept by the compaction before, and lost with this one (compaction 3.3).
+    LostTail,
+    /// Among the newest messages, which a compaction keeps (compaction 3.6).
+    KeptRecent,
 }
 
 impl Reason {
@@ -159,7 +175,27 @@ impl Reason {
             Self::ClearedEnough => ("cleared-enough", "pruning 5.10"),
             Self::SoftTrim => ("soft-trim", "pruning 5.7"),
             Self::HardClear => ("hard-clear", "pruning 5.10"),
+            Self::Untouched => ("untouched", ""),
+            Self::BeyondHistoryLimit => ("beyond-history-limit", "pruning 2.1"),
+            Self::SeenImages => ("seen-images", "pruning 1.6"),
+            Self::SummarisedHistory => ("summarised-history", "compaction 3.11"),
+            Self::SummarisedTurn => ("summarised-turn", "compaction 3.8"),
+            Self::PreviousSummary => ("previous-summary", "compaction 3.12"),
+            Self::LostTail => ("lost-tail", "compaction 3.3"),
+            Self::KeptRecent => ("kept-recent", "compaction 3.6"),
         }
+    }
+}
+
+impl MessageFate {
+    /// A message as it is, for this reason.
+    pub fn kept(size: &MessageSize, reason: Reason) -> Self {
+        Self { fate: Fate::Kept, reason, before: size.prune_chars, after: size.prune_chars }
+    }
+
+    /// A message that leaves the list.
+    pub fn gone(size: &MessageSize, fate: Fate, reason: Reason) -> Self {
+        Self { fate, reason, before: size.prune_chars, after: Size::ZERO }
     }
 }
 

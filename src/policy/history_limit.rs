@@ -1,7 +1,24 @@
 //! The history turn limit: only the last user turns of a context are sent, and what follows them (pruning 2.1).
 
 use crate::context::ContextMessage;
+use crate::policy::fate::{Fate, MessageFate, Reason};
+use crate::policy::list::List;
 use crate::store::entry::Role;
+
+/// Drops what the limit drops, and tells the fate of every message it was given.
+pub fn limit_history(list: &mut List, limit: f64) -> Vec<MessageFate> {
+    let first = first_kept_role(list.sizes().map(|size| size.role), limit);
+    let fates = list.sizes().enumerate().map(|(at, size)| {
+        if at < first {
+            MessageFate::gone(size, Fate::Dropped, Reason::BeyondHistoryLimit)
+        } else {
+            MessageFate::kept(size, Reason::Untouched)
+        }
+    });
+    let fates = fates.collect();
+    list.keep_from(first);
+    fates
+}
 
 /// The index of the first message that stays under a limit of this many user turns; 0 when all do, the number of
 /// messages when none does (pruning 2.1).
@@ -10,13 +27,21 @@ use crate::store::entry::Role;
 /// compaction summary included; a list with no more turns than the limit keeps also what precedes them. A limit of 0
 /// or less, or NaN, cuts nothing; a fraction is not rounded.
 pub fn first_kept(messages: &[ContextMessage], limit: f64) -> usize {
+    first_kept_role(messages.iter().map(|message| message.size.role), limit)
+}
+
+/// [`first_kept`] for a list given by its roles.
+pub fn first_kept_role(
+    roles: impl DoubleEndedIterator<Item = Role> + ExactSizeIterator,
+    limit: f64,
+) -> usize {
     if limit.is_nan() || limit <= 0.0 {
         return 0;
     }
     let mut turns = 0.0;
-    let mut first = messages.len();
-    for (at, message) in messages.iter().enumerate().rev() {
-        if message.size.role == Role::User {
+    let mut first = roles.len();
+    for (at, role) in roles.enumerate().rev() {
+        if role == Role::User {
             turns += 1.0;
             if turns > limit {
                 return first;

@@ -2,14 +2,22 @@
 
 pub mod clear_tool_uses;
 pub mod compact;
+pub mod edit;
 pub mod fate;
 pub mod guard_2026_9;
 pub mod history_batches;
 pub mod history_limit;
+pub mod images;
+pub mod list;
 pub mod media_2026_9;
 pub mod overflow;
 pub mod prune;
 pub mod repair;
+pub mod settings;
+pub mod step;
+pub mod texture;
 pub mod truncate;
 
 pub use fate::{Fate, MessageFate, Reason};
+pub use settings::StepSettings;
+pub use step::{Step, StepSet};

@@ -234,6 +234,27 @@ pub struct MessageSize {
     pub odd: bool,
 }
 
+impl MessageSize {
+    /// The sizes of nothing.
+    pub const NOTHING: Self = Self {
+        role: Role::Other,
+        pi_chars: Size::ZERO,
+        prune_chars: Size::ZERO,
+        joined_chars: 0.0,
+        text_blocks: 0,
+        images: 0,
+        text_chars: 0,
+        thinking_chars: 0,
+        call_chars: 0,
+        tool: WordIx::ABSENT,
+        call: None,
+        stop: StopReason::Other,
+        usage: None,
+        is_error: false,
+        odd: false,
+    };
+}
+
 /// One entry. Small and fixed: about a hundred bytes, whatever the line holds.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Entry {

@@ -7,7 +7,7 @@ use crate::store::entry::Role;
 /// Chars an image block counts in pi's estimate (compaction 1.5).
 const PI_IMAGE_CHARS: f64 = 4800.0;
 /// Chars an image block counts for the context pruner (pruning 5.4).
-const PRUNE_IMAGE_CHARS: f64 = 8000.0;
+pub const PRUNE_IMAGE_CHARS: f64 = 8000.0;
 /// Chars a message of any other role counts for the context pruner (pruning 5.4).
 const PRUNE_OTHER_CHARS: f64 = 256.0;
 

@@ -169,7 +169,7 @@ fn column_verdict(app: &App, theme: &Theme, verdict: &Verdict, window: u64, colu
     let text = theme.style(Role::Text);
     column.fact(theme, "rule", verdict.fate.reason.rule(), text);
     if let Some(plan) = app.plan.as_ref().filter(|_| fate == Fate::SoftTrimmed) {
-        let trim = &plan.settings.soft_trim;
+        let trim = &plan.settings.prune.soft_trim;
         column.fact(theme, "head", &format!("{} chars", counted(trim.head_chars)), text);
         column.fact(theme, "tail", &format!("{} chars", counted(trim.tail_chars)), text);
     }

@@ -3,7 +3,8 @@
 use clawscope::gateway::pruning::{PruneSettings, effective_settings};
 use clawscope::gateway::window::{DEFAULT_WINDOW, resolve_window};
 use clawscope::js::{self, Object, Throws, Value};
-use clawscope::plan::{Plan, after};
+use clawscope::plan::{Asked, Plan, after};
+use clawscope::policy::StepSettings;
 use clawscope::policy::prune::{Gate, gate, last_touch};
 use clawscope::store::entry::Role;
 
@@ -31,7 +32,15 @@ pub(crate) fn answer(session: &Session) -> Value {
     let active = result.get("active").is_some_and(|active| active.as_bool() == Some(true));
     let messages = session.messages();
     let settings = settings.unwrap_or_default();
-    let plan = Plan::prune(&session.index, &session.context, &settings, window(session), opened);
+    let plan = Plan::new(&Asked {
+        index: &session.index,
+        context: &session.context,
+        branch: None,
+        textures: None,
+        settings: &StepSettings::prune(settings),
+        window: window(session),
+        gate: opened,
+    });
     if let Ok(plan) = plan {
         planned(session, &plan, &messages, before, &mut result);
     } else {
@@ -55,8 +64,7 @@ fn planned(
         .filter(|at| plan.fates()[*at].fate.changes())
         .map(|at| number(at as f64))
         .collect();
-    let new: Vec<Value> =
-        messages.iter().zip(plan.fates()).map(|(message, fate)| after(message, fate, plan)).collect();
+    let new: Vec<Value> = messages.iter().enumerate().map(|(at, message)| after(message, at, plan)).collect();
     // What cannot be measured before cannot be measured after where nothing was replaced.
     let total = before.and_then(|_| plan.total_chars()).map(|(_, after)| number(after));
     result.set("after", or_throws(total));

@@ -12,6 +12,7 @@ pub mod prepare;
 #[cfg(test)]
 mod properties;
 pub mod share;
+mod step;
 pub mod v2026_9;
 
 pub use after::{After, CompactionEntry, after};
@@ -20,4 +21,5 @@ pub use conversation::conversation;
 pub use cut_point::{CutPoint, cut_point};
 pub use files::{FileLists, FileOps};
 pub use prepare::{Material, Preparation, prepare};
+pub use step::{Compacted, compact_list};
 pub use v2026_9::{Before, prepare_under, stored_summary};

@@ -4,9 +4,11 @@
 pub mod gate;
 mod soft_trim;
 mod stages;
+mod step;
 #[cfg(test)]
 mod vectors;
 
 pub use gate::{Gate, gate, gate_under, last_touch, last_touch_under};
 pub use soft_trim::{cleared_message, soft_trimmed_message};
 pub use stages::{Outcome, PruneInput, prune};
+pub use step::prune_list;

@@ -4,6 +4,7 @@
 use crate::gateway::pruning::SoftTrim;
 use crate::gateway::ruleset::ImageResults;
 use crate::js::{self, JsString, Object, Throws, Value};
+use crate::policy::texture::{Block, Content, Text, Texture};
 use crate::store::entry::MessageSize;
 use crate::store::measure::{block_is, blocks};
 
@@ -49,6 +50,31 @@ pub(super) fn is_covered(settings: &SoftTrim, joined_chars: f64) -> bool {
 pub(super) fn trimmed_chars(settings: &SoftTrim, joined_chars: f64) -> f64 {
     let note_chars = note(settings, joined_chars).len();
     settings.head_chars + settings.tail_chars + (GAP.len() + note_chars) as f64
+}
+
+/// The joined text of a result as trimming sees it: with a line for each image, where these are replaced.
+pub(super) fn joined_text(settings: &SoftTrim, texture: &Texture) -> Text {
+    let Content::Blocks(blocks) = &texture.content else { return Text::joined([]) };
+    if settings.images == ImageResults::Skipped {
+        return Text::joined(texture.texts());
+    }
+    let marker = Text::of(&IMAGE_MARKER.into());
+    Text::joined(blocks.iter().filter_map(|block| match block {
+        Block::Text(text) => Some(text),
+        Block::Image => Some(&marker),
+        Block::Other { .. } => None,
+    }))
+}
+
+/// The texture of a trimmed result, told from that of its joined text. One that only lost its images is that text.
+pub(super) fn trimmed_text(settings: &SoftTrim, joined: &Text) -> Text {
+    if !is_trimmed(settings, joined.chars as f64) {
+        return joined.clone();
+    }
+    let head = joined.cut(settings.head_chars as usize, &Text::of(&GAP.into()));
+    let tail = joined.tail(settings.tail_chars as usize);
+    let note = Text::of(&note(settings, joined.chars as f64).as_str().into());
+    head.cut(head.chars, &tail.cut(tail.chars, &note))
 }
 
 /// The trimmed copy of a tool result, or none when it is not trimmed. Throws where taking head or tail

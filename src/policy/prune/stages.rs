@@ -1,11 +1,11 @@
 //! The pruning algorithm over sizes (pruning 5): a soft pass over all candidates, then clearing oldest
 //! first until the ratio is met. Comparisons are `<` with "equal goes on"; totals move by differences.
 
-use crate::context::{Context, ContextMessage};
 use crate::gateway::pruning::PruneSettings;
 use crate::gateway::ruleset::ImageResults;
 use crate::js::{Throws, Value};
 use crate::policy::fate::{Fate, MessageFate, Reason};
+use crate::policy::list::List;
 use crate::policy::prune::soft_trim::{
     is_covered, is_trimmed, soft_trimmed_message, trim_chars, trimmed_chars,
 };
@@ -20,7 +20,7 @@ const CHARS_PER_TOKEN: f64 = 4.0;
 #[derive(Debug, Clone, Copy)]
 pub struct PruneInput<'a> {
     /// The messages.
-    pub context: &'a Context,
+    pub list: &'a List<'a>,
     /// The words that tool names are kept as.
     pub words: &'a Words,
     /// The settings in force.
@@ -51,12 +51,26 @@ pub struct Outcome {
 }
 
 impl Outcome {
+    /// The numbers of pruning that takes no part, over this many messages.
+    pub fn none(messages: usize) -> Self {
+        Self {
+            fates: Vec::new(),
+            changed: false,
+            ratio_before: f64::NAN,
+            ratio_trimmed: f64::NAN,
+            ratio_after: f64::NAN,
+            prunable_chars: f64::NAN,
+            start: messages,
+            cutoff: messages,
+        }
+    }
+
     /// What a shut gate leaves: every message as it is, every tool result told why.
     pub fn shut(input: &PruneInput, reason: Reason) -> Self {
         let mut run = Run::new(input);
-        let cutoff = cutoff(&input.context.messages, input.settings.keep_last_assistants);
-        run.outcome.cutoff = cutoff.unwrap_or(input.context.messages.len());
-        run.outcome.start = input.context.first_user().unwrap_or(input.context.messages.len());
+        let cutoff = cutoff(input.list, input.settings.keep_last_assistants);
+        run.outcome.cutoff = cutoff.unwrap_or(input.list.len());
+        run.outcome.start = input.list.first_user().unwrap_or(input.list.len());
         run.unchanged(reason)
     }
 }
@@ -64,17 +78,16 @@ impl Outcome {
 /// Decides the fate of every message. Throws where the real pruner does; nothing is pruned then
 /// (pruning 4.7).
 pub fn prune(input: &PruneInput) -> Result<Outcome, Throws> {
-    let messages = &input.context.messages;
     let mut run = Run::new(input);
     if input.window.is_nan() || input.window <= 0.0 {
         return Ok(run.unchanged(Reason::NoWindow));
     }
-    let Some(cutoff) = cutoff(messages, input.settings.keep_last_assistants) else {
+    let Some(cutoff) = cutoff(input.list, input.settings.keep_last_assistants) else {
         return Ok(run.unchanged(Reason::TooFewAssistants));
     };
     run.outcome.cutoff = cutoff;
-    run.outcome.start = input.context.first_user().unwrap_or(messages.len());
-    run.total = messages.iter().try_fold(0.0, |sum, message| Ok(sum + message.size.prune_chars.get()?))?;
+    run.outcome.start = input.list.first_user().unwrap_or(input.list.len());
+    run.total = input.list.sizes().try_fold(0.0, |sum, size| Ok(sum + size.prune_chars.get()?))?;
     run.outcome.ratio_before = run.ratio();
     (run.outcome.ratio_trimmed, run.outcome.ratio_after) = (run.ratio(), run.ratio());
     if run.ratio() < input.settings.soft_trim_ratio {
@@ -87,13 +100,13 @@ pub fn prune(input: &PruneInput) -> Result<Outcome, Throws> {
 }
 
 /// The position of the k-th last assistant message; the end for k = 0; none when there are fewer.
-fn cutoff(messages: &[ContextMessage], keep: f64) -> Option<usize> {
+fn cutoff(list: &List, keep: f64) -> Option<usize> {
     if keep <= 0.0 {
-        return Some(messages.len());
+        return Some(list.len());
     }
     let mut left = keep;
-    for (at, message) in messages.iter().enumerate().rev() {
-        if message.size.role == Role::Assistant {
+    for (at, size) in list.sizes().enumerate().rev() {
+        if size.role == Role::Assistant {
             left -= 1.0;
             if left <= 0.0 {
                 return Some(at);
@@ -113,22 +126,10 @@ struct Run<'a> {
 
 impl<'a> Run<'a> {
     fn new(input: &'a PruneInput<'a>) -> Self {
-        let messages = &input.context.messages;
-        let kept = |message: &ContextMessage| MessageFate {
-            fate: Fate::Kept,
-            reason: Reason::NotAToolResult,
-            before: message.size.prune_chars,
-            after: message.size.prune_chars,
-        };
+        let messages = input.list;
         let outcome = Outcome {
-            fates: messages.iter().map(kept).collect(),
-            changed: false,
-            ratio_before: f64::NAN,
-            ratio_trimmed: f64::NAN,
-            ratio_after: f64::NAN,
-            prunable_chars: f64::NAN,
-            start: messages.len(),
-            cutoff: messages.len(),
+            fates: messages.sizes().map(|size| MessageFate::kept(size, Reason::NotAToolResult)).collect(),
+            ..Outcome::none(messages.len())
         };
         Self { input, total: 0.0, prunable: Vec::new(), outcome }
     }
@@ -142,8 +143,7 @@ impl<'a> Run<'a> {
         let filter = self.input.settings.tool_filter();
         let knows_zone = !matches!(reason, Reason::NoWindow | Reason::TooFewAssistants);
         for at in 0..self.outcome.fates.len() {
-            let message = &self.input.context.messages[at];
-            if message.size.role != Role::ToolResult {
+            if self.input.list.size(at).role != Role::ToolResult {
                 continue;
             }
             let shield = knows_zone.then(|| self.shield(at, &filter)).flatten();
@@ -160,7 +160,7 @@ impl<'a> Run<'a> {
 
     /// What shields a tool result from pruning, whatever the ratios (pruning 5.12).
     fn shield(&self, at: usize, filter: &crate::gateway::tools::ToolFilter) -> Option<Reason> {
-        let size = &self.input.context.messages[at].size;
+        let size = self.input.list.size(at);
         if at < self.outcome.start {
             Some(Reason::BeforeFirstUser)
         } else if at >= self.outcome.cutoff {
@@ -178,7 +178,7 @@ impl<'a> Run<'a> {
     fn soft_pass(&mut self) -> Result<(), Throws> {
         let filter = self.input.settings.tool_filter();
         for at in 0..self.outcome.fates.len() {
-            if self.input.context.messages[at].size.role != Role::ToolResult {
+            if self.input.list.size(at).role != Role::ToolResult {
                 continue;
             }
             match self.shield(at, &filter) {
@@ -193,10 +193,10 @@ impl<'a> Run<'a> {
     fn soft_trim(&mut self, at: usize) -> Result<(), Throws> {
         self.prunable.push(at);
         let settings = &self.input.settings.soft_trim;
-        let size = &self.input.context.messages[at].size;
+        let size = self.input.list.size(at);
         let joined = trim_chars(settings, size);
-        let trimmed = match self.input.context.odd.get(&at) {
-            Some(body) => self.soft_trim_odd(body)?,
+        let trimmed = match size.odd.then(|| self.input.list.odd(at)).flatten() {
+            Some(body) => self.soft_trim_odd(&body)?,
             None if is_trimmed(settings, joined) => Some(trimmed_chars(settings, joined)),
             // Only the images go.
             None => (size.images > 0).then_some(joined),

@@ -6,6 +6,7 @@ use crate::gateway::ruleset::Ruleset;
 use crate::ids::LineIds;
 use crate::js;
 use crate::policy::fate::{Fate, Reason};
+use crate::policy::list::List;
 use crate::policy::prune::{Outcome, PruneInput, prune};
 use crate::store::index::Index;
 use crate::store::load::load_bytes;
@@ -46,7 +47,8 @@ fn settings(json: &str) -> PruneSettings {
 fn run(list: &str, json: &str, window: f64) -> Outcome {
     let (index, context) = session(list);
     let settings = settings(json);
-    let input = PruneInput { context: &context, words: &index.words, settings: &settings, window };
+    let list = List::of(&context, None);
+    let input = PruneInput { list: &list, words: &index.words, settings: &settings, window };
     prune(&input).expect("does not throw")
 }
 
@@ -114,7 +116,8 @@ fn in_the_newest_version_a_result_with_an_image_is_one_like_others() {
     let raw =
         js::parse(r#"{"mode":"cache-ttl","softTrim":{"maxChars":1},"keepLastAssistants":9}"#).expect("JSON");
     let settings = effective_settings_under(Ruleset::V2026_9.rules(), Some(&raw)).expect("on");
-    let input = PruneInput { context: &context, words: &index.words, settings: &settings, window: 10_000.0 };
+    let list = List::of(&context, None);
+    let input = PruneInput { list: &list, words: &index.words, settings: &settings, window: 10_000.0 };
     let outcome = prune(&input).expect("does not throw");
     let after: Vec<u64> = outcome.fates[1..4].iter().map(|fate| fate.after.chars()).collect();
     assert_eq!(after, [3086, 3086, 139]);

@@ -1,0 +1,177 @@
+//! Running the steps one after another, and putting their fates together.
+
+use crate::context::tokens::chars4::estimate_or_zero;
+use crate::context::{Context, ContextMessage};
+use crate::js::Throws;
+use crate::plan::effect::{StepEffect, total};
+use crate::plan::{Plan, tokens};
+use crate::policy::compact::{BranchEntry, Preparation, compact_list};
+use crate::policy::history_limit::limit_history;
+use crate::policy::images::remove_seen_images;
+use crate::policy::list::{Item, List};
+use crate::policy::prune::{Gate, Outcome, prune_list};
+use crate::policy::texture::Texture;
+use crate::policy::{MessageFate, Reason, Step, StepSettings};
+use crate::store::index::Index;
+
+/// What a plan is made of.
+#[derive(Debug, Clone, Copy)]
+pub struct Asked<'a> {
+    /// The transcript.
+    pub index: &'a Index,
+    /// The context.
+    pub context: &'a Context,
+    /// Its branch as a compaction looks at it; none where it was not read.
+    pub branch: Option<&'a [BranchEntry]>,
+    /// Textures of its messages; none where they were not read.
+    pub textures: Option<&'a [Texture]>,
+    /// The steps and their parameters.
+    pub settings: &'a StepSettings,
+    /// Window in tokens; NaN when none is known.
+    pub window: f64,
+    /// What the pruner's gate says.
+    pub gate: Gate,
+}
+
+/// Why no plan is made.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+pub enum PlanError {
+    /// A message has a shape that the real program fails on in this step.
+    #[error("a message has a shape that the runtime fails on in the step `{}`", .0.word())]
+    Throws(Step),
+    /// The step looks at more than sizes, and the texts were not read yet.
+    #[error("the step `{}` looks at the texts, which are not read yet", .0.word())]
+    NeedsTexts(Step),
+}
+
+struct Run<'a> {
+    asked: &'a Asked<'a>,
+    list: List<'a>,
+    fates: Vec<MessageFate>,
+    effects: Vec<StepEffect>,
+    outcome: Outcome,
+    compaction: Option<Preparation>,
+}
+
+pub(super) fn run(asked: &Asked<'_>) -> Result<Plan, PlanError> {
+    let mut run = Run {
+        asked,
+        list: List::of(asked.context, asked.textures),
+        fates: Vec::new(),
+        effects: Vec::new(),
+        outcome: Outcome::none(asked.context.messages.len()),
+        compaction: None,
+    };
+    for step in asked.settings.steps.iter() {
+        run.step(step)?;
+    }
+    Ok(run.plan())
+}
+
+impl Run<'_> {
+    fn step(&mut self, step: Step) -> Result<(), PlanError> {
+        let before = (self.list.len(), total(&self.list));
+        let positions: Option<Vec<Option<usize>>> =
+            (!self.list.is_whole()).then(|| self.list.items.iter().map(Item::position).collect());
+        let (fates, changed) = self.fates_of(step)?;
+        self.effects.push(StepEffect::new(step, &fates, before, &self.list, changed));
+        self.merge(fates, positions.as_deref());
+        Ok(())
+    }
+
+    /// Takes a step: the fate of each message it was given, and whether it replaced any.
+    fn fates_of(&mut self, step: Step) -> Result<(Vec<MessageFate>, bool), PlanError> {
+        let Asked { settings, index, window, gate, .. } = *self.asked;
+        let throws = |Throws| PlanError::Throws(step);
+        let fates = match step {
+            Step::Compact => {
+                let branch = self.asked.branch.ok_or(PlanError::NeedsTexts(step))?;
+                let keep = settings.compaction.keep_recent_tokens;
+                let compacted =
+                    compact_list(&mut self.list, branch, keep, settings.summary_tokens).map_err(throws)?;
+                self.compaction = compacted.preparation;
+                compacted.fates
+            }
+            Step::History => limit_history(&mut self.list, settings.history_limit),
+            Step::Images => remove_seen_images(&mut self.list),
+            Step::Prune => {
+                let outcome = prune_list(&mut self.list, &index.words, &settings.prune, window, gate)
+                    .map_err(throws)?;
+                return Ok(self.pruned(outcome));
+            }
+            Step::Truncate | Step::Repair | Step::Guard | Step::Clear => {
+                return Err(PlanError::NeedsTexts(step));
+            }
+        };
+        let changed = fates.iter().any(|fate| fate.fate.changes())
+            || self.compaction.is_some() && step == Step::Compact;
+        Ok((fates, changed))
+    }
+
+    /// Keeps the numbers of pruning, its positions told as those of the context.
+    fn pruned(&mut self, mut outcome: Outcome) -> (Vec<MessageFate>, bool) {
+        let fates = std::mem::take(&mut outcome.fates);
+        let count = self.asked.context.messages.len();
+        let position = |at: usize| self.list.items[at..].iter().find_map(Item::position).unwrap_or(count);
+        (outcome.start, outcome.cutoff) = (position(outcome.start), position(outcome.cutoff));
+        let changed = outcome.changed;
+        self.outcome = outcome;
+        (fates, changed)
+    }
+
+    /// The fate of a message is that of the last step that changes it; until one does, the last word said of it.
+    fn merge(&mut self, fates: Vec<MessageFate>, positions: Option<&[Option<usize>]>) {
+        let Some(positions) = positions else {
+            if self.fates.is_empty() {
+                self.fates = fates;
+            } else {
+                self.fates.iter_mut().zip(&fates).for_each(|(known, fate)| merge(known, fate));
+            }
+            return;
+        };
+        for (fate, position) in fates.iter().zip(positions) {
+            if let Some(known) = position.and_then(|position| self.fates.get_mut(position)) {
+                merge(known, fate);
+            }
+        }
+    }
+
+    fn plan(mut self) -> Plan {
+        let Asked { context, settings, window, gate, .. } = *self.asked;
+        let tokens_before = tokens(context);
+        let mut tokens_after = vec![0; tokens_before.len()];
+        let mut tokens_made = 0;
+        if self.fates.is_empty() {
+            let kept = |message: &ContextMessage| MessageFate::kept(&message.size, Reason::Untouched);
+            self.fates = context.messages.iter().map(kept).collect();
+        }
+        for (at, item) in self.list.items.iter().enumerate() {
+            let tokens = estimate_or_zero(self.list.size(at));
+            match item.position() {
+                Some(position) => tokens_after[position] = tokens,
+                None => tokens_made += tokens,
+            }
+        }
+        let changed = self.effects.iter().any(|effect| effect.changed);
+        Plan {
+            settings: settings.clone(),
+            window,
+            gate,
+            outcome: self.outcome,
+            compaction: self.compaction,
+            effects: self.effects,
+            items: self.list.items,
+            tokens_after,
+            tokens_before,
+            tokens_made,
+            fates: self.fates,
+            changed,
+        }
+    }
+}
+
+fn merge(known: &mut MessageFate, fate: &MessageFate) {
+    if fate.fate.changes() || !known.fate.changes() && fate.reason != Reason::Untouched {
+        *known = MessageFate { before: known.before, ..*fate };
+    }
+}

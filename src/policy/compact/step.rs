@@ -1,0 +1,86 @@
+//! Compaction as a step: what of a context a summary would stand for if the session were compacted now, told from
+//! sizes (compaction 3, 4.2).
+
+use crate::context::ContextMessage;
+use crate::js::Throws;
+use crate::policy::compact::branch::BranchEntry;
+use crate::policy::compact::prepare::{Preparation, prepare};
+use crate::policy::fate::{Fate, MessageFate, Reason};
+use crate::policy::list::{Change, From, Item, List};
+use crate::store::entry::{MessageSize, Role, Size};
+
+/// Chars to a token, as a summary of assumed length counts.
+const CHARS_PER_TOKEN: u64 = 4;
+/// Chars that any role without content counts for the pruner (pruning 5.4).
+const OTHER_CHARS: f64 = 256.0;
+
+/// What compaction comes to.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Compacted {
+    /// The fate of every message it was given.
+    pub fates: Vec<MessageFate>,
+    /// What was prepared; none when there is nothing to prepare (compaction 3.1).
+    pub preparation: Option<Preparation>,
+}
+
+/// Puts a summary of this many tokens in the place of what it stands for. The list must be a context as it was
+/// built from the branch. Throws where preparing does; the list is untouched then.
+pub fn compact_list(
+    list: &mut List,
+    branch: &[BranchEntry],
+    keep_tokens: f64,
+    summary_tokens: u64,
+) -> Result<Compacted, Throws> {
+    let Some(preparation) = prepare(branch, keep_tokens)? else {
+        let kept = |size| MessageFate::kept(size, Reason::Untouched);
+        return Ok(Compacted { fates: list.sizes().map(kept).collect(), preparation: None });
+    };
+    let positions = positions(list, branch);
+    let fate = |(at, size): (usize, &MessageSize)| fate(&preparation, positions[at], size);
+    let fates: Vec<MessageFate> = list.sizes().enumerate().map(fate).collect();
+    let kept =
+        list.items.drain(..).zip(&fates).filter(|(_, fate)| !fate.fate.changes()).map(|(item, _)| item);
+    let kept: Vec<Item> = kept.collect();
+    list.items = std::iter::once(summary(summary_tokens)).chain(kept).collect();
+    Ok(Compacted { fates, preparation: Some(preparation) })
+}
+
+/// Where each message stands on the branch: a context holds them in its order, but for the summary, which is first.
+fn positions(list: &List, branch: &[BranchEntry]) -> Vec<usize> {
+    let mut next = 0;
+    let messages = list.items.iter().filter_map(|item| list.context.messages.get(item.position()?));
+    let position = |message: &ContextMessage| {
+        if Some(message.entry) == list.context.compaction {
+            return branch.iter().rposition(|entry| entry.entry == message.entry).unwrap_or(0);
+        }
+        let from = next;
+        let found = branch[from..].iter().position(|entry| entry.entry == message.entry);
+        next = found.map_or(next, |found| from + found + 1);
+        found.map_or(branch.len(), |found| from + found)
+    };
+    messages.map(position).collect()
+}
+
+fn fate(preparation: &Preparation, at: usize, size: &MessageSize) -> MessageFate {
+    let gone = |fate, reason| MessageFate::gone(size, fate, reason);
+    match preparation.previous {
+        Some(previous) if at < previous => gone(Fate::Dropped, Reason::LostTail),
+        Some(previous) if at == previous => gone(Fate::Summarised, Reason::PreviousSummary),
+        _ if preparation.turn_prefix().contains(&at) => gone(Fate::Summarised, Reason::SummarisedTurn),
+        _ if preparation.history().contains(&at) => gone(Fate::Summarised, Reason::SummarisedHistory),
+        _ => MessageFate::kept(size, Reason::KeptRecent),
+    }
+}
+
+/// The summary's message: sizes of the role, and of a text this long.
+fn summary(tokens: u64) -> Item {
+    let chars = (tokens * CHARS_PER_TOKEN) as f64;
+    let size = MessageSize {
+        role: Role::CompactionSummary,
+        pi_chars: Size::new(Ok(chars)),
+        prune_chars: Size::new(Ok(OTHER_CHARS)),
+        text_chars: chars as u32,
+        ..MessageSize::NOTHING
+    };
+    Item { from: From::Summary, change: Some(Box::new(Change { size, edits: Vec::new(), texture: None })) }
+}

@@ -1,0 +1,94 @@
+//! What a step does to the text of a message: a small value that foretells the sizes it leaves and, when somebody
+//! looks or a plan is written, makes the text.
+
+use crate::gateway::pruning::SoftTrim;
+use crate::js::{JsString, Object, Value};
+use crate::policy::prune::{cleared_message, soft_trimmed_message};
+use crate::store::entry::{MessageSize, Role, Size};
+
+/// The text that stands for an image the model has seen (pruning 1.6).
+pub const IMAGE_REMOVED: &str = "[image data removed - already processed by model]";
+
+/// One change of one message's text.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Edit {
+    /// Head and tail of a tool result stay (pruning 5.7).
+    SoftTrim(SoftTrim),
+    /// A placeholder stands for a tool result (pruning 5.10).
+    Placeholder(JsString),
+    /// Images of a user message become a text (pruning 1.6).
+    RemoveImages,
+}
+
+impl Edit {
+    /// The message with this change. Where the text is not what was measured, and the rule would fail on it, the
+    /// message stays as it is.
+    pub fn apply(&self, message: &Value) -> Value {
+        match self {
+            Self::SoftTrim(settings) => soft_trimmed_message(message, settings).ok().flatten(),
+            Self::Placeholder(text) => Some(cleared_message(message, text)),
+            Self::RemoveImages => without_images(message),
+        }
+        .unwrap_or_else(|| message.clone())
+    }
+}
+
+/// Every edit of a message, in order.
+pub fn apply_all(edits: &[Edit], message: &Value) -> Value {
+    edits.iter().fold(message.clone(), |message, edit| edit.apply(&message))
+}
+
+/// The sizes of a tool result whose content is one text block of this many chars.
+pub fn one_text(before: &MessageSize, chars: f64) -> MessageSize {
+    MessageSize {
+        pi_chars: Size::new(Ok(chars)),
+        prune_chars: Size::new(Ok(chars)),
+        joined_chars: chars,
+        text_blocks: 1,
+        images: 0,
+        text_chars: chars as u32,
+        odd: false,
+        ..*before
+    }
+}
+
+/// The sizes of a user message whose images have become texts.
+pub fn images_removed(before: &MessageSize) -> MessageSize {
+    let images = before.images;
+    let text = IMAGE_REMOVED.len() as f64 * f64::from(images);
+    let grown = |size: Size, by: f64| Size::new(size.get().map(|chars| chars + by));
+    MessageSize {
+        pi_chars: grown(before.pi_chars, text),
+        prune_chars: grown(
+            before.prune_chars,
+            text - crate::store::measure::PRUNE_IMAGE_CHARS * f64::from(images),
+        ),
+        joined_chars: before.joined_chars
+            + text
+            + f64::from(if before.text_blocks == 0 { images.saturating_sub(1) } else { images }),
+        text_blocks: before.text_blocks + images,
+        images: 0,
+        text_chars: before.text_chars + (text as u32),
+        ..*before
+    }
+}
+
+fn without_images(message: &Value) -> Option<Value> {
+    let blocks = message.get("content")?.as_array()?;
+    let text = |block: &Value| {
+        let is_image = block.get("type").is_some_and(|kind| kind.str_is("image"));
+        if is_image {
+            Value::Object(Object::from([("type", "text"), ("text", IMAGE_REMOVED)]))
+        } else {
+            block.clone()
+        }
+    };
+    let mut copy = message.as_object()?.clone();
+    copy.set("content", Value::Array(blocks.iter().map(text).collect()));
+    Some(Value::Object(copy))
+}
+
+/// Whether legacy images of this message would go: it is a user's, and holds some.
+pub fn has_legacy_images(size: &MessageSize) -> bool {
+    size.role == Role::User && size.images > 0
+}

@@ -1,0 +1,150 @@
+//! The messages between two steps: where each comes from, what was done to it, and the sizes that leaves.
+
+use std::sync::Arc;
+
+use crate::context::Context;
+use crate::js::Value;
+use crate::policy::edit::{Edit, apply_all};
+use crate::policy::repair::MissingResult;
+use crate::policy::texture::Texture;
+use crate::store::entry::{MessageSize, Role};
+
+/// Where a message of a list comes from.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum From {
+    /// The message of the context at this position.
+    Context(u32),
+    /// The summary that a planned compaction puts first.
+    Summary,
+    /// A result that was missing (compaction 6.3).
+    Missing(Box<MissingResult>),
+}
+
+/// What was done to a message.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Change {
+    /// Its sizes now.
+    pub size: MessageSize,
+    /// How its text is made, from the one it comes from.
+    pub edits: Vec<Edit>,
+    /// Its texture now, where textures are known.
+    pub texture: Option<Texture>,
+}
+
+/// One message of a list. Small: most messages are never touched.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Item {
+    /// Where it comes from.
+    pub from: From,
+    /// What was done to it; none when nothing was. A message that stands in no file has one always.
+    pub change: Option<Box<Change>>,
+}
+
+impl Item {
+    /// How its text is made.
+    pub fn edits(&self) -> &[Edit] {
+        self.change.as_ref().map_or(&[], |change| &change.edits)
+    }
+
+    /// Its position in the context, where it stands there.
+    pub fn position(&self) -> Option<usize> {
+        match self.from {
+            From::Context(at) => Some(at as usize),
+            _ => None,
+        }
+    }
+}
+
+/// The messages between two steps.
+#[derive(Debug, Clone)]
+pub struct List<'a> {
+    /// The context they come from.
+    pub context: &'a Context,
+    /// One for each message of the context, where they were read.
+    pub textures: Option<&'a [Texture]>,
+    /// The messages, in order.
+    pub items: Vec<Item>,
+}
+
+impl<'a> List<'a> {
+    /// The messages of a context, nothing done yet.
+    pub fn of(context: &'a Context, textures: Option<&'a [Texture]>) -> Self {
+        let items =
+            (0..context.messages.len()).map(|at| Item { from: From::Context(at as u32), change: None });
+        Self { context, textures, items: items.collect() }
+    }
+
+    /// How many there are.
+    pub fn len(&self) -> usize {
+        self.items.len()
+    }
+
+    /// Whether there is none.
+    pub fn is_empty(&self) -> bool {
+        self.items.is_empty()
+    }
+
+    /// The sizes of a message as it is now.
+    pub fn size(&self, at: usize) -> &MessageSize {
+        let item = &self.items[at];
+        match (&item.change, &item.from) {
+            (Some(change), _) => &change.size,
+            (None, From::Context(position)) => &self.context.messages[*position as usize].size,
+            (None, From::Summary | From::Missing(_)) => &NOTHING,
+        }
+    }
+
+    /// The texture of a message as it is now; none where textures were not read.
+    pub fn texture(&self, at: usize) -> Option<&Texture> {
+        let item = &self.items[at];
+        match (&item.change, &item.from) {
+            (Some(change), _) if change.texture.is_some() => change.texture.as_ref(),
+            (_, From::Context(position)) => self.textures?.get(*position as usize),
+            _ => None,
+        }
+    }
+
+    /// The sizes of every message.
+    pub fn sizes(&self) -> impl DoubleEndedIterator<Item = &MessageSize> + ExactSizeIterator {
+        (0..self.items.len()).map(|at| self.size(at))
+    }
+
+    /// The first message of the person (pruning 5.3).
+    pub fn first_user(&self) -> Option<usize> {
+        self.sizes().position(|size| size.role == Role::User)
+    }
+
+    /// The body of a message whose sizes do not tell what trimming makes of it, as it is now.
+    pub fn odd(&self, at: usize) -> Option<Arc<Value>> {
+        let item = &self.items[at];
+        let body = self.context.odd.get(&item.position()?)?;
+        Some(if item.edits().is_empty() { Arc::clone(body) } else { Arc::new(apply_all(item.edits(), body)) })
+    }
+
+    /// Adds an edit to a message; `texture` is what it leaves, where that is known.
+    pub fn edit(&mut self, at: usize, edit: Edit, size: MessageSize, texture: Option<Texture>) {
+        let item = &mut self.items[at];
+        match &mut item.change {
+            Some(change) => {
+                change.size = size;
+                change.edits.push(edit);
+                change.texture = texture;
+            }
+            None => item.change = Some(Box::new(Change { size, edits: vec![edit], texture })),
+        }
+    }
+
+    /// Keeps the messages from a position on.
+    pub fn keep_from(&mut self, first: usize) {
+        self.items.drain(..first);
+    }
+
+    /// Whether it still holds every message of the context at its own position.
+    pub fn is_whole(&self) -> bool {
+        self.items.len() == self.context.messages.len()
+            && self.items.iter().enumerate().all(|(at, item)| item.position() == Some(at))
+    }
+}
+
+/// The sizes of nothing.
+static NOTHING: MessageSize = MessageSize::NOTHING;

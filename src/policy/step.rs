@@ -1,0 +1,142 @@
+//! The trimming steps, in the order in which a session meets them: what is written to the transcript first, then
+//! what is done once a run, then what is done for every model call (pruning 1.1–1.4).
+
+/// One trimming rule.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum Step {
+    /// Old messages give way to a summary (compaction 1–5).
+    Compact,
+    /// Oversized tool results are cut in the transcript (pruning 6b).
+    Truncate,
+    /// Calls and results are paired (compaction 6).
+    Repair,
+    /// Only the last user turns stay (pruning 2).
+    History,
+    /// Images that the model has seen go (pruning 1.6).
+    Images,
+    /// Old tool results are trimmed and cleared when the cache is cold (pruning 3–5).
+    Prune,
+    /// Tool results are held to a share of the window (pruning 6d).
+    Guard,
+    /// Old tool uses are cleared beyond a trigger (pruning 7).
+    Clear,
+}
+
+/// When a step is taken.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Moment {
+    /// It is written to the transcript.
+    Transcript,
+    /// Once, when a run begins.
+    Run,
+    /// For every model call.
+    Call,
+}
+
+impl Step {
+    /// Every step, in order.
+    pub const ALL: [Self; 8] = [
+        Self::Compact,
+        Self::Truncate,
+        Self::Repair,
+        Self::History,
+        Self::Images,
+        Self::Prune,
+        Self::Guard,
+        Self::Clear,
+    ];
+
+    /// The word used by `--policy`, in JSON and on screen.
+    pub fn word(self) -> &'static str {
+        match self {
+            Self::Compact => "compact",
+            Self::Truncate => "truncate",
+            Self::Repair => "repair",
+            Self::History => "history",
+            Self::Images => "images",
+            Self::Prune => "prune",
+            Self::Guard => "guard",
+            Self::Clear => "clear",
+        }
+    }
+
+    /// A step by its word.
+    pub fn from_word(word: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|step| step.word() == word)
+    }
+
+    /// When it is taken.
+    pub fn moment(self) -> Moment {
+        match self {
+            Self::Compact | Self::Truncate => Moment::Transcript,
+            Self::Repair | Self::History | Self::Images => Moment::Run,
+            Self::Prune | Self::Guard | Self::Clear => Moment::Call,
+        }
+    }
+
+    /// Whether it needs to know more of a message than its sizes (see [`super::texture`]).
+    pub fn needs_texture(self) -> bool {
+        matches!(self, Self::Truncate | Self::Repair | Self::Guard | Self::Clear)
+    }
+}
+
+/// Some of the steps.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct StepSet(u8);
+
+impl StepSet {
+    /// None.
+    pub const NONE: Self = Self(0);
+
+    /// These steps.
+    pub fn of(steps: &[Step]) -> Self {
+        steps.iter().fold(Self::NONE, |set, step| set.with(*step, true))
+    }
+
+    /// Whether a step is among them.
+    pub fn has(self, step: Step) -> bool {
+        self.0 & (1 << step as u8) != 0
+    }
+
+    /// The same set with a step in or out.
+    #[must_use]
+    pub fn with(self, step: Step, on: bool) -> Self {
+        let bit = 1 << step as u8;
+        Self(if on { self.0 | bit } else { self.0 & !bit })
+    }
+
+    /// The steps, in order.
+    pub fn iter(self) -> impl Iterator<Item = Step> {
+        Step::ALL.into_iter().filter(move |step| self.has(*step))
+    }
+
+    /// Whether one of them needs more than sizes.
+    pub fn needs_texture(self) -> bool {
+        self.iter().any(Step::needs_texture)
+    }
+
+    /// Whether there is none.
+    pub fn is_empty(self) -> bool {
+        self.0 == 0
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn steps_go_from_the_transcript_to_the_call() {
+        let moments: Vec<Moment> = Step::ALL.into_iter().map(Step::moment).collect();
+        assert!(moments.is_sorted());
+        assert!(Step::ALL.into_iter().all(|step| Step::from_word(step.word()) == Some(step)));
+    }
+
+    #[test]
+    fn a_set_keeps_the_order_of_a_run_whatever_it_was_made_from() {
+        let set = StepSet::of(&[Step::Prune, Step::History]);
+        assert_eq!(set.iter().collect::<Vec<_>>(), [Step::History, Step::Prune]);
+        assert_eq!(set.with(Step::History, false), StepSet::of(&[Step::Prune]));
+        assert!(!set.needs_texture() && set.with(Step::Guard, true).needs_texture());
+    }
+}
