@@ -196,7 +196,7 @@ impl TuningPane {
         let Some(row) = self.rows.get(self.cursor) else { return };
         let Control::Slider { min, max, step, .. } = row.control else { return };
         let key = row.key;
-        let mut settings = self.settings();
+        let mut settings = self.step_settings(inspection).prune;
         let fixed = inspection.fixed_tokens();
         for at in 0..PROFILE_STEPS {
             let share = at as f64 / (PROFILE_STEPS - 1) as f64;
