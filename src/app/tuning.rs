@@ -7,8 +7,8 @@ use crate::gateway::setting_value::{assign, parse_value, plain_text, share_of, t
 use crate::inspect::Inspection;
 use crate::js::Value;
 use crate::plan::Plan;
-use crate::policy::StepSettings;
 use crate::policy::prune::Gate;
+use crate::policy::{Step, StepSettings};
 
 /// The settings as they are tuned.
 #[derive(Debug, Clone, Default, PartialEq)]
@@ -37,8 +37,12 @@ pub const PROFILE_STEPS: usize = 44;
 impl TuningPane {
     /// Shows the configured values of a session; tuned values of the same store are kept.
     pub fn configure(&mut self, inspection: &Inspection) {
-        let rows: Vec<PruneSetting> =
-            inspection.settings.iter().filter(|row| row.key != "mode").cloned().collect();
+        let rows: Vec<PruneSetting> = inspection
+            .settings
+            .iter()
+            .filter(|row| row.step == Step::Prune && row.row.key != "mode")
+            .map(|row| row.row.clone())
+            .collect();
         let same = self.rows.len() == rows.len()
             && self.rows.iter().zip(&rows).all(|(old, new)| old.key == new.key && old.value == new.value);
         if !same {

@@ -19,7 +19,7 @@ use crate::inspect::words::cost_words;
 use crate::js::Value;
 use crate::plan::Plan;
 use crate::policy::prune::Gate;
-use crate::policy::{Reason, StepSettings};
+use crate::policy::{Reason, Step, StepSettings};
 
 /// A plan and everything it was made from.
 #[derive(Debug)]
@@ -82,7 +82,10 @@ impl Preview {
         ]);
         let configured = &self.inspection.settings;
         for row in &self.simulated.rows {
-            let control = configured.iter().find(|own| own.key == row.key).map(|own| own.control);
+            let control = configured
+                .iter()
+                .find(|own| own.step == Step::Prune && own.row.key == row.key)
+                .map(|own| own.row.control);
             let unit = match control {
                 Some(Control::Slider { unit, .. }) => Some(unit).filter(|unit| *unit != Unit::Milliseconds),
                 _ => None,

@@ -1,7 +1,7 @@
 //! The version whose rules apply: what flag, variable and file ask for, how answers show it, and changes of
 //! settings that it does not have.
 
-use super::change::{CONTEXT_TOKENS, Change, PRUNING};
+use super::change::{CONTEXT_TOKENS, Change};
 use super::failure::Failure;
 use super::output::{Output, Tone};
 use crate::cli::PlaceArgs;
@@ -64,11 +64,8 @@ pub(super) fn refuse_fixed(changes: &[Change], inspection: &Inspection) -> Resul
         ))
     };
     for change in changes {
-        let row = change
-            .key
-            .strip_prefix(PRUNING)
-            .and_then(|key| inspection.settings.iter().find(|row| row.key == key));
-        if let Some(why) = row.and_then(|row| row.control.fixed()) {
+        let row = inspection.settings.iter().find(|row| row.key() == change.key);
+        if let Some(why) = row.and_then(|row| row.row.control.fixed()) {
             return Err(refuse(change, why));
         }
         if change.key == CONTEXT_TOKENS && !ruleset.rules().context_tokens {

@@ -73,6 +73,8 @@ pub enum Unit {
     Chars,
     /// Tokens.
     Tokens,
+    /// Turns of the person.
+    Turns,
 }
 
 /// One row: everything known about one key.

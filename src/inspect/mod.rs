@@ -33,7 +33,6 @@ use crate::error::Finding;
 use crate::gateway::catalog::Price;
 use crate::gateway::compaction::CompactionSettings;
 use crate::gateway::eligible::{Route, eligible_under};
-use crate::gateway::prune_setting::PruneSetting;
 use crate::gateway::pruning::PruneSettings;
 use crate::gateway::ruleset::Chosen;
 use crate::gateway::window::WindowInfo;
@@ -42,6 +41,7 @@ use crate::plan::cache_cost::CacheCost;
 use crate::plan::{Asked, Plan, PlanError};
 use crate::policy::StepSettings;
 use crate::policy::prune::{Gate, gate_under};
+use crate::policy::settings::StepSetting;
 use crate::store::body::BodyError;
 use crate::store::index::Index;
 use crate::store::source::Source;
@@ -120,8 +120,8 @@ pub struct Inspection {
     pub last_touch: Option<f64>,
     /// Reserve and keep of the compaction.
     pub compaction: CompactionSettings,
-    /// Each `contextPruning` key with its configured value and where that comes from.
-    pub settings: Vec<PruneSetting>,
+    /// Each setting of each step with its configured value and where that comes from.
+    pub settings: Vec<StepSetting>,
     /// The configured settings; of pruning the defaults where it is off.
     pub configured: StepSettings,
     /// What steps that look at more than sizes ask for; read when one of them is switched on.

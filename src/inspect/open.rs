@@ -10,7 +10,7 @@ use crate::context::{Context, build};
 use crate::gateway::compaction::{CompactionSettings, gateway_compaction_under, pi_compaction};
 use crate::gateway::eligible::Route;
 use crate::gateway::history_limit::history_limit;
-use crate::gateway::prune_setting::{PRUNING_PATH, prune_settings};
+use crate::gateway::prune_setting::PRUNING_PATH;
 use crate::gateway::pruning::{PruneSettings, effective_settings_under};
 use crate::gateway::window_rules::window_under;
 use crate::ids::{Epoch, LineIds, SessionKey};
@@ -21,6 +21,7 @@ use crate::inspect::{Inspection, Mark};
 use crate::js;
 use crate::policy::StepSettings;
 use crate::policy::prune::last_touch_under;
+use crate::policy::settings::{RowSource, rows};
 use crate::store::body;
 use crate::store::index::{Index, Standing};
 use crate::store::load::{Growth, LoadError, Progress, grow, load};
@@ -124,6 +125,15 @@ pub fn inspect(
     let window = window_under(rules, &config.js, &item.provider, &item.model);
     let touched = |ix| body::entry(&source, &index, ix);
     let history_limit = history_limit(&item.key.0, &config.js).map_or(0.0, |limit| limit.turns());
+    let runtime = runtime_compaction(store);
+    let compaction = gateway_compaction_under(rules, &config.js, runtime, window.tokens);
+    let settings = rows(&RowSource {
+        config,
+        ruleset: store.ruleset.ruleset,
+        session_key: &item.key.0,
+        runtime,
+        window: window.tokens,
+    });
     let mut inspection = Inspection {
         last_touch: last_touch_under(rules, &index, (&item.provider, &item.model), touched),
         window,
@@ -138,12 +148,12 @@ pub fn inspect(
         fixed: fixed_chars(session),
         measured: last_prompt(&index, &context),
         last_call: None,
-        compaction: compaction(store, window.tokens),
-        settings: prune_settings(config, store.ruleset.ruleset),
+        compaction,
+        settings,
         configured_on: configured.is_some(),
         configured: StepSettings {
+            compaction,
             history_limit,
-            compaction: compaction(store, window.tokens),
             ..StepSettings::prune(configured.unwrap_or_else(|| PruneSettings::built_in(rules)))
         },
         closer: None,
@@ -178,16 +188,14 @@ fn fixed_chars(session: &Session) -> Option<FixedChars> {
     })
 }
 
-/// Reserve and keep for a window in tokens: what pi's own settings file says for pi's sessions (store R6), and the
-/// gateway's rules over it.
-fn compaction(store: &Store, window: f64) -> CompactionSettings {
+/// Reserve and keep of the runtime alone: what pi's own settings file says for pi's sessions (store R6).
+fn runtime_compaction(store: &Store) -> CompactionSettings {
     let settings = match &store.shape {
         Shape::PiAgentDir(dir) => pi_settings(dir),
         Shape::PiSessions(dir) => dir.ancestors().skip(1).take(2).find_map(pi_settings),
         _ => None,
     };
-    let pi = pi_compaction(settings.as_ref());
-    gateway_compaction_under(store.ruleset.ruleset.rules(), &store.config.js, pi, window)
+    pi_compaction(settings.as_ref())
 }
 
 /// `settings.json` of an agent dir; one that is no JSON is as good as none, as in pi.

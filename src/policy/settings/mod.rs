@@ -1,5 +1,9 @@
 //! The parameters of every step in one value: what a plan is made with, and what a person tunes.
 
+mod rows;
+
+pub use rows::{Reader, RowSource, StepSetting, rows, settings_of};
+
 use crate::gateway::compaction::CompactionSettings;
 use crate::gateway::pruning::PruneSettings;
 use crate::policy::clear_tool_uses::ClearSettings;

@@ -1,0 +1,302 @@
+//! The settings of every step one by one, for the pane that moves them and for `--set`.
+
+use crate::gateway::compaction::CompactionSettings;
+use crate::gateway::compaction_setting::compaction_settings;
+use crate::gateway::config::GatewayConfig;
+use crate::gateway::history_limit::{HistoryLimit, history_limit};
+use crate::gateway::provenance::Provenance;
+use crate::gateway::prune_setting::{Control, PruneSetting, Unit, prune_settings};
+use crate::gateway::ruleset::Ruleset;
+use crate::js::{self, Value};
+use crate::policy::settings::StepSettings;
+use crate::policy::step::Step;
+
+/// One setting of a step.
+#[derive(Debug, Clone, PartialEq)]
+pub struct StepSetting {
+    /// Its step.
+    pub step: Step,
+    /// What stands before its key in `--set`: `contextPruning.`, or nothing.
+    pub prefix: &'static str,
+    /// Who reads it.
+    pub reader: Reader,
+    /// Key, control, default, value, origin.
+    pub row: PruneSetting,
+}
+
+/// Who reads a setting: where a changed value would have to be written down.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Reader {
+    /// The gateway: the path in `openclaw.json`.
+    Gateway(String),
+    /// The gateway has it built in; moving it shows what another value would do.
+    BuiltIn,
+    /// The client that sends the request, or the provider (pruning 7.14).
+    Client,
+    /// Clawscope: an assumption of the preview.
+    Preview,
+}
+
+impl StepSetting {
+    /// Its key in `--set` and JSON.
+    pub fn key(&self) -> String {
+        format!("{}{}", self.prefix, self.row.key)
+    }
+}
+
+/// What the rows are read from.
+#[derive(Debug, Clone, Copy)]
+pub struct RowSource<'a> {
+    /// The gateway's configuration.
+    pub config: &'a GatewayConfig,
+    /// The version.
+    pub ruleset: Ruleset,
+    /// The session's key, for its turn limit.
+    pub session_key: &'a str,
+    /// What the runtime itself holds back and keeps.
+    pub runtime: CompactionSettings,
+    /// Window in tokens.
+    pub window: f64,
+}
+
+const fn slider(max: f64, step: f64, unit: Unit) -> Control {
+    Control::Slider { min: 0.0, max, step, unit }
+}
+
+type Read = fn(&StepSettings) -> Value;
+type Own = (Step, &'static str, &'static str, Reader, Control, Read);
+
+const SHARE: Control = slider(1.0, 0.01, Unit::Share);
+
+/// Settings that no configuration of the gateway holds.
+const OWN: [Own; 12] = [
+    (
+        Step::Compact,
+        "compaction.",
+        "summaryTokens",
+        Reader::Preview,
+        slider(16_000.0, 100.0, Unit::Tokens),
+        |s| (s.summary_tokens as f64).into(),
+    ),
+    (Step::Truncate, "truncate.", "windowShare", Reader::BuiltIn, SHARE, |s| s.truncate.window_share.into()),
+    (Step::Truncate, "truncate.", "maxChars", Reader::BuiltIn, slider(1e6, 10_000.0, Unit::Chars), |s| {
+        s.truncate.max_chars.into()
+    }),
+    (
+        Step::Truncate,
+        "truncate.",
+        "minKeepChars",
+        Reader::BuiltIn,
+        slider(20_000.0, 100.0, Unit::Chars),
+        |s| s.truncate.min_keep_chars.into(),
+    ),
+    (Step::Guard, "guard.", "budgetShare", Reader::BuiltIn, SHARE, |s| s.guard.budget_share.into()),
+    (Step::Guard, "guard.", "singleShare", Reader::BuiltIn, SHARE, |s| s.guard.single_share.into()),
+    (Step::Clear, "clearToolUses.", "trigger", Reader::Client, slider(1e6, 5_000.0, Unit::Tokens), |s| {
+        s.clear.trigger.into()
+    }),
+    (Step::Clear, "clearToolUses.", "keep", Reader::Client, slider(50.0, 1.0, Unit::Messages), |s| {
+        s.clear.keep.into()
+    }),
+    (
+        Step::Clear,
+        "clearToolUses.",
+        "clearAtLeast",
+        Reader::Client,
+        slider(200_000.0, 500.0, Unit::Tokens),
+        |s| s.clear.clear_at_least.into(),
+    ),
+    (Step::Clear, "clearToolUses.", "clearToolInputs", Reader::Client, Control::Switch, |s| {
+        Value::Bool(s.clear.clear_tool_inputs)
+    }),
+    (Step::Clear, "clearToolUses.", "excludeTools", Reader::Client, Control::List, |s| {
+        Value::Array(s.clear.exclude_tools.iter().cloned().map(Value::String).collect())
+    }),
+    (Step::Clear, "clearToolUses.", "placeholder", Reader::Client, Control::Text, |s| {
+        Value::String(s.clear.placeholder.clone())
+    }),
+];
+
+/// Every setting of every step, in the order of the steps; `contextPruning.mode` is the first of its step.
+pub fn rows(source: &RowSource<'_>) -> Vec<StepSetting> {
+    let RowSource { config, ruleset, runtime, window, .. } = *source;
+    let gateway = |step, prefix: &'static str| {
+        move |row: PruneSetting| StepSetting {
+            step,
+            prefix,
+            reader: Reader::Gateway(format!("agents.defaults.{prefix}{}", row.key)),
+            row,
+        }
+    };
+    let compaction = compaction_settings(config, ruleset, runtime, window).into_iter();
+    let pruning = prune_settings(config, ruleset).into_iter();
+    let mut rows: Vec<StepSetting> = compaction
+        .map(gateway(Step::Compact, "compaction."))
+        .chain(pruning.map(gateway(Step::Prune, "contextPruning.")))
+        .chain(std::iter::once(turns(source)))
+        .chain(OWN.iter().map(own))
+        .collect();
+    rows.sort_by_key(|row| row.step);
+    rows
+}
+
+fn own((step, prefix, key, reader, control, read): &Own) -> StepSetting {
+    let value = read(&StepSettings::default());
+    let row = PruneSetting {
+        key,
+        control: *control,
+        default: value.clone(),
+        config: None,
+        value,
+        provenance: Provenance::Default,
+    };
+    StepSetting { step: *step, prefix, reader: reader.clone(), row }
+}
+
+/// The turn limit of the session (pruning 2.3); where none is set, the place is named where it would be.
+fn turns(source: &RowSource<'_>) -> StepSetting {
+    let limit = history_limit(source.session_key, &source.config.js);
+    let place = limit.as_ref().map(|limit| limit.setting.clone());
+    let path: Vec<&str> = place.iter().flat_map(|place| place.split('.')).collect();
+    let provenance = if place.is_some() { source.config.provenance(&path) } else { Provenance::Default };
+    let value = limit.as_ref().map_or(0.0, HistoryLimit::turns).max(0.0);
+    let row = PruneSetting {
+        key: "historyLimit",
+        control: slider(100.0, 1.0, Unit::Turns),
+        default: 0.0.into(),
+        config: limit.map(|limit| limit.value),
+        value: value.into(),
+        provenance,
+    };
+    let reader = Reader::Gateway(place.unwrap_or_else(|| default_place(source.session_key)));
+    StepSetting { step: Step::History, prefix: "", reader, row }
+}
+
+/// Where a limit for this session would be written: the channel's default for its kind (pruning 2.3).
+fn default_place(session_key: &str) -> String {
+    let segments: Vec<&str> = session_key.split(':').filter(|segment| !segment.is_empty()).collect();
+    let rest = match segments.as_slice() {
+        ["agent", _, rest @ ..] if !rest.is_empty() => rest,
+        all => all,
+    };
+    let channel = rest.first().map_or_else(|| "telegram".to_owned(), |channel| channel.to_lowercase());
+    match rest.get(1).map(|kind| kind.to_lowercase()).as_deref() {
+        Some("channel" | "group") => format!("channels.{channel}.historyLimit"),
+        _ => format!("channels.{channel}.dmHistoryLimit"),
+    }
+}
+
+/// The settings that these values of the rows come to; what has no row stays as configured.
+pub fn settings_of(rows: &[StepSetting], values: &[Value], configured: &StepSettings) -> StepSettings {
+    let mut settings = configured.clone();
+    let number = |key: &str| {
+        let at = rows.iter().position(|row| row.key() == key)?;
+        values.get(at)?.as_f64()
+    };
+    for (row, value) in rows.iter().zip(values) {
+        assign(&mut settings, row, value);
+    }
+    let floor = number("compaction.reserveTokensFloor").unwrap_or(0.0);
+    settings.compaction.reserve_tokens = settings.compaction.reserve_tokens.max(floor);
+    settings
+}
+
+/// Puts one value where the settings hold it.
+fn assign(settings: &mut StepSettings, row: &StepSetting, value: &Value) {
+    let number = value.as_f64().unwrap_or(f64::NAN);
+    match (row.prefix, row.row.key) {
+        ("contextPruning.", key) => crate::gateway::setting_value::assign(&mut settings.prune, key, value),
+        ("compaction.", "reserveTokens") => settings.compaction.reserve_tokens = number,
+        ("compaction.", "keepRecentTokens") => settings.compaction.keep_recent_tokens = number,
+        ("compaction.", "summaryTokens") => settings.summary_tokens = number as u64,
+        ("", "historyLimit") => settings.history_limit = number,
+        ("truncate.", "windowShare") => settings.truncate.window_share = number,
+        ("truncate.", "maxChars") => settings.truncate.max_chars = number,
+        ("truncate.", "minKeepChars") => settings.truncate.min_keep_chars = number,
+        ("guard.", "budgetShare") => settings.guard.budget_share = number,
+        ("guard.", "singleShare") => settings.guard.single_share = number,
+        ("clearToolUses.", key) => assign_clear(settings, key, value),
+        _ => {}
+    }
+}
+
+fn assign_clear(settings: &mut StepSettings, key: &str, value: &Value) {
+    let clear = &mut settings.clear;
+    let number = value.as_f64().unwrap_or(f64::NAN);
+    match key {
+        "trigger" => clear.trigger = number,
+        "keep" => clear.keep = number,
+        "clearAtLeast" => clear.clear_at_least = number,
+        "clearToolInputs" => clear.clear_tool_inputs = value.as_bool().unwrap_or(false),
+        "excludeTools" => {
+            let names = value.as_array().unwrap_or_default().iter();
+            clear.exclude_tools = names.filter_map(Value::as_str).cloned().collect();
+        }
+        _ => clear.placeholder = js::to_text(Some(value)),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn all(config: &GatewayConfig, session_key: &str) -> Vec<StepSetting> {
+        rows(&RowSource {
+            config,
+            ruleset: Ruleset::default(),
+            session_key,
+            runtime: CompactionSettings::default(),
+            window: 200_000.0,
+        })
+    }
+
+    #[test]
+    fn every_key_is_there_once_and_steps_come_in_their_order() {
+        let rows = all(&GatewayConfig::empty(), "agent:main:main");
+        let mut keys: Vec<String> = rows.iter().map(StepSetting::key).collect();
+        assert!(rows.iter().map(|row| row.step).is_sorted());
+        keys.sort();
+        let count = keys.len();
+        keys.dedup();
+        assert_eq!(keys.len(), count);
+    }
+
+    #[test]
+    fn untouched_values_come_to_the_configured_settings() {
+        let rows = all(&GatewayConfig::empty(), "agent:main:main");
+        let values: Vec<Value> = rows.iter().map(|row| row.row.value.clone()).collect();
+        let mut configured = StepSettings::default();
+        configured.compaction.reserve_tokens = 20_000.0;
+        configured.prune.tools = js::parse(r#"{"allow":[],"deny":[]}"#).unwrap();
+        assert_eq!(settings_of(&rows, &values, &configured), configured);
+    }
+
+    #[test]
+    fn each_moved_value_arrives_where_its_step_looks() {
+        let rows = all(&GatewayConfig::empty(), "agent:main:main");
+        for (at, row) in rows.iter().enumerate().filter(|(_, row)| row.row.key != "mode") {
+            let mut values: Vec<Value> = rows.iter().map(|row| row.row.value.clone()).collect();
+            let before = settings_of(&rows, &values, &StepSettings::default());
+            values[at] = match row.row.control {
+                // Past the floor of the reserve, so that it shows.
+                Control::Slider { max, .. } => max.into(),
+                Control::Switch => Value::Bool(row.row.value.as_bool() == Some(false)),
+                Control::List => Value::Array(vec!["x".into()]),
+                Control::Text | Control::Fixed { .. } => "x".into(),
+            };
+            assert_ne!(settings_of(&rows, &values, &StepSettings::default()), before, "{}", row.key());
+        }
+    }
+
+    #[test]
+    fn a_limit_names_the_place_where_it_is_or_would_be() {
+        let empty = GatewayConfig::empty();
+        let place = |key: &str| {
+            let rows = all(&empty, key);
+            rows.into_iter().find(|row| row.step == Step::History).map(|row| row.reader)
+        };
+        let at = |path: &str| Some(Reader::Gateway(path.to_owned()));
+        assert_eq!(place("agent:main:telegram:direct:8812"), at("channels.telegram.dmHistoryLimit"));
+        assert_eq!(place("agent:main:slack:channel:c1"), at("channels.slack.historyLimit"));
+    }
+}
