@@ -9,7 +9,7 @@ use crate::context::budget::FixedChars;
 use crate::context::{Context, build};
 use crate::gateway::compaction::{CompactionSettings, gateway_compaction_under, pi_compaction};
 use crate::gateway::eligible::Route;
-use crate::gateway::history_limit::history_limit;
+use crate::gateway::history_accounts::history_limit_under;
 use crate::gateway::prune_setting::PRUNING_PATH;
 use crate::gateway::pruning::{PruneSettings, effective_settings_under};
 use crate::gateway::window_rules::window_under;
@@ -124,7 +124,8 @@ pub fn inspect(
     let configured = effective_settings_under(rules, raw);
     let window = window_under(rules, &config.js, &item.provider, &item.model);
     let touched = |ix| body::entry(&source, &index, ix);
-    let history_limit = history_limit(&item.key.0, &config.js).map_or(0.0, |limit| limit.turns());
+    let history_limit =
+        history_limit_under(rules, &item.key.0, &config.js).map_or(0.0, |limit| limit.turns());
     let runtime = runtime_compaction(store);
     let compaction = gateway_compaction_under(rules, &config.js, runtime, window.tokens);
     let settings = rows(&RowSource {

@@ -2,6 +2,8 @@
 //! when the cache has gone cold and the context is a large share of the window (pruning 3–5).
 
 pub mod gate;
+pub mod projections;
+pub mod round;
 mod soft_trim;
 mod stages;
 mod step;

@@ -3,7 +3,8 @@
 use crate::gateway::compaction::CompactionSettings;
 use crate::gateway::compaction_setting::compaction_settings;
 use crate::gateway::config::GatewayConfig;
-use crate::gateway::history_limit::{HistoryLimit, history_limit};
+use crate::gateway::history_accounts::history_limit_under;
+use crate::gateway::history_limit::HistoryLimit;
 use crate::gateway::provenance::Provenance;
 use crate::gateway::prune_setting::{Control, PruneSetting, Unit, prune_settings};
 use crate::gateway::ruleset::Ruleset;
@@ -155,7 +156,7 @@ fn own((step, prefix, key, reader, control, read): &Own) -> StepSetting {
 
 /// The turn limit of the session (pruning 2.3); where none is set, the place is named where it would be.
 fn turns(source: &RowSource<'_>) -> StepSetting {
-    let limit = history_limit(source.session_key, &source.config.js);
+    let limit = history_limit_under(source.ruleset.rules(), source.session_key, &source.config.js);
     let place = limit.as_ref().map(|limit| limit.setting.clone());
     let path: Vec<&str> = place.iter().flat_map(|place| place.split('.')).collect();
     let provenance = if place.is_some() { source.config.provenance(&path) } else { Provenance::Default };
