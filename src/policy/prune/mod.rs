@@ -11,6 +11,6 @@ mod step;
 mod vectors;
 
 pub use gate::{Gate, gate, gate_under, last_touch, last_touch_under};
-pub use soft_trim::{cleared_message, soft_trimmed_message};
+pub use soft_trim::{cleared_message, soft_trimmed_message, trim_chars};
 pub use stages::{Outcome, PruneInput, prune};
 pub use step::prune_list;

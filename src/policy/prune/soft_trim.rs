@@ -15,7 +15,7 @@ const GAP: &str = "\n...\n";
 const IMAGE_MARKER: &str = "[image removed during context pruning]";
 
 /// Joined chars of a result as trimming sees it: with a line for each image, where these are replaced (pruning 8.1).
-pub(super) fn trim_chars(settings: &SoftTrim, size: &MessageSize) -> f64 {
+pub fn trim_chars(settings: &SoftTrim, size: &MessageSize) -> f64 {
     if settings.images == ImageResults::Skipped || size.images == 0 {
         return size.joined_chars;
     }
