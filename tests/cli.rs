@@ -725,3 +725,37 @@ fn a_database_beside_an_agent_means_2026_9() {
     assert_eq!(ruleset["id"], "2026.9");
     assert_eq!(ruleset["from"], "openclaw-agent.sqlite is there, which 2026.9 and later have");
 }
+
+#[test]
+fn the_newest_version_cuts_turns_in_batches() {
+    let store = Store::new();
+    let mut entries = vec![
+        json!({ "type": "session", "version": 3, "id": "turns", "timestamp": "2026-03-05T08:00:00.000Z" }),
+    ];
+    for at in 0..7 {
+        let (id, parent) = (format!("u{at}"), (at > 0).then(|| format!("u{}", at - 1)));
+        entries.push(message(
+            &id,
+            parent.as_deref(),
+            &json!({ "role": "user", "content": "hi", "timestamp": at }),
+        ));
+    }
+    store.write("turns.jsonl", &lines(&entries));
+    let path = store.path().join("turns.jsonl");
+    let dropped = |ruleset: &str| {
+        let words = [
+            "simulate",
+            path.to_str().unwrap(),
+            "--policy",
+            "history",
+            "--set",
+            "historyLimit=3",
+            "--ruleset",
+            ruleset,
+        ];
+        let answer = store.json(&words);
+        let fates = answer["fates"].as_array().unwrap().clone();
+        fates.iter().filter(|fate| fate["fate"] == "dropped").count()
+    };
+    assert_eq!((dropped("2026.3.2"), dropped("2026.9"), dropped("pi-0.55")), (4, 3, 0));
+}

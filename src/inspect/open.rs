@@ -153,6 +153,7 @@ pub fn inspect(
         settings,
         configured_on: configured.is_some(),
         configured: StepSettings {
+            ruleset: store.ruleset.ruleset,
             compaction,
             history_limit,
             ..StepSettings::prune(configured.unwrap_or_else(|| PruneSettings::built_in(rules)))

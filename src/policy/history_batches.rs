@@ -3,7 +3,9 @@
 
 use crate::context::ContextMessage;
 use crate::gateway::ruleset::{History, Rules};
-use crate::policy::history_limit::first_kept;
+use crate::policy::fate::{Fate, MessageFate, Reason};
+use crate::policy::history_limit::{first_kept, limit_history};
+use crate::policy::list::List;
 use crate::store::entry::Role;
 
 /// What a turn limit leaves of a list: its first messages, and those from a position on.
@@ -22,6 +24,26 @@ impl Kept {
     pub fn keeps(&self, at: usize) -> bool {
         at < self.prelude || at >= self.from
     }
+}
+
+/// Drops what the limit drops by the rules of a version, and tells the fate of every message it was given.
+pub fn limit_history_under(rules: &Rules, list: &mut List, limit: f64) -> Vec<MessageFate> {
+    let roles: Vec<Role> = list.sizes().map(|size| size.role).collect();
+    let kept = match rules.history {
+        History::None => Kept::ALL,
+        History::Exact => return limit_history(list, limit),
+        History::Batches => kept_in_batches(&roles, limit),
+    };
+    let fate = |(at, size)| {
+        if kept.keeps(at) {
+            MessageFate::kept(size, Reason::Untouched)
+        } else {
+            MessageFate::gone(size, Fate::Dropped, Reason::BeyondHistoryLimit)
+        }
+    };
+    let fates = list.sizes().enumerate().map(fate).collect();
+    list.items.drain(kept.prelude..kept.from);
+    fates
 }
 
 /// What a limit of user turns leaves by the rules of a version. A limit of 0 or less, or NaN, cuts nothing.

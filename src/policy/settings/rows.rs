@@ -192,7 +192,8 @@ pub fn settings_of(rows: &[StepSetting], values: &[Value], configured: &StepSett
     let mut settings = configured.clone();
     let number = |key: &str| {
         let at = rows.iter().position(|row| row.key() == key)?;
-        values.get(at)?.as_f64()
+        // A floor that is built in is part of the reserve already.
+        values.get(at)?.as_f64().filter(|_| rows[at].row.control.fixed().is_none())
     };
     for (row, value) in rows.iter().zip(values) {
         assign(&mut settings, row, value);
@@ -240,6 +241,16 @@ fn assign_clear(settings: &mut StepSettings, key: &str, value: &Value) {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_floor_that_is_built_in_does_not_lift_a_reserve_that_the_window_caps() {
+        let config = GatewayConfig::empty();
+        let (ruleset, runtime) = (Ruleset::V2026_9, CompactionSettings::default());
+        let rows = rows(&RowSource { config: &config, ruleset, session_key: "", runtime, window: 32_000.0 });
+        let values: Vec<Value> = rows.iter().map(|row| row.row.value.clone()).collect();
+        let settings = settings_of(&rows, &values, &StepSettings::default());
+        assert_eq!(settings.compaction.reserve_tokens, 8_000.0);
+    }
 
     fn all(config: &GatewayConfig, session_key: &str) -> Vec<StepSetting> {
         rows(&RowSource {
