@@ -10,7 +10,8 @@
 //!
 //! * **Vocabulary**: [`ids`]; [`error`] (findings); [`js`], the JavaScript semantics that the gateway's rules are
 //!   written in; [`text`], the only road of text to the screen.
-//! * **Settings**: [`gateway`], what `openclaw.json` and the defaults say, each value with where it comes from;
+//! * **Settings**: [`gateway`], what `openclaw.json` and the defaults say, each value with where it comes from, and
+//!   [`gateway::ruleset`], by which version's rules;
 //!   [`config`], clawscope's own settings.
 //! * **Store**: [`store`], bytes to entries. The only reader of session files: discovery, rows, the size-first
 //!   index, growth, bodies on demand, and the embedded demo store.

@@ -52,6 +52,41 @@ fn the_newest_session_is_open_at_its_last_row() {
 }
 
 #[test]
+fn the_rules_of_another_version_fix_settings_and_plan_anew() {
+    use clawscope::gateway::ruleset::Ruleset;
+    let mut driver = tuned();
+    let ruleset = |driver: &Driver| {
+        let open = driver.app.inspection().expect("a session").ruleset.clone();
+        let listed = driver.app.listing.as_ref().expect("a list").ruleset.clone();
+        assert_eq!(open, listed);
+        open
+    };
+    assert_eq!(ruleset(&driver).ruleset, Ruleset::V2026_3_2);
+    driver.press("4 j j");
+    assert_eq!(driver.app.tuning.rows[2].key, "softTrimRatio");
+    driver.press("l l");
+    assert!(driver.app.tuning.any_changed());
+    driver.press("V");
+    assert_eq!(
+        (ruleset(&driver).ruleset, ruleset(&driver).from_words().as_str()),
+        (Ruleset::V2026_9, "chosen on the screen")
+    );
+    assert!(!driver.app.tuning.any_changed());
+    driver.press("l L e 0");
+    assert!(!driver.app.tuning.any_changed() && driver.app.prompt.is_none());
+    let words = driver.app.toast.as_ref().map(|toast| toast.text.clone());
+    assert_eq!(words.as_deref(), Some("softTrimRatio is built in since 2026.9"));
+    driver.press("k k l");
+    assert!(driver.app.tuning.any_changed(), "the ttl is a setting still");
+    let settings = driver.app.plan.as_ref().expect("a plan").settings.prune.clone();
+    assert_eq!(settings.soft_trim_ratio, 0.3);
+    driver.press("V V");
+    assert_eq!(ruleset(&driver).ruleset, Ruleset::V2026_2_19);
+    driver.press("i");
+    assert!(driver.app.plan.as_ref().is_some_and(|plan| plan.is_empty()), "that version never prunes");
+}
+
+#[test]
 fn typing_a_filter_narrows_the_sessions_and_enter_opens_the_match() {
     let mut driver = Driver::demo(130, 36);
     let all = driver.app.sessions.shown();

@@ -935,3 +935,132 @@ fn long_results_are_as_long_as_these_tests_reckon_with() {
         answer["messages"].as_array().unwrap().iter().find(|message| message["role"] == "toolResult");
     assert_eq!(result.unwrap()["chars"], RESULT_CHARS);
 }
+
+#[test]
+fn the_version_in_the_configuration_decides_whose_rules_apply() {
+    let store = Store::new();
+    for words in [&["sessions"][..], &["doctor"], &["context", "long-1"], &["simulate", "long-1"]] {
+        let ruleset = &store.json(words)["ruleset"];
+        assert_eq!(ruleset["id"], "2026.3.2", "{words:?}");
+        assert_eq!(ruleset["from"], "default: the reference", "{words:?}");
+    }
+    store.write("openclaw.json", "{\n meta: { lastTouchedVersion: '2026.9.6' },\n agents: { defaults: { contextPruning: { mode: 'cache-ttl', softTrimRatio: 0.9 } } } }");
+    let answer = store.json(&["doctor"]);
+    assert_eq!((&answer["ruleset"]["id"], &answer["ruleset"]["note"]), (&json!("2026.9"), &Value::Null));
+    let from = answer["ruleset"]["from"].as_str().unwrap();
+    assert!(from.ends_with("openclaw.json:2, meta.lastTouchedVersion"), "{from}");
+    let row = |list: &str, key: &str| {
+        let rows = answer[list].as_array().unwrap();
+        rows.iter().find(|row| row["key"] == key).unwrap().clone()
+    };
+    let ratio = row("contextPruning", "softTrimRatio");
+    assert_eq!((&ratio["value"], &ratio["from"]), (&json!(0.3), &json!("built in since 2026.9")));
+    let reserve = row("compactionSettings", "reserveTokens");
+    assert_eq!((&reserve["value"], &reserve["from"]), (&json!(20_000), &json!("built in since 2026.9")));
+    let (_, text, _) = store.run(&["simulate", "long-1"]);
+    assert!(text.contains("rules of openclaw 2026.9 (") && text.contains("built in since 2026.9"), "{text}");
+}
+
+#[test]
+fn a_version_can_be_asked_for_and_one_between_two_says_whose_rules_are_used() {
+    let store = Store::new();
+    let ruleset = |words: &[&str]| store.json(&[&["context", "long-1"], words].concat())["ruleset"].clone();
+    let asked = ruleset(&["--ruleset", "2026.5.1"]);
+    assert_eq!((&asked["id"], &asked["from"]), (&json!("2026.3.2"), &json!("command line")));
+    assert!(asked["note"].as_str().unwrap().contains("2026.5.1 has no rules of its own"));
+    assert_eq!(ruleset(&["--ruleset", "2026.9.6"])["id"], "2026.9");
+    let variable = store
+        .command(&["context", "long-1", "--json"])
+        .env("CLAWSCOPE_RULESET", "2026.2.19")
+        .output()
+        .unwrap();
+    let variable: Value = serde_json::from_slice(&variable.stdout).unwrap();
+    assert_eq!(
+        (&variable["ruleset"]["id"], &variable["ruleset"]["from"]),
+        (&json!("2026.2.19"), &json!("CLAWSCOPE_RULESET"))
+    );
+    store.write("home/.config/clawscope/config.toml", "ruleset = \"pi-0.55\"\n");
+    let file = store
+        .command(&["context", "long-1", "--json"])
+        .env("HOME", store.path().join("home"))
+        .output()
+        .unwrap();
+    let file: Value = serde_json::from_slice(&file.stdout).unwrap();
+    assert_eq!(file["ruleset"]["id"], "pi-0.55");
+    let (code, _, error) = store.run(&["sessions", "--ruleset", "newest"]);
+    assert_eq!(code, 2);
+    assert!(
+        error.contains("--ruleset: \"newest\" is no version; expected one of 2026.2.19, 2026.3.2, 2026.9"),
+        "{error}"
+    );
+}
+
+#[test]
+fn a_setting_that_the_version_does_not_have_is_refused() {
+    let store = Store::new();
+    let set =
+        |ruleset: &str, set: &str| store.run(&["simulate", "long-1", "--ruleset", ruleset, "--set", set]);
+    let (code, _, error) = set("2026.9", "contextPruning.softTrimRatio=0.1");
+    assert_eq!(code, 2);
+    assert!(error.contains("contextPruning.softTrimRatio cannot be set: openclaw 2026.9 does not have it (built in since 2026.9)"), "{error}");
+    assert_eq!(set("2026.9", "contextTokens=5000").0, 2);
+    for (ruleset, key) in
+        [("2026.9", "contextPruning.ttl=2h"), ("2026.3.2", "contextPruning.softTrimRatio=0.1")]
+    {
+        assert_eq!(set(ruleset, key).0, 0, "{ruleset} {key}");
+    }
+}
+
+#[test]
+fn the_version_before_never_prunes_and_the_newest_sees_another_window() {
+    let store = Store::new();
+    let answer = store.json(&["simulate", "long-1", "--now", COLD, "--ruleset", "2026.2.19"]);
+    assert_eq!((&answer["gate"]["reason"], &answer["changed"]), (&json!("no-pruner"), &json!(false)));
+    let reference = store.json(&["simulate", "long-1", "--now", COLD]);
+    assert_eq!((&reference["changed"], &reference["window"]["tokens"]), (&json!(true), &json!(20_000)));
+    let newest = store.json(&["simulate", "long-1", "--now", COLD, "--ruleset", "2026.9"]);
+    assert_ne!(newest["window"]["tokens"], json!(20_000));
+}
+
+#[test]
+fn a_database_beside_an_agent_means_2026_9() {
+    let store = Store::new();
+    store.write("agents/main/agent/openclaw-agent.sqlite", "");
+    let ruleset = store.json(&["sessions"])["ruleset"].clone();
+    assert_eq!(ruleset["id"], "2026.9");
+    assert_eq!(ruleset["from"], "openclaw-agent.sqlite is there, which 2026.9 and later have");
+}
+
+#[test]
+fn the_newest_version_cuts_turns_in_batches() {
+    let store = Store::new();
+    let mut entries = vec![
+        json!({ "type": "session", "version": 3, "id": "turns", "timestamp": "2026-03-05T08:00:00.000Z" }),
+    ];
+    for at in 0..7 {
+        let (id, parent) = (format!("u{at}"), (at > 0).then(|| format!("u{}", at - 1)));
+        entries.push(message(
+            &id,
+            parent.as_deref(),
+            &json!({ "role": "user", "content": "hi", "timestamp": at }),
+        ));
+    }
+    store.write("turns.jsonl", &lines(&entries));
+    let path = store.path().join("turns.jsonl");
+    let dropped = |ruleset: &str| {
+        let words = [
+            "simulate",
+            path.to_str().unwrap(),
+            "--policy",
+            "history",
+            "--set",
+            "historyLimit=3",
+            "--ruleset",
+            ruleset,
+        ];
+        let answer = store.json(&words);
+        let fates = answer["fates"].as_array().unwrap().clone();
+        fates.iter().filter(|fate| fate["fate"] == "dropped").count()
+    };
+    assert_eq!((dropped("2026.3.2"), dropped("2026.9"), dropped("pi-0.55")), (4, 3, 0));
+}

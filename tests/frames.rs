@@ -119,6 +119,7 @@ screens! {
     at_rest_the_window_is_told_part_by_part: "rest",
     a_shut_gate_says_why_and_how_to_look_past_it: "gate shut",
     a_preview_shows_what_each_message_becomes: "preview",
+    a_setting_that_a_version_has_built_in_says_so: "newest",
     a_commit_asks_with_what_would_be_written: "commit",
     a_refusal_says_that_nothing_was_touched: "refused",
     an_undo_asks_too: "undo",

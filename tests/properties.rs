@@ -12,6 +12,7 @@ use clawscope::context::tokens::chars4::estimate_or_zero;
 use clawscope::context::{bodies, build};
 use clawscope::gateway::compaction::CompactionSettings;
 use clawscope::gateway::pruning::{HardClear, PruneSettings, SoftTrim};
+use clawscope::gateway::ruleset::ImageResults;
 use clawscope::ids::LineIds;
 use clawscope::inspect::Closer;
 use clawscope::js::{self, JsString, Object, Value};
@@ -115,6 +116,7 @@ fn settings() -> impl Strategy<Value = PruneSettings> {
                 max_chars: f64::from(max),
                 head_chars: f64::from(head),
                 tail_chars: f64::from(tail),
+                images: ImageResults::Skipped,
             },
             hard_clear: HardClear { enabled, placeholder: "[cleared]".into() },
         })

@@ -57,6 +57,10 @@ Keys of --set (the gateway's own names, so what is learnt here can be pasted int
   clearToolUses.trigger, .keep, .clearAtLeast, .clearToolInputs, .excludeTools, .placeholder
                                         tool-use clearing, by the client's or the provider's names
 
+Gateways of different versions have different rules and settings. A store is read by those of its own version: that of
+meta.lastTouchedVersion in openclaw.json, or 2026.9 where an agent has a database; else by those of 2026.3.2. --ruleset
+names another. A key that the version does not have is refused; `clawscope doctor` shows what is built in.
+
 Exit codes:
   0  done
   1  the question's answer is no
@@ -71,12 +75,13 @@ Environment:
   NO_COLOR              set to anything: no colours
   PAGER                 the pager of the screen
   CLAWSCOPE_THEME       dark, light or mono
+  CLAWSCOPE_RULESET     the gateway version whose rules apply, as --ruleset
   CLAWSCOPE_MOUSE, CLAWSCOPE_MOTION, CLAWSCOPE_ASCII
                         1 or 0: take the mouse, let changed values flash, draw with ASCII signs alone
                         (by default as TERM and the locale need it)
 
 Files of your own, in ~/.config/clawscope or $XDG_CONFIG_HOME/clawscope; variables and options go over them:
-  config.toml           theme = \"light\", mouse = false, motion = false, ascii = true;
+  config.toml           theme = \"light\", ruleset = \"2026.9\", mouse = false, motion = false, ascii = true;
                         [summarizer]: who writes summaries (clawscope summarize --help)
   keymap.toml           [global] \"ctrl-q\" = \"quit\": single keys, by the names that `:` shows; \"\" takes a key away
 
@@ -89,8 +94,9 @@ Examples:
   clawscope sessions ~/.openclaw --agent main
   clawscope sessions --demo --json | jq '.sessions[] | select(.flags | index(\"overflow\")) | .key'
 
-JSON: {schemaVersion, place, demo, ruleset, sessions: [{key, agent, kind, id, path, provider, model, window,
-windowGuard: warn|block or null, tokens: {value, source: est|measured} or null, percent, entries, compactions, updatedAt (ms), bytes, title, flags}],
+JSON: {schemaVersion, place, demo, ruleset: {id, name, from, note}, sessions: [{key, agent, kind, id, path, provider, model,
+window, windowGuard: warn|block or null, tokens: {value, source: est|measured} or null, percent, entries, compactions,
+updatedAt (ms), bytes, title, flags}],
 findings: [{severity, path, line, entry, what, next}]}";
 
 pub(super) const TREE: &str = "\
@@ -113,8 +119,9 @@ Examples:
   clawscope context KEY --breakdown
   clawscope context KEY --breakdown --json | jq '.tools[] | select(.calls.count == 0) | .name'
 
-JSON: {schemaVersion, session, leaf, window: {tokens, source}, estimate: {tokens, usageTokens, trailingTokens, anchor},
-messageTokens, sessionTokens, budget, memoryFlush: {state, threshold, total, toGo, late, rule} or null, messages: [{index, entry, role, tool, tokens, chars, prunerChars}]}.
+JSON: {schemaVersion, session, leaf, ruleset: {id, name, from, note}, window: {tokens, source}, estimate: {tokens,
+usageTokens, trailingTokens, anchor}, messageTokens, sessionTokens, budget, memoryFlush: {state, threshold, total, toGo,
+late, rule} or null, messages: [{index, entry, role, tool, tokens, chars, prunerChars}]}.
 tokens and chars follow pi's estimate; prunerChars is how context pruning counts. estimate is what a provider counted
 last, plus the estimates of what came after. With --messages each has its message.
 
@@ -185,11 +192,12 @@ moment given by --now, a shut gate leaves everything as it is. `clawscope --help
 
 Signs: · kept   ◆ protected   ~ soft-trimmed   ✂ cleared   ⇥ truncated   Σ summarised   ✗ dropped
 
-JSON: {schemaVersion, session, leaf, now, settings, provenance, gate: {open, reason, rule, idleMs, ttlMs, ignored}, window,
-ratios, before: {tokens, chars}, after: {tokens, chars}, steps: [{step, moment, changed, messagesBefore, messagesAfter,
-tokensBefore, tokensAfter, fates: {FATE: count}, settings: {KEY: {value, from, reader}}}], compaction: {trigger: {tokens,
-threshold, fires}, firstKept, split: none|turn|false, history, turnPrefix, kept, lost: {messages, tokens}, tokensBefore,
-summaryTokens, tokensAfter} or null, fates: [{index, entry, role, tool, fate, reason, rule, before,
+JSON: {schemaVersion, session, leaf, now, settings, provenance, ruleset: {id, name, from, note}, gate: {open, reason, rule,
+idleMs, ttlMs, ignored}, window, ratios, before: {tokens, chars}, after: {tokens, chars}, steps: [{step, moment, changed,
+messagesBefore, messagesAfter, tokensBefore, tokensAfter, fates: {FATE: count}, settings: {KEY: {value, from, reader}}}],
+compaction: {trigger: {tokens, threshold, fires}, firstKept, split: none|turn|false, history, turnPrefix, kept, lost:
+{messages, tokens}, tokensBefore, summaryTokens, tokensAfter} or null, fates: [{index, entry, role, tool, fate, reason, rule,
+before,
 after, tokensBefore, tokensAfter}]}; before and after of a fate are chars as context pruning counts them. With --messages
 the messages after the plan are in messages.";
 
@@ -255,6 +263,12 @@ pub(super) const DOCTOR: &str = "\
 Examples:
   clawscope doctor
   clawscope doctor ~/copy-of-openclaw --json
+
+Tells by which version's rules the store is read and what settles that. Settings that the version does not have say since
+when they are built in.
+
+JSON: {schemaVersion, place, demo, ruleset: {id, name, from, note}, stateDir, config, counts, agents, contextPruning,
+compaction, compactionSettings, locks, findings}; settings are {key, value, from}
 
 Reads every transcript of the store. Exit code 3 when the store, its configuration or a transcript cannot be read.";
 

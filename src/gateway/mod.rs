@@ -10,6 +10,7 @@ mod defaults;
 pub mod duration;
 pub mod eligible;
 pub mod env;
+pub mod history_accounts;
 pub mod history_limit;
 mod include;
 pub mod lines;

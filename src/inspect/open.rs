@@ -9,9 +9,9 @@ use crate::context::budget::FixedChars;
 use crate::context::{Context, build};
 use crate::gateway::compaction::{CompactionSettings, gateway_compaction_under, pi_compaction};
 use crate::gateway::eligible::Route;
-use crate::gateway::history_limit::history_limit;
+use crate::gateway::history_accounts::history_limit_under;
 use crate::gateway::prune_setting::PRUNING_PATH;
-use crate::gateway::pruning::effective_settings_under;
+use crate::gateway::pruning::{PruneSettings, effective_settings_under};
 use crate::gateway::window_rules::window_under;
 use crate::ids::{Epoch, LineIds, SessionKey};
 use crate::inspect::count::{complete, last_prompt};
@@ -128,7 +128,8 @@ pub fn inspect(
     let window = window_under(rules, &config.js, &item.provider, &item.model);
     let upkeep = Upkeep::of(store, session, &item.provider, &item.model);
     let touched = |ix| body::entry(&source, &index, ix);
-    let history_limit = history_limit(&item.key.0, &config.js).map_or(0.0, |limit| limit.turns());
+    let history_limit =
+        history_limit_under(rules, &item.key.0, &config.js).map_or(0.0, |limit| limit.turns());
     let runtime = runtime_compaction(store);
     let compaction = gateway_compaction_under(rules, &config.js, runtime, window.tokens);
     let settings = rows(&RowSource {
@@ -158,9 +159,10 @@ pub fn inspect(
         settings,
         configured_on: configured.is_some(),
         configured: StepSettings {
+            ruleset: store.ruleset.ruleset,
             compaction,
             history_limit,
-            ..StepSettings::prune(configured.unwrap_or_default())
+            ..StepSettings::prune(configured.unwrap_or_else(|| PruneSettings::built_in(rules)))
         },
         closer: None,
         tree: Arc::new(tree),

@@ -34,7 +34,12 @@ pub(crate) fn planned(inspection: &Inspection, steps: &[Step], keep_tokens: f64)
         keep_last_assistants: 1.0,
         soft_trim_ratio: 0.0,
         hard_clear_ratio: 1.0,
-        soft_trim: SoftTrim { max_chars: 60.0, head_chars: 10.0, tail_chars: 10.0 },
+        soft_trim: SoftTrim {
+            max_chars: 60.0,
+            head_chars: 10.0,
+            tail_chars: 10.0,
+            ..PruneSettings::default().soft_trim
+        },
         ..PruneSettings::default()
     });
     settings.steps = StepSet::of(steps);

@@ -41,6 +41,14 @@ pub(crate) fn gate_shut(width: u16, height: u16) -> Driver {
     driver
 }
 
+/// The preview by the rules of 2026.9, on a setting that these have built in.
+pub(crate) fn newest(width: u16, height: u16) -> Driver {
+    let mut driver = opened(width, height);
+    driver.press("p 4 j j V l");
+    named(&mut driver);
+    driver
+}
+
 /// The preview as if the gate were open, and the hard ratio moved down to where results are cleared.
 pub(crate) fn preview(width: u16, height: u16) -> Driver {
     let mut driver = opened(width, height);
@@ -232,10 +240,11 @@ pub(crate) fn next_overflow(width: u16, height: u16) -> Driver {
 /// A state by its name.
 pub(crate) type Named = (&'static str, fn(u16, u16) -> Driver);
 
-pub(crate) const STATES: [Named; 25] = [
+pub(crate) const STATES: [Named; 26] = [
     ("rest", at_rest),
     ("gate shut", gate_shut),
     ("preview", preview),
+    ("newest", newest),
     ("commit", asking),
     ("refused", refused),
     ("undo", undoing),

@@ -24,6 +24,7 @@ mod step;
 pub mod summarise;
 #[cfg(test)]
 pub(crate) mod testing;
+pub mod v2026_9;
 
 pub use after::{After, CompactionEntry, after};
 pub use branch::{BranchEntry, branch};
@@ -37,3 +38,4 @@ pub use request::{Form, Identifiers, Purpose, SummaryRequest};
 pub use stages::{Answers, Ended, NoAnswer};
 pub use step::{Compacted, compact_list};
 pub use summarise::summarise;
+pub use v2026_9::{Before, prepare_under, stored_summary};
