@@ -4,6 +4,7 @@
 use clawscope::commit::{Refusal, receipts};
 use clawscope::gateway::ruleset::Ruleset;
 use clawscope::inspect::write::{Check, WriteError};
+use clawscope::js::Value;
 use clawscope::plan::{MadeSummary, Plan};
 use clawscope::policy::edit::{Edit, one_text};
 use clawscope::policy::list::{Change, From};
@@ -156,7 +157,7 @@ fn the_record_tells_of_every_step_that_changed_something_and_the_real_length_of_
     let steps: Vec<&str> = receipts[0].steps.iter().map(|step| step.policy.as_str()).collect();
     assert_eq!(steps, ["compact", "prune"], "images changed nothing");
     let [compact, prune] = &receipts[0].steps[..] else { panic!() };
-    assert_eq!(compact.settings.get("keepRecentTokens").and_then(|value| value.as_f64()), Some(2258.0));
+    assert_eq!(compact.settings.get("keepRecentTokens").and_then(Value::as_f64), Some(2258.0));
     assert!(prune.settings.get("softTrim").is_some());
     assert_eq!(compact.tokens_before, plan.total_before() as f64);
     assert_eq!(
