@@ -147,7 +147,9 @@ fn the_real_pi_reads_a_compaction_as_it_was_previewed_and_sees_nothing_to_compac
         for (opened, (seed, _, preview)) in pi.open(&paths(&compacted), true).iter().zip(&previews) {
             assert_eq!(opened.next.len(), preview.len() + 2, "seed {seed}: it goes on behind the summary");
         }
-        compacted.iter().for_each(|(_, session)| drop(undone(&inspected(&session.path))));
+        for (_, session) in &compacted {
+            undone(&inspected(&session.path));
+        }
         let opened = pi.open(&paths(&compacted), false);
         assert_eq!(opened.iter().map(|opened| plain_all(&opened.context)).collect::<Vec<_>>(), old);
         for (_, session) in &compacted {

@@ -197,9 +197,10 @@ idleMs, ttlMs, ignored}, window, ratios, before: {tokens, chars}, after: {tokens
 messagesBefore, messagesAfter, tokensBefore, tokensAfter, fates: {FATE: count}, settings: {KEY: {value, from, reader}}}],
 compaction: {trigger: {tokens, threshold, fires}, firstKept, split: none|turn|false, history, turnPrefix, kept, lost:
 {messages, tokens}, tokensBefore, summaryTokens, tokensAfter} or null, fates: [{index, entry, role, tool, fate, reason, rule,
-before,
-after, tokensBefore, tokensAfter}]}; before and after of a fate are chars as context pruning counts them. With --messages
-the messages after the plan are in messages.";
+before, after, tokensBefore, tokensAfter}], rewriteLoss}; before and after of a fate are chars as context pruning counts them.
+With --messages the messages after the plan are in messages. Where the plan cuts results in the transcript, rewriteLoss:
+{results, labels, branchSummaries, compaction: {entry, firstKept, messages, tokens}, brokenOff, sentence} tells what the
+gateway's own rewrite would lose and a commit keeps; else it is null.";
 
 pub(super) const SUMMARIZE: &str = "\
 Examples:
@@ -239,7 +240,12 @@ Examples:
   clawscope undo KEY --apply                              the branch before it is active again
 
 A commit appends a new branch with the shortened results to the transcript, under the gateway's own lock, after checking
-that the file is as it was read. Nothing that stands in the file is changed; the old branch stays.";
+that the file is as it was read. Nothing that stands in the file is changed; the old branch stays. What a compaction keeps,
+and labels, are named by the ids of the copies. A compaction is appended with a summary that was made for it, and is
+always the last line: the runtime would compact once more, and keep nothing, if anything stood behind it.
+
+Not everything can be written: the history limit and the repair of tool calls leave out, move or invent messages on every
+run and never touch the file. A plan with them is refused, with what to do instead.";
 
 pub(super) const UNDO: &str = "\
 Examples:
@@ -247,7 +253,8 @@ Examples:
   clawscope undo KEY --apply
   clawscope undo KEY --redo --apply                       the commit is active again
 
-An undo appends one line that makes the branch before the last commit active again; the commit stays in the file.";
+An undo appends one line that makes the branch before the last commit active again; the commit stays in the file. Where
+that branch ends in a compaction, a copy of it follows, so that it stays the last line.";
 
 pub(super) const WATCH: &str = "\
 Examples:

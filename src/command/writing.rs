@@ -103,8 +103,8 @@ fn print_prepared(
     writeln!(output)?;
     output.line(Tone::Strong, &format!("{verb} {entries} ({added}) at the end of the transcript"))?;
     let what = match prepared.kind {
-        ReceiptKind::Commit => "a new branch after",
-        ReceiptKind::Undo => "the active branch goes on after",
+        ReceiptKind::Commit if prepared.is_branch() => "a new branch after",
+        ReceiptKind::Commit | ReceiptKind::Undo => "the active branch goes on after",
     };
     output.line(
         Tone::Plain,

@@ -35,11 +35,7 @@ pub(super) fn check(index: &Index, path: &[EntryIx], planned: &PlannedCompaction
 }
 
 /// Adds the line. Its text is made from the value it must be read as, as the runtime makes its own.
-pub(super) fn append(
-    draft: &mut Draft<'_>,
-    planned: &PlannedCompaction,
-    new_ids: &mut dyn NewIds,
-) -> Result<(), Refusal> {
+pub(super) fn append(draft: &mut Draft<'_>, planned: &PlannedCompaction, new_ids: &mut dyn NewIds) {
     let index = draft.index();
     let old = index.entry(planned.first_kept).id;
     let copied = old.and_then(|old| draft.copies.new_start(old)).map(str::to_owned);
@@ -63,5 +59,4 @@ pub(super) fn append(
     }));
     draft.values.insert(place(index), value);
     draft.lines.push(NewLine { id, copy_of: None, text });
-    Ok(())
 }

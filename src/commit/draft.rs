@@ -74,10 +74,10 @@ impl<'a> Draft<'a> {
         if let Some(at) = held_back {
             self.copy(at)?;
         }
-        match &self.request.compaction {
-            Some(planned) => compaction::append(self, planned, new_ids),
-            None => Ok(()),
+        if let Some(planned) = &self.request.compaction {
+            compaction::append(self, planned, new_ids);
         }
+        Ok(())
     }
 
     /// The copy of a compaction that ends the path, unless a new one follows.

@@ -82,6 +82,11 @@ impl Prepared {
         self.lines.iter().map(|line| line.text.len() + 1).sum()
     }
 
+    /// Whether a part of the path is copied: the lines begin a branch, and do not go on from the leaf.
+    pub fn is_branch(&self) -> bool {
+        self.kind == ReceiptKind::Commit && !self.changed.is_empty()
+    }
+
     /// Whether nothing would be appended; a preparation without lines is refused, so never.
     pub fn is_empty(&self) -> bool {
         self.lines.is_empty()

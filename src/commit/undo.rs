@@ -39,7 +39,7 @@ pub fn prepare_undo(request: &UndoRequest<'_>, new_ids: &mut dyn NewIds) -> Resu
     let context = build(index, tree, &Leaf::Id(undone.from_leaf.clone()));
     let context = context.map_err(|_| Refusal::NoContext { path: index.path.to_path_buf() })?;
     let mut active = Active { request, target, lines: Vec::new(), summary: None };
-    let record = active.fill(id_value(index, checked.leaf), &undone.id, new_ids)?;
+    let record = active.fill(&id_value(index, checked.leaf), &undone.id, new_ids)?;
     let message = |message: &ContextMessage| match &active.summary {
         Some(copy) if message.entry == target => {
             PlannedMessage::Written(js::stringify(&message_of(copy, EntryKind::Compaction)))
@@ -85,7 +85,7 @@ impl Active<'_> {
     }
 
     /// Puts the lines together; the id of our record.
-    fn fill(&mut self, from: Value, undoes: &str, new_ids: &mut dyn NewIds) -> Result<String, Refusal> {
+    fn fill(&mut self, from: &Value, undoes: &str, new_ids: &mut dyn NewIds) -> Result<String, Refusal> {
         let Transcript { index, .. } = self.request.transcript;
         let time = index.entry(self.target).time;
         let now_ms = self.request.now_ms;
@@ -95,7 +95,7 @@ impl Active<'_> {
         let mut copies = Copies::plan(&self.request.transcript, part, new_ids)?;
         let record = copies.draw(index, new_ids);
         let parent = self.parent().map_or(Value::Null, |id| index.ids.value(id));
-        let text = undo_line(&record, &parent, &time, &from, undoes, &self.request.tool);
+        let text = undo_line(&record, &parent, &time, from, undoes, &self.request.tool);
         self.lines.push(NewLine { id: record.clone(), copy_of: None, text });
         if let Some((ix, id)) = copies.entries.first().cloned() {
             self.label(&mut copies, &id, &time, new_ids);

@@ -93,7 +93,7 @@ impl RewriteLoss {
         parts.extend(
             counts.map(|(count, one, more)| format!("{count} {}", if *count == 1 { one } else { more })),
         );
-        format!("The gateway's own rewrite would lose {}; this branch keeps all of it.", parts.join(", "))
+        format!("The gateway's own rewrite would lose {}; a commit keeps all of it.", parts.join(", "))
     }
 
     /// Compares the contexts: what is in the one and neither it nor a copy of it in the other.
@@ -224,7 +224,7 @@ mod tests {
         assert_eq!((loss.labels, loss.branch_summaries, loss.dangling.is_none()), (1, 1, true));
         assert_eq!(
             loss.sentence(),
-            "The gateway's own rewrite would lose 1 branch summary, 1 label; this branch keeps all of it."
+            "The gateway's own rewrite would lose 1 branch summary, 1 label; a commit keeps all of it."
         );
     }
 

@@ -190,7 +190,11 @@ pub fn write(request: &WriteRequest<'_>, clock: &dyn Clock) -> Result<Written, W
     };
     Ok(match written.receipt.kind {
         ReceiptKind::Commit => Written {
-            line: format!("Branch written: {entries}, {} bytes.", grouped(written.bytes)),
+            line: format!(
+                "{} written: {entries}, {} bytes.",
+                if prepared.is_branch() { "Branch" } else { "Summary" },
+                grouped(written.bytes)
+            ),
             next: "u takes it back.".to_owned(),
         },
         ReceiptKind::Undo => Written {

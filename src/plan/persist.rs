@@ -7,7 +7,7 @@ use std::fmt::Write as _;
 use crate::context::Context;
 use crate::ids::EntryIx;
 use crate::plan::Plan;
-use crate::policy::list::From;
+use crate::policy::list::{From, Item};
 use crate::policy::step::Moment;
 use crate::policy::{Fate, Step};
 
@@ -27,7 +27,7 @@ pub struct InMemory {
 impl InMemory {
     /// Looks at what became of the list.
     pub fn of(plan: &Plan, context: &Context) -> Self {
-        let there: HashSet<usize> = plan.items.iter().filter_map(|item| item.position()).collect();
+        let there: HashSet<usize> = plan.items.iter().filter_map(Item::position).collect();
         let stays = |at: &usize| !there.contains(at);
         let left_out = kept_by_compaction(plan, context).into_iter().filter(stays).count();
         let summaries = plan.items.iter().filter(|item| item.from == From::Summary).count();

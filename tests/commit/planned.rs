@@ -2,14 +2,17 @@
 //! is refused.
 
 use clawscope::commit::{Refusal, receipts};
-use clawscope::inspect::write::WriteError;
+use clawscope::gateway::ruleset::Ruleset;
+use clawscope::inspect::write::{Check, WriteError};
+use clawscope::js::Value;
 use clawscope::plan::{MadeSummary, Plan};
-use clawscope::policy::Step;
-use clawscope::policy::list::From;
+use clawscope::policy::edit::{Edit, one_text};
+use clawscope::policy::list::{Change, From};
 use clawscope::policy::repair::MissingResult;
+use clawscope::policy::{Step, StepSet};
 
 use crate::generate::{Options, transcript};
-use crate::inspected::{committed, inspected, plain, planned, previewed, summary, undone};
+use crate::inspected::{checks, committed, inspected, plain, planned, previewed, summary, undone};
 use crate::session::Session;
 use crate::{ANSWER, CALL, RESULT, USER, lines};
 
@@ -98,6 +101,49 @@ fn moved_and_invented_results_are_never_written() {
     assert!(words.contains("leaves out 1 message, invents 1 message"), "{words}");
 }
 
+/// A session with a result of 9000 chars before a compaction that keeps it, and a label on the last answer.
+fn compacted() -> Session {
+    let long = RESULT.replace("\"long\"", &format!("\"{}\"", "x".repeat(9000)));
+    let compaction = r#"{"type":"compaction","id":"k1","parentId":"a3","timestamp":"2026-02-21T05:00:07.000Z","summary":"s","firstKeptEntryId":"a1","tokensBefore":9}"#;
+    let label = r#"{"type":"label","id":"l1","parentId":"k1","timestamp":"2026-02-21T05:00:09.000Z","targetId":"a3","label":"here"}"#;
+    let more = NEXT.replace("u2", "u3").replace("\"a2\"", "\"l1\"");
+    Session::new(&lines(&[USER, CALL, &long, ANSWER, NEXT, LAST, compaction, label, &more]))
+}
+
+#[test]
+fn where_results_are_cut_the_checks_tell_what_the_gateways_rewrite_would_lose() {
+    let session = compacted();
+    let mut inspection = inspected(&session.path);
+    inspection.ruleset.ruleset = Ruleset::V2026_3_2;
+    inspection.window.tokens = 1000.0;
+    let mut plan = planned(&inspection, &[Step::Prune], 1.0);
+    plan.items[2].change = Some(Box::new(Change {
+        size: one_text(&inspection.context.messages[2].size, 6.0),
+        edits: vec![Edit::Placeholder("[gone]".into())],
+        texture: None,
+    }));
+    let told = |plan: &Plan| -> Option<(Check, String)> {
+        let checks = checks(&inspection, plan, None);
+        checks.into_iter().find(|(_, words)| words.contains("own rewrite"))
+    };
+    assert_eq!(told(&plan), None, "nothing is cut in the transcript");
+    plan.settings.steps = StepSet::of(&[Step::Truncate]);
+    let (check, words) = told(&plan).expect("it is told");
+    assert_eq!(check, Check::Passed);
+    // The call is before the first cut, so what is kept from there on stays; only the label goes.
+    assert_eq!(words, "The gateway's own rewrite would lose 1 label; a commit keeps all of it.");
+}
+
+#[test]
+fn what_the_last_summary_left_in_place_and_this_one_loses_is_told() {
+    let session = compacted();
+    let inspection = inspected(&session.path);
+    let plan = planned(&inspection, &[Step::Compact], 1.0);
+    let checks = checks(&inspection, &plan, Some(&summary()));
+    let lost = checks.iter().find(|(_, words)| words.contains("that the last summary left in place"));
+    assert!(lost.is_some_and(|(check, words)| *check == Check::Warning && words.starts_with("5 messages")));
+}
+
 #[test]
 fn the_record_tells_of_every_step_that_changed_something_and_the_real_length_of_the_summary() {
     let long = RESULT.replace("\"long\"", &format!("\"{}\"", "x".repeat(9000)));
@@ -111,7 +157,7 @@ fn the_record_tells_of_every_step_that_changed_something_and_the_real_length_of_
     let steps: Vec<&str> = receipts[0].steps.iter().map(|step| step.policy.as_str()).collect();
     assert_eq!(steps, ["compact", "prune"], "images changed nothing");
     let [compact, prune] = &receipts[0].steps[..] else { panic!() };
-    assert_eq!(compact.settings.get("keepRecentTokens").and_then(|value| value.as_f64()), Some(2258.0));
+    assert_eq!(compact.settings.get("keepRecentTokens").and_then(Value::as_f64), Some(2258.0));
     assert!(prune.settings.get("softTrim").is_some());
     assert_eq!(compact.tokens_before, plan.total_before() as f64);
     assert_eq!(

@@ -11,7 +11,7 @@ use clawscope::inspect::Inspection;
 use clawscope::inspect::list::list;
 use clawscope::inspect::open::open;
 use clawscope::inspect::place::{OpenPlace, Place};
-use clawscope::inspect::write::{Ask, WriteError, WriteRequest, Written, prepare, write};
+use clawscope::inspect::write::{Ask, Check, WriteError, WriteRequest, Written, prepare, preview, write};
 use clawscope::js::{self, Object, Value};
 use clawscope::plan::{MadeSummary, Plan, messages_after};
 use clawscope::policy::prune::Gate;
@@ -68,6 +68,16 @@ pub(crate) fn committed(
     let written = clawscope::commit::write(&prepared, 0, &SystemClock)?;
     assert_eq!(written.leaf, prepared.leaf);
     Ok(prepared.leaf)
+}
+
+/// The checks that a person is shown before a plan is written.
+pub(crate) fn checks(
+    inspection: &Inspection,
+    plan: &Plan,
+    summary: Option<&MadeSummary>,
+) -> Vec<(Check, String)> {
+    let request = request(inspection, Ask::Commit { plan, summary });
+    preview(&request, &prepare(&request).expect("it is prepared"), NOW).checks
 }
 
 /// Takes the last commit back.
