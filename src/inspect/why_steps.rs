@@ -78,6 +78,7 @@ impl Facts<'_> {
             Reason::KeptUse if settings.keep < 0.0 => {
                 vec![format!("Only the first {} may be cleared.", of(-settings.keep, "result"))]
             }
+            Reason::KeptUse if settings.keep == 1.0 => vec!["The last result is kept.".into()],
             Reason::KeptUse => vec![format!("Among the last {}, which are kept.", of(settings.keep, "result"))],
             Reason::ClearedAtLeast => vec![format!(
                 "Clearing older results reclaimed ~{}, which is at least {}.",
@@ -112,3 +113,7 @@ impl Facts<'_> {
         Some(sentence.into())
     }
 }
+
+#[cfg(test)]
+#[path = "why_steps_tests.rs"]
+mod tests;
