@@ -98,8 +98,11 @@ fn answer_block() -> impl Strategy<Value = Value> {
 fn answer() -> impl Strategy<Value = Value> {
     let stop = prop_oneof![6 => Just("toolUse"), 1 => Just("error")];
     (vec(answer_block(), 0..4), stop).prop_map(|(blocks, stop)| {
-        let members =
-            vec![("role", "assistant".into()), ("content", Value::Array(blocks)), ("stopReason", stop.into())];
+        let members = vec![
+            ("role", "assistant".into()),
+            ("content", Value::Array(blocks)),
+            ("stopReason", stop.into()),
+        ];
         object(members)
     })
 }
@@ -355,7 +358,7 @@ proptest! {
             let made = bodies.iter().enumerate().map(|(at, body)| after(body, at, &plan));
             Ok::<_, PlanError>((made.collect::<Vec<Value>>(), plan.cleared))
         };
-        let guarded = made(Step::Guard).expect("the guard never throws").0;
+        let guarded = made(Step::Guard).map(|(made, _)| made).map_err(|_| Throws);
         prop_assert_eq!(guarded, guard_messages(&bodies, f64::from(window), &guard));
         let cleared = sent(&bodies).and_then(|messages| clear_messages(messages, &clear));
         match (made(Step::Clear), cleared) {

@@ -64,9 +64,7 @@ pub fn resolve_window(
         (None, None) => (default_tokens.floor(), WindowSource::Default),
     };
     match config.and_then(context_tokens_cap) {
-        Some(cap) if cap < own => {
-            WindowInfo { tokens: cap, source: WindowSource::AgentContextTokens, own }
-        }
+        Some(cap) if cap < own => WindowInfo { tokens: cap, source: WindowSource::AgentContextTokens, own },
         _ => WindowInfo { tokens: own, source, own },
     }
 }
@@ -175,7 +173,8 @@ mod tests {
     #[test]
     fn the_guard_warns_below_32000_and_blocks_below_16000() {
         let judge = |tokens| {
-            let guard = guard_window(WindowInfo { tokens, source: WindowSource::Model, own: tokens }, None, None);
+            let guard =
+                guard_window(WindowInfo { tokens, source: WindowSource::Model, own: tokens }, None, None);
             (guard.tokens, guard.should_warn, guard.should_block)
         };
         assert_eq!(judge(32_000.0), (32_000.0, false, false));

@@ -10,10 +10,9 @@ impl Facts<'_> {
     pub(super) fn of_closer_steps(&self, reason: Reason) -> Option<Vec<String>> {
         Some(match reason {
             Reason::OverLimit | Reason::WithinLimit => self.truncated(reason),
-            Reason::GuardCut
-            | Reason::GuardCompacted
-            | Reason::WithinGuard
-            | Reason::TooSmallToCompact => self.guarded(reason),
+            Reason::GuardCut | Reason::GuardCompacted | Reason::WithinGuard | Reason::TooSmallToCompact => {
+                self.guarded(reason)
+            }
             Reason::ClearedUse | Reason::BelowTrigger | Reason::KeptUse | Reason::ClearedAtLeast => {
                 self.clearing(reason)
             }
@@ -27,15 +26,22 @@ impl Facts<'_> {
         let limit = counted(settings.max_result_chars(self.plan.window));
         let relation = if reason == Reason::OverLimit { "are over" } else { "are not over" };
         let compared = match sized_result_chars(self.size) {
-            Some(chars) => format!("Its {} {relation} the {limit} that one result may have.", of(chars, "char")),
+            Some(chars) => {
+                format!("Its {} {relation} the {limit} that one result may have.", of(chars, "char"))
+            }
             None => format!("Its chars {relation} the {limit} that one result may have."),
         };
         if reason == Reason::WithinLimit {
             return vec![compared];
         }
         let stays = match self.fate.after.get() {
-            Ok(after) if Ok(after) != self.fate.before.get() => format!("{} stay, a note among them.", of(after, "char")),
-            _ => format!("Every block keeps {} and the note, so nothing goes.", of(settings.min_keep_chars, "char")),
+            Ok(after) if Ok(after) != self.fate.before.get() => {
+                format!("{} stay, a note among them.", of(after, "char"))
+            }
+            _ => format!(
+                "Every block keeps {} and the note, so nothing goes.",
+                of(settings.min_keep_chars, "char")
+            ),
         };
         vec![compared, stays]
     }
@@ -71,7 +77,10 @@ impl Facts<'_> {
         let Some(numbers) = self.plan.cleared else { return Vec::new() };
         let trigger = counted(settings.trigger);
         let total = |relation| {
-            format!("All messages count ~{}, {relation} the trigger of {trigger}.", of(numbers.before as f64, "token"))
+            format!(
+                "All messages count ~{}, {relation} the trigger of {trigger}.",
+                of(numbers.before as f64, "token")
+            )
         };
         match reason {
             Reason::BelowTrigger => vec![total("not over")],
@@ -79,7 +88,9 @@ impl Facts<'_> {
                 vec![format!("Only the first {} may be cleared.", of(-settings.keep, "result"))]
             }
             Reason::KeptUse if settings.keep == 1.0 => vec!["The last result is kept.".into()],
-            Reason::KeptUse => vec![format!("Among the last {}, which are kept.", of(settings.keep, "result"))],
+            Reason::KeptUse => {
+                vec![format!("Among the last {}, which are kept.", of(settings.keep, "result"))]
+            }
             Reason::ClearedAtLeast => vec![format!(
                 "Clearing older results reclaimed ~{}, which is at least {}.",
                 of(numbers.before.saturating_sub(numbers.after) as f64, "token"),

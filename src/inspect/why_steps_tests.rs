@@ -86,7 +86,9 @@ fn clearing_names_trigger_and_what_is_kept() {
         ..StepSettings::default()
     };
     let tokens = says(Step::Clear, clear(100.0, 1.0), 2);
-    assert!(tokens[0].starts_with("All messages count ~5 ") && tokens[0].ends_with("over the trigger of 100."));
+    assert!(
+        tokens[0].starts_with("All messages count ~5 ") && tokens[0].ends_with("over the trigger of 100.")
+    );
     assert_eq!(tokens[1..], ["A placeholder of 9 chars stays.", "pruning 7.2"]);
     check(Step::Clear, clear(100.0, 1.0), 5, &["The last result is kept.", "pruning 7.2"]);
     let orphan = ["The answer before it holds no call with its id: it is never cleared.", "pruning 7.2"];

@@ -2,8 +2,8 @@
 
 use crate::context::ContextMessage;
 use crate::policy::fate::{Fate, MessageFate};
-use crate::policy::reason::Reason;
 use crate::policy::list::List;
+use crate::policy::reason::Reason;
 use crate::store::entry::Role;
 
 /// Drops what the limit drops, and tells the fate of every message it was given.

@@ -2,8 +2,8 @@
 
 use crate::policy::edit::{Edit, has_legacy_images, images_removed};
 use crate::policy::fate::{Fate, MessageFate};
-use crate::policy::reason::Reason;
 use crate::policy::list::List;
+use crate::policy::reason::Reason;
 use crate::store::entry::Role;
 
 /// Replaces the images of every user message before the last answer, and tells the fate of every message.

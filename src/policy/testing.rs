@@ -73,7 +73,8 @@ pub(crate) fn result(id: &str, text: &str) -> String {
 
 /// An answer that calls `exec` with these ids.
 pub(crate) fn calls(ids: &[&str]) -> String {
-    let call =
-        |id: &&str| format!(r#"{{"type":"toolCall","id":"{id}","name":"exec","arguments":{{"command":"ls"}}}}"#);
+    let call = |id: &&str| {
+        format!(r#"{{"type":"toolCall","id":"{id}","name":"exec","arguments":{{"command":"ls"}}}}"#)
+    };
     format!(r#"{{"role":"assistant","content":[{}]}}"#, ids.iter().map(call).collect::<Vec<_>>().join(","))
 }

@@ -22,7 +22,7 @@ pub fn message_tokens(message: &Message) -> usize {
         Message::Ai { text, calls, .. } => {
             let calls = calls.iter().map(|call| (&call.id, &call.name, object_len(&call.arguments)));
             (code_points(text) + calls_len(calls) + "assistant".len(), 0)
-        },
+        }
         Message::Tool { content, call, name, .. } => {
             let (chars, images) = content_size(content);
             let name = name.as_ref().map_or(0, code_points);

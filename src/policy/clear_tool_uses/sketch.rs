@@ -89,7 +89,9 @@ impl Sketch {
     /// The sketch of a message of a context; none when it is not sent to a model.
     pub fn of_message(message: &Value) -> Result<Option<Self>, Throws> {
         let sent = match role_of(message) {
-            Role::User | Role::Assistant | Role::ToolResult => return Ok(Some(Self::of(&message_of(message)?))),
+            Role::User | Role::Assistant | Role::ToolResult => {
+                return Ok(Some(Self::of(&message_of(message)?)));
+            }
             _ => to_llm(message)?,
         };
         sent.map(|message| Ok(Self::of(&message_of(&message)?))).transpose()
@@ -228,7 +230,11 @@ mod tests {
         .map(object);
         for a in &all {
             for b in &all {
-                assert_eq!(Digest::of_arguments(a) == Digest::of_arguments(b), equal_objects(a, b), "{a:?} {b:?}");
+                assert_eq!(
+                    Digest::of_arguments(a) == Digest::of_arguments(b),
+                    equal_objects(a, b),
+                    "{a:?} {b:?}"
+                );
             }
         }
     }

@@ -10,9 +10,9 @@ use crate::policy::clear_tool_uses::settings::{ClearSettings, Counting};
 use crate::policy::clear_tool_uses::sketch::Sketch;
 use crate::policy::edit::Edit;
 use crate::policy::fate::{Fate, MessageFate};
-use crate::policy::reason::Reason;
 use crate::policy::list::List;
 use crate::policy::prune::cleared_message;
+use crate::policy::reason::Reason;
 
 /// The numbers of a clearing. Tokens as its settings count them.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -44,7 +44,9 @@ pub fn without_arguments(message: &Value, ids: &[JsString]) -> Option<Value> {
     };
     let mut blocks = blocks.to_vec();
     for block in blocks.iter_mut().filter(|block| is_named(block)) {
-        if let Some(arguments @ Value::Object(_)) = block.as_object_mut().and_then(|call| call.get_mut("arguments")) {
+        if let Some(arguments @ Value::Object(_)) =
+            block.as_object_mut().and_then(|call| call.get_mut("arguments"))
+        {
             *arguments = Value::Object(Object::default());
         }
     }
@@ -57,7 +59,10 @@ pub fn without_arguments(message: &Value, ids: &[JsString]) -> Option<Value> {
 /// is looked at; the list is untouched then.
 pub fn clear_list(list: &mut List, settings: &ClearSettings) -> Result<(Vec<MessageFate>, Cleared), Throws> {
     let sent: Result<Vec<bool>, Throws> = (0..list.len())
-        .map(|at| list.texture(at).map_or(Ok(false), |texture| Ok(texture.sketch.as_ref().map_err(|_| Throws)?.is_some())))
+        .map(|at| {
+            list.texture(at)
+                .map_or(Ok(false), |texture| Ok(texture.sketch.as_ref().map_err(|_| Throws)?.is_some()))
+        })
         .collect();
     let sent = sent?;
     let mut run = Run { sent, marks: HashMap::new(), fates: Vec::new(), after: 0, list, settings };

@@ -71,12 +71,10 @@ fn arguments_go_with_the_result_from_the_first_equal_answer() {
     assert_eq!(block.get("arguments"), Some(&Value::Object(Object::default())));
     let twice = [calls(&["1"]), calls(&["1"]), result("1", "a"), result("2", "b")];
     let (_, reasons) = cleared(&twice, &settings);
-    assert_eq!(reasons, [
-        Reason::InputsCleared,
-        Reason::Untouched,
-        Reason::ClearedUse,
-        Reason::UncalledResult
-    ]);
+    assert_eq!(
+        reasons,
+        [Reason::InputsCleared, Reason::Untouched, Reason::ClearedUse, Reason::UncalledResult]
+    );
 }
 
 #[test]

@@ -7,8 +7,8 @@ use crate::policy::clear_tool_uses::Sketch;
 use crate::policy::compact::branch::BranchEntry;
 use crate::policy::compact::prepare::{Preparation, prepare};
 use crate::policy::fate::{Fate, MessageFate};
-use crate::policy::reason::Reason;
 use crate::policy::list::{Change, From, Item, List};
+use crate::policy::reason::Reason;
 use crate::policy::texture::Texture;
 use crate::store::entry::{MessageSize, Role, Size};
 
@@ -85,7 +85,10 @@ fn summary(tokens: u64) -> Item {
         text_chars: chars as u32,
         ..MessageSize::NOTHING
     };
-    Item { from: From::Summary, change: Some(Box::new(Change { size, edits: Vec::new(), texture: Some(texture(chars)) })) }
+    Item {
+        from: From::Summary,
+        change: Some(Box::new(Change { size, edits: Vec::new(), texture: Some(texture(chars)) })),
+    }
 }
 
 /// The summary's texture: that of a text this long in what a summary is sent in.

@@ -16,16 +16,19 @@ fn cut(text: &str, max_chars: f64) -> String {
     cut_text(&text.into(), max_chars).to_string_lossy()
 }
 
+fn chars(message: &Value) -> f64 {
+    Counted::of(message).chars.get().expect("it can be counted")
+}
+
 /// The messages after the guard, told by both of its forms, and why.
 fn guarded<T: AsRef<str>>(messages: &[T], window: f64) -> (Vec<Value>, Vec<Reason>) {
     let settings = GuardSettings::default();
     let messages = List::of(messages);
     let mut list = messages.list();
-    let (fates, numbers) = guard_list(&mut list, window, &settings);
+    let (fates, numbers) = guard_list(&mut list, window, &settings).expect("they can be counted");
     let made = messages.check(&list);
-    assert_eq!(made, guard_messages(&messages.bodies, window, &settings));
-    let counted: f64 = made.iter().map(|message| Counted::of(message).chars).sum();
-    assert_eq!(numbers.after, counted);
+    assert_eq!(Ok(&made), guard_messages(&messages.bodies, window, &settings).as_ref());
+    assert_eq!(numbers.after, made.iter().map(chars).sum::<f64>());
     (made, fates.iter().map(|fate| fate.reason).collect())
 }
 
@@ -75,14 +78,15 @@ fn a_line_end_beyond_seven_tenths_is_where_it_is_cut() {
 
 #[test]
 fn a_result_counts_double_with_its_details_and_other_roles_count_256() {
-    let chars = |json: &str| Counted::of(&js::parse(json).expect("JSON")).chars;
+    let chars = |json: &str| chars(&js::parse(json).expect("JSON"));
     assert_eq!(chars(&result("c", "ab")), 2.0 * (2.0 + 7.0));
     assert_eq!(chars(r#"{"role":"toolResult","content":"abc","details":"de"}"#), 10.0);
     assert_eq!(chars(r#"{"role":"toolResult","content":[{"type":"image"},"ab",{"a":1}]}"#), 2.0 * 8009.0);
     assert_eq!(chars(r#"{"role":"user","content":[{"type":"text","text":"ab"},{"type":"image"}]}"#), 8002.0);
     assert_eq!(chars(r#"{"role":"assistant","content":"ab"}"#), 0.0);
     assert_eq!(chars(&calls(&["c"])), 16.0);
-    let thought = r#"{"role":"assistant","content":[{"type":"thinking","thinking":"abc","x":1},{"a":1},"ab"]}"#;
+    let thought =
+        r#"{"role":"assistant","content":[{"type":"thinking","thinking":"abc","x":1},{"a":1},"ab"]}"#;
     assert_eq!(chars(thought), 3.0 + 7.0);
     assert_eq!((chars(r#"{"role":"custom","content":"a"}"#), chars("5"), chars("null")), (256.0, 0.0, 0.0));
 }
@@ -98,7 +102,8 @@ fn a_text_of_more_than_half_of_the_limit_stays_whole_but_loses_its_details() {
 #[test]
 fn a_longer_one_is_cut_to_the_limit_and_a_string_stays_a_string() {
     let long = "x".repeat(2000);
-    let (made, _) = guarded(&[format!(r#"{{"role":"toolResult","content":"{long}","isError":true}}"#)], SMALL);
+    let (made, _) =
+        guarded(&[format!(r#"{{"role":"toolResult","content":"{long}","isError":true}}"#)], SMALL);
     let text = made[0].get("content").and_then(Value::as_str).expect("a string").to_string_lossy();
     assert_eq!((text.len(), text.ends_with(NOTICE)), (1024, true));
     let image = r#"{"role":"toolResult","content":[{"type":"image"}]}"#;
@@ -114,12 +119,10 @@ fn the_oldest_give_way_until_the_budget_is_met() {
     let texts = [result("a", &"x".repeat(400)), result("b", &"x".repeat(400)), result("c", &"x".repeat(400))];
     let user = format!(r#"{{"role":"user","content":"{}"}}"#, "y".repeat(1200));
     let messages = [&texts[0], &texts[1], &user, &texts[2]];
-    assert_eq!(reasons(&messages, SMALL), [
-        Reason::GuardCompacted,
-        Reason::WithinGuard,
-        Reason::Untouched,
-        Reason::WithinGuard
-    ]);
+    assert_eq!(
+        reasons(&messages, SMALL),
+        [Reason::GuardCompacted, Reason::WithinGuard, Reason::Untouched, Reason::WithinGuard]
+    );
 }
 
 #[test]
@@ -135,6 +138,22 @@ fn results_of_25_to_48_chars_are_replaced_although_they_grow() {
 fn what_says_it_is_a_result_is_one() {
     let long = "x".repeat(1100);
     let tool = format!(r#"{{"role":"tool","content":"{long}"}}"#);
-    let typed = format!(r#"{{"type":"toolResult","role":"user","content":[{{"type":"text","text":"{long}"}}]}}"#);
+    let typed =
+        format!(r#"{{"type":"toolResult","role":"user","content":[{{"type":"text","text":"{long}"}}]}}"#);
     assert_eq!(reasons(&[tool, typed], SMALL), [Reason::GuardCut, Reason::GuardCut]);
+}
+
+#[test]
+fn a_text_without_a_length_goes_through_every_comparison_and_an_absent_one_fails() {
+    let odd =
+        |text: &str| format!(r#"{{"role":"toolResult","content":[{{"type":"text"{text}}}],"details":"d"}}"#);
+    let messages = List::of(&[odd(r#","text":7"#), result("c", "a text")]);
+    let mut list = messages.list();
+    let (fates, _) = guard_list(&mut list, SMALL, &GuardSettings::default()).expect("NaN is a number");
+    assert_eq!([fates[0].reason, fates[1].reason], [Reason::GuardCut, Reason::WithinGuard]);
+    let made = r#"{"role":"toolResult","content":[{"type":"text","text":"7"}]}"#;
+    assert_eq!(js::stringify(&messages.check(&list)[0]), made);
+    let absent = List::of(&[odd("")]);
+    assert!(guard_list(&mut absent.list(), SMALL, &GuardSettings::default()).is_err());
+    assert!(guard_messages(&absent.bodies, SMALL, &GuardSettings::default()).is_err());
 }

@@ -4,9 +4,9 @@
 use crate::gateway::pruning::PruneSettings;
 use crate::js::{Throws, Value};
 use crate::policy::fate::{Fate, MessageFate};
-use crate::policy::reason::Reason;
 use crate::policy::list::List;
 use crate::policy::prune::soft_trim::{is_covered, is_trimmed, soft_trimmed_message, trimmed_chars};
+use crate::policy::reason::Reason;
 use crate::store::entry::{Role, Size};
 use crate::store::intern::Words;
 use crate::store::measure::prune_chars;

@@ -66,7 +66,9 @@ pub fn needs_input_repair(message: &Value) -> bool {
     let blocks = message.get("content").and_then(Value::as_array).filter(|_| assistant);
     let is_fine = |call: &Value| {
         let name = usable_name(call, &AllowedTools::default());
-        name.is_some_and(|name| call.get("name").and_then(Value::as_str) == Some(&name) && !is_redacted(&name))
+        name.is_some_and(|name| {
+            call.get("name").and_then(Value::as_str) == Some(&name) && !is_redacted(&name)
+        })
     };
     blocks.unwrap_or_default().iter().any(|block| is_call(block) && !is_fine(block))
 }

@@ -4,8 +4,8 @@
 use crate::js::Value;
 use crate::policy::edit::Edit;
 use crate::policy::fate::{Fate, MessageFate};
-use crate::policy::reason::Reason;
 use crate::policy::list::{Item, List};
+use crate::policy::reason::Reason;
 use crate::policy::repair::pairing::{Pairing, Placed, pair};
 use crate::policy::repair::shape::{Shape, is_call};
 use crate::store::entry::{Role, Size};
@@ -46,7 +46,10 @@ fn repair_inputs(list: &mut List, fates: &mut [MessageFate]) -> Vec<usize> {
     let mut left = Vec::with_capacity(list.len());
     for (at, fate) in fates.iter_mut().enumerate() {
         let size = *list.size(at);
-        let body = list.texture(at).filter(|_| size.role == Role::Assistant).and_then(|texture| texture.body.clone());
+        let body = list
+            .texture(at)
+            .filter(|_| size.role == Role::Assistant)
+            .and_then(|texture| texture.body.clone());
         let Some(body) = body else {
             left.push(at);
             continue;

@@ -15,8 +15,7 @@ fn repaired<T: AsRef<str>>(messages: &[T]) -> (Vec<Option<usize>>, Vec<Reason>, 
     let inputs = repair_inputs(&messages.bodies, &AllowedTools::default()).messages;
     let shapes: Vec<Shape> = inputs.iter().map(shape_of).collect();
     let expected = apply(&inputs, &pair(&shapes.iter().collect::<Vec<_>>()).order, 0.0);
-    let expected: Vec<Value> =
-        expected.iter().map(|message| Edit::StripDetails.apply(message)).collect();
+    let expected: Vec<Value> = expected.iter().map(|message| Edit::StripDetails.apply(message)).collect();
     assert_eq!(made, expected);
     assert_eq!(repaired.fates.len(), messages.bodies.len());
     let reasons = repaired.fates.iter().map(|fate| fate.reason).collect();
@@ -35,18 +34,27 @@ fn an_ordinary_turn_only_loses_its_details() {
 
 #[test]
 fn results_move_up_are_invented_and_go() {
-    let messages =
-        [result("x", "early"), calls(&["x", "y"]), USER.into(), result("y", "b"), result("y", "again"), result("z", "c")];
+    let messages = [
+        result("x", "early"),
+        calls(&["x", "y"]),
+        USER.into(),
+        result("y", "b"),
+        result("y", "again"),
+        result("z", "c"),
+    ];
     let (order, reasons, changed) = repaired(&messages);
     assert_eq!(order, [Some(1), None, Some(3), Some(2)]);
-    assert_eq!(reasons, [
-        Reason::OrphanResult,
-        Reason::Untouched,
-        Reason::Untouched,
-        Reason::Moved,
-        Reason::DuplicateResult,
-        Reason::OrphanResult
-    ]);
+    assert_eq!(
+        reasons,
+        [
+            Reason::OrphanResult,
+            Reason::Untouched,
+            Reason::Untouched,
+            Reason::Moved,
+            Reason::DuplicateResult,
+            Reason::OrphanResult
+        ]
+    );
     assert!(changed);
 }
 
@@ -71,7 +79,9 @@ fn a_name_is_fixed_and_pruning_goes_by_the_new_one() {
 #[test]
 fn unusable_calls_go_and_with_them_their_results() {
     let call = |name: &str| {
-        format!(r#"{{"role":"assistant","content":[{{"type":"text","text":"a"}},{{"type":"toolCall","id":"x","name":"{name}","arguments":{{}}}}]}}"#)
+        format!(
+            r#"{{"role":"assistant","content":[{{"type":"text","text":"a"}},{{"type":"toolCall","id":"x","name":"{name}","arguments":{{}}}}]}}"#
+        )
     };
     let (order, reasons, changed) = repaired(&[call("no name"), result("x", "a"), call(" exec")]);
     assert_eq!(order, [Some(0), Some(2), None]);

@@ -69,7 +69,7 @@ impl Texture {
         };
         let mut texture = Self {
             content,
-            details_chars: message.get("details").map(guard::details_chars),
+            details_chars: message.get("details").map(guard::unknown_chars),
             shape: shape_of(message),
             guard: Counted::of(message),
             sketch: Sketch::of_message(message),
@@ -111,7 +111,7 @@ impl Texture {
     }
 
     fn counted(mut self) -> Self {
-        self.guard.chars = guard::result_chars(self.content.guard_chars(), self.details_chars);
+        self.guard.chars = Size::new(Ok(guard::result_chars(self.content.guard_chars(), self.details_chars)));
         self
     }
 
@@ -159,7 +159,8 @@ impl Content {
         if let Self::Text(text) = self {
             return (text.code_points(), 0);
         }
-        let (texts, sum) = self.texts().fold((0, 0), |(count, sum), text| (count + 1, sum + text.code_points()));
+        let (texts, sum) =
+            self.texts().fold((0, 0), |(count, sum), text| (count + 1, sum + text.code_points()));
         match self.images() {
             0 => (sum + usize::saturating_sub(texts, 1), 0),
             images => (sum, images),
@@ -238,7 +239,7 @@ mod tests {
         let texture = of(message).1;
         let blocks = vec![Block::Text(Text::of(&"ab".into())), Block::Image, Block::Other { chars: 1.0 }];
         assert_eq!((texture.content, texture.details_chars), (Content::Blocks(blocks), Some(7.0)));
-        assert_eq!(texture.guard, Counted { is_result: true, chars: 2.0 * (2.0 + 8000.0 + 1.0 + 7.0) });
+        assert_eq!(texture.guard, Counted { is_result: true, chars: Size::new(Ok(2.0 * 8010.0)) });
     }
 
     #[test]
@@ -249,8 +250,9 @@ mod tests {
             r#"[{"type":"text","text":"ab"},{"type":"image"},"abc"]"#,
             "[]",
         ] {
-            let (size, texture) =
-                of(&format!(r#"{{"role":"toolResult","toolName":"exec","toolCallId":"c","content":{content}}}"#));
+            let (size, texture) = of(&format!(
+                r#"{{"role":"toolResult","toolName":"exec","toolCallId":"c","content":{content}}}"#
+            ));
             assert_eq!(texture.content.sized(&size), size, "{content}");
             assert_eq!(texture.with_content(texture.content.clone()), texture, "{content}");
         }
@@ -264,7 +266,11 @@ mod tests {
         assert!(keeps(r#"{"role":"toolResult","content":[null]}"#));
         assert!(keeps(r#"{"role":"toolResult"}"#));
         assert!(keeps(r#"{"role":"tool","content":"a"}"#));
-        assert!(keeps(r#"{"role":"assistant","content":[{"type":"toolCall","id":"a","name":" f","arguments":{}}]}"#));
-        assert!(!keeps(r#"{"role":"assistant","content":[{"type":"toolCall","id":"a","name":"f","arguments":{}}]}"#));
+        assert!(keeps(
+            r#"{"role":"assistant","content":[{"type":"toolCall","id":"a","name":" f","arguments":{}}]}"#
+        ));
+        assert!(!keeps(
+            r#"{"role":"assistant","content":[{"type":"toolCall","id":"a","name":"f","arguments":{}}]}"#
+        ));
     }
 }

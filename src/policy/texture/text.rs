@@ -25,7 +25,8 @@ impl Text {
         let units = text.units();
         let feeds = units.iter().enumerate().filter(|(_, unit)| **unit == LINE_FEED);
         // Halves that stand in a row pair from the left: a high one never begins twice.
-        let pairs = units.windows(2).enumerate().filter(|(_, two)| HIGH.contains(&two[0]) && LOW.contains(&two[1]));
+        let pairs =
+            units.windows(2).enumerate().filter(|(_, two)| HIGH.contains(&two[0]) && LOW.contains(&two[1]));
         Self {
             chars: text.len(),
             line_feeds: feeds.map(|(at, _)| at as u32).collect(),

@@ -3,8 +3,8 @@
 
 use crate::policy::edit::Edit;
 use crate::policy::fate::{Fate, MessageFate};
-use crate::policy::reason::Reason;
 use crate::policy::list::List;
+use crate::policy::reason::Reason;
 use crate::policy::settings::TruncateSettings;
 use crate::policy::truncate::{result_chars, sized_result_chars};
 use crate::store::entry::Role;
@@ -62,10 +62,10 @@ mod tests {
     #[test]
     fn only_results_over_the_limit_are_cut() {
         let settings = TruncateSettings::default();
-        assert_eq!(truncated(&[9829, 9828], 8192.0, &settings), [
-            (9828, Reason::OverLimit),
-            (9828, Reason::WithinLimit)
-        ]);
+        assert_eq!(
+            truncated(&[9829, 9828], 8192.0, &settings),
+            [(9828, Reason::OverLimit), (9828, Reason::WithinLimit)]
+        );
         assert_eq!(truncated(&[9829], f64::NAN, &settings), [(9829, Reason::NoWindow)]);
     }
 
