@@ -98,6 +98,7 @@ fn does(effect: &StepEffect) -> String {
         .collect();
     match (words.is_empty(), effect.changed) {
         (false, _) => words.join("   "),
+        (true, true) if effect.step == Step::Repair => "moves, renames or adds results".to_owned(),
         (true, true) => "replaces messages by the same bytes".to_owned(),
         (true, false) => "nothing to do".to_owned(),
     }

@@ -87,6 +87,7 @@ impl Facts<'_> {
             Reason::KeptUse if settings.keep < 0.0 => {
                 vec![format!("Only the first {} may be cleared.", of(-settings.keep, "result"))]
             }
+            Reason::KeptUse if settings.keep == 1.0 => vec!["The last result is kept.".into()],
             Reason::KeptUse => {
                 vec![format!("Among the last {}, which are kept.", of(settings.keep, "result"))]
             }
@@ -123,3 +124,7 @@ impl Facts<'_> {
         Some(sentence.into())
     }
 }
+
+#[cfg(test)]
+#[path = "why_steps_tests.rs"]
+mod tests;

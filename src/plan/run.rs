@@ -140,7 +140,8 @@ impl Run<'_> {
                 return Ok((repaired.fates, repaired.changed));
             }
             Step::Guard => {
-                let (fates, guarded) = guard_list(&mut self.list, self.asked.guard_window, &settings.guard);
+                let window = self.asked.guard_window;
+                let (fates, guarded) = guard_list(&mut self.list, window, &settings.guard).map_err(throws)?;
                 self.guarded = Some(guarded);
                 fates
             }

@@ -1,6 +1,7 @@
 //! What an edit leaves of a message, told without its text: the sizes and the texture. A message of which that cannot
 //! be told has its body in its texture, and is edited to see.
 
+use crate::js::JsString;
 use crate::policy::clear_tool_uses::Sketch;
 use crate::policy::edit::{Edit, IMAGE_REMOVED, images_removed};
 use crate::policy::guard::{COMPACTED, IMAGE_CHARS, cut_texture};
@@ -71,7 +72,8 @@ fn same_form(content: &Content, text: Text) -> Content {
 fn without_images(size: &MessageSize, texture: &Texture) -> Texture {
     let images = size.images as usize;
     let mut texture = texture.clone();
-    texture.guard.chars += (IMAGE_REMOVED.len() as f64 - IMAGE_CHARS) * images as f64;
+    texture.guard.chars =
+        less(texture.guard.chars, (IMAGE_CHARS - IMAGE_REMOVED.len() as f64) * images as f64);
     if let Ok(Some(Sketch::Human { content })) = &mut texture.sketch {
         content.code_points += IMAGE_REMOVED.len() * images;
         content.images -= images;
@@ -79,7 +81,7 @@ fn without_images(size: &MessageSize, texture: &Texture) -> Texture {
     texture
 }
 
-fn renamed(name: &crate::js::JsString, texture: &Texture) -> Texture {
+fn renamed(name: &JsString, texture: &Texture) -> Texture {
     let mut texture = texture.clone();
     if let Shape::Result { name: old, .. } = &mut texture.shape {
         *old = Some(name.clone());
@@ -90,23 +92,22 @@ fn renamed(name: &crate::js::JsString, texture: &Texture) -> Texture {
     texture
 }
 
-fn without_arguments(
-    ids: &[crate::js::JsString],
-    size: &MessageSize,
-    texture: &Texture,
-) -> (MessageSize, Texture) {
+fn without_arguments(ids: &[JsString], size: &MessageSize, texture: &Texture) -> (MessageSize, Texture) {
     let mut texture = texture.clone();
     let gone = match &mut texture.sketch {
         Ok(Some(sketch)) => ids.iter().map(|id| sketch.clear_arguments(id)).sum::<i64>(),
         _ => 0,
     };
-    let less = |chars: Size| Size::new(chars.get().map(|chars| chars - gone as f64));
-    texture.guard.chars -= gone as f64;
+    texture.guard.chars = less(texture.guard.chars, gone as f64);
     let size = MessageSize {
-        pi_chars: less(size.pi_chars),
-        prune_chars: less(size.prune_chars),
+        pi_chars: less(size.pi_chars, gone as f64),
+        prune_chars: less(size.prune_chars, gone as f64),
         call_chars: (i64::from(size.call_chars) - gone) as u32,
         ..*size
     };
     (size, texture)
+}
+
+fn less(size: Size, chars: f64) -> Size {
+    Size::new(size.get().map(|size| size - chars))
 }

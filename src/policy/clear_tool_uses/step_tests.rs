@@ -79,10 +79,10 @@ fn arguments_go_with_the_result_from_the_first_equal_answer() {
 
 #[test]
 fn the_model_counts_chars_over_4() {
-    // 40 chars and 13 of arguments: 10 + 6 tokens thrice, and 1 for the user.
+    // Thrice 40 chars, and 20 of a call's name and arguments: 10 + 5 tokens; and 1 of the user.
     let model = |trigger| ClearSettings { trigger, counting: Counting::Model, ..eager() };
-    assert_eq!(reasons(&model(46.0))[0], Reason::ClearedUse);
-    assert_eq!(reasons(&model(49.0))[0], Reason::BelowTrigger);
+    assert_eq!(reasons(&model(45.0))[0], Reason::ClearedUse);
+    assert_eq!(reasons(&model(46.0))[0], Reason::BelowTrigger);
     let messages = three();
     let messages = List::of(&messages);
     let (_, numbers) = clear_list(&mut messages.list(), &model(1.0)).expect("sent");

@@ -1,6 +1,7 @@
 //! Chars as the guard counts them: tool results weigh double (pruning 6.31, 6.32).
 
-use crate::js::{self, Value};
+use crate::js::{self, Throws, Value};
+use crate::store::entry::Size;
 
 /// Chars of an image.
 pub const IMAGE_CHARS: f64 = 8000.0;
@@ -12,12 +13,21 @@ const NO_ARGUMENTS_CHARS: f64 = 2.0;
 const RESULT_WEIGHT: f64 = 2.0;
 
 /// A message as the guard counts it.
-#[derive(Debug, Clone, Copy, PartialEq)]
+#[derive(Debug, Clone, Copy)]
 pub struct Counted {
     /// It may be cut and replaced.
     pub is_result: bool,
-    /// Chars.
-    pub chars: f64,
+    /// Chars; NaN where a text block holds what has no length, and nothing where it holds no text: the guard fails
+    /// on it.
+    pub chars: Size,
+}
+
+/// NaN equals itself.
+impl PartialEq for Counted {
+    fn eq(&self, other: &Self) -> bool {
+        let bits = |counted: &Self| (counted.is_result, counted.chars.get().map(f64::to_bits));
+        bits(self) == bits(other)
+    }
 }
 
 impl Counted {
@@ -32,15 +42,16 @@ impl Counted {
         let chars = if role("user") {
             user_chars(content)
         } else if role("assistant") {
-            assistant_chars(content)
+            Ok(assistant_chars(content))
         } else if is_result {
-            result_chars(user_chars(content), message.get("details").map(details_chars))
+            user_chars(content)
+                .map(|content| result_chars(content, message.get("details").map(unknown_chars)))
         } else if matches!(message, Value::Object(_) | Value::Array(_)) {
-            OTHER_CHARS
+            Ok(OTHER_CHARS)
         } else {
-            0.0
+            Ok(0.0)
         };
-        Self { is_result, chars }
+        Self { is_result, chars: Size::new(chars) }
     }
 }
 
@@ -49,12 +60,7 @@ pub fn result_chars(content: f64, details: Option<f64>) -> f64 {
     ((content + details.unwrap_or(0.0)) * RESULT_WEIGHT).ceil()
 }
 
-/// Chars of `details`: a string's own, else those of the JSON text.
-pub fn details_chars(details: &Value) -> f64 {
-    unknown_chars(details)
-}
-
-/// Chars of what the guard does not know: a string's own, else those of the JSON text.
+/// Chars of details, and of what the guard does not know: a string's own, else those of the JSON text.
 pub fn unknown_chars(value: &Value) -> f64 {
     match value {
         Value::String(text) => text.len() as f64,
@@ -62,20 +68,19 @@ pub fn unknown_chars(value: &Value) -> f64 {
     }
 }
 
-fn user_chars(content: Option<&Value>) -> f64 {
+fn user_chars(content: Option<&Value>) -> Result<f64, Throws> {
     match content {
-        Some(Value::String(text)) => text.len() as f64,
-        Some(Value::Array(blocks)) => blocks.iter().fold(0.0, |sum, block| sum + block_chars(block)),
-        _ => 0.0,
+        Some(Value::String(text)) => Ok(text.len() as f64),
+        Some(Value::Array(blocks)) => blocks.iter().try_fold(0.0, |sum, block| Ok(sum + block_chars(block)?)),
+        _ => Ok(0.0),
     }
 }
 
-fn block_chars(block: &Value) -> f64 {
-    match (text_of(block, "text"), is(block, "image")) {
-        (Some(chars), _) => chars,
-        (None, true) => IMAGE_CHARS,
-        (None, false) => unknown_chars(block),
+fn block_chars(block: &Value) -> Result<f64, Throws> {
+    if is(block, "text") {
+        return js::length_of(block.get("text"));
     }
+    Ok(if is(block, "image") { IMAGE_CHARS } else { unknown_chars(block) })
 }
 
 fn assistant_chars(content: Option<&Value>) -> f64 {

@@ -1,47 +1,52 @@
 //! The guard on messages themselves (pruning 6.33–6.36).
 
-use crate::js::{JsString, Object, Value};
+use crate::js::{self, JsString, Object, Throws, Value};
 use crate::policy::guard::estimate::Counted;
 use crate::policy::guard::limits::Limits;
 use crate::policy::guard::text::{COMPACTED, cut_text};
 use crate::policy::settings::GuardSettings;
 
-/// The messages of one call as the guard leaves them, for a window in tokens.
-pub fn guard_messages(messages: &[Value], window: f64, settings: &GuardSettings) -> Vec<Value> {
+/// The messages of one call as the guard leaves them, for a window in tokens. Throws where a message cannot be counted.
+/// Comparisons let NaN go on, as the guard's do.
+pub fn guard_messages(
+    messages: &[Value],
+    window: f64,
+    settings: &GuardSettings,
+) -> Result<Vec<Value>, Throws> {
     let limits = Limits::new(window, settings);
-    let over = |message: &Value| {
+    let capped = messages.iter().map(|message| {
         let counted = Counted::of(message);
-        counted.is_result && counted.chars > limits.single
-    };
-    let capped = messages.iter().map(|message| match over(message) {
-        true => cut_message(message, limits.single),
-        false => message.clone(),
+        let stays = !counted.is_result || counted.chars.get()? <= limits.single;
+        Ok(if stays { message.clone() } else { cut_message(message, limits.single) })
     });
-    let mut messages: Vec<Value> = capped.collect();
-    let total = messages.iter().fold(0.0, |sum, message| sum + Counted::of(message).chars);
-    if total > limits.budget {
-        compact(&mut messages, total - limits.budget);
+    let mut messages = capped.collect::<Result<Vec<Value>, Throws>>()?;
+    let total = messages.iter().try_fold(0.0, |sum, message| Ok(sum + Counted::of(message).chars.get()?))?;
+    if total <= limits.budget {
+        return Ok(messages);
     }
-    messages
+    compact(&mut messages, total - limits.budget)?;
+    Ok(messages)
 }
 
 /// Replaces results from the oldest on until this many chars are gained (pruning 6.35).
-fn compact(messages: &mut [Value], needed: f64) {
+fn compact(messages: &mut [Value], needed: f64) -> Result<(), Throws> {
     let mut gained = 0.0;
-    for message in messages {
-        let before = Counted::of(message);
-        if !before.is_result || before.chars <= COMPACTED.len() as f64 {
+    for message in messages.iter_mut().filter(|message| Counted::of(message).is_result) {
+        let before = Counted::of(message).chars.get()?;
+        if before <= COMPACTED.len() as f64 {
             continue;
         }
         *message = compacted_message(message);
-        let after = Counted::of(message).chars;
-        if after < before.chars {
-            gained += before.chars - after;
-            if gained >= needed {
-                return;
-            }
+        let after = Counted::of(message).chars.get()?;
+        if after >= before {
+            continue;
+        }
+        gained += before - after;
+        if gained >= needed {
+            break;
         }
     }
+    Ok(())
 }
 
 /// A tool result held to a limit: its texts become one, which is cut; what is no text goes, and its details
@@ -80,13 +85,13 @@ fn joined(content: Option<&Value>) -> JsString {
         _ => &[],
     };
     let is_text = |block: &&Value| block.get("type").is_some_and(|kind| kind.str_is("text"));
-    let texts = blocks.iter().filter(is_text).filter_map(|block| block.get("text")?.as_str());
+    let texts = blocks.iter().filter(is_text).map(|block| js::to_text(block.get("text")));
     let mut all = JsString::new();
     for (at, text) in texts.enumerate() {
         if at > 0 {
             all.push_str("\n");
         }
-        all.push(text);
+        all.push(&text);
     }
     all
 }

@@ -10,7 +10,7 @@ mod message;
 mod step;
 mod text;
 
-pub use estimate::{Counted, IMAGE_CHARS, details_chars, result_chars, unknown_chars};
+pub use estimate::{Counted, IMAGE_CHARS, result_chars, unknown_chars};
 pub use limits::{Limits, UNKNOWN_WINDOW};
 pub use message::{compacted_message, cut_message, guard_messages};
 pub use step::{Guarded, guard_list};

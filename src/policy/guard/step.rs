@@ -1,5 +1,6 @@
 //! The guard as a step: decides over what it counts of each message, and leaves the list as the call is sent.
 
+use crate::js::Throws;
 use crate::policy::edit::Edit;
 use crate::policy::fate::{Fate, MessageFate};
 use crate::policy::guard::limits::Limits;
@@ -20,42 +21,57 @@ pub struct Guarded {
     pub after: f64,
 }
 
-/// Holds tool results to their limits. `window` is the model's own, in tokens; NaN when nobody knows it.
-pub fn guard_list(list: &mut List, window: f64, settings: &GuardSettings) -> (Vec<MessageFate>, Guarded) {
+/// Holds tool results to their limits. `window` is the model's own, in tokens; NaN when nobody knows it. Throws where a
+/// message cannot be counted; the list is untouched then. Comparisons let NaN go on, as the guard's do.
+pub fn guard_list(
+    list: &mut List,
+    window: f64,
+    settings: &GuardSettings,
+) -> Result<(Vec<MessageFate>, Guarded), Throws> {
+    total(list)?;
     let limits = Limits::new(window, settings);
     let mut fates: Vec<MessageFate> = (0..list.len()).map(|at| untouched(list, at)).collect();
-    for (at, fate) in fates.iter_mut().enumerate() {
-        if is_result(list, at) && chars(list, at) > limits.single {
-            let edit = Edit::GuardCut { max_chars: limits.single };
-            replace(list, at, edit, fate, (Fate::Truncated, Reason::GuardCut));
+    for (at, fate) in fates.iter_mut().enumerate().filter(|(_, fate)| fate.reason != Reason::Untouched) {
+        if chars(list, at)? <= limits.single {
+            continue;
         }
+        let edit = Edit::GuardCut { max_chars: limits.single };
+        replace(list, at, edit, fate, (Fate::Truncated, Reason::GuardCut));
     }
-    let total = total(list);
-    if total > limits.budget {
-        compact(list, &mut fates, total - limits.budget);
+    let total = total(list)?;
+    let mut after = total;
+    if !is_within(total, limits.budget) {
+        compact(list, &mut fates, total - limits.budget)?;
+        after = self::total(list)?;
     }
-    let after = self::total(list);
-    (fates, Guarded { limits, total, after })
+    Ok((fates, Guarded { limits, total, after }))
+}
+
+/// NaN is not.
+fn is_within(chars: f64, limit: f64) -> bool {
+    chars <= limit
 }
 
 /// Replaces results from the oldest on until this many chars are gained (pruning 6.35).
-fn compact(list: &mut List, fates: &mut [MessageFate], needed: f64) {
+fn compact(list: &mut List, fates: &mut [MessageFate], needed: f64) -> Result<(), Throws> {
     let mut gained = 0.0;
     for (at, fate) in fates.iter_mut().enumerate().filter(|(_, fate)| fate.reason != Reason::Untouched) {
-        let before = chars(list, at);
+        let before = chars(list, at)?;
         if before <= COMPACTED.len() as f64 {
             fate.reason = Reason::TooSmallToCompact;
             continue;
         }
         replace(list, at, Edit::GuardCompact, fate, (Fate::Cleared, Reason::GuardCompacted));
-        let after = chars(list, at);
-        if after < before {
-            gained += before - after;
-            if gained >= needed {
-                return;
-            }
+        let after = chars(list, at)?;
+        if after >= before {
+            continue;
+        }
+        gained += before - after;
+        if gained >= needed {
+            break;
         }
     }
+    Ok(())
 }
 
 fn replace(list: &mut List, at: usize, edit: Edit, fate: &mut MessageFate, becomes: (Fate, Reason)) {
@@ -73,10 +89,10 @@ fn is_result(list: &List, at: usize) -> bool {
     list.texture(at).map_or(list.size(at).role == Role::ToolResult, |texture| texture.guard.is_result)
 }
 
-fn chars(list: &List, at: usize) -> f64 {
-    list.texture(at).map_or(0.0, |texture| texture.guard.chars)
+fn chars(list: &List, at: usize) -> Result<f64, Throws> {
+    list.texture(at).map_or(Ok(0.0), |texture| texture.guard.chars.get())
 }
 
-fn total(list: &List) -> f64 {
-    (0..list.len()).fold(0.0, |sum, at| sum + chars(list, at))
+fn total(list: &List) -> Result<f64, Throws> {
+    (0..list.len()).try_fold(0.0, |sum, at| Ok(sum + chars(list, at)?))
 }

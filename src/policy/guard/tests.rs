@@ -16,16 +16,19 @@ fn cut(text: &str, max_chars: f64) -> String {
     cut_text(&text.into(), max_chars).to_string_lossy()
 }
 
+fn chars(message: &Value) -> f64 {
+    Counted::of(message).chars.get().expect("it can be counted")
+}
+
 /// The messages after the guard, told by both of its forms, and why.
 fn guarded<T: AsRef<str>>(messages: &[T], window: f64) -> (Vec<Value>, Vec<Reason>) {
     let settings = GuardSettings::default();
     let messages = List::of(messages);
     let mut list = messages.list();
-    let (fates, numbers) = guard_list(&mut list, window, &settings);
+    let (fates, numbers) = guard_list(&mut list, window, &settings).expect("they can be counted");
     let made = messages.check(&list);
-    assert_eq!(made, guard_messages(&messages.bodies, window, &settings));
-    let counted: f64 = made.iter().map(|message| Counted::of(message).chars).sum();
-    assert_eq!(numbers.after, counted);
+    assert_eq!(Ok(&made), guard_messages(&messages.bodies, window, &settings).as_ref());
+    assert_eq!(numbers.after, made.iter().map(chars).sum::<f64>());
     (made, fates.iter().map(|fate| fate.reason).collect())
 }
 
@@ -75,7 +78,7 @@ fn a_line_end_beyond_seven_tenths_is_where_it_is_cut() {
 
 #[test]
 fn a_result_counts_double_with_its_details_and_other_roles_count_256() {
-    let chars = |json: &str| Counted::of(&js::parse(json).expect("JSON")).chars;
+    let chars = |json: &str| chars(&js::parse(json).expect("JSON"));
     assert_eq!(chars(&result("c", "ab")), 2.0 * (2.0 + 7.0));
     assert_eq!(chars(r#"{"role":"toolResult","content":"abc","details":"de"}"#), 10.0);
     assert_eq!(chars(r#"{"role":"toolResult","content":[{"type":"image"},"ab",{"a":1}]}"#), 2.0 * 8009.0);
@@ -138,4 +141,19 @@ fn what_says_it_is_a_result_is_one() {
     let typed =
         format!(r#"{{"type":"toolResult","role":"user","content":[{{"type":"text","text":"{long}"}}]}}"#);
     assert_eq!(reasons(&[tool, typed], SMALL), [Reason::GuardCut, Reason::GuardCut]);
+}
+
+#[test]
+fn a_text_without_a_length_goes_through_every_comparison_and_an_absent_one_fails() {
+    let odd =
+        |text: &str| format!(r#"{{"role":"toolResult","content":[{{"type":"text"{text}}}],"details":"d"}}"#);
+    let messages = List::of(&[odd(r#","text":7"#), result("c", "a text")]);
+    let mut list = messages.list();
+    let (fates, _) = guard_list(&mut list, SMALL, &GuardSettings::default()).expect("NaN is a number");
+    assert_eq!([fates[0].reason, fates[1].reason], [Reason::GuardCut, Reason::WithinGuard]);
+    let made = r#"{"role":"toolResult","content":[{"type":"text","text":"7"}]}"#;
+    assert_eq!(js::stringify(&messages.check(&list)[0]), made);
+    let absent = List::of(&[odd("")]);
+    assert!(guard_list(&mut absent.list(), SMALL, &GuardSettings::default()).is_err());
+    assert!(guard_messages(&absent.bodies, SMALL, &GuardSettings::default()).is_err());
 }

@@ -69,7 +69,7 @@ impl Texture {
         };
         let mut texture = Self {
             content,
-            details_chars: message.get("details").map(guard::details_chars),
+            details_chars: message.get("details").map(guard::unknown_chars),
             shape: shape_of(message),
             guard: Counted::of(message),
             sketch: Sketch::of_message(message),
@@ -111,7 +111,7 @@ impl Texture {
     }
 
     fn counted(mut self) -> Self {
-        self.guard.chars = guard::result_chars(self.content.guard_chars(), self.details_chars);
+        self.guard.chars = Size::new(Ok(guard::result_chars(self.content.guard_chars(), self.details_chars)));
         self
     }
 
@@ -239,7 +239,7 @@ mod tests {
         let texture = of(message).1;
         let blocks = vec![Block::Text(Text::of(&"ab".into())), Block::Image, Block::Other { chars: 1.0 }];
         assert_eq!((texture.content, texture.details_chars), (Content::Blocks(blocks), Some(7.0)));
-        assert_eq!(texture.guard, Counted { is_result: true, chars: 2.0 * (2.0 + 8000.0 + 1.0 + 7.0) });
+        assert_eq!(texture.guard, Counted { is_result: true, chars: Size::new(Ok(2.0 * 8010.0)) });
     }
 
     #[test]
