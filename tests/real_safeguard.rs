@@ -60,7 +60,6 @@ fn message(dice: &mut Dice) -> Value {
     );
     let failed = pick(dice, &["true", "true", "false", "1"]);
     let json = match dice.below(40) {
-        0..8 => format!(r#"{{"role":"user","content":"{text}"}}"#),
         8..12 => format!(r#"{{"role":"user","content":[{block},{{"type":"image"}},{block}]}}"#),
         12..22 => format!(r#"{{"role":"assistant","content":[{block},{call}]}}"#),
         22 => format!(r#"{{"role":"assistant","content":[{call}],"stopReason":"error"}}"#),
@@ -132,7 +131,7 @@ fn case(seed: u64) -> Case {
     }
     let previous_summary = [None, Some(Value::from("before")), Some(Value::from(""))][dice.below(3)].clone();
     let text = |dice: &mut Dice| JsString::from(pick(dice, &["", "  ", " keep the numbers "]));
-    let window = [900, 5000, 20_000, 60_000, 200_000][dice.below(5)] as f64;
+    let window = f64::from([900, 5000, 20_000, 60_000, 200_000][dice.below(5)]);
     let identifiers = match dice.below(3) {
         0 => Identifiers::Strict,
         1 => Identifiers::Off,

@@ -101,15 +101,9 @@ pub fn run(
     cancel: &Cancel,
     progress: &mut dyn FnMut(Progress),
 ) -> Result<Summary, SummaryError> {
-    let whole;
-    let job = if summarizer.takes_any_length() {
-        whole = SummaryJob { window: f64::INFINITY, ..job.clone() };
-        &whole
-    } else {
-        job
-    };
-    let of = compact::calls(job, compact::assumed_tokens(&[], job.reserve_tokens))
-        .map_or(0, |told| told.calls.len());
+    let window = if summarizer.takes_any_length() { f64::INFINITY } else { job.window };
+    let assumed = compact::assumed_tokens(&[], job.reserve_tokens);
+    let of = compact::calls_within(job, window, assumed).map_or(0, |told| told.calls.len());
     let mut run = Run {
         summarizer,
         cancel,
@@ -120,7 +114,7 @@ pub fn run(
         refused: None,
         ended: None,
     };
-    match compact::summarise(job, &mut run) {
+    match compact::summarise_within(job, window, &mut run) {
         Ok(written) => Ok(Summary {
             text: written.parts.text(),
             written,

@@ -5,7 +5,7 @@ use crate::js::JsString;
 use crate::policy::compact::job::{NoSummary, SummaryJob, Written};
 use crate::policy::compact::request::{Purpose, SummaryRequest};
 use crate::policy::compact::stages::{Answers, NoAnswer, max_summary_tokens};
-use crate::policy::compact::summarise::summarise;
+use crate::policy::compact::summarise::summarise_within;
 
 /// Tokens a summary is assumed to have where none of the session tells (compaction 5.21).
 pub const ASSUMED_SUMMARY_TOKENS: f64 = 2000.0;
@@ -59,8 +59,13 @@ impl Calls {
 
 /// The calls of a job, when each answer has `summary_tokens` tokens (see [`assumed_tokens`]).
 pub fn calls(job: &SummaryJob, summary_tokens: f64) -> Result<Calls, NoSummary> {
+    calls_within(job, job.window, summary_tokens)
+}
+
+/// The same in another window than the job's own.
+pub fn calls_within(job: &SummaryJob, window: f64, summary_tokens: f64) -> Result<Calls, NoSummary> {
     let mut assumed = Assumed { calls: Vec::new(), summary_tokens };
-    let written = summarise(job, &mut assumed)?;
+    let written = summarise_within(job, window, &mut assumed)?;
     Ok(Calls { calls: assumed.calls, written })
 }
 

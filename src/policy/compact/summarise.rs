@@ -1,5 +1,7 @@
 //! The whole summary of a compaction, from its material to the text that is stored (compaction 3.20, 5).
 
+use std::borrow::Cow;
+
 use crate::js::{self, JsString, Throws, Value};
 use crate::policy::compact::chunks::{SAFETY_MARGIN, adaptive_ratio, at_least_one, max_chunk_tokens, total};
 use crate::policy::compact::failures::{failures_section, tool_failures};
@@ -16,10 +18,19 @@ use crate::store::measure::role_of;
 
 /// Makes a summary with the answers of someone, one call after the other. Nothing is stored.
 pub fn summarise(job: &SummaryJob, answers: &mut dyn Answers) -> Result<Written, NoSummary> {
+    summarise_within(job, job.window, answers)
+}
+
+/// The same in another window than the job's own, in tokens; an infinite one splits and drops nothing.
+pub fn summarise_within(
+    job: &SummaryJob,
+    window: f64,
+    answers: &mut dyn Answers,
+) -> Result<Written, NoSummary> {
     let lists = job.material.files.lists();
     let mut written = match job.mode {
         Mode::Default => Written { parts: by_runtime(job, answers)?, details: lists, dropped: None },
-        Mode::Safeguard => safeguard(job, answers)?,
+        Mode::Safeguard => safeguard(job, window, answers)?,
     };
     written.parts.files = written.details.section();
     Ok(written)
@@ -67,7 +78,7 @@ fn by_runtime(job: &SummaryJob, answers: &mut dyn Answers) -> Result<Parts, NoSu
 }
 
 /// Mode `safeguard` (compaction 5).
-fn safeguard(job: &SummaryJob, answers: &mut dyn Answers) -> Result<Written, NoSummary> {
+fn safeguard(job: &SummaryJob, window: f64, answers: &mut dyn Answers) -> Result<Written, NoSummary> {
     let (history, prefix) = (&job.material.history, &job.material.turn_prefix);
     if !history.iter().any(is_real) {
         return Err(NoSummary::Cancelled(Cancel::NothingReal));
@@ -77,9 +88,9 @@ fn safeguard(job: &SummaryJob, answers: &mut dyn Answers) -> Result<Written, NoS
         Halt::Threw => NoSummary::Cancelled(Cancel::Malformed),
     };
     let failures = failures_section(&tool_failures(history.iter().chain(prefix)));
-    let kept = keep(job, answers).map_err(halted)?;
-    let all: Vec<Value> = kept.messages.iter().chain(prefix).cloned().collect();
-    let stage = stage(job, Purpose::History, &all).map_err(|_| halted(Halt::Threw))?;
+    let kept = keep(job, window, answers).map_err(halted)?;
+    let tokens = all_estimates(&kept.messages, prefix).map_err(|_| halted(Halt::Threw))?;
+    let stage = stage(job, window, Purpose::History, &tokens);
     let main = Stage { previous: kept.previous.as_ref(), custom: job.instructions.as_ref(), ..stage };
     let history = main.summarise(&kept.messages, answers).map_err(halted)?;
     let focus = JsString::from(TURN_FOCUS);
@@ -98,36 +109,40 @@ fn is_real(message: &Value) -> bool {
     matches!(role_of(message), Role::User | Role::Assistant | Role::ToolResult)
 }
 
-/// A stage without previous summary and instructions; its calls fit `messages` (compaction 5.9, 5.16).
-fn stage<'a>(job: &'a SummaryJob, purpose: Purpose, messages: &[Value]) -> Result<Stage<'a>, Throws> {
-    let tokens = estimates(messages)?;
-    let ratio = adaptive_ratio(total(&tokens), tokens.len(), job.window);
-    Ok(Stage {
+/// A stage without previous summary and instructions; its calls fit messages of these tokens (compaction 5.9, 5.16).
+fn stage<'a>(job: &'a SummaryJob, window: f64, purpose: Purpose, tokens: &[f64]) -> Stage<'a> {
+    let ratio = adaptive_ratio(total(tokens), tokens.len(), window);
+    Stage {
         purpose,
-        window: job.window,
-        max_chunk_tokens: max_chunk_tokens(job.window, ratio),
+        window,
+        max_chunk_tokens: max_chunk_tokens(window, ratio),
         max_tokens: max_summary_tokens(at_least_one(job.reserve_tokens.floor())),
         identifiers: &job.identifiers,
         custom: None,
         previous: None,
         merges: false,
-    })
+    }
+}
+
+/// Tokens of each message of two lists.
+fn all_estimates(first: &[Value], second: &[Value]) -> Result<Vec<f64>, Throws> {
+    Ok([estimates(first)?, estimates(second)?].concat())
 }
 
 /// The history that is summarised, and the summary it goes on from.
-struct Kept {
-    messages: Vec<Value>,
+struct Kept<'a> {
+    messages: Cow<'a, [Value]>,
     previous: Option<JsString>,
     dropped: Option<Dropped>,
 }
 
 /// Drops the oldest parts of the history when what stays is too large already (compaction 5.7, 5.8), and summarises them
 /// first.
-fn keep(job: &SummaryJob, answers: &mut dyn Answers) -> Result<Kept, Halt> {
+fn keep<'a>(job: &'a SummaryJob, window: f64, answers: &mut dyn Answers) -> Result<Kept<'a>, Halt> {
     let history = &job.material.history;
-    let whole = |dropped| Kept { messages: history.clone(), previous: previous(job), dropped };
+    let whole = |dropped| Kept { messages: Cow::Borrowed(history), previous: previous(job), dropped };
     let new_tokens = new_content(job)?;
-    if !new_tokens.is_some_and(|tokens| tokens > (job.window * job.share * SAFETY_MARGIN).floor()) {
+    if !new_tokens.is_some_and(|tokens| tokens > (window * job.share * SAFETY_MARGIN).floor()) {
         return Ok(whole(None));
     }
     let tokens = estimates(history)?;
@@ -135,7 +150,7 @@ fn keep(job: &SummaryJob, answers: &mut dyn Answers) -> Result<Kept, Halt> {
         .iter()
         .zip(tokens)
         .map(|(message, tokens)| Ok(SharedMessage { shape: shape_of(message), tokens }));
-    let settings = ShareSettings { share: job.share, ..ShareSettings::new(job.window) };
+    let settings = ShareSettings { share: job.share, ..ShareSettings::new(window) };
     let shared = prune_by_share(&sized.collect::<Vec<_>>(), &settings)?;
     if shared.dropped_chunks == 0 {
         return Ok(whole(None));
@@ -144,11 +159,15 @@ fn keep(job: &SummaryJob, answers: &mut dyn Answers) -> Result<Kept, Halt> {
         chunks: shared.dropped_chunks,
         messages: shared.dropped_messages,
         tokens: shared.dropped_tokens,
-        new_content_percent: new_tokens.unwrap_or(f64::NAN) / job.window * 100.0,
+        new_content_percent: new_tokens.unwrap_or(f64::NAN) / window * 100.0,
     };
-    let summary = dropped_summary(job, &shared.dropped_messages(history, job.now_ms), answers)?;
+    let summary = dropped_summary(job, window, &shared.dropped_messages(history, job.now_ms), answers)?;
     let messages = shared.kept_messages(history, job.now_ms);
-    Ok(Kept { messages, previous: summary.or_else(|| previous(job)), dropped: Some(dropped) })
+    Ok(Kept {
+        messages: messages.into(),
+        previous: summary.or_else(|| previous(job)),
+        dropped: Some(dropped),
+    })
 }
 
 /// Tokens of the context that are not summarised: system prompt and tools are among them when a provider counted
@@ -166,11 +185,13 @@ fn new_content(job: &SummaryJob) -> Result<Option<f64>, Throws> {
 /// The summary of what was dropped; none where that fails, which the gateway only logs.
 fn dropped_summary(
     job: &SummaryJob,
+    window: f64,
     messages: &[Value],
     answers: &mut dyn Answers,
 ) -> Result<Option<JsString>, Halt> {
     let previous = previous(job);
-    let Ok(stage) = stage(job, Purpose::Dropped, messages) else { return Ok(None) };
+    let Ok(tokens) = estimates(messages) else { return Ok(None) };
+    let stage = stage(job, window, Purpose::Dropped, &tokens);
     let stage = Stage { previous: previous.as_ref(), custom: job.instructions.as_ref(), ..stage };
     match stage.summarise(messages, answers) {
         Ok(text) => Ok(Some(text)),

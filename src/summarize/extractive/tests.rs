@@ -113,7 +113,7 @@ fn the_same_request_with_other_numbers_is_told_once_and_a_question_is_open() {
         )
     };
     let asked = r#"{"role":"user","content":"deploy"},{"role":"assistant","content":[{"type":"text","text":"Both work. Which one first?"}]}"#;
-    let json = (1..6).map(beat).collect::<Vec<_>>().join("") + asked;
+    let json = (1..6).map(beat).collect::<String>() + asked;
     let text = summary(&messages(&json), Form::Checkpoint, None, 16_000.0);
     assert!(text.starts_with("## Goal\n- Heartbeat at 05:00 (5 times)\n- then: deploy\n"), "{text}");
     assert!(text.contains("1. the person was asked: Which one first?"), "{text}");
