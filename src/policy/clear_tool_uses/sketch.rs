@@ -198,7 +198,9 @@ fn write_value(hasher: &mut DefaultHasher, value: &Value) {
         Value::Array(items) => {
             hasher.write_u8(b'[');
             hasher.write_usize(items.len());
-            items.iter().for_each(|item| write_value(hasher, item));
+            for item in items {
+                write_value(hasher, item);
+            }
         }
         Value::Object(object) => write_object(hasher, object),
     }

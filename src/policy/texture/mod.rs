@@ -95,7 +95,7 @@ impl Texture {
     pub fn with_content(&self, content: Content) -> Self {
         let (code_points, images) = content.code_points();
         let sketch = self.sketch.clone().map(|sketch| sketch.map(|s| s.with_content(code_points, images)));
-        Self { sketch, content, ..self.clone() }.counted()
+        Self { content, sketch, ..self.clone() }.counted()
     }
 
     /// The same tool result with one text block for its content.
