@@ -3,10 +3,17 @@
 
 #![allow(clippy::expect_used, reason = "a test program fails loudly")]
 
+#[path = "support/generate.rs"]
+mod generate;
+
+use clawscope::context::breakdown::{Breakdown, Piece};
+use clawscope::context::budget::{Budget, FixedChars, Part, part_of};
 use clawscope::context::llm::to_llm;
+use clawscope::context::tokens::chars4::estimate_or_zero;
 use clawscope::context::{bodies, build};
 use clawscope::gateway::compaction::CompactionSettings;
 use clawscope::gateway::pruning::{HardClear, PruneSettings, SoftTrim};
+use clawscope::gateway::ruleset::ImageResults;
 use clawscope::ids::LineIds;
 use clawscope::inspect::Closer;
 use clawscope::js::{self, JsString, Object, Throws, Value};
@@ -24,6 +31,7 @@ use clawscope::policy::{Step, StepSet, StepSettings};
 use clawscope::store::entry::MessageSize;
 use clawscope::store::index::Index;
 use clawscope::store::load::{Growth, grow, load, load_bytes};
+use clawscope::store::prompt_report::SystemPromptReport;
 use clawscope::store::scan::size_message;
 use clawscope::store::source::Source;
 use clawscope::transcript::{Leaf, Tree};
@@ -189,9 +197,36 @@ fn settings() -> impl Strategy<Value = PruneSettings> {
                 max_chars: f64::from(max),
                 head_chars: f64::from(head),
                 tail_chars: f64::from(tail),
+                images: ImageResults::Skipped,
             },
             hard_clear: HardClear { enabled, placeholder: "[cleared]".into() },
         })
+}
+
+/// A report with sizes that agree, or claim more than there is.
+fn report() -> impl Strategy<Value = SystemPromptReport> {
+    let size = || 0_u32..40_000;
+    (size(), size(), size(), size(), size(), vec(size(), 0..5), vec(size(), 0..5), vec(size(), 0..5)).prop_map(
+        |(chars, project, skills, list, schemas, files, blocks, tools)| {
+            let entries = |key: &str, sizes: &[u32]| {
+                let entries: Vec<String> =
+                    sizes.iter().map(|size| format!(r#"{{"name":"exec","{key}":{size}}}"#)).collect();
+                entries.join(",")
+            };
+            let raw = format!(
+                r#"{{"systemPrompt":{{"chars":{chars},"projectContextChars":{project}}},"injectedWorkspaceFiles":[{}],
+                "skills":{{"promptChars":{skills},"entries":[{}]}},"tools":{{"listChars":{list},"schemaChars":{schemas},"entries":[{}]}}}}"#,
+                entries("injectedChars", &files),
+                entries("blockChars", &blocks),
+                entries("schemaChars", &tools),
+            );
+            SystemPromptReport::new(&js::parse(&raw).expect("JSON")).expect("an object")
+        },
+    )
+}
+
+fn tokens_of<'a>(pieces: impl IntoIterator<Item = &'a Piece>) -> u64 {
+    pieces.into_iter().map(|piece| piece.tokens).sum()
 }
 
 /// Any of the steps.
@@ -326,6 +361,40 @@ proptest! {
         }
         let tokens: u64 = plan.effects.last().map_or(plan.total_before(), |effect| effect.tokens_after);
         prop_assert_eq!(plan.total_after(), tokens);
+    }
+
+    #[test]
+    fn what_is_in_the_window_adds_up_to_the_bar(seed: u64, steps in 1_usize..20, report in report(), cut in 1_u64..4, leaf: prop::sample::Index) {
+        let options = generate::Options { steps, ..generate::Options::default() };
+        let index = load_bytes("t.jsonl", &generate::transcript(seed, &options), &mut LineIds);
+        let tree = Tree::new(&index);
+        let named = index.name(clawscope::ids::EntryIx(leaf.index(index.entries.len()) as u32));
+        for leaf in [Leaf::Own, Leaf::Id(named)] {
+            let Ok(context) = build(&index, &tree, &leaf) else { continue };
+            // Under a plan a message counts less than its own size.
+            let tokens = |at: usize| estimate_or_zero(&context.messages[at].size) / cut;
+            let budget = Budget::new(Some(FixedChars::new(&report)), &context, tokens);
+            let whole = Breakdown::new(Some(&report), &index, &context, tokens);
+            prop_assert_eq!(whole.budget, budget);
+            let prompt = whole.prompt.as_ref().expect("a report");
+            prop_assert_eq!(tokens_of([&prompt.instructions, &prompt.skills, &prompt.tool_list]), budget.tokens(Part::System));
+            prop_assert_eq!(tokens_of(prompt.each_skill.iter().chain([&prompt.around_skills])), prompt.skills.tokens);
+            prop_assert_eq!(tokens_of(prompt.each_file.iter().chain([&prompt.around_files])), budget.tokens(Part::Files));
+            prop_assert_eq!(tokens_of(prompt.each_schema.iter().chain([&prompt.other_schemas])), budget.tokens(Part::Tools));
+            let roles = |part: Part| -> u64 {
+                whole.roles.iter().filter(|(role, _)| part_of(*role) == part).map(|(_, amount)| amount.tokens).sum()
+            };
+            prop_assert_eq!(roles(Part::You), budget.tokens(Part::You));
+            prop_assert_eq!(roles(Part::Summary), budget.tokens(Part::Summary));
+            prop_assert_eq!(roles(Part::Results), budget.tokens(Part::Results));
+            prop_assert_eq!(roles(Part::Assistant), budget.tokens(Part::Assistant) + budget.tokens(Part::Thinking));
+            prop_assert_eq!(whole.thinking.tokens, budget.tokens(Part::Thinking));
+            let calls: u64 = whole.tools.iter().map(|tool| tool.calls.tokens).sum();
+            prop_assert_eq!(whole.said.tokens + calls, budget.tokens(Part::Assistant));
+            prop_assert_eq!(whole.tools.iter().map(|tool| tool.results.tokens).sum::<u64>(), budget.tokens(Part::Results));
+            prop_assert!(whole.images.tokens <= budget.tokens(Part::Results) + budget.tokens(Part::You));
+            prop_assert!(whole.heaviest.is_sorted_by_key(|at| std::cmp::Reverse(tokens(*at))));
+        }
     }
 
     #[test]

@@ -4,8 +4,10 @@
 mod act;
 pub mod action;
 pub mod body;
+pub mod breakdown;
 pub mod diff;
 pub mod effect;
+pub mod estimators;
 pub mod event;
 pub mod figures;
 mod folds;
@@ -19,6 +21,7 @@ pub(crate) mod message_testing;
 mod mouse;
 mod patch;
 mod preview;
+pub mod recovery;
 pub mod scroll;
 mod search;
 pub mod sessions;

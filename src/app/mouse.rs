@@ -25,6 +25,7 @@ impl App {
             return match mouse.kind {
                 MouseEventKind::ScrollDown => self.step(NOTCH),
                 MouseEventKind::ScrollUp => self.step(-NOTCH),
+                MouseEventKind::Down(MouseButton::Left) => self.click_breakdown(mouse.row),
                 _ => Vec::new(),
             };
         }

@@ -68,7 +68,9 @@ impl TuningPane {
 
     /// The settings of every step: tuned where there are rows, configured otherwise.
     pub fn step_settings(&self, inspection: &Inspection) -> StepSettings {
-        StepSettings { prune: self.settings(), ..inspection.configured.clone() }
+        let mut prune = self.settings();
+        prune.soft_trim.images = inspection.configured.prune.soft_trim.images;
+        StepSettings { prune, ..inspection.configured.clone() }
     }
 
     /// Whether a row differs from the configuration.
@@ -198,7 +200,7 @@ impl TuningPane {
         let Some(row) = self.rows.get(self.cursor) else { return };
         let Control::Slider { min, max, step, .. } = row.control else { return };
         let key = row.key;
-        let mut settings = self.settings();
+        let mut settings = self.step_settings(inspection).prune;
         let fixed = inspection.fixed_tokens();
         for at in 0..PROFILE_STEPS {
             let share = at as f64 / (PROFILE_STEPS - 1) as f64;

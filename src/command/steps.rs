@@ -121,6 +121,9 @@ fn print_settings(preview: &Preview, output: &mut Output) -> Result<(), Failure>
         let from = match (&row.provenance, &row.setting.reader) {
             (Provenance::Default, Reader::BuiltIn) => "built into the gateway".to_owned(),
             (Provenance::Default, Reader::Client) => "default of the client".to_owned(),
+            (Provenance::Default, Reader::Preview) if row.setting.step == Step::History => {
+                "no channel of this key has a limit".to_owned()
+            }
             (Provenance::Default, Reader::Preview) => "assumed until a summary is made".to_owned(),
             (provenance, _) => provenance.to_string(),
         };

@@ -1,16 +1,10 @@
-//! How many tokens a model takes, where that number comes from, and whether the gateway would warn about it or refuse
-//! the model (pruning 4.5, compaction 7.1, 7.2).
+//! How many tokens a model takes, and where that number comes from (pruning 4.5, compaction 7.1).
 
 use super::catalog;
 use crate::js;
 
 /// Window assumed when nothing names one, in tokens (compaction 7.3).
 pub const DEFAULT_WINDOW: f64 = 200_000.0;
-/// The gateway warns below this many tokens (compaction 7.2).
-pub const WARN_BELOW: f64 = 32_000.0;
-/// The gateway refuses a model below this many tokens (compaction 7.2).
-pub const BLOCK_BELOW: f64 = 16_000.0;
-
 /// What settled the window.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum WindowSource {
@@ -75,6 +69,13 @@ pub fn window_of_model(config: &js::Value, provider: &str, model: &str) -> Windo
     resolve_window(Some(config), provider, model, known, DEFAULT_WINDOW)
 }
 
+/// The window that the runtime itself compares with: the same without the cap of `agents.defaults.contextTokens`
+/// (compaction 2.8).
+pub fn runtime_window(config: &js::Value, provider: &str, model: &str) -> f64 {
+    let known = || catalog::find(provider, model).map_or(DEFAULT_WINDOW, |entry| entry.window);
+    configured_window(config, provider, model).unwrap_or_else(known)
+}
+
 /// The first configured model with exactly this id decides; a bad window there is not made good by a later one.
 fn configured_window(config: &js::Value, provider: &str, model: &str) -> Option<f64> {
     let models = config.get("models")?.get("providers")?.get(provider)?.get("models")?.as_array()?;
@@ -82,39 +83,14 @@ fn configured_window(config: &js::Value, provider: &str, model: &str) -> Option<
     whole_positive(entry.get("contextWindow")?.as_f64()?)
 }
 
-fn context_tokens_cap(config: &js::Value) -> Option<f64> {
+/// `agents.defaults.contextTokens`, where it is usable.
+pub(super) fn context_tokens_cap(config: &js::Value) -> Option<f64> {
     whole_positive(config.get("agents")?.get("defaults")?.get("contextTokens")?.as_f64()?)
 }
 
-fn whole_positive(tokens: f64) -> Option<f64> {
+pub(super) fn whole_positive(tokens: f64) -> Option<f64> {
     let whole = tokens.floor();
     (tokens.is_finite() && whole > 0.0).then_some(whole)
-}
-
-/// What the gateway thinks of a window before it runs a model on it (compaction 7.2).
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub struct WindowGuard {
-    /// The window, never below 0.
-    pub tokens: f64,
-    /// What settled it.
-    pub source: WindowSource,
-    /// Small: a line in the gateway's log.
-    pub should_warn: bool,
-    /// Too small: the run fails.
-    pub should_block: bool,
-}
-
-/// Judges a window. The limits are [`WARN_BELOW`] and [`BLOCK_BELOW`] unless given; each counts as at least 1.
-pub fn guard_window(info: WindowInfo, warn_below: Option<f64>, block_below: Option<f64>) -> WindowGuard {
-    let limit = |given: Option<f64>, default: f64| given.unwrap_or(default).floor().max(1.0);
-    let tokens = info.tokens.floor().max(0.0);
-    let below = |limit: f64| tokens > 0.0 && tokens < limit;
-    WindowGuard {
-        tokens,
-        source: info.source,
-        should_warn: below(limit(warn_below, WARN_BELOW)),
-        should_block: below(limit(block_below, BLOCK_BELOW)),
-    }
 }
 
 #[cfg(test)]
@@ -171,24 +147,11 @@ mod tests {
     }
 
     #[test]
-    fn the_guard_warns_below_32000_and_blocks_below_16000() {
-        let judge = |tokens| {
-            let guard =
-                guard_window(WindowInfo { tokens, source: WindowSource::Model, own: tokens }, None, None);
-            (guard.tokens, guard.should_warn, guard.should_block)
-        };
-        assert_eq!(judge(32_000.0), (32_000.0, false, false));
-        assert_eq!(judge(31_999.0), (31_999.0, true, false));
-        assert_eq!(judge(16_000.0), (16_000.0, true, false));
-        assert_eq!(judge(15_999.0), (15_999.0, true, true));
-        assert_eq!(judge(-1.0), (0.0, false, false));
-    }
-
-    #[test]
-    fn limits_count_as_at_least_one() {
-        let info = WindowInfo { tokens: 1.0, source: WindowSource::Model, own: 1.0 };
-        let guard = guard_window(info, Some(0.0), Some(-5.0));
-        assert!(!guard.should_warn && !guard.should_block);
+    fn the_runtime_compares_with_the_window_without_the_cap() {
+        let config = js::parse(MODELS).unwrap();
+        assert_eq!(runtime_window(&config, "anthropic", "m1"), 100_000.0);
+        assert_eq!(runtime_window(&config, "openai", "gpt-5.2"), 400_000.0);
+        assert_eq!(runtime_window(&config, "nobody", "nothing"), DEFAULT_WINDOW);
     }
 
     #[test]

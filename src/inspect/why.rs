@@ -2,7 +2,7 @@
 
 use crate::inspect::words::{counted, of, ratios, span};
 use crate::plan::Plan;
-use crate::policy::prune::Gate;
+use crate::policy::prune::{Gate, trim_chars};
 use crate::policy::{MessageFate, Reason};
 use crate::store::entry::MessageSize;
 
@@ -37,6 +37,7 @@ impl Facts<'_> {
     fn gate(&self, reason: Reason) -> String {
         match reason {
             Reason::PruningOff => "Pruning is off: contextPruning.mode is not cache-ttl.".into(),
+            Reason::NoPruner => "This version never prunes, whatever is configured.".into(),
             Reason::ProviderNotEligible => {
                 "The gateway does not prune for this provider and model: they are not eligible.".into()
             }
@@ -142,6 +143,13 @@ impl Facts<'_> {
 
     fn trimmed(&self) -> Vec<String> {
         let settings = &self.plan.settings.prune;
+        let reached = reached("softTrimRatio", self.plan.outcome.ratio_before, settings.soft_trim_ratio);
+        // Only where images are replaced is a result trimmed that is short enough.
+        if trim_chars(&settings.soft_trim, self.size) <= settings.soft_trim.max_chars {
+            let sentence =
+                format!("Before {}. A line of text stands for each image.", self.last_assistants());
+            return vec![sentence, reached];
+        }
         vec![
             format!(
                 "Over {}, before {}. {} stay.",
@@ -149,7 +157,7 @@ impl Facts<'_> {
                 self.last_assistants(),
                 capital(&self.head_and_tail())
             ),
-            reached("softTrimRatio", self.plan.outcome.ratio_before, settings.soft_trim_ratio),
+            reached,
         ]
     }
 

@@ -3,11 +3,15 @@
 pub mod apply;
 pub mod cache_cost;
 mod effect;
+mod persist;
 mod run;
+mod summary;
 
 pub use apply::{EntryChange, after, changes, messages_after};
 pub use effect::StepEffect;
+pub use persist::InMemory;
 pub use run::{Asked, PlanError};
+pub use summary::MadeSummary;
 
 use crate::context::tokens::chars4::estimate_or_zero;
 use crate::js::Throws;

@@ -8,7 +8,7 @@ use crate::plan::{Plan, tokens};
 use crate::policy::clear_tool_uses::{Cleared, clear_list};
 use crate::policy::compact::{BranchEntry, Preparation, compact_list};
 use crate::policy::guard::{Guarded, guard_list};
-use crate::policy::history_limit::limit_history;
+use crate::policy::history_batches::limit_history_under;
 use crate::policy::images::remove_seen_images;
 use crate::policy::list::{Item, List};
 use crate::policy::prune::{Gate, Outcome, prune_list};
@@ -125,7 +125,9 @@ impl Run<'_> {
                 self.compaction = compacted.preparation;
                 compacted.fates
             }
-            Step::History => limit_history(&mut self.list, settings.history_limit),
+            Step::History => {
+                limit_history_under(settings.ruleset.rules(), &mut self.list, settings.history_limit)
+            }
             Step::Images => remove_seen_images(&mut self.list),
             Step::Prune => {
                 let outcome = prune_list(&mut self.list, &index.words, &settings.prune, window, gate)

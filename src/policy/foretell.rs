@@ -5,7 +5,7 @@ use crate::js::JsString;
 use crate::policy::clear_tool_uses::Sketch;
 use crate::policy::edit::{Edit, IMAGE_REMOVED, images_removed};
 use crate::policy::guard::{COMPACTED, IMAGE_CHARS, cut_texture};
-use crate::policy::prune::trimmed_text;
+use crate::policy::prune::{joined_text, trimmed_text};
 use crate::policy::repair::Shape;
 use crate::policy::texture::{Block, Content, Text, Texture, size_after};
 use crate::policy::truncate::{Cut, truncated_content};
@@ -35,7 +35,7 @@ impl Edit {
         let one = |text: Text| Content::Blocks(vec![Block::Text(text)]);
         let (content, texture) = match self {
             Self::SoftTrim(settings) => {
-                (one(trimmed_text(settings, &Text::joined(texture.texts()))), texture.clone())
+                (one(trimmed_text(settings, &joined_text(settings, texture))), texture.clone())
             }
             Self::Placeholder(text) => (one(Text::of(text)), texture.clone()),
             Self::ClearUse(text) => (one(Text::of(text)), texture.without_details()),

@@ -28,8 +28,14 @@ pub(super) enum Kind {
     Excerpts,
     /// The message under the cursor.
     Message,
+    /// The heaviest blocks of a window.
+    Blocks,
+    /// What is recorded of an overflow.
+    Recovery,
     /// Looking for words.
     Search,
+    /// Making estimates.
+    Estimates,
     /// Checking what a write would do.
     Prepare,
     /// Writing; never taken back.

@@ -7,6 +7,7 @@ mod edit;
 mod message;
 mod printable;
 mod python;
+pub mod server;
 mod settings;
 mod sketch;
 mod step;
