@@ -60,6 +60,11 @@ pub enum Effect {
         /// The plan shown.
         plan: Option<Arc<Plan>>,
     },
+    /// Read what steps that look at more than sizes ask for. The newest request wins.
+    ReadTexts {
+        /// The session.
+        inspection: Arc<Inspection>,
+    },
     /// Find entries that hold all these words.
     Search {
         /// The session.

@@ -11,7 +11,7 @@ use crate::ids::{EntryIx, Epoch, SessionKey};
 use crate::inspect::excerpt::Excerpt;
 use crate::inspect::message::MessageText;
 pub use crate::inspect::write::{Check, WritePreview, Written};
-use crate::inspect::{Inspection, SessionItem};
+use crate::inspect::{Closer, Inspection, SessionItem};
 
 /// The sessions of a store, as listed.
 #[derive(Debug, Clone, Default)]
@@ -89,6 +89,13 @@ pub enum Event {
         entry: EntryIx,
         /// Its text, or what is wrong.
         text: Result<Arc<MessageText>, String>,
+    },
+    /// What steps ask for that look at more than sizes.
+    Texts {
+        /// The reading it belongs to.
+        epoch: Epoch,
+        /// It, or what is wrong.
+        closer: Result<Arc<Closer>, String>,
     },
     /// Entries that hold the words searched for.
     Found {

@@ -4,6 +4,7 @@
 mod act;
 pub mod action;
 pub mod body;
+pub mod cut;
 pub mod diff;
 pub mod effect;
 pub mod event;
@@ -24,6 +25,8 @@ mod search;
 pub mod sessions;
 pub mod shown;
 pub mod state;
+pub mod steps;
+mod texts;
 pub mod transcript;
 pub mod tuning;
 mod update;

@@ -10,6 +10,7 @@ use crate::app::state::{App, Overlay, WriteDialog, WriteStage};
 use crate::inspect::message::MessageText;
 use crate::js::{self, Object, Value};
 use crate::plan::Plan;
+use crate::policy::Step;
 
 impl App {
     pub(super) fn write_action(&mut self, action: Action) -> Vec<Effect> {
@@ -32,6 +33,11 @@ impl App {
             self.toast("nothing to write: p shows a plan first".into(), false);
             return Vec::new();
         };
+        if !self.waiting.is_empty() {
+            let steps: Vec<&str> = self.waiting.iter().map(Step::word).collect();
+            self.toast(format!("not yet: the texts for {} are not read", steps.join(", ")), false);
+            return Vec::new();
+        }
         if plan.is_empty() {
             let why =
                 plan.gate.reason().map_or("no message changes", |_| "the gate is shut; i looks past it");

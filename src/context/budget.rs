@@ -120,7 +120,8 @@ impl Budget {
         self.tokens[part as usize] += tokens;
     }
 
-    fn add_message(&mut self, size: &MessageSize, tokens: u64) {
+    /// Adds a message that counts so many tokens.
+    pub fn add_message(&mut self, size: &MessageSize, tokens: u64) {
         if size.role == Role::Assistant {
             let thinking = (u64::from(size.thinking_chars) / 4).min(tokens);
             self.add(Part::Thinking, thinking);

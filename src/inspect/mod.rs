@@ -3,6 +3,7 @@
 
 pub mod budget_marks;
 mod closer;
+pub mod compacting;
 mod count;
 pub mod excerpt;
 mod facts;
@@ -24,7 +25,7 @@ pub mod write;
 
 use std::sync::Arc;
 
-pub use closer::Closer;
+pub use closer::{Closer, Known};
 pub use item::{Counted, Mark, SessionItem, SourceOfCount};
 
 use crate::context::Context;
@@ -186,6 +187,10 @@ impl Inspection {
 
     /// What would fill the window under a plan.
     pub fn budget_after(&self, plan: &Plan) -> Budget {
-        Budget::new(self.fixed, &self.context, |at| plan.tokens_after[at])
+        let mut budget = Budget::new(self.fixed, &self.context, |at| plan.tokens_after[at]);
+        for (size, tokens) in plan.made() {
+            budget.add_message(size, tokens);
+        }
+        budget
     }
 }

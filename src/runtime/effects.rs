@@ -10,7 +10,7 @@ use crate::ids::{EntryIx, SessionKey};
 use crate::inspect::open::{OpenError, open};
 use crate::inspect::search::search;
 use crate::inspect::write::{Ask, WriteRequest, prepare, preview, write};
-use crate::inspect::{Inspection, message};
+use crate::inspect::{Closer, Inspection, message};
 use crate::plan::Plan;
 use crate::runtime::clipboard::{self, TERMINAL_BYTES};
 use crate::runtime::clock::system_ms;
@@ -34,6 +34,7 @@ impl Shell {
                 self.excerpts.ask(&mut self.jobs, inspection, entries);
             }
             Effect::ReadMessage { inspection, entry, plan } => self.read_message(inspection, entry, plan),
+            Effect::ReadTexts { inspection } => self.read_texts(inspection),
             Effect::Search { inspection, query, from } => self.search(inspection, query, from),
             Effect::Prepare(write) => self.prepare(write),
             Effect::Write(write) => self.write(write),
@@ -104,6 +105,17 @@ impl Shell {
             // The message is there before its colours are.
             if highlight::load() {
                 ticket.send(Event::Timer);
+            }
+        });
+    }
+
+    fn read_texts(&mut self, inspection: Arc<Inspection>) {
+        self.jobs.start(Kind::Texts, move |ticket| {
+            let Inspection { source, index, context, epoch, .. } = &*inspection;
+            let read = Closer::read_while(source, index, context, None, &mut || ticket.is_wanted());
+            let closer = read.map(|closer| closer.map(Arc::new)).map_err(|error| error.to_string());
+            if let Some(closer) = closer.transpose() {
+                ticket.send(Event::Texts { epoch: *epoch, closer });
             }
         });
     }

@@ -28,6 +28,8 @@ pub(super) enum Kind {
     Excerpts,
     /// The message under the cursor.
     Message,
+    /// What steps ask for that look at more than sizes.
+    Texts,
     /// Looking for words.
     Search,
     /// Checking what a write would do.

@@ -16,6 +16,7 @@ mod palette;
 mod sessions;
 mod states;
 mod status;
+mod steps;
 pub mod theme;
 mod transcript;
 mod tuning;
@@ -74,6 +75,7 @@ fn screen(app: &App, theme: &Theme, layout: &Layout, buf: &mut Buffer) -> Option
         Some(Overlay::Help { top }) => help::draw(app, theme, *top, buf),
         Some(Overlay::Palette { text, at }) => cursor = Some(palette::draw(app, theme, text, *at, buf)),
         Some(Overlay::Findings { scroll }) => findings::draw(app, theme, *scroll, body, buf),
+        Some(Overlay::Steps(screen)) => steps::draw(app, theme, screen, buf),
         Some(Overlay::Write(write)) => dialog::draw(app, theme, write, buf),
     }
     cursor.or(typing)

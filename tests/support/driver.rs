@@ -11,6 +11,7 @@ use clawscope::app::state::Options;
 use clawscope::commit::{Clock, UndoTarget};
 use clawscope::gateway::env::Environment;
 use clawscope::gateway::ruleset::Chosen;
+use clawscope::inspect::Closer;
 use clawscope::inspect::Inspection;
 use clawscope::inspect::excerpt::excerpt;
 use clawscope::inspect::list::list_under;
@@ -158,6 +159,12 @@ impl Driver {
                 let text = message::read(&inspection, entry, plan.as_deref());
                 let text = text.map(Arc::new).map_err(|error| error.to_string());
                 vec![Event::Message { epoch: inspection.epoch, entry, text }]
+            }
+            Effect::ReadTexts { inspection } => {
+                let (source, index, context) = (&inspection.source, &inspection.index, &inspection.context);
+                let closer = Closer::read(source, index, context);
+                let closer = closer.map(Arc::new).map_err(|error| error.to_string());
+                vec![Event::Texts { epoch: inspection.epoch, closer }]
             }
             Effect::Search { inspection, query, from } => {
                 let (source, index) = (&inspection.source, &inspection.index);
