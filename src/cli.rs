@@ -8,7 +8,8 @@ use clap::builder::PossibleValuesParser;
 use clap::{Args, Parser, Subcommand};
 
 /// Policies that are built.
-pub const POLICIES: [&str; 1] = ["prune"];
+pub const POLICIES: [&str; 10] =
+    ["compact", "truncate", "repair", "history", "images", "prune", "guard", "clear", "gateway", "all"];
 
 /// Why did this LLM session overflow its context window, and which settings would have prevented it?
 #[derive(Debug, Parser)]
@@ -139,8 +140,9 @@ pub struct ContextArgs {
 #[derive(Debug, Clone, Args)]
 #[command(next_help_heading = "Settings")]
 pub struct PlanArgs {
-    /// The policies, in order
-    #[arg(long, value_name = "LIST", value_delimiter = ',', default_value = "prune", value_parser = PossibleValuesParser::new(POLICIES))]
+    /// The steps that are taken, in the gateway's own order whatever the order here; `gateway`: what a call of this
+    /// version goes through; `all`: each of them [default: prune, and the steps whose settings are --set]
+    #[arg(long, value_name = "LIST", value_delimiter = ',', value_parser = PossibleValuesParser::new(POLICIES))]
     pub policy: Vec<String>,
     /// A setting by the gateway's own name; may be given often
     #[arg(long, value_name = "KEY=VALUE")]

@@ -22,7 +22,7 @@ use proptest::prelude::*;
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
 use ratatui::style::{Color, Modifier};
-use screens::{STATES, at_rest, opened, preview, settled};
+use screens::{STATES, at_rest, opened, preview, settled, stepping};
 
 /// The sizes that screens are looked at in.
 const SIZES: [(u16, u16); 4] = [(130, 36), (120, 40), (80, 24), (60, 20)];
@@ -135,6 +135,10 @@ screens! {
     a_session_that_cannot_be_opened_says_why: "open error",
     missing_numbers_are_dashes_with_a_reason: "no usage",
     a_zoomed_pane_takes_the_screen: "zoom",
+    the_limit_of_turns_drops_what_stands_before_them: "history",
+    a_compaction_shows_its_cut_in_the_tree: "compaction",
+    the_guard_has_a_tab_of_its_own: "guard",
+    every_step_says_what_it_does: "steps",
 }
 
 #[test]
@@ -146,6 +150,13 @@ fn colours_carry_the_plan_in_every_theme() {
         let theme = Theme::load(name, depth).expect("a theme");
         insta::assert_snapshot!(format!("styles {name} {depth:?}"), styles_of(&drawn(&driver.app, &theme)));
     }
+}
+
+#[test]
+fn the_steps_are_told_in_light_colours_too() {
+    let theme = Theme::load("light", ColourDepth::True).expect("a theme");
+    let driver = settled(stepping(130, 36));
+    insta::assert_snapshot!("steps light", styles_of(&drawn(&driver.app, &theme)));
 }
 
 #[test]

@@ -4,25 +4,34 @@
 use std::path::Path;
 
 use super::failure::Failure;
+use crate::gateway::compaction::CompactionSettings;
 use crate::gateway::config::GatewayConfig;
 use crate::gateway::duration::parse_duration_ms;
 use crate::gateway::provenance::Provenance;
-use crate::gateway::prune_setting::{Control, PruneSetting, Unit, prune_settings};
+use crate::gateway::prune_setting::{Control, Unit};
 use crate::gateway::ruleset::Ruleset;
 use crate::js::{self, Value};
+use crate::policy::Step;
+use crate::policy::settings::{RowSource, StepSetting, rows};
 
 /// Before the keys of the pruner.
 pub(super) const PRUNING: &str = "contextPruning.";
 /// The key that lowers the window.
 pub(super) const CONTEXT_TOKENS: &str = "contextTokens";
+/// Before the keys of compaction.
+const COMPACTION: &str = "compaction.";
+/// The turn limit of a session, whatever the channel it is configured at.
+const HISTORY_LIMIT: &str = "historyLimit";
 /// What may stand before any key, as in the configuration itself.
 const DEFAULTS: &str = "agents.defaults.";
 
 /// One setting and its new value.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct Change {
-    /// `contextTokens`, or `contextPruning.` and a key of the pruner.
+    /// `contextTokens`, or the key of a step's setting, such as `contextPruning.ttl`.
     pub key: String,
+    /// The step it belongs to; none for the window.
+    pub step: Option<Step>,
     /// As the configuration would hold it.
     pub value: Value,
     /// Who changes it.
@@ -33,7 +42,14 @@ pub(super) struct Change {
 enum Rule {
     Mode,
     Tokens,
-    Prune(Control),
+    Setting(Control),
+}
+
+/// A key by its full name, the step it belongs to, and what it holds.
+struct Known {
+    key: String,
+    step: Option<Step>,
+    rule: Rule,
 }
 
 /// Changes in the order in which they apply: of the same key the last one counts.
@@ -47,9 +63,18 @@ pub(super) fn read_changes(file: Option<&Path>, sets: &[String]) -> Result<Vec<C
 
 /// Every key there is, in the order of the configuration.
 pub(super) fn known_keys() -> Vec<String> {
-    let rows = prune_settings(&GatewayConfig::empty(), Ruleset::default());
-    let pruning = rows.iter().map(|row| format!("{PRUNING}{}", row.key));
-    pruning.chain(std::iter::once(CONTEXT_TOKENS.to_owned())).collect()
+    all_rows().iter().map(StepSetting::key).chain(std::iter::once(CONTEXT_TOKENS.to_owned())).collect()
+}
+
+/// Every setting there is, without a configuration.
+fn all_rows() -> Vec<StepSetting> {
+    rows(&RowSource {
+        config: &GatewayConfig::empty(),
+        ruleset: Ruleset::default(),
+        session_key: "",
+        runtime: CompactionSettings::default(),
+        window: f64::NAN,
+    })
 }
 
 fn parse_set(text: &str) -> Result<Change, Failure> {
@@ -58,10 +83,10 @@ fn parse_set(text: &str) -> Result<Change, Failure> {
             "--set {text:?}: expected KEY=VALUE, such as contextPruning.softTrimRatio=0.2"
         )));
     };
-    let (key, rule) = rule_of(key.trim()).ok_or_else(|| unknown("--set", key.trim()))?;
+    let Known { key, step, rule } = known(key.trim()).ok_or_else(|| unknown("--set", key.trim()))?;
     let typed = typed(&rule, value.trim());
     let value = check(&rule, &typed).map_err(|expected| wrong("--set", &key, value, expected))?;
-    Ok(Change { key, value, origin: Provenance::Flag })
+    Ok(Change { key, step, value, origin: Provenance::Flag })
 }
 
 /// A file: an `openclaw.json`, its `agents.defaults`, or `contextPruning` alone.
@@ -74,12 +99,13 @@ fn read_file(path: &Path) -> Result<Vec<Change>, Failure> {
     let defaults = root.pointer("/agents/defaults").unwrap_or(&root);
     let mut changes = Vec::new();
     let mut take = |key: String, value: &serde_json::Value| {
-        let (key, rule) = rule_of(&key).ok_or_else(|| unknown(&path.display().to_string(), &key))?;
+        let named = known(&key).ok_or_else(|| unknown(&path.display().to_string(), &key))?;
+        let Known { key, step, rule } = named;
         let value = Value::from(value);
         let value = check(&rule, &value)
             .map_err(|expected| wrong(&path.display().to_string(), &key, &js::stringify(&value), expected))?;
         let origin = Provenance::File { path: path.to_path_buf(), line: None, key: key.clone() };
-        changes.push(Change { key, value, origin });
+        changes.push(Change { key, step, value, origin });
         Ok::<_, Failure>(())
     };
     if !defaults.is_object() {
@@ -88,6 +114,12 @@ fn read_file(path: &Path) -> Result<Vec<Change>, Failure> {
     let whole = defaults.get("contextPruning").is_some() || root.pointer("/agents/defaults").is_some();
     if let Some(tokens) = defaults.get(CONTEXT_TOKENS) {
         take(CONTEXT_TOKENS.to_owned(), tokens)?;
+    }
+    for (key, value) in leaves(defaults.get("compaction").filter(|_| whole)) {
+        // The other keys of compaction say who writes the summary, and when memory is flushed.
+        if known(&format!("{COMPACTION}{key}")).is_some() {
+            take(format!("{COMPACTION}{key}"), value)?;
+        }
     }
     let pruning = if whole { defaults.get("contextPruning") } else { Some(defaults) };
     for (key, value) in leaves(pruning) {
@@ -110,27 +142,31 @@ fn leaves(object: Option<&serde_json::Value>) -> Vec<(String, &serde_json::Value
     leaves
 }
 
-/// A key by its full or short name, and what it holds.
-fn rule_of(key: &str) -> Option<(String, Rule)> {
+/// A key as the configuration or the command line has it.
+fn known(key: &str) -> Option<Known> {
     let key = key.strip_prefix(DEFAULTS).unwrap_or(key);
+    let limit = key.starts_with("channels.")
+        && [".historyLimit", ".dmHistoryLimit"].iter().any(|end| key.ends_with(end));
+    let key = if limit { HISTORY_LIMIT } else { key };
     if key == CONTEXT_TOKENS {
-        return Some((key.to_owned(), Rule::Tokens));
+        return Some(Known { key: key.to_owned(), step: None, rule: Rule::Tokens });
     }
-    let short = key.strip_prefix(PRUNING)?;
-    let rows = prune_settings(&GatewayConfig::empty(), Ruleset::default());
-    let row: &PruneSetting = rows.iter().find(|row| row.key == short)?;
-    let rule = if short == "mode" { Rule::Mode } else { Rule::Prune(row.control) };
-    Some((key.to_owned(), rule))
+    let row = all_rows().into_iter().find(|row| row.key() == key)?;
+    let mode = row.step == Step::Prune && row.row.key == "mode";
+    let rule = if mode { Rule::Mode } else { Rule::Setting(row.row.control) };
+    Some(Known { key: key.to_owned(), step: Some(row.step), rule })
 }
 
 /// Text of the command line as the value that a configuration would hold.
 fn typed(rule: &Rule, text: &str) -> Value {
     match rule {
-        Rule::Tokens | Rule::Prune(Control::Switch) => js::parse(text).unwrap_or_else(|_| Value::from(text)),
-        Rule::Prune(Control::Slider { unit, .. }) if *unit != Unit::Milliseconds => {
+        Rule::Tokens | Rule::Setting(Control::Switch) => {
             js::parse(text).unwrap_or_else(|_| Value::from(text))
         }
-        Rule::Prune(Control::List) => list(text),
+        Rule::Setting(Control::Slider { unit, .. }) if *unit != Unit::Milliseconds => {
+            js::parse(text).unwrap_or_else(|_| Value::from(text))
+        }
+        Rule::Setting(Control::List) => list(text),
         _ => Value::from(text),
     }
 }
@@ -151,22 +187,22 @@ fn check(rule: &Rule, value: &Value) -> Result<Value, &'static str> {
     let (fits, expected) = match rule {
         Rule::Mode => (value.str_is("off") || value.str_is("cache-ttl"), "off or cache-ttl"),
         Rule::Tokens => (number(|n| n >= 1.0 && n.fract() == 0.0), "a whole number of tokens, 1 or more"),
-        Rule::Prune(Control::Slider { unit: Unit::Milliseconds, .. }) => {
+        Rule::Setting(Control::Slider { unit: Unit::Milliseconds, .. }) => {
             (value.as_str().and_then(parse_duration_ms).is_some(), "a duration such as 30m, 1h or 1h30m")
         }
-        Rule::Prune(Control::Slider { unit: Unit::Share, .. }) => {
+        Rule::Setting(Control::Slider { unit: Unit::Share, .. }) => {
             (number(|n| (0.0..=1.0).contains(&n)), "a number from 0 to 1")
         }
-        Rule::Prune(Control::Slider { .. }) => {
+        Rule::Setting(Control::Slider { .. }) => {
             (number(|n| n >= 0.0 && n.fract() == 0.0), "a whole number, 0 or more")
         }
-        Rule::Prune(Control::Switch) => (value.as_bool().is_some(), "true or false"),
-        Rule::Prune(Control::List) => {
+        Rule::Setting(Control::Switch) => (value.as_bool().is_some(), "true or false"),
+        Rule::Setting(Control::List) => {
             let texts = value.as_array().is_some_and(|list| list.iter().all(|item| item.as_str().is_some()));
             (texts, "tool names and patterns, such as exec,web_* or [\"exec\"]")
         }
-        Rule::Prune(Control::Fixed { why, .. }) => (false, *why),
-        Rule::Prune(Control::Text) => {
+        Rule::Setting(Control::Fixed { why, .. }) => (false, *why),
+        Rule::Setting(Control::Text) => {
             (value.as_str().is_some_and(|text| !text.is_blank()), "a text that is not blank")
         }
     };

@@ -8,6 +8,7 @@ use super::writing::{self, Job};
 use crate::cli::{CommitArgs, PlaceArgs};
 use crate::inspect::write::Ask;
 use crate::js::{Object, Value};
+use crate::policy::Step;
 
 /// Tells what a commit would write, or writes it.
 pub(super) fn run(
@@ -35,7 +36,9 @@ pub(super) fn run(
     let ready = writing::prepare(&job)?;
     if !args.session.json {
         super::described::print_head(output, &preview.inspection, preview.inspection.window)?;
-        preview.print_gate(output)?;
+        if preview.simulated.steps.steps.has(Step::Prune) {
+            preview.print_gate(output)?;
+        }
         preview.print_effect(output)?;
         output.line(Tone::Plain, &preview.changed_words())?;
     }

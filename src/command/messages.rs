@@ -6,8 +6,9 @@ use super::failure::Failure;
 use super::output::{Output, Tone};
 use crate::context::bodies;
 use crate::inspect::Inspection;
-use crate::js::{self, JsString, Value};
-use crate::plan::{Plan, after};
+use crate::js::{self, JsString, Object, Value};
+use crate::plan::{Plan, messages_after};
+use crate::policy::Fate;
 use crate::text::visible;
 
 /// The messages, read again from the transcript.
@@ -16,10 +17,18 @@ pub(super) fn read(inspection: &Inspection) -> Result<Vec<Value>, Failure> {
         .map_err(|error| Failure::unreadable(error.to_string()))
 }
 
-/// The messages under a plan.
-pub(super) fn read_after(inspection: &Inspection, plan: &Plan) -> Result<Vec<Value>, Failure> {
-    let messages = read(inspection)?;
-    Ok(messages.iter().enumerate().map(|(at, message)| after(message, at, plan)).collect())
+/// The messages as they would be sent under a plan. A summary that nobody made yet is told by what it stands for.
+pub(super) fn read_after(inspection: &Inspection, plan: &Plan, now_ms: f64) -> Result<Vec<Value>, Failure> {
+    let summarised = plan.count(Fate::Summarised);
+    let summary = Value::from(Object::from([
+        ("role", Value::from("compactionSummary")),
+        ("summary", Value::from(format!("[summary of {summarised} messages, not made yet]"))),
+        ("tokensBefore", plan.compaction.map_or(Value::Null, |compaction| compaction.tokens_before.into())),
+        ("timestamp", Value::from(now_ms)),
+    ]));
+    let Inspection { source, index, context, .. } = inspection;
+    messages_after(source, index, context, plan, &summary, now_ms)
+        .map_err(|error| Failure::unreadable(error.to_string()))
 }
 
 /// One message for people: `head`, then its blocks.

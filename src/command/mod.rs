@@ -21,6 +21,7 @@ mod screen;
 mod sessions;
 mod settings;
 mod simulate;
+mod steps;
 mod table;
 mod tree;
 mod undo;

@@ -8,6 +8,7 @@ use super::output::{Output, Tone};
 use super::ruleset::refuse_fixed;
 use super::scene::{Around, Scene, at_leaf, with_context};
 use super::settings::{Simulated, simulated};
+use super::steps::steps_of;
 use super::table::{Align, Cell, Table};
 use super::words::{counted, estimated, parse_moment, percent, span};
 use crate::cli::{PlaceArgs, PlanArgs};
@@ -19,7 +20,7 @@ use crate::inspect::words::cost_words;
 use crate::js::Value;
 use crate::plan::Plan;
 use crate::policy::prune::Gate;
-use crate::policy::{Reason, Step, StepSettings};
+use crate::policy::{Reason, Step, StepSet};
 
 /// A plan and everything it was made from.
 #[derive(Debug)]
@@ -53,22 +54,30 @@ pub(super) fn make(
     let now_ms = parse_moment(args.now.as_deref().unwrap_or("now"), scene.now_ms).map_err(Failure::usage)?;
     let inspection = with_context(at_leaf(&scene, scene.open(session)?, leaf)?)?;
     refuse_fixed(&changes, &inspection)?;
-    let simulated = simulated(&scene.store().config, &inspection, &changes);
-    let inspection = Inspection { window: simulated.window, ..inspection };
+    let steps = steps_of(&args.policy, &changes, inspection.ruleset.ruleset)?;
+    let simulated = simulated(&scene.store().config, &inspection, &changes, steps);
+    let inspection = closer(Inspection { window: simulated.window, ..inspection }, steps)?;
     let gate = inspection.gate(simulated.on, &simulated.settings, now_ms);
     // What a person moves thresholds for is their effect; whether the gateway would look at them at this
     // moment is said beside it. A mode that is off is a setting, and stays.
     let obeyed = args.gates || args.now.is_some() || gate == Gate::Off;
     let ignored = !obeyed && !gate.is_open();
     let used = if ignored { Gate::Open { idle_ms: f64::NAN } } else { gate };
-    let plan = inspection.plan(&StepSettings::prune(simulated.settings.clone()), used).map_err(|_| {
+    let plan = inspection.plan(&simulated.steps, used).map_err(|error| {
         Failure::unreadable(format!(
-            "{}: a message has a shape the gateway's pruner fails on, so the gateway prunes nothing here. \
-             `clawscope doctor` tells what is odd about the file.",
+            "{}: {error}, so the gateway does nothing in it here. `clawscope doctor` tells what is odd about the file.",
             inspection.source.path().display()
         ))
     })?;
     Ok(Preview { inspection, simulated, gate, ignored, now_ms, plan, scene })
+}
+
+/// A session with what its steps ask for beyond sizes.
+fn closer(inspection: Inspection, steps: StepSet) -> Result<Inspection, Failure> {
+    if !steps.needs_texture() && !steps.has(Step::Compact) {
+        return Ok(inspection);
+    }
+    inspection.with_closer().map_err(|error| Failure::unreadable(error.to_string()))
 }
 
 impl Preview {

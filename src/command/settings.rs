@@ -10,6 +10,8 @@ use crate::gateway::setting_value::{duration_text, insert};
 use crate::gateway::window::{WindowInfo, window_of_model};
 use crate::inspect::Inspection;
 use crate::js::{Object, Value};
+use crate::policy::settings::{StepSetting, settings_of};
+use crate::policy::{Step, StepSet, StepSettings};
 
 /// One setting as it is in force for a preview.
 #[derive(Debug, Clone, PartialEq)]
@@ -19,6 +21,17 @@ pub(super) struct InForce {
     /// As the configuration would hold it.
     pub value: Value,
     /// Where it comes from.
+    pub provenance: Provenance,
+}
+
+/// One setting of a step that takes part, as it is in force for a preview.
+#[derive(Debug, Clone, PartialEq)]
+pub(super) struct StepInForce {
+    /// The setting, as configured.
+    pub setting: StepSetting,
+    /// In force.
+    pub value: Value,
+    /// Where that comes from.
     pub provenance: Provenance,
 }
 
@@ -33,6 +46,10 @@ pub(super) struct Simulated {
     pub switched_on: bool,
     /// Every setting of the pruner, `mode` first.
     pub rows: Vec<InForce>,
+    /// The steps, and the parameters of all of them.
+    pub steps: StepSettings,
+    /// Every setting of the steps that take part, but for the pruner's.
+    pub step_rows: Vec<StepInForce>,
     /// The window.
     pub window: WindowInfo,
     /// `contextTokens` was set, but the model takes less.
@@ -40,7 +57,12 @@ pub(super) struct Simulated {
 }
 
 /// Applies changes to the configuration of a session. Changing any key but `mode` switches pruning on.
-pub(super) fn simulated(config: &GatewayConfig, inspection: &Inspection, changes: &[Change]) -> Simulated {
+pub(super) fn simulated(
+    config: &GatewayConfig,
+    inspection: &Inspection,
+    changes: &[Change],
+    steps: StepSet,
+) -> Simulated {
     let mut raw = config.value(&PRUNING_PATH).and_then(Value::as_object).cloned().unwrap_or_default();
     let ruleset = inspection.ruleset.ruleset;
     let effective_settings = |raw: Option<&Value>| effective_settings_under(ruleset.rules(), raw);
@@ -61,7 +83,11 @@ pub(super) fn simulated(config: &GatewayConfig, inspection: &Inspection, changes
         effective_settings(Some(&Value::Object(raw))).unwrap_or_default()
     });
     let window = window(config, inspection, changes);
+    let values: Vec<Value> = inspection.settings.iter().map(|row| value_of(row, changes)).collect();
+    let tuned = settings_of(&inspection.settings, &values, &inspection.configured);
     Simulated {
+        steps: StepSettings { steps, prune: settings.clone(), ..tuned },
+        step_rows: step_rows(inspection, &values, changes, steps),
         rows: rows(config, ruleset, &settings, on, changes),
         window_unmoved: last(changes, CONTEXT_TOKENS)
             .is_some_and(|change| change.value.as_f64() != Some(window.tokens)),
@@ -70,6 +96,29 @@ pub(super) fn simulated(config: &GatewayConfig, inspection: &Inspection, changes
         switched_on,
         window,
     }
+}
+
+fn value_of(row: &StepSetting, changes: &[Change]) -> Value {
+    let own = row.row.value.clone();
+    last(changes, &row.key()).filter(|_| row.step != Step::Prune).map_or(own, |change| change.value.clone())
+}
+
+fn step_rows(
+    inspection: &Inspection,
+    values: &[Value],
+    changes: &[Change],
+    steps: StepSet,
+) -> Vec<StepInForce> {
+    let shown = inspection.settings.iter().zip(values);
+    let shown = shown.filter(|(row, _)| row.step != Step::Prune && steps.has(row.step));
+    shown
+        .map(|(row, value)| StepInForce {
+            setting: row.clone(),
+            value: value.clone(),
+            provenance: last(changes, &row.key())
+                .map_or_else(|| row.row.provenance.clone(), |change| change.origin.clone()),
+        })
+        .collect()
 }
 
 fn last<'a>(changes: &'a [Change], key: &str) -> Option<&'a Change> {

@@ -11,13 +11,14 @@ use super::preview::{Preview, make};
 use super::ruleset::{print_ruleset, ruleset_value};
 use super::scene::Around;
 use super::settings::settings_value;
+use super::steps::{self, compaction_value, steps_value};
 use super::table::{Align, Cell, Table};
 use super::words::{estimated, grouped, moment};
 use crate::cli::{PlaceArgs, SimulateArgs};
 use crate::inspect::excerpt::excerpt;
 use crate::js::{Object, Value};
 use crate::policy::prune::Gate;
-use crate::policy::{Fate, MessageFate};
+use crate::policy::{Fate, MessageFate, Step, StepSet};
 
 /// Previews a plan.
 pub(super) fn run(
@@ -29,7 +30,7 @@ pub(super) fn run(
     let session = &args.context.session;
     let preview = make(&session.session, args.context.leaf.as_deref(), &args.plan, place, around)?;
     let bodies = if args.context.messages {
-        Some(messages::read_after(&preview.inspection, &preview.plan)?)
+        Some(messages::read_after(&preview.inspection, &preview.plan, preview.now_ms)?)
     } else {
         None
     };
@@ -69,6 +70,8 @@ fn answer(preview: &Preview, bodies: Option<Vec<Value>>) -> Object {
         ("ratios", Value::from(Object::from(ratios))),
         ("prompt", Value::from(Object::from([("before", budgets[0]), ("after", budgets[1])]))),
         ("changed", Value::from(!plan.is_empty())),
+        ("steps", steps_value(preview)),
+        ("compaction", compaction_value(preview)),
         ("before", Value::from(total(plan.total_before(), chars.map(|chars| chars.0)))),
         ("after", Value::from(total(plan.total_after(), chars.map(|chars| chars.1)))),
         ("fates", Value::from(fates.collect::<Vec<_>>())),
@@ -124,9 +127,16 @@ fn print(preview: &Preview, output: &mut Output) -> Result<(), Failure> {
     }
     output.line(Tone::Dim, &format!("next call at {}", moment(preview.now_ms)))?;
     writeln!(output)?;
-    preview.print_settings(output)?;
-    writeln!(output)?;
-    preview.print_gate(output)?;
+    if preview.simulated.steps.steps.has(Step::Prune) {
+        preview.print_settings(output)?;
+        writeln!(output)?;
+        preview.print_gate(output)?;
+    }
+    if preview.simulated.steps.steps != StepSet::of(&[Step::Prune]) {
+        writeln!(output)?;
+        steps::print(preview, output)?;
+        writeln!(output)?;
+    }
     preview.print_effect(output)?;
     let changed = changed(preview);
     if !changed.is_empty() {
@@ -200,12 +210,18 @@ fn print_unchanged(preview: &Preview, output: &mut Output) -> Result<(), Failure
 
 fn print_messages(preview: &Preview, bodies: &[Value], output: &mut Output) -> Result<(), Failure> {
     writeln!(output)?;
-    for (at, (fate, body)) in preview.plan.fates().iter().zip(bodies).enumerate() {
-        let message = &preview.inspection.context.messages[at];
-        let name = preview.inspection.index.name(message.entry);
-        let tokens = estimated(preview.plan.tokens_after[at]);
-        let role = message.size.role.word();
-        messages::print(output, &format!("#{at} {} {name} {role} {tokens} tokens", fate.fate.sign()), body)?;
+    for (item, body) in preview.plan.items.iter().zip(bodies) {
+        let head = match item.position() {
+            Some(at) => {
+                let message = &preview.inspection.context.messages[at];
+                let name = preview.inspection.index.name(message.entry);
+                let tokens = estimated(preview.plan.tokens_after[at]);
+                let (sign, role) = (preview.plan.fates()[at].fate.sign(), message.size.role.word());
+                format!("#{at} {sign} {name} {role} {tokens} tokens")
+            }
+            None => "made by the plan".to_owned(),
+        };
+        messages::print(output, &head, body)?;
     }
     Ok(())
 }

@@ -3,7 +3,7 @@
 
 pub mod budget_marks;
 mod closer;
-pub mod compacting;
+pub mod compaction;
 mod count;
 pub mod excerpt;
 mod facts;

@@ -8,7 +8,7 @@ use ratatui::text::Span;
 use crate::app::App;
 use crate::app::cut::CutLine;
 use crate::inspect::Inspection;
-use crate::inspect::compacting::{Split, Trigger};
+use crate::inspect::compaction::{CompactionView, Split};
 use crate::plan::Plan;
 use crate::policy::{Fate, Step};
 use crate::ui::glyphs;
@@ -66,15 +66,14 @@ fn compaction<'a>(app: &App, inspection: &Inspection, theme: &Theme) -> Vec<Told
     let mut lines = vec![trigger(app, inspection, theme)];
     let on = app.plan.as_deref().filter(|plan| plan.settings.steps.has(Step::Compact));
     let Some(plan) = on else { return lines };
-    let (Some(cut), Some(preparation)) = (CutLine::of(plan), &plan.compaction) else {
+    let (Some(cut), Some(view)) = (CutLine::of(plan), inspection.compaction_view(plan)) else {
         let words = "Nothing to compact: the branch ends in a compaction, or holds nothing.";
         lines.push(("cut", vec![vec![Span::styled(words, theme.style(Role::Muted))]]));
         return lines;
     };
     lines.push(tokens(plan, &cut, theme));
     lines.push(cut_at(inspection, &cut, theme));
-    let branch = inspection.closer.as_ref().map(|closer| Split::of(preparation, &closer.branch));
-    lines.extend(branch.and_then(|split| told_split(split, theme)));
+    lines.extend(told_split(&view, theme));
     if cut.lost_messages > 0 {
         let words = format!(
             "{}, {}: kept by the compaction before, neither summarised nor kept by this one (compaction 3.3)",
@@ -89,26 +88,27 @@ fn compaction<'a>(app: &App, inspection: &Inspection, theme: &Theme) -> Vec<Told
 /// Whether it would start now.
 fn trigger<'a>(app: &App, inspection: &Inspection, theme: &Theme) -> Told<'a> {
     let settings = app.tuning.step_settings(inspection).compaction;
-    let trigger = Trigger::of(inspection, &settings);
+    let trigger = inspection.trigger_under(&settings);
     let muted = theme.style(Role::Muted);
     let tokens = |tokens: f64| round_thousands(tokens.max(0.0) as u64);
-    let (words, role) = match trigger.counted {
-        _ if !trigger.enabled => ("never on its own: it is switched off".to_owned(), Role::Text),
-        Ok(counted) if trigger.fires => {
+    let (words, role) = match (trigger.tokens, inspection.measured) {
+        _ if !settings.enabled => ("never on its own: it is switched off".to_owned(), Role::Text),
+        (Some(counted), _) if trigger.fires => {
             (format!("starts now: the last call counted {}", grouped(counted as i64)), Role::Warn)
         }
-        Ok(counted) => {
-            let left = trigger.above - counted;
+        (Some(counted), _) => {
+            let left = trigger.threshold - counted;
             (
                 format!("not yet: {} counted, {} to go", grouped(counted as i64), grouped(left as i64)),
                 Role::Text,
             )
         }
-        Err(why) => (format!("unknown: {}", why.words()), Role::Text),
+        (None, Err(why)) => (format!("unknown: {}", why.words()), Role::Text),
+        (None, Ok(_)) => ("unknown: no usage recorded".to_owned(), Role::Text),
     };
     let above = format!(
         "above {}: window {} − reserve {}",
-        tokens(trigger.above),
+        tokens(trigger.threshold),
         tokens(inspection.window.tokens),
         tokens(settings.reserve_tokens)
     );
@@ -145,21 +145,24 @@ fn cut_at<'a>(inspection: &Inspection, cut: &CutLine, theme: &Theme) -> Told<'a>
     ("cut", vec![at, above, vec![Span::styled(below, muted)]])
 }
 
-fn told_split<'a>(split: Split, theme: &Theme) -> Option<Told<'a>> {
-    let words = match split {
-        Split::Clean => return None,
-        Split::Turn(messages) => format!(
-            "the cut splits a turn: its first {} get a summary of their own (compaction 3.8)",
-            counted(messages as u64, "message")
+fn told_split<'a>(view: &CompactionView, theme: &Theme) -> Option<Told<'a>> {
+    let messages = counted(view.turn_prefix.messages, "message");
+    let (words, role) = match (view.split, view.turn_prefix.messages) {
+        (Split::None, _) => return None,
+        (_, 0) => (
+            "it counts as splitting a turn of which nothing stands above (compaction 3.8b)".to_owned(),
+            Role::Text,
         ),
-        Split::Empty => {
-            "it counts as splitting a turn of which nothing stands above (compaction 3.8b)".to_owned()
-        }
-        Split::False(messages) => format!(
-            "a false split: the whole turn before it, {}, counts as split (compaction 3.8c)",
-            counted(messages as u64, "message")
+        (Split::Turn, _) => (
+            format!("the cut splits a turn: {messages} of it get a summary of their own (compaction 3.8)"),
+            Role::Text,
+        ),
+        (Split::False, _) => (
+            format!(
+                "a false split: the whole turn before, {messages}, gets a summary of its own (compaction 3.8c)"
+            ),
+            Role::Warn,
         ),
     };
-    let role = if matches!(split, Split::False(_)) { Role::Warn } else { Role::Text };
     Some(("split", vec![vec![Span::styled(words, theme.style(role))]]))
 }

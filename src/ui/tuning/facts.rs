@@ -14,20 +14,22 @@ use crate::policy::{Fate, Step};
 use crate::ui::status::first_key;
 use crate::ui::theme::{Role, Theme};
 use crate::ui::widgets::number::{elapsed, estimate};
-use crate::ui::widgets::{put, put_facts_right};
+use crate::ui::widgets::{put, put_facts_right, spans_width};
 
 /// A few words that belong together.
 type Fact<'a> = Vec<Span<'a>>;
 
-/// Draws the line under the title: the gate on its left, what the plan comes to on its right.
+/// Draws the line under the title: the gate on its left, what the plan comes to on its right. What it saves stands in
+/// the title.
 pub(super) fn draw(app: &App, theme: &Theme, area: Rect, buf: &mut Buffer) {
     let Some(plan) = &app.plan else {
         super::at_rest(app, theme, Rect { y: area.y - 1, height: 2, ..area }, buf);
         return;
     };
     let end = area.right().saturating_sub(1);
-    let facts = told(app, plan, theme, true);
-    let width: u16 = facts.iter().map(|fact| crate::ui::widgets::spans_width(fact) + 3).sum();
+    let mut facts = counts(plan, theme, true);
+    facts.extend(next_call(app, theme));
+    let width: u16 = facts.iter().map(|fact| spans_width(fact) + 3).sum();
     let x = gate(app, theme, (area.x, area.y), end.saturating_sub(width), buf);
     put_facts_right(buf, area.y, x + 2, end, &facts);
 }
@@ -89,12 +91,16 @@ fn told<'a>(app: &App, plan: &Plan, theme: &Theme, wide: bool) -> Vec<Fact<'a>> 
         facts.push(saved(plan, theme));
     }
     facts.extend(counts(plan, theme, wide));
-    if let Some(cost) = app.figures.cost.filter(|_| wide) {
-        let role = if cost.next_call > 0.0 { Role::Warn } else { Role::Plan };
-        let words = Span::styled("next call ", theme.style(Role::Muted));
-        facts.push(vec![words, Span::styled(money(cost.next_call), theme.bold(role))]);
-    }
+    facts.extend(next_call(app, theme).filter(|_| wide));
     facts
+}
+
+/// What the next call costs more or less than without the plan.
+fn next_call<'a>(app: &App, theme: &Theme) -> Option<Fact<'a>> {
+    let cost = app.figures.cost?;
+    let role = if cost.next_call > 0.0 { Role::Warn } else { Role::Plan };
+    let words = Span::styled("next call ", theme.style(Role::Muted));
+    Some(vec![words, Span::styled(money(cost.next_call), theme.bold(role))])
 }
 
 /// The messages of each fate that changes one, and those that stand in no file.

@@ -1,0 +1,264 @@
+//! The steps of a plan: which take part, what each does, and what a compaction among them comes to.
+
+use super::change::Change;
+use super::described::number;
+use super::failure::Failure;
+use super::output::{Output, Tone};
+use super::preview::{Preview, value_words};
+use super::table::{Align, Cell, Table};
+use super::words::{counted, estimated, grouped};
+use crate::gateway::provenance::Provenance;
+use crate::gateway::prune_setting::Unit;
+use crate::gateway::ruleset::{Guard, LegacyImages, Ruleset};
+use crate::inspect::compaction::{CompactionView, Part, Split, Trigger};
+use crate::js::{Object, Value};
+use crate::plan::StepEffect;
+use crate::policy::settings::Reader;
+use crate::policy::step::Moment;
+use crate::policy::{Fate, Step, StepSet};
+
+/// The steps that `--policy` and the changed settings ask for. Without `--policy`, pruning and the steps whose
+/// settings are changed.
+pub(super) fn steps_of(policy: &[String], changes: &[Change], ruleset: Ruleset) -> Result<StepSet, Failure> {
+    let changed = changes.iter().filter_map(|change| Some((change.step?, change)));
+    if policy.is_empty() {
+        return Ok(changed.fold(StepSet::of(&[Step::Prune]), |steps, (step, _)| steps.with(step, true)));
+    }
+    let steps = policy.iter().fold(StepSet::NONE, |steps, word| match word.as_str() {
+        "all" => Step::ALL.into_iter().fold(steps, |steps, step| steps.with(step, true)),
+        "gateway" => of_gateway(ruleset).iter().fold(steps, |steps, step| steps.with(step, true)),
+        word => Step::from_word(word).map_or(steps, |step| steps.with(step, true)),
+    });
+    for (step, change) in changed.filter(|(step, _)| !steps.has(*step)) {
+        // A whole configuration may hold settings of steps that nobody asked for.
+        if change.origin == Provenance::Flag {
+            let (key, step) = (&change.key, step.word());
+            return Err(Failure::usage(format!(
+                "--set {key}: belongs to the step `{step}`, which --policy leaves out. Add {step} to --policy."
+            )));
+        }
+    }
+    Ok(steps)
+}
+
+/// What a run and a call of a version go through by themselves (pruning 1.1–1.4, 8).
+fn of_gateway(ruleset: Ruleset) -> StepSet {
+    let rules = ruleset.rules();
+    StepSet::of(&[Step::Repair, Step::History])
+        .with(Step::Images, rules.legacy_images != LegacyImages::Stay)
+        .with(Step::Prune, rules.pruner.is_active())
+        .with(Step::Guard, rules.guard != Guard::None)
+}
+
+/// When a step is taken, in words.
+fn moment_words(moment: Moment) -> &'static str {
+    match moment {
+        Moment::Transcript => "written",
+        Moment::Run => "each run",
+        Moment::Call => "each call",
+    }
+}
+
+/// One line for each step, then the settings of those that are not the pruner's.
+pub(super) fn print(preview: &Preview, output: &mut Output) -> Result<(), Failure> {
+    let mut table = Table::new(&[
+        ("step", Align::Left),
+        ("when", Align::Left),
+        ("messages", Align::Right),
+        ("", Align::Right),
+        ("tokens", Align::Right),
+        ("", Align::Right),
+        ("does", Align::Flexible),
+    ]);
+    for effect in &preview.plan.effects {
+        let moved = effect.tokens_before != effect.tokens_after;
+        let after = |text: String, moved: bool| if moved { format!("→ {text}") } else { String::new() };
+        table.push(vec![
+            effect.step.word().into(),
+            Cell::new(moment_words(effect.step.moment()), Tone::Dim),
+            grouped(effect.messages_before as u64).into(),
+            after(grouped(effect.messages_after as u64), effect.messages_before != effect.messages_after)
+                .as_str()
+                .into(),
+            estimated(effect.tokens_before).into(),
+            after(estimated(effect.tokens_after), moved).as_str().into(),
+            Cell::new(&does(effect), if effect.changed { Tone::Plain } else { Tone::Dim }),
+        ]);
+    }
+    table.print(output, "  ")?;
+    print_settings(preview, output)?;
+    print_compaction(preview, output)
+}
+
+fn does(effect: &StepEffect) -> String {
+    let counts = Fate::ALL.iter().filter(|fate| fate.changes()).map(|fate| (fate, effect.count(*fate)));
+    let words: Vec<String> = counts
+        .filter(|(_, count)| *count > 0)
+        .map(|(fate, count)| format!("{} {count} {}", fate.sign(), fate.word()))
+        .collect();
+    match (words.is_empty(), effect.changed) {
+        (false, _) => words.join("   "),
+        (true, true) => "replaces messages by the same bytes".to_owned(),
+        (true, false) => "nothing to do".to_owned(),
+    }
+}
+
+fn print_settings(preview: &Preview, output: &mut Output) -> Result<(), Failure> {
+    if preview.simulated.step_rows.is_empty() {
+        return Ok(());
+    }
+    output.line(Tone::Plain, "")?;
+    let mut table =
+        Table::new(&[("setting", Align::Left), ("value", Align::Right), ("from", Align::Flexible)]);
+    for row in &preview.simulated.step_rows {
+        let unit = row.setting.row.control.unit().filter(|unit| *unit != Unit::Milliseconds);
+        let value = match row.value.as_str() {
+            Some(text) => text.to_string_lossy(),
+            None => value_words(unit, &row.value),
+        };
+        let tone = if row.provenance == Provenance::Flag { Tone::Warning } else { Tone::Plain };
+        let from = match (&row.provenance, &row.setting.reader) {
+            (Provenance::Default, Reader::BuiltIn) => "built into the gateway".to_owned(),
+            (Provenance::Default, Reader::Client) => "default of the client".to_owned(),
+            (Provenance::Default, Reader::Preview) => "assumed until a summary is made".to_owned(),
+            (provenance, _) => provenance.to_string(),
+        };
+        table.push(vec![
+            row.setting.key().as_str().into(),
+            Cell::new(&value, tone),
+            Cell::new(&from, Tone::Dim),
+        ]);
+    }
+    Ok(table.print(output, "  ")?)
+}
+
+fn print_compaction(preview: &Preview, output: &mut Output) -> Result<(), Failure> {
+    if !preview.simulated.steps.steps.has(Step::Compact) {
+        return Ok(());
+    }
+    let inspection = &preview.inspection;
+    output.line(Tone::Plain, "")?;
+    let Some(view) = inspection.compaction_view(&preview.plan) else {
+        let words =
+            "compaction: nothing to do: the branch ends in a compaction, or is empty (compaction 3.1)";
+        return Ok(output.line(Tone::Strong, words)?);
+    };
+    let name = inspection.index.name(view.first_kept);
+    output.line(Tone::Strong, &format!("compaction: cuts before {name}"))?;
+    output.line(if view.trigger.fires { Tone::Warning } else { Tone::Dim }, &trigger_words(&view.trigger))?;
+    for (part, words) in parts(&view) {
+        if part.messages > 0 {
+            let messages = counted(part.messages, "message", "messages");
+            output.line(Tone::Plain, &format!("  {messages}, {} tokens, {words}", estimated(part.tokens)))?;
+        }
+    }
+    for (tone, words) in remarks(&view) {
+        output.line(tone, &format!("  {words}"))?;
+    }
+    Ok(())
+}
+
+fn trigger_words(trigger: &Trigger) -> String {
+    let threshold = grouped(trigger.threshold.max(0.0) as u64);
+    match trigger.tokens {
+        None => "  no answer has a usage yet, so nothing fires it (compaction 2.11)".to_owned(),
+        Some(tokens) => {
+            let fires = if trigger.fires { "would fire now" } else { "would not fire now" };
+            let tokens = grouped(tokens.max(0.0) as u64);
+            format!(
+                "  {fires}: the last answer counted {tokens}, the threshold is {threshold} (compaction 2.7)"
+            )
+        }
+    }
+}
+
+fn parts(view: &CompactionView) -> [(Part, &'static str); 4] {
+    [
+        (view.history, "summarised (compaction 3.11)"),
+        (view.turn_prefix, "summarised as the beginning of a turn (compaction 3.8)"),
+        (view.kept, "kept (compaction 3.6)"),
+        (
+            view.lost,
+            "lost: kept by the compaction before, neither kept nor summarised by this one (compaction 3.3)",
+        ),
+    ]
+}
+
+fn remarks(view: &CompactionView) -> Vec<(Tone, String)> {
+    let mut remarks = vec![(
+        Tone::Dim,
+        format!(
+            "the summary is taken to have {} tokens; --set compaction.summaryTokens tells another length",
+            grouped(view.summary_tokens)
+        ),
+    )];
+    if view.split == Split::False {
+        let words = "the cut stands between two turns, but an entry before the person's message makes the runtime \
+                     summarise the turn before as a split one (compaction 3.8c)";
+        remarks.push((Tone::Warning, words.to_owned()));
+    }
+    remarks
+}
+
+/// The steps as JSON.
+pub(super) fn steps_value(preview: &Preview) -> Value {
+    let step = |effect: &StepEffect| {
+        let fates =
+            Fate::ALL.iter().map(|fate| (fate.word(), Value::from(effect.count(*fate)))).collect::<Object>();
+        Value::from(Object::from([
+            ("step", Value::from(effect.step.word())),
+            ("moment", Value::from(moment_words(effect.step.moment()))),
+            ("changed", Value::from(effect.changed)),
+            ("messagesBefore", Value::from(effect.messages_before)),
+            ("messagesAfter", Value::from(effect.messages_after)),
+            ("tokensBefore", Value::from(effect.tokens_before)),
+            ("tokensAfter", Value::from(effect.tokens_after)),
+            ("fates", Value::from(fates)),
+            ("settings", Value::from(settings_value(preview, effect.step))),
+        ]))
+    };
+    Value::from(preview.plan.effects.iter().map(step).collect::<Vec<_>>())
+}
+
+/// The settings of a step by key, each with where it comes from and who reads it; pruning has its own.
+fn settings_value(preview: &Preview, step: Step) -> Object {
+    let rows = preview.simulated.step_rows.iter().filter(|row| row.setting.step == step);
+    rows.map(|row| {
+        let reader = match &row.setting.reader {
+            Reader::Gateway(path) => path.clone(),
+            Reader::BuiltIn => "built in".to_owned(),
+            Reader::Client => "client".to_owned(),
+            Reader::Preview => "preview".to_owned(),
+        };
+        let value = Object::from([
+            ("value", row.value.clone()),
+            ("from", Value::from(row.provenance.to_string())),
+            ("reader", Value::from(reader)),
+        ]);
+        (row.setting.key(), Value::from(value))
+    })
+    .collect()
+}
+
+/// The compaction as JSON; null where it takes no part or finds nothing to do.
+pub(super) fn compaction_value(preview: &Preview) -> Value {
+    let Some(view) = preview.inspection.compaction_view(&preview.plan) else { return Value::Null };
+    let part = |part: Part| Value::from(Object::from([("messages", part.messages), ("tokens", part.tokens)]));
+    let trigger = Object::from([
+        ("tokens", view.trigger.tokens.map_or(Value::Null, number)),
+        ("threshold", number(view.trigger.threshold)),
+        ("fires", Value::from(view.trigger.fires)),
+    ]);
+    Value::from(Object::from([
+        ("trigger", Value::from(trigger)),
+        ("firstKept", Value::from(preview.inspection.index.name(view.first_kept))),
+        ("split", Value::from(view.split.word())),
+        ("history", part(view.history)),
+        ("turnPrefix", part(view.turn_prefix)),
+        ("kept", part(view.kept)),
+        ("lost", part(view.lost)),
+        ("tokensBefore", number(view.tokens_before)),
+        ("summaryTokens", Value::from(view.summary_tokens)),
+        ("tokensAfter", Value::from(view.tokens_after)),
+    ]))
+}

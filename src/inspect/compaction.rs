@@ -1,0 +1,218 @@
+//! What a compaction of a session comes to, in numbers a person asks for: whether it would fire, where it cuts, what
+//! it summarises, keeps and loses.
+
+use std::ops::Range;
+
+use crate::context::tokens::chars4::estimate_or_zero;
+use crate::context::tokens::usage::last_usage;
+use crate::gateway::compaction::CompactionSettings;
+use crate::ids::EntryIx;
+use crate::inspect::{Inspection, Unmeasured};
+use crate::plan::Plan;
+use crate::policy::compact::{BranchEntry, Preparation};
+use crate::store::entry::{EntryKind, Role};
+
+/// A planned compaction.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct CompactionView {
+    /// Whether the runtime would compact now.
+    pub trigger: Trigger,
+    /// Tokens of the context as the runtime stores them with the compaction (compaction 3.9); NaN for odd usage.
+    pub tokens_before: f64,
+    /// The first entry that is kept.
+    pub first_kept: EntryIx,
+    /// The turn that the cut splits.
+    pub split: Split,
+    /// Summarised as history.
+    pub history: Part,
+    /// Summarised as the beginning of a split turn.
+    pub turn_prefix: Part,
+    /// Kept as they are.
+    pub kept: Part,
+    /// Kept by the compaction before, and lost with this one (compaction 3.3).
+    pub lost: Part,
+    /// Tokens the summary is taken to have.
+    pub summary_tokens: u64,
+    /// Estimated tokens of the messages after it.
+    pub tokens_after: u64,
+}
+
+/// Messages and their estimated tokens.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Part {
+    /// Messages.
+    pub messages: u64,
+    /// Tokens.
+    pub tokens: u64,
+}
+
+/// What the cut does to a turn.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Split {
+    /// It stands between two turns.
+    None,
+    /// It stands inside one.
+    Turn,
+    /// It stands between two turns, but an entry before the person's message makes the runtime take the whole turn
+    /// before for the beginning of a split one (compaction 3.8c).
+    False,
+}
+
+impl Split {
+    /// The word in JSON.
+    pub fn word(self) -> &'static str {
+        match self {
+            Self::None => "none",
+            Self::Turn => "turn",
+            Self::False => "false",
+        }
+    }
+}
+
+/// Whether the runtime compacts by itself (compaction 2.7, 2.11).
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Trigger {
+    /// Tokens of the last answer's own usage; none without one.
+    pub tokens: Option<f64>,
+    /// Above this many it compacts.
+    pub threshold: f64,
+    /// It would.
+    pub fires: bool,
+}
+
+impl Inspection {
+    /// Whether the runtime would compact after the last answer on the path: by that answer's usage alone.
+    pub fn compaction_trigger(&self, plan: &Plan) -> Trigger {
+        self.trigger_under(&plan.settings.compaction)
+    }
+
+    /// The same under these settings. What was counted before a summary, or on the branch that this one was copied
+    /// from, is not looked at (compaction 2.13).
+    pub fn trigger_under(&self, settings: &CompactionSettings) -> Trigger {
+        let (window, rules) = (self.window.tokens, self.ruleset.ruleset.rules());
+        let stale = matches!(self.measured, Err(Unmeasured::SinceCompaction | Unmeasured::SinceCommit));
+        let usage = last_usage(&self.index, &self.context.path).filter(|_| !stale);
+        let tokens = usage.map(|(_, usage)| usage.context_tokens);
+        Trigger {
+            tokens,
+            threshold: settings.threshold(window),
+            fires: tokens.is_some_and(|tokens| settings.should_compact_under(rules, tokens, window)),
+        }
+    }
+
+    /// The compaction of a plan; none where it takes no part or finds nothing to do.
+    pub fn compaction_view(&self, plan: &Plan) -> Option<CompactionView> {
+        let preparation = plan.compaction?;
+        let branch = &self.closer.as_ref()?.branch;
+        let previous = preparation.previous.unwrap_or(0);
+        let in_context = |entry: &BranchEntry| self.context.position(entry.entry).is_some();
+        let lost = branch[..previous].iter().filter(|entry| in_context(entry));
+        Some(CompactionView {
+            trigger: self.compaction_trigger(plan),
+            tokens_before: preparation.tokens_before,
+            first_kept: preparation.first_kept,
+            split: split(branch, &preparation),
+            history: part(&branch[preparation.history()]),
+            turn_prefix: part(&branch[preparation.turn_prefix()]),
+            kept: part(&branch[kept(branch, &preparation)]),
+            lost: lost.fold(Part::default(), add),
+            summary_tokens: plan.settings.summary_tokens,
+            tokens_after: plan
+                .effects
+                .iter()
+                .find(|effect| effect.step == crate::policy::Step::Compact)?
+                .tokens_after,
+        })
+    }
+}
+
+fn kept(branch: &[BranchEntry], preparation: &Preparation) -> Range<usize> {
+    preparation.cut.first_kept..branch.len()
+}
+
+fn part(entries: &[BranchEntry]) -> Part {
+    entries.iter().fold(Part::default(), add)
+}
+
+fn add(part: Part, entry: &BranchEntry) -> Part {
+    match entry.message {
+        Some(size) => Part { messages: part.messages + 1, tokens: part.tokens + estimate_or_zero(&size) },
+        None => part,
+    }
+}
+
+fn split(branch: &[BranchEntry], preparation: &Preparation) -> Split {
+    if preparation.cut.turn_start.is_none() {
+        return Split::None;
+    }
+    let cut = &branch[preparation.cut.first_kept];
+    let silent =
+        !matches!(cut.kind, EntryKind::Message | EntryKind::CustomMessage | EntryKind::BranchSummary);
+    let first = branch[preparation.cut.first_kept..].iter().find(|entry| entry.kind == EntryKind::Message);
+    let before_user = first.is_some_and(|entry| entry.role() == Some(Role::User));
+    if silent && before_user { Split::False } else { Split::Turn }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::inspect::testing::{at, call, inspection, message, result, transcript, user};
+    use crate::policy::prune::Gate;
+    use crate::policy::{Step, StepSet, StepSettings};
+
+    fn view(entries: &[String], keep: f64) -> CompactionView {
+        let inspection = inspection(&transcript(entries), 200_000.0).with_closer().expect("reads");
+        let mut settings =
+            StepSettings { steps: StepSet::of(&[Step::Compact]), ..inspection.configured.clone() };
+        settings.compaction.keep_recent_tokens = keep;
+        let plan = inspection.plan(&settings, Gate::Off).expect("plans");
+        inspection.compaction_view(&plan).expect("something to compact")
+    }
+
+    #[test]
+    fn a_cut_inside_a_turn_is_told_with_what_stands_before_it() {
+        let entries = [
+            user("12345678"),
+            user("12345678"),
+            call("c1", "exec", "{}"),
+            result("c1", "exec", "12345678", ""),
+        ];
+        let view = view(&entries, 3.0);
+        assert_eq!((view.split, view.first_kept), (Split::Turn, at(2)));
+        assert_eq!((view.history.messages, view.turn_prefix.messages, view.kept.messages), (1, 1, 2));
+    }
+
+    #[test]
+    fn an_entry_between_turns_makes_the_turn_before_look_split() {
+        let touch =
+            r#"{"type":"custom","customType":"openclaw.cache-ttl","data":{"timestamp":1}}"#.to_owned();
+        let entries = [user("12345678"), call("c1", "exec", "{}"), touch, user("12345678")];
+        let view = view(&entries, 2.0);
+        assert_eq!((view.split, view.history.messages, view.turn_prefix.messages), (Split::False, 0, 2));
+    }
+
+    #[test]
+    fn a_session_compacts_strictly_above_the_window_less_the_reserve() {
+        let answer = |total: u32| {
+            let usage = format!(r#""usage":{{"input":{total},"totalTokens":{total}}}"#);
+            message(&format!(r#"{{"role":"assistant","stopReason":"stop","content":[],{usage}}}"#))
+        };
+        let settings = CompactionSettings { reserve_tokens: 20_000.0, ..CompactionSettings::default() };
+        let trigger = |total, measured| {
+            let session = inspection(&transcript(&[user("go"), answer(total)]), 200_000.0);
+            Inspection { measured: Err(measured), ..session }.trigger_under(&settings)
+        };
+        assert!(!trigger(180_000, Unmeasured::NoUsage).fires);
+        assert!(trigger(180_001, Unmeasured::NoUsage).fires);
+        let stale = trigger(180_001, Unmeasured::SinceCompaction);
+        assert_eq!((stale.tokens, stale.threshold, stale.fires), (None, 180_000.0, false));
+    }
+
+    #[test]
+    fn what_the_compaction_before_kept_is_told_as_lost() {
+        let before =
+            r#"{"type":"compaction","summary":"so far","firstKeptEntryId":"e0","tokensBefore":9}"#.to_owned();
+        let view = view(&[user("12345678"), before, user("12345678"), user("12345678")], 2.0);
+        assert_eq!((view.lost.messages, view.history.messages, view.kept.messages), (1, 1, 1));
+    }
+}
