@@ -14,7 +14,8 @@ use crate::policy::{Step, StepSet, StepSettings};
 
 /// How long a changed value stays marked, ms.
 const FLASH_MS: i64 = 400;
-/// Messages up to which a slider's profile is computed with each key: it takes a plan for each position.
+/// Messages up to which a slider's profile is computed with each key: it takes a plan for each position. Steps that look
+/// closer each take as long as all the others together.
 const PROFILE_MESSAGES: usize = 5_000;
 
 impl App {
@@ -52,7 +53,8 @@ impl App {
     }
 
     fn profile(&mut self, inspection: &Inspection, gate: Gate) {
-        if inspection.context.messages.len() <= PROFILE_MESSAGES {
+        let closer = self.tuning.steps.iter().filter(|step| step.needs_texture()).count();
+        if inspection.context.messages.len() * (1 + closer) <= PROFILE_MESSAGES {
             self.tuning.compute_profile(inspection, gate, self.waiting);
         } else {
             self.tuning.profile.clear();

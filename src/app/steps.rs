@@ -11,7 +11,7 @@ use crate::policy::prune::Gate;
 use crate::policy::{Step, StepSet, StepSettings};
 
 /// Messages up to which every step is also told on its own with each key: it takes a plan for each of them.
-const ALONE_MESSAGES: usize = 20_000;
+const ALONE_MESSAGES: usize = 10_000;
 
 /// What is shown.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]

@@ -13,7 +13,7 @@ use crate::policy::step::Moment;
 use crate::policy::{Fate, Step};
 use crate::ui::theme::{Ground, Role, Theme};
 use crate::ui::tuning::words_of;
-use crate::ui::widgets::number::{estimate, grouped, round_thousands, thousands};
+use crate::ui::widgets::number::{estimate, grouped, round_thousands};
 use crate::ui::widgets::{ThinBar, on_title, put, put_facts, put_right, put_spans, row_of, tint, title};
 use crate::ui::{frame_box, glyphs};
 
@@ -185,8 +185,8 @@ impl View<'_> {
         }
         self.bar(effect, Role::Ghost, row, buf);
         let words = match effect.tokens_before.checked_sub(effect.tokens_after) {
-            Some(freed) => format!("alone: −{}", thousands(freed)),
-            None => format!("alone: +{}", thousands(effect.tokens_after - effect.tokens_before)),
+            Some(freed) => format!("alone: frees {}", estimate(freed)),
+            None => format!("alone: adds {}", estimate(effect.tokens_after - effect.tokens_before)),
         };
         let mut facts = vec![vec![Span::styled(words, muted)]];
         facts.extend(self.did(effect, true));
@@ -268,7 +268,11 @@ impl View<'_> {
                 Span::styled(format!(" {}", grouped(count as i64)), theme.style(Role::Text)),
             ]
         };
-        let facts: Vec<Vec<Span>> = changed.filter(|(_, count)| *count > 0).map(fact).collect();
+        let mut facts: Vec<Vec<Span>> = changed.filter(|(_, count)| *count > 0).map(fact).collect();
+        let made = plan.made().count();
+        if made > 0 {
+            facts.push(vec![Span::styled(format!("+{made} made"), theme.style(Role::Text))]);
+        }
         put_facts(buf, (row.x + self.columns.did, row.y), row.right().saturating_sub(1), &facts);
     }
 }

@@ -179,7 +179,7 @@ pub(crate) fn zoomed(width: u16, height: u16) -> Driver {
 /// The limit of turns alone, moved to three of them.
 pub(crate) fn limited(width: u16, height: u16) -> Driver {
     let mut driver = opened(width, height);
-    driver.press("4 , , x l l l 2");
+    driver.press("4 , , x e ctrl-u text:3 enter 2");
     driver
 }
 

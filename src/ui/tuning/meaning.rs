@@ -91,11 +91,10 @@ fn turns(inspection: &Inspection, number: f64) -> String {
 /// What truncation, the guard and clearing compare with.
 fn limit(inspection: &Inspection, row: &StepSetting, number: f64) -> String {
     match row.row.key {
-        "windowShare" => format!("{} of one result", of_window(inspection, number)),
+        "windowShare" | "singleShare" => format!("{} of one result", of_window(inspection, number)),
         "maxChars" => "whatever the window".to_owned(),
         "minKeepChars" => "kept of every block".to_owned(),
         "budgetShare" => format!("{} of all", of_window(inspection, number)),
-        "singleShare" => format!("{} of one result", of_window(inspection, number)),
         "trigger" => "clears from here on".to_owned(),
         "keep" => "newest uses kept".to_owned(),
         "clearAtLeast" => "or nothing goes".to_owned(),
