@@ -153,6 +153,14 @@ fn colours_carry_the_plan_in_every_theme() {
 }
 
 #[test]
+fn the_tuning_tab_names_its_step() {
+    let mut driver = stepping(60, 20);
+    driver.press("enter j");
+    let driver = settled(driver);
+    insta::assert_snapshot!("tuning tab 60x20", text_of(&drawn(&driver.app, &dark())));
+}
+
+#[test]
 fn the_steps_are_told_in_light_colours_too() {
     let theme = Theme::load("light", ColourDepth::True).expect("a theme");
     let driver = settled(stepping(130, 36));

@@ -8,7 +8,7 @@ mod driver;
 
 use clawscope::app::effect::Effect;
 use clawscope::app::event::Event;
-use clawscope::app::layout::{Pane, step_spots};
+use clawscope::app::layout::Pane;
 use clawscope::app::state::Overlay;
 use clawscope::context::rows::RowKind;
 use clawscope::ids::Epoch;
@@ -258,7 +258,7 @@ fn the_mouse_switches_steps_in_the_title_and_on_the_screen() {
         driver.event(Event::Mouse(MouseEvent { kind, column, row, modifiers: KeyModifiers::NONE }));
     };
     let area = driver.app.layout().tuning;
-    let spots = step_spots(area, Step::Prune);
+    let spots = driver.app.layout().step_spots(Step::Prune);
     let history = spots.iter().find(|(step, _)| *step == Step::History).expect("its word").1.start;
     click(&mut driver, history, area.y);
     assert_eq!((driver.app.tuning.step, on(&driver)), (Step::History, vec![]));
@@ -272,6 +272,17 @@ fn the_mouse_switches_steps_in_the_title_and_on_the_screen() {
     assert_eq!(on(&driver), [Step::Compact, Step::History]);
     click(&mut driver, 30, top + 1);
     assert_eq!(on(&driver), [Step::Compact, Step::History]);
+}
+
+#[test]
+fn among_tabs_the_line_under_them_names_the_step() {
+    let mut driver = Driver::demo(60, 20);
+    driver.go_to("telegram:direct:8812");
+    driver.press("4 , ,");
+    let line = driver.app.layout().steps_line();
+    let kind = MouseEventKind::Down(MouseButton::Left);
+    driver.event(Event::Mouse(MouseEvent { kind, column: 2, row: line.y, modifiers: KeyModifiers::NONE }));
+    assert_eq!(on(&driver), [Step::History]);
 }
 
 #[test]

@@ -144,6 +144,7 @@ pub fn layout(shape: &Shape) -> Layout {
             let whole = rows.rest();
             layout.tabs = Rect { height: whole.height.min(1), ..whole };
             *layout.pane_mut(shape.focus) = whole;
+            facts(&mut layout, shape);
         }
         _ => panes(&mut layout, &mut rows, shape),
     }
@@ -198,10 +199,11 @@ fn panes(layout: &mut Layout, rows: &mut Rows, shape: &Shape) {
     }
 }
 
-/// The line of facts under the title of the tuning pane, where there is room for one.
+/// The line of facts under the title of the tuning pane, where there is room for one; among tabs it is the only line
+/// that can name the steps.
 fn facts(layout: &mut Layout, shape: &Shape) {
     let roomy = shape.height >= 30 && layout.breadth >= Breadth::Medium;
-    if roomy && layout.tuning.height >= 2 {
+    if (roomy || layout.breadth == Breadth::Tabs) && layout.tuning.height >= 2 {
         layout.tuning_facts = Rect { y: layout.tuning.y + 1, height: 1, ..layout.tuning };
     }
 }
@@ -266,6 +268,20 @@ impl Layout {
         self.tuning.x + start..self.tuning.x + end.max(start + 4)
     }
 
+    /// The line that names the steps: the title of the tuning pane, or the one under the tabs.
+    pub fn steps_line(&self) -> Rect {
+        if self.tabs.is_empty() {
+            Rect { height: self.tuning.height.min(1), ..self.tuning }
+        } else {
+            self.tuning_facts
+        }
+    }
+
+    /// Where the steps stand on their line: all of them where they fit, else the focused one.
+    pub fn step_spots(&self, focused: Step) -> Vec<(Step, Range<u16>)> {
+        step_spots(self.steps_line(), if self.tabs.is_empty() { STEPS_FROM } else { 1 }, focused)
+    }
+
     /// The pane at a place, and the row below its title line.
     pub fn hit(&self, column: u16, row: u16) -> Option<(Pane, u16)> {
         let at = ratatui::layout::Position { x: column, y: row };
@@ -280,10 +296,9 @@ const STEPS_FROM: u16 = 11;
 const STEPS_GAP: u16 = 2;
 const SIGN: u16 = 2;
 
-/// Where the steps stand on the title line of the tuning pane: all of them where they fit, else the focused one.
-pub fn step_spots(area: Rect, focused: Step) -> Vec<(Step, Range<u16>)> {
+fn step_spots(area: Rect, from: u16, focused: Step) -> Vec<(Step, Range<u16>)> {
     let place = |steps: &[Step]| {
-        let mut x = area.x + STEPS_FROM;
+        let mut x = area.x + from;
         let mut spots = Vec::new();
         for step in steps {
             let end = x + step.word().len() as u16 + SIGN;
@@ -357,7 +372,7 @@ mod tests {
     fn the_title_names_every_step_where_they_fit_and_else_the_focused_one() {
         let words = |width| -> Vec<Step> {
             let area = Rect { x: 0, y: 0, width, height: 1 };
-            step_spots(area, Step::Guard).into_iter().map(|(step, _)| step).collect()
+            step_spots(area, STEPS_FROM, Step::Guard).into_iter().map(|(step, _)| step).collect()
         };
         assert_eq!(words(100), Step::ALL);
         assert_eq!(words(80), [Step::Guard]);

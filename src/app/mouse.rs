@@ -5,7 +5,7 @@ use crossterm::event::{KeyModifiers, MouseButton, MouseEvent, MouseEventKind};
 
 use crate::app::action::Action;
 use crate::app::effect::Effect;
-use crate::app::layout::{Pane, step_spots};
+use crate::app::layout::Pane;
 use crate::app::sessions::SessionRow;
 use crate::app::state::App;
 
@@ -115,7 +115,7 @@ impl App {
 
     fn click_tuning(&mut self, row: u16, column: u16) -> Vec<Effect> {
         let layout = self.layout();
-        if row == 0 {
+        if layout.tuning.y + row == layout.steps_line().y {
             return self.click_step(column);
         }
         let Some(line) = row.checked_sub(layout.head(Pane::Tuning)).map(usize::from) else {
@@ -136,7 +136,7 @@ impl App {
 
     /// The steps of the title line: a click shows the settings of one, and one on the step that is shown switches it.
     fn click_step(&mut self, column: u16) -> Vec<Effect> {
-        let spots = step_spots(self.layout().tuning, self.tuning.step);
+        let spots = self.layout().step_spots(self.tuning.step);
         let Some((step, _)) = spots.into_iter().find(|(_, columns)| columns.contains(&column)) else {
             return Vec::new();
         };

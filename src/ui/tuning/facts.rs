@@ -22,6 +22,12 @@ type Fact<'a> = Vec<Span<'a>>;
 /// Draws the line under the title: the gate on its left, what the plan comes to on its right. What it saves stands in
 /// the title.
 pub(super) fn draw(app: &App, theme: &Theme, area: Rect, buf: &mut Buffer) {
+    if !app.layout().tabs.is_empty() {
+        // The steps stand on its left.
+        let facts = [on_title(app, theme, false)];
+        put_facts_right(buf, area.y, area.x + area.width / 3, area.right().saturating_sub(1), &facts);
+        return;
+    }
     let Some(plan) = &app.plan else {
         super::at_rest(app, theme, Rect { y: area.y - 1, height: 2, ..area }, buf);
         return;

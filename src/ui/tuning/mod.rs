@@ -12,7 +12,7 @@ use ratatui::style::{Modifier, Style};
 use ratatui::text::Span;
 
 use crate::app::App;
-use crate::app::layout::{Breadth, Layout, Pane, step_spots};
+use crate::app::layout::{Breadth, Layout, Pane};
 use crate::policy::Step;
 use crate::ui::glyphs;
 use crate::ui::theme::{Role, Theme};
@@ -38,6 +38,9 @@ pub(super) fn draw(app: &App, theme: &Theme, area: Rect, buf: &mut Buffer) {
     }
     if !layout.tuning_facts.is_empty() {
         facts::draw(app, theme, layout.tuning_facts, buf);
+        if tabs {
+            steps(app, theme, &layout, buf);
+        }
     }
     let head = layout.head(Pane::Tuning);
     for line in 0..layout.rows(Pane::Tuning) {
@@ -62,22 +65,26 @@ fn title_line(app: &App, theme: &Theme, layout: &Layout, buf: &mut Buffer) {
     let focused = app.focus == Pane::Tuning;
     title(theme, buf, area, Pane::Tuning.title(), focused);
     joints(app, theme, area, focused, buf);
-    let spots = step_spots(area, app.tuning.step);
-    let mut x = area.x;
-    for (step, columns) in &spots {
-        put(buf, (columns.start - 1, area.y), area.right(), " ", Style::new());
-        x = put_spans(buf, (columns.start, area.y), area.right(), &switch(app, theme, *step));
-        x = put(buf, (x, area.y), area.right(), " ", Style::new());
-    }
+    let mut x = steps(app, theme, layout, buf);
     let end = area.right().saturating_sub(1);
-    if spots.len() == 1 {
-        x = others(app, theme, (x, area.y), end, buf);
-        if layout.tuning_facts.is_empty() {
-            x = facts::gate(app, theme, (x + 1, area.y), end, buf);
-        }
+    if layout.tuning_facts.is_empty() {
+        x = facts::gate(app, theme, (x + 1, area.y), end, buf);
     }
     let wide = layout.breadth >= Breadth::Medium;
     on_title(buf, area.y, x + 1, end, &facts::on_title(app, theme, wide && layout.tuning_facts.is_empty()));
+}
+
+/// The steps on their line, or the focused one and how many others take part; answers the column after them.
+fn steps(app: &App, theme: &Theme, layout: &Layout, buf: &mut Buffer) -> u16 {
+    let line = layout.steps_line();
+    let spots = layout.step_spots(app.tuning.step);
+    let mut x = line.x;
+    for (step, columns) in &spots {
+        put(buf, (columns.start - 1, line.y), line.right(), " ", Style::new());
+        x = put_spans(buf, (columns.start, line.y), line.right(), &switch(app, theme, *step));
+        x = put(buf, (x, line.y), line.right(), " ", Style::new());
+    }
+    if spots.len() == 1 { others(app, theme, (x, line.y), line.right().saturating_sub(1), buf) } else { x }
 }
 
 /// A step's word and whether it takes part in what is shown; the focused one is underlined.
