@@ -7,6 +7,7 @@ use ratatui::text::Span;
 
 use crate::app::App;
 use crate::app::cut::CutLine;
+use crate::gateway::ruleset::{Guard, LegacyImages, Ruleset};
 use crate::inspect::Inspection;
 use crate::inspect::compaction::{CompactionView, Split};
 use crate::plan::Plan;
@@ -39,6 +40,10 @@ pub(super) fn draw(app: &App, theme: &Theme, step: Step, area: Rect, buf: &mut B
         vec![vec![Span::styled(does, theme.style(Role::Text))], vec![Span::styled(rule, muted)]],
     )];
     if let Some(inspection) = app.inspection() {
+        if !in_version(step, inspection.ruleset.ruleset) {
+            let words = format!("{} has no such step", inspection.ruleset.ruleset.name());
+            lines.push(("version", vec![vec![Span::styled(words, theme.style(Role::Warn))]]));
+        }
         match step {
             Step::Compact => lines.extend(compaction(app, inspection, theme)),
             Step::Prune => lines.extend(gate(app, inspection, theme)),
@@ -48,6 +53,17 @@ pub(super) fn draw(app: &App, theme: &Theme, step: Step, area: Rect, buf: &mut B
     for (y, (label, facts)) in (area.y + 1..area.bottom()).zip(&lines) {
         put(buf, (area.x + 1, y), area.x + LABEL, label, muted);
         put_facts(buf, (area.x + 1 + LABEL, y), end, facts);
+    }
+}
+
+/// Whether a version takes a step at all (pruning 8).
+fn in_version(step: Step, ruleset: Ruleset) -> bool {
+    let rules = ruleset.rules();
+    match step {
+        Step::Images => rules.legacy_images != LegacyImages::Stay,
+        Step::Prune => rules.pruner.is_active(),
+        Step::Guard => rules.guard != Guard::None,
+        _ => true,
     }
 }
 
