@@ -7,6 +7,11 @@ use std::path::PathBuf;
 use clap::builder::PossibleValuesParser;
 use clap::{Args, Parser, Subcommand};
 
+use crate::config::SummarizerKind;
+
+/// Summarizers.
+const SUMMARIZERS: [&str; 3] =
+    [SummarizerKind::Extractive.word(), SummarizerKind::Command.word(), SummarizerKind::Http.word()];
 /// Policies that are built.
 pub const POLICIES: [&str; 10] =
     ["compact", "truncate", "repair", "history", "images", "prune", "guard", "clear", "gateway", "all"];
@@ -72,10 +77,16 @@ pub enum Command {
     Tree(SessionArgs),
     /// Show what the model would be sent, message by message
     #[command(after_long_help = help::CONTEXT)]
-    Context(ContextArgs),
+    Context(ContextViewArgs),
+    /// Show what the gateway tries after an overflow, beside what the transcript records
+    #[command(after_long_help = help::RECOVERY)]
+    Recovery(SessionArgs),
     /// Preview what pruning would do under other settings; writes nothing
     #[command(after_long_help = help::SIMULATE)]
     Simulate(SimulateArgs),
+    /// Make the summary that a compaction would store; writes nothing
+    #[command(after_long_help = help::SUMMARIZE)]
+    Summarize(SummarizeArgs),
     /// Write what pruning would do as a new branch; a dry run without --apply
     #[command(after_long_help = help::COMMIT)]
     Commit(CommitArgs),
@@ -136,6 +147,24 @@ pub struct ContextArgs {
     pub messages: bool,
 }
 
+/// What to show of a context.
+#[derive(Debug, Args)]
+pub struct ContextViewArgs {
+    /// The session and the leaf.
+    #[command(flatten)]
+    pub context: ContextArgs,
+    /// What is in the window instead: the parts of the prompt, roles, tools, the heaviest messages, and what is not
+    /// accounted for
+    #[arg(long, conflicts_with = "messages")]
+    pub breakdown: bool,
+    /// Every estimator beside the provider's count, call by call
+    #[arg(long, conflicts_with_all = ["messages", "breakdown"])]
+    pub estimators: bool,
+    /// With --estimators: every call, not the last 20
+    #[arg(long, requires = "estimators")]
+    pub all: bool,
+}
+
 /// Which settings a plan is made with.
 #[derive(Debug, Clone, Args)]
 #[command(next_help_heading = "Settings")]
@@ -167,6 +196,26 @@ pub struct SimulateArgs {
     /// The settings.
     #[command(flatten)]
     pub plan: PlanArgs,
+}
+
+/// A summary.
+#[derive(Debug, Args)]
+pub struct SummarizeArgs {
+    /// The session.
+    #[command(flatten)]
+    pub session: SessionArgs,
+    /// The entry the branch ends at, by its id or the unique start of one [default: the active leaf]
+    #[arg(long, value_name = "ID")]
+    pub leaf: Option<String>,
+    /// Who writes it [default: as config.toml says, else extractive]
+    #[arg(long, value_name = "KIND", value_parser = PossibleValuesParser::new(SUMMARIZERS))]
+    pub with: Option<String>,
+    /// What to look at besides, as after /compact; extractive cannot follow it
+    #[arg(long, value_name = "TEXT")]
+    pub instructions: Option<String>,
+    /// Only tell the calls that the gateway would make, with tokens and cost; make none
+    #[arg(long, conflicts_with_all = ["with", "instructions"])]
+    pub calls: bool,
 }
 
 /// A commit.
@@ -226,9 +275,10 @@ impl Cli {
     pub fn json(&self) -> bool {
         match &self.command {
             Some(Command::Sessions(args) | Command::Doctor(args)) => args.json,
-            Some(Command::Tree(args)) => args.json,
-            Some(Command::Context(args)) => args.session.json,
+            Some(Command::Tree(args) | Command::Recovery(args)) => args.json,
+            Some(Command::Context(args)) => args.context.session.json,
             Some(Command::Simulate(args)) => args.context.session.json,
+            Some(Command::Summarize(args)) => args.session.json,
             Some(Command::Commit(args)) => args.session.json,
             Some(Command::Undo(args)) => args.session.json,
             Some(Command::Watch(args)) => args.json,

@@ -10,14 +10,16 @@
 //!
 //! * **Vocabulary**: [`ids`]; [`error`] (findings); [`js`], the JavaScript semantics that the gateway's rules are
 //!   written in; [`text`], the only road of text to the screen.
-//! * **Settings**: [`gateway`], what `openclaw.json` and the defaults say, each value with where it comes from;
+//! * **Settings**: [`gateway`], what `openclaw.json` and the defaults say, each value with where it comes from, and
+//!   [`gateway::ruleset`], by which version's rules;
 //!   [`config`], clawscope's own settings.
 //! * **Store**: [`store`], bytes to entries. The only reader of session files: discovery, rows, the size-first
 //!   index, growth, bodies on demand, and the embedded demo store.
 //! * **Transcript**: [`transcript`], entries to tree and branches; [`context`], a branch to what the model is
 //!   sent, its sizes, estimates and the rows a person sees of it.
 //! * **Rules**: [`policy`], sizes to fates; [`plan`], fates to one change that is shown, applied and committed.
-//! * **Questions**: [`commit`], the only writer of session files; [`inspect`], one session with everything that is
+//! * **Questions**: [`summarize`], who writes a compaction's summary: clawscope out of the conversation's own words, a
+//!   program, or a model where the person names one; [`commit`], the only writer of session files; [`inspect`], one session with everything that is
 //!   asked of it, for commands and screens alike; [`export`], screens as pictures.
 //! * **The machine**: [`app`], events in, effects out, no IO; [`ui`], state to cells; [`runtime`], the only
 //!   terminal and the only tokio; [`cli`] and [`command`], arguments to library calls to text.
@@ -42,6 +44,7 @@ pub mod plan;
 pub mod policy;
 pub mod runtime;
 pub mod store;
+pub mod summarize;
 pub mod text;
 pub mod transcript;
 pub mod ui;

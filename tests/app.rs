@@ -6,12 +6,18 @@
 #[allow(dead_code, reason = "other programs use the rest")]
 mod driver;
 
+use clawscope::app::breakdown::BreakdownScreen;
+use clawscope::app::effect::Effect;
+use clawscope::app::estimators::Reading;
 use clawscope::app::event::Event;
 use clawscope::app::layout::Pane;
 use clawscope::app::message::MessageView;
 use clawscope::app::state::{Live, Overlay, WriteStage};
+use clawscope::context::budget::Part;
 use clawscope::context::rows::RowKind;
+use clawscope::ids::{EntryIx, Epoch};
 use clawscope::inspect::Mark;
+use clawscope::inspect::breakdown::{Section, SectionKind, WindowContents};
 use clawscope::policy::Fate;
 use clawscope::store::entry::Role;
 use driver::Driver;
@@ -43,6 +49,41 @@ fn the_newest_session_is_open_at_its_last_row() {
     assert_eq!(pane.scroll.cursor + 1, pane.rows.len());
     assert!(pane.follow);
     assert!(pane.rows.iter().skip(pane.scroll.top).all(|row| pane.excerpts.contains_key(&row.entry)));
+}
+
+#[test]
+fn the_rules_of_another_version_fix_settings_and_plan_anew() {
+    use clawscope::gateway::ruleset::Ruleset;
+    let mut driver = tuned();
+    let ruleset = |driver: &Driver| {
+        let open = driver.app.inspection().expect("a session").ruleset.clone();
+        let listed = driver.app.listing.as_ref().expect("a list").ruleset.clone();
+        assert_eq!(open, listed);
+        open
+    };
+    assert_eq!(ruleset(&driver).ruleset, Ruleset::V2026_3_2);
+    driver.press("4 j j");
+    assert_eq!(driver.app.tuning.current().map(|row| row.key), Some("softTrimRatio"));
+    driver.press("l l");
+    assert!(driver.app.tuning.any_changed());
+    driver.press("V");
+    assert_eq!(
+        (ruleset(&driver).ruleset, ruleset(&driver).from_words().as_str()),
+        (Ruleset::V2026_9, "chosen on the screen")
+    );
+    assert!(!driver.app.tuning.any_changed());
+    driver.press("l L e 0");
+    assert!(!driver.app.tuning.any_changed() && driver.app.prompt.is_none());
+    let words = driver.app.toast.as_ref().map(|toast| toast.text.clone());
+    assert_eq!(words.as_deref(), Some("softTrimRatio is built in since 2026.9"));
+    driver.press("k k l");
+    assert!(driver.app.tuning.any_changed(), "the ttl is a setting still");
+    let settings = driver.app.plan.as_ref().expect("a plan").settings.prune.clone();
+    assert_eq!(settings.soft_trim_ratio, 0.3);
+    driver.press("V V");
+    assert_eq!(ruleset(&driver).ruleset, Ruleset::V2026_2_19);
+    driver.press("i");
+    assert!(driver.app.plan.as_ref().is_some_and(|plan| plan.is_empty()), "that version never prunes");
 }
 
 #[test]
@@ -357,6 +398,130 @@ fn overflowed_sessions_are_marked() {
     assert!(item.has(Mark::Overflow), "{:?}", item.marks);
 }
 
+fn breakdown(driver: &Driver) -> &BreakdownScreen {
+    match &driver.app.overlay {
+        Some(Overlay::Breakdown(screen)) => screen,
+        other => panic!("no breakdown: {other:?}"),
+    }
+}
+
+#[test]
+fn the_sections_of_the_window_add_up_to_the_budget_bar() {
+    let mut driver = Driver::demo(130, 36);
+    for key in
+        ["telegram:direct:8812", "slack:channel:c07infra", "research:main", "feishu:direct:ou_3f7c21ab"]
+    {
+        driver.go_to(key);
+        driver.press("B");
+        let parts = |line: bool| -> u64 {
+            let parts = breakdown(&driver).sections.iter().filter(|s| matches!(s.kind, SectionKind::Part(_)));
+            let tokens = |section: &Section| {
+                // A piece of a line is told again below it; thinking is one number.
+                let own = section
+                    .lines
+                    .iter()
+                    .filter(|line| line.depth == 0)
+                    .filter_map(|line| line.figure.amount());
+                if line && !section.lines.is_empty() {
+                    own.sum()
+                } else {
+                    section.figure.amount().unwrap_or(0)
+                }
+            };
+            parts.map(tokens).sum()
+        };
+        let total = driver.app.figures.now.total();
+        assert_eq!((parts(false), parts(true)), (total, total), "{key}");
+        assert!(
+            breakdown(&driver).blocks.values().all(|block| block.as_ref().is_ok_and(|block| block.chars > 0))
+        );
+        driver.press("B");
+        assert!(driver.app.overlay.is_none());
+    }
+}
+
+#[test]
+fn a_heavy_message_leads_to_its_row_in_the_transcript() {
+    let mut driver = Driver::demo(130, 36);
+    driver.go_to("telegram:direct:8812");
+    driver.press("3 z B - j j j j j j j j j l j j enter");
+    assert!(driver.app.overlay.is_none() && !driver.app.zoom);
+    assert_eq!(driver.app.focus, Pane::Transcript);
+    let inspection = driver.app.inspection().expect("a session");
+    let second = WindowContents::new(inspection, None).heaviest[1];
+    assert_eq!(driver.app.selected_entry(), Some(second.entry));
+}
+
+#[test]
+fn sections_fold_and_the_cursor_stays_with_them() {
+    let mut driver = Driver::demo(80, 24);
+    driver.go_to("telegram:direct:8812");
+    driver.press("B -");
+    let sections = breakdown(&driver).sections.len();
+    assert_eq!(breakdown(&driver).rows.len(), sections);
+    driver.press("j space");
+    assert_eq!(breakdown(&driver).rows.len(), sections + 18, "a row for each tool");
+    driver.press("j j j h");
+    assert_eq!((breakdown(&driver).rows.len(), breakdown(&driver).scroll.cursor), (sections, 1));
+    driver.press("+ G");
+    let screen = breakdown(&driver);
+    assert_eq!(screen.scroll.cursor + 1, screen.rows.len());
+    assert!(screen.scroll.top > 0);
+    driver.press("g y b");
+    assert!(driver.copied[0].starts_with("System prompt  ~9600 tokens"), "{:?}", driver.copied);
+    assert!(driver.app.overlay.is_none());
+}
+
+#[test]
+fn under_a_preview_the_window_says_what_each_part_becomes() {
+    let mut driver = tuned();
+    driver.press("B");
+    let after = driver.app.figures.after.expect("a plan");
+    let screen = breakdown(&driver);
+    let parts = screen.sections.iter().filter(|section| matches!(section.kind, SectionKind::Part(_)));
+    assert_eq!(parts.map(|section| section.after.expect("a plan")).sum::<u64>(), after.total());
+    let results = screen.sections.iter().find(|section| section.kind == SectionKind::Part(Part::Results));
+    let results = results.expect("results");
+    let lines: u64 = results.lines.iter().map(|line| line.after.expect("a plan")).sum();
+    assert_eq!(Some(lines), results.after);
+    assert!(results.figure.amount() > results.after);
+}
+
+#[test]
+fn the_window_grows_with_its_session_while_it_is_shown() {
+    let mut driver = Driver::demo(130, 36);
+    driver.go_to("telegram:direct:8812");
+    driver.press("B j j");
+    let before = breakdown(&driver).contents.now.budget.total();
+    let leaf = driver.app.inspection().expect("a session").index.entries.len() - 1;
+    let inspection = driver.app.inspection().expect("a session");
+    let parent = inspection.index.name(clawscope::ids::EntryIx(leaf as u32));
+    let text = "x".repeat(400_000);
+    driver.append(&format!(
+        "{{\"type\":\"message\",\"id\":\"huge\",\"parentId\":\"{parent}\",\"message\":{{\"role\":\"user\",\"content\":\"{text}\"}}}}\n"
+    ));
+    let screen = breakdown(&driver);
+    assert_eq!(screen.contents.now.budget.total(), before + 100_000);
+    assert_eq!(screen.scroll.cursor, 2);
+    let heaviest = screen.contents.heaviest[0].entry;
+    assert_eq!(screen.blocks[&heaviest].as_ref().expect("read").chars, 400_000);
+}
+
+#[test]
+fn blocks_of_an_older_reading_are_dropped() {
+    let mut driver = Driver::demo(130, 36);
+    driver.go_to("telegram:direct:8812");
+    let asked = driver.held_key("B");
+    assert!(
+        matches!(asked.as_slice(), [.., Effect::ReadBlocks { .. }] | [Effect::ReadBlocks { .. }, ..]),
+        "{asked:?}"
+    );
+    driver.event(Event::Blocks { epoch: Epoch(9_999), blocks: [(EntryIx(0), Err("old".into()))].into() });
+    assert!(breakdown(&driver).blocks.is_empty());
+    driver.perform(asked);
+    assert_eq!(breakdown(&driver).blocks.len(), breakdown(&driver).contents.heaviest.len());
+}
+
 #[test]
 fn q_quits_and_esc_at_the_top_does_not() {
     let mut driver = Driver::demo(80, 24);
@@ -368,9 +533,137 @@ fn q_quits_and_esc_at_the_top_does_not() {
 
 #[test]
 fn no_sequence_of_keys_panics_at_any_size() {
-    let keys = "j k l h enter d r w T esc 1 j / a esc esc 4 j j l L h H 0 c e esc y 3 j G g d space esc 2 space - + f ctrl-o ctrl-o } { ] [ J K n N ! j esc ? j esc : esc p i m F F R z tab tab tab";
+    let keys = "j k l h enter d r w T esc 1 j / a esc esc 4 j j l L h H 0 c e esc y 3 j G g d space esc 2 space - + f ctrl-o ctrl-o } { ] [ J K n N ! j esc ? j esc : esc p i m B j G + - h l space g enter B y esc F F R z tab tab tab";
     for (width, height) in [(1, 1), (10, 3), (60, 20), (80, 24), (130, 36), (300, 100)] {
         let mut driver = Driver::demo(width, height);
         driver.press(keys);
     }
+}
+
+/// The estimators over the Chinese session.
+fn estimators() -> Driver {
+    let mut driver = Driver::demo(130, 36);
+    driver.go_to("feishu:direct:ou_3f7c21ab");
+    driver.press("E");
+    driver
+}
+
+#[test]
+fn the_estimators_stand_at_the_last_call_and_enter_goes_to_its_answer() {
+    let mut driver = estimators();
+    let calls = driver.app.estimators().expect("open").calls().len();
+    assert!(calls > 20, "{calls} calls");
+    assert_eq!(driver.app.estimators().expect("open").scroll.cursor, calls - 1);
+    driver.press("g j j");
+    let entry = driver.app.estimators().and_then(|view| view.selected()).expect("a call").entry;
+    driver.press("enter");
+    assert!(driver.app.overlay.is_none());
+    assert_eq!(driver.app.focus, Pane::Transcript);
+    let row = driver.app.transcript.as_ref().and_then(|pane| pane.selected().copied()).expect("a row");
+    assert_eq!(row.entry, entry);
+}
+
+#[test]
+fn a_page_of_the_estimators_is_a_page_of_their_table() {
+    let mut driver = estimators();
+    driver.press("g pgdn");
+    let page = driver.app.estimators().expect("open").scroll.cursor;
+    assert!((5..30).contains(&page), "{page} rows");
+    driver.press("pgup");
+    assert_eq!(driver.app.estimators().expect("open").scroll.cursor, 0);
+}
+
+#[test]
+fn a_call_is_copied_with_what_every_estimator_says_of_it() {
+    let mut driver = estimators();
+    driver.press("y");
+    let line = driver.copied.last().expect("a line");
+    assert!(line.contains("counted") && line.contains("pi ~") && line.contains("calibrated ~"), "{line}");
+    driver.press("E");
+    assert!(driver.app.overlay.is_none());
+}
+
+#[test]
+fn estimates_of_another_session_are_dropped_and_closing_stops_them() {
+    let mut driver = estimators();
+    let Some(Reading::Done(estimates)) = driver.app.estimators().map(|view| view.reading.clone()) else {
+        panic!("estimates")
+    };
+    driver.press("esc");
+    driver.go_to("slack:channel:c07infra");
+    let asked = driver.held_key("E");
+    assert!(asked.iter().any(|effect| matches!(effect, Effect::Estimate { .. })));
+    let old = Epoch::default();
+    driver.held(Event::Estimated { epoch: old, estimates: Ok(estimates) });
+    assert!(driver.app.estimators().expect("open").calls().is_empty(), "an older reading");
+    let closed = driver.held_key("esc");
+    assert!(closed.iter().any(|effect| matches!(effect, Effect::StopEstimates)));
+}
+
+#[test]
+fn a_session_that_grows_is_estimated_anew_and_the_end_is_followed() {
+    let mut driver = estimators();
+    let before = driver.app.estimators().expect("open").calls().len();
+    let inspection = driver.app.inspection().expect("a session");
+    let leaf = inspection.index.name(inspection.context.leaf.expect("a leaf"));
+    driver.append(&format!(
+        r#"{{"type":"message","id":"new1","parentId":"{leaf}","timestamp":"2026-03-05T15:00:00Z","message":{{"role":"assistant","content":[{{"type":"text","text":"好"}}],"stopReason":"stop","usage":{{"input":110000,"output":3,"cacheRead":0,"cacheWrite":0,"totalTokens":110003}}}}}}"#
+    ));
+    let path = driver.path();
+    driver.event(Event::Changed(vec![path]));
+    let view = driver.app.estimators().expect("open");
+    assert_eq!((view.calls().len(), view.scroll.cursor), (before + 1, before));
+    assert_eq!(view.selected().expect("the new call").measured, 110_000);
+}
+
+/// The rows of the recovery that is open.
+fn recovery_rows(driver: &Driver) -> usize {
+    match &driver.app.overlay {
+        Some(Overlay::Recovery(screen)) => screen.rows().len(),
+        other => panic!("{other:?}"),
+    }
+}
+
+#[test]
+fn v_shows_the_recovery_and_enter_goes_to_the_entry_of_a_row() {
+    let mut driver = Driver::demo(130, 36);
+    driver.go_to("slack:channel:c07infra");
+    driver.press("g v");
+    assert_eq!(recovery_rows(&driver), 5);
+    driver.press("enter");
+    assert!(driver.app.overlay.is_none() && driver.app.focus == Pane::Transcript);
+    let inspection = driver.app.inspection().expect("a session");
+    let entry = driver.app.selected_entry().expect("a row");
+    let message = inspection.index.entry(entry).message.expect("a message");
+    assert_eq!(message.stop, clawscope::store::entry::StopReason::Error);
+}
+
+#[test]
+fn a_row_that_nothing_is_recorded_of_stays_open_and_says_so() {
+    let mut driver = Driver::demo(80, 24);
+    driver.go_to("slack:channel:c07infra");
+    driver.press("v G enter");
+    assert!(driver.app.toast.as_ref().is_some_and(|toast| toast.text.contains("shows nothing")));
+    assert_eq!(recovery_rows(&driver), 5);
+    driver.press("esc");
+    assert!(driver.app.overlay.is_none());
+}
+
+#[test]
+fn a_recovery_follows_the_file_and_one_of_an_older_reading_is_dropped() {
+    let mut driver = Driver::demo(130, 36);
+    driver.go_to("slack:channel:c07infra");
+    let asked = driver.held_key("v");
+    let compaction = r#"{"type":"compaction","id":"c0ffee00","parentId":null,"timestamp":"2026-03-05T13:10:00.000Z","summary":"s","firstKeptEntryId":"x","tokensBefore":5}"#;
+    driver.append(&format!("{compaction}\n"));
+    let recorded = |driver: &Driver| match &driver.app.overlay {
+        Some(Overlay::Recovery(screen)) => match &screen.view {
+            Some(Ok(view)) => view.recorded.len(),
+            other => panic!("{other:?}"),
+        },
+        other => panic!("{other:?}"),
+    };
+    assert_eq!(recorded(&driver), 2);
+    driver.perform(asked);
+    assert_eq!(recorded(&driver), 2);
 }

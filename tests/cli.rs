@@ -42,6 +42,7 @@ fn sessions_lists_each_session_with_everything_a_script_asks_for() {
         "path",
         "model",
         "window",
+        "windowGuard",
         "tokens",
         "entries",
         "compactions",
@@ -50,7 +51,7 @@ fn sessions_lists_each_session_with_everything_a_script_asks_for() {
     ];
     has_keys(session, &wanted);
     assert_eq!((&session["key"], &session["id"]), (&json!("agent:main:main"), &json!("long-1")));
-    assert_eq!(session["window"], 20_000);
+    assert_eq!((&session["window"], &session["windowGuard"]), (&json!(20_000), &json!("warn")));
     assert_eq!(session["entries"], long_session().len() - 1);
     assert_eq!(session["tokens"], json!({ "value": 100, "source": "measured" }));
 }
@@ -137,6 +138,41 @@ fn the_tokens_of_a_context_are_the_sum_over_its_messages() {
 }
 
 #[test]
+fn estimators_are_told_for_every_call_that_was_counted() {
+    let store = Store::new();
+    let answer = store.json(&["context", "agent:main:main", "--estimators"]);
+    let wanted = ["session", "leaf", "fixedTokens", "tokenizer", "calibration", "chars", "images", "copies"];
+    has_keys(&answer, &wanted);
+    let names = ["pi", "gateway", "weighted", "usage", "bpe", "calibrated"];
+    let estimators = answer["estimators"].as_array().expect("a list");
+    assert_eq!(estimators.iter().map(|item| item["name"].as_str().unwrap()).collect::<Vec<_>>(), names);
+    let calls = answer["calls"].as_array().expect("a list");
+    assert!(!calls.is_empty());
+    for call in calls {
+        has_keys(call, &["entry", "line", "measured", "shrunk"]);
+        has_keys(&call["estimates"], &names);
+        assert!(call["measured"].as_u64().is_some() && call["estimates"]["pi"].as_u64().is_some());
+    }
+    // What the estimates say of the next prompt is what the context itself says.
+    let context = store.json(&["context", "agent:main:main"]);
+    assert_eq!(estimators[0]["now"], context["budget"]["total"]);
+    assert_eq!(estimators[3]["now"], context["estimate"]["tokens"]);
+}
+
+#[test]
+fn estimators_in_words_show_the_last_calls_and_all_on_demand() {
+    let words = |all: &[&str]| {
+        let mut words = vec!["context", "agent:main:feishu:direct:ou_3f7c21ab", "--demo", "--estimators"];
+        words.extend(all);
+        run(&mut program(&words)).1
+    };
+    let text = words(&[]);
+    assert!(text.contains("chars/4 says ~") && text.contains("for the messages alone"), "{text}");
+    assert!(text.contains("the last 20 (--all: every one)") && text.contains("only near"), "{text}");
+    assert!(words(&["--all"]).lines().count() > text.lines().count());
+}
+
+#[test]
 fn a_context_can_end_at_another_entry_and_hold_its_messages() {
     let store = Store::new();
     let answer = store.json(&["context", "long", "--leaf", "side", "--messages"]);
@@ -146,6 +182,198 @@ fn a_context_can_end_at_another_entry_and_hold_its_messages() {
     assert_eq!(code, 2, "{error}");
     let (code, _, error) = store.run(&["context", "long", "--leaf", "call"]);
     assert!(code == 2 && error.contains("means 6 entries"), "{error}");
+}
+
+/// The long session, refused for its size, compacted, and answered.
+fn overflowed() -> Store {
+    let store = Store::new();
+    let refused = json!({ "role": "assistant", "content": [], "stopReason": "error", "provider": "anthropic",
+        "model": "claude-opus-4-6", "timestamp": 1_772_700_100_000_u64,
+        "errorMessage": "prompt is too long: 203412 tokens > 200000 maximum" });
+    store.append(&message("user-1", Some("touch-0"), &json!({ "role": "user", "content": "and now?" })));
+    store.append(&message("refused-0", Some("user-1"), &refused));
+    store.append(&json!({ "type": "compaction", "id": "compaction-0", "parentId": "refused-0", "summary": "so far",
+        "firstKeptEntryId": "user-1", "tokensBefore": 203_412, "timestamp": "2026-03-05T08:42:00.000Z", "fromHook": true }));
+    let silent = json!({ "role": "assistant", "content": [{ "type": "text", "text": "NO_REPLY" }], "stopReason": "stop" });
+    store.append(&message("answer-9", Some("compaction-0"), &silent));
+    store
+}
+
+#[test]
+fn recovery_sets_what_is_recorded_beside_what_is_expected() {
+    let store = overflowed();
+    let answer = store.json(&["recovery", "main"]);
+    let wanted =
+        ["session", "window", "compaction", "happened", "overflow", "attempts", "ending", "recorded"];
+    has_keys(&answer, &wanted);
+    let overflow = &answer["overflow"];
+    assert_eq!(
+        (&overflow["entry"], &overflow["tokens"], &overflow["limit"]),
+        (&json!("refused-0"), &json!(203_412), &json!(200_000))
+    );
+    assert_eq!(overflow["detectors"]["chat"], true);
+    assert_eq!(answer["compaction"]["mode"], "safeguard");
+    assert_eq!(answer["compaction"]["maxResultChars"], 24_000);
+    let steps = answer["attempts"][0]["steps"].as_array().unwrap();
+    let told: Vec<_> = steps.iter().map(|step| (&step["step"], &step["outcome"], &step["shown"])).collect();
+    let [refused, compacted, answered] = told.as_slice() else { panic!("{told:?}") };
+    assert_eq!(*refused, (&json!("call"), &json!("refused"), &json!(true)));
+    assert_eq!(*compacted, (&json!("compactionInRun"), &json!("cancelled"), &json!(true)));
+    assert_eq!(answered.0, &json!("runAgain"));
+    let recorded: Vec<_> = answer["recorded"].as_array().unwrap().iter().map(|seen| &seen["what"]).collect();
+    assert_eq!(recorded, ["refused", "compacted", "answered"]);
+    let (code, out, _) = store.run(&["recovery", "main"]);
+    assert_eq!(code, 0);
+    assert!(out.contains("overflow at refused-0") && out.contains("compaction 8.10"), "{out}");
+}
+
+#[test]
+fn recovery_of_a_session_that_never_overflowed_is_that_of_its_next_call() {
+    let answer = Store::new().json(&["recovery", "main"]);
+    assert_eq!((&answer["happened"], &answer["overflow"]["entry"]), (&json!(false), &json!(null)));
+    assert_eq!(answer["recorded"], json!([]));
+}
+
+#[test]
+fn a_silent_answer_is_marked_in_the_tree() {
+    let store = overflowed();
+    let answer = store.json(&["tree", "main"]);
+    let silent: Vec<_> =
+        answer["nodes"].as_array().unwrap().iter().filter(|node| node["silent"] == true).collect();
+    assert_eq!((silent.len(), &silent[0]["entry"]), (1, &json!("answer-9")));
+    let (_, out, _) = store.run(&["tree", "main"]);
+    assert!(out.contains("assistant silent"), "{out}");
+}
+
+#[test]
+fn a_context_tells_how_far_the_memory_flush_is_and_what_the_gateway_thinks_of_the_window() {
+    let store = Store::new();
+    let flush = &store.json(&["context", "main"])["memoryFlush"];
+    has_keys(flush, &["state", "threshold", "total", "toGo", "late", "rule"]);
+    // The window of the flush is the model's own, which the cap of 20,000 does not lower.
+    assert_eq!((&flush["state"], &flush["threshold"]), (&json!("waiting"), &json!(176_000)));
+    assert_eq!(
+        (&flush["total"], &flush["toGo"]),
+        (&json!({ "tokens": 110, "projected": true }), &json!(175_890))
+    );
+    let (_, out, _) = store.run(&["context", "main"]);
+    assert!(out.contains("memory flush: at 176"), "{out}");
+    assert!(out.contains("low context window: anthropic/claude-opus-4-6 ctx=20000 (warn<32000)"), "{out}");
+    let off = "{ agents: { defaults: { compaction: { memoryFlush: { enabled: false } } } } }";
+    store.write("openclaw.json", off);
+    assert_eq!(store.json(&["context", "main"])["memoryFlush"]["state"], "off");
+}
+
+#[test]
+fn a_breakdown_adds_up_and_holds_the_report_as_it_is_stored() {
+    let (code, out, error) =
+        run(&mut program(&["context", "telegram:direct:8812", "--demo", "--breakdown", "--json"]));
+    assert_eq!(code, 0, "{error}");
+    let answer: Value = serde_json::from_str(&out).expect("JSON");
+    let wanted = [
+        "session",
+        "leaf",
+        "window",
+        "budget",
+        "percent",
+        "system",
+        "files",
+        "schemas",
+        "roles",
+        "text",
+        "thinking",
+        "tools",
+        "images",
+        "heaviest",
+        "history",
+        "remainder",
+        "report",
+    ];
+    has_keys(&answer, &wanted);
+    let (budget, tokens) = (&answer["budget"], |value: &Value| value["tokens"].as_u64().expect("whole"));
+    let system = &answer["system"];
+    let pieces = tokens(&system["instructions"]) + tokens(&system["skills"]) + tokens(&system["toolList"]);
+    assert_eq!((budget["system"].as_u64(), pieces), (Some(tokens(system)), tokens(system)));
+    assert_eq!(
+        sum(&system["skills"]["items"], "tokens") + tokens(&system["skills"]["around"]),
+        tokens(&system["skills"])
+    );
+    let files = &answer["files"];
+    assert_eq!(sum(&files["items"], "tokens") + tokens(&files["around"]), budget["files"]);
+    let nested = |key: &str, inner: &str| -> u64 {
+        let tools = answer["tools"].as_array().expect("a list").iter();
+        tools.filter_map(|tool| tool[key][inner].as_u64()).sum()
+    };
+    assert_eq!(nested("schema", "tokens") + tokens(&answer["schemas"]["other"]), budget["tools"]);
+    assert_eq!(nested("results", "tokens"), budget["results"]);
+    assert_eq!(nested("calls", "tokens") + tokens(&answer["text"]), budget["asst"]);
+    assert_eq!(answer["thinking"]["tokens"], budget["thinking"]);
+    let of = |part: &str| -> u64 {
+        let roles = answer["roles"].as_array().expect("a list").iter();
+        roles.filter(|role| role["part"] == part).map(tokens).sum()
+    };
+    assert_eq!(
+        (of("you"), of("summary")),
+        (budget["you"].as_u64().unwrap(), budget["summary"].as_u64().unwrap())
+    );
+    assert_eq!(
+        (&answer["report"]["source"], &answer["report"]["systemPrompt"]["chars"]),
+        (&json!("run"), &json!(62_800))
+    );
+    let remainder = &answer["remainder"];
+    let difference = remainder["measured"].as_i64().unwrap() - remainder["estimated"].as_i64().unwrap();
+    assert_eq!((&remainder["reason"], &remainder["tokens"]), (&json!("estimator"), &json!(difference)));
+    assert_eq!(remainder["measured"], 176_174);
+    let states: Vec<&str> =
+        files["items"].as_array().unwrap().iter().map(|file| file["status"].as_str().unwrap()).collect();
+    assert_eq!(states.iter().filter(|state| **state == "truncated").count(), 2, "{states:?}");
+    assert!(states.contains(&"missing") && files["warnings"].as_array().unwrap().len() == 2);
+    assert_eq!(answer["heaviest"][0]["block"]["type"], "text");
+    assert_eq!(answer["history"]["compactions"], 1);
+    let path = |of: &str| answer["history"][of]["tokens"].as_u64().unwrap();
+    assert!(path("file") >= path("path") && path("path") > path("window"));
+}
+
+#[test]
+fn without_a_report_the_remainder_says_so_and_nothing_is_made_up() {
+    let store = Store::new();
+    let answer = store.json(&["context", "main", "--breakdown"]);
+    assert!(
+        answer["system"].is_null() && answer["files"].is_null() && answer["schemas"].is_null(),
+        "{answer}"
+    );
+    assert!(answer["report"].is_null());
+    assert_eq!(
+        (&answer["remainder"]["reason"], &answer["remainder"]["measured"]),
+        (&json!("no-report"), &json!(100))
+    );
+    let (code, out, _) = store.run(&["context", "main", "--breakdown"]);
+    assert!(code == 0 && out.contains("no report stored"), "{out}");
+    let other = store.json(&["context", "main", "--breakdown", "--leaf", "side"]);
+    assert_eq!(
+        (&other["remainder"]["reason"], &other["remainder"]["tokens"]),
+        (&json!("not-measured"), &Value::Null)
+    );
+    assert_eq!(store.run(&["context", "main", "--breakdown", "--messages"]).0, 2);
+}
+
+#[test]
+fn an_odd_report_is_told_as_far_as_it_makes_sense() {
+    let store = Store::new();
+    let report = json!({ "source": "estimate", "systemPrompt": { "chars": 4_000, "projectContextChars": "many" },
+        "injectedWorkspaceFiles": [null, { "name": "\u{1b}[2JA.md", "injectedChars": 9_999 }],
+        "skills": 5, "tools": { "schemaChars": 400, "entries": [{ "name": "exec", "schemaChars": 300 }] } });
+    store.write_rows(&json!({ "agent:main:main": { "sessionId": "long-1", "systemPromptReport": report } }));
+    let answer = store.json(&["context", "main", "--breakdown"]);
+    assert_eq!((&answer["system"]["tokens"], &answer["files"]["tokens"]), (&json!(0), &json!(1_000)));
+    assert_eq!(answer["tools"][0]["schema"], json!({ "chars": 300, "tokens": 75, "properties": null }));
+    assert_eq!(
+        (&answer["schemas"]["other"]["tokens"], &answer["remainder"]["reason"]),
+        (&json!(25), &json!("estimated-report"))
+    );
+    assert_eq!(answer["report"], report);
+    let (_, out, _) = store.run(&["context", "main", "--breakdown"]);
+    assert!(!out.contains('\u{1b}') && out.contains("A.md"), "{out}");
 }
 
 #[test]
@@ -243,6 +471,73 @@ fn unknown_keys_and_wrong_values_are_usage_errors_that_teach() {
     assert!(error["error"]["message"].as_str().unwrap().contains("a whole number, 0 or more"));
     assert_eq!(store.run(&["simulate", "main", "--policy", "magic"]).0, 2);
     assert_eq!(store.run(&["context", "main", "--nope"]).0, 2);
+}
+
+#[test]
+fn steps_run_in_the_gateways_order_and_hand_their_tokens_on() {
+    let store = Store::new();
+    let answer =
+        store.json(&["simulate", "main", "--policy", "prune,history,compact", "--set", "historyLimit=1"]);
+    let steps = answer["steps"].as_array().unwrap();
+    let names: Vec<&str> = steps.iter().map(|step| step["step"].as_str().unwrap()).collect();
+    assert_eq!(names, ["compact", "history", "prune"]);
+    assert_eq!(steps[0]["tokensBefore"], answer["before"]["tokens"]);
+    for pair in steps.windows(2) {
+        assert_eq!(pair[0]["tokensAfter"], pair[1]["tokensBefore"]);
+        assert_eq!(pair[0]["messagesAfter"], pair[1]["messagesBefore"]);
+    }
+    assert_eq!(steps[2]["tokensAfter"], answer["after"]["tokens"]);
+    assert_eq!(
+        steps[1]["settings"]["historyLimit"],
+        json!({"value": 1, "from": "command line", "reader": "preview"})
+    );
+}
+
+#[test]
+fn a_compaction_tells_what_it_keeps_and_what_a_summary_stands_for() {
+    let store = Store::new();
+    let words = [
+        "simulate",
+        "main",
+        "--set",
+        "compaction.keepRecentTokens=1",
+        "--set",
+        "compaction.summaryTokens=7",
+        "--messages",
+    ];
+    let answer = store.json(&words);
+    let compaction = &answer["compaction"];
+    has_keys(
+        compaction,
+        &["trigger", "firstKept", "split", "history", "turnPrefix", "kept", "lost", "tokensAfter"],
+    );
+    let count = |part: &str| compaction[part]["messages"].as_u64().unwrap();
+    let messages = answer["fates"].as_array().unwrap().len() as u64;
+    assert_eq!(count("history") + count("turnPrefix") + count("kept") + count("lost"), messages);
+    let kept = compaction["kept"]["tokens"].as_u64().unwrap();
+    assert_eq!(compaction["tokensAfter"], kept + 7);
+    assert_eq!(answer["messages"][0]["role"], "compactionSummary");
+    assert_eq!(answer["messages"].as_array().unwrap().len() as u64, count("kept") + 1);
+}
+
+#[test]
+fn every_key_of_a_step_is_taken_by_its_name_and_a_step_left_out_is_named() {
+    let store = Store::new();
+    for set in [
+        "truncate.maxChars=5000",
+        "guard.budgetShare=0.5",
+        "clearToolUses.excludeTools=read,exec",
+        "compaction.reserveTokens=30000",
+        "channels.telegram.dmHistoryLimit=4",
+    ] {
+        let key = set.split('=').next().unwrap();
+        let key = if key.starts_with("channels") { "historyLimit" } else { key };
+        let answer = store.json(&["simulate", "main", "--policy", "all", "--set", set]);
+        let found = answer["steps"].as_array().unwrap().iter().find_map(|step| step["settings"].get(key));
+        assert_eq!(found.unwrap()["from"], "command line", "{set}");
+        let (code, _, error) = store.run(&["simulate", "main", "--policy", "images", "--set", set]);
+        assert!(code == 2 && error.contains("Add "), "{error}");
+    }
 }
 
 #[test]
@@ -452,7 +747,17 @@ fn doctor_tells_what_is_wrong_with_file_and_line() {
     let healthy = store.json(&["doctor"]);
     has_keys(
         &healthy,
-        &["stateDir", "config", "counts", "agents", "contextPruning", "compaction", "locks", "findings"],
+        &[
+            "stateDir",
+            "config",
+            "counts",
+            "agents",
+            "contextPruning",
+            "compaction",
+            "memoryFlush",
+            "locks",
+            "findings",
+        ],
     );
     assert_eq!(healthy["stateDir"]["why"], "by OPENCLAW_STATE_DIR");
     assert_eq!((&healthy["counts"]["sessions"], &healthy["counts"]["transcripts"]), (&json!(1), &json!(1)));
@@ -629,4 +934,133 @@ fn long_results_are_as_long_as_these_tests_reckon_with() {
     let result =
         answer["messages"].as_array().unwrap().iter().find(|message| message["role"] == "toolResult");
     assert_eq!(result.unwrap()["chars"], RESULT_CHARS);
+}
+
+#[test]
+fn the_version_in_the_configuration_decides_whose_rules_apply() {
+    let store = Store::new();
+    for words in [&["sessions"][..], &["doctor"], &["context", "long-1"], &["simulate", "long-1"]] {
+        let ruleset = &store.json(words)["ruleset"];
+        assert_eq!(ruleset["id"], "2026.3.2", "{words:?}");
+        assert_eq!(ruleset["from"], "default: the reference", "{words:?}");
+    }
+    store.write("openclaw.json", "{\n meta: { lastTouchedVersion: '2026.9.6' },\n agents: { defaults: { contextPruning: { mode: 'cache-ttl', softTrimRatio: 0.9 } } } }");
+    let answer = store.json(&["doctor"]);
+    assert_eq!((&answer["ruleset"]["id"], &answer["ruleset"]["note"]), (&json!("2026.9"), &Value::Null));
+    let from = answer["ruleset"]["from"].as_str().unwrap();
+    assert!(from.ends_with("openclaw.json:2, meta.lastTouchedVersion"), "{from}");
+    let row = |list: &str, key: &str| {
+        let rows = answer[list].as_array().unwrap();
+        rows.iter().find(|row| row["key"] == key).unwrap().clone()
+    };
+    let ratio = row("contextPruning", "softTrimRatio");
+    assert_eq!((&ratio["value"], &ratio["from"]), (&json!(0.3), &json!("built in since 2026.9")));
+    let reserve = row("compactionSettings", "reserveTokens");
+    assert_eq!((&reserve["value"], &reserve["from"]), (&json!(20_000), &json!("built in since 2026.9")));
+    let (_, text, _) = store.run(&["simulate", "long-1"]);
+    assert!(text.contains("rules of openclaw 2026.9 (") && text.contains("built in since 2026.9"), "{text}");
+}
+
+#[test]
+fn a_version_can_be_asked_for_and_one_between_two_says_whose_rules_are_used() {
+    let store = Store::new();
+    let ruleset = |words: &[&str]| store.json(&[&["context", "long-1"], words].concat())["ruleset"].clone();
+    let asked = ruleset(&["--ruleset", "2026.5.1"]);
+    assert_eq!((&asked["id"], &asked["from"]), (&json!("2026.3.2"), &json!("command line")));
+    assert!(asked["note"].as_str().unwrap().contains("2026.5.1 has no rules of its own"));
+    assert_eq!(ruleset(&["--ruleset", "2026.9.6"])["id"], "2026.9");
+    let variable = store
+        .command(&["context", "long-1", "--json"])
+        .env("CLAWSCOPE_RULESET", "2026.2.19")
+        .output()
+        .unwrap();
+    let variable: Value = serde_json::from_slice(&variable.stdout).unwrap();
+    assert_eq!(
+        (&variable["ruleset"]["id"], &variable["ruleset"]["from"]),
+        (&json!("2026.2.19"), &json!("CLAWSCOPE_RULESET"))
+    );
+    store.write("home/.config/clawscope/config.toml", "ruleset = \"pi-0.55\"\n");
+    let file = store
+        .command(&["context", "long-1", "--json"])
+        .env("HOME", store.path().join("home"))
+        .output()
+        .unwrap();
+    let file: Value = serde_json::from_slice(&file.stdout).unwrap();
+    assert_eq!(file["ruleset"]["id"], "pi-0.55");
+    let (code, _, error) = store.run(&["sessions", "--ruleset", "newest"]);
+    assert_eq!(code, 2);
+    assert!(
+        error.contains("--ruleset: \"newest\" is no version; expected one of 2026.2.19, 2026.3.2, 2026.9"),
+        "{error}"
+    );
+}
+
+#[test]
+fn a_setting_that_the_version_does_not_have_is_refused() {
+    let store = Store::new();
+    let set =
+        |ruleset: &str, set: &str| store.run(&["simulate", "long-1", "--ruleset", ruleset, "--set", set]);
+    let (code, _, error) = set("2026.9", "contextPruning.softTrimRatio=0.1");
+    assert_eq!(code, 2);
+    assert!(error.contains("contextPruning.softTrimRatio cannot be set: openclaw 2026.9 does not have it (built in since 2026.9)"), "{error}");
+    assert_eq!(set("2026.9", "contextTokens=5000").0, 2);
+    for (ruleset, key) in
+        [("2026.9", "contextPruning.ttl=2h"), ("2026.3.2", "contextPruning.softTrimRatio=0.1")]
+    {
+        assert_eq!(set(ruleset, key).0, 0, "{ruleset} {key}");
+    }
+}
+
+#[test]
+fn the_version_before_never_prunes_and_the_newest_sees_another_window() {
+    let store = Store::new();
+    let answer = store.json(&["simulate", "long-1", "--now", COLD, "--ruleset", "2026.2.19"]);
+    assert_eq!((&answer["gate"]["reason"], &answer["changed"]), (&json!("no-pruner"), &json!(false)));
+    let reference = store.json(&["simulate", "long-1", "--now", COLD]);
+    assert_eq!((&reference["changed"], &reference["window"]["tokens"]), (&json!(true), &json!(20_000)));
+    let newest = store.json(&["simulate", "long-1", "--now", COLD, "--ruleset", "2026.9"]);
+    assert_ne!(newest["window"]["tokens"], json!(20_000));
+}
+
+#[test]
+fn a_database_beside_an_agent_means_2026_9() {
+    let store = Store::new();
+    store.write("agents/main/agent/openclaw-agent.sqlite", "");
+    let ruleset = store.json(&["sessions"])["ruleset"].clone();
+    assert_eq!(ruleset["id"], "2026.9");
+    assert_eq!(ruleset["from"], "openclaw-agent.sqlite is there, which 2026.9 and later have");
+}
+
+#[test]
+fn the_newest_version_cuts_turns_in_batches() {
+    let store = Store::new();
+    let mut entries = vec![
+        json!({ "type": "session", "version": 3, "id": "turns", "timestamp": "2026-03-05T08:00:00.000Z" }),
+    ];
+    for at in 0..7 {
+        let (id, parent) = (format!("u{at}"), (at > 0).then(|| format!("u{}", at - 1)));
+        entries.push(message(
+            &id,
+            parent.as_deref(),
+            &json!({ "role": "user", "content": "hi", "timestamp": at }),
+        ));
+    }
+    store.write("turns.jsonl", &lines(&entries));
+    let path = store.path().join("turns.jsonl");
+    let dropped = |ruleset: &str| {
+        let words = [
+            "simulate",
+            path.to_str().unwrap(),
+            "--policy",
+            "history",
+            "--set",
+            "historyLimit=3",
+            "--ruleset",
+            ruleset,
+        ];
+        let answer = store.json(&words);
+        let fates = answer["fates"].as_array().unwrap().clone();
+        fates.iter().filter(|fate| fate["fate"] == "dropped").count()
+    };
+    assert_eq!((dropped("2026.3.2"), dropped("2026.9"), dropped("pi-0.55")), (4, 3, 0));
 }

@@ -67,7 +67,7 @@ fn undoing_right_after_a_commit_waits_until_the_branch_was_read() {
     let plan = driver.app.plan.clone().expect("a plan");
     let request = clawscope::inspect::write::WriteRequest {
         inspection: inspection(&driver),
-        ask: clawscope::inspect::write::Ask::Commit(&plan),
+        ask: clawscope::inspect::write::Ask::Commit { plan: &plan, summary: None },
         allow_orphan: false,
         now_ms: driver.now_ms,
     };

@@ -22,7 +22,7 @@ use proptest::prelude::*;
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
 use ratatui::style::{Color, Modifier};
-use screens::{STATES, at_rest, opened, preview, settled, stepping};
+use screens::{STATES, at_rest, estimating, opened, preview, settled, stepping, taken_apart};
 
 /// The sizes that screens are looked at in.
 const SIZES: [(u16, u16); 4] = [(130, 36), (120, 40), (80, 24), (60, 20)];
@@ -120,6 +120,7 @@ screens! {
     at_rest_the_window_is_told_part_by_part: "rest",
     a_shut_gate_says_why_and_how_to_look_past_it: "gate shut",
     a_preview_shows_what_each_message_becomes: "preview",
+    a_setting_that_a_version_has_built_in_says_so: "newest",
     a_commit_asks_with_what_would_be_written: "commit",
     a_refusal_says_that_nothing_was_touched: "refused",
     an_undo_asks_too: "undo",
@@ -139,6 +140,13 @@ screens! {
     a_compaction_shows_its_cut_in_the_tree: "compaction",
     the_guard_has_a_tab_of_its_own: "guard",
     every_step_says_what_it_does: "steps",
+    estimators_stand_beside_what_was_counted: "estimators",
+    estimates_that_are_being_made_say_how_far_they_are: "estimators reading",
+    the_window_is_taken_apart_under_its_bar: "breakdown",
+    a_plan_says_what_each_part_becomes: "breakdown plan",
+    without_a_report_the_parts_before_the_messages_are_unknown: "breakdown no report",
+    a_recovery_stands_beside_what_is_recorded_of_it: "recovery",
+    without_an_overflow_the_next_one_is_thought_of: "next overflow",
 }
 
 #[test]
@@ -165,6 +173,44 @@ fn the_steps_are_told_in_light_colours_too() {
     let theme = Theme::load("light", ColourDepth::True).expect("a theme");
     let driver = settled(stepping(130, 36));
     insta::assert_snapshot!("steps light", styles_of(&drawn(&driver.app, &theme)));
+}
+
+#[test]
+fn colours_tell_how_far_an_estimate_is_off() {
+    for (name, depth, (width, height)) in [
+        ("dark", ColourDepth::True, (130, 36)),
+        ("light", ColourDepth::True, (130, 36)),
+        ("light", ColourDepth::True, (80, 24)),
+        ("light", ColourDepth::True, (60, 20)),
+        ("mono", ColourDepth::None, (80, 24)),
+    ] {
+        let driver = estimating(width, height);
+        let styles = styles_of(&drawn(&driver.app, &Theme::load(name, depth).expect("a theme")));
+        insta::assert_snapshot!(format!("estimators styles {name} {width}x{height}"), styles);
+    }
+}
+
+#[test]
+fn bars_of_the_window_have_the_colours_of_the_budget_bar() {
+    for (width, height) in [(130, 36), (80, 24), (60, 20)] {
+        let driver = taken_apart(width, height);
+        for name in ["dark", "light"] {
+            let theme = Theme::load(name, ColourDepth::True).expect("a theme");
+            let title = format!("breakdown styles {name} {width}x{height}");
+            insta::assert_snapshot!(title, styles_of(&drawn(&driver.app, &theme)));
+        }
+    }
+    let mono = Theme::load("mono", ColourDepth::True).expect("a theme");
+    let buf = drawn(&taken_apart(130, 36).app, &mono);
+    assert!(buf.content.iter().all(|cell| cell.fg == Color::Reset && cell.bg == Color::Reset));
+    insta::assert_snapshot!("breakdown mono 130x36", text_of(&buf));
+}
+
+#[test]
+fn a_recovery_is_told_by_colour_and_sign_in_a_light_theme() {
+    let driver = screens::recovering(130, 36);
+    let theme = Theme::load("light", ColourDepth::True).expect("a theme");
+    insta::assert_snapshot!("recovery styles light", styles_of(&drawn(&driver.app, &theme)));
 }
 
 #[test]
@@ -256,6 +302,45 @@ fn hostile_text_reaches_no_cell_as_it_is() {
     }
     driver.press("2");
     assert!(text_of(&drawn(&driver.app, &dark())).contains("␛[2J"));
+}
+
+#[test]
+fn a_silent_answer_says_so_and_a_small_window_too() {
+    let dir = tempfile::tempdir().expect("a folder");
+    let folder = dir.path().join("agents/main/sessions");
+    std::fs::create_dir_all(&folder).expect("a folder");
+    let message = |id: &str, parent: &str, body: &str| {
+        format!(
+            r#"{{"type":"message","id":"{id}","parentId":{parent},"timestamp":"2026-03-05T14:00:00Z","message":{body}}}"#
+        )
+    };
+    let text = [
+        r#"{"type":"session","version":3,"id":"s"}"#.to_owned(),
+        message("u", "null", r#"{"role":"user","content":"a heartbeat"}"#),
+        message(
+            "a",
+            r#""u""#,
+            r#"{"role":"assistant","content":[{"type":"text","text":"NO_REPLY"}],"stopReason":"stop"}"#,
+        ),
+        message(
+            "b",
+            r#""a""#,
+            r#"{"role":"assistant","content":[{"type":"text","text":"no_reply"}],"stopReason":"stop"}"#,
+        ),
+    ]
+    .join("\n");
+    driver::append_to_new(&folder.join("s.jsonl"), &(text + "\n"));
+    driver::append_to_new(
+        &folder.join("sessions.json"),
+        r#"{"agent:main:main":{"sessionId":"s","updatedAt":1}}"#,
+    );
+    let config = "{ agents: { defaults: { contextTokens: 8000 } } }";
+    driver::append_to_new(&dir.path().join("openclaw.json"), config);
+    let driver = Driver::on(dir, 130, 36);
+    let shown = text_of(&drawn(&driver.app, &dark()));
+    assert!(shown.contains("NO_REPLY · silent") && !shown.contains("no_reply · silent"), "{shown}");
+    assert!(shown.contains("window 8k (contextTokens) too small"), "{shown}");
+    assert!(shown.contains("! 1\u{a0}finding") || shown.contains("! 1 finding"), "{shown}");
 }
 
 /// What a terminal would obey or hide.

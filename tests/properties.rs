@@ -3,19 +3,35 @@
 
 #![allow(clippy::expect_used, reason = "a test program fails loudly")]
 
+#[path = "support/generate.rs"]
+mod generate;
+
+use clawscope::context::breakdown::{Breakdown, Piece};
+use clawscope::context::budget::{Budget, FixedChars, Part, part_of};
+use clawscope::context::llm::to_llm;
+use clawscope::context::tokens::chars4::estimate_or_zero;
 use clawscope::context::{bodies, build};
 use clawscope::gateway::compaction::CompactionSettings;
 use clawscope::gateway::pruning::{HardClear, PruneSettings, SoftTrim};
+use clawscope::gateway::ruleset::ImageResults;
 use clawscope::ids::LineIds;
 use clawscope::inspect::Closer;
-use clawscope::js::{self, JsString, Object, Value};
-use clawscope::plan::{Asked, Plan, after};
+use clawscope::js::{self, JsString, Object, Throws, Value};
+use clawscope::plan::{Asked, Plan, PlanError, after};
+use clawscope::policy::clear_tool_uses::{
+    ClearSettings, Counting, Message, clear as clear_messages, message_of,
+};
+use clawscope::policy::edit::apply_all;
+use clawscope::policy::guard::guard_messages;
+use clawscope::policy::list::From;
 use clawscope::policy::prune::Gate;
+use clawscope::policy::settings::{GuardSettings, TruncateSettings};
 use clawscope::policy::texture::Texture;
 use clawscope::policy::{Step, StepSet, StepSettings};
 use clawscope::store::entry::MessageSize;
 use clawscope::store::index::Index;
 use clawscope::store::load::{Growth, grow, load, load_bytes};
+use clawscope::store::prompt_report::SystemPromptReport;
 use clawscope::store::scan::size_message;
 use clawscope::store::source::Source;
 use clawscope::transcript::{Leaf, Tree};
@@ -53,21 +69,94 @@ fn result_block() -> impl Strategy<Value = Value> {
     ]
 }
 
-fn message() -> impl Strategy<Value = Value> {
-    let name = prop_oneof![Just("exec"), Just("read"), Just("Browser "), Just("")];
+/// Ids that meet: calls and results have few of them.
+fn id() -> impl Strategy<Value = &'static str> {
+    prop_oneof![8 => Just("c1"), 8 => Just("c2"), 8 => Just("c3"), 1 => Just(""), 1 => Just(" ")]
+}
+
+fn name() -> impl Strategy<Value = &'static str> {
+    prop_oneof![6 => Just("exec"), 6 => Just("read"), 2 => Just("Browser "), 1 => Just(""), 1 => Just("sessions_spawn")]
+}
+
+/// Arguments some of which Python has equal, and some that no provider takes.
+fn arguments() -> impl Strategy<Value = Option<Value>> {
+    let json = prop_oneof![
+        4 => Just(r#"{"command":"ls","n":1}"#),
+        2 => Just(r#"{"n":true,"command":"ls"}"#),
+        2 => Just("{}"),
+        1 => Just(r#"{"attachments":[{"content":"secret","name":"a"}]}"#),
+        1 => Just("null"),
+        1 => Just("\"ls\""),
+    ];
+    prop_oneof![12 => json.prop_map(|json| Some(js::parse(json).expect("JSON"))), 1 => Just(None)]
+}
+
+/// Blocks of an answer: texts, thoughts and calls.
+fn answer_block() -> impl Strategy<Value = Value> {
+    let call = (id(), name(), arguments()).prop_map(|(id, name, arguments)| {
+        let mut members = vec![("type", "toolCall".into()), ("id", id.into()), ("name", name.into())];
+        members.extend(arguments.map(|arguments| ("arguments", arguments)));
+        object(members)
+    });
+    let thought =
+        text().prop_map(|text| object(vec![("type", "thinking".into()), ("thinking", Value::String(text))]));
+    prop_oneof![3 => text().prop_map(text_block), 1 => thought, 6 => call]
+}
+
+fn answer() -> impl Strategy<Value = Value> {
+    let stop = prop_oneof![6 => Just("toolUse"), 1 => Just("error")];
+    (vec(answer_block(), 0..4), stop).prop_map(|(blocks, stop)| {
+        let members = vec![
+            ("role", "assistant".into()),
+            ("content", Value::Array(blocks)),
+            ("stopReason", stop.into()),
+        ];
+        object(members)
+    })
+}
+
+/// The content of a result: mostly blocks, sometimes a string, rarely nothing.
+fn result_content() -> impl Strategy<Value = Option<Value>> {
     prop_oneof![
-        2 => text().prop_map(|text| object(vec![("role", "user".into()), ("content", Value::String(text))])),
-        3 => text().prop_map(|text| {
-            object(vec![("role", "assistant".into()), ("content", Value::Array(vec![text_block(text)]))])
-        }),
-        5 => (vec(result_block(), 0..4), name).prop_map(|(blocks, name)| {
-            object(vec![
-                ("role", "toolResult".into()),
-                ("toolName", name.into()),
-                ("content", Value::Array(blocks)),
-                ("details", "kept".into()),
-            ])
-        }),
+        16 => vec(result_block(), 0..4).prop_map(|blocks| Some(Value::Array(blocks))),
+        4 => text().prop_map(|text| Some(Value::String(text))),
+        1 => Just(None),
+    ]
+}
+
+fn details() -> impl Strategy<Value = Option<Value>> {
+    prop_oneof![
+        2 => Just(None),
+        1 => Just(Some("kept".into())),
+        2 => text().prop_map(|text| Some(object(vec![("diff", Value::String(text))]))),
+    ]
+}
+
+fn result() -> impl Strategy<Value = Value> {
+    let role = prop_oneof![20 => Just("toolResult"), 1 => Just("tool")];
+    (role, id(), name(), result_content(), details()).prop_map(|(role, id, name, content, details)| {
+        let mut members = vec![("role", role.into()), ("toolCallId", id.into()), ("toolName", name.into())];
+        members.extend(content.map(|content| ("content", content)));
+        members.extend(details.map(|details| ("details", details)));
+        object(members)
+    })
+}
+
+fn user() -> impl Strategy<Value = Value> {
+    let image = Just(object(vec![("type", "image".into()), ("data", "AAAA".into())]));
+    let block = prop_oneof![3 => text().prop_map(text_block), 1 => image];
+    let content = prop_oneof![
+        2 => text().prop_map(Value::String),
+        1 => vec(block, 0..3).prop_map(Value::Array),
+    ];
+    content.prop_map(|content| object(vec![("role", "user".into()), ("content", content)]))
+}
+
+fn message() -> impl Strategy<Value = Value> {
+    prop_oneof![
+        2 => user(),
+        4 => answer(),
+        6 => result(),
         1 => text().prop_map(|text| {
             object(vec![("role", "bashExecution".into()), ("command", Value::String(text)), ("output", "".into())])
         }),
@@ -108,17 +197,77 @@ fn settings() -> impl Strategy<Value = PruneSettings> {
                 max_chars: f64::from(max),
                 head_chars: f64::from(head),
                 tail_chars: f64::from(tail),
+                images: ImageResults::Skipped,
             },
             hard_clear: HardClear { enabled, placeholder: "[cleared]".into() },
         })
 }
 
-/// Any of the steps.
-fn step_sets() -> impl Strategy<Value = StepSet> {
-    vec(proptest::sample::select(BUILT), 0..5).prop_map(|steps| StepSet::of(&steps))
+/// A report with sizes that agree, or claim more than there is.
+fn report() -> impl Strategy<Value = SystemPromptReport> {
+    let size = || 0_u32..40_000;
+    (size(), size(), size(), size(), size(), vec(size(), 0..5), vec(size(), 0..5), vec(size(), 0..5)).prop_map(
+        |(chars, project, skills, list, schemas, files, blocks, tools)| {
+            let entries = |key: &str, sizes: &[u32]| {
+                let entries: Vec<String> =
+                    sizes.iter().map(|size| format!(r#"{{"name":"exec","{key}":{size}}}"#)).collect();
+                entries.join(",")
+            };
+            let raw = format!(
+                r#"{{"systemPrompt":{{"chars":{chars},"projectContextChars":{project}}},"injectedWorkspaceFiles":[{}],
+                "skills":{{"promptChars":{skills},"entries":[{}]}},"tools":{{"listChars":{list},"schemaChars":{schemas},"entries":[{}]}}}}"#,
+                entries("injectedChars", &files),
+                entries("blockChars", &blocks),
+                entries("schemaChars", &tools),
+            );
+            SystemPromptReport::new(&js::parse(&raw).expect("JSON")).expect("an object")
+        },
+    )
 }
 
-const BUILT: &[Step] = &[Step::Compact, Step::History, Step::Images, Step::Prune];
+fn tokens_of<'a>(pieces: impl IntoIterator<Item = &'a Piece>) -> u64 {
+    pieces.into_iter().map(|piece| piece.tokens).sum()
+}
+
+/// Any of the steps.
+fn step_sets() -> impl Strategy<Value = StepSet> {
+    vec(proptest::sample::select(&Step::ALL[..]), 0..6).prop_map(|steps| StepSet::of(&steps))
+}
+
+/// Parameters of the steps that the gateway has built in, or that a client has.
+fn closer_settings() -> impl Strategy<Value = (TruncateSettings, GuardSettings, ClearSettings)> {
+    let truncate = (0.0..1.0, 0_u32..4000, 0_u32..60);
+    let clear = (0_u32..400, 0_u32..4, 0_u32..100, any::<bool>(), any::<bool>(), any::<bool>());
+    (truncate, 0.0..1.0, 0.0..1.0, clear).prop_map(|(truncate, budget_share, single_share, clear)| {
+        let (trigger, keep, least, inputs, model, excluded) = clear;
+        let counting = if model { Counting::Model } else { Counting::Approximate };
+        (
+            TruncateSettings {
+                window_share: truncate.0,
+                max_chars: f64::from(truncate.1),
+                min_keep_chars: f64::from(truncate.2),
+            },
+            GuardSettings { budget_share, single_share },
+            ClearSettings {
+                trigger: f64::from(trigger),
+                clear_at_least: f64::from(least),
+                keep: f64::from(keep),
+                clear_tool_inputs: inputs,
+                exclude_tools: if excluded { vec!["read".into()] } else { Vec::new() },
+                placeholder: "[gone 😀]".into(),
+                counting,
+            },
+        )
+    })
+}
+
+/// A message without what a step takes away or corrects though it keeps it: details and the name of the tool.
+fn kept(message: &Value) -> Value {
+    let mut copy = message.as_object().cloned().unwrap_or_default();
+    copy.remove("details");
+    copy.remove("toolName");
+    Value::Object(copy)
+}
 
 /// The sizes that rules ask for; NaN equals itself.
 fn bits(size: &MessageSize) -> [Option<u64>; 6] {
@@ -133,6 +282,24 @@ fn bits(size: &MessageSize) -> [Option<u64>; 6] {
     ]
 }
 
+/// Messages in the form that clearing is done on.
+fn sent(messages: &[Value]) -> Result<Vec<Message>, Throws> {
+    let sent: Result<Vec<Option<Value>>, Throws> = messages.iter().map(to_llm).collect();
+    sent?.iter().flatten().map(message_of).collect()
+}
+
+/// Cleared messages as they are read back: a transcript does not say that they were cleared.
+fn unmarked(mut messages: Vec<Message>) -> Vec<Message> {
+    for message in &mut messages {
+        match message {
+            Message::Tool { cleared, .. } => *cleared = false,
+            Message::Ai { cleared, .. } => cleared.clear(),
+            Message::Human { .. } => {}
+        }
+    }
+    messages
+}
+
 proptest! {
     #![proptest_config(ProptestConfig { cases: 200, ..ProptestConfig::default() })]
 
@@ -140,6 +307,7 @@ proptest! {
     fn what_steps_foretell_is_what_the_texts_become(
         messages in vec(message(), 1..30),
         prune in settings(),
+        closer in closer_settings(),
         steps in step_sets(),
         history_limit in 0..4_u8,
         keep in 1_u32..3000,
@@ -149,9 +317,12 @@ proptest! {
         let source = Source::memory("t.jsonl", text.as_bytes());
         let index = load(&source, &mut LineIds, &mut |_, _| true).expect("reads");
         let context = build(&index, &Tree::new(&index), &Leaf::Own).expect("builds");
-        let closer = Closer::read(&source, &index, &context).expect("bodies");
+        let read = Closer::read(&source, &index, &context).expect("bodies");
         let settings = StepSettings {
             steps,
+            truncate: closer.0,
+            guard: closer.1,
+            clear: closer.2,
             history_limit: f64::from(history_limit),
             compaction: CompactionSettings { keep_recent_tokens: f64::from(keep), ..CompactionSettings::default() },
             ..StepSettings::prune(prune)
@@ -159,18 +330,24 @@ proptest! {
         let plan = Plan::new(&Asked {
             index: &index,
             context: &context,
-            branch: Some(&closer.branch),
-            textures: Some(&closer.textures),
+            branch: Some(&read.branch),
+            textures: Some(&read.textures),
             settings: &settings,
             window: f64::from(window),
+            guard_window: f64::from(window),
             gate: Gate::Open { idle_ms: 1.0 },
         });
         // Texts that are no strings may make the real programs throw; then nothing is done.
         let Ok(plan) = plan else { return Ok(()) };
         let bodies = bodies::messages(&source, &index, &context).expect("bodies");
         for item in &plan.items {
-            let (Some(position), Some(change)) = (item.position(), &item.change) else { continue };
-            let applied = after(&bodies[position], position, &plan);
+            let Some(change) = &item.change else { continue };
+            let body = match &item.from {
+                From::Context(position) => bodies[*position as usize].clone(),
+                From::Missing(missing) => missing.message(5.0),
+                From::Summary => continue,
+            };
+            let applied = apply_all(&change.edits, &body);
             prop_assert_eq!(bits(&size_message(&applied).size), bits(&change.size), "{:?}", change.edits);
             if let Some(texture) = &change.texture {
                 prop_assert_eq!(texture, &Texture::of(&applied));
@@ -179,11 +356,92 @@ proptest! {
         for (position, (body, fate)) in bodies.iter().zip(plan.fates()).enumerate() {
             let applied = after(body, position, &plan);
             if !fate.fate.changes() {
-                prop_assert_eq!(&applied, body);
+                prop_assert_eq!(kept(&applied), kept(body));
             }
         }
         let tokens: u64 = plan.effects.last().map_or(plan.total_before(), |effect| effect.tokens_after);
         prop_assert_eq!(plan.total_after(), tokens);
+    }
+
+    #[test]
+    fn what_is_in_the_window_adds_up_to_the_bar(seed: u64, steps in 1_usize..20, report in report(), cut in 1_u64..4, leaf: prop::sample::Index) {
+        let options = generate::Options { steps, ..generate::Options::default() };
+        let index = load_bytes("t.jsonl", &generate::transcript(seed, &options), &mut LineIds);
+        let tree = Tree::new(&index);
+        let named = index.name(clawscope::ids::EntryIx(leaf.index(index.entries.len()) as u32));
+        for leaf in [Leaf::Own, Leaf::Id(named)] {
+            let Ok(context) = build(&index, &tree, &leaf) else { continue };
+            // Under a plan a message counts less than its own size.
+            let tokens = |at: usize| estimate_or_zero(&context.messages[at].size) / cut;
+            let budget = Budget::new(Some(FixedChars::new(&report)), &context, tokens);
+            let whole = Breakdown::new(Some(&report), &index, &context, tokens);
+            prop_assert_eq!(whole.budget, budget);
+            let prompt = whole.prompt.as_ref().expect("a report");
+            prop_assert_eq!(tokens_of([&prompt.instructions, &prompt.skills, &prompt.tool_list]), budget.tokens(Part::System));
+            prop_assert_eq!(tokens_of(prompt.each_skill.iter().chain([&prompt.around_skills])), prompt.skills.tokens);
+            prop_assert_eq!(tokens_of(prompt.each_file.iter().chain([&prompt.around_files])), budget.tokens(Part::Files));
+            prop_assert_eq!(tokens_of(prompt.each_schema.iter().chain([&prompt.other_schemas])), budget.tokens(Part::Tools));
+            let roles = |part: Part| -> u64 {
+                whole.roles.iter().filter(|(role, _)| part_of(*role) == part).map(|(_, amount)| amount.tokens).sum()
+            };
+            prop_assert_eq!(roles(Part::You), budget.tokens(Part::You));
+            prop_assert_eq!(roles(Part::Summary), budget.tokens(Part::Summary));
+            prop_assert_eq!(roles(Part::Results), budget.tokens(Part::Results));
+            prop_assert_eq!(roles(Part::Assistant), budget.tokens(Part::Assistant) + budget.tokens(Part::Thinking));
+            prop_assert_eq!(whole.thinking.tokens, budget.tokens(Part::Thinking));
+            let calls: u64 = whole.tools.iter().map(|tool| tool.calls.tokens).sum();
+            prop_assert_eq!(whole.said.tokens + calls, budget.tokens(Part::Assistant));
+            prop_assert_eq!(whole.tools.iter().map(|tool| tool.results.tokens).sum::<u64>(), budget.tokens(Part::Results));
+            prop_assert!(whole.images.tokens <= budget.tokens(Part::Results) + budget.tokens(Part::You));
+            prop_assert!(whole.heaviest.is_sorted_by_key(|at| std::cmp::Reverse(tokens(*at))));
+        }
+    }
+
+    #[test]
+    fn what_is_told_of_guard_and_clearing_is_what_they_make_of_messages(
+        messages in vec(message(), 1..30),
+        closer in closer_settings(),
+        window in 1_u32..4000,
+    ) {
+        let text = transcript(&messages);
+        let source = Source::memory("t.jsonl", text.as_bytes());
+        let index = load(&source, &mut LineIds, &mut |_, _| true).expect("reads");
+        let context = build(&index, &Tree::new(&index), &Leaf::Own).expect("builds");
+        let read = Closer::read(&source, &index, &context).expect("bodies");
+        let bodies = bodies::messages(&source, &index, &context).expect("bodies");
+        let (truncate, guard, clear) = closer;
+        let clear = ClearSettings { counting: Counting::Approximate, ..clear };
+        let made = |step: Step| {
+            let steps = StepSet::of(&[step]);
+            let settings = StepSettings { steps, truncate, guard, clear: clear.clone(), ..StepSettings::default() };
+            let plan = Plan::new(&Asked {
+                index: &index,
+                context: &context,
+                branch: None,
+                textures: Some(&read.textures),
+                settings: &settings,
+                window: f64::from(window),
+                guard_window: f64::from(window),
+                gate: Gate::Off,
+            })?;
+            let made = bodies.iter().enumerate().map(|(at, body)| after(body, at, &plan));
+            Ok::<_, PlanError>((made.collect::<Vec<Value>>(), plan.cleared))
+        };
+        let guarded = made(Step::Guard).map(|(made, _)| made).map_err(|_| Throws);
+        prop_assert_eq!(guarded, guard_messages(&bodies, f64::from(window), &guard));
+        let cleared = sent(&bodies).and_then(|messages| clear_messages(messages, &clear));
+        match (made(Step::Clear), cleared) {
+            (Ok((made, numbers)), Ok(clearing)) => {
+                let numbers = numbers.expect("numbers of clearing");
+                prop_assert_eq!((numbers.before, numbers.after), (clearing.before as u64, clearing.after as u64));
+                prop_assert_eq!(sent(&made).expect("still sent"), unmarked(clearing.messages));
+            }
+            (Err(error), cleared) => {
+                prop_assert_eq!(error, PlanError::Throws(Step::Clear));
+                prop_assert!(cleared.is_err());
+            }
+            (Ok(_), Err(Throws)) => return Err(TestCaseError::fail("the messages throw, their sketches do not")),
+        }
     }
 
     #[test]

@@ -117,10 +117,11 @@ fn the_settings_the_readme_names_are_read() {
     fs::create_dir_all(&folder).expect("a folder");
     let named = readme.lines().find(|line| line.contains("`theme = ")).expect("a line with the settings");
     let settings: Vec<&str> = named.split('`').filter(|part| part.contains(" = ")).collect();
-    assert_eq!(settings.len(), 4, "{named}");
+    assert_eq!(settings.len(), 5, "{named}");
     let mut file = fs::File::create(folder.join("config.toml")).expect("a file");
     std::io::Write::write_all(&mut file, settings.join("\n").as_bytes()).expect("writes");
     let env = Environment::new([("HOME", home.path().to_str().expect("text"))], None, "/".into());
     let config = clawscope::config::read(&env).expect("the settings of the README");
     assert_eq!((config.mouse, config.motion, config.ascii), (false, false, Some(true)));
+    assert_eq!(config.ruleset.map(|named| named.name).as_deref(), Some("2026.9"));
 }

@@ -5,6 +5,8 @@
 
 #[path = "support/generate.rs"]
 mod generate;
+#[path = "support/inspected.rs"]
+mod inspected;
 #[path = "support/pi.rs"]
 mod pi;
 #[path = "support/session.rs"]
@@ -12,9 +14,19 @@ mod session;
 
 use std::path::PathBuf;
 
-use clawscope::commit::{Prepared, SystemClock, UndoTarget, write};
+use clawscope::commit::{Prepared, Refusal, SystemClock, UndoTarget, write};
+use clawscope::gateway::ruleset::Ruleset;
+use clawscope::ids::LineIds;
+use clawscope::inspect::rewrite_loss::rewrite_loss;
+use clawscope::inspect::write::WriteError;
+use clawscope::js;
+use clawscope::plan::EntryChange;
+use clawscope::policy::Step;
+use clawscope::policy::truncate::{Cut, max_result_chars, session as gateway, truncated_message};
+use clawscope::store::body;
 
 use generate::{Options, transcript};
+use inspected::{committed, inspected, plain, planned, previewed, redone, summary, undone};
 use pi::{Opened, Pi};
 use session::Session;
 
@@ -92,5 +104,114 @@ fn the_real_pi_goes_on_from_a_commit() {
         ];
         let next: Vec<String> = session.context().into_iter().chain(turn.map(str::to_owned)).collect();
         assert_eq!(opened.next, next, "seed {seed}");
+    }
+}
+
+/// Generated sessions with results of up to some ten thousand chars.
+fn long_sessions() -> Vec<(u64, Session)> {
+    let options = Options { result_pieces: 3000, ..Options::default() };
+    let made = (0..SEEDS).map(|seed| (seed, Session::new(&transcript(seed, &options))));
+    made.filter(|(_, session)| !session.results().is_empty()).collect()
+}
+
+fn plain_all(context: &[String]) -> Vec<String> {
+    context.iter().map(|json| plain(json)).collect()
+}
+
+#[test]
+fn the_real_pi_reads_a_compaction_as_it_was_previewed_and_sees_nothing_to_compact() {
+    let Some(pi) = Pi::find() else { return };
+    for steps in [&[Step::Compact][..], &[Step::Compact, Step::Prune]] {
+        let (mut compacted, mut previews, mut old) = (Vec::new(), Vec::new(), Vec::new());
+        for (seed, session) in sessions() {
+            let inspection = inspected(&session.path);
+            let plan = planned(&inspection, steps, 150.0);
+            if plan.compaction.is_none() {
+                continue;
+            }
+            let leaf = match committed(&inspection, &plan, Some(&summary())) {
+                Ok(leaf) => leaf,
+                Err(WriteError::Refused(Refusal::Unpaired { .. })) => continue,
+                Err(error) => panic!("seed {seed}: {error}"),
+            };
+            old.push(plain_all(&session.context()));
+            previews.push((seed, leaf, previewed(&inspection, &plan, Some(&summary()))));
+            compacted.push((seed, session));
+        }
+        assert!(compacted.len() > 8, "{steps:?}: only {} sessions were compacted", compacted.len());
+        for (opened, (seed, leaf, preview)) in pi.open(&paths(&compacted), false).iter().zip(&previews) {
+            assert_eq!(&plain_all(&opened.context), preview, "seed {seed}");
+            assert_eq!(&opened.leaf, leaf, "seed {seed}");
+            assert!(!opened.compacts, "seed {seed}: it would compact again, and keep nothing");
+        }
+        for (opened, (seed, _, preview)) in pi.open(&paths(&compacted), true).iter().zip(&previews) {
+            assert_eq!(opened.next.len(), preview.len() + 2, "seed {seed}: it goes on behind the summary");
+        }
+        for (_, session) in &compacted {
+            undone(&inspected(&session.path));
+        }
+        let opened = pi.open(&paths(&compacted), false);
+        assert_eq!(opened.iter().map(|opened| plain_all(&opened.context)).collect::<Vec<_>>(), old);
+        for (_, session) in &compacted {
+            redone(&inspected(&session.path));
+        }
+        for (opened, (seed, _, preview)) in pi.open(&paths(&compacted), false).iter().zip(&previews) {
+            assert_eq!((&plain_all(&opened.context), opened.compacts), (preview, false), "seed {seed}: redo");
+        }
+    }
+}
+
+/// Every result of the path cut as the gateway cuts it for this window, those before a compaction included.
+fn cuts(session: &Session, window: f64) -> Vec<EntryChange> {
+    let cut = |entry| {
+        let message =
+            body::message(&session.source, &session.index, entry).expect("reads").expect("a message");
+        let message = truncated_message(&message, max_result_chars(window), &Cut::default())?;
+        Some(EntryChange { entry, message })
+    };
+    session.results().into_iter().filter_map(cut).collect()
+}
+
+/// The gateway's own rewrite of a session, appended to a copy of it.
+fn rewritten(session: &Session, window: f64) -> Session {
+    let asked = gateway::Session { index: &session.index, tree: &session.tree, window, now_ms: session::NOW };
+    let read = |ix| body::entry(&session.source, &session.index, ix);
+    let rewrite = gateway::rewrite(&asked, &mut LineIds, read).expect("reads");
+    Session::new(&[session.bytes(), rewrite.lines().into_bytes()].concat())
+}
+
+#[test]
+fn the_real_pi_reads_every_message_of_a_truncation_and_misses_what_the_gateways_rewrite_loses() {
+    let Some(pi) = Pi::find() else { return };
+    let window = 1000.0;
+    let (mut ours, mut theirs, mut expected) = (Vec::new(), Vec::new(), Vec::new());
+    let (mut lost, mut seen) = (0, 0);
+    for (seed, session) in long_sessions() {
+        let changes = cuts(&session, window);
+        if changes.is_empty() {
+            continue;
+        }
+        let mut inspection = inspected(&session.path);
+        inspection.ruleset.ruleset = Ruleset::V2026_3_2;
+        inspection.window.tokens = window;
+        let loss = rewrite_loss(&inspection).expect("reads").expect("a result is oversized");
+        let vanished = loss.dangling.as_ref().map_or(0, |dangling| dangling.messages);
+        lost += vanished + loss.labels + loss.branch_summaries;
+        let rewritten = rewritten(&session, window);
+        let prepared = session.prepare(changes.clone()).expect("a branch");
+        let (context, leaf, session) = written(session, &prepared);
+        let cut = |json: &String| changes.iter().any(|change| js::stringify(&change.message) == *json);
+        seen += usize::from(context.iter().any(cut));
+        expected.push((seed, context, leaf, vanished + loss.branch_summaries, loss.labels));
+        ours.push((seed, session));
+        theirs.push((seed, rewritten));
+    }
+    let counts = (expected.len(), lost, seen);
+    assert!(counts.0 > 8 && counts.1 > 8 && counts.2 > 8, "sessions, losses, cuts in context: {counts:?}");
+    let (ours, theirs) = (pi.open(&paths(&ours), false), pi.open(&paths(&theirs), false));
+    for ((ours, theirs), (seed, context, leaf, messages, labels)) in ours.iter().zip(&theirs).zip(&expected) {
+        assert_eq!((&ours.context, &ours.leaf), (context, leaf), "seed {seed}");
+        assert_eq!(theirs.context.len() + messages, context.len(), "seed {seed}: what vanishes is foretold");
+        assert_eq!(theirs.labels.len() + labels, ours.labels.len(), "seed {seed}: labels on copies");
     }
 }

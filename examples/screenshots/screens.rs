@@ -22,6 +22,8 @@ pub(crate) fn screens() -> Vec<Screen> {
         shot("prune-mono", "mono", wide, TUNED),
         shot("diff-dark", "dark", wide, &format!("{TUNED} {{ d")),
         shot("commit-dark", "dark", wide, &format!("{TUNED} c")),
+        shot("breakdown-dark", "dark", wide, "B j j l j"),
+        shot("recovery-dark", "dark", wide, "v j"),
         shot("help-dark", "dark", wide, "?"),
         shot("prune-80x24-dark", "dark", (80, 24), TUNED),
         shot("prune-60x20-dark", "dark", (60, 20), TUNED),

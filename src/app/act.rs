@@ -4,6 +4,7 @@ use crate::app::action::Action;
 use crate::app::effect::Effect;
 use crate::app::layout::Pane;
 use crate::app::message::{MessagePane, MessageView};
+use crate::app::recovery::list_rows;
 use crate::app::scroll::Scroll;
 use crate::app::state::{App, Live, Overlay, Prompt, Purpose};
 use crate::context::rows::RowKind;
@@ -22,12 +23,15 @@ impl App {
             Action::Back => self.back(),
             Action::Open => self.open_here(),
             Action::Search => self.prompt_here(),
+            Action::Breakdown => self.show_breakdown(),
+            Action::Recovery => self.open_recovery(),
             Action::Yes | Action::No | Action::Commit | Action::Undo | Action::SavePlan => {
                 self.write_action(action)
             }
             Action::Copy | Action::CopyPath | Action::CopyId | Action::CopyPatch | Action::Pager => {
                 self.copy_action(action)
             }
+            Action::Estimators => self.open_estimators(),
             Action::Reload | Action::TogglePause | Action::Demo | Action::ToggleMouse | Action::NextTheme => {
                 self.program_action(action)
             }
@@ -44,6 +48,12 @@ impl App {
         let dialog = matches!(self.overlay, Some(Overlay::Write(_)));
         match action {
             Action::Diff if dialog => self.diff_from_dialog(),
+            Action::Fold if matches!(self.overlay, Some(Overlay::Steps(_))) => self.toggle_step(),
+            Action::Fold | Action::Collapse | Action::Expand | Action::FoldAll | Action::UnfoldAll
+                if self.overlay.is_some() =>
+            {
+                self.fold_breakdown(action);
+            }
             Action::Help => self.overlay = Some(Overlay::Help { top: 0 }),
             Action::Palette => self.overlay = Some(Overlay::Palette { text: String::new(), at: 0 }),
             Action::Findings => self.overlay = Some(Overlay::Findings { scroll: Scroll::default() }),
@@ -55,7 +65,6 @@ impl App {
             Action::FocusTuning => self.focus_on(Pane::Tuning),
             Action::Steps => self.show_steps(),
             Action::ToggleStep => self.toggle_step(),
-            Action::Fold if matches!(self.overlay, Some(Overlay::Steps(_))) => self.toggle_step(),
             Action::NextStep => self.step_focus_by(1),
             Action::PreviousStep => self.step_focus_by(-1),
             Action::Zoom => self.set_zoom(!self.zoom),
@@ -75,7 +84,7 @@ impl App {
 
     /// How many rows an action moves the cursor by.
     fn rows_of(&self, action: Action) -> Option<isize> {
-        let page = self.height(self.focus).max(1) as isize;
+        let page = self.page_rows().max(1) as isize;
         Some(match action {
             Action::Down => 1,
             Action::Up => -1,
@@ -89,14 +98,29 @@ impl App {
         })
     }
 
+    /// Rows of a page of what has the keys.
+    fn page_rows(&self) -> usize {
+        match &self.overlay {
+            Some(Overlay::Recovery(_)) => list_rows(self.size.1),
+            Some(Overlay::Breakdown(_)) => self.breakdown_rows(),
+            _ => self.estimators_page().unwrap_or_else(|| self.height(self.focus)),
+        }
+    }
+
     pub(super) fn step(&mut self, by: isize) -> Vec<Effect> {
+        if self.step_estimators(by) {
+            return Vec::new();
+        }
         let found = self.findings().count();
+        let rows = self.breakdown_rows();
         match &mut self.overlay {
+            Some(Overlay::Breakdown(screen)) => screen.scroll.step(by, screen.rows.len(), rows),
             Some(Overlay::Help { top }) => *top = top.saturating_add_signed(by).min(HELP_ROWS),
             Some(Overlay::Findings { scroll }) => {
                 scroll.step(by, found, usize::from(self.size.1).saturating_sub(4));
             }
             Some(Overlay::Steps(screen)) => screen.move_by(by),
+            Some(Overlay::Recovery(screen)) => screen.step(by, self.size.1),
             Some(_) => {}
             None => return self.step_pane(self.focus, by),
         }
@@ -157,6 +181,9 @@ impl App {
     fn open_here(&mut self) -> Vec<Effect> {
         match (&self.overlay, self.focus) {
             (Some(Overlay::Steps(_)), _) => self.open_step(),
+            (Some(Overlay::Estimators(_)), _) => self.go_to_call(),
+            (Some(Overlay::Breakdown(_)), _) => self.open_in_breakdown(),
+            (Some(Overlay::Recovery(_)), _) => self.leave_recovery(),
             (Some(_), _) => self.overlay = None,
             (None, Pane::Sessions) => {
                 let key = self.sessions.selected().map(|item| item.key.clone());
@@ -206,7 +233,7 @@ impl App {
         self.keep_in_sight();
     }
 
-    fn set_zoom(&mut self, zoom: bool) {
+    pub(super) fn set_zoom(&mut self, zoom: bool) {
         self.zoom = zoom;
         self.keep_in_sight();
     }

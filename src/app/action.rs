@@ -136,6 +136,12 @@ pub enum Action {
     TogglePause,
     /// What was found while reading, with file and line.
     Findings,
+    /// Every way to count tokens, beside what was counted.
+    Estimators,
+    /// What is in the window, part by part.
+    Breakdown,
+    /// What the gateway tries after an overflow, recorded beside expected.
+    Recovery,
     /// Open the embedded demo store.
     Demo,
     /// Take the mouse, or leave it to the terminal.
@@ -217,11 +223,13 @@ pub const ACTIONS: &[ActionRow] = &[
     (Action::FocusMessage, "focus-message", Group::Screen, "message"),
     (Action::FocusTuning, "focus-tuning", Group::Screen, "tuning"),
     (Action::Zoom, "zoom", Group::Screen, "pane over the whole screen"),
+    (Action::Breakdown, "breakdown", Group::Screen, "what is in the window"),
     (Action::Open, "open", Group::Screen, "open"),
     (Action::Back, "back", Group::Screen, "back"),
     (Action::Search, "search", Group::Screen, "search or filter"),
     (Action::NextMatch, "next-match", Group::Screen, "next match"),
     (Action::PreviousMatch, "previous-match", Group::Screen, "match before"),
+    (Action::Recovery, "recovery", Group::Screen, "recovery from an overflow"),
     (Action::Fold, "fold", Group::Transcript, "fold"),
     (Action::Collapse, "collapse", Group::Transcript, "fold, or out"),
     (Action::Expand, "expand", Group::Transcript, "unfold, or in"),
@@ -270,6 +278,7 @@ pub const ACTIONS: &[ActionRow] = &[
     (Action::Reload, "reload", Group::Program, "read again"),
     (Action::TogglePause, "toggle-pause", Group::Program, "pause or follow"),
     (Action::Findings, "findings", Group::Program, "what was found"),
+    (Action::Estimators, "estimators", Group::Program, "estimates beside counts"),
     (Action::Demo, "demo", Group::Program, "demo store"),
     (Action::ToggleMouse, "toggle-mouse", Group::Program, "mouse on or off"),
     (Action::NextTheme, "next-theme", Group::Program, "next theme"),

@@ -2,6 +2,7 @@
 
 use super::*;
 use crate::gateway::pruning::SoftTrim;
+use crate::gateway::ruleset::ImageResults;
 use crate::js::{Object, Value};
 use crate::policy::prune::soft_trimmed_message;
 use proptest::prelude::*;
@@ -13,7 +14,7 @@ fn trimmed(text: &str, head_chars: f64, tail_chars: f64) -> Option<String> {
     block.set("text", Value::from(text));
     let mut message = Object::default();
     message.set("content", Value::Array(vec![Value::Object(block)]));
-    let settings = SoftTrim { max_chars: 0.0, head_chars, tail_chars };
+    let settings = SoftTrim { max_chars: 0.0, head_chars, tail_chars, images: ImageResults::Skipped };
     let after = soft_trimmed_message(&Value::Object(message), &settings).expect("a string")?;
     Some(after.get("content")?.as_array()?.first()?.get("text")?.as_str()?.to_string_lossy())
 }

@@ -65,6 +65,13 @@ pub enum Effect {
         /// The session.
         inspection: Arc<Inspection>,
     },
+    /// Name the heaviest blocks of these entries.
+    ReadBlocks {
+        /// The session.
+        inspection: Arc<Inspection>,
+        /// The entries.
+        entries: Vec<EntryIx>,
+    },
     /// Find entries that hold all these words.
     Search {
         /// The session.
@@ -73,6 +80,18 @@ pub enum Effect {
         query: String,
         /// The first entry to look at; those before it have been searched.
         from: EntryIx,
+    },
+    /// Make the estimates of a session; the answer comes as [`super::event::Event::Estimated`].
+    Estimate {
+        /// The session.
+        inspection: Arc<Inspection>,
+    },
+    /// Nobody looks at estimates any more.
+    StopEstimates,
+    /// Read what the transcript records of its last overflow.
+    ReadRecovery {
+        /// The session.
+        inspection: Arc<Inspection>,
     },
     /// Check what a write would do, without writing.
     Prepare(Write),

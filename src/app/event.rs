@@ -8,8 +8,11 @@ use crossterm::event::{KeyEvent, MouseEvent};
 use crate::error::Finding;
 use crate::gateway::ruleset::Chosen;
 use crate::ids::{EntryIx, Epoch, SessionKey};
+use crate::inspect::breakdown::Blocks;
+use crate::inspect::estimators::Estimates;
 use crate::inspect::excerpt::Excerpt;
 use crate::inspect::message::MessageText;
+use crate::inspect::recovery::RecoveryView;
 pub use crate::inspect::write::{Check, WritePreview, Written};
 use crate::inspect::{Closer, Inspection, SessionItem};
 
@@ -97,6 +100,13 @@ pub enum Event {
         /// It, or what is wrong.
         closer: Result<Arc<Closer>, String>,
     },
+    /// The heaviest blocks of heavy messages.
+    Blocks {
+        /// The reading they belong to.
+        epoch: Epoch,
+        /// Blocks by entry.
+        blocks: Blocks,
+    },
     /// Entries that hold the words searched for.
     Found {
         /// The reading they belong to.
@@ -107,6 +117,29 @@ pub enum Event {
         from: EntryIx,
         /// Matches in file order.
         matches: Vec<EntryIx>,
+    },
+    /// How far the estimates are, in bytes.
+    Estimating {
+        /// The reading they belong to.
+        epoch: Epoch,
+        /// Bytes read.
+        done: u64,
+        /// Bytes in all.
+        total: u64,
+    },
+    /// The estimates asked for, or why there are none.
+    Estimated {
+        /// The reading they belong to.
+        epoch: Epoch,
+        /// The estimates.
+        estimates: Result<Arc<Estimates>, String>,
+    },
+    /// The recovery asked for.
+    Recovery {
+        /// The reading it belongs to.
+        epoch: Epoch,
+        /// It, or what is wrong.
+        view: Result<Arc<RecoveryView>, String>,
     },
     /// What a commit would write, or why it would be refused.
     Prepared(Result<WritePreview, String>),

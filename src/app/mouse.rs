@@ -7,7 +7,7 @@ use crate::app::action::Action;
 use crate::app::effect::Effect;
 use crate::app::layout::Pane;
 use crate::app::sessions::SessionRow;
-use crate::app::state::App;
+use crate::app::state::{App, Overlay};
 
 /// Rows a notch of the wheel scrolls.
 const NOTCH: isize = 3;
@@ -25,7 +25,10 @@ impl App {
             return match mouse.kind {
                 MouseEventKind::ScrollDown => self.step(NOTCH),
                 MouseEventKind::ScrollUp => self.step(-NOTCH),
-                MouseEventKind::Down(MouseButton::Left) => self.click_steps(mouse.column, mouse.row),
+                MouseEventKind::Down(MouseButton::Left) => match self.overlay {
+                    Some(Overlay::Steps(_)) => self.click_steps(mouse.column, mouse.row),
+                    _ => self.click_breakdown(mouse.row),
+                },
                 _ => Vec::new(),
             };
         }

@@ -2,12 +2,15 @@
 
 use std::sync::Arc;
 
+use crate::app::breakdown::BreakdownScreen;
 use crate::app::effect::Write;
+use crate::app::estimators::EstimatorsView;
 use crate::app::event::{Listing, WritePreview};
 use crate::app::figures::Figures;
 use crate::app::keymap::Keymap;
 use crate::app::layout::{Layout, Pane, Shape, layout};
 use crate::app::message::MessagePane;
+use crate::app::recovery::RecoveryScreen;
 use crate::app::scroll::Scroll;
 use crate::app::sessions::SessionsPane;
 use crate::app::steps::StepsScreen;
@@ -121,6 +124,12 @@ pub enum Overlay {
     },
     /// The steps and what each does.
     Steps(StepsScreen),
+    /// Every estimator beside what was counted.
+    Estimators(EstimatorsView),
+    /// What is in the window.
+    Breakdown(Box<BreakdownScreen>),
+    /// What the gateway tries after an overflow.
+    Recovery(RecoveryScreen),
     /// The confirmation before a write.
     Write(WriteDialog),
 }

@@ -79,9 +79,14 @@ impl App {
 
     /// Switches the step under the cursor of the screen, else the one the tuning pane shows.
     pub(super) fn toggle_step(&mut self) {
-        if let Some(Overlay::Steps(screen)) = &self.overlay {
-            let step = screen.selected();
-            self.tuning.focus_step(step);
+        match &self.overlay {
+            None => {}
+            Some(Overlay::Steps(screen)) => {
+                let step = screen.selected();
+                self.tuning.focus_step(step);
+            }
+            // Nobody would see it.
+            Some(_) => return,
         }
         self.tuning.toggle(self.tuning.step);
         self.replan(true);

@@ -25,6 +25,7 @@ impl App {
     /// Takes one event at a moment (ms since the epoch) and answers what to do.
     pub fn update(&mut self, event: Event, now_ms: i64) -> Vec<Effect> {
         self.now_ms = now_ms;
+        let estimators = self.estimators().is_some();
         let mut effects = match event {
             Event::Key(key) => self.key(key),
             Event::Mouse(mouse) => self.mouse(mouse),
@@ -41,7 +42,11 @@ impl App {
             Event::Changed(paths) => self.changed(&paths),
             other => self.answered(other),
         };
+        self.close_breakdown_of_nothing();
         self.rereading |= effects.iter().any(|effect| matches!(effect, Effect::Refresh { .. }));
+        if estimators && self.estimators().is_none() {
+            effects.push(Effect::StopEstimates);
+        }
         self.expire();
         self.settle(&mut effects);
         effects
@@ -62,7 +67,11 @@ impl App {
                 self.message.take(text);
             }
             Event::Texts { epoch: of, closer } if Some(of) == epoch => self.take_texts(closer),
+            Event::Blocks { epoch: of, blocks } if Some(of) == epoch => self.take_blocks(blocks),
             Event::Found { epoch, query, from, matches } => return self.found(epoch, &query, from, matches),
+            Event::Estimating { epoch, done, total } => self.estimating(epoch, done, total),
+            Event::Estimated { epoch, estimates } => self.estimated(epoch, estimates),
+            Event::Recovery { epoch: of, view } if Some(of) == epoch => self.recovery_read(view),
             Event::Prepared(preview) => self.prepared(preview),
             Event::Written(written) => return self.written(written),
             Event::Said(text) => self.toast(text, false),
@@ -86,6 +95,7 @@ impl App {
         if let Some(pane) = &mut self.transcript {
             pane.scroll.keep(pane.rows.len(), layout.rows(Pane::Transcript));
         }
+        self.keep_estimators();
     }
 
     /// Rows of a pane.
@@ -180,6 +190,9 @@ impl App {
         let mut effects = vec![Effect::Forget { epoch: inspection.epoch }];
         effects.extend(self.transcript.as_mut().map(TranscriptPane::search_on).unwrap_or_default());
         effects.extend(self.ask_again());
+        effects.extend(self.estimate_again());
+        effects.extend(self.renew_breakdown());
+        effects.extend(self.ask_recovery());
         effects
     }
 

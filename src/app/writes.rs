@@ -114,6 +114,12 @@ impl App {
         if let (Some(Overlay::Findings { scroll }), Action::Copy) = (&self.overlay, action) {
             return copy(self.findings().nth(scroll.cursor).map(ToString::to_string), "finding");
         }
+        if let (Some(Overlay::Estimators(_)), Action::Copy) = (&self.overlay, action) {
+            return copy(self.call_text(), "call");
+        }
+        if let (Some(Overlay::Breakdown(screen)), Action::Copy) = (&self.overlay, action) {
+            return copy(screen.row_text(), "line");
+        }
         match action {
             Action::Copy => match session {
                 Some(item) => copy(Some(item.key.0.clone()), "session key"),

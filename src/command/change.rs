@@ -238,6 +238,7 @@ mod tests {
             ("mode", "cache-ttl"),
             ("ttl", "10"),
             ("hardClear.enabled", "false"),
+            ("clearToolInputs", "true"),
             ("hardClear.placeholder", "gone = away"),
             ("tools.allow", "exec, web_*"),
             ("tools.deny", r#"["a,b"]"#),

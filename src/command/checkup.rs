@@ -8,9 +8,12 @@ use super::sessions::unread;
 use super::settings::{InForce, in_force};
 use crate::commit::{LockState, lock_state};
 use crate::error::Finding;
-use crate::gateway::compaction::{CompactionSettings, gateway_compaction_under};
+use crate::gateway::compaction::{
+    CompactionMode, CompactionSettings, compaction_mode, gateway_compaction_under,
+};
 use crate::gateway::compaction_setting::compaction_settings;
 use crate::gateway::eligible::{Route, eligible_under};
+use crate::gateway::memory_flush::{FlushSettings, flush_settings};
 use crate::gateway::prune_setting::PruneSetting;
 use crate::gateway::ruleset::Reserve;
 use crate::gateway::state_dir::{StateDirSource, state_dir};
@@ -58,6 +61,8 @@ pub(super) struct Checkup {
     pub agents: Vec<AgentFacts>,
     pub settings: Vec<InForce>,
     pub compaction: CompactionSettings,
+    pub mode: CompactionMode,
+    pub flush: FlushSettings,
     pub locks: Vec<Lock>,
     /// Of the store, its configuration and every transcript.
     pub findings: Vec<Finding>,
@@ -85,6 +90,8 @@ impl Checkup {
             agents,
             settings: in_force(config, scene.store().ruleset.ruleset),
             compaction,
+            mode: compaction_mode(scene.store().ruleset.ruleset.rules(), &config.js),
+            flush: flush_settings(config),
             locks: locks(scene),
             findings: scene.listed.findings.clone(),
             files: 0,

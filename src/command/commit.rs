@@ -23,7 +23,7 @@ pub(super) fn run(
     }
     let job = Job {
         inspection: &preview.inspection,
-        ask: Ask::Commit(&preview.plan),
+        ask: Ask::Commit { plan: &preview.plan, summary: None },
         write: args.write,
         demo: preview.scene.listed.demo,
         session: &args.session.session,

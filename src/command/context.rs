@@ -2,6 +2,7 @@
 
 use std::io::Write as _;
 
+use super::breakdown;
 use super::described::{
     budget_value, budget_words, number, print_head, session_value, size_value, tokens_of, tool_of,
     window_value,
@@ -13,25 +14,31 @@ use super::ruleset::{print_ruleset, ruleset_value};
 use super::scene::{Around, Scene, at_leaf, with_context};
 use super::table::{Align, Cell, Table};
 use super::words::{counted, estimated, grouped, percent};
-use crate::cli::{ContextArgs, PlaceArgs};
+use crate::cli::{ContextViewArgs, PlaceArgs};
 use crate::context::ContextMessage;
 use crate::context::tokens::usage::sum_of_estimates;
 use crate::context::tokens::{ContextEstimate, estimate_context, estimate_message};
 use crate::inspect::Inspection;
 use crate::inspect::excerpt::excerpt;
+use crate::inspect::words::flush_words as words_of_flush;
 use crate::js::{Object, Throws, Value};
+use crate::policy::memory_flush::FlushState;
 use crate::store::entry::EntryKind;
 
 /// Shows the context of a session.
 pub(super) fn run(
-    args: &ContextArgs,
+    view: &ContextViewArgs,
     place: &PlaceArgs,
     around: &Around,
     output: &mut Output,
 ) -> Result<(), Failure> {
+    let args = &view.context;
     let scene = Scene::for_session(&args.session.session, place, around)?;
     let inspection = scene.open(&args.session.session)?;
     let inspection = with_context(at_leaf(&scene, inspection, args.leaf.as_deref())?)?;
+    if view.breakdown {
+        return breakdown::show(&inspection, args.session.json, output);
+    }
     let bodies = if args.messages { Some(messages::read(&inspection)?) } else { None };
     let estimate = estimate_context(&inspection.context.messages);
     if args.session.json {
@@ -78,6 +85,7 @@ fn answer(
         ("messageTokens", sum),
         ("sessionTokens", Value::from(session_tokens(inspection))),
         ("budget", budget_value(&inspection.budget())),
+        ("memoryFlush", flush_value(inspection)),
         ("messages", Value::from(messages.iter().enumerate().map(message_value).collect::<Vec<_>>())),
     ])
 }
@@ -105,6 +113,26 @@ fn estimate_value(inspection: &Inspection, estimate: Result<ContextEstimate, Thr
         ("trailingTokens", number(estimate.trailing_tokens)),
         ("anchor", Value::from(anchor.map(|ix| inspection.index.name(ix)))),
         ("source", Value::from(if anchor.is_some() { "measured" } else { "est" })),
+    ]))
+}
+
+/// Where the session stands with the memory flush; null where no gateway runs it.
+fn flush_value(inspection: &Inspection) -> Value {
+    let Some(flush) = inspection.memory_flush() else { return Value::Null };
+    let total = flush.total.map(|total| {
+        Object::from([("tokens", number(total.tokens)), ("projected", Value::from(total.projected))])
+    });
+    let to_go = match flush.state {
+        FlushState::Waiting { tokens } => number(tokens),
+        _ => Value::Null,
+    };
+    Value::from(Object::from([
+        ("state", Value::from(flush.state.word())),
+        ("threshold", number(flush.threshold)),
+        ("total", Value::from(total)),
+        ("toGo", to_go),
+        ("late", Value::from(flush.late)),
+        ("rule", Value::from(flush.state.rule())),
     ]))
 }
 
@@ -162,6 +190,13 @@ fn print_sums(
     writeln!(output, "{count} · {} tokens by estimate · whole session {whole}", estimated(sum))?;
     output.line(Tone::Strong, &estimate_words(inspection, estimate))?;
     output.line(Tone::Plain, &format!("by part: {}", budget_words(&inspection.budget())))?;
+    if let Some(flush) = inspection.memory_flush() {
+        output.line(Tone::Dim, &format!("memory flush: {}", words_of_flush(&flush, &inspection.upkeep)))?;
+    }
+    let guard = inspection.window_guard();
+    if let Some(line) = guard.log_line(&inspection.provider, &inspection.model) {
+        output.line(if guard.should_block { Tone::Bad } else { Tone::Warning }, &line)?;
+    }
     Ok(())
 }
 

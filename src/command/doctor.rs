@@ -15,6 +15,7 @@ use super::table::{Align, Cell, Table};
 use super::words::{bytes, counted, grouped};
 use crate::cli::{ListArgs, PlaceArgs};
 use crate::error::Severity;
+use crate::gateway::provenance::Setting;
 use crate::gateway::prune_setting::PruneSetting;
 use crate::js::{Object, Value};
 
@@ -81,6 +82,7 @@ fn answer(scene: &Scene, checkup: &Checkup) -> Object {
             "compactionSettings",
             Value::from(checkup.compaction_rows.iter().map(row_value).collect::<Vec<_>>()),
         ),
+        ("memoryFlush", Value::from(flush_rows(checkup).into_iter().map(flush_value).collect::<Vec<_>>())),
         ("locks", Value::from(checkup.locks.iter().map(lock_value).collect::<Vec<_>>())),
         ("findings", Value::from(checkup.findings.iter().map(finding_value).collect::<Vec<_>>())),
     ])
@@ -119,9 +121,27 @@ fn row_value(row: &PruneSetting) -> Value {
 fn compaction_value(checkup: &Checkup) -> Value {
     Value::from(Object::from([
         ("enabled", Value::from(checkup.compaction.enabled)),
+        ("mode", Value::from(checkup.mode.name())),
         ("reserveTokens", number(checkup.compaction.reserve_tokens)),
         ("keepRecentTokens", number(checkup.compaction.keep_recent_tokens)),
     ]))
+}
+
+/// The settings of the memory flush: key, value, where that comes from.
+fn flush_rows(checkup: &Checkup) -> [(&'static str, Value, String); 4] {
+    let flush = &checkup.flush;
+    let number_row =
+        |key, setting: &Setting<f64>| (key, number(setting.value), setting.provenance.to_string());
+    [
+        ("memoryFlush.enabled", Value::from(flush.enabled.value), flush.enabled.provenance.to_string()),
+        number_row("memoryFlush.softThresholdTokens", &flush.soft_tokens),
+        number_row("memoryFlush.forceFlushTranscriptBytes", &flush.force_bytes),
+        number_row("reserveTokensFloor", &flush.floor_tokens),
+    ]
+}
+
+fn flush_value((key, value, from): (&'static str, Value, String)) -> Value {
+    Value::from(Object::from([("key", Value::from(key)), ("value", value), ("from", Value::from(from))]))
 }
 
 fn lock_value(lock: &Lock) -> Value {
@@ -214,12 +234,20 @@ fn print_settings(checkup: &Checkup, output: &mut Output) -> Result<(), Failure>
     table.print(output, "")?;
     let compaction = &checkup.compaction;
     let line = format!(
-        "compaction: {} · reserve {} tokens · keeps the last {}",
+        "compaction: {} · mode {} · reserve {} tokens · keeps the last {}",
         if compaction.enabled { "on" } else { "off" },
+        checkup.mode.name(),
         grouped(compaction.reserve_tokens.max(0.0) as u64),
         grouped(compaction.keep_recent_tokens.max(0.0) as u64),
     );
     output.line(Tone::Plain, &line)?;
+    writeln!(output)?;
+    let mut table =
+        Table::new(&[("compaction", Align::Left), ("value", Align::Right), ("from", Align::Flexible)]);
+    for (key, value, from) in flush_rows(checkup) {
+        table.push(vec![key.into(), value_words(None, &value).into(), Cell::new(&from, Tone::Dim)]);
+    }
+    table.print(output, "")?;
     Ok(writeln!(output)?)
 }
 

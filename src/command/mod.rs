@@ -3,6 +3,8 @@
 //! Nothing here decides a rule. Everything printed goes through [`output::Output`], so that text of transcripts cannot act
 //! on the terminal and a closed pipe is no error.
 
+mod breakdown;
+mod breakdown_json;
 mod change;
 mod checkup;
 mod commit;
@@ -10,11 +12,13 @@ mod completions;
 mod context;
 mod described;
 mod doctor;
+mod estimators;
 pub mod failure;
 mod man;
 mod messages;
 pub mod output;
 mod preview;
+mod recovery;
 mod ruleset;
 pub mod scene;
 mod screen;
@@ -22,6 +26,7 @@ mod sessions;
 mod settings;
 mod simulate;
 mod steps;
+mod summarize;
 mod table;
 mod tree;
 mod undo;
@@ -80,8 +85,11 @@ fn run(command: &Command, place: &PlaceArgs, around: &Around, output: &mut Outpu
     match command {
         Command::Sessions(args) => sessions::run(args, place, around, output),
         Command::Tree(args) => tree::run(args, place, around, output),
+        Command::Context(args) if args.estimators => estimators::run(args, place, around, output),
         Command::Context(args) => context::run(args, place, around, output),
+        Command::Recovery(args) => recovery::run(args, place, around, output),
         Command::Simulate(args) => simulate::run(args, place, around, output),
+        Command::Summarize(args) => summarize::run(args, place, around, output),
         Command::Commit(args) => commit::run(args, place, around, output),
         Command::Undo(args) => undo::run(args, place, around, output),
         Command::Watch(args) => watch::run(args, place, around, output),

@@ -16,6 +16,7 @@ use crate::gateway::provenance::Provenance;
 use crate::gateway::prune_setting::{Control, Unit};
 use crate::gateway::setting_value::plain_text;
 use crate::inspect::Inspection;
+use crate::inspect::rewrite_loss::{RewriteLoss, rewrite_loss};
 use crate::inspect::words::cost_words;
 use crate::js::Value;
 use crate::plan::Plan;
@@ -164,6 +165,14 @@ impl Preview {
             output.line(Tone::Plain, &format!("cost (est): {next}; {later}"))?;
         }
         Ok(())
+    }
+
+    /// What the gateway's own rewrite would lose of the session, where the plan cuts results in the transcript.
+    pub(super) fn rewrite_loss(&self) -> Result<Option<RewriteLoss>, Failure> {
+        if !self.plan.settings.steps.has(Step::Truncate) {
+            return Ok(None);
+        }
+        rewrite_loss(&self.inspection).map_err(|error| Failure::unreadable(error.to_string()))
     }
 
     /// How many messages the plan changes, in words.

@@ -18,6 +18,7 @@ use crate::ids::{EntryIx, SessionKey};
 use crate::inspect::list::{Listed, list_under, listed_item};
 use crate::inspect::open::{OpenError, open};
 use crate::inspect::place::{OpenPlace, Place};
+use crate::inspect::upkeep::Upkeep;
 use crate::inspect::{Inspection, SessionItem, Unmeasured};
 use crate::store::find::find_session;
 use crate::store::index::Standing;
@@ -217,6 +218,10 @@ pub fn at_leaf(scene: &Scene, mut inspection: Inspection, leaf: Option<&str>) ->
         let (rules, config) = (inspection.ruleset.ruleset.rules(), &scene.store().config.js);
         inspection.window = window_under(rules, config, &provider, &model);
         inspection.route = Route::of(config, &provider, &model);
+        let own = |session: &&crate::store::session::Session| session.key == inspection.session.key;
+        if let Some(session) = scene.store().sessions.iter().find(own) {
+            inspection.upkeep = Upkeep::of(scene.store(), session, &provider, &model);
+        }
         (inspection.provider, inspection.model) = (provider, model);
     }
     inspection.context = Arc::new(context);

@@ -12,8 +12,10 @@ use super::table::{Align, Cell, Table};
 use super::words::{ago, counted, estimated, grouped, percent};
 use crate::cli::{ListArgs, PlaceArgs};
 use crate::error::{Finding, Severity};
+use crate::gateway::window_rules::judge_window;
 use crate::inspect::{Counted, Mark, SessionItem, SourceOfCount};
 use crate::js::{Object, Value};
+use crate::store::key::Kind;
 
 /// Lists the sessions of a store.
 pub(super) fn run(
@@ -58,12 +60,12 @@ fn answer(scene: &Scene, items: &[SessionItem], findings: &[Finding]) -> Object 
         ("place", Value::from(scene.listed.name.as_str())),
         ("demo", Value::from(scene.listed.demo)),
         ("ruleset", ruleset_value(&scene.store().ruleset)),
-        ("sessions", Value::from(items.iter().map(item_value).collect::<Vec<_>>())),
+        ("sessions", Value::from(items.iter().map(|item| item_value(scene, item)).collect::<Vec<_>>())),
         ("findings", Value::from(findings.iter().map(finding_value).collect::<Vec<_>>())),
     ])
 }
 
-fn item_value(item: &SessionItem) -> Value {
+fn item_value(scene: &Scene, item: &SessionItem) -> Value {
     let tokens = item.tokens.map(|Counted { tokens, source }| {
         Object::from([("value", Value::from(tokens)), ("source", Value::from(source.word()))])
     });
@@ -78,6 +80,7 @@ fn item_value(item: &SessionItem) -> Value {
         ("provider", Value::from(item.provider.as_str())),
         ("model", Value::from(item.model.as_str())),
         ("window", Value::from(item.window)),
+        ("windowGuard", Value::from(guard_word(scene, item))),
         ("tokens", Value::from(tokens)),
         ("percent", Value::from(item.percent())),
         ("entries", Value::from(item.entries)),
@@ -86,6 +89,14 @@ fn item_value(item: &SessionItem) -> Value {
         ("bytes", Value::from(item.bytes)),
         ("flags", Value::from(flags)),
     ]))
+}
+
+/// What the gateway does about a small window: `warn`, `block`, or nothing (compaction 7.2). pi has no such guard.
+fn guard_word(scene: &Scene, item: &SessionItem) -> Option<&'static str> {
+    let window = item.window as f64;
+    let verdict = judge_window(scene.store().ruleset.ruleset.rules(), window, window);
+    let word = if verdict.should_block { "block" } else { "warn" };
+    (verdict.should_warn && item.kind != Kind::Pi.name()).then_some(word)
 }
 
 fn print(
@@ -146,7 +157,10 @@ fn table(scene: &Scene, items: &[SessionItem], width: Option<usize>) -> Table {
 fn cells(scene: &Scene, item: &SessionItem) -> [Cell; 10] {
     let number = |number: Option<u64>| number.map_or_else(|| "-".to_owned(), grouped);
     let full = item.tokens.map_or_else(|| "-".to_owned(), |count| percent(count.tokens, item.window));
-    let flags: Vec<&str> = item.marks.iter().map(|mark| mark.word()).collect();
+    let mut flags: Vec<&str> = item.marks.iter().map(|mark| mark.word()).collect();
+    flags.extend(
+        guard_word(scene, item).map(|word| if word == "block" { "window-too-small" } else { "small-window" }),
+    );
     let updated = item.updated_ms.map_or_else(|| "-".to_owned(), |ms| ago(ms, scene.now_ms));
     let model = if item.model.is_empty() { "-" } else { &item.model };
     // The agent stands above; a key without it is found all the same.

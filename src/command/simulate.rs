@@ -16,6 +16,7 @@ use super::table::{Align, Cell, Table};
 use super::words::{estimated, grouped, moment};
 use crate::cli::{PlaceArgs, SimulateArgs};
 use crate::inspect::excerpt::excerpt;
+use crate::inspect::rewrite_loss::RewriteLoss;
 use crate::js::{Object, Value};
 use crate::policy::prune::Gate;
 use crate::policy::{Fate, MessageFate, Step, StepSet};
@@ -35,7 +36,7 @@ pub(super) fn run(
         None
     };
     if session.json {
-        return Ok(output.json(answer(&preview, bodies))?);
+        return Ok(output.json(answer(&preview, bodies)?)?);
     }
     print(&preview, output)?;
     if let Some(bodies) = bodies {
@@ -44,7 +45,7 @@ pub(super) fn run(
     Ok(())
 }
 
-fn answer(preview: &Preview, bodies: Option<Vec<Value>>) -> Object {
+fn answer(preview: &Preview, bodies: Option<Vec<Value>>) -> Result<Object, Failure> {
     let Preview { inspection, simulated, plan, .. } = preview;
     let chars = plan.total_chars().ok();
     let total = |tokens: u64, chars: Option<f64>| {
@@ -75,11 +76,32 @@ fn answer(preview: &Preview, bodies: Option<Vec<Value>>) -> Object {
         ("before", Value::from(total(plan.total_before(), chars.map(|chars| chars.0)))),
         ("after", Value::from(total(plan.total_after(), chars.map(|chars| chars.1)))),
         ("fates", Value::from(fates.collect::<Vec<_>>())),
+        ("rewriteLoss", preview.rewrite_loss()?.map_or(Value::Null, |loss| rewrite_loss_value(&loss))),
     ]);
     if let Some(bodies) = bodies {
         object.set("messages", Value::from(bodies));
     }
-    object
+    Ok(object)
+}
+
+/// What the gateway's own rewrite would lose; null where the plan cuts nothing in the transcript.
+fn rewrite_loss_value(loss: &RewriteLoss) -> Value {
+    let compaction = loss.dangling.as_ref().map(|dangling| {
+        Value::from(Object::from([
+            ("entry", Value::from(dangling.compaction.as_str())),
+            ("firstKept", Value::from(dangling.first_kept.as_str())),
+            ("messages", Value::from(dangling.messages)),
+            ("tokens", Value::from(dangling.tokens)),
+        ]))
+    });
+    Value::from(Object::from([
+        ("results", Value::from(loss.results)),
+        ("labels", Value::from(loss.labels)),
+        ("branchSummaries", Value::from(loss.branch_summaries)),
+        ("compaction", compaction.unwrap_or(Value::Null)),
+        ("brokenOff", Value::from(loss.broken_off)),
+        ("sentence", Value::from(loss.sentence())),
+    ]))
 }
 
 fn fate_value(preview: &Preview, at: usize, fate: &MessageFate) -> Value {
@@ -138,6 +160,9 @@ fn print(preview: &Preview, output: &mut Output) -> Result<(), Failure> {
         writeln!(output)?;
     }
     preview.print_effect(output)?;
+    if let Some(loss) = preview.rewrite_loss()? {
+        output.line(Tone::Plain, &loss.sentence())?;
+    }
     let changed = changed(preview);
     if !changed.is_empty() {
         writeln!(output)?;

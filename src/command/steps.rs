@@ -98,6 +98,7 @@ fn does(effect: &StepEffect) -> String {
         .collect();
     match (words.is_empty(), effect.changed) {
         (false, _) => words.join("   "),
+        (true, true) if effect.step == Step::Repair => "moves, renames or adds results".to_owned(),
         (true, true) => "replaces messages by the same bytes".to_owned(),
         (true, false) => "nothing to do".to_owned(),
     }
@@ -120,6 +121,9 @@ fn print_settings(preview: &Preview, output: &mut Output) -> Result<(), Failure>
         let from = match (&row.provenance, &row.setting.reader) {
             (Provenance::Default, Reader::BuiltIn) => "built into the gateway".to_owned(),
             (Provenance::Default, Reader::Client) => "default of the client".to_owned(),
+            (Provenance::Default, Reader::Preview) if row.setting.step == Step::History => {
+                "no channel of this key has a limit".to_owned()
+            }
             (Provenance::Default, Reader::Preview) => "assumed until a summary is made".to_owned(),
             (provenance, _) => provenance.to_string(),
         };

@@ -102,6 +102,7 @@ fn answer(inspection: &Inspection, nodes: &[Node], active: &HashSet<EntryIx>) ->
             ("depth", Value::from(node.depth)),
             ("active", Value::from(active.contains(&node.entry))),
             ("leaf", Value::from(leaf == Some(node.entry))),
+            ("silent", Value::from(size.is_some_and(|size| size.silent))),
             ("children", Value::from(children.collect::<Vec<_>>())),
         ]))
     };
@@ -152,6 +153,7 @@ fn print(
 fn what(inspection: &Inspection, ix: EntryIx) -> String {
     let entry = inspection.index.entry(ix);
     match entry.message.filter(|_| entry.kind == EntryKind::Message) {
+        Some(size) if size.silent => format!("{} silent", size.role.word()),
         Some(size) => match tool_of(inspection, ix, &size) {
             Some(tool) => format!("{} {tool}", size.role.word()),
             None => size.role.word().to_owned(),

@@ -103,8 +103,8 @@ fn print_prepared(
     writeln!(output)?;
     output.line(Tone::Strong, &format!("{verb} {entries} ({added}) at the end of the transcript"))?;
     let what = match prepared.kind {
-        ReceiptKind::Commit => "a new branch after",
-        ReceiptKind::Undo => "the active branch goes on after",
+        ReceiptKind::Commit if prepared.is_branch() => "a new branch after",
+        ReceiptKind::Commit | ReceiptKind::Undo => "the active branch goes on after",
     };
     output.line(
         Tone::Plain,
@@ -129,7 +129,7 @@ fn print_written(job: &Job, written: &Written, output: &mut Output) -> Result<()
         "written: {lines}, {} at byte {}; the leaf is {}",
         bytes(written.bytes),
         written.offset,
-        written.receipt.id
+        written.leaf
     );
     output.line(Tone::Good, &line)?;
     Ok(output.line(Tone::Plain, &format!("to take it back: {}", undo_command(job)))?)
@@ -194,7 +194,7 @@ fn answer(
         ("fileBytes", Value::from(shown.bytes)),
         ("from", Value::from(shown.from.clone())),
         ("oldLeaf", Value::from(shown.old_leaf.as_str())),
-        ("newLeaf", Value::from(written.map(|written| written.receipt.id.clone()))),
+        ("newLeaf", Value::from(written.map(|written| written.leaf.clone()))),
         ("offset", Value::from(written.map(|written| written.offset))),
         ("lock", Value::from(lock_word(job))),
         ("checks", Value::from(checks.collect::<Vec<_>>())),

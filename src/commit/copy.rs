@@ -2,7 +2,7 @@
 
 use std::collections::{HashMap, HashSet};
 
-use crate::commit::encode::{Edit, member, rewrite, text_json, with_content};
+use crate::commit::encode::{Edit, member, rewrite, text_json, with_content, without};
 use crate::commit::refusal::{Refusal, unreadable_body};
 use crate::commit::request::Transcript;
 use crate::ids::{EntryIx, NewIds};
@@ -78,7 +78,7 @@ impl Copies {
 
     /// Where a kept part begins that began at this entry: at its copy, or at the copy of the next entry
     /// when it was left out (store P3).
-    fn new_start(&self, old: IdIx) -> Option<&str> {
+    pub(super) fn new_start(&self, old: IdIx) -> Option<&str> {
         self.new_id(old).or_else(|| self.moved.get(&old).map(String::as_str))
     }
 }
@@ -98,8 +98,8 @@ pub(super) struct CopyOf<'a> {
     pub id: &'a str,
     /// Its new parent; none keeps the one it has.
     pub parent: Option<&'a str>,
-    /// Its new outer time, as text.
-    pub time: &'a str,
+    /// Its new outer time, as text; none keeps the one it has.
+    pub time: Option<&'a str>,
     /// Its message, where it changes.
     pub message: Option<&'a Value>,
 }
@@ -133,7 +133,8 @@ pub(super) fn copy(transcript: &Transcript<'_>, copies: &Copies, of: &CopyOf<'_>
     let unreadable = |error| unreadable_body(&index.path, error);
     let text = body::line(transcript.source, index, of.ix).map_err(unreadable)?;
     let mut value = body::entry(transcript.source, index, of.ix).map_err(unreadable)?;
-    let mut edits = vec![Edit::text("id", of.id), Edit::text("timestamp", of.time)];
+    let mut edits = vec![Edit::text("id", of.id)];
+    edits.extend(of.time.map(|time| Edit::text("timestamp", time)));
     edits.extend(of.parent.map(|parent| Edit::text("parentId", parent)));
     let remap = remap(index, copies, of.ix, &value);
     edits.extend(remap.iter().map(|remap| Edit::text(remap.key, &remap.to)));
@@ -156,14 +157,16 @@ fn remap(index: &Index, copies: &Copies, ix: EntryIx, value: &Value) -> Option<R
     Some(Remap { entry: index.name(ix), key, from: named.to_string_lossy(), to })
 }
 
-/// Only the content changes: of the message, or of the entry itself where that is the message.
+/// Only the content changes: of the message, or of the entry itself where that is the message. A message may also lose
+/// its `details`.
 fn changed_member(index: &Index, ix: EntryIx, text: &str, message: &Value) -> Result<Edit, js::SyntaxError> {
     let content = message.get("content").cloned().unwrap_or(Value::Null);
     if index.entry(ix).kind == EntryKind::CustomMessage {
         return Ok(Edit { key: "content", json: js::stringify(&content) });
     }
-    let old = member(text, "message")?.unwrap_or("{}");
-    Ok(Edit { key: "message", json: with_content(old, &content)? })
+    let json = with_content(member(text, "message")?.unwrap_or("{}"), &content)?;
+    let json = if message.get("details").is_none() { without(&json, "details")? } else { json };
+    Ok(Edit { key: "message", json })
 }
 
 /// The same on the value: members that are not there are not added.
@@ -175,7 +178,9 @@ fn set_all(value: &mut Value, of: &CopyOf<'_>, remap: Option<&Remap>) {
         }
     };
     set("id", of.id.into());
-    set("timestamp", of.time.into());
+    if let Some(time) = of.time {
+        set("timestamp", time.into());
+    }
     if let Some(parent) = of.parent {
         set("parentId", parent.into());
     }

@@ -57,6 +57,15 @@ pub(super) fn with_content(text: &str, content: &Value) -> Result<String, Syntax
     Ok(members.close())
 }
 
+/// An object's text without a member, wherever it is repeated.
+pub(super) fn without(text: &str, key: &str) -> Result<String, SyntaxError> {
+    let mut members = Members::default();
+    for field in js::fields(text)?.into_iter().filter(|field| !field.key.eq_str(key)) {
+        members.push(&field.key, &js::compact(&text[field.value])?);
+    }
+    Ok(members.close())
+}
+
 /// An object's text while it is put together.
 #[derive(Default)]
 struct Members(String);
@@ -116,6 +125,13 @@ mod tests {
         assert_eq!(with_content(r#"{"content":[],"a":1.0}"#, &new).unwrap(), r#"{"content":"new","a":1.0}"#);
         assert_eq!(with_content(r#"{ "a":1.0 }"#, &new).unwrap(), r#"{"a":1.0,"content":"new"}"#);
         assert_eq!(with_content("{}", &new).unwrap(), r#"{"content":"new"}"#);
+    }
+
+    #[test]
+    fn a_member_that_goes_leaves_the_others_in_their_places() {
+        let json = without(r#"{"a":1.0, "details":{"n":1},"b":[ ],"details":2}"#, "details").unwrap();
+        assert_eq!(json, r#"{"a":1.0,"b":[]}"#);
+        assert_eq!(without(r#"{"details":{}}"#, "details").unwrap(), "{}");
     }
 
     #[test]

@@ -3,6 +3,10 @@
 
 use std::collections::HashMap;
 
+use crate::commit::copy::label_line;
+use crate::commit::draft::Draft;
+use crate::commit::prepare::NewLine;
+use crate::ids::NewIds;
 use crate::js::{self, Value};
 use crate::store::entry::EntryKind;
 use crate::store::index::Index;
@@ -10,13 +14,13 @@ use crate::store::intern::IdIx;
 
 /// The labels in force; an empty label clears.
 #[derive(Debug, Clone, Default)]
-pub(super) struct Labels<'a> {
+pub struct Labels<'a> {
     by_target: HashMap<IdIx, &'a Value>,
 }
 
 impl<'a> Labels<'a> {
     /// The labels of a whole file.
-    pub(super) fn in_force(index: &'a Index) -> Self {
+    pub fn in_force(index: &'a Index) -> Self {
         let mut labels = Self::default();
         for entry in index.entries.iter().filter(|entry| entry.kind == EntryKind::Label) {
             if let Some(target) = entry.reference {
@@ -27,7 +31,7 @@ impl<'a> Labels<'a> {
     }
 
     /// The label of an entry.
-    pub(super) fn of(&self, target: IdIx) -> Option<&'a Value> {
+    pub fn of(&self, target: IdIx) -> Option<&'a Value> {
         self.by_target.get(&target).copied()
     }
 
@@ -37,6 +41,43 @@ impl<'a> Labels<'a> {
             Some(label) => self.by_target.insert(target, label),
             None => self.by_target.remove(&target),
         };
+    }
+}
+
+impl Draft<'_> {
+    /// Adds the label lines without which a copy would lose its label, or an older entry get back a
+    /// label that was changed since (store K8, P4).
+    pub(super) fn keep_labels(&mut self, new_ids: &mut dyn NewIds) {
+        let index = self.index();
+        let in_force = Labels::in_force(index);
+        let mut after = in_force.clone();
+        let mut of_copies: HashMap<IdIx, Option<&Value>> = HashMap::new();
+        let mut touched: Vec<IdIx> =
+            self.copies.entries.iter().filter_map(|(ix, _)| index.entry(*ix).id).collect();
+        for (ix, _) in &self.copies.entries {
+            let entry = index.entry(*ix);
+            let Some(target) = entry.reference.filter(|_| entry.kind == EntryKind::Label) else { continue };
+            let label = index.words.value(entry.word).filter(|label| js::truthy(Some(label)));
+            if self.copies.new_id(target).is_some() {
+                of_copies.insert(target, label);
+            } else {
+                after.set(target, label);
+                touched.push(target);
+            }
+        }
+        for target in touched {
+            let copy = self.copies.new_id(target).map(str::to_owned);
+            let now =
+                if copy.is_some() { of_copies.get(&target).copied().flatten() } else { after.of(target) };
+            let wanted = in_force.of(target);
+            if now != wanted {
+                let named = copy.map_or_else(|| index.ids.value(target), Value::from);
+                let id = self.copies.draw(index, new_ids);
+                let text = label_line(&id, &self.last_id(), &self.time(), &named, wanted);
+                self.lines.push(NewLine { id, copy_of: None, text });
+                after.set(target, wanted);
+            }
+        }
     }
 }
 

@@ -1,4 +1,4 @@
-//! A plan → a new branch in the session file. The only writer of session files: it appends, under the
+//! A plan → a new branch in the session file, or a compaction that ends the active one. The only writer of session files: it appends, under the
 //! gateway's own lock, after checking that the file is as it was read; nothing that stands there is
 //! ever edited (store H, P).
 //!
@@ -8,6 +8,7 @@
 mod append;
 mod check;
 mod clock;
+mod compaction;
 mod copy;
 mod draft;
 mod encode;
@@ -24,16 +25,21 @@ mod refusal;
 mod request;
 mod snapshot;
 mod undo;
+mod verify;
 mod write;
 
 pub use clock::{Clock, SystemClock};
 pub use copy::Remap;
+pub use labels::Labels;
 pub use lock_state::{LockState, StaleReason, lock_path, lock_state};
-pub use planned::PlannedMessage;
+pub use planned::{PlannedMessage, index_with};
 pub use prepare::{NewLine, Prepared, prepare};
 pub use random::RandomIds;
 pub use receipt::{Receipt, ReceiptKind, receipt_kind, receipts};
 pub use refusal::{CommitError, Refusal};
-pub use request::{CommitRequest, Provenance, SessionStanding, Transcript, UndoRequest, UndoTarget};
+pub use request::{
+    CommitRequest, PlannedCompaction, Provenance, SessionStanding, StepRecord, Transcript, UndoRequest,
+    UndoTarget,
+};
 pub use undo::prepare_undo;
 pub use write::{Written, write};

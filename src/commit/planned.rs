@@ -9,6 +9,7 @@ use crate::context::{Context, build};
 use crate::ids::{EntryIx, LineIds};
 use crate::js::{self, Value};
 use crate::store::body::BodyError;
+use crate::store::entry::EntryKind;
 use crate::store::index::{Index, Place};
 use crate::store::load::{Trim, parse_line};
 use crate::store::source::Source;
@@ -37,8 +38,8 @@ impl PlannedMessage {
     }
 }
 
-/// The planned context by the values of the changed entries: the old one, message by message, with
-/// each copied entry as its copy shall be read.
+/// The planned context by the values of the new entries: the old one, or what a compaction leaves of it, message by
+/// message, with each copied entry as its copy shall be read, and the compaction as its line shall be.
 pub(super) fn expected(
     index: &Index,
     context: &Context,
@@ -46,7 +47,9 @@ pub(super) fn expected(
 ) -> Vec<PlannedMessage> {
     let planned = context.messages.iter().map(|message| match copied.get(&message.entry) {
         Some(value) => {
-            PlannedMessage::Written(js::stringify(&message_of(value, index.entry(message.entry).kind)))
+            let old = index.entries.get(message.entry.at());
+            let kind = old.map_or(EntryKind::Compaction, |entry| entry.kind);
+            PlannedMessage::Written(js::stringify(&message_of(value, kind)))
         }
         None => PlannedMessage::Shared(message.entry),
     });
@@ -54,7 +57,7 @@ pub(super) fn expected(
 }
 
 /// The index of the file with the new lines in it, made in memory.
-pub(super) fn index_with(index: &Index, lines: &[NewLine]) -> Index {
+pub fn index_with(index: &Index, lines: &[NewLine]) -> Index {
     let mut grown = index.clone();
     for line in lines {
         grown.lines += 1;

@@ -6,6 +6,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use crate::commit::check::check;
+use crate::commit::compaction;
 use crate::commit::copy::Remap;
 use crate::commit::draft::Draft;
 use crate::commit::planned::PlannedMessage;
@@ -27,7 +28,7 @@ use crate::transcript::Leaf;
 pub struct NewLine {
     /// The id of its entry.
     pub id: String,
-    /// The entry it is a copy of; none for labels and for our own record.
+    /// The entry it is a copy of; none for labels, a new compaction and our own record.
     pub copy_of: Option<EntryIx>,
     /// The line, without its end.
     pub text: String,
@@ -40,13 +41,16 @@ pub struct Prepared {
     pub path: Arc<Path>,
     /// A commit or an undo.
     pub kind: ReceiptKind,
-    /// The lines, in order; the last one is our own record and the new leaf (store P6).
+    /// The lines, in order. The last one is the new leaf: our own record, or the compaction that ends the branch
+    /// (store P6).
     pub lines: Vec<NewLine>,
     /// The leaf that is left.
     pub from_leaf: String,
     /// The new leaf.
     pub leaf: String,
-    /// The entry the new lines hang from; none when they begin a new root.
+    /// The id of our own record.
+    pub record: String,
+    /// The entry the new lines hang from: the leaf that is left when nothing is copied; none for a new root.
     pub parent: Option<String>,
     /// Each changed entry with its copy.
     pub changed: Vec<(String, String)>,
@@ -78,6 +82,11 @@ impl Prepared {
         self.lines.iter().map(|line| line.text.len() + 1).sum()
     }
 
+    /// Whether a part of the path is copied: the lines begin a branch, and do not go on from the leaf.
+    pub fn is_branch(&self) -> bool {
+        self.kind == ReceiptKind::Commit && !self.changed.is_empty()
+    }
+
     /// Whether nothing would be appended; a preparation without lines is refused, so never.
     pub fn is_empty(&self) -> bool {
         self.lines.is_empty()
@@ -94,14 +103,21 @@ pub fn prepare(request: &CommitRequest<'_>, new_ids: &mut dyn NewIds) -> Result<
     let checked = check(&request.transcript)?;
     let context = build(index, request.transcript.tree, &Leaf::Own);
     let context = context.map_err(|_| Refusal::NoContext { path: path() })?;
+    if let Some(planned) = &request.compaction {
+        compaction::check(index, &checked.path, planned)?;
+    }
     let changing = changing(request, &checked.path)?;
     let first = checked.path.iter().position(|ix| changing.contains_key(ix));
-    let first = first.ok_or_else(|| Refusal::NothingToWrite { path: path() })?;
-    let mut draft = Draft::copy_path(request, &checked.path, first, &changing, new_ids)?;
-    draft.keep_labels(index, new_ids);
-    draft.record(request, &checked, &changing, new_ids);
-    let messages = draft.check(index, &context)?;
-    draft.warn(index, &checked.path[first..]);
+    if first.is_none() && request.compaction.is_none() {
+        return Err(Refusal::NothingToWrite { path: path() });
+    }
+    // Without a change nothing is copied: the branch goes on.
+    let first = first.unwrap_or(checked.path.len());
+    let part = &checked.path[first..];
+    let mut draft = Draft::new(request, &checked, part, &changing, new_ids)?;
+    draft.fill(new_ids)?;
+    let messages = draft.check(&context)?;
+    draft.warn(part);
     draft
         .warnings
         .extend(checked.snapshot.as_ref().and_then(|snapshot| snapshot.live_writer(request.now_ms)));
@@ -111,7 +127,8 @@ pub fn prepare(request: &CommitRequest<'_>, new_ids: &mut dyn NewIds) -> Result<
         from_leaf: index.name(checked.leaf),
         leaf: draft.last_id(),
         parent: first.checked_sub(1).map(|at| index.name(checked.path[at])),
-        changed: draft.changed_names(index, &changing),
+        changed: draft.changed_names(),
+        record: draft.record,
         lines: draft.lines,
         remaps: draft.remaps,
         warnings: draft.warnings,
@@ -152,8 +169,13 @@ fn changing<'a>(
     Ok(changing)
 }
 
+/// What is written of a message: its content, and, where it has one, that `details` is gone, which the guard takes
+/// from every result it shortens (pruning 6.36). Every other key stays, in its place.
 fn only_content_differs(kind: EntryKind, mut old: Value, new: &Value) -> bool {
     let (Some(object), Some(content)) = (old.as_object_mut(), new.get("content")) else { return false };
     object.set("content", content.clone());
+    if kind == EntryKind::Message && new.get("details").is_none() {
+        object.remove("details");
+    }
     matches!(kind, EntryKind::Message | EntryKind::CustomMessage) && old == *new
 }

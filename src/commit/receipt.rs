@@ -1,8 +1,11 @@
 //! Our own records in a session file: what was committed or undone, when, with which settings. They
 //! are custom entries, which no runtime sends to a model (store K6).
+//!
+//! Version 1 of a commit's `data` told of one policy, as `policy` and `settings`; version 2 tells of every step that
+//! changed something, as `steps`. Both are read.
 
 use crate::commit::encode::{line, text_json};
-use crate::commit::request::Provenance;
+use crate::commit::request::{Provenance, StepRecord};
 use crate::ids::EntryIx;
 use crate::js::{self, Value};
 use crate::store::body::{self, BodyError};
@@ -14,8 +17,10 @@ use crate::store::source::Source;
 pub(super) const COMMIT: &str = "clawscope.commit";
 /// `customType` of an undo's record.
 pub(super) const UNDO: &str = "clawscope.undo";
-/// Version of the records' `data`.
-const DATA_VERSION: &str = "1";
+/// Version of a commit's `data`.
+const COMMIT_VERSION: &str = "2";
+/// Version of an undo's `data`.
+const UNDO_VERSION: &str = "1";
 
 /// What a record tells of.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -43,7 +48,7 @@ pub struct Receipt {
     pub kind: ReceiptKind,
     /// Where the record stands.
     pub entry: EntryIx,
-    /// The id of the record, which was the leaf when it was written.
+    /// The id of the record: the leaf that was written, or, where a compaction ends the branch, its parent.
     pub id: String,
     /// When it was written, ms since 1970; NaN when that cannot be read.
     pub time: f64,
@@ -51,10 +56,8 @@ pub struct Receipt {
     pub from_leaf: String,
     /// The record that was undone; of a commit none.
     pub undoes: Option<String>,
-    /// The policy, by its own name; of an undo none.
-    pub policy: Option<String>,
-    /// The settings it ran with.
-    pub settings: Option<Value>,
+    /// The steps that changed something, in order; of an undo none.
+    pub steps: Vec<StepRecord>,
     /// Each changed entry with its copy.
     pub changed: Vec<(String, String)>,
     /// Estimated tokens of the context before.
@@ -106,13 +109,29 @@ fn receipt_of(kind: ReceiptKind, entry: EntryIx, value: &Value, time: f64) -> Op
         time,
         from_leaf: text("fromLeaf")?,
         undoes: text("undoes"),
-        policy: text("policy"),
-        settings: data.get("settings").cloned(),
+        steps: steps_of(data),
         changed: changed_of(data),
         tokens_before: number("tokensBefore"),
         tokens_after: number("tokensAfter"),
         tool: text("tool"),
     })
+}
+
+/// The steps of a record; the one policy of an old one.
+fn steps_of(data: &Value) -> Vec<StepRecord> {
+    let step = |item: &Value| {
+        let number = |name| item.get(name).and_then(Value::as_f64).unwrap_or(f64::NAN);
+        Some(StepRecord {
+            policy: item.get("policy")?.as_str()?.to_string_lossy(),
+            settings: item.get("settings").cloned().unwrap_or(Value::Null),
+            tokens_before: number("tokensBefore"),
+            tokens_after: number("tokensAfter"),
+        })
+    };
+    match data.get("steps").and_then(Value::as_array) {
+        Some(items) => items.iter().filter_map(step).collect(),
+        None => step(data).into_iter().collect(),
+    }
 }
 
 fn changed_of(data: &Value) -> Vec<(String, String)> {
@@ -133,10 +152,10 @@ pub(super) fn commit_line(
     let pair =
         |(from, to): &(String, String)| line(&[("from", Some(text_json(from))), ("to", Some(text_json(to)))]);
     let changed: Vec<String> = changed.iter().map(pair).collect();
+    let steps: Vec<String> = provenance.steps.iter().map(step_json).collect();
     let data = line(&[
-        ("version", Some(DATA_VERSION.to_owned())),
-        ("policy", Some(text_json(&provenance.policy))),
-        ("settings", Some(js::stringify(&provenance.settings))),
+        ("version", Some(COMMIT_VERSION.to_owned())),
+        ("steps", Some(format!("[{}]", steps.join(",")))),
         ("fromLeaf", Some(js::stringify(from_leaf))),
         ("leaf", Some(text_json(id))),
         ("changed", Some(format!("[{}]", changed.join(",")))),
@@ -145,6 +164,15 @@ pub(super) fn commit_line(
         ("tool", Some(text_json(&provenance.tool))),
     ]);
     record_line(COMMIT, data, id, text_json(parent), time)
+}
+
+fn step_json(step: &StepRecord) -> String {
+    line(&[
+        ("policy", Some(text_json(&step.policy))),
+        ("settings", Some(js::stringify(&step.settings))),
+        ("tokensBefore", Some(js::stringify(&Value::Number(step.tokens_before)))),
+        ("tokensAfter", Some(js::stringify(&Value::Number(step.tokens_after)))),
+    ])
 }
 
 /// The record of an undo, as a line. Its parent is the leaf that becomes active again.
@@ -157,7 +185,7 @@ pub(super) fn undo_line(
     tool: &str,
 ) -> String {
     let data = line(&[
-        ("version", Some(DATA_VERSION.to_owned())),
+        ("version", Some(UNDO_VERSION.to_owned())),
         ("undoes", Some(text_json(undoes))),
         ("fromLeaf", Some(js::stringify(from_leaf))),
         ("leaf", Some(text_json(id))),

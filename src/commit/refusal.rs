@@ -62,8 +62,17 @@ pub enum Refusal {
     #[error("{}: entry {entry} is not on the active branch. Make the plan anew.", .path.display())]
     NotOnPath { path: PathBuf, entry: String },
     /// A change of something that is not the content of a message.
-    #[error("{}: entry {entry} would change in more than the content of its message, which is all that is written. Make the plan anew.", .path.display())]
+    #[error("{}: entry {entry} would change in more than the content of its message (`details` may go), which is all that is written. Make the plan anew.", .path.display())]
     MoreThanContent { path: PathBuf, entry: String },
+    /// A compaction without a text to stand for what it takes away.
+    #[error("{}: the summary is empty, so everything it stands for would be lost. Make it anew.", .path.display())]
+    NoSummary { path: PathBuf },
+    /// The first entry that a compaction keeps has no id to name it by (compaction 3.1).
+    #[error("{} line {line}: the first entry that the compaction keeps has no id. Keep another number of recent tokens.", .path.display())]
+    NoKeptId { path: PathBuf, line: u64 },
+    /// The runtime fails whenever it appends to such a file (compaction 3.22).
+    #[error("{}: an entry without a message stands before the first answer, and the runtime fails on it when it appends a compaction. Repair the file in a copy first.", .path.display())]
+    CannotAppend { path: PathBuf },
     /// No stored form differs.
     #[error("{}: the plan changes nothing, so there is nothing to write. Move a threshold first.", .path.display())]
     NothingToWrite { path: PathBuf },

@@ -1,7 +1,9 @@
 //! What someone asks to be written, and about which session.
 
-use crate::js::Value;
+use crate::ids::EntryIx;
+use crate::js::{JsString, Value};
 use crate::plan::EntryChange;
+use crate::policy::compact::FileLists;
 use crate::store::index::Index;
 use crate::store::source::Source;
 use crate::transcript::{Leaf, Tree};
@@ -32,13 +34,11 @@ pub struct Transcript<'a> {
     pub allow_orphan: bool,
 }
 
-/// Where a commit comes from; kept in its last line, so that the file itself tells what was done.
+/// Where a commit comes from; kept in its record, so that the file itself tells what was done.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Provenance {
-    /// The policy, by its own name.
-    pub policy: String,
-    /// The settings it ran with.
-    pub settings: Value,
+    /// The steps that changed something, in the order they were taken.
+    pub steps: Vec<StepRecord>,
     /// Estimated tokens of the context before.
     pub tokens_before: u64,
     /// Estimated tokens of the context after.
@@ -47,7 +47,36 @@ pub struct Provenance {
     pub tool: String,
 }
 
-/// A plan's changes, to be written as a new branch.
+/// One step of a commit.
+#[derive(Debug, Clone, PartialEq)]
+pub struct StepRecord {
+    /// The policy, by its own name.
+    pub policy: String,
+    /// The settings it ran with.
+    pub settings: Value,
+    /// Estimated tokens of the messages it was given; NaN where the record does not tell.
+    pub tokens_before: f64,
+    /// Estimated tokens of the messages it left; NaN where the record does not tell.
+    pub tokens_after: f64,
+}
+
+/// A compaction that is to end the branch (compaction 3.21). Its summary was made before: nothing here asks a model.
+#[derive(Debug, Clone, PartialEq)]
+pub struct PlannedCompaction {
+    /// The whole summary, with everything that is appended to it; not blank.
+    pub summary: JsString,
+    /// The first entry that is kept, on the active path.
+    pub first_kept: EntryIx,
+    /// Tokens of the context before (compaction 3.9).
+    pub tokens_before: f64,
+    /// The file lists, for the next compaction to go on from.
+    pub details: Option<FileLists>,
+    /// It is stored as one that an extension made: the next one does not take over its file lists
+    /// (compaction 3.13).
+    pub from_hook: bool,
+}
+
+/// A plan's changes, to be written as a new branch, or a compaction to be added to the active one, or both.
 #[derive(Debug, Clone)]
 pub struct CommitRequest<'a> {
     /// The session.
@@ -56,6 +85,8 @@ pub struct CommitRequest<'a> {
     pub leaf: &'a Leaf,
     /// Messages that change, in any order.
     pub changes: Vec<EntryChange>,
+    /// The compaction that follows them.
+    pub compaction: Option<PlannedCompaction>,
     /// Where the plan comes from.
     pub provenance: Provenance,
     /// Time of writing, ms since 1970.

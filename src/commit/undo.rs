@@ -1,18 +1,26 @@
 //! An earlier branch made active again: one entry that hangs from the leaf which a commit left, and
 //! being last makes that branch the active one (store K1). Nothing is removed, so it can be undone too.
+//!
+//! Where that leaf is a compaction, our entry takes its place and a copy of it follows: behind a compaction the runtime
+//! would make another one, which keeps nothing (compaction 2.12, 3.1).
 
 use std::sync::Arc;
 
 use crate::commit::check::{Checked, check, unique_ids};
+use crate::commit::copy::{Copies, CopyOf, copy, label_line};
+use crate::commit::labels::Labels;
 use crate::commit::planned::PlannedMessage;
 use crate::commit::prepare::{NewLine, Prepared};
 use crate::commit::receipt::{self, Receipt, ReceiptKind, undo_line};
 use crate::commit::refusal::{Refusal, unreadable_body};
-use crate::commit::request::{UndoRequest, UndoTarget};
-use crate::context::build;
+use crate::commit::request::{Transcript, UndoRequest, UndoTarget};
+use crate::context::bodies::message_of;
+use crate::context::{ContextMessage, build};
 use crate::ids::{EntryIx, NewIds};
 use crate::js::{self, Value};
+use crate::store::entry::EntryKind;
 use crate::store::index::Index;
+use crate::store::intern::IdIx;
 use crate::transcript::Leaf;
 
 /// Says what an undo would append, or why it cannot be done. Reads, and writes nothing.
@@ -30,31 +38,87 @@ pub fn prepare_undo(request: &UndoRequest<'_>, new_ids: &mut dyn NewIds) -> Resu
     unique_ids(index, &index.path, &tree.walk(target))?;
     let context = build(index, tree, &Leaf::Id(undone.from_leaf.clone()));
     let context = context.map_err(|_| Refusal::NoContext { path: index.path.to_path_buf() })?;
-    let time = index.entry(target).time;
-    let time = if time.is_finite() { request.now_ms.max(time as i64) } else { request.now_ms };
-    let id = new_ids.next_id(index.lines + 1, &|id| index.ids.find(id).is_some());
-    let text = undo_line(
-        &id,
-        &id_value(index, target),
-        &js::iso_text(time),
-        &id_value(index, checked.leaf),
-        &undone.id,
-        &request.tool,
-    );
+    let mut active = Active { request, target, lines: Vec::new(), summary: None };
+    let record = active.fill(&id_value(index, checked.leaf), &undone.id, new_ids)?;
+    let message = |message: &ContextMessage| match &active.summary {
+        Some(copy) if message.entry == target => {
+            PlannedMessage::Written(js::stringify(&message_of(copy, EntryKind::Compaction)))
+        }
+        _ => PlannedMessage::Shared(message.entry),
+    };
     Ok(Prepared {
         path: Arc::clone(&index.path),
         kind: ReceiptKind::Undo,
-        lines: vec![NewLine { id: id.clone(), copy_of: None, text }],
         from_leaf: index.name(checked.leaf),
-        leaf: id,
-        parent: Some(undone.from_leaf.clone()),
+        leaf: active.lines.last().map_or_else(String::new, |line| line.id.clone()),
+        record,
+        parent: active.parent().map(|parent| index.ids.text(parent).to_owned()),
         changed: Vec::new(),
         remaps: Vec::new(),
         warnings: warnings(index, &checked, undone.entry, request.now_ms),
-        messages: context.messages.iter().map(|message| PlannedMessage::Shared(message.entry)).collect(),
+        messages: context.messages.iter().map(message).collect(),
+        lines: active.lines,
         before: index.clone(),
         snapshot: checked.snapshot,
     })
+}
+
+/// The lines that make a branch the active one again.
+struct Active<'a> {
+    request: &'a UndoRequest<'a>,
+    /// The leaf that is gone back to.
+    target: EntryIx,
+    lines: Vec<NewLine>,
+    /// The copy of the compaction that ends the branch, as it must be read.
+    summary: Option<Value>,
+}
+
+impl Active<'_> {
+    fn ends_in_compaction(&self) -> bool {
+        self.request.transcript.index.entry(self.target).kind == EntryKind::Compaction
+    }
+
+    /// What our record hangs from.
+    fn parent(&self) -> Option<IdIx> {
+        let target = self.request.transcript.index.entry(self.target);
+        if self.ends_in_compaction() { target.parent } else { target.id }
+    }
+
+    /// Puts the lines together; the id of our record.
+    fn fill(&mut self, from: &Value, undoes: &str, new_ids: &mut dyn NewIds) -> Result<String, Refusal> {
+        let Transcript { index, .. } = self.request.transcript;
+        let time = index.entry(self.target).time;
+        let now_ms = self.request.now_ms;
+        let time = js::iso_text(if time.is_finite() { now_ms.max(time as i64) } else { now_ms });
+        let part = [self.target];
+        let part = if self.ends_in_compaction() { &part[..] } else { &[] };
+        let mut copies = Copies::plan(&self.request.transcript, part, new_ids)?;
+        let record = copies.draw(index, new_ids);
+        let parent = self.parent().map_or(Value::Null, |id| index.ids.value(id));
+        let text = undo_line(&record, &parent, &time, from, undoes, &self.request.tool);
+        self.lines.push(NewLine { id: record.clone(), copy_of: None, text });
+        if let Some((ix, id)) = copies.entries.first().cloned() {
+            self.label(&mut copies, &id, &time, new_ids);
+            let parent = self.lines.last().map(|line| line.id.as_str());
+            // It keeps its time: what is older than the summary stays older (compaction 2.11, 2.13).
+            let of = CopyOf { ix, id: &id, parent, time: None, message: None };
+            let copied = copy(&self.request.transcript, &copies, &of)?;
+            self.summary = Some(copied.value);
+            self.lines.push(NewLine { id, copy_of: Some(ix), text: copied.text });
+        }
+        Ok(record)
+    }
+
+    /// The copy bears the label of its original (store P4).
+    fn label(&mut self, copies: &mut Copies, copy: &str, time: &str, new_ids: &mut dyn NewIds) {
+        let index = self.request.transcript.index;
+        let in_force = Labels::in_force(index);
+        let Some(label) = index.entry(self.target).id.and_then(|id| in_force.of(id)) else { return };
+        let id = copies.draw(index, new_ids);
+        let parent = self.lines.last().map_or("", |line| line.id.as_str());
+        let text = label_line(&id, parent, time, &Value::from(copy), Some(label));
+        self.lines.push(NewLine { id, copy_of: None, text });
+    }
 }
 
 fn id_value(index: &Index, ix: EntryIx) -> Value {

@@ -10,7 +10,7 @@ use crate::commit::planned::{first_difference, read_file};
 use crate::commit::prepare::Prepared;
 use crate::commit::receipt::{self, Receipt};
 use crate::commit::refusal::{CommitError, Refusal};
-use crate::ids::LineIds;
+use crate::ids::{EntryIx, LineIds};
 use crate::store::load::{Growth, grow};
 use crate::store::source::Source;
 
@@ -19,6 +19,8 @@ use crate::store::source::Source;
 pub struct Written {
     /// Our record, as read back from the file.
     pub receipt: Receipt,
+    /// The leaf now.
+    pub leaf: String,
     /// Where the new lines begin: the size of the file before, bytes.
     pub offset: u64,
     /// Bytes appended.
@@ -42,10 +44,16 @@ pub fn write(prepared: &Prepared, wait_ms: u64, clock: &dyn Clock) -> Result<Wri
         CommitError::NotVerified { path: path.into(), what, restored }
     })?;
     drop(lock);
-    Ok(Written { receipt, offset: snapshot.size, bytes: bytes.len() as u64, lines: prepared.lines.len() })
+    Ok(Written {
+        receipt,
+        leaf: prepared.leaf.clone(),
+        offset: snapshot.size,
+        bytes: bytes.len() as u64,
+        lines: prepared.lines.len(),
+    })
 }
 
-/// Reads the file again: our bytes behind what was there, our record last, and the planned context.
+/// Reads the file again: our bytes behind what was there, the planned leaf last, the planned context, our record.
 fn verify(prepared: &Prepared, bytes: &[u8]) -> Result<Receipt, String> {
     let text = |error: std::io::Error| error.to_string();
     let source = Source::open(&prepared.path).map_err(text)?;
@@ -71,8 +79,14 @@ fn verify(prepared: &Prepared, bytes: &[u8]) -> Result<Receipt, String> {
         return Err(format!("message {at} of the context differs"));
     }
     let last = grown.last().ok_or_else(|| "the file is empty".to_owned())?;
-    let receipt = receipt::read(&grown, &source, last).map_err(|error| error.to_string())?;
+    if grown.name(last) != prepared.leaf {
+        return Err("another line is the last one".to_owned());
+    }
+    let record = prepared.lines.iter().position(|line| line.id == prepared.record);
+    let record = record.ok_or_else(|| "our record was not planned".to_owned())?;
+    let receipt = receipt::read(&grown, &source, EntryIx((before + record) as u32));
+    let receipt = receipt.map_err(|error| error.to_string())?;
     receipt
-        .filter(|receipt| receipt.id == prepared.leaf)
-        .ok_or_else(|| "our record is not the last line".to_owned())
+        .filter(|receipt| receipt.id == prepared.record)
+        .ok_or_else(|| "our record is not where it was written".to_owned())
 }

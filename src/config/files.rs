@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use serde::Deserialize;
 
-use super::{Config, ConfigError, KeymapFile, Named, variables};
+use super::{Config, ConfigError, KeymapFile, Named, SummarizerConfig, variables};
 use crate::gateway::env::Environment;
 
 /// Bytes of a file that are read at most: a device or a log by that name must not fill the memory.
@@ -21,6 +21,8 @@ struct ConfigFile {
     mouse: Option<bool>,
     motion: Option<bool>,
     ascii: Option<bool>,
+    #[serde(default)]
+    summarizer: SummarizerConfig,
 }
 
 /// Where the files are: `clawscope` in `XDG_CONFIG_HOME` when that is absolute, else in `~/.config`, on every system; none
@@ -70,6 +72,7 @@ fn lay_over(config: &mut Config, path: &Path, text: &str) -> Result<(), ConfigEr
     config.mouse = file.mouse.unwrap_or(config.mouse);
     config.motion = file.motion.unwrap_or(config.motion);
     config.ascii = file.ascii;
+    config.summarizer = file.summarizer;
     Ok(())
 }
 
@@ -142,6 +145,10 @@ mod tests {
             ("theme = \"dark\"\nmice = false\n", &["config.toml", "line 2", "mice", "mouse"][..]),
             ("mouse = \"no\"\n", &["config.toml", "line 1", "mouse", "boolean"]),
             ("theme = \n", &["config.toml", "line 1"]),
+            (
+                "[summarizer]\nkind = \"http\"\napi-key = \"x\"\n",
+                &["config.toml", "line 3", "api-key", "key-env"],
+            ),
         ] {
             let home = home(&[("config.toml", text)]);
             let error = read(&env(&home, &[])).unwrap_err().to_string();

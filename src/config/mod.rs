@@ -1,15 +1,18 @@
 //! clawscope's own settings: defaults < files < environment; flags come last, where they are given.
 //!
-//! Two files in one folder: `config.toml` (theme, ruleset, mouse, motion, ASCII signs) and `keymap.toml` (single keys). Both may be
-//! missing, and neither is ever written. What stands in them is checked before the screen is taken: a slip names its
+//! Two files in one folder: `config.toml` (theme, ruleset, mouse, motion, ASCII signs, who writes summaries) and
+//! `keymap.toml` (single keys). Both may be missing,
+//! and neither is ever written. What stands in them is checked before the screen is taken: a slip names its
 //! file, line and key. Which themes and actions there are is known further down, so names are handed on with their origin.
 
 mod files;
+mod summarizer;
 mod variables;
 
 use std::path::PathBuf;
 
 pub use files::{folder, read};
+pub use summarizer::{Api, SummarizerConfig, SummarizerKind};
 
 /// The settings in force, and the text of the keymap.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -26,11 +29,21 @@ pub struct Config {
     pub ascii: Option<bool>,
     /// The person's keys.
     pub keymap: Option<KeymapFile>,
+    /// Who writes summaries.
+    pub summarizer: SummarizerConfig,
 }
 
 impl Default for Config {
     fn default() -> Self {
-        Self { theme: None, ruleset: None, mouse: true, motion: true, ascii: None, keymap: None }
+        Self {
+            theme: None,
+            ruleset: None,
+            mouse: true,
+            motion: true,
+            ascii: None,
+            keymap: None,
+            summarizer: SummarizerConfig::default(),
+        }
     }
 }
 

@@ -4,6 +4,7 @@
 use crate::context::build::{Context, ContextMessage};
 use crate::context::tokens::chars4::{estimate_chars, estimate_or_zero};
 use crate::store::entry::{MessageSize, Role};
+use crate::store::prompt_report::SystemPromptReport;
 
 /// A part of the prompt, in the order of the bar.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -84,6 +85,20 @@ pub struct FixedChars {
     pub tools: u64,
 }
 
+impl FixedChars {
+    /// The sizes of a report. Where it does not tell how much of the prompt is workspace files, they are what
+    /// their list says, within the prompt.
+    pub fn new(report: &SystemPromptReport) -> Self {
+        let injected: u64 = report.files.iter().map(|file| file.injected_chars).sum();
+        let files = if report.project_chars > 0 { report.project_chars } else { injected };
+        Self {
+            system: report.system_chars,
+            files: files.min(report.system_chars),
+            tools: report.tool_schema_chars,
+        }
+    }
+}
+
 /// Estimated tokens of each part.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Budget {
@@ -123,7 +138,7 @@ impl Budget {
     /// Adds a message that counts so many tokens.
     pub fn add_message(&mut self, size: &MessageSize, tokens: u64) {
         if size.role == Role::Assistant {
-            let thinking = (u64::from(size.thinking_chars) / 4).min(tokens);
+            let thinking = thinking_tokens(size, tokens);
             self.add(Part::Thinking, thinking);
             self.add(Part::Assistant, tokens - thinking);
         } else {
@@ -152,8 +167,14 @@ impl Budget {
     }
 }
 
-/// The part a message of this role belongs to; assistant messages are split further.
-fn part_of(role: Role) -> Part {
+/// Of the tokens of an assistant message, those of its thinking: rounded down, so that what a message rounds
+/// up to counts as said.
+pub fn thinking_tokens(size: &MessageSize, tokens: u64) -> u64 {
+    (u64::from(size.thinking_chars) / 4).min(tokens)
+}
+
+/// The part a message of this role belongs to; of assistant messages, thinking is a part of its own.
+pub fn part_of(role: Role) -> Part {
     match role {
         Role::User | Role::Custom | Role::BashExecution | Role::Other => Part::You,
         Role::Assistant => Part::Assistant,

@@ -2,6 +2,7 @@
 //! [`bodies`], which reads texts back when someone asks for them.
 
 pub mod bodies;
+pub mod breakdown;
 pub mod budget;
 pub mod build;
 pub mod llm;

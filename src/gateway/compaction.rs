@@ -11,6 +11,34 @@ const PI_KEEP_RECENT_TOKENS: f64 = 20_000.0;
 /// Least reserve of a gateway run unless `reserveTokensFloor` says otherwise, in tokens.
 pub const RESERVE_FLOOR: f64 = 20_000.0;
 
+/// Who writes the summary of a compaction.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum CompactionMode {
+    /// The runtime's own summariser, in one call.
+    #[default]
+    Default,
+    /// The gateway's, in chunks, which refuses a history without a real message (compaction 5).
+    Safeguard,
+}
+
+impl CompactionMode {
+    /// Its name in the configuration.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Default => "default",
+            Self::Safeguard => "safeguard",
+        }
+    }
+}
+
+/// The mode that a loaded configuration says, where the version's safeguard works at all; loading fills in `safeguard`
+/// wherever there is an `agents.defaults` (compaction 2.5; 12, row "Safeguard active?").
+pub fn compaction_mode(rules: &Rules, config: &js::Value) -> CompactionMode {
+    let raw = config.get("agents").and_then(|a| a.get("defaults")).and_then(|d| d.get("compaction"));
+    let safeguard = raw.and_then(|raw| raw.get("mode")).is_some_and(|mode| mode.str_is("safeguard"));
+    if safeguard && rules.safeguard { CompactionMode::Safeguard } else { CompactionMode::Default }
+}
+
 /// Effective compaction settings.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct CompactionSettings {
@@ -137,6 +165,19 @@ mod tests {
         assert!(settings.should_compact(180_001.0, 200_000.0));
         assert!(settings.should_compact(0.0, 16_000.0));
         assert!(!CompactionSettings { enabled: false, ..settings }.should_compact(1e9, 16_000.0));
+    }
+
+    #[test]
+    fn only_the_word_itself_is_the_safeguard() {
+        let mode = |compaction: &str| {
+            let text = format!(r#"{{"agents":{{"defaults":{{"compaction":{compaction}}}}}}}"#);
+            let config = js::parse(&text).unwrap();
+            [Ruleset::V2026_3_2, Ruleset::V2026_2_19].map(|ruleset| compaction_mode(ruleset.rules(), &config))
+        };
+        // The older gateway names its safeguard and never runs it.
+        let named = mode(r#"{"mode":"safeguard"}"#);
+        assert_eq!(named, [CompactionMode::Safeguard, CompactionMode::Default]);
+        assert_eq!([mode("{}"), mode(r#"{"mode":"default"}"#)], [[CompactionMode::Default; 2]; 2]);
     }
 
     #[test]

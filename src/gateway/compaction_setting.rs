@@ -68,12 +68,13 @@ fn why(ruleset: Ruleset, key: &str) -> &'static str {
 mod tests {
     use super::*;
     use crate::gateway::env::Environment;
+    use std::io::Write as _;
 
     fn rows(ruleset: Ruleset) -> Vec<(f64, Option<&'static str>, bool)> {
         let dir = tempfile::tempdir().unwrap();
         let path = dir.path().join("openclaw.json");
         let text = "{ agents: { defaults: { compaction: { reserveTokens: 50000, reserveTokensFloor: 30000, keepRecentTokens: 7000 } } } }";
-        std::fs::write(&path, text).unwrap();
+        std::fs::File::create(&path).unwrap().write_all(text.as_bytes()).unwrap();
         let config = GatewayConfig::load(Some(&path), &Environment::default(), dir.path());
         let rows = compaction_settings(&config, ruleset, CompactionSettings::default(), 200_000.0);
         let told = |row: &PruneSetting| {

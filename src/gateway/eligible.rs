@@ -40,7 +40,7 @@ pub fn eligible_under(rules: &Rules, provider: &str, model: &str, route: &Route)
     }
 }
 
-/// What the plugins of Anthropic, OpenAI and OpenRouter say; the list for every other provider.
+/// What plugins say where a provider has one; the list for every other provider.
 fn plugins_allow(provider: &str, model: &str, route: &Route) -> bool {
     let starts = |prefixes: &[&str]| prefixes.iter().any(|prefix| model.starts_with(prefix));
     let host = route.base_url.as_deref().map(host);

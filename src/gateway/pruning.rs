@@ -2,7 +2,7 @@
 //! its default (pruning 3.3).
 
 use super::duration::parse_duration_ms;
-use super::ruleset::{PruneKeys, Rules, Ruleset};
+use super::ruleset::{ImageResults, PruneKeys, Rules, Ruleset};
 use super::tools::ToolFilter;
 use crate::js::{self, JsString};
 
@@ -40,6 +40,8 @@ pub struct SoftTrim {
     pub head_chars: f64,
     /// Kept from the end.
     pub tail_chars: f64,
+    /// What becomes of results that hold images; no setting, but one of the version.
+    pub images: ImageResults,
 }
 
 /// What clearing does.
@@ -60,13 +62,25 @@ impl Default for PruneSettings {
             hard_clear_ratio: 0.5,
             min_prunable_tool_chars: 50_000.0,
             tools: js::Value::Object(js::Object::default()),
-            soft_trim: SoftTrim { max_chars: 4000.0, head_chars: 1500.0, tail_chars: 1500.0 },
+            soft_trim: SoftTrim {
+                max_chars: 4000.0,
+                head_chars: 1500.0,
+                tail_chars: 1500.0,
+                images: ImageResults::Skipped,
+            },
             hard_clear: HardClear { enabled: true, placeholder: DEFAULT_PLACEHOLDER.into() },
         }
     }
 }
 
 impl PruneSettings {
+    /// What holds without any configuration.
+    pub fn built_in(rules: &Rules) -> Self {
+        let mut settings = Self::default();
+        settings.soft_trim.images = rules.image_results;
+        settings
+    }
+
     /// The compiled allow and deny lists (pruning 3.5).
     pub fn tool_filter(&self) -> ToolFilter {
         ToolFilter::compile(Some(&self.tools))
@@ -86,7 +100,7 @@ pub fn effective_settings_under(rules: &Rules, raw: Option<&js::Value>) -> Optio
     if !raw.get("mode")?.str_is("cache-ttl") {
         return None;
     }
-    let mut settings = PruneSettings::default();
+    let mut settings = PruneSettings::built_in(rules);
     let ttl = raw.get("ttl").and_then(js::Value::as_str).and_then(parse_duration_ms);
     set(&mut settings.ttl_ms, ttl.filter(|ms| *ms <= rules.longest_ttl_ms));
     if let Some(tools) = raw.get("tools").filter(|tools| js::truthy(Some(tools))) {
@@ -189,7 +203,9 @@ mod tests {
         assert_eq!(settings.keep_last_assistants, 1.0);
         assert_eq!(settings.min_prunable_tool_chars, 0.0);
         assert_eq!((settings.soft_trim_ratio, settings.hard_clear_ratio), (0.0, 1.0));
-        assert_eq!(settings.soft_trim, SoftTrim { max_chars: 99.0, head_chars: 10.0, tail_chars: 0.0 });
+        let images = ImageResults::Skipped;
+        let expected = SoftTrim { max_chars: 99.0, head_chars: 10.0, tail_chars: 0.0, images };
+        assert_eq!(settings.soft_trim, expected);
     }
 
     #[test]
@@ -234,7 +250,7 @@ mod tests {
             ttl_ms: 3_600_000.0,
             tools: raw.get("tools").unwrap().clone(),
             hard_clear: HardClear { enabled: false, ..PruneSettings::default().hard_clear },
-            ..PruneSettings::default()
+            ..PruneSettings::built_in(Ruleset::V2026_9.rules())
         };
         assert_eq!(newest, read);
         assert_eq!(effective_settings(Some(&raw)).unwrap().keep_last_assistants, 9.0);

@@ -1,16 +1,10 @@
-//! How many tokens a model takes, where that number comes from, and whether the gateway would warn about it or refuse
-//! the model (pruning 4.5, compaction 7.1, 7.2).
+//! How many tokens a model takes, and where that number comes from (pruning 4.5, compaction 7.1).
 
 use super::catalog;
 use crate::js;
 
 /// Window assumed when nothing names one, in tokens (compaction 7.3).
 pub const DEFAULT_WINDOW: f64 = 200_000.0;
-/// The gateway warns below this many tokens (compaction 7.2).
-pub const WARN_BELOW: f64 = 32_000.0;
-/// The gateway refuses a model below this many tokens (compaction 7.2).
-pub const BLOCK_BELOW: f64 = 16_000.0;
-
 /// What settled the window.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum WindowSource {
@@ -43,6 +37,9 @@ pub struct WindowInfo {
     pub tokens: f64,
     /// What settled it.
     pub source: WindowSource,
+    /// What the model takes, in tokens, whatever `contextTokens` says: the guard of every call goes by it (pruning
+    /// 6.30).
+    pub own: f64,
 }
 
 /// The window for a run. `model_window` is the model's own, where one is known; `default_tokens` is only floored, not
@@ -54,19 +51,15 @@ pub fn resolve_window(
     model_window: Option<f64>,
     default_tokens: f64,
 ) -> WindowInfo {
-    let base = config
-        .and_then(|config| configured_window(config, provider, model))
-        .map(|tokens| WindowInfo { tokens, source: WindowSource::ModelsConfig })
-        .or_else(|| {
-            let tokens = whole_positive(model_window?)?;
-            Some(WindowInfo { tokens, source: WindowSource::Model })
-        })
-        .unwrap_or(WindowInfo { tokens: default_tokens.floor(), source: WindowSource::Default });
+    let configured = config.and_then(|config| configured_window(config, provider, model));
+    let (own, source) = match (configured, model_window.and_then(whole_positive)) {
+        (Some(tokens), _) => (tokens, WindowSource::ModelsConfig),
+        (None, Some(tokens)) => (tokens, WindowSource::Model),
+        (None, None) => (default_tokens.floor(), WindowSource::Default),
+    };
     match config.and_then(context_tokens_cap) {
-        Some(cap) if cap < base.tokens => {
-            WindowInfo { tokens: cap, source: WindowSource::AgentContextTokens }
-        }
-        _ => base,
+        Some(cap) if cap < own => WindowInfo { tokens: cap, source: WindowSource::AgentContextTokens, own },
+        _ => WindowInfo { tokens: own, source, own },
     }
 }
 
@@ -76,6 +69,13 @@ pub fn window_of_model(config: &js::Value, provider: &str, model: &str) -> Windo
     resolve_window(Some(config), provider, model, known, DEFAULT_WINDOW)
 }
 
+/// The window that the runtime itself compares with: the same without the cap of `agents.defaults.contextTokens`
+/// (compaction 2.8).
+pub fn runtime_window(config: &js::Value, provider: &str, model: &str) -> f64 {
+    let known = || catalog::find(provider, model).map_or(DEFAULT_WINDOW, |entry| entry.window);
+    configured_window(config, provider, model).unwrap_or_else(known)
+}
+
 /// The first configured model with exactly this id decides; a bad window there is not made good by a later one.
 fn configured_window(config: &js::Value, provider: &str, model: &str) -> Option<f64> {
     let models = config.get("models")?.get("providers")?.get(provider)?.get("models")?.as_array()?;
@@ -83,39 +83,14 @@ fn configured_window(config: &js::Value, provider: &str, model: &str) -> Option<
     whole_positive(entry.get("contextWindow")?.as_f64()?)
 }
 
-fn context_tokens_cap(config: &js::Value) -> Option<f64> {
+/// `agents.defaults.contextTokens`, where it is usable.
+pub(super) fn context_tokens_cap(config: &js::Value) -> Option<f64> {
     whole_positive(config.get("agents")?.get("defaults")?.get("contextTokens")?.as_f64()?)
 }
 
-fn whole_positive(tokens: f64) -> Option<f64> {
+pub(super) fn whole_positive(tokens: f64) -> Option<f64> {
     let whole = tokens.floor();
     (tokens.is_finite() && whole > 0.0).then_some(whole)
-}
-
-/// What the gateway thinks of a window before it runs a model on it (compaction 7.2).
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub struct WindowGuard {
-    /// The window, never below 0.
-    pub tokens: f64,
-    /// What settled it.
-    pub source: WindowSource,
-    /// Small: a line in the gateway's log.
-    pub should_warn: bool,
-    /// Too small: the run fails.
-    pub should_block: bool,
-}
-
-/// Judges a window. The limits are [`WARN_BELOW`] and [`BLOCK_BELOW`] unless given; each counts as at least 1.
-pub fn guard_window(info: WindowInfo, warn_below: Option<f64>, block_below: Option<f64>) -> WindowGuard {
-    let limit = |given: Option<f64>, default: f64| given.unwrap_or(default).floor().max(1.0);
-    let tokens = info.tokens.floor().max(0.0);
-    let below = |limit: f64| tokens > 0.0 && tokens < limit;
-    WindowGuard {
-        tokens,
-        source: info.source,
-        should_warn: below(limit(warn_below, WARN_BELOW)),
-        should_block: below(limit(block_below, BLOCK_BELOW)),
-    }
 }
 
 #[cfg(test)]
@@ -132,7 +107,7 @@ mod tests {
     fn check(config: &str, provider: &str, model: &str, own: Option<f64>, tokens: f64, source: WindowSource) {
         let config = js::parse(config).unwrap();
         let info = resolve_window(Some(&config), provider, model, own, DEFAULT_WINDOW);
-        assert_eq!(info, WindowInfo { tokens, source });
+        assert_eq!((info.tokens, info.source), (tokens, source));
     }
 
     #[test]
@@ -158,6 +133,13 @@ mod tests {
     }
 
     #[test]
+    fn what_the_model_takes_is_known_beside_the_cap() {
+        let config = js::parse(MODELS).unwrap();
+        let own = |model| resolve_window(Some(&config), "anthropic", model, Some(1e6), 5.0).own;
+        assert_eq!((own("m1"), own("m2"), own("none")), (100_000.0, 1e6, 1e6));
+    }
+
+    #[test]
     fn the_default_is_floored_but_not_tested() {
         for (given, tokens) in [(12_345.9, 12_345.0), (-0.5, -1.0), (0.0, 0.0)] {
             assert_eq!(resolve_window(None, "x", "y", None, given).tokens, tokens);
@@ -165,29 +147,17 @@ mod tests {
     }
 
     #[test]
-    fn the_guard_warns_below_32000_and_blocks_below_16000() {
-        let judge = |tokens| {
-            let guard = guard_window(WindowInfo { tokens, source: WindowSource::Model }, None, None);
-            (guard.tokens, guard.should_warn, guard.should_block)
-        };
-        assert_eq!(judge(32_000.0), (32_000.0, false, false));
-        assert_eq!(judge(31_999.0), (31_999.0, true, false));
-        assert_eq!(judge(16_000.0), (16_000.0, true, false));
-        assert_eq!(judge(15_999.0), (15_999.0, true, true));
-        assert_eq!(judge(-1.0), (0.0, false, false));
-    }
-
-    #[test]
-    fn limits_count_as_at_least_one() {
-        let info = WindowInfo { tokens: 1.0, source: WindowSource::Model };
-        let guard = guard_window(info, Some(0.0), Some(-5.0));
-        assert!(!guard.should_warn && !guard.should_block);
+    fn the_runtime_compares_with_the_window_without_the_cap() {
+        let config = js::parse(MODELS).unwrap();
+        assert_eq!(runtime_window(&config, "anthropic", "m1"), 100_000.0);
+        assert_eq!(runtime_window(&config, "openai", "gpt-5.2"), 400_000.0);
+        assert_eq!(runtime_window(&config, "nobody", "nothing"), DEFAULT_WINDOW);
     }
 
     #[test]
     fn a_model_the_catalogue_knows_needs_no_configuration() {
         let empty = js::parse("{}").unwrap();
         let info = window_of_model(&empty, "openai", "gpt-5.2");
-        assert_eq!(info, WindowInfo { tokens: 400_000.0, source: WindowSource::Model });
+        assert_eq!(info, WindowInfo { tokens: 400_000.0, source: WindowSource::Model, own: 400_000.0 });
     }
 }

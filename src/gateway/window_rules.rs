@@ -14,7 +14,7 @@ pub fn window_under(rules: &Rules, config: &Value, provider: &str, model: &str) 
         return resolve_window(Some(config), provider, model, known, window::DEFAULT_WINDOW);
     }
     if let Some(tokens) = listed_tokens(config, provider, model) {
-        return WindowInfo { tokens, source: WindowSource::ModelsConfig };
+        return WindowInfo { tokens, source: WindowSource::ModelsConfig, own: tokens };
     }
     let uncapped = without_cap(config);
     resolve_window(Some(&uncapped), provider, model, known, window::DEFAULT_WINDOW)
@@ -108,7 +108,7 @@ mod tests {
 
     #[test]
     fn the_refusal_names_tokens_source_and_minimum() {
-        let info = WindowInfo { tokens: 3000.0, source: WindowSource::Model };
+        let info = WindowInfo { tokens: 3000.0, source: WindowSource::Model, own: 3000.0 };
         let verdict = judge_window(Ruleset::V2026_9.rules(), info.tokens, info.tokens);
         let text = "Model context window too small (3000 tokens; source=model). Minimum is 4000.";
         assert_eq!(too_small_text(info, &verdict), text);

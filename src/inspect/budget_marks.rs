@@ -12,6 +12,8 @@ pub enum Threshold {
     Soft,
     /// From here results are cleared (pruning 5.8).
     Hard,
+    /// From here the model is asked to write notes before a compaction (compaction 9.3).
+    Flush,
     /// Above this the session compacts (compaction 2.7).
     Compact,
     /// What the model takes.
@@ -24,6 +26,7 @@ impl Threshold {
         match self {
             Self::Soft => "soft",
             Self::Hard => "hard",
+            Self::Flush => "flush",
             Self::Compact => "compact",
             Self::Window => "window",
         }
@@ -63,6 +66,8 @@ pub fn marks(inspection: &Inspection, settings: &StepSettings, fixed: u64) -> Ve
         },
         still(Threshold::Window, window),
     ];
+    let flush = inspection.memory_flush().filter(|flush| flush.state.is_on());
+    marks.extend(flush.map(|flush| still(Threshold::Flush, flush.threshold)));
     marks.sort_by_key(|mark| mark.at);
     marks
 }

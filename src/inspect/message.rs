@@ -121,14 +121,16 @@ fn joined(parts: &[TextPart]) -> Cow<'_, str> {
 }
 
 /// The call that a result answers.
-struct Called {
-    entry: EntryIx,
-    arguments: Option<String>,
+pub(super) struct Called {
+    /// The entry that holds it.
+    pub(super) entry: EntryIx,
+    /// Its arguments, on one line.
+    pub(super) arguments: Option<String>,
 }
 
 /// Finds the call: the nearest earlier assistant entry on the way to the root that holds its id, else the
 /// nearest earlier one of the file.
-fn called(inspection: &Inspection, entry: EntryIx) -> Result<Option<Called>, BodyError> {
+pub(super) fn called(inspection: &Inspection, entry: EntryIx) -> Result<Option<Called>, BodyError> {
     let index = &*inspection.index;
     let known = index.entry(entry).message.filter(|message| message.role == Role::ToolResult);
     let Some(id) = known.and_then(|message| message.call) else { return Ok(None) };

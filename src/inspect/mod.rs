@@ -1,10 +1,12 @@
 //! One session with everything that questions ask of it: transcript, tree, context, window, settings
 //! and what is measured. The commands and the screens start from here.
 
+pub mod breakdown;
 pub mod budget_marks;
 mod closer;
 pub mod compaction;
 mod count;
+pub mod estimators;
 pub mod excerpt;
 mod facts;
 mod indent;
@@ -16,12 +18,20 @@ pub mod open;
 mod parts;
 pub mod place;
 pub mod price;
+mod recorded;
+pub mod recovery;
+pub mod rewrite_loss;
 pub mod search;
+pub mod summary;
 #[cfg(test)]
 pub(crate) mod testing;
+pub mod upkeep;
 mod why;
+mod why_steps;
+mod windows;
 pub mod words;
 pub mod write;
+mod write_checks;
 
 use std::sync::Arc;
 
@@ -45,8 +55,10 @@ use crate::policy::prune::{Gate, gate_under};
 use crate::policy::settings::StepSetting;
 use crate::store::body::BodyError;
 use crate::store::index::Index;
+use crate::store::prompt_report::SystemPromptReport;
 use crate::store::source::Source;
 use crate::transcript::{Leaf, Tree};
+use upkeep::Upkeep;
 
 /// Tokens a provider counted for the last prompt, and the entry that says so.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -113,6 +125,8 @@ pub struct Inspection {
     pub price: Option<Price>,
     /// Chars before the messages, where a run left a report.
     pub fixed: Option<FixedChars>,
+    /// That report, part by part.
+    pub report: Option<Arc<SystemPromptReport>>,
     /// The last prompt a provider counted on this path, or why there is none.
     pub measured: Result<Measured, Unmeasured>,
     /// When the model last answered on this path, ms: by the message's own time, which a copy keeps.
@@ -121,6 +135,8 @@ pub struct Inspection {
     pub last_touch: Option<f64>,
     /// Reserve and keep of the compaction.
     pub compaction: CompactionSettings,
+    /// What keeps it within its window.
+    pub upkeep: Upkeep,
     /// Each setting of each step with its configured value and where that comes from.
     pub settings: Vec<StepSetting>,
     /// The configured settings; of pruning the defaults where it is off.
@@ -152,6 +168,7 @@ impl Inspection {
             textures: self.closer.as_ref().map(|closer| closer.textures.as_slice()),
             settings,
             window: self.window.tokens,
+            guard_window: self.window.own,
             gate,
         })
     }

@@ -4,7 +4,7 @@
 use crate::context::Context;
 use crate::error::{Finding, Severity};
 use crate::ids::EntryIx;
-use crate::inspect::Inspection;
+use crate::inspect::{Inspection, windows};
 use crate::js::truthy;
 use crate::store::index::{Index, Standing};
 use crate::transcript::Tree;
@@ -26,6 +26,7 @@ pub(super) fn findings(inspection: &Inspection) -> Vec<Finding> {
         repeated_ids(index, tree),
     ];
     findings.extend(found.into_iter().flatten());
+    findings.extend(windows::findings(inspection));
     findings
 }
 

@@ -9,14 +9,15 @@ use crate::context::budget::FixedChars;
 use crate::context::{Context, build};
 use crate::gateway::compaction::{CompactionSettings, gateway_compaction_under, pi_compaction};
 use crate::gateway::eligible::Route;
-use crate::gateway::history_limit::history_limit;
+use crate::gateway::history_accounts::history_limit_under;
 use crate::gateway::prune_setting::PRUNING_PATH;
-use crate::gateway::pruning::effective_settings_under;
+use crate::gateway::pruning::{PruneSettings, effective_settings_under};
 use crate::gateway::window_rules::window_under;
 use crate::ids::{Epoch, LineIds, SessionKey};
 use crate::inspect::count::{complete, last_prompt};
 use crate::inspect::list::listed_item;
 use crate::inspect::price::price;
+use crate::inspect::upkeep::Upkeep;
 use crate::inspect::{Closer, Inspection, Known, Mark};
 use crate::js;
 use crate::policy::StepSettings;
@@ -25,6 +26,7 @@ use crate::policy::settings::{RowSource, rows};
 use crate::store::body;
 use crate::store::index::{Index, Standing};
 use crate::store::load::{Growth, LoadError, Progress, grow, load};
+use crate::store::rows::Row;
 use crate::store::session::Session;
 use crate::store::shape::Shape;
 use crate::store::source::Source;
@@ -131,13 +133,16 @@ pub fn inspect(
     let context = built.unwrap_or_default();
     let mut item = listed_item(store, session, now_ms);
     (item.provider, item.model) = model_of_path(&index, &context).unwrap_or((item.provider, item.model));
+    let report = session.row.as_ref().and_then(Row::prompt_report);
     let config = &store.config;
     let raw = config.value(&PRUNING_PATH);
     let rules = store.ruleset.ruleset.rules();
     let configured = effective_settings_under(rules, raw);
     let window = window_under(rules, &config.js, &item.provider, &item.model);
+    let upkeep = Upkeep::of(store, session, &item.provider, &item.model);
     let touched = |ix| body::entry(&source, &index, ix);
-    let history_limit = history_limit(&item.key.0, &config.js).map_or(0.0, |limit| limit.turns());
+    let history_limit =
+        history_limit_under(rules, &item.key.0, &config.js).map_or(0.0, |limit| limit.turns());
     let runtime = runtime_compaction(store);
     let compaction = gateway_compaction_under(rules, &config.js, runtime, window.tokens);
     let settings = rows(&RowSource {
@@ -158,16 +163,19 @@ pub fn inspect(
         session: item,
         source,
         leaf: Leaf::Own,
-        fixed: fixed_chars(session),
+        fixed: report.as_ref().map(FixedChars::new),
+        report: report.map(Arc::new),
         measured: last_prompt(&index, &context),
         last_call: None,
+        upkeep,
         compaction,
         settings,
         configured_on: configured.is_some(),
         configured: StepSettings {
+            ruleset: store.ruleset.ruleset,
             compaction,
             history_limit,
-            ..StepSettings::prune(configured.unwrap_or_default())
+            ..StepSettings::prune(configured.unwrap_or_else(|| PruneSettings::built_in(rules)))
         },
         closer: None,
         tree: Arc::new(tree),
@@ -187,18 +195,6 @@ pub fn inspect(
 fn model_of_path(index: &Index, context: &Context) -> Option<(String, String)> {
     let (provider, model) = context.model?;
     Some((index.words.text(provider)?, index.words.text(model)?))
-}
-
-/// What precedes the messages, where the last run left a report (store C6).
-fn fixed_chars(session: &Session) -> Option<FixedChars> {
-    let report = session.row.as_ref()?.system_prompt.as_ref()?;
-    let injected: f64 = report.files.iter().map(|file| file.injected_chars).sum();
-    let files = if report.project_chars > 0.0 { report.project_chars } else { injected };
-    Some(FixedChars {
-        system: report.system_chars as u64,
-        files: files.min(report.system_chars) as u64,
-        tools: report.tool_schema_chars as u64,
-    })
 }
 
 /// Reserve and keep of the runtime alone: what pi's own settings file says for pi's sessions (store R6).

@@ -114,8 +114,12 @@ fn a_plan_is_previewed_written_read_back_and_undone() {
     let (_place, listed) = demo();
     let before = opened(&listed, "telegram:direct:8812", None);
     let plan = plan(&before);
-    let request =
-        WriteRequest { inspection: &before, ask: Ask::Commit(&plan), allow_orphan: false, now_ms: NOW_MS };
+    let request = WriteRequest {
+        inspection: &before,
+        ask: Ask::Commit { plan: &plan, summary: None },
+        allow_orphan: false,
+        now_ms: NOW_MS,
+    };
     let prepared = prepare(&request).unwrap();
     let shown = preview(&request, &prepared, NOW_MS);
     let words: Vec<&str> = shown.checks.iter().map(|(_, words)| words.as_str()).collect();
@@ -154,7 +158,7 @@ fn archives_and_orphans_are_refused() {
         let plan = plan(&inspection);
         let request = WriteRequest {
             inspection: &inspection,
-            ask: Ask::Commit(&plan),
+            ask: Ask::Commit { plan: &plan, summary: None },
             allow_orphan: false,
             now_ms: NOW_MS,
         };

@@ -2,15 +2,15 @@
 
 use crate::inspect::words::{counted, of, ratios, span};
 use crate::plan::Plan;
-use crate::policy::prune::Gate;
+use crate::policy::prune::{Gate, trim_chars};
 use crate::policy::{MessageFate, Reason};
 use crate::store::entry::MessageSize;
 
 /// The sentences that explain a fate, and last the rule it follows, as `pruning 5.7`. Chars are UTF-16
 /// units; ratios are chars of all messages against those of the window (pruning 5.5).
 pub fn why(fate: &MessageFate, plan: &Plan, size: &MessageSize) -> Vec<String> {
-    let facts = Facts { plan, size };
-    let mut lines = match fate.reason {
+    let facts = Facts { plan, fate, size };
+    let mut lines = facts.of_closer_steps(fate.reason).unwrap_or_else(|| match fate.reason {
         reason if reason.is_gate() => vec![facts.gate(reason)],
         Reason::NoWindow | Reason::TooFewAssistants | Reason::RatioBelowSoft => facts.nothing(fate.reason),
         Reason::BelowMaxChars
@@ -21,14 +21,15 @@ pub fn why(fate: &MessageFate, plan: &Plan, size: &MessageSize) -> Vec<String> {
         Reason::SoftTrim => facts.trimmed(),
         Reason::HardClear => facts.cleared(),
         shield => vec![facts.shielded(shield)],
-    };
+    });
     lines.push(fate.reason.rule().to_owned());
     lines
 }
 
-struct Facts<'a> {
-    plan: &'a Plan,
-    size: &'a MessageSize,
+pub(super) struct Facts<'a> {
+    pub(super) plan: &'a Plan,
+    pub(super) fate: &'a MessageFate,
+    pub(super) size: &'a MessageSize,
 }
 
 impl Facts<'_> {
@@ -36,6 +37,7 @@ impl Facts<'_> {
     fn gate(&self, reason: Reason) -> String {
         match reason {
             Reason::PruningOff => "Pruning is off: contextPruning.mode is not cache-ttl.".into(),
+            Reason::NoPruner => "This version never prunes, whatever is configured.".into(),
             Reason::ProviderNotEligible => {
                 "The gateway does not prune for this provider and model: they are not eligible.".into()
             }
@@ -141,6 +143,13 @@ impl Facts<'_> {
 
     fn trimmed(&self) -> Vec<String> {
         let settings = &self.plan.settings.prune;
+        let reached = reached("softTrimRatio", self.plan.outcome.ratio_before, settings.soft_trim_ratio);
+        // Only where images are replaced is a result trimmed that is short enough.
+        if trim_chars(&settings.soft_trim, self.size) <= settings.soft_trim.max_chars {
+            let sentence =
+                format!("Before {}. A line of text stands for each image.", self.last_assistants());
+            return vec![sentence, reached];
+        }
         vec![
             format!(
                 "Over {}, before {}. {} stay.",
@@ -148,7 +157,7 @@ impl Facts<'_> {
                 self.last_assistants(),
                 capital(&self.head_and_tail())
             ),
-            reached("softTrimRatio", self.plan.outcome.ratio_before, settings.soft_trim_ratio),
+            reached,
         ]
     }
 

@@ -50,6 +50,11 @@ fn shields_name_what_they_protect_by() {
     check(&settings(), 0, &["Before the first user message: protected by position.", "pruning 5.3"]);
     check(&settings(), 1, &["Only tool results are ever pruned.", "pruning 5.12"]);
     check(&settings(), 4, &["It holds 1 image: results with images are never pruned.", "pruning 5.6"]);
+    let mut newest = settings();
+    newest.soft_trim.images = crate::gateway::ruleset::ImageResults::Replaced;
+    let inspection = session(10_000.0);
+    let lines = says(&inspection, &plan(&inspection, &newest), 4);
+    assert!(lines[0].ends_with("A line of text stands for each image."), "{lines:?}");
     check(&settings(), 9, &["Within the last 3 assistants: protected by position.", "pruning 5.2"]);
     let deny = js::parse(r#"{"deny":["browser"]}"#).unwrap();
     let denied = PruneSettings { tools: deny, ..settings() };
@@ -131,6 +136,7 @@ fn a_shut_gate_is_told_with_its_times() {
             "The gateway does not prune for this provider and model: they are not eligible.",
             "pruning 3.6",
         ),
+        (Gate::NoPruner, "This version never prunes, whatever is configured.", "pruning 8"),
         (Gate::NeverTouched, "No run recorded a cache touch yet, so pruning never starts.", "pruning 4.2"),
         (Gate::NoTtl, "ttl is 0: that switches pruning off.", "pruning 4.2"),
         (

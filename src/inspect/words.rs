@@ -1,7 +1,9 @@
 //! Numbers, times and spans as a person reads them in facts and reasons.
 
+use crate::inspect::upkeep::Upkeep;
 use crate::js;
 use crate::plan::cache_cost::CacheCost;
+use crate::policy::memory_flush::{Flush, FlushState, Trigger};
 
 /// Between groups of three digits: a space that no line breaks at.
 pub const GROUP: char = '\u{a0}';
@@ -93,10 +95,39 @@ pub fn ratios(one: f64, other: f64) -> (String, String) {
 /// USD as the gateway writes it, its sign before it: two decimals, four below a cent, half up (compaction 10.5).
 pub fn money(usd: f64) -> String {
     let sign = if usd < 0.0 { "\u{2212}" } else { "+" };
-    let amount = usd.abs();
+    format!("{sign}{}", dollars(usd.abs()))
+}
+
+/// An amount of US dollars: two decimals from a cent on, else four, rounded half up (compaction 10.5).
+pub fn dollars(amount: f64) -> String {
     let decimals = if amount >= 0.01 { 2 } else { 4 };
     let scale = 10_f64.powi(decimals);
-    format!("{sign}${:.*}", decimals as usize, (amount * scale).round() / scale)
+    format!("${:.*}", decimals as usize, (amount * scale).round() / scale)
+}
+
+/// Where a session stands with the memory flush, in one line.
+pub fn flush_words(flush: &Flush, upkeep: &Upkeep) -> String {
+    let threshold = counted(flush.threshold);
+    let words = match flush.state {
+        FlushState::Off => "switched off".to_owned(),
+        FlushState::Never => "never: reserve floor and soft threshold take the whole window".to_owned(),
+        FlushState::Skipped(skip) => format!("none: {}", skip.words()),
+        FlushState::Flushed { at } => {
+            format!("done in this cycle (compaction count {}); the next at {threshold} tokens", counted(at))
+        }
+        FlushState::Due(Trigger::Tokens) => {
+            let total = flush.total.map_or(0.0, |total| total.tokens);
+            format!("due before the next message: {} tokens reach {threshold}", counted(total))
+        }
+        FlushState::Due(Trigger::Bytes) => {
+            let limit = bytes(upkeep.flush.force_bytes.value as u64);
+            format!("due before the next message: the transcript reached {limit}")
+        }
+        FlushState::Waiting { tokens } => format!("at {threshold} tokens, {} to go", counted(tokens)),
+        FlushState::NoTotal => format!("at {threshold} tokens; how many there are is not known"),
+    };
+    let late = flush.late && !matches!(flush.state, FlushState::Off | FlushState::Skipped(_));
+    if late { format!("{words}; a compaction comes before it, for the reserve is larger") } else { words }
 }
 
 /// What a plan costs at the provider's cache: first the next call, then the later ones.

@@ -1,28 +1,31 @@
 //! A plan, or an undo, as what a person is asked about before it is written, and told about afterwards.
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use crate::commit::{
-    Clock, CommitError, CommitRequest, LockState, Prepared, Provenance, RandomIds, ReceiptKind, Refusal,
-    SessionStanding, Transcript, UndoRequest, UndoTarget, lock_state,
+    Clock, CommitError, CommitRequest, PlannedCompaction, Prepared, RandomIds, ReceiptKind, Refusal,
+    SessionStanding, Transcript, UndoRequest, UndoTarget,
 };
-use crate::ids::EntryIx;
+use crate::inspect::recorded::{TOOL, provenance};
 use crate::inspect::words::grouped;
+use crate::inspect::write_checks::checks;
 use crate::inspect::{Inspection, Mark};
-use crate::js::{self, Object, Value};
-use crate::plan::{EntryChange, Plan, changes};
+use crate::js;
+use crate::plan::{EntryChange, InMemory, MadeSummary, Plan, changes};
 use crate::store::body::BodyError;
-use crate::store::key::Kind;
 use crate::store::measure::prune_chars;
-
-/// Name and version of the program, for the record in the file.
-const TOOL: &str = concat!("clawscope ", env!("CARGO_PKG_VERSION"));
 
 /// What is to be written to a session.
 #[derive(Debug, Clone)]
 pub enum Ask<'a> {
-    /// A plan as a new branch.
-    Commit(&'a Plan),
+    /// A plan as a new branch; of a compaction alone, as the entry that ends the active one.
+    Commit {
+        /// The plan.
+        plan: &'a Plan,
+        /// What its compaction is written with. Without one a plan that compacts is refused: a summary that was not
+        /// made, or failed, changes no file.
+        summary: Option<&'a MadeSummary>,
+    },
     /// An earlier branch as the active one.
     Undo(UndoTarget),
 }
@@ -98,6 +101,20 @@ pub enum WriteError {
         /// Chars of the message that would be written.
         found: String,
     },
+    /// The plan does what no transcript can hold.
+    #[error("{}: {}", .path.display(), .what.sentences())]
+    InMemory {
+        /// The transcript.
+        path: PathBuf,
+        /// What.
+        what: InMemory,
+    },
+    /// A compaction without a summary.
+    #[error("{}: the plan compacts, and no summary was made yet. Make one first; nothing is written without it.", .path.display())]
+    NoSummary {
+        /// The transcript.
+        path: PathBuf,
+    },
     /// Writing failed.
     #[error(transparent)]
     Commit(#[from] CommitError),
@@ -131,12 +148,17 @@ pub fn prepare(request: &WriteRequest<'_>) -> Result<Prepared, WriteError> {
             };
             Ok(crate::commit::prepare_undo(&undo, new_ids)?)
         }
-        Ask::Commit(plan) => {
+        Ask::Commit { plan, summary } => {
+            let what = InMemory::of(plan, &inspection.context);
+            if !what.is_nothing() {
+                return Err(WriteError::InMemory { path: inspection.source.path().to_path_buf(), what });
+            }
             let commit = CommitRequest {
                 transcript,
                 leaf: &inspection.leaf,
                 changes: checked_changes(inspection, plan)?,
-                provenance: provenance(plan),
+                compaction: compaction(inspection, plan, *summary)?,
+                provenance: provenance(plan, *summary),
                 now_ms: request.now_ms,
             };
             Ok(crate::commit::prepare(&commit, new_ids)?)
@@ -168,7 +190,11 @@ pub fn write(request: &WriteRequest<'_>, clock: &dyn Clock) -> Result<Written, W
     };
     Ok(match written.receipt.kind {
         ReceiptKind::Commit => Written {
-            line: format!("Branch written: {entries}, {} bytes.", grouped(written.bytes)),
+            line: format!(
+                "{} written: {entries}, {} bytes.",
+                if prepared.is_branch() { "Branch" } else { "Summary" },
+                grouped(written.bytes)
+            ),
             next: "u takes it back.".to_owned(),
         },
         ReceiptKind::Undo => Written {
@@ -176,6 +202,24 @@ pub fn write(request: &WriteRequest<'_>, clock: &dyn Clock) -> Result<Written, W
             next: "The branch left stays in the file.".to_owned(),
         },
     })
+}
+
+/// The compaction of a plan with the summary that was made for it.
+fn compaction(
+    inspection: &Inspection,
+    plan: &Plan,
+    summary: Option<&MadeSummary>,
+) -> Result<Option<PlannedCompaction>, WriteError> {
+    let Some(preparation) = &plan.compaction else { return Ok(None) };
+    let missing = || WriteError::NoSummary { path: inspection.source.path().to_path_buf() };
+    let summary = summary.ok_or_else(missing)?;
+    Ok(Some(PlannedCompaction {
+        summary: summary.text.clone(),
+        first_kept: preparation.first_kept,
+        tokens_before: preparation.tokens_before,
+        details: summary.details.clone(),
+        from_hook: summary.from_hook,
+    }))
 }
 
 fn standing(inspection: &Inspection) -> SessionStanding {
@@ -208,80 +252,4 @@ fn checked_changes(inspection: &Inspection, plan: &Plan) -> Result<Vec<EntryChan
         }
     }
     Ok(changes)
-}
-
-fn provenance(plan: &Plan) -> Provenance {
-    let settings = &plan.settings.prune;
-    let mut soft = Object::default();
-    soft.set("maxChars", Value::Number(settings.soft_trim.max_chars));
-    soft.set("headChars", Value::Number(settings.soft_trim.head_chars));
-    soft.set("tailChars", Value::Number(settings.soft_trim.tail_chars));
-    let mut hard = Object::default();
-    hard.set("enabled", Value::Bool(settings.hard_clear.enabled));
-    hard.set("placeholder", Value::String(settings.hard_clear.placeholder.clone()));
-    let mut object = Object::default();
-    object.set("ttlMs", Value::Number(settings.ttl_ms));
-    object.set("keepLastAssistants", Value::Number(settings.keep_last_assistants));
-    object.set("softTrimRatio", Value::Number(settings.soft_trim_ratio));
-    object.set("hardClearRatio", Value::Number(settings.hard_clear_ratio));
-    object.set("minPrunableToolChars", Value::Number(settings.min_prunable_tool_chars));
-    object.set("softTrim", Value::Object(soft));
-    object.set("hardClear", Value::Object(hard));
-    object.set("tools", settings.tools.clone());
-    Provenance {
-        policy: "prune".to_owned(),
-        settings: Value::Object(object),
-        tokens_before: plan.total_before(),
-        tokens_after: plan.total_after(),
-        tool: TOOL.to_owned(),
-    }
-}
-
-/// What was checked, and what is worth knowing. Everything that must hold was refused before.
-fn checks(request: &WriteRequest<'_>, prepared: &Prepared, now_ms: i64) -> Vec<(Check, String)> {
-    let inspection = request.inspection;
-    let mut checks = vec![(Check::Passed, unchanged(inspection))];
-    if prepared.kind == ReceiptKind::Commit {
-        checks.push((Check::Passed, "tool calls paired".to_owned()));
-    }
-    checks.push(lock_check(&prepared.path, now_ms));
-    if prepared.kind == ReceiptKind::Commit {
-        checks.push((Check::Passed, "sizes match the plan".to_owned()));
-    }
-    checks.push((Check::Warning, live_writer(inspection)));
-    checks.extend(prepared.warnings.iter().map(|warning| (Check::Warning, warning.clone())));
-    checks
-}
-
-/// Preparing compares the file with what was read; the time is that of the last entry read.
-fn unchanged(inspection: &Inspection) -> String {
-    let index = &inspection.index;
-    let last = index.last().map(|ix: EntryIx| index.entry(ix).time).filter(|time| time.is_finite());
-    let iso = last.map(|ms| js::iso_text(ms as i64));
-    let clock = iso.as_deref().and_then(|iso| iso.get(11..19));
-    clock.map_or_else(|| "unchanged since it was read".into(), |clock| format!("unchanged since {clock} UTC"))
-}
-
-fn lock_check(path: &Path, now_ms: i64) -> (Check, String) {
-    match lock_state(path, now_ms) {
-        Ok(LockState::Free) => (Check::Passed, "lock free, taken on yes".to_owned()),
-        Ok(LockState::Stale { reasons }) => {
-            let words: Vec<&str> = reasons.iter().map(|reason| reason.word()).collect();
-            (Check::Warning, format!("a lock was left behind ({}); it is taken over", words.join(", ")))
-        }
-        Ok(LockState::Held { pid, .. }) => {
-            let who = pid.map_or_else(|| "another process".to_owned(), |pid| format!("process {pid}"));
-            (Check::Warning, format!("locked by {who}: a run is going on, writing will be refused"))
-        }
-        Err(error) => (Check::Warning, format!("the lock cannot be read: {error}")),
-    }
-}
-
-/// What a program that has the session open makes of the branch (store P10, R7).
-fn live_writer(inspection: &Inspection) -> String {
-    if inspection.session.kind == Kind::Pi.name() {
-        "pi takes no lock: close it first, else it goes on with the branch it has".to_owned()
-    } else {
-        "a gateway that runs sees the branch on its next call".to_owned()
-    }
 }

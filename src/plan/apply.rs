@@ -4,7 +4,7 @@ use crate::context::{Context, bodies};
 use crate::ids::EntryIx;
 use crate::js::Value;
 use crate::plan::Plan;
-use crate::policy::edit::apply_all;
+use crate::policy::edit::{Edit, apply_all};
 use crate::policy::list::{From, Item};
 use crate::store::body::BodyError;
 use crate::store::index::Index;
@@ -46,19 +46,23 @@ pub fn messages_after(
     plan.items.iter().map(message).collect()
 }
 
-/// Every entry whose text is edited, with its new message, in the order of the list.
+/// Every entry whose text is edited, with its new message, in the order of the list. Edits that no transcript has are
+/// left out ([`Edit::is_written`]).
 pub fn changes(
     source: &Source,
     index: &Index,
     context: &Context,
     plan: &Plan,
 ) -> Result<Vec<EntryChange>, BodyError> {
-    let edited = plan.items.iter().filter(|item| !item.edits().is_empty());
+    let written = |item: &Item| -> Vec<Edit> {
+        item.edits().iter().filter(|edit| edit.is_written()).cloned().collect()
+    };
+    let edited = plan.items.iter().map(|item| (item, written(item))).filter(|(_, edits)| !edits.is_empty());
     edited
-        .filter_map(|item| Some((&context.messages[item.position()?], item.edits())))
+        .filter_map(|(item, edits)| Some((&context.messages[item.position()?], edits)))
         .map(|(message, edits)| {
             let body = bodies::message(source, index, message)?;
-            Ok(EntryChange { entry: message.entry, message: apply_all(edits, &body) })
+            Ok(EntryChange { entry: message.entry, message: apply_all(&edits, &body) })
         })
         .collect()
 }

@@ -82,6 +82,7 @@ mod tests {
             textures: None,
             settings: &StepSettings::default(),
             window: 200_000.0,
+            guard_window: 200_000.0,
             gate: Gate::Open { idle_ms: 0.0 },
         })
         .expect("plans")

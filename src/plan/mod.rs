@@ -3,17 +3,23 @@
 pub mod apply;
 pub mod cache_cost;
 mod effect;
+mod persist;
 mod run;
+mod summary;
 
 pub use apply::{EntryChange, after, changes, messages_after};
 pub use effect::StepEffect;
+pub use persist::InMemory;
 pub use run::{Asked, PlanError};
+pub use summary::MadeSummary;
 
 use crate::context::budget::running_totals;
 use crate::context::tokens::chars4::estimate_or_zero;
 use crate::js::Throws;
+use crate::policy::clear_tool_uses::Cleared;
 use crate::policy::compact::Preparation;
 use crate::policy::edit::Edit;
+use crate::policy::guard::Guarded;
 use crate::policy::list::Item;
 use crate::policy::prune::{Gate, Outcome};
 use crate::policy::{Fate, MessageFate, StepSettings};
@@ -32,7 +38,12 @@ pub struct Plan {
     pub outcome: Outcome,
     /// What a compaction would summarise and keep; none when it takes no part or finds nothing (compaction 3.1).
     pub compaction: Option<Preparation>,
-    /// What each step does, in order.
+    /// The numbers of the guard; none when it takes no part.
+    pub guarded: Option<Guarded>,
+    /// The numbers of clearing tool uses; none when it takes no part.
+    pub cleared: Option<Cleared>,
+    /// What each step does, in order. `repair` is there a second time, behind `history`, where that left something to
+    /// pair again (pruning 1.1, step 7).
     pub effects: Vec<StepEffect>,
     /// The messages as they would be sent.
     pub items: Vec<Item>,

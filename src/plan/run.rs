@@ -5,12 +5,16 @@ use crate::context::{Context, ContextMessage};
 use crate::js::Throws;
 use crate::plan::effect::{StepEffect, total};
 use crate::plan::{Plan, tokens};
+use crate::policy::clear_tool_uses::{Cleared, clear_list};
 use crate::policy::compact::{BranchEntry, Preparation, compact_list};
-use crate::policy::history_limit::limit_history;
+use crate::policy::guard::{Guarded, guard_list};
+use crate::policy::history_batches::limit_history_under;
 use crate::policy::images::remove_seen_images;
 use crate::policy::list::{Item, List};
 use crate::policy::prune::{Gate, Outcome, prune_list};
+use crate::policy::repair::{pair_list, repair_list};
 use crate::policy::texture::Texture;
+use crate::policy::truncate::truncate_list;
 use crate::policy::{MessageFate, Reason, Step, StepSettings};
 use crate::store::index::Index;
 
@@ -29,6 +33,8 @@ pub struct Asked<'a> {
     pub settings: &'a StepSettings,
     /// Window in tokens; NaN when none is known.
     pub window: f64,
+    /// Window of the model itself in tokens, which the guard goes by (pruning 6.30); NaN when none is known.
+    pub guard_window: f64,
     /// What the pruner's gate says.
     pub gate: Gate,
 }
@@ -51,6 +57,8 @@ struct Run<'a> {
     effects: Vec<StepEffect>,
     outcome: Outcome,
     compaction: Option<Preparation>,
+    guarded: Option<Guarded>,
+    cleared: Option<Cleared>,
 }
 
 pub(super) fn run(asked: &Asked<'_>) -> Result<Plan, PlanError> {
@@ -61,22 +69,47 @@ pub(super) fn run(asked: &Asked<'_>) -> Result<Plan, PlanError> {
         effects: Vec::new(),
         outcome: Outcome::none(asked.context.messages.len()),
         compaction: None,
+        guarded: None,
+        cleared: None,
     };
-    for step in asked.settings.steps.iter() {
+    let steps = asked.settings.steps;
+    for step in steps.iter() {
         run.step(step)?;
+        if step == Step::History && steps.has(Step::Repair) {
+            run.pair_again();
+        }
     }
     Ok(run.plan())
 }
 
 impl Run<'_> {
     fn step(&mut self, step: Step) -> Result<(), PlanError> {
+        if step.needs_texture() && self.asked.textures.is_none() {
+            return Err(PlanError::NeedsTexts(step));
+        }
         let before = (self.list.len(), total(&self.list));
-        let positions: Option<Vec<Option<usize>>> =
-            (!self.list.is_whole()).then(|| self.list.items.iter().map(Item::position).collect());
+        let positions = self.positions();
         let (fates, changed) = self.fates_of(step)?;
         self.effects.push(StepEffect::new(step, &fates, before, &self.list, changed));
         self.merge(fates, positions.as_deref());
         Ok(())
+    }
+
+    /// Repairs what the history limit left: pairing alone, and an effect of its own where it changes something
+    /// (pruning 1.1, step 7).
+    fn pair_again(&mut self) {
+        let before = (self.list.len(), total(&self.list));
+        let positions = self.positions();
+        let repaired = pair_list(&mut self.list);
+        if repaired.changed {
+            self.effects.push(StepEffect::new(Step::Repair, &repaired.fates, before, &self.list, true));
+            self.merge(repaired.fates, positions.as_deref());
+        }
+    }
+
+    /// Where the messages of the list stand in the context; none while each is at its own place.
+    fn positions(&self) -> Option<Vec<Option<usize>>> {
+        (!self.list.is_whole()).then(|| self.list.items.iter().map(Item::position).collect())
     }
 
     /// Takes a step: the fate of each message it was given, and whether it replaced any.
@@ -92,15 +125,30 @@ impl Run<'_> {
                 self.compaction = compacted.preparation;
                 compacted.fates
             }
-            Step::History => limit_history(&mut self.list, settings.history_limit),
+            Step::History => {
+                limit_history_under(settings.ruleset.rules(), &mut self.list, settings.history_limit)
+            }
             Step::Images => remove_seen_images(&mut self.list),
             Step::Prune => {
                 let outcome = prune_list(&mut self.list, &index.words, &settings.prune, window, gate)
                     .map_err(throws)?;
                 return Ok(self.pruned(outcome));
             }
-            Step::Truncate | Step::Repair | Step::Guard | Step::Clear => {
-                return Err(PlanError::NeedsTexts(step));
+            Step::Truncate => truncate_list(&mut self.list, window, &settings.truncate),
+            Step::Repair => {
+                let repaired = repair_list(&mut self.list);
+                return Ok((repaired.fates, repaired.changed));
+            }
+            Step::Guard => {
+                let window = self.asked.guard_window;
+                let (fates, guarded) = guard_list(&mut self.list, window, &settings.guard).map_err(throws)?;
+                self.guarded = Some(guarded);
+                fates
+            }
+            Step::Clear => {
+                let (fates, cleared) = clear_list(&mut self.list, &settings.clear).map_err(throws)?;
+                self.cleared = Some(cleared);
+                fates
             }
         };
         let changed = fates.iter().any(|fate| fate.fate.changes())
@@ -159,6 +207,8 @@ impl Run<'_> {
             gate,
             outcome: self.outcome,
             compaction: self.compaction,
+            guarded: self.guarded,
+            cleared: self.cleared,
             effects: self.effects,
             items: self.list.items,
             tokens_after,

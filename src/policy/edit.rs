@@ -3,7 +3,11 @@
 
 use crate::gateway::pruning::SoftTrim;
 use crate::js::{JsString, Object, Value};
+use crate::policy::clear_tool_uses::{cleared_use, without_arguments};
+use crate::policy::guard::{compacted_message, cut_message};
 use crate::policy::prune::{cleared_message, soft_trimmed_message};
+use crate::policy::repair::{renamed, repaired_message};
+use crate::policy::truncate::{Cut, truncated_message};
 use crate::store::entry::{MessageSize, Role, Size};
 
 /// The text that stands for an image the model has seen (pruning 1.6).
@@ -18,6 +22,30 @@ pub enum Edit {
     Placeholder(JsString),
     /// Images of a user message become a text (pruning 1.6).
     RemoveImages,
+    /// The text blocks of a tool result share a limit (pruning 6.6).
+    Truncate {
+        /// The limit, chars.
+        max_chars: f64,
+        /// Chars that every cut block keeps.
+        min_keep_chars: f64,
+    },
+    /// The guard holds a tool result to a limit (pruning 6.33).
+    GuardCut {
+        /// The limit, chars.
+        max_chars: f64,
+    },
+    /// A tool result gives way to the guard (pruning 6.35).
+    GuardCompact,
+    /// Unusable tool calls go, and what is odd about the others (compaction 6.7).
+    RepairInputs,
+    /// A result gets this tool name (compaction 6.4).
+    ToolName(JsString),
+    /// The details of a tool result go, which no model is ever sent (pruning 1.1).
+    StripDetails,
+    /// A placeholder stands for the result of a tool use, and its details go (pruning 7.2e).
+    ClearUse(JsString),
+    /// The calls with these ids lose their arguments (pruning 7.2f).
+    ClearInputs(Vec<JsString>),
 }
 
 impl Edit {
@@ -28,8 +56,25 @@ impl Edit {
             Self::SoftTrim(settings) => soft_trimmed_message(message, settings).ok().flatten(),
             Self::Placeholder(text) => Some(cleared_message(message, text)),
             Self::RemoveImages => without_images(message),
+            Self::Truncate { max_chars, min_keep_chars } => {
+                let cut = Cut { min_keep_chars: *min_keep_chars, ..Cut::default() };
+                truncated_message(message, *max_chars, &cut)
+            }
+            Self::GuardCut { max_chars } => Some(cut_message(message, *max_chars)),
+            Self::GuardCompact => Some(compacted_message(message)),
+            Self::RepairInputs => repaired_message(message),
+            Self::ToolName(name) => Some(renamed(message, name)),
+            Self::StripDetails => without_details(message),
+            Self::ClearUse(placeholder) => Some(cleared_use(message, placeholder)),
+            Self::ClearInputs(ids) => without_arguments(message, ids),
         }
         .unwrap_or_else(|| message.clone())
+    }
+
+    /// Whether it is part of a transcript that is written under a plan. Details are not taken out of one: every run
+    /// does that anew with what it reads.
+    pub fn is_written(&self) -> bool {
+        *self != Self::StripDetails
     }
 }
 
@@ -85,6 +130,12 @@ fn without_images(message: &Value) -> Option<Value> {
     };
     let mut copy = message.as_object()?.clone();
     copy.set("content", Value::Array(blocks.iter().map(text).collect()));
+    Some(Value::Object(copy))
+}
+
+fn without_details(message: &Value) -> Option<Value> {
+    let mut copy = message.as_object()?.clone();
+    copy.remove("details")?;
     Some(Value::Object(copy))
 }
 

@@ -1,8 +1,9 @@
 //! The history turn limit: only the last user turns of a context are sent, and what follows them (pruning 2.1).
 
 use crate::context::ContextMessage;
-use crate::policy::fate::{Fate, MessageFate, Reason};
+use crate::policy::fate::{Fate, MessageFate};
 use crate::policy::list::List;
+use crate::policy::reason::Reason;
 use crate::store::entry::Role;
 
 /// Drops what the limit drops, and tells the fate of every message it was given.

@@ -1,8 +1,9 @@
 //! Images that the model has seen: those of user messages before its last answer become a text (pruning 1.6).
 
 use crate::policy::edit::{Edit, has_legacy_images, images_removed};
-use crate::policy::fate::{Fate, MessageFate, Reason};
+use crate::policy::fate::{Fate, MessageFate};
 use crate::policy::list::List;
+use crate::policy::reason::Reason;
 use crate::store::entry::Role;
 
 /// Replaces the images of every user message before the last answer, and tells the fate of every message.
@@ -14,7 +15,8 @@ pub fn remove_seen_images(list: &mut List) -> Vec<MessageFate> {
         let size = *list.size(at);
         if has_legacy_images(&size) {
             let after = images_removed(&size);
-            list.edit(at, Edit::RemoveImages, after, list.texture(at).cloned());
+            let texture = list.texture(at).map(|texture| Edit::RemoveImages.foretell(&size, texture).1);
+            list.edit(at, Edit::RemoveImages, after, texture);
             *fate = MessageFate {
                 fate: Fate::Cleared,
                 reason: Reason::SeenImages,

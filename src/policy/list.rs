@@ -1,13 +1,16 @@
 //! The messages between two steps: where each comes from, what was done to it, and the sizes that leaves.
 
+use std::borrow::Cow;
 use std::sync::Arc;
 
 use crate::context::Context;
-use crate::js::Value;
+use crate::js::{JsString, Value};
 use crate::policy::edit::{Edit, apply_all};
 use crate::policy::repair::MissingResult;
 use crate::policy::texture::Texture;
 use crate::store::entry::{MessageSize, Role};
+use crate::store::intern::Words;
+use crate::store::scan::size_message;
 
 /// Where a message of a list comes from.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -52,6 +55,16 @@ impl Item {
             From::Context(at) => Some(at as usize),
             _ => None,
         }
+    }
+}
+
+/// A result that was missing, at its place. When it is invented changes neither its sizes nor its texture.
+impl core::convert::From<MissingResult> for Item {
+    fn from(missing: MissingResult) -> Self {
+        let message = missing.message(0.0);
+        let size = size_message(&message).size;
+        let change = Change { size, edits: Vec::new(), texture: Some(Texture::of(&message)) };
+        Self { from: From::Missing(Box::new(missing)), change: Some(Box::new(change)) }
     }
 }
 
@@ -132,6 +145,28 @@ impl<'a> List<'a> {
             }
             None => item.change = Some(Box::new(Change { size, edits: vec![edit], texture })),
         }
+    }
+
+    /// Makes an edit, its sizes and its texture told from those it has now. Without a texture nothing is told.
+    pub fn make(&mut self, at: usize, edit: Edit) {
+        if let Some(texture) = self.texture(at) {
+            let (size, texture) = edit.foretell(self.size(at), texture);
+            self.edit(at, edit, size, Some(texture));
+        }
+    }
+
+    /// The name of a result's tool as it is now: any JSON value, or absent.
+    pub fn tool<'w>(&self, at: usize, words: &'w Words) -> Option<Cow<'w, Value>> {
+        let named = |name: &JsString| Some(Cow::Owned(Value::String(name.clone())));
+        let item = &self.items[at];
+        let renamed = item.edits().iter().rev().find_map(|edit| match edit {
+            Edit::ToolName(name) => named(name),
+            _ => None,
+        });
+        renamed.or_else(|| match &item.from {
+            From::Missing(missing) => named(&missing.name),
+            _ => words.value(self.size(at).tool).map(Cow::Borrowed),
+        })
     }
 
     /// Keeps the messages from a position on.

@@ -7,7 +7,10 @@ use crate::app::effect::{Effect, Write};
 use crate::app::event::Event;
 use crate::commit::{SystemClock, UndoTarget};
 use crate::ids::{EntryIx, SessionKey};
+use crate::inspect::breakdown::heavy_blocks;
+use crate::inspect::estimators::{self, EstimatesError};
 use crate::inspect::open::{OpenError, open};
+use crate::inspect::recovery::recovery_of;
 use crate::inspect::search::search;
 use crate::inspect::write::{Ask, WriteRequest, prepare, preview, write};
 use crate::inspect::{Closer, Inspection, message};
@@ -35,7 +38,11 @@ impl Shell {
             }
             Effect::ReadMessage { inspection, entry, plan } => self.read_message(inspection, entry, plan),
             Effect::ReadTexts { inspection } => self.read_texts(inspection),
+            Effect::ReadBlocks { inspection, entries } => self.read_blocks(inspection, entries),
             Effect::Search { inspection, query, from } => self.search(inspection, query, from),
+            Effect::Estimate { inspection } => self.estimate(inspection),
+            Effect::StopEstimates => self.jobs.cancel(Kind::Estimates),
+            Effect::ReadRecovery { inspection } => self.read_recovery(inspection),
             Effect::Prepare(write) => self.prepare(write),
             Effect::Write(write) => self.write(write),
             Effect::Copy { text, what } => self.copy(text, what),
@@ -97,6 +104,13 @@ impl Shell {
         });
     }
 
+    fn read_recovery(&mut self, inspection: Arc<Inspection>) {
+        self.jobs.start(Kind::Recovery, move |ticket| {
+            let view = recovery_of(&inspection).map(Arc::new).map_err(|error| error.to_string());
+            ticket.send(Event::Recovery { epoch: inspection.epoch, view });
+        });
+    }
+
     fn read_message(&mut self, inspection: Arc<Inspection>, entry: EntryIx, plan: Option<Arc<Plan>>) {
         self.jobs.start(Kind::Message, move |ticket| {
             let text = message::read(&inspection, entry, plan.as_deref());
@@ -120,6 +134,13 @@ impl Shell {
         });
     }
 
+    fn read_blocks(&mut self, inspection: Arc<Inspection>, entries: Vec<EntryIx>) {
+        self.jobs.start(Kind::Blocks, move |ticket| {
+            let blocks = heavy_blocks(&inspection, &entries, &mut || ticket.is_wanted());
+            ticket.send(Event::Blocks { epoch: inspection.epoch, blocks });
+        });
+    }
+
     fn search(&mut self, inspection: Arc<Inspection>, query: String, from: EntryIx) {
         self.jobs.start(Kind::Search, move |ticket| {
             let found =
@@ -128,6 +149,25 @@ impl Shell {
                 Ok(matches) => ticket.send(Event::Found { epoch: inspection.epoch, query, from, matches }),
                 Err(error) => ticket.send(Event::Failed(error.to_string())),
             }
+        });
+    }
+
+    /// A session that grows steadily must not keep its estimates from ever being there.
+    fn estimate(&mut self, inspection: Arc<Inspection>) {
+        self.jobs.follow(Kind::Estimates, move |ticket| {
+            let mut throttle = Throttle::new(PROGRESS_EVERY);
+            let epoch = inspection.epoch;
+            let estimates = estimators::read(&inspection, &mut |done, total| {
+                if throttle.passes() {
+                    ticket.send(Event::Estimating { epoch, done, total });
+                }
+                ticket.is_wanted()
+            });
+            let estimates = match estimates {
+                Err(EstimatesError::Stopped) => return,
+                made => made.map(Arc::new).map_err(|error| error.to_string()),
+            };
+            ticket.send(Event::Estimated { epoch, estimates });
         });
     }
 
@@ -184,7 +224,7 @@ impl Shell {
 /// The same request for the preview and for the write.
 fn request(asked: &Write, now_ms: i64) -> WriteRequest<'_> {
     let (inspection, ask) = match asked {
-        Write::Commit { inspection, plan } => (inspection, Ask::Commit(plan)),
+        Write::Commit { inspection, plan } => (inspection, Ask::Commit { plan, summary: None }),
         Write::Undo { inspection } => (inspection, Ask::Undo(UndoTarget::LastCommit)),
     };
     WriteRequest { inspection, ask, allow_orphan: false, now_ms }

@@ -30,8 +30,14 @@ pub(super) enum Kind {
     Message,
     /// What steps ask for that look at more than sizes.
     Texts,
+    /// The heaviest blocks of a window.
+    Blocks,
+    /// What is recorded of an overflow.
+    Recovery,
     /// Looking for words.
     Search,
+    /// Making estimates.
+    Estimates,
     /// Checking what a write would do.
     Prepare,
     /// Writing; never taken back.

@@ -9,6 +9,7 @@ mod counting;
 mod effects;
 mod excerpts;
 mod input;
+mod interrupt;
 mod jobs;
 mod library;
 mod r#loop;
@@ -19,6 +20,8 @@ mod signals;
 mod terminal;
 mod themes;
 pub mod watch;
+
+pub use interrupt::interruptible;
 
 use std::io::IsTerminal;
 use std::time::Duration;

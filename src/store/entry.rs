@@ -229,6 +229,8 @@ pub struct MessageSize {
     pub usage: Option<Usage>,
     /// A tool result marked as an error.
     pub is_error: bool,
+    /// An assistant message whose text is `NO_REPLY`: the person saw nothing of it (compaction 9.10).
+    pub silent: bool,
     /// A tool result holds a text block whose text is no string: what trimming makes
     /// of it cannot be told from sizes, so the policy asks for its texts (`Index::odd`).
     pub odd: bool,
@@ -251,6 +253,7 @@ impl MessageSize {
         stop: StopReason::Other,
         usage: None,
         is_error: false,
+        silent: false,
         odd: false,
     };
 }
@@ -319,4 +322,6 @@ pub struct Call {
     pub id: Option<IdIx>,
     /// Tool name: any JSON value, or absent.
     pub name: WordIx,
+    /// Chars of its name and its arguments as JSON (compaction 1.3).
+    pub chars: u32,
 }

@@ -288,11 +288,12 @@ impl Index {
     }
 
     fn intern_message(&mut self, ix: EntryIx, message: &ScannedMessage) -> crate::store::entry::MessageSize {
-        for (id, name) in &message.calls {
+        for call in &message.calls {
             let call = Call {
                 entry: ix,
-                id: self.ids.of_value(id.as_ref()),
-                name: self.words.of_value(name.as_ref()),
+                id: self.ids.of_value(call.id.as_ref()),
+                name: self.words.of_value(call.name.as_ref()),
+                chars: call.chars,
             };
             self.calls.push(call);
         }

@@ -5,7 +5,7 @@ use crate::js::{self, Throws, Value};
 use crate::store::entry::Role;
 
 /// Chars an image block counts in pi's estimate (compaction 1.5).
-const PI_IMAGE_CHARS: f64 = 4800.0;
+pub const PI_IMAGE_CHARS: f64 = 4800.0;
 /// Chars an image block counts for the context pruner (pruning 5.4).
 pub const PRUNE_IMAGE_CHARS: f64 = 8000.0;
 /// Chars a message of any other role counts for the context pruner (pruning 5.4).
@@ -22,12 +22,17 @@ pub fn role_of(message: &Value) -> Role {
 /// Chars as pi's `estimateTokens` counts them before dividing by 4 (compaction 1.1–1.9).
 pub fn pi_chars(message: &Value) -> Result<f64, Throws> {
     let content = message.get("content");
-    match role_of(message) {
-        Role::User => pi_user(content),
-        Role::Assistant => sum(blocks(content)?, pi_assistant_block),
+    let role = role_of(message);
+    match role {
+        Role::User => match content {
+            Some(Value::String(text)) => Ok(text.len() as f64),
+            Some(Value::Array(items)) => sum(items, |block| pi_block_chars(role, block)),
+            _ => Ok(0.0),
+        },
+        Role::Assistant => sum(blocks(content)?, |block| pi_block_chars(role, block)),
         Role::ToolResult | Role::Custom => match content {
             Some(Value::String(text)) => Ok(text.len() as f64),
-            _ => sum(blocks(content)?, |block| Ok(pi_text(block)? + image(block, PI_IMAGE_CHARS)?)),
+            _ => sum(blocks(content)?, |block| pi_block_chars(role, block)),
         },
         Role::BashExecution => {
             Ok(js::length_of(message.get("command"))? + js::length_of(message.get("output"))?)
@@ -77,10 +82,13 @@ fn image(block: &Value, chars: f64) -> Result<f64, Throws> {
     Ok(if block_is(block, "image")? { chars } else { 0.0 })
 }
 
-fn pi_user(content: Option<&Value>) -> Result<f64, Throws> {
-    match content {
-        Some(Value::String(text)) => Ok(text.len() as f64),
-        Some(Value::Array(items)) => sum(items, pi_text),
+/// Chars that one block of a content counts in pi's estimate, by the role of its message (compaction
+/// 1.2–1.5).
+pub fn pi_block_chars(role: Role, block: &Value) -> Result<f64, Throws> {
+    match role {
+        Role::User => pi_text(block),
+        Role::Assistant => pi_assistant_block(block),
+        Role::ToolResult | Role::Custom => Ok(pi_text(block)? + image(block, PI_IMAGE_CHARS)?),
         _ => Ok(0.0),
     }
 }
@@ -176,10 +184,15 @@ impl Parts {
         } else if is("thinking") {
             self.thinking_chars += chars_of(block.get("thinking"));
         } else if is("toolCall") {
-            let arguments = block.get("arguments").map_or(0, js::stringify_len);
-            self.call_chars += chars_of(block.get("name")) + arguments as u32;
+            self.call_chars += call_chars(block);
         }
     }
+}
+
+/// Chars of a tool call: its name, and its arguments as JSON.
+pub fn call_chars(block: &Value) -> u32 {
+    let arguments = block.get("arguments").map_or(0, js::stringify_len);
+    chars_of(block.get("name")) + arguments as u32
 }
 
 fn chars_of(value: Option<&Value>) -> u32 {

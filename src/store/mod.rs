@@ -24,5 +24,6 @@ pub mod scan;
 pub mod session;
 mod sessions;
 pub mod shape;
+pub mod silent;
 pub mod source;
 pub mod survey;

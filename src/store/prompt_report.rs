@@ -1,58 +1,173 @@
-//! Sizes of the system prompt: the only place on disk that tells them (store C6). All sizes in chars.
+//! Sizes of the system prompt: the only place on disk that tells them (store C6, compaction 11.1). All sizes in
+//! chars. Any key may be absent or of a wrong type; what is left is still told.
 
 use crate::js::Value;
 
+/// Sizes above this are no sizes (a trillion chars); sums of any number of them stay whole.
+const MOST_CHARS: f64 = 1e12;
+
 /// What was sent before the first message.
-#[derive(Debug, Clone, PartialEq, Default)]
+#[derive(Debug, Clone, PartialEq)]
 pub struct SystemPromptReport {
+    /// How it came about.
+    pub source: ReportSource,
+    /// When, ms since the epoch.
+    pub generated_at: Option<f64>,
+    /// The session it was made for.
+    pub session_id: Option<String>,
+    /// Provider of the run.
+    pub provider: Option<String>,
+    /// Model of the run.
+    pub model: Option<String>,
+    /// Folder of the workspace files.
+    pub workspace: Option<String>,
+    /// `bootstrapMaxChars`: a longer file is cut to it (compaction 11.9).
+    pub max_file_chars: Option<u64>,
+    /// `bootstrapTotalMaxChars`: all files together.
+    pub max_total_chars: Option<u64>,
+    /// Where tools ran.
+    pub sandbox: Option<Sandbox>,
     /// The whole system prompt.
-    pub system_chars: f64,
-    /// Of it, workspace files.
-    pub project_chars: f64,
+    pub system_chars: u64,
+    /// Of it, workspace files with the headings between them.
+    pub project_chars: u64,
+    /// Of it, the skills.
+    pub skills_chars: u64,
+    /// Of it, the list of tools.
+    pub tool_list_chars: u64,
     /// JSON schemas of the tools, sent beside the prompt.
-    pub tool_schema_chars: f64,
-    /// Of the prompt, the list of tools.
-    pub tool_list_chars: f64,
-    /// Of the prompt, the skills.
-    pub skills_chars: f64,
+    pub tool_schema_chars: u64,
     /// Workspace files, in order.
     pub files: Vec<InjectedFile>,
-    /// Tools by name with the size of their schemas.
-    pub tools: Vec<(String, f64)>,
+    /// Skills, in order.
+    pub skills: Vec<SkillSize>,
+    /// Tools, in order.
+    pub tools: Vec<ToolSize>,
+    /// The report as it stands in the row.
+    pub raw: Value,
+}
+
+/// How a report came about.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum ReportSource {
+    /// A run left it: these are the sizes that were sent.
+    Run,
+    /// Estimated without a run; the gateway does not use such a one once stored (compaction 11.4).
+    Estimate,
+    /// It does not say.
+    #[default]
+    Unknown,
+}
+
+impl ReportSource {
+    /// The word in the file and on screen.
+    pub fn word(self) -> &'static str {
+        match self {
+            Self::Run => "run",
+            Self::Estimate => "estimate",
+            Self::Unknown => "unknown",
+        }
+    }
+}
+
+/// Where tools ran.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Sandbox {
+    /// `off`, `non-main`, `all`.
+    pub mode: Option<String>,
+    /// Whether this session was in one.
+    pub sandboxed: Option<bool>,
 }
 
 /// One workspace file in the prompt.
-#[derive(Debug, Clone, PartialEq, Default)]
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct InjectedFile {
     /// File name.
     pub name: String,
-    /// Size on disk.
-    pub raw_chars: f64,
-    /// Size in the prompt.
-    pub injected_chars: f64,
+    /// Its path.
+    pub path: Option<String>,
+    /// Size on disk, without the blanks at its end.
+    pub raw_chars: u64,
+    /// Size in the prompt; a missing file has a notice there.
+    pub injected_chars: u64,
     /// Cut to a limit.
     pub truncated: bool,
     /// Expected, but not there.
     pub missing: bool,
 }
 
+/// One skill in the prompt.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct SkillSize {
+    /// Its name.
+    pub name: String,
+    /// Its block.
+    pub chars: u64,
+}
+
+/// One tool.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct ToolSize {
+    /// Its name.
+    pub name: String,
+    /// Its description, sent with the schema and counted by no estimate.
+    pub summary_chars: u64,
+    /// Its parameters as JSON.
+    pub schema_chars: u64,
+    /// Its parameters, where they are told.
+    pub properties: Option<u64>,
+}
+
 impl SystemPromptReport {
     /// Reads a row's report; `None` when it is no object. Sizes of a wrong type count as 0.
-    pub(super) fn new(raw: &Value) -> Option<Self> {
+    pub fn new(raw: &Value) -> Option<Self> {
         raw.as_object()?;
-        let size = |group: &str, key: &str| raw.get(group).map_or(0.0, |value| size_of(value, key));
-        let items = |value: Option<&Value>| {
-            value.and_then(Value::as_array).map(<[Value]>::to_vec).unwrap_or_default()
-        };
-        let tools = items(raw.get("tools").and_then(|tools| tools.get("entries")));
+        let text = |key: &str| super::rows::text_of(raw.get(key));
+        let size = |group: &str, key: &str| raw.get(group).map_or(0, |value| size_of(value, key));
         Some(Self {
+            source: source_of(raw),
+            generated_at: raw.get("generatedAt").and_then(Value::as_f64).filter(|ms| ms.is_finite()),
+            session_id: text("sessionId"),
+            provider: text("provider"),
+            model: text("model"),
+            workspace: text("workspaceDir"),
+            max_file_chars: known_size(raw, "bootstrapMaxChars"),
+            max_total_chars: known_size(raw, "bootstrapTotalMaxChars"),
+            sandbox: raw.get("sandbox").and_then(Sandbox::new),
             system_chars: size("systemPrompt", "chars"),
             project_chars: size("systemPrompt", "projectContextChars"),
-            tool_schema_chars: size("tools", "schemaChars"),
-            tool_list_chars: size("tools", "listChars"),
             skills_chars: size("skills", "promptChars"),
+            tool_list_chars: size("tools", "listChars"),
+            tool_schema_chars: size("tools", "schemaChars"),
             files: items(raw.get("injectedWorkspaceFiles")).iter().map(InjectedFile::new).collect(),
-            tools: tools.iter().map(|tool| (name_of(tool), size_of(tool, "schemaChars"))).collect(),
+            skills: entries(raw, "skills").iter().map(SkillSize::new).collect(),
+            tools: entries(raw, "tools").iter().map(ToolSize::new).collect(),
+            raw: raw.clone(),
+        })
+    }
+
+    /// Files that were cut to a limit.
+    pub fn truncated(&self) -> impl Iterator<Item = &InjectedFile> {
+        self.files.iter().filter(|file| file.truncated && !file.missing)
+    }
+
+    /// Files that were expected and are not there.
+    pub fn missing(&self) -> impl Iterator<Item = &InjectedFile> {
+        self.files.iter().filter(|file| file.missing)
+    }
+
+    /// Chars of the descriptions of all tools.
+    pub fn description_chars(&self) -> u64 {
+        self.tools.iter().map(|tool| tool.summary_chars).sum()
+    }
+}
+
+impl Sandbox {
+    fn new(raw: &Value) -> Option<Self> {
+        raw.as_object()?;
+        Some(Self {
+            mode: super::rows::text_of(raw.get("mode")),
+            sandboxed: raw.get("sandboxed").and_then(Value::as_bool),
         })
     }
 }
@@ -62,20 +177,68 @@ impl InjectedFile {
         let flag = |key: &str| raw.get(key).and_then(Value::as_bool).unwrap_or_default();
         Self {
             name: name_of(raw),
+            path: super::rows::text_of(raw.get("path")),
             raw_chars: size_of(raw, "rawChars"),
             injected_chars: size_of(raw, "injectedChars"),
             truncated: flag("truncated"),
             missing: flag("missing"),
         }
     }
+
+    /// The word for how it went: `ok`, `truncated`, `missing`.
+    pub fn status(&self) -> &'static str {
+        match self {
+            Self { missing: true, .. } => "missing",
+            Self { truncated: true, .. } => "truncated",
+            _ => "ok",
+        }
+    }
+}
+
+impl SkillSize {
+    fn new(raw: &Value) -> Self {
+        Self { name: name_of(raw), chars: size_of(raw, "blockChars") }
+    }
+}
+
+impl ToolSize {
+    fn new(raw: &Value) -> Self {
+        Self {
+            name: name_of(raw),
+            summary_chars: size_of(raw, "summaryChars"),
+            schema_chars: size_of(raw, "schemaChars"),
+            properties: known_size(raw, "propertiesCount"),
+        }
+    }
+}
+
+fn source_of(raw: &Value) -> ReportSource {
+    match raw.get("source") {
+        Some(source) if source.str_is("run") => ReportSource::Run,
+        Some(source) if source.str_is("estimate") => ReportSource::Estimate,
+        _ => ReportSource::Unknown,
+    }
+}
+
+fn entries<'a>(raw: &'a Value, group: &str) -> &'a [Value] {
+    items(raw.get(group).and_then(|group| group.get("entries")))
+}
+
+fn items(value: Option<&Value>) -> &[Value] {
+    value.and_then(Value::as_array).unwrap_or_default()
 }
 
 fn name_of(raw: &Value) -> String {
     super::rows::text_of(raw.get("name")).unwrap_or_default()
 }
 
-fn size_of(raw: &Value, key: &str) -> f64 {
-    raw.get(key).and_then(Value::as_f64).filter(|size| size.is_finite() && *size >= 0.0).unwrap_or(0.0)
+fn known_size(raw: &Value, key: &str) -> Option<u64> {
+    let size = raw.get(key).and_then(Value::as_f64)?;
+    (0.0..=MOST_CHARS).contains(&size).then_some(size as u64)
+}
+
+fn size_of(raw: &Value, key: &str) -> u64 {
+    known_size(raw, key).unwrap_or(0)
 }
 
 #[cfg(test)]
@@ -83,24 +246,42 @@ mod tests {
     use super::*;
     use crate::js;
 
+    fn report(json: &str) -> SystemPromptReport {
+        SystemPromptReport::new(&js::parse(json).unwrap()).unwrap()
+    }
+
     #[test]
     fn sizes_are_read_and_odd_ones_are_zero() {
-        let raw = js::parse(
+        let report = report(
             r#"{"systemPrompt":{"chars":30000,"projectContextChars":12000},"skills":{"promptChars":"x"},
-            "tools":{"listChars":900,"schemaChars":15000,"entries":[{"name":"exec","schemaChars":700},null]},
-            "injectedWorkspaceFiles":[{"name":"AGENTS.md","rawChars":9000,"injectedChars":8000,"truncated":true},5]}"#,
-        )
-        .unwrap();
-        let report = SystemPromptReport::new(&raw).unwrap();
-        assert_eq!((report.system_chars, report.project_chars), (30_000.0, 12_000.0));
-        assert_eq!(
-            (report.tool_schema_chars, report.tool_list_chars, report.skills_chars),
-            (15_000.0, 900.0, 0.0)
+            "tools":{"listChars":900,"schemaChars":15000,"entries":[{"name":"exec","schemaChars":700,"summaryChars":-4,"propertiesCount":null},null]},
+            "injectedWorkspaceFiles":[{"name":"AGENTS.md","rawChars":9000,"injectedChars":8000,"truncated":true},5,{"rawChars":1e300}]}"#,
         );
-        assert_eq!(report.tools, [("exec".to_owned(), 700.0), (String::new(), 0.0)]);
-        assert_eq!(report.files[0].injected_chars, 8000.0);
-        assert!(report.files[0].truncated && !report.files[0].missing);
-        assert_eq!(report.files[1], InjectedFile::default());
+        assert_eq!((report.system_chars, report.project_chars), (30_000, 12_000));
+        assert_eq!((report.tool_schema_chars, report.tool_list_chars, report.skills_chars), (15_000, 900, 0));
+        let exec = ToolSize { name: "exec".into(), schema_chars: 700, ..ToolSize::default() };
+        assert_eq!(report.tools, [exec, ToolSize::default()]);
+        assert_eq!((report.files[0].injected_chars, report.files[0].status()), (8_000, "truncated"));
+        assert_eq!(report.files[1..], [InjectedFile::default(), InjectedFile::default()]);
         assert_eq!(SystemPromptReport::new(&Value::Null), None);
+    }
+
+    #[test]
+    fn where_it_comes_from_is_told_as_far_as_it_says() {
+        let full = report(
+            r#"{"source":"run","generatedAt":5,"sessionId":"s","provider":"p","model":"m","workspaceDir":"/w",
+            "bootstrapMaxChars":20000,"bootstrapTotalMaxChars":150000,"sandbox":{"mode":"all","sandboxed":true},
+            "skills":{"entries":[{"name":"tmux","blockChars":886}]},"zzz":1}"#,
+        );
+        assert_eq!((full.source, full.generated_at), (ReportSource::Run, Some(5.0)));
+        assert_eq!((full.max_file_chars, full.max_total_chars), (Some(20_000), Some(150_000)));
+        assert_eq!(full.sandbox, Some(Sandbox { mode: Some("all".into()), sandboxed: Some(true) }));
+        assert_eq!(full.skills, [SkillSize { name: "tmux".into(), chars: 886 }]);
+        assert!(full.raw.get("zzz").is_some());
+        let odd = report(
+            r#"{"source":7,"generatedAt":"now","bootstrapMaxChars":"2","sandbox":[],"skills":[],"tools":{"entries":{}}}"#,
+        );
+        assert_eq!((odd.source, odd.generated_at, odd.max_file_chars), (ReportSource::Unknown, None, None));
+        assert!(odd.sandbox.is_none() && odd.skills.is_empty() && odd.tools.is_empty());
     }
 }

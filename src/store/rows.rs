@@ -43,8 +43,6 @@ pub struct Row {
     pub label: Option<String>,
     /// Key of the session that started this one.
     pub spawned_by: Option<String>,
-    /// Sizes of the system prompt at the last run (store C6).
-    pub system_prompt: Option<SystemPromptReport>,
     /// The row as it stands in the file.
     pub raw: Value,
 }
@@ -152,10 +150,16 @@ impl Row {
             display_name: display_name(&key, &raw),
             label: text("label"),
             spawned_by: text("spawnedBy"),
-            system_prompt: raw.get("systemPromptReport").and_then(SystemPromptReport::new),
             key,
             raw,
         }
+    }
+}
+
+impl Row {
+    /// Sizes of the system prompt at the last run (store C6); read when asked for, as it is the largest part of a row.
+    pub fn prompt_report(&self) -> Option<SystemPromptReport> {
+        SystemPromptReport::new(self.raw.get("systemPromptReport")?)
     }
 }
 

@@ -4,6 +4,7 @@ use crate::js::{self, Value};
 use crate::store::entry::{EntryKind, MessageSize, Role, Size, StopReason, Usage};
 use crate::store::intern::WordIx;
 use crate::store::measure;
+use crate::store::silent::is_silent_message;
 
 /// What one JSON line says, before its ids and words are interned.
 #[derive(Debug)]
@@ -43,8 +44,19 @@ pub struct ScannedMessage {
     pub tool: Option<Value>,
     /// `toolCallId` of a tool result.
     pub call: Option<Value>,
-    /// Id and name of each tool call of an assistant message.
-    pub calls: Vec<(Option<Value>, Option<Value>)>,
+    /// The tool calls of an assistant message.
+    pub calls: Vec<ScannedCall>,
+}
+
+/// A tool call of a scanned message.
+#[derive(Debug)]
+pub struct ScannedCall {
+    /// Its id.
+    pub id: Option<Value>,
+    /// Name of the tool.
+    pub name: Option<Value>,
+    /// Chars of the name and of the arguments as JSON.
+    pub chars: u32,
 }
 
 /// Reads one parsed line. `rename_hooks` is the step from version 2 to 3 (store L3).
@@ -171,6 +183,7 @@ pub fn size_message(message: &Value) -> ScannedMessage {
         call: None,
         stop,
         usage: (role == Role::Assistant).then(|| usage_of(message, stop)).flatten(),
+        silent: role == Role::Assistant && is_silent_message(message),
         is_error: message.get("isError").and_then(Value::as_bool).unwrap_or(false),
         odd: role == Role::ToolResult && parts.odd,
     };
@@ -179,14 +192,22 @@ pub fn size_message(message: &Value) -> ScannedMessage {
         size,
         tool: message.get("toolName").filter(|_| result).cloned(),
         call: message.get("toolCallId").filter(|_| result).cloned(),
-        calls: if role == Role::Assistant { calls_of(message) } else { Vec::new() },
+        calls: if role == Role::Assistant { calls_of(message, parts.call_chars) } else { Vec::new() },
     }
 }
 
-fn calls_of(message: &Value) -> Vec<(Option<Value>, Option<Value>)> {
+/// The calls of a message. `all` are their chars together: those of the only one, where there is one.
+fn calls_of(message: &Value, all: u32) -> Vec<ScannedCall> {
     let blocks = message.get("content").and_then(Value::as_array).unwrap_or_default();
     let calls = blocks.iter().filter(|block| measure::block_is(block, "toolCall").unwrap_or(false));
-    calls.map(|block| (block.get("id").cloned(), block.get("name").cloned())).collect()
+    let calls: Vec<&Value> = calls.collect();
+    let alone = calls.len() == 1;
+    let scanned = |block: &&Value| ScannedCall {
+        id: block.get("id").cloned(),
+        name: block.get("name").cloned(),
+        chars: if alone { all } else { measure::call_chars(block) },
+    };
+    calls.iter().map(scanned).collect()
 }
 
 /// Usage that is valid as an anchor: truthy, and the call neither failed nor was aborted
@@ -259,6 +280,37 @@ mod tests {
             r#"{"type":"message","message":{"role":"assistant","content":[],"stopReason":"error","usage":{"totalTokens":9}}}"#,
         );
         assert_eq!(line.message.and_then(|message| message.size.usage), None);
+    }
+
+    #[test]
+    fn calls_share_the_chars_of_their_message() {
+        let calls = |blocks: &str| {
+            let line =
+                format!(r#"{{"type":"message","message":{{"role":"assistant","content":[{blocks}]}}}}"#);
+            let message = scanned(&line).message.expect("a message");
+            let own: Vec<u32> = message.calls.iter().map(|call| call.chars).collect();
+            assert_eq!(own.iter().sum::<u32>(), message.size.call_chars);
+            own
+        };
+        let exec = r#"{"type":"toolCall","name":"exec","arguments":{"a":1.0}}"#;
+        let read = r#"{"type":"toolCall","name":"read","arguments":{}}"#;
+        assert_eq!(calls(exec), [11]);
+        assert_eq!(
+            calls(&format!(r#"{exec},{{"type":"text","text":"so"}},{read},{{"type":"toolCall"}}"#)),
+            [11, 6, 0]
+        );
+    }
+
+    #[test]
+    fn a_silent_reply_is_marked_and_takes_no_room() {
+        let silent = |role: &str| {
+            let line = format!(
+                r#"{{"type":"message","message":{{"role":"{role}","content":[{{"type":"text","text":"NO_REPLY"}}]}}}}"#
+            );
+            scanned(&line).message.map(|message| message.size.silent)
+        };
+        assert_eq!((silent("assistant"), silent("user")), (Some(true), Some(false)));
+        assert_eq!(size_of::<MessageSize>(), 136);
     }
 
     #[test]

@@ -144,7 +144,8 @@ fn short_session<'a>(app: &'a App, theme: &Theme, breadth: Breadth) -> Vec<Fact<
     let mut facts = vec![vec![Span::styled(inspection.session.name(), theme.bold(Role::Bright))]];
     if breadth == Breadth::Narrow {
         facts.push(vec![Span::styled(inspection.model.as_str(), theme.style(Role::Muted))]);
-        facts.push(vec![Span::styled(window_text(inspection), theme.style(Role::Muted))]);
+        let window = Span::styled(window_text(inspection), theme.style(Role::Muted));
+        facts.push(vec![window, guard(inspection, theme)]);
     }
     facts
 }
@@ -195,9 +196,18 @@ fn about<'a>(inspection: &'a Inspection, theme: &Theme) -> Vec<Fact<'a>> {
         vec![
             muted(format!("window {} ", window_text(inspection))),
             Span::styled(format!("({source})"), source_style),
+            guard(inspection, theme),
         ],
         if compactions > 0 { vec![muted(counted(compactions, "compaction"))] } else { Vec::new() },
     ]
+}
+
+/// What the gateway thinks of a small window (compaction 7.2).
+fn guard<'a>(inspection: &Inspection, theme: &Theme) -> Span<'a> {
+    let guard = inspection.window_guard();
+    let role = if guard.should_block { Role::Danger } else { Role::Warn };
+    let word = guard.word().map(|word| format!(" {word}"));
+    Span::styled(word.unwrap_or_default(), theme.style(role))
 }
 
 fn window_text(inspection: &Inspection) -> String {

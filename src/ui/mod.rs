@@ -1,9 +1,11 @@
 //! State → cells. Every function here reads the state, asks the theme what things mean, and writes cells;
 //! none of them keeps anything from one frame to the next.
 
+mod breakdown;
 mod budget;
 pub mod detail;
 mod dialog;
+mod estimators;
 mod findings;
 mod frame_box;
 pub mod glyphs;
@@ -13,6 +15,7 @@ pub mod highlight;
 pub mod message;
 mod message_body;
 mod palette;
+mod recovery;
 mod sessions;
 mod states;
 mod status;
@@ -76,6 +79,9 @@ fn screen(app: &App, theme: &Theme, layout: &Layout, buf: &mut Buffer) -> Option
         Some(Overlay::Palette { text, at }) => cursor = Some(palette::draw(app, theme, text, *at, buf)),
         Some(Overlay::Findings { scroll }) => findings::draw(app, theme, *scroll, body, buf),
         Some(Overlay::Steps(screen)) => steps::draw(app, theme, screen, buf),
+        Some(Overlay::Estimators(view)) => estimators::draw(app, theme, view, body, buf),
+        Some(Overlay::Breakdown(screen)) => breakdown::draw(app, theme, screen, buf),
+        Some(Overlay::Recovery(screen)) => recovery::draw(app, theme, screen, body, buf),
         Some(Overlay::Write(write)) => dialog::draw(app, theme, write, buf),
     }
     cursor.or(typing)

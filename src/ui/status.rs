@@ -195,6 +195,22 @@ fn overlay_hints(overlay: &Overlay) -> Vec<Hint> {
             (&[Action::Open], "settings"),
             (&[Action::Back], "close"),
         ],
+        Overlay::Estimators(_) => {
+            vec![MOVE, (&[Action::Open], "go there"), (&[Action::Copy], "copy"), (&[Action::Back], "close")]
+        }
+        Overlay::Breakdown(screen) => {
+            let leads =
+                screen.selected().is_some_and(|(_, line)| line.is_some_and(|line| line.entry.is_some()));
+            let open = if leads { "go to it" } else { "fold" };
+            vec![
+                MOVE,
+                (&[Action::Open], open),
+                (&[Action::UnfoldAll, Action::FoldAll], "all"),
+                (&[Action::Copy], "copy"),
+                (&[Action::Back], "close"),
+            ]
+        }
+        Overlay::Recovery(_) => vec![MOVE, (&[Action::Open], "go to the entry"), (&[Action::Back], "close")],
         Overlay::Write(dialog) => match dialog.stage {
             WriteStage::Asking(_) => vec![
                 (&[Action::Yes], "write"),

@@ -11,7 +11,7 @@ use crate::{ANSWER, CALL, RESULT, USER, lines};
 
 const TIME: &str = "2026-02-25T06:13:20.000Z";
 
-fn text_of(line: &Value, key: &str) -> String {
+pub(crate) fn text_of(line: &Value, key: &str) -> String {
     line.get(key).and_then(Value::as_str).map(js::JsString::to_string_lossy).unwrap_or_default()
 }
 
@@ -31,12 +31,12 @@ fn a_changed_result_is_copied_with_what_follows_and_the_record_is_last() {
             .replace(r#""r1""#, &format!("\"{result}\""))
             .replace("2026-02-21T05:00:04.000Z", TIME),
         format!(
-            r#"{{"type":"custom","customType":"clawscope.commit","data":{{"version":1,"policy":"prune","settings":{{"softTrimRatio":0.3}},"fromLeaf":"a2","leaf":"{record}","changed":[{{"from":"r1","to":"{result}"}}],"tokensBefore":1000,"tokensAfter":900,"tool":"clawscope 0.1.0"}},"id":"{record}","parentId":"{answer}","timestamp":"{TIME}"}}"#
+            r#"{{"type":"custom","customType":"clawscope.commit","data":{{"version":2,"steps":[{{"policy":"prune","settings":{{"softTrimRatio":0.3}},"tokensBefore":1000,"tokensAfter":900}}],"fromLeaf":"a2","leaf":"{record}","changed":[{{"from":"r1","to":"{result}"}}],"tokensBefore":1000,"tokensAfter":900,"tool":"clawscope 0.1.0"}},"id":"{record}","parentId":"{answer}","timestamp":"{TIME}"}}"#
         ),
     ];
     let written: Vec<&str> = prepared.lines.iter().map(|line| line.text.as_str()).collect();
     assert_eq!(written, expected);
-    assert_eq!(prepared.leaf, record);
+    assert_eq!((prepared.leaf.as_str(), prepared.record.as_str()), (record, record));
     assert_eq!(prepared.parent.as_deref(), Some("a1"));
     assert_eq!(prepared.changed, [("r1".to_owned(), result.to_owned())]);
     // The file's own time is not the test's, and no answer carries usage.
@@ -78,8 +78,11 @@ fn references_follow_the_copies_and_shared_ones_stay() {
             remap("e1", "targetId", "r1", new(0)),
         ]
     );
-    let kept = js::parse(&prepared.lines[5].text).unwrap();
+    let kept = js::parse(&prepared.lines[6].text).unwrap();
     assert_eq!(text_of(&kept, "firstKeptEntryId"), "a1", "a shared ancestor stays");
+    // The compaction ends the branch as it ended the old one, and our record stands before it.
+    assert_eq!((&prepared.record, &prepared.leaf), (&new(5), &new(6)));
+    assert_eq!(text_of(&kept, "parentId"), new(5));
 }
 
 #[test]
@@ -94,8 +97,8 @@ fn a_kept_part_that_began_at_a_usage_entry_begins_at_the_next_copy() {
     ]));
     let prepared = session.prepare(vec![session.clear(EntryIx(2))]).unwrap();
     let copied: Vec<_> = prepared.lines.iter().map(|line| line.copy_of).collect();
-    assert_eq!(copied, [Some(EntryIx(2)), Some(EntryIx(4)), Some(EntryIx(5)), None]);
-    let compaction = js::parse(&prepared.lines[2].text).unwrap();
+    assert_eq!(copied, [Some(EntryIx(2)), Some(EntryIx(4)), None, Some(EntryIx(5))]);
+    let compaction = js::parse(&prepared.lines[3].text).unwrap();
     assert_eq!(text_of(&compaction, "firstKeptEntryId"), prepared.lines[1].id);
     assert!(prepared.warnings.iter().any(|text| text.contains("1 usage entries")), "{:?}", prepared.warnings);
 }

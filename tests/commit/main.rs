@@ -5,11 +5,15 @@
 
 #[path = "../support/generate.rs"]
 mod generate;
+#[path = "../support/inspected.rs"]
+mod inspected;
 #[path = "../support/session.rs"]
 mod session;
 
 mod branch;
+mod compaction;
 mod lock;
+mod planned;
 mod properties;
 mod refusals;
 mod undo;

@@ -101,7 +101,9 @@ fn the_file_tells_what_was_done_to_it() {
     let session = undo(committed(), UndoTarget::LastCommit);
     let receipts = receipts(&session.index, &session.source).unwrap();
     let [commit, undone] = &receipts[..] else { panic!("{receipts:?}") };
-    assert_eq!((commit.kind.word(), commit.policy.as_deref()), ("commit", Some("prune")));
+    let [step] = &commit.steps[..] else { panic!("{commit:?}") };
+    assert_eq!((commit.kind.word(), step.policy.as_str()), ("commit", "prune"));
+    assert_eq!((step.tokens_before, step.tokens_after), (1000.0, 900.0));
     assert_eq!((commit.tokens_before, commit.tokens_after), (Some(1000.0), Some(900.0)));
     assert_eq!((commit.from_leaf.as_str(), commit.time), ("a2", crate::session::NOW as f64));
     assert_eq!(commit.changed[0].0, "r1");

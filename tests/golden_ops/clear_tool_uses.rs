@@ -38,6 +38,7 @@ fn settings(session: &Session) -> ClearSettings {
         clear_tool_inputs: session.setting("clear_tool_inputs").and_then(Value::as_bool).unwrap_or(false),
         exclude_tools: excluded.iter().filter_map(Value::as_str).cloned().collect(),
         placeholder: placeholder.unwrap_or(default.placeholder),
+        counting: default.counting,
     }
 }
 

@@ -39,6 +39,7 @@ pub(crate) fn answer(session: &Session) -> Value {
         textures: None,
         settings: &StepSettings::prune(settings),
         window: window(session),
+        guard_window: window(session),
         gate: opened,
     });
     if let Ok(plan) = plan {

@@ -41,7 +41,7 @@ fn pairing(pairing: &Pairing) -> Value {
     object([
         ("added", Value::Array(pairing.added.iter().map(added).collect())),
         ("droppedDuplicateCount", number(pairing.dropped_duplicates as f64)),
-        ("droppedOrphanCount", number(pairing.dropped_orphans as f64)),
+        ("droppedOrphanCount", number(pairing.orphans.len() as f64)),
         ("moved", Value::Bool(pairing.moved)),
         ("changed", Value::Bool(pairing.moved)),
     ])

@@ -13,11 +13,14 @@ use clawscope::gateway::env::Environment;
 use clawscope::gateway::ruleset::Chosen;
 use clawscope::inspect::Closer;
 use clawscope::inspect::Inspection;
+use clawscope::inspect::breakdown::heavy_blocks;
+use clawscope::inspect::estimators;
 use clawscope::inspect::excerpt::excerpt;
 use clawscope::inspect::list::list_under;
 use clawscope::inspect::message;
 use clawscope::inspect::open::open;
 use clawscope::inspect::place::{OpenPlace, Place};
+use clawscope::inspect::recovery::recovery_of;
 use clawscope::inspect::search::search;
 use clawscope::inspect::write::{Ask, WriteRequest, prepare, preview, write};
 use clawscope::store::demo;
@@ -166,10 +169,23 @@ impl Driver {
                 let closer = closer.map(Arc::new).map_err(|error| error.to_string());
                 vec![Event::Texts { epoch: inspection.epoch, closer }]
             }
+            Effect::ReadBlocks { inspection, entries } => {
+                let blocks = heavy_blocks(&inspection, &entries, &mut || true);
+                vec![Event::Blocks { epoch: inspection.epoch, blocks }]
+            }
             Effect::Search { inspection, query, from } => {
                 let (source, index) = (&inspection.source, &inspection.index);
                 let matches = search(source, index, &query, from, &mut || true).expect("search");
                 vec![Event::Found { epoch: inspection.epoch, query, from, matches }]
+            }
+            Effect::Estimate { inspection } => {
+                let estimates = estimators::read(&inspection, &mut |_, _| true);
+                let estimates = estimates.map(Arc::new).map_err(|error| error.to_string());
+                vec![Event::Estimated { epoch: inspection.epoch, estimates }]
+            }
+            Effect::ReadRecovery { inspection } => {
+                let view = recovery_of(&inspection).map(Arc::new).map_err(|error| error.to_string());
+                vec![Event::Recovery { epoch: inspection.epoch, view }]
             }
             Effect::Prepare(what) => {
                 let (inspection, plan) = parts(&what);
@@ -194,7 +210,11 @@ impl Driver {
                 self.quit = true;
                 Vec::new()
             }
-            Effect::Page(_) | Effect::Mouse(_) | Effect::TimerAt(_) | Effect::Forget { .. } => Vec::new(),
+            Effect::StopEstimates
+            | Effect::Page(_)
+            | Effect::Mouse(_)
+            | Effect::TimerAt(_)
+            | Effect::Forget { .. } => Vec::new(),
         }
     }
 
@@ -203,7 +223,7 @@ impl Driver {
         inspection: &'a Inspection,
         plan: Option<&'a clawscope::plan::Plan>,
     ) -> WriteRequest<'a> {
-        let ask = plan.map_or(Ask::Undo(UndoTarget::LastCommit), Ask::Commit);
+        let ask = plan.map_or(Ask::Undo(UndoTarget::LastCommit), |plan| Ask::Commit { plan, summary: None });
         WriteRequest { inspection, ask, allow_orphan: false, now_ms: self.now_ms }
     }
 

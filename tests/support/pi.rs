@@ -22,12 +22,17 @@ const SCRIPT: &str = r#"
 import { pathToFileURL } from "node:url";
 import { join } from "node:path";
 const [dir, ...files] = process.argv.slice(2);
-const { SessionManager } = await import(pathToFileURL(join(dir, "dist/core/session-manager.js")));
+const core = (name) => import(pathToFileURL(join(dir, "dist/core", name)));
+const { SessionManager } = await core("session-manager.js");
+const { prepareCompaction } = await core("compaction/compaction.js");
+const settings = { enabled: true, reserveTokens: 16384, keepRecentTokens: 20000 };
 const context = (sm) => sm.buildSessionContext().messages.map((message) => JSON.stringify(message));
 for (const name of files) {
   const file = name.replace(/^\+/, "");
   const sm = SessionManager.open(file);
-  const out = { leaf: sm.getLeafId(), context: context(sm) };
+  const labels = sm.getEntries().map((entry) => sm.getLabel(entry.id)).filter((label) => label);
+  const compacts = prepareCompaction(sm.getBranch(), settings) !== undefined;
+  const out = { leaf: sm.getLeafId(), context: context(sm), labels, compacts };
   if (name.startsWith("+")) {
     sm.appendMessage({ role: "user", content: "and now?", timestamp: 1 });
     sm.appendMessage({ role: "assistant", content: [], stopReason: "stop", timestamp: 2 });
@@ -50,6 +55,10 @@ pub(crate) struct Opened {
     pub(crate) leaf: String,
     /// The messages of its context, as `JSON.stringify` writes them.
     pub(crate) context: Vec<String>,
+    /// The labels in force, by the order of the entries that bear them.
+    pub(crate) labels: Vec<String>,
+    /// It finds something to compact right now.
+    pub(crate) compacts: bool,
     /// The context after a question and an answer were appended, where that was asked for.
     pub(crate) next: Vec<String>,
 }
@@ -69,6 +78,11 @@ impl Pi {
                 None
             }
         }
+    }
+
+    /// The package's folder.
+    pub(crate) fn package(&self) -> &Path {
+        &self.package
     }
 
     /// Opens copies of files with the real session manager, in one process. It may rewrite what it
@@ -103,7 +117,8 @@ fn opened(line: &str) -> Opened {
         items.iter().filter_map(Value::as_str).map(JsString::to_string_lossy).collect()
     };
     let leaf = value.get("leaf").and_then(Value::as_str).expect("a leaf").to_string_lossy();
-    Opened { leaf, context: texts("context"), next: texts("next") }
+    let compacts = value.get("compacts").and_then(Value::as_bool).expect("whether it would compact");
+    Opened { leaf, context: texts("context"), labels: texts("labels"), compacts, next: texts("next") }
 }
 
 fn default_folder() -> PathBuf {

@@ -42,6 +42,14 @@ pub(crate) fn gate_shut(width: u16, height: u16) -> Driver {
     driver
 }
 
+/// The preview by the rules of 2026.9, on a setting that these have built in.
+pub(crate) fn newest(width: u16, height: u16) -> Driver {
+    let mut driver = opened(width, height);
+    driver.press("p 4 j j V l");
+    named(&mut driver);
+    driver
+}
+
 /// The preview as if the gate were open, and the hard ratio moved down to where results are cleared.
 pub(crate) fn preview(width: u16, height: u16) -> Driver {
     let mut driver = opened(width, height);
@@ -165,7 +173,7 @@ pub(crate) fn unmeasured(width: u16, height: u16) -> Driver {
     let mut inspection: Inspection = driver.app.inspection().expect("a session").as_ref().clone();
     inspection.measured = Err(clawscope::inspect::Unmeasured::NoUsage);
     inspection.model = "llama-4-local".into();
-    inspection.window = WindowInfo { tokens: 200_000.0, source: WindowSource::Default };
+    inspection.window = WindowInfo { tokens: 200_000.0, source: WindowSource::Default, own: 200_000.0 };
     driver.event(Event::Opened(Box::new(inspection)));
     driver
 }
@@ -208,13 +216,68 @@ pub(crate) fn stepping(width: u16, height: u16) -> Driver {
     driver
 }
 
+/// The Chinese session, whose tokens chars/4 tells badly.
+pub(crate) fn estimating(width: u16, height: u16) -> Driver {
+    let mut driver = opened(width, height);
+    driver.go_to("feishu:direct:ou_3f7c21ab");
+    driver.press("E k k");
+    settled(driver)
+}
+
+/// The same while its messages are being read.
+pub(crate) fn reading_estimates(width: u16, height: u16) -> Driver {
+    let mut driver = opened(width, height);
+    driver.held_key("E");
+    let epoch = driver.app.inspection().expect("a session").epoch;
+    driver.held(Event::Estimating { epoch, done: 43_000_000, total: 102_000_000 });
+    driver
+}
+
+/// What is in the window, a file that was cut under the cursor.
+pub(crate) fn taken_apart(width: u16, height: u16) -> Driver {
+    let mut driver = opened(width, height);
+    driver.press("B j j l j");
+    driver
+}
+
+/// The same under a preview, the heaviest messages in sight.
+pub(crate) fn taken_apart_under_a_plan(width: u16, height: u16) -> Driver {
+    let mut driver = settled(preview(width, height));
+    driver.press("B G");
+    driver
+}
+
+/// A session that no run has left a report for, and that was never counted.
+pub(crate) fn taken_apart_without_report(width: u16, height: u16) -> Driver {
+    let mut driver = unmeasured(width, height);
+    let mut inspection: Inspection = driver.app.inspection().expect("a session").as_ref().clone();
+    (inspection.report, inspection.fixed) = (None, None);
+    driver.event(Event::Opened(Box::new(inspection)));
+    driver.press("B");
+    driver
+}
+
+pub(crate) fn recovering(width: u16, height: u16) -> Driver {
+    let mut driver = opened(width, height);
+    driver.press("v j");
+    driver
+}
+
+pub(crate) fn next_overflow(width: u16, height: u16) -> Driver {
+    let mut driver = opened(width, height);
+    driver.go_to("discord:channel:118204471002");
+    driver.press("v");
+    driver
+}
+
 /// A state by its name.
 pub(crate) type Named = (&'static str, fn(u16, u16) -> Driver);
 
-pub(crate) const STATES: [Named; 22] = [
+pub(crate) const STATES: [Named; 30] = [
     ("rest", at_rest),
     ("gate shut", gate_shut),
     ("preview", preview),
+    ("newest", newest),
     ("commit", asking),
     ("refused", refused),
     ("undo", undoing),
@@ -234,4 +297,11 @@ pub(crate) const STATES: [Named; 22] = [
     ("compaction", compacted),
     ("guard", guarded),
     ("steps", stepping),
+    ("estimators", estimating),
+    ("estimators reading", reading_estimates),
+    ("breakdown", taken_apart),
+    ("breakdown plan", taken_apart_under_a_plan),
+    ("breakdown no report", taken_apart_without_report),
+    ("recovery", recovering),
+    ("next overflow", next_overflow),
 ];

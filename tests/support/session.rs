@@ -8,13 +8,14 @@ use std::io::Write as _;
 use std::path::PathBuf;
 
 use clawscope::commit::{
-    Clock, CommitRequest, Prepared, Provenance, RandomIds, Refusal, SessionStanding, Transcript, UndoRequest,
-    UndoTarget, prepare, prepare_undo,
+    Clock, CommitRequest, PlannedCompaction, Prepared, Provenance, RandomIds, Refusal, SessionStanding,
+    StepRecord, Transcript, UndoRequest, UndoTarget, prepare, prepare_undo,
 };
 use clawscope::context::{bodies, build};
 use clawscope::ids::{EntryIx, LineIds};
 use clawscope::js::{self, Object, Value};
 use clawscope::plan::EntryChange;
+use clawscope::policy::compact::{self, branch};
 use clawscope::store::entry::Role;
 use clawscope::store::index::Index;
 use clawscope::store::load::load;
@@ -119,14 +120,46 @@ impl Session {
         EntryChange { entry, message }
     }
 
+    /// What a compaction that keeps about this many tokens would be written with; none when there is nothing to
+    /// prepare.
+    pub(crate) fn compaction(&self, keep_tokens: f64, summary: &str) -> Option<PlannedCompaction> {
+        let path = self.tree.branch(&self.index, &Leaf::Own);
+        let body = |ix| clawscope::store::body::entry(&self.source, &self.index, ix);
+        let branch = branch(&self.index, &path, body).expect("the branch reads");
+        let preparation = compact::prepare(&branch, keep_tokens).expect("measurable")?;
+        let files = preparation.material(&branch, body).expect("the branch reads").files;
+        Some(PlannedCompaction {
+            summary: summary.into(),
+            first_kept: preparation.first_kept,
+            tokens_before: preparation.tokens_before,
+            details: Some(files.lists()),
+            from_hook: false,
+        })
+    }
+
+    /// Prepares changes and a compaction behind them.
+    pub(crate) fn prepare_with(
+        &self,
+        changes: Vec<EntryChange>,
+        compaction: Option<PlannedCompaction>,
+    ) -> Result<Prepared, Refusal> {
+        let request = CommitRequest { compaction, ..self.request(changes) };
+        prepare(&request, &mut RandomIds::default())
+    }
+
     pub(crate) fn request(&self, changes: Vec<EntryChange>) -> CommitRequest<'_> {
         CommitRequest {
             transcript: self.transcript(),
             leaf: &Leaf::Own,
             changes,
+            compaction: None,
             provenance: Provenance {
-                policy: "prune".into(),
-                settings: Object::from([("softTrimRatio", 0.3)]).into(),
+                steps: vec![StepRecord {
+                    policy: "prune".into(),
+                    settings: Object::from([("softTrimRatio", 0.3)]).into(),
+                    tokens_before: 1000.0,
+                    tokens_after: 900.0,
+                }],
                 tokens_before: 1000,
                 tokens_after: 900,
                 tool: "clawscope 0.1.0".into(),

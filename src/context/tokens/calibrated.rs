@@ -4,7 +4,7 @@
 //! What precedes the messages (system prompt, schemas) is in every count and in no transcript, so the factors
 //! are not fitted from the counts themselves but from how they *grew* from one call to the next while the context
 //! grew by known chars: the fixed part falls out of the difference. It is then the median of what the factors
-//! leave over. Growth across a compaction is no growth, and is not used; nor is one that no tokenizer gives, as
+//! leave over; where that is less than nothing, the factors are scaled to the counts. Growth across a compaction is no growth, and is not used; nor is one that no tokenizer gives, as
 //! when a prompt was pruned in memory for one call. What slips through does not move a fit that weighs errors, not
 //! their squares.
 
@@ -58,7 +58,7 @@ pub struct Calibration {
 
 /// There are too few calls to fit anything.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
-#[error("too few calls: {growths} usable growths of the prompt, at least {LEAST_GROWTHS} are needed")]
+#[error("too few calls: {growths} of the {LEAST_GROWTHS} growths it takes")]
 pub struct TooFew {
     /// Usable growths there are.
     pub growths: usize,
@@ -96,10 +96,25 @@ fn calibrate_all(samples: &[Sample]) -> Result<Calibration, TooFew> {
         return Err(too_few);
     }
     let (factors, own) = factors(&growths).ok_or(too_few)?;
-    let rest = samples.iter().map(|sample| sample.prompt - tokens(&factors, sample.chars, sample.images));
-    let fixed = median(rest.collect()).max(0.0);
+    let (factors, fixed) = level(factors, samples);
     let deviation = deviation(&factors, fixed, samples).ok_or(too_few)?;
     Ok(Calibration { factors, own, fixed, growths: growths.len(), deviation, ahead: None })
+}
+
+/// What is left for the part before the messages. Less than nothing cannot be: then the prompts hold less than what
+/// they grew by, as where a provider drops old thoughts, and the factors give way instead.
+fn level(factors: [f64; 3], samples: &[Sample]) -> ([f64; 3], f64) {
+    let held = |sample: &Sample| tokens(&factors, sample.chars, sample.images);
+    let fixed = median(samples.iter().map(|sample| sample.prompt - held(sample)).collect());
+    if fixed >= 0.0 {
+        return (factors, fixed);
+    }
+    let rates = samples.iter().filter(|sample| held(sample) > 0.0).map(|sample| sample.prompt / held(sample));
+    let scale = median(rates.collect());
+    if scale <= 0.0 {
+        return (factors, 0.0);
+    }
+    (factors.map(|factor| factor * scale), 0.0)
 }
 
 fn tokens(factors: &[f64; 3], chars: ScriptChars, images: u64) -> f64 {

@@ -64,7 +64,9 @@ fn with_too_few_growths_it_says_so() {
     assert_eq!(calibrate(&session(&MIXED[..4], [0.25; 3])), Err(TooFew { growths: 3 }));
     assert_eq!(calibrate(&[]), Err(TooFew { growths: 0 }));
     let mut compacted = session(&MIXED, [0.25; 3]);
-    compacted.iter_mut().for_each(|sample| sample.grown = false);
+    for sample in &mut compacted {
+        sample.grown = false;
+    }
     assert_eq!(calibrate(&compacted), Err(TooFew { growths: 0 }));
 }
 
@@ -75,6 +77,19 @@ fn a_call_whose_prompt_was_pruned_in_memory_moves_nothing() {
     let fitted = calibrate(&samples).expect("enough calls");
     assert!(near(fitted.factors[0], 0.26, 0.05) && near(fitted.factors[1], 0.72, 0.05), "{fitted:?}");
     assert!(near(fitted.fixed, 9_000.0, 0.03), "{fitted:?}");
+}
+
+#[test]
+fn where_prompts_hold_less_than_they_grew_by_the_factors_give_way() {
+    let mut samples = session(&MIXED, [0.26, 0.72, 0.5]);
+    for sample in &mut samples {
+        sample.prompt = 0.8 * tokens(&[0.26, 0.72, 0.5], sample.chars, 0);
+    }
+    let (factors, fixed) = level([0.26, 0.72, 0.5], &samples);
+    assert_eq!(fixed, 0.0);
+    for (found, wanted) in factors.iter().zip([0.26, 0.72, 0.5]) {
+        assert!(near(*found, wanted * 0.8, 1e-9), "{factors:?}");
+    }
 }
 
 #[test]

@@ -47,10 +47,10 @@ fn solve(rows: &[Row], weights: &[f64], unknowns: usize) -> Option<Solution> {
     let mut normal = [[0.0; 3]; 3];
     let mut right = [0.0; 3];
     for (row, weight) in rows.iter().zip(weights) {
-        for i in 0..unknowns {
+        for (i, line) in normal.iter_mut().enumerate().take(unknowns) {
             right[i] += weight * row.x[i] * row.y;
-            for j in 0..unknowns {
-                normal[i][j] += weight * row.x[i] * row.x[j];
+            for (cell, x) in line.iter_mut().zip(row.x) {
+                *cell += weight * row.x[i] * x;
             }
         }
     }

@@ -90,11 +90,12 @@ impl Chosen {
 mod tests {
     use super::*;
     use crate::gateway::env::Environment;
+    use std::io::Write as _;
 
     fn detected(text: &str, era: &Era) -> Chosen {
         let dir = tempfile::tempdir().unwrap();
         let path = dir.path().join("openclaw.json");
-        std::fs::write(&path, text).unwrap();
+        std::fs::File::create(&path).unwrap().write_all(text.as_bytes()).unwrap();
         Chosen::detect(&GatewayConfig::load(Some(&path), &Environment::default(), dir.path()), era)
     }
 

@@ -58,6 +58,7 @@ impl Ruleset {
     }
 
     /// The ruleset after this one; the first after the last.
+    #[must_use]
     pub fn next(self) -> Self {
         let at = Self::ALL.iter().position(|known| *known == self).unwrap_or(0);
         Self::ALL[(at + 1) % Self::ALL.len()]

@@ -24,6 +24,8 @@ pub struct Rules {
     pub result_limit: ResultLimit,
     /// Row "Truncation": how a text is cut.
     pub truncation: Truncation,
+    /// Row "Persisted rewrite": how a session with oversized results is rewritten.
+    pub rewrite: Rewrite,
     /// Row "Context guard".
     pub guard: Guard,
     /// Row "Legacy images".
@@ -163,6 +165,18 @@ pub enum Truncation {
     HeadAndTail,
 }
 
+/// How a session with oversized results is rewritten on disk.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Rewrite {
+    /// It is not.
+    None,
+    /// The branch is appended again without labels and branch summaries, and a compaction keeps naming an old id
+    /// (pruning 6.11, 6.12).
+    Losing,
+    /// Every reference follows the copies (pruning 8.6).
+    Remapping,
+}
+
 /// What watches over tool results at each call.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Guard {
@@ -290,6 +304,7 @@ pub static V2026_3_2: Rules = Rules {
     history_lookup: HistoryLookup::Channel,
     result_limit: ResultLimit::Share { most: 400_000.0 },
     truncation: Truncation::Head { floor_has_suffix: true },
+    rewrite: Rewrite::Losing,
     guard: Guard::Placeholders,
     legacy_images: LegacyImages::BeforeLastAnswer,
     estimate: Estimate::Units,
@@ -330,6 +345,7 @@ pub static V2026_9: Rules = Rules {
     history_lookup: HistoryLookup::Account,
     result_limit: ResultLimit::Stepped,
     truncation: Truncation::HeadAndTail,
+    rewrite: Rewrite::Remapping,
     guard: Guard::Single,
     legacy_images: LegacyImages::BeforeLastTurns { kept: 3 },
     estimate: Estimate::Weighted,
@@ -353,6 +369,7 @@ pub static V2026_9: Rules = Rules {
 
 /// The runtime without a gateway: it compacts, and trims nothing.
 pub static PI_0_55: Rules = Rules {
+    rewrite: Rewrite::None,
     pruner: Pruner::None,
     history: History::None,
     guard: Guard::None,

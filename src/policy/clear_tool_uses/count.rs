@@ -2,15 +2,15 @@
 //! 7.4a).
 
 use crate::js::JsString;
-use crate::policy::clear_tool_uses::message::{Block, Call, Content, Message};
+use crate::policy::clear_tool_uses::message::{Block, Content, Message};
 use crate::policy::clear_tool_uses::python::{code_points, list_len, object_len, text_len};
 
 /// Code points to a token.
 const CHARS_PER_TOKEN: usize = 4;
 /// Tokens of every message.
-const PER_MESSAGE: usize = 3;
+pub(super) const PER_MESSAGE: usize = 3;
 /// Tokens of an image.
-const PER_IMAGE: usize = 85;
+pub(super) const PER_IMAGE: usize = 85;
 
 /// Approximate tokens of one message.
 pub fn message_tokens(message: &Message) -> usize {
@@ -19,14 +19,22 @@ pub fn message_tokens(message: &Message) -> usize {
             let (chars, images) = content_size(content);
             (chars + "user".len(), images)
         }
-        Message::Ai { text, calls, .. } => (code_points(text) + calls_len(calls) + "assistant".len(), 0),
+        Message::Ai { text, calls, .. } => {
+            let calls = calls.iter().map(|call| (&call.id, &call.name, object_len(&call.arguments)));
+            (code_points(text) + calls_len(calls) + "assistant".len(), 0)
+        }
         Message::Tool { content, call, name, .. } => {
             let (chars, images) = content_size(content);
             let name = name.as_ref().map_or(0, code_points);
             (chars + code_points(call) + name + "tool".len(), images)
         }
     };
-    chars.div_ceil(CHARS_PER_TOKEN) + PER_MESSAGE + images * PER_IMAGE
+    tokens_of(chars) + PER_MESSAGE + images * PER_IMAGE
+}
+
+/// Tokens of so many code points.
+pub(super) fn tokens_of(code_points: usize) -> usize {
+    code_points.div_ceil(CHARS_PER_TOKEN)
 }
 
 /// Approximate tokens of a list: of its messages together.
@@ -35,7 +43,7 @@ pub fn total_tokens(messages: &[Message]) -> usize {
 }
 
 /// Code points of the texts, and the number of images.
-fn content_size(content: &Content) -> (usize, usize) {
+pub(super) fn content_size(content: &Content) -> (usize, usize) {
     match content {
         Content::Text(text) => (code_points(text), 0),
         Content::Blocks(blocks) => blocks.iter().fold((0, 0), |(chars, images), block| match block {
@@ -45,17 +53,20 @@ fn content_size(content: &Content) -> (usize, usize) {
     }
 }
 
-/// Length of Python's `repr` of the calls, nothing when there is none (pruning 7.4b).
-fn calls_len(calls: &[Call]) -> usize {
-    if calls.is_empty() {
+/// Length of Python's `repr` of the calls, each given by id, name and the length of its arguments; nothing when there
+/// is none (pruning 7.4b).
+pub(super) fn calls_len<'a>(
+    calls: impl ExactSizeIterator<Item = (&'a JsString, &'a JsString, usize)>,
+) -> usize {
+    if calls.len() == 0 {
         return 0;
     }
     let member = |key: &str, value: usize| text_len(&JsString::from(key)) + ": ".len() + value;
-    list_len(calls.iter().map(|call| {
+    list_len(calls.map(|(id, name, arguments)| {
         let members = [
-            member("name", text_len(&call.name)),
-            member("args", object_len(&call.arguments)),
-            member("id", text_len(&call.id)),
+            member("name", text_len(name)),
+            member("args", arguments),
+            member("id", text_len(id)),
             member("type", text_len(&JsString::from("tool_call"))),
         ];
         list_len(members.into_iter())

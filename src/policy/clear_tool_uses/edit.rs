@@ -4,36 +4,7 @@ use crate::js::{JsString, Object, Throws};
 use crate::policy::clear_tool_uses::count::{message_tokens, total_tokens};
 use crate::policy::clear_tool_uses::message::{Call, Content, Message};
 use crate::policy::clear_tool_uses::python::equal_objects;
-
-/// Its parameters; no value is refused (pruning 7.1).
-#[derive(Debug, Clone, PartialEq)]
-pub struct ClearSettings {
-    /// Nothing happens up to this many tokens.
-    pub trigger: f64,
-    /// Once this many tokens are reclaimed, clearing stops; 0 never stops it early.
-    pub clear_at_least: f64,
-    /// Results spared at the end, whole; below 0, only as many are cleared, from the start.
-    pub keep: f64,
-    /// The arguments of a call are cleared with its result.
-    pub clear_tool_inputs: bool,
-    /// Tools whose results stay.
-    pub exclude_tools: Vec<JsString>,
-    /// Stands for a cleared result.
-    pub placeholder: JsString,
-}
-
-impl Default for ClearSettings {
-    fn default() -> Self {
-        Self {
-            trigger: 100_000.0,
-            clear_at_least: 0.0,
-            keep: 3.0,
-            clear_tool_inputs: false,
-            exclude_tools: Vec::new(),
-            placeholder: "[cleared]".into(),
-        }
-    }
-}
+use crate::policy::clear_tool_uses::settings::ClearSettings;
 
 /// What an edit came to. Tokens are approximate (pruning 7.4).
 #[derive(Debug, Clone, PartialEq)]
@@ -48,7 +19,8 @@ pub struct Clearing {
     pub triggered: bool,
 }
 
-/// Clears old tool results. Throws for a `keep` that is no integer, where it is looked at.
+/// Clears old tool results, counting approximately: messages in this form have lost what the estimate counts. Throws
+/// for a `keep` that is no integer, where it is looked at.
 pub fn clear(messages: Vec<Message>, settings: &ClearSettings) -> Result<Clearing, Throws> {
     let before = total_tokens(&messages);
     let triggered = before as f64 > settings.trigger;
@@ -79,15 +51,7 @@ impl Run<'_> {
             .filter(|(_, message)| matches!(message, Message::Tool { .. }))
             .map(|(at, _)| at)
             .collect();
-        let keep = self.settings.keep;
-        if keep >= results.len() as f64 {
-            return Ok(Vec::new());
-        }
-        if keep.fract() != 0.0 {
-            return Err(Throws);
-        }
-        let count = if keep < 0.0 { -keep } else { results.len() as f64 - keep };
-        results.truncate(count as usize);
+        results.truncate(candidates(results.len(), self.settings.keep)?);
         Ok(results)
     }
 
@@ -138,6 +102,18 @@ impl Run<'_> {
     }
 }
 
+/// How many of the results, from the oldest on, may be cleared (pruning 7.2, step 2).
+pub(super) fn candidates(results: usize, keep: f64) -> Result<usize, Throws> {
+    if keep >= results as f64 {
+        return Ok(0);
+    }
+    if keep.fract() != 0.0 {
+        return Err(Throws);
+    }
+    let count = if keep < 0.0 { -keep } else { results as f64 - keep };
+    Ok(results.min(count as usize))
+}
+
 /// Python's equality of two replies.
 fn equal_messages(a: &Message, b: &Message) -> bool {
     let (
@@ -157,7 +133,7 @@ fn equal_messages(a: &Message, b: &Message) -> bool {
 }
 
 /// A key that sorts by code points, not by UTF-16 units.
-fn code_point_order(text: &JsString) -> Vec<u32> {
+pub(super) fn code_point_order(text: &JsString) -> Vec<u32> {
     let chars = char::decode_utf16(text.units().iter().copied());
     chars.map(|char| char.map_or_else(|lone| u32::from(lone.unpaired_surrogate()), u32::from)).collect()
 }

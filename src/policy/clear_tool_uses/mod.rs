@@ -6,7 +6,14 @@ mod edit;
 mod message;
 mod printable;
 mod python;
+pub mod server;
+mod settings;
+mod sketch;
+mod step;
 
 pub use count::{message_tokens, total_tokens};
-pub use edit::{ClearSettings, Clearing, clear};
+pub use edit::{Clearing, clear};
 pub use message::{Block, Call, Content, Message, message_of};
+pub use settings::{ClearSettings, Counting};
+pub use sketch::{CallSketch, Digest, Said, Sketch};
+pub use step::{Cleared, clear_list, cleared_use, without_arguments};

@@ -32,13 +32,18 @@ impl CompactionEntry {
     /// The entry as it is stored, keys in order (compaction 3.21). `now_ms` is when it is appended.
     pub fn value(&self, index: &Index, id: &str, parent: EntryIx, now_ms: i64) -> Value {
         let id_of = |ix: EntryIx| index.entry(ix).id.map_or(Value::Null, |id| index.ids.value(id));
+        self.value_at(id, id_of(parent), id_of(self.first_kept), now_ms)
+    }
+
+    /// The same behind any parent, with the id that the first kept entry has there.
+    pub fn value_at(&self, id: &str, parent: Value, first_kept: Value, now_ms: i64) -> Value {
         let mut entry = Object::from([
             ("type", Value::from("compaction")),
             ("id", Value::from(id)),
-            ("parentId", id_of(parent)),
+            ("parentId", parent),
             ("timestamp", Value::from(js::iso_text(now_ms))),
             ("summary", Value::String(self.summary.clone())),
-            ("firstKeptEntryId", id_of(self.first_kept)),
+            ("firstKeptEntryId", first_kept),
             ("tokensBefore", Value::Number(self.tokens_before)),
         ]);
         if let Some(lists) = &self.details {

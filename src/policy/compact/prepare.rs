@@ -14,8 +14,8 @@ use crate::store::entry::EntryKind;
 /// A prepared compaction, told from sizes. Positions count over the branch it was made from.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Preparation {
-    /// The last compaction of the branch; what it kept is neither summarised nor kept again
-    /// (compaction 3.3).
+    /// The last compaction of the branch; up to the reference, what it kept is neither summarised nor
+    /// kept again (compaction 3.3).
     pub previous: Option<usize>,
     /// Where the part begins that is considered: behind the previous compaction (compaction 3.2).
     pub start: usize,
@@ -52,7 +52,9 @@ impl Preparation {
     ) -> Result<Material, E> {
         let messages = |range: Range<usize>| -> Result<Vec<Value>, E> {
             let message = |entry: &BranchEntry| Ok(message_in_branch(&body(entry.entry)?, entry.kind));
-            branch[range].iter().filter_map(|entry| message(entry).transpose()).collect()
+            // Where what the previous compaction kept is considered again, that stands in the middle.
+            let other = range.filter(|at| Some(*at) != self.previous).map(|at| &branch[at]);
+            other.filter_map(|entry| message(entry).transpose()).collect()
         };
         let previous = self.previous.map(|at| body(branch[at].entry)).transpose()?;
         let (history, turn_prefix) = (messages(self.history())?, messages(self.turn_prefix())?);

@@ -4,9 +4,14 @@
 use proptest::collection::vec;
 use proptest::prelude::*;
 
-use crate::js::{self, Throws, Value};
+use crate::js::{self, JsString, Throws, Value};
+use crate::policy::compact::calls::calls;
 use crate::policy::compact::chunks::{split_by_max, split_by_share, total};
+use crate::policy::compact::request::SummaryRequest;
 use crate::policy::compact::share::{ShareSettings, SharedMessage, prune_by_share};
+use crate::policy::compact::stages::{Answers, NoAnswer};
+use crate::policy::compact::summarise::summarise;
+use crate::policy::compact::testing::job;
 use crate::policy::repair::{apply, pair, shape_of};
 use crate::store::measure::pi_chars;
 
@@ -56,7 +61,7 @@ proptest! {
         let paired = apply(&history, &first.order, 0.0);
         let shapes: Vec<_> = paired.iter().map(shape_of).collect();
         let second = pair(&shapes.iter().collect::<Vec<_>>());
-        prop_assert_eq!(second.dropped_orphans, 0);
+        prop_assert!(second.orphans.is_empty());
         // A call whose id is taken gets a result that is dropped at once (compaction 6.5c).
         prop_assert_eq!(second.added.len(), second.dropped_duplicates);
         prop_assert_eq!(apply(&paired, &second.order, 0.0), paired);
@@ -69,5 +74,54 @@ proptest! {
         let all: Vec<usize> = (0..tokens.len()).collect();
         prop_assert_eq!(split_by_share(&tokens, parts).into_iter().flatten().collect::<Vec<_>>(), all.clone());
         prop_assert_eq!(split_by_max(&tokens, max).into_iter().flatten().collect::<Vec<_>>(), all);
+    }
+}
+
+/// Answers at random: with a text of some length, or not at all.
+struct Dice {
+    rolls: Vec<u8>,
+    at: usize,
+    asked: Vec<usize>,
+}
+
+impl Answers for Dice {
+    fn answer(&mut self, request: &SummaryRequest<'_>) -> Result<JsString, NoAnswer> {
+        self.asked.push(request.messages.len());
+        self.at += 1;
+        match self.rolls[self.at % self.rolls.len()] {
+            0 => Err(NoAnswer::Failed("no".to_owned())),
+            roll => Ok("s".repeat(usize::from(roll)).into()),
+        }
+    }
+}
+
+proptest! {
+    /// Whatever fails, the stages end, and within the calls the fallbacks allow: two rounds over the chunks of each half
+    /// and of the merge, for what was dropped and for what was kept.
+    #[test]
+    fn stages_always_end(
+        history in histories(), rolls in vec(0..4_u8, 1..9), window in 1.0..60_000.0_f64, before in 0.0..90_000.0_f64,
+    ) {
+        let mut job = job(history.clone());
+        (job.window, job.tokens_before) = (window, before);
+        let mut dice = Dice { rolls, at: 0, asked: Vec::new() };
+        let result = summarise(&job, &mut dice);
+        prop_assert_eq!(result.is_err(), history.is_empty());
+        // Repair may invent a result for every call of what is kept.
+        let most = 2 * (2 * history.len() + 2) * 2;
+        prop_assert!(dice.asked.len() <= most, "{} calls for {} messages", dice.asked.len(), history.len());
+    }
+
+    /// Told calls are made calls: what is assumed about a run where all succeeds is what such a run does.
+    #[test]
+    fn calls_told_are_calls_made(history in histories(), window in 1.0..60_000.0_f64, before in 0.0..90_000.0_f64) {
+        prop_assume!(!history.is_empty());
+        let mut job = job(history);
+        (job.window, job.tokens_before) = (window, before);
+        let told = calls(&job, 1.0).expect("measurable");
+        let mut dice = Dice { rolls: vec![4], at: 0, asked: Vec::new() };
+        let made = summarise(&job, &mut dice).expect("measurable");
+        prop_assert_eq!(told.calls.iter().map(|call| call.messages).collect::<Vec<_>>(), dice.asked);
+        prop_assert_eq!(told.written.parts.text().len(), made.parts.text().len());
     }
 }

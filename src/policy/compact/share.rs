@@ -143,7 +143,7 @@ impl Run {
     fn repair(&mut self) {
         let shapes: Vec<&Shape> = self.order.iter().map(|at| &self.pool[*at].message.shape).collect();
         let pairing = pair(&shapes);
-        self.shared.dropped_messages += pairing.dropped_orphans;
+        self.shared.dropped_messages += pairing.orphans.len();
         let order = std::mem::take(&mut self.order);
         for placed in pairing.order {
             let at = self.pooled(placed, &order);

@@ -2,11 +2,14 @@
 //! sizes (compaction 3, 4.2).
 
 use crate::context::ContextMessage;
-use crate::js::Throws;
+use crate::js::{Object, Throws, Value};
+use crate::policy::clear_tool_uses::Sketch;
 use crate::policy::compact::branch::BranchEntry;
 use crate::policy::compact::prepare::{Preparation, prepare};
-use crate::policy::fate::{Fate, MessageFate, Reason};
+use crate::policy::fate::{Fate, MessageFate};
 use crate::policy::list::{Change, From, Item, List};
+use crate::policy::reason::Reason;
+use crate::policy::texture::Texture;
 use crate::store::entry::{MessageSize, Role, Size};
 
 /// Chars to a token, as a summary of assumed length counts.
@@ -82,5 +85,18 @@ fn summary(tokens: u64) -> Item {
         text_chars: chars as u32,
         ..MessageSize::NOTHING
     };
-    Item { from: From::Summary, change: Some(Box::new(Change { size, edits: Vec::new(), texture: None })) }
+    Item {
+        from: From::Summary,
+        change: Some(Box::new(Change { size, edits: Vec::new(), texture: Some(texture(chars)) })),
+    }
+}
+
+/// The summary's texture: that of a text this long in what a summary is sent in.
+fn texture(chars: f64) -> Texture {
+    let empty = Object::from([("role", Role::CompactionSummary.word()), ("summary", "")]);
+    let mut texture = Texture::of(&Value::Object(empty));
+    if let Ok(Some(Sketch::Human { content })) = &mut texture.sketch {
+        content.code_points += chars as usize;
+    }
+    texture
 }

@@ -5,7 +5,7 @@ use crate::gateway::pruning::PruneSettings;
 use crate::gateway::ruleset::{Rules, Touch};
 use crate::ids::EntryIx;
 use crate::js::{self, Value};
-use crate::policy::fate::Reason;
+use crate::policy::reason::Reason;
 use crate::store::entry::EntryKind;
 use crate::store::index::Index;
 

@@ -2,6 +2,8 @@
 //! when the cache has gone cold and the context is a large share of the window (pruning 3–5).
 
 pub mod gate;
+pub mod projections;
+pub mod round;
 mod soft_trim;
 mod stages;
 mod step;
@@ -9,6 +11,7 @@ mod step;
 mod vectors;
 
 pub use gate::{Gate, gate, gate_under, last_touch, last_touch_under};
-pub use soft_trim::{cleared_message, soft_trimmed_message};
+pub use soft_trim::{cleared_message, soft_trimmed_message, trim_chars};
+pub(in crate::policy) use soft_trim::{joined_text, trimmed_text};
 pub use stages::{Outcome, PruneInput, prune};
 pub use step::prune_list;

@@ -2,12 +2,27 @@
 //! (pruning 5.7, 5.10).
 
 use crate::gateway::pruning::SoftTrim;
+use crate::gateway::ruleset::ImageResults;
 use crate::js::{self, JsString, Object, Throws, Value};
-use crate::policy::texture::Text;
+use crate::policy::texture::{Block, Content, Text, Texture};
+use crate::store::entry::MessageSize;
 use crate::store::measure::{block_is, blocks};
 
 /// Between head and tail.
 const GAP: &str = "\n...\n";
+
+/// Stands for an image in a trimmed result, where results with images are trimmed (pruning 8.1).
+const IMAGE_MARKER: &str = "[image removed during context pruning]";
+
+/// Joined chars of a result as trimming sees it: with a line for each image, where these are replaced (pruning 8.1).
+pub fn trim_chars(settings: &SoftTrim, size: &MessageSize) -> f64 {
+    if settings.images == ImageResults::Skipped || size.images == 0 {
+        return size.joined_chars;
+    }
+    let images = f64::from(size.images);
+    let joins = if size.text_blocks > 0 { images } else { images - 1.0 };
+    size.joined_chars + images * IMAGE_MARKER.len() as f64 + joins
+}
 
 /// The note after a trimmed result. Lengths in chars.
 fn note(settings: &SoftTrim, joined_chars: f64) -> String {
@@ -37,8 +52,25 @@ pub(super) fn trimmed_chars(settings: &SoftTrim, joined_chars: f64) -> f64 {
     settings.head_chars + settings.tail_chars + (GAP.len() + note_chars) as f64
 }
 
-/// The texture of a trimmed result, told from that of its joined text.
-pub(super) fn trimmed_text(settings: &SoftTrim, joined: &Text) -> Text {
+/// The joined text of a result as trimming sees it: with a line for each image, where these are replaced.
+pub(in crate::policy) fn joined_text(settings: &SoftTrim, texture: &Texture) -> Text {
+    let Content::Blocks(blocks) = &texture.content else { return Text::joined([]) };
+    if settings.images == ImageResults::Skipped {
+        return Text::joined(texture.texts());
+    }
+    let marker = Text::of(&IMAGE_MARKER.into());
+    Text::joined(blocks.iter().filter_map(|block| match block {
+        Block::Text(text) => Some(text),
+        Block::Image => Some(&marker),
+        Block::Other { .. } => None,
+    }))
+}
+
+/// The texture of a trimmed result, told from that of its joined text. One that only lost its images is that text.
+pub(in crate::policy) fn trimmed_text(settings: &SoftTrim, joined: &Text) -> Text {
+    if !is_trimmed(settings, joined.chars as f64) {
+        return joined.clone();
+    }
     let head = joined.cut(settings.head_chars as usize, &Text::of(&GAP.into()));
     let tail = joined.tail(settings.tail_chars as usize);
     let note = Text::of(&note(settings, joined.chars as f64).as_str().into());
@@ -48,24 +80,42 @@ pub(super) fn trimmed_text(settings: &SoftTrim, joined: &Text) -> Text {
 /// The trimmed copy of a tool result, or none when it is not trimmed. Throws where taking head or tail
 /// of an odd text does.
 pub fn soft_trimmed_message(message: &Value, settings: &SoftTrim) -> Result<Option<Value>, Throws> {
-    let mut parts = Vec::new();
+    let marker = Value::from(IMAGE_MARKER);
+    let (mut parts, mut has_image) = (Vec::new(), false);
     for block in blocks(message.get("content"))? {
         if block_is(block, "image")? {
-            return Ok(None);
+            if settings.images == ImageResults::Skipped {
+                return Ok(None);
+            }
+            has_image = true;
+            parts.push(&marker);
         }
         if block_is(block, "text")? {
             parts.push(block.get("text").ok_or(Throws)?);
         }
     }
     let joined_chars = joined_chars(&parts)?;
-    if !is_trimmed(settings, joined_chars) {
-        return Ok(None);
+    if is_trimmed(settings, joined_chars) {
+        return Ok(Some(with_text(message, trimmed(&parts, settings, joined_chars)?)));
     }
-    let mut text = head(&parts, settings.head_chars)?;
-    text.push_str(GAP);
-    text.push(&tail(&parts, settings.tail_chars)?);
-    text.push_str(&note(settings, joined_chars));
-    Ok(Some(with_text(message, text)))
+    // Short enough, but no image stays.
+    Ok(if has_image { Some(with_text(message, head(&parts, joined_chars)?)) } else { None })
+}
+
+/// Head, tail and note. Where images are replaced, a surrogate pair is not split either: its half is dropped, and the
+/// text is up to two chars shorter than its size foretells.
+fn trimmed(parts: &[&Value], settings: &SoftTrim, joined_chars: f64) -> Result<JsString, Throws> {
+    let (mut head, mut tail) = (head(parts, settings.head_chars)?, tail(parts, settings.tail_chars)?);
+    if settings.images == ImageResults::Replaced {
+        let half =
+            |unit: Option<&u16>, first: u16| unit.is_some_and(|unit| (first..first + 0x400).contains(unit));
+        head = head.slice(0, head.len() - usize::from(half(head.units().last(), 0xD800)));
+        tail = tail.slice(usize::from(half(tail.units().first(), 0xDC00)), tail.len());
+    }
+    head.push_str(GAP);
+    head.push(&tail);
+    head.push_str(&note(settings, joined_chars));
+    Ok(head)
 }
 
 /// The copy of a tool result that a placeholder stands for.
@@ -155,6 +205,7 @@ fn slice(part: &Value, from: usize, to: usize) -> Result<JsString, Throws> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::store::scan::size_message;
 
     /// Trims a result made of these parts with a limit of 5 and cuts the note off.
     fn trimmed(parts: &[&str], head_chars: f64, tail_chars: f64) -> Option<Vec<u16>> {
@@ -166,7 +217,7 @@ mod tests {
         });
         let mut message = Object::default();
         message.set("content", Value::Array(blocks.collect()));
-        let settings = SoftTrim { max_chars: 5.0, head_chars, tail_chars };
+        let settings = SoftTrim { max_chars: 5.0, head_chars, tail_chars, images: ImageResults::Skipped };
         let new = soft_trimmed_message(&Value::Object(message), &settings).expect("strings do not throw")?;
         let text = new.get("content")?.as_array()?.first()?.get("text")?.as_str()?.clone();
         let joined: f64 = parts.iter().map(|part| part.encode_utf16().count() as f64).sum::<f64>()
@@ -190,6 +241,33 @@ mod tests {
         assert_eq!(trimmed(&["abc", "def", "ghi"], 5.0, 5.0), Some(units("abc\nd\n...\nf\nghi")));
         assert_eq!(trimmed(&["", "", "abcdefgh", "", ""], 3.0, 3.0), Some(units("\n\na\n...\nh\n\n")));
         assert_eq!(trimmed(&["abcdef"], 0.0, 0.0), Some(units("\n...\n")));
+    }
+
+    const WITH_IMAGES: &str = r#"{"role":"toolResult","content":[{"type":"text","text":"abc"},{"type":"image"},{"type":"text","text":"😀😀"}]}"#;
+
+    fn newest(json: &str, max_chars: f64, head_chars: f64, tail_chars: f64) -> String {
+        let message = js::parse(json).unwrap();
+        let settings = SoftTrim { max_chars, head_chars, tail_chars, images: ImageResults::Replaced };
+        let size = size_message(&message).size;
+        let new = soft_trimmed_message(&message, &settings).unwrap().expect("it has an image");
+        let text =
+            new.get("content").unwrap().as_array().unwrap()[0].get("text").unwrap().as_str().unwrap().clone();
+        let joined = trim_chars(&settings, &size);
+        let foretold = if is_trimmed(&settings, joined) { trimmed_chars(&settings, joined) } else { joined };
+        assert!((foretold - 2.0..=foretold).contains(&(text.len() as f64)), "{foretold} {}", text.len());
+        text.to_string_lossy()
+    }
+
+    #[test]
+    fn where_images_are_replaced_a_short_result_becomes_its_text_and_a_long_one_is_trimmed() {
+        let whole = "abc\n[image removed during context pruning]\n😀😀";
+        assert_eq!(newest(WITH_IMAGES, 4000.0, 1500.0, 1500.0), whole);
+        assert!(
+            newest(WITH_IMAGES, 10.0, 5.0, 3.0)
+                .starts_with("abc\n[\n...\n😀\n\n[Tool result trimmed: kept first 5")
+        );
+        let alone = r#"{"role":"toolResult","content":[{"type":"image"},{"type":"image"}]}"#;
+        assert_eq!(newest(alone, 4000.0, 1500.0, 1500.0).lines().count(), 2);
     }
 
     #[test]

@@ -2,10 +2,14 @@
 //! first until the ratio is met. Comparisons are `<` with "equal goes on"; totals move by differences.
 
 use crate::gateway::pruning::PruneSettings;
+use crate::gateway::ruleset::ImageResults;
 use crate::js::{Throws, Value};
-use crate::policy::fate::{Fate, MessageFate, Reason};
+use crate::policy::fate::{Fate, MessageFate};
 use crate::policy::list::List;
-use crate::policy::prune::soft_trim::{is_covered, is_trimmed, soft_trimmed_message, trimmed_chars};
+use crate::policy::prune::soft_trim::{
+    is_covered, is_trimmed, soft_trimmed_message, trim_chars, trimmed_chars,
+};
+use crate::policy::reason::Reason;
 use crate::store::entry::{Role, Size};
 use crate::store::intern::Words;
 use crate::store::measure::prune_chars;
@@ -162,9 +166,9 @@ impl<'a> Run<'a> {
             Some(Reason::BeforeFirstUser)
         } else if at >= self.outcome.cutoff {
             Some(Reason::WithinLastAssistants)
-        } else if !filter.prunable(self.input.words.value(size.tool)) {
+        } else if !filter.prunable(self.input.list.tool(at, self.input.words).as_deref()) {
             Some(Reason::ToolDenied)
-        } else if size.images > 0 {
+        } else if size.images > 0 && self.input.settings.soft_trim.images == ImageResults::Skipped {
             Some(Reason::Image)
         } else {
             None
@@ -191,10 +195,12 @@ impl<'a> Run<'a> {
         self.prunable.push(at);
         let settings = &self.input.settings.soft_trim;
         let size = self.input.list.size(at);
-        let joined = size.joined_chars;
+        let joined = trim_chars(settings, size);
         let trimmed = match size.odd.then(|| self.input.list.odd(at)).flatten() {
             Some(body) => self.soft_trim_odd(&body)?,
-            None => is_trimmed(settings, joined).then(|| trimmed_chars(settings, joined)),
+            None if is_trimmed(settings, joined) => Some(trimmed_chars(settings, joined)),
+            // Only the images go.
+            None => (size.images > 0).then_some(joined),
         };
         match trimmed {
             Some(chars) => self.replace(at, chars, Fate::SoftTrimmed, Reason::SoftTrim),

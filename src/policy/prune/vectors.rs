@@ -1,12 +1,13 @@
 //! The vectors of pruning 5.10 as tests: sizes of tool results, `u` a user message, `a` an assistant message.
 
 use crate::context::{Context, build};
-use crate::gateway::pruning::{PruneSettings, effective_settings};
+use crate::gateway::pruning::{PruneSettings, effective_settings, effective_settings_under};
+use crate::gateway::ruleset::Ruleset;
 use crate::ids::LineIds;
 use crate::js;
-use crate::policy::fate::{Fate, Reason};
 use crate::policy::list::List;
 use crate::policy::prune::{Outcome, PruneInput, prune};
+use crate::policy::{Fate, Reason};
 use crate::store::index::Index;
 use crate::store::load::load_bytes;
 use crate::transcript::{Leaf, Tree};
@@ -107,6 +108,20 @@ fn two_assistants_are_too_few_to_keep_three() {
 #[test]
 fn a_result_with_an_image_stays_whole() {
     assert_eq!(results("u:2 9000+image 9000 a a a", "", 10_000.0), [17_000, 3086]);
+}
+
+#[test]
+fn in_the_newest_version_a_result_with_an_image_is_one_like_others() {
+    let (index, context) = session("u:2 9000+image 9000 100+image a a a");
+    let raw =
+        js::parse(r#"{"mode":"cache-ttl","softTrim":{"maxChars":1},"keepLastAssistants":9}"#).expect("JSON");
+    let settings = effective_settings_under(Ruleset::V2026_9.rules(), Some(&raw)).expect("on");
+    let list = List::of(&context, None);
+    let input = PruneInput { list: &list, words: &index.words, settings: &settings, window: 10_000.0 };
+    let outcome = prune(&input).expect("does not throw");
+    let after: Vec<u64> = outcome.fates[1..4].iter().map(|fate| fate.after.chars()).collect();
+    assert_eq!(after, [3086, 3086, 139]);
+    assert!(outcome.fates[1..4].iter().all(|fate| fate.fate == Fate::SoftTrimmed));
 }
 
 #[test]

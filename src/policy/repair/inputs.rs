@@ -55,6 +55,24 @@ pub fn repair_inputs(messages: &[Value], allowed: &AllowedTools) -> RepairedInpu
     repaired
 }
 
+/// One message without unusable calls, every tool name allowed; none when nothing is left of it.
+pub fn repaired_message(message: &Value) -> Option<Value> {
+    repair_inputs(std::slice::from_ref(message), &AllowedTools::default()).messages.pop()
+}
+
+/// Whether a message has calls that may be removed, trimmed or redacted.
+pub fn needs_input_repair(message: &Value) -> bool {
+    let assistant = message.get("role").is_some_and(|role| role.str_is("assistant"));
+    let blocks = message.get("content").and_then(Value::as_array).filter(|_| assistant);
+    let is_fine = |call: &Value| {
+        let name = usable_name(call, &AllowedTools::default());
+        name.is_some_and(|name| {
+            call.get("name").and_then(Value::as_str) == Some(&name) && !is_redacted(&name)
+        })
+    };
+    blocks.unwrap_or_default().iter().any(|block| is_call(block) && !is_fine(block))
+}
+
 impl RepairedInputs {
     fn message(&mut self, message: &Value, allowed: &AllowedTools) -> Option<Value> {
         let assistant = message.get("role").is_some_and(|role| role.str_is("assistant"));

@@ -8,7 +8,9 @@ mod inputs;
 mod pairing;
 mod redact;
 mod shape;
+mod step;
 
-pub use inputs::{AllowedTools, RepairedInputs, repair_inputs};
-pub use pairing::{Pairing, Placed, apply, pair};
+pub use inputs::{AllowedTools, RepairedInputs, needs_input_repair, repair_inputs, repaired_message};
+pub use pairing::{Pairing, Placed, apply, pair, renamed};
 pub use shape::{Call, MissingResult, Shape, shape_of};
+pub use step::{Repaired, pair_list, repair_list};

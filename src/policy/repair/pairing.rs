@@ -26,8 +26,8 @@ pub struct Pairing {
     pub added: Vec<MissingResult>,
     /// Results dropped because their id was already there.
     pub dropped_duplicates: usize,
-    /// Results dropped because no call before them has their id.
-    pub dropped_orphans: usize,
+    /// Indexes of the results dropped because no call before them has their id, ascending.
+    pub orphans: Vec<usize>,
     /// The list was replaced (compaction 6.5b).
     pub moved: bool,
 }
@@ -44,7 +44,7 @@ pub fn pair(shapes: &[&Shape]) -> Pairing {
                 run.span(at, calls, &span[..length]);
                 at += length;
             }
-            Shape::Result { .. } => run.drop_orphan(),
+            Shape::Result { .. } => run.drop_orphan(at),
             Shape::Assistant(_) | Shape::Other => run.pairing.order.push(Placed::Kept(at)),
         }
         at += 1;
@@ -77,7 +77,7 @@ impl Run {
                 continue;
             };
             match id.as_ref().and_then(|id| names.get_key_value(id)) {
-                None => self.drop_orphan(),
+                None => self.drop_orphan(at),
                 Some((id, _)) if self.placed.contains(*id) => self.drop_duplicate(),
                 Some((id, call_name)) => {
                     let result = self.named(at, name.as_ref(), *call_name);
@@ -94,8 +94,8 @@ impl Run {
         self.pairing.order.append(&mut rest);
     }
 
-    fn drop_orphan(&mut self) {
-        self.pairing.dropped_orphans += 1;
+    fn drop_orphan(&mut self, at: usize) {
+        self.pairing.orphans.push(at);
         self.pairing.moved = true;
     }
 
@@ -149,7 +149,8 @@ pub fn apply(messages: &[Value], order: &[Placed], now_ms: f64) -> Vec<Value> {
     placed.collect()
 }
 
-fn renamed(message: &Value, name: &JsString) -> Value {
+/// The result under another tool name.
+pub fn renamed(message: &Value, name: &JsString) -> Value {
     let mut copy = message.clone();
     if let Some(object) = copy.as_object_mut() {
         object.set("toolName", Value::from(name.clone()));
@@ -188,7 +189,7 @@ mod tests {
     }
 
     fn counts(pairing: &Pairing) -> (usize, usize, usize, bool) {
-        (pairing.added.len(), pairing.dropped_duplicates, pairing.dropped_orphans, pairing.moved)
+        (pairing.added.len(), pairing.dropped_duplicates, pairing.orphans.len(), pairing.moved)
     }
 
     #[test]

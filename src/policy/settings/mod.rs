@@ -6,6 +6,7 @@ pub use rows::{Reader, RowSource, StepSetting, rows, settings_of};
 
 use crate::gateway::compaction::CompactionSettings;
 use crate::gateway::pruning::PruneSettings;
+use crate::gateway::ruleset::Ruleset;
 use crate::policy::clear_tool_uses::ClearSettings;
 use crate::policy::step::{Step, StepSet};
 use crate::policy::truncate::{HARD_MAX_CHARS, MIN_KEEP_CHARS, WINDOW_SHARE};
@@ -16,6 +17,8 @@ pub const ASSUMED_SUMMARY_TOKENS: u64 = 2_000;
 /// Every step's parameters, and which steps take part.
 #[derive(Debug, Clone, PartialEq)]
 pub struct StepSettings {
+    /// The version whose rules the steps follow.
+    pub ruleset: Ruleset,
     /// The steps that take part.
     pub steps: StepSet,
     /// Reserve and keep of a compaction.
@@ -37,6 +40,7 @@ pub struct StepSettings {
 impl Default for StepSettings {
     fn default() -> Self {
         Self {
+            ruleset: Ruleset::default(),
             steps: StepSet::of(&[Step::Prune]),
             compaction: CompactionSettings::default(),
             summary_tokens: ASSUMED_SUMMARY_TOKENS,

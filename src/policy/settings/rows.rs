@@ -3,7 +3,8 @@
 use crate::gateway::compaction::CompactionSettings;
 use crate::gateway::compaction_setting::compaction_settings;
 use crate::gateway::config::GatewayConfig;
-use crate::gateway::history_limit::{HistoryLimit, history_limit};
+use crate::gateway::history_accounts::history_limit_under;
+use crate::gateway::history_limit::HistoryLimit;
 use crate::gateway::provenance::Provenance;
 use crate::gateway::prune_setting::{Control, PruneSetting, Unit, prune_settings};
 use crate::gateway::ruleset::Ruleset;
@@ -155,7 +156,7 @@ fn own((step, prefix, key, reader, control, read): &Own) -> StepSetting {
 
 /// The turn limit of the session (pruning 2.3); where none is set, the place is named where it would be.
 fn turns(source: &RowSource<'_>) -> StepSetting {
-    let limit = history_limit(source.session_key, &source.config.js);
+    let limit = history_limit_under(source.ruleset.rules(), source.session_key, &source.config.js);
     let place = limit.as_ref().map(|limit| limit.setting.clone());
     let path: Vec<&str> = place.iter().flat_map(|place| place.split('.')).collect();
     let provenance = if place.is_some() { source.config.provenance(&path) } else { Provenance::Default };
@@ -168,21 +169,24 @@ fn turns(source: &RowSource<'_>) -> StepSetting {
         value: value.into(),
         provenance,
     };
-    let reader = Reader::Gateway(place.unwrap_or_else(|| default_place(source.session_key)));
+    let place = place.or_else(|| default_place(source.session_key));
+    let reader = place.map_or(Reader::Preview, Reader::Gateway);
     StepSetting { step: Step::History, prefix: "", reader, row }
 }
 
-/// Where a limit for this session would be written: the channel's default for its kind (pruning 2.3).
-fn default_place(session_key: &str) -> String {
+/// Where a limit for this session would be written: the channel's default for its kind. A session that is of no
+/// channel never has one (pruning 2.3).
+fn default_place(session_key: &str) -> Option<String> {
     let segments: Vec<&str> = session_key.split(':').filter(|segment| !segment.is_empty()).collect();
     let rest = match segments.as_slice() {
         ["agent", _, rest @ ..] if !rest.is_empty() => rest,
         all => all,
     };
-    let channel = rest.first().map_or_else(|| "telegram".to_owned(), |channel| channel.to_lowercase());
-    match rest.get(1).map(|kind| kind.to_lowercase()).as_deref() {
-        Some("channel" | "group") => format!("channels.{channel}.historyLimit"),
-        _ => format!("channels.{channel}.dmHistoryLimit"),
+    let (channel, kind) = (rest.first()?.to_lowercase(), rest.get(1)?.to_lowercase());
+    match kind.as_str() {
+        "channel" | "group" => Some(format!("channels.{channel}.historyLimit")),
+        "dm" | "direct" => Some(format!("channels.{channel}.dmHistoryLimit")),
+        _ => None,
     }
 }
 
@@ -191,7 +195,8 @@ pub fn settings_of(rows: &[StepSetting], values: &[Value], configured: &StepSett
     let mut settings = configured.clone();
     let number = |key: &str| {
         let at = rows.iter().position(|row| row.key() == key)?;
-        values.get(at)?.as_f64()
+        // A floor that is built in is part of the reserve already.
+        values.get(at)?.as_f64().filter(|_| rows[at].row.control.fixed().is_none())
     };
     for (row, value) in rows.iter().zip(values) {
         assign(&mut settings, row, value);
@@ -239,6 +244,16 @@ fn assign_clear(settings: &mut StepSettings, key: &str, value: &Value) {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_floor_that_is_built_in_does_not_lift_a_reserve_that_the_window_caps() {
+        let config = GatewayConfig::empty();
+        let (ruleset, runtime) = (Ruleset::V2026_9, CompactionSettings::default());
+        let rows = rows(&RowSource { config: &config, ruleset, session_key: "", runtime, window: 32_000.0 });
+        let values: Vec<Value> = rows.iter().map(|row| row.row.value.clone()).collect();
+        let settings = settings_of(&rows, &values, &StepSettings::default());
+        assert_eq!(settings.compaction.reserve_tokens, 8_000.0);
+    }
 
     fn all(config: &GatewayConfig, session_key: &str) -> Vec<StepSetting> {
         rows(&RowSource {
@@ -298,5 +313,6 @@ mod tests {
         let at = |path: &str| Some(Reader::Gateway(path.to_owned()));
         assert_eq!(place("agent:main:telegram:direct:8812"), at("channels.telegram.dmHistoryLimit"));
         assert_eq!(place("agent:main:slack:channel:c1"), at("channels.slack.historyLimit"));
+        assert_eq!(place("agent:main:main"), Some(Reader::Preview));
     }
 }

@@ -1,8 +1,12 @@
 //! Truncation of one tool result: its text blocks share the limit in proportion to their lengths (pruning 6.5, 6.6,
 //! 6.8).
 
+use crate::context::tokens::weighted::NORMAL;
+use crate::gateway::ruleset::{Rules, Truncation};
 use crate::js::{JsString, Value};
-use crate::policy::truncate::text::{Cut, maximum, truncated_text};
+use crate::policy::texture::{Block, Content, Text};
+use crate::policy::truncate::text::{Cut, maximum, truncated_text, truncated_texture};
+use crate::policy::truncate::v2026_9::truncated_result;
 use crate::store::entry::{MessageSize, Role};
 
 /// Chars of the text of a tool result: of its text blocks that hold strings, without joiners; 0 for every other
@@ -32,28 +36,67 @@ pub fn is_oversized(message: &Value, max_chars: f64) -> bool {
 /// No block is cut below the least to keep and the suffix together, so that all of them may exceed the limit. A
 /// message over the limit is a copy even when no block was cut. Other keys and blocks stay as they are.
 pub fn truncated_message(message: &Value, max_chars: f64, cut: &Cut) -> Option<Value> {
+    with_least(message, max_chars, cut, cut.min_keep_chars + cut.suffix.len() as f64)
+}
+
+/// [`truncated_message`] by the rules of a version: the one before the reference does not add the suffix to the least of
+/// a block, the newest keeps tails and has a suffix of its own (pruning 8, row "Truncation").
+pub fn truncated_message_under(rules: &Rules, message: &Value, max_chars: f64, cut: &Cut) -> Option<Value> {
+    match rules.truncation {
+        Truncation::Head { floor_has_suffix: true } => truncated_message(message, max_chars, cut),
+        Truncation::Head { floor_has_suffix: false } => {
+            with_least(message, max_chars, cut, cut.min_keep_chars)
+        }
+        Truncation::HeadAndTail => truncated_result(message, max_chars, cut.min_keep_chars, NORMAL),
+    }
+}
+
+/// Each text block cut to its share of the limit, but to no budget below `least`.
+fn with_least(message: &Value, max_chars: f64, cut: &Cut, least: f64) -> Option<Value> {
     let blocks = message.get("content")?.as_array()?;
     let total = result_chars(message);
     if total <= max_chars {
         return None;
     }
-    let new = blocks.iter().map(|block| truncated_block(block, total, max_chars, cut)).collect();
+    let budget = |text: &JsString| maximum(least, (max_chars * (text.len() as f64 / total)).floor());
+    let new = blocks.iter().map(|block| truncated_block(block, budget, cut)).collect();
     let mut copy = message.as_object()?.clone();
     copy.set("content", Value::Array(new));
     Some(Value::Object(copy))
 }
 
-fn truncated_block(block: &Value, total: f64, max_chars: f64, cut: &Cut) -> Value {
+fn truncated_block(block: &Value, budget: impl Fn(&JsString) -> f64, cut: &Cut) -> Value {
     let mut copy = block.clone();
-    let new = block_text(block).and_then(|text| {
-        let share = text.len() as f64 / total;
-        let least = cut.min_keep_chars + cut.suffix.len() as f64;
-        truncated_text(text, maximum(least, (max_chars * share).floor()), cut)
-    });
+    let new = block_text(block).and_then(|text| truncated_text(text, budget(text), cut));
     if let (Some(new), Value::Object(object)) = (new, &mut copy) {
         object.set("text", Value::String(new));
     }
     copy
+}
+
+/// What a block of this many chars may have of the limit (pruning 6.6).
+fn block_budget(chars: usize, total: f64, max_chars: f64, cut: &Cut) -> f64 {
+    let share = chars as f64 / total;
+    let least = cut.min_keep_chars + cut.suffix.len() as f64;
+    maximum(least, (max_chars * share).floor())
+}
+
+/// [`truncated_message`] for a content that is known by its texture.
+pub(crate) fn truncated_content(content: &Content, max_chars: f64, cut: &Cut) -> Option<Content> {
+    let Content::Blocks(blocks) = content else { return None };
+    let total = content.texts().fold(0.0, |sum, text| sum + text.chars as f64);
+    if total <= max_chars {
+        return None;
+    }
+    let text = |text: &Text| {
+        let budget = block_budget(text.chars, total, max_chars, cut);
+        truncated_texture(text, budget, cut).unwrap_or_else(|| text.clone())
+    };
+    let block = |block: &Block| match block {
+        Block::Text(known) => Block::Text(text(known)),
+        other => other.clone(),
+    };
+    Some(Content::Blocks(blocks.iter().map(block).collect()))
 }
 
 fn is_result(message: &Value) -> bool {
@@ -68,6 +111,7 @@ fn block_text(block: &Value) -> Option<&JsString> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::gateway::ruleset::Ruleset;
     use crate::js;
     use crate::store::scan::size_message;
 
@@ -91,6 +135,17 @@ mod tests {
     fn blocks_share_the_limit_by_their_lengths() {
         assert_eq!(truncated(&[9000, 1000, 1], 5000.0), Some(vec![4499, 1000, 1]));
         assert_eq!(truncated(&[5000], 5000.0), None);
+    }
+
+    #[test]
+    fn the_version_before_cuts_blocks_of_more_than_2000_chars_and_makes_them_longer() {
+        let under = |ruleset: Ruleset| {
+            let message = texts(&[2100; 10]);
+            let new = truncated_message_under(ruleset.rules(), &message, 5000.0, &Cut::default()).unwrap();
+            result_chars(&new) / 10.0
+        };
+        assert_eq!((under(Ruleset::V2026_3_2), under(Ruleset::V2026_2_19)), (2100.0, 2217.0));
+        assert!(under(Ruleset::V2026_9) <= 500.0);
     }
 
     #[test]

@@ -3,10 +3,21 @@
 
 mod message;
 pub mod session;
+mod step;
 mod text;
+pub mod v2026_9;
+mod weighted_cut;
 
-pub use message::{is_oversized, result_chars, sized_result_chars, truncated_message};
+pub(crate) use message::truncated_content;
+pub use message::{
+    is_oversized, result_chars, sized_result_chars, truncated_message, truncated_message_under,
+};
+pub use step::truncate_list;
+pub(crate) use text::maximum;
 pub use text::{Cut, truncated_text};
+
+use crate::gateway::ruleset::{ResultLimit, Rules};
+use crate::policy::settings::TruncateSettings;
 
 /// Share of the window that one tool result may take (pruning 6.1).
 pub const WINDOW_SHARE: f64 = 0.3;
@@ -19,14 +30,40 @@ const CHARS_PER_TOKEN: f64 = 4.0;
 
 /// Chars that one tool result may have for a window in tokens; without a lower bound, NaN for NaN (pruning 6.2).
 pub fn max_result_chars(window_tokens: f64) -> f64 {
-    let chars = (window_tokens * WINDOW_SHARE).floor() * CHARS_PER_TOKEN;
-    // Not `f64::min`, which would take the number where the other is NaN.
-    if chars > HARD_MAX_CHARS { HARD_MAX_CHARS } else { chars }
+    TruncateSettings::default().max_result_chars(window_tokens)
+}
+
+impl TruncateSettings {
+    /// Chars that one tool result may have for a window in tokens (pruning 6.2).
+    pub fn max_result_chars(&self, window_tokens: f64) -> f64 {
+        let chars = (window_tokens * self.window_share).floor() * CHARS_PER_TOKEN;
+        // Not `f64::min`, which would take the number where the other is NaN.
+        if chars > self.max_chars { self.max_chars } else { chars }
+    }
+}
+
+/// [`max_result_chars`] by the rules of a version (pruning 8, row "Single limit").
+pub fn max_result_chars_under(rules: &Rules, window_tokens: f64) -> f64 {
+    match rules.result_limit {
+        ResultLimit::Share { most } => {
+            let chars = (window_tokens * WINDOW_SHARE).floor() * CHARS_PER_TOKEN;
+            if chars > most { most } else { chars }
+        }
+        ResultLimit::Stepped => v2026_9::result_chars_limit(window_tokens),
+    }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::gateway::ruleset::Ruleset;
+
+    #[test]
+    fn the_newest_version_caps_a_result_by_the_size_of_the_window() {
+        let limit = |ruleset: Ruleset| max_result_chars_under(ruleset.rules(), 200_000.0);
+        assert_eq!(Ruleset::ALL.map(limit), [240_000.0, 240_000.0, 64_000.0, 240_000.0]);
+        assert_eq!(max_result_chars_under(Ruleset::V2026_3_2.rules(), 2e6), HARD_MAX_CHARS);
+    }
 
     #[test]
     fn the_limit_is_three_tenths_of_the_window_at_four_chars_a_token_and_400_000_at_most() {

@@ -34,11 +34,13 @@ pub struct Rewrite {
     /// The entries it writes behind the file, in order. None without an assistant message anywhere in the file,
     /// although it reports success.
     pub appended: Vec<Value>,
+    /// The entry that each of them is a copy of.
+    pub originals: Vec<EntryIx>,
 }
 
 impl Rewrite {
-    fn failed(reason: String, appended: Vec<Value>) -> Self {
-        Self { outcome: Outcome::Failed { reason }, appended }
+    fn failed(reason: String) -> Self {
+        Self { outcome: Outcome::Failed { reason }, appended: Vec::new(), originals: Vec::new() }
     }
 
     /// The lines as they are written, each with its end.
@@ -69,38 +71,41 @@ pub fn rewrite<E>(
 ) -> Result<Rewrite, E> {
     let branch = session.tree.branch(session.index, &Leaf::Own);
     if branch.is_empty() {
-        return Ok(Rewrite::failed("empty session".into(), Vec::new()));
+        return Ok(Rewrite::failed("empty session".into()));
     }
     if let Some(broken) = branch.iter().find(|ix| session.index.entry(**ix).no_message) {
-        return Ok(Rewrite::failed(no_role(&body(*broken)?), Vec::new()));
+        return Ok(Rewrite::failed(no_role(&body(*broken)?)));
     }
     let oversized = oversized(session, &branch, &mut body)?;
     let Some(first) = branch.iter().position(|ix| oversized.contains(ix)) else {
-        return Ok(Rewrite::failed("no oversized tool results".into(), Vec::new()));
+        return Ok(Rewrite::failed("no oversized tool results".into()));
     };
     let from = body(branch[first])?;
     let parent = from.get("parentId").filter(|parent| js::truthy(Some(parent)));
     let known = session.index.entry(branch[first]).parent.and_then(|id| session.tree.find(id));
     if let (Some(parent), None) = (parent, known) {
         let reason = format!("Entry {} not found", js::to_text(Some(parent)).to_string_lossy());
-        return Ok(Rewrite::failed(reason, Vec::new()));
+        return Ok(Rewrite::failed(reason));
     }
     let parent = parent.cloned().unwrap_or(Value::Null);
     let writes = match writes(session.index) {
-        Writes::Throws(ix) => return Ok(Rewrite::failed(no_role(&body(ix)?), Vec::new())),
+        Writes::Throws(ix) => return Ok(Rewrite::failed(no_role(&body(ix)?))),
         Writes::Lines => true,
         Writes::Nothing => false,
     };
-    let mut run = Run { session, new_ids, parent, drawn: HashSet::new(), appended: Vec::new() };
+    let mut run =
+        Run { session, new_ids, parent, drawn: HashSet::new(), appended: Vec::new(), originals: Vec::new() };
+    let mut outcome = Outcome::Truncated { count: oversized.len() };
     for ix in &branch[first..] {
         let entry = body(*ix)?;
         let limit = oversized.contains(ix).then(|| max_result_chars(session.window));
-        if let Err(reason) = run.append(&entry, session.index.entry(*ix).kind, limit) {
-            return Ok(Rewrite::failed(reason, if writes { run.appended } else { Vec::new() }));
+        if let Err(reason) = run.append(*ix, &entry, limit) {
+            outcome = Outcome::Failed { reason };
+            break;
         }
     }
-    let appended = if writes { run.appended } else { Vec::new() };
-    Ok(Rewrite { outcome: Outcome::Truncated { count: oversized.len() }, appended })
+    let (appended, originals) = if writes { (run.appended, run.originals) } else { (Vec::new(), Vec::new()) };
+    Ok(Rewrite { outcome, appended, originals })
 }
 
 /// The oversized tool results of the branch, those before a compaction included (pruning 6.10).
@@ -163,6 +168,7 @@ struct Run<'a> {
     parent: Value,
     drawn: HashSet<String>,
     appended: Vec<Value>,
+    originals: Vec<EntryIx>,
 }
 
 /// A key that stands for id, parent and time, in the places where the runtime puts them.
@@ -170,7 +176,8 @@ const OWN_KEYS: &str = "id";
 
 impl Run<'_> {
     /// Appends the copy of an entry, if its kind is copied; the reason where that fails.
-    fn append(&mut self, entry: &Value, kind: EntryKind, limit: Option<f64>) -> Result<(), String> {
+    fn append(&mut self, ix: EntryIx, entry: &Value, limit: Option<f64>) -> Result<(), String> {
+        let kind = self.session.index.entry(ix).kind;
         let copy = match kind {
             EntryKind::Message => self.message(entry, limit),
             EntryKind::Compaction => {
@@ -198,6 +205,7 @@ impl Run<'_> {
         };
         self.parent = copy.get("id").cloned().unwrap_or(Value::Null);
         self.appended.push(Value::Object(copy));
+        self.originals.push(ix);
         Ok(())
     }
 
@@ -286,7 +294,7 @@ mod tests {
     }
 
     fn failed(reason: &str) -> Rewrite {
-        Rewrite::failed(reason.to_owned(), Vec::new())
+        Rewrite::failed(reason.to_owned())
     }
 
     #[test]

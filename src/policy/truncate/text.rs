@@ -1,6 +1,7 @@
 //! The cut of one text: its head up to a line end near the limit, and a suffix (pruning 6.3, 6.4).
 
 use crate::js::JsString;
+use crate::policy::texture::Text;
 use crate::policy::truncate::MIN_KEEP_CHARS;
 
 /// What follows a text that was cut; 217 chars (pruning 6.3).
@@ -30,31 +31,44 @@ impl Default for Cut {
 /// feed is dropped. Where the least to keep is more than the text, the suffix makes it longer. A surrogate pair may
 /// be split.
 pub fn truncated_text(text: &JsString, budget: f64, cut: &Cut) -> Option<JsString> {
-    if text.len() as f64 <= budget {
-        return None;
-    }
-    let keep = maximum(cut.min_keep_chars, budget - cut.suffix.len() as f64);
-    let newline = last_newline(text, keep);
-    let mut new = text.slice(0, end(text, if newline > keep * NEWLINE_SHARE { newline } else { keep }));
+    let end = end(text.len(), budget, cut, |at| text.last_index_of_lf(at))?;
+    let mut new = text.slice(0, end);
     new.push(&cut.suffix);
     Some(new)
 }
 
+/// [`truncated_text`] for a text that is known by its texture.
+pub(super) fn truncated_texture(text: &Text, budget: f64, cut: &Cut) -> Option<Text> {
+    let end = end(text.chars, budget, cut, |at| text.last_line_feed(at))?;
+    Some(text.cut(end, &Text::of(&cut.suffix)))
+}
+
+/// How many chars stay of a text that is over the budget; `last_line_feed` finds the last one at or before a position.
+fn end(
+    chars: usize,
+    budget: f64,
+    cut: &Cut,
+    last_line_feed: impl FnOnce(usize) -> Option<usize>,
+) -> Option<usize> {
+    if chars as f64 <= budget {
+        return None;
+    }
+    let keep = maximum(cut.min_keep_chars, budget - cut.suffix.len() as f64);
+    // Below 0 only index 0 is looked at, and NaN looks at all.
+    let at_most = if keep.is_nan() { usize::MAX } else { keep as usize };
+    let newline = last_line_feed(at_most).map_or(-1.0, |at| at as f64);
+    Some(whole(chars, if newline > keep * NEWLINE_SHARE { newline } else { keep }))
+}
+
 /// The greater number; NaN when one is, unlike `f64::max`.
-pub(super) fn maximum(a: f64, b: f64) -> f64 {
+pub(crate) fn maximum(a: f64, b: f64) -> f64 {
     if a.is_nan() || b.is_nan() { f64::NAN } else { a.max(b) }
 }
 
-/// Index of the last line feed at or before `keep`, or −1; below 0 only index 0 is looked at, and NaN looks at all.
-fn last_newline(text: &JsString, keep: f64) -> f64 {
-    let at_most = if keep.is_nan() { usize::MAX } else { keep as usize };
-    text.last_index_of_lf(at_most).map_or(-1.0, |at| at as f64)
-}
-
 /// Where a cut falls: its fraction is dropped, and below 0 it counts from the end of the text.
-fn end(text: &JsString, cut: f64) -> usize {
+fn whole(chars: usize, cut: f64) -> usize {
     let whole = cut.trunc();
-    if whole < 0.0 { (text.len() as f64 + whole) as usize } else { whole as usize }
+    if whole < 0.0 { (chars as f64 + whole) as usize } else { whole as usize }
 }
 
 #[cfg(test)]

@@ -8,13 +8,19 @@ const CHARS_PER_TOKEN: f64 = 3.9;
 /// A tool in the prompt: name, chars of its summary, chars of its schema, number of properties.
 type Tool = (&'static str, u64, u64, u64);
 
+/// A workspace file: name, chars on disk (none: it is missing), chars in the prompt.
+type File = (&'static str, Option<u64>, u64);
+
+/// `bootstrapMaxChars` of this gateway: chars of a workspace file that are sent.
+const MAX_FILE: u64 = 8_000;
+
 /// Sizes of the fixed part, in chars.
 #[derive(Debug)]
 pub(super) struct Prompt {
     pub(super) workspace: &'static str,
     /// System prompt without the workspace files, but with the lists of skills and tools.
     own: u64,
-    files: &'static [(&'static str, u64)],
+    files: &'static [File],
     skills: &'static [(&'static str, u64)],
     tools: &'static [Tool],
 }
@@ -41,15 +47,25 @@ const TOOLS: [Tool; 18] = [
 ];
 const RESEARCH_TOOLS: [Tool; 6] = [TOOLS[0], TOOLS[1], TOOLS[2], TOOLS[3], TOOLS[15], TOOLS[16]];
 const SMALL_TOOLS: [Tool; 4] = [TOOLS[0], TOOLS[2], TOOLS[3], TOOLS[9]];
-const FILES: [(&str, u64); 7] = [
-    ("AGENTS.md", 8_412),
-    ("SOUL.md", 2_104),
-    ("TOOLS.md", 3_988),
-    ("IDENTITY.md", 612),
-    ("USER.md", 1_187),
-    ("HEARTBEAT.md", 742),
-    ("MEMORY.md", 7_355),
+/// Too long for [`MAX_FILE`]: seven tenths of the limit, a marker of about a hundred chars, two tenths (compaction 11.9).
+const AGENTS: File = ("AGENTS.md", Some(8_412), 7_308);
+const TOOLS_FILE: File = file("TOOLS.md", 5_092);
+const FILES: [File; 8] = [
+    AGENTS,
+    file("SOUL.md", 2_104),
+    TOOLS_FILE,
+    file("IDENTITY.md", 612),
+    file("USER.md", 1_168),
+    file("HEARTBEAT.md", 742),
+    // Not there: a line says where it is expected.
+    ("BOOTSTRAP.md", None, 65),
+    ("MEMORY.md", Some(31_240), 7_309),
 ];
+
+/// A file that is sent whole.
+const fn file(name: &'static str, chars: u64) -> File {
+    (name, Some(chars), chars)
+}
 
 /// A chat of the main agent with every tool.
 pub(super) static FULL: Prompt = Prompt {
@@ -69,7 +85,7 @@ pub(super) static FULL: Prompt = Prompt {
 pub(super) static MINIMAL: Prompt = Prompt {
     workspace: "/home/mei/.openclaw/workspace",
     own: 11_250,
-    files: &[("AGENTS.md", 8_412), ("TOOLS.md", 3_988)],
+    files: &[AGENTS, TOOLS_FILE],
     skills: &[],
     tools: &SMALL_TOOLS,
 };
@@ -77,14 +93,19 @@ pub(super) static MINIMAL: Prompt = Prompt {
 pub(super) static RESEARCH: Prompt = Prompt {
     workspace: "/home/mei/.openclaw/workspace-research",
     own: 24_800,
-    files: &[("AGENTS.md", 6_020), ("SOUL.md", 1_410), ("TOOLS.md", 1_877), ("MEMORY.md", 4_902)],
+    files: &[
+        file("AGENTS.md", 6_020),
+        file("SOUL.md", 1_410),
+        file("TOOLS.md", 1_877),
+        file("MEMORY.md", 4_902),
+    ],
     skills: &[("papers", 1_105), ("summarize", 640)],
     tools: &RESEARCH_TOOLS,
 };
 
 impl Prompt {
     fn files_chars(&self) -> u64 {
-        self.files.iter().map(|(_, chars)| chars).sum()
+        self.files.iter().map(|(.., chars)| chars).sum()
     }
 
     fn schema_chars(&self) -> u64 {
@@ -98,9 +119,9 @@ impl Prompt {
 
     /// `systemPromptReport` of the last run of `scribe` under `key` (compaction 11.1).
     pub(super) fn report(&self, scribe: &Scribe, key: &str) -> Value {
-        let files = self.files.iter().map(|(name, chars)| {
-            json!({"name": name, "path": format!("{}/{name}", self.workspace), "missing": false,
-                "rawChars": chars, "injectedChars": chars, "truncated": false})
+        let files = self.files.iter().map(|(name, raw, chars)| {
+            json!({"name": name, "path": format!("{}/{name}", self.workspace), "missing": raw.is_none(),
+                "rawChars": raw.unwrap_or(0), "injectedChars": chars, "truncated": raw.is_some_and(|raw| *chars < raw)})
         });
         let skills = self.skills.iter().map(|(name, chars)| json!({"name": name, "blockChars": chars}));
         let tools = self.tools.iter().map(|(name, summary, schema, properties)| {
@@ -112,7 +133,7 @@ impl Prompt {
         json!({
             "source": "run", "generatedAt": scribe.updated - 4_120, "sessionId": scribe.id, "sessionKey": key,
             "provider": scribe.model.provider, "model": scribe.model.id, "workspaceDir": self.workspace,
-            "bootstrapMaxChars": 20_000, "bootstrapTotalMaxChars": 150_000,
+            "bootstrapMaxChars": MAX_FILE, "bootstrapTotalMaxChars": 150_000,
             "sandbox": {"mode": "off", "sandboxed": false},
             "systemPrompt": {"chars": self.own + self.files_chars(), "projectContextChars": self.files_chars(),
                 "nonProjectContextChars": self.own},

@@ -138,7 +138,9 @@ impl Bar<'_> {
             (Threshold::Compact, _) => self.theme.style(Role::Warn),
             _ => self.theme.style(Role::Ghost),
         };
-        self.stroke(at, glyphs::LINE, style, segments, buf);
+        // No label of its own stands below it.
+        let sign = if mark.threshold == Threshold::Flush { glyphs::WAS } else { glyphs::LINE };
+        self.stroke(at, sign, style, segments, buf);
         Some(at)
     }
 

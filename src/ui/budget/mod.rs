@@ -13,6 +13,7 @@ use crate::app::layout::{Breadth, Layout};
 use crate::context::budget::{Budget, Part};
 use crate::inspect::Inspection;
 use crate::inspect::budget_marks::{Threshold, ThresholdMark, marks};
+use crate::policy::memory_flush::FlushState;
 use crate::ui::glyphs;
 use crate::ui::hot;
 use crate::ui::theme::{Role, Theme};
@@ -186,7 +187,28 @@ impl<'a> Picture<'a> {
                 x = put_spans(buf, (x, area.y), end, &item);
             }
         }
-        put_spans(buf, (x, area.y), end, &free);
+        let x = put_spans(buf, (x, area.y), end, &free);
+        let flush = self.flush();
+        if x + 3 + spans_width(&flush) <= end {
+            put_right(buf, area.y, x, end, &flush);
+        }
+    }
+
+    /// How far the next memory flush is.
+    fn flush<'s>(&self) -> Vec<Span<'s>> {
+        let flush = self.app.inspection().and_then(|inspection| inspection.memory_flush());
+        let muted = |words: String| Span::styled(words, self.theme.style(Role::Muted));
+        match flush.map(|flush| flush.state) {
+            Some(FlushState::Due(_)) => {
+                vec![muted("flush ".into()), Span::styled("due", self.theme.style(Role::Warn))]
+            }
+            Some(FlushState::Waiting { tokens }) => vec![
+                muted("flush in ".into()),
+                Span::styled(thousands(tokens as u64), self.theme.style(Role::Text)),
+            ],
+            Some(FlushState::Flushed { .. }) => vec![muted("flushed".into())],
+            _ => Vec::new(),
+        }
     }
 
     fn legend_item<'s>(&self, part: Part, tokens: u64) -> [Span<'s>; 4] {

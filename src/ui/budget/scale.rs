@@ -36,8 +36,10 @@ impl<F: Fn(Threshold) -> bool> Scale<'_, F> {
     /// collide move along their mark, then drop the name, then go; the window drops its name before
     /// another one goes.
     pub(super) fn draw(&self, marks: &[ThresholdMark], buf: &mut Buffer) {
+        // The flush stands too near to the compaction for a label of its own: the legend tells of it.
+        let labelled = |mark: &&ThresholdMark| mark.at > 0 && mark.threshold != Threshold::Flush;
         let mut labels: Vec<Label> =
-            marks.iter().filter(|mark| mark.at > 0).flat_map(|mark| self.labels(mark)).collect();
+            marks.iter().filter(labelled).flat_map(|mark| self.labels(mark)).collect();
         labels.sort_by_key(|label| label.at);
         let at_end = |label: &Label| label.at + 1 >= self.columns.1;
         let last = labels.split_off(labels.iter().position(at_end).unwrap_or(labels.len()));

@@ -186,6 +186,9 @@ impl Line<'_> {
             spans.push(Span::raw(" "));
         }
         spans.push(Span::styled(words, style));
+        if self.is_silent(row) {
+            spans.push(Span::styled(" · silent", quiet));
+        }
         match row.kind {
             RowKind::Branch { entries: count, .. } | RowKind::Turn { entries: count } => {
                 spans.push(Span::styled(format!(" · {}", entries(count)), quiet));
@@ -216,13 +219,21 @@ impl Line<'_> {
     fn text_style(&self, row: &Row, faded: bool, selected: bool) -> Style {
         let entry = self.pane.inspection.index.entry(row.entry);
         let said = entry.role() == Some(Speaker::User);
-        let aside = !matches!(row.kind, RowKind::Entry | RowKind::Turn { .. }) || self.is_call(row);
+        let aside = !matches!(row.kind, RowKind::Entry | RowKind::Turn { .. })
+            || self.is_call(row)
+            || self.is_silent(row);
         let bookkeeping = entry.message.is_none();
         match (faded || aside || bookkeeping, selected || said) {
             (true, false) => self.theme.style(Role::Muted),
             (false, true) => self.theme.style(Role::Bright),
             (true, true) | (false, false) => self.theme.style(Role::Text),
         }
+    }
+
+    /// Of a silent answer the person saw nothing.
+    fn is_silent(&self, row: &Row) -> bool {
+        let message = self.pane.inspection.index.entry(row.entry).message;
+        row.kind == RowKind::Entry && message.is_some_and(|message| message.silent)
     }
 
     fn is_call(&self, row: &Row) -> bool {

@@ -75,7 +75,8 @@ impl Line<'_> {
         if slides {
             self.slider(at, changed, buf);
         } else if let Some(why) = row.control.fixed() {
-            put(buf, (track.start, y), track.end, why, theme.style(Role::Faint));
+            let end = if self.is_narrow() { self.area.right().saturating_sub(1) } else { track.end };
+            put(buf, (track.start, y), end, why, theme.style(Role::Faint));
         } else {
             self.plain(at, style, track, buf);
         }
@@ -147,6 +148,9 @@ impl Line<'_> {
         let was = changed.then(|| text_of(app.tuning.unit(at), &row.value));
         let was_spans =
             |was: String| [Span::styled("was ", muted), Span::styled(was, theme.style(Role::Text))];
+        if self.is_narrow() && row.control.fixed().is_some() {
+            return;
+        }
         if self.is_narrow() {
             match was {
                 Some(was) => put_right(buf, y, track.end + 2, end, &was_spans(was)),

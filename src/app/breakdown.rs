@@ -1,0 +1,249 @@
+//! The screen that tells what is in the window: sections that fold, a cursor, and the way from a line to its
+//! message.
+
+use std::collections::BTreeSet;
+use std::sync::Arc;
+
+use ratatui::layout::Rect;
+
+use crate::app::action::Action;
+use crate::app::effect::Effect;
+use crate::app::layout::Pane;
+use crate::app::scroll::Scroll;
+use crate::app::state::{App, Overlay};
+use crate::inspect::Inspection;
+use crate::inspect::breakdown::{Blocks, Figure, Line, Section, SectionKind, WindowContents, sections};
+use crate::plan::Plan;
+
+/// Rows below the list: a hairline, and two for a sentence about the row under the cursor.
+pub const FOOT: u16 = 3;
+
+/// What is in the window, as shown.
+#[derive(Debug, Clone)]
+pub struct BreakdownScreen {
+    /// The numbers.
+    pub contents: WindowContents,
+    /// The heaviest blocks, as far as they are read.
+    pub blocks: Blocks,
+    /// The sections.
+    pub sections: Vec<Section>,
+    /// Sections that are unfolded.
+    pub open: BTreeSet<SectionKind>,
+    /// The rows in sight and out of it: a section, or a line of it.
+    pub rows: Vec<(usize, Option<usize>)>,
+    /// Cursor.
+    pub scroll: Scroll,
+}
+
+impl BreakdownScreen {
+    /// The window of a session. The largest part is unfolded, and the heaviest messages.
+    pub fn new(inspection: &Inspection, plan: Option<&Plan>) -> Self {
+        let contents = WindowContents::new(inspection, plan);
+        let blocks = Blocks::new();
+        let sections = sections(inspection, &contents, &blocks);
+        let parts = sections.iter().filter(|section| matches!(section.kind, SectionKind::Part(_)));
+        let largest = parts.max_by_key(|section| section.figure.amount()).map(|section| section.kind);
+        let open = largest.into_iter().chain([SectionKind::Heaviest]).collect();
+        let mut screen =
+            Self { contents, blocks, sections, open, rows: Vec::new(), scroll: Scroll::default() };
+        screen.rebuild(0);
+        screen
+    }
+
+    /// The same screen over a new reading or another plan: folds and cursor stay.
+    fn renew(&mut self, inspection: &Inspection, plan: Option<&Plan>, height: usize) {
+        self.contents = WindowContents::new(inspection, plan);
+        self.blocks.clear();
+        self.tell(inspection, height);
+    }
+
+    /// Blocks were read.
+    fn take(&mut self, blocks: Blocks, inspection: &Inspection, height: usize) {
+        self.blocks.extend(blocks);
+        self.tell(inspection, height);
+    }
+
+    /// Puts the numbers into sections; the cursor stays on the line of its name.
+    fn tell(&mut self, inspection: &Inspection, height: usize) {
+        let name =
+            |(section, line): (&Section, Option<&Line>)| (section.kind, line.map(|line| line.label.clone()));
+        let (at, was) = (self.scroll.cursor, self.selected().map(name));
+        self.sections = sections(inspection, &self.contents, &self.blocks);
+        self.rebuild(height);
+        let is = |row: &(usize, Option<usize>)| Some(name(self.row(*row))) == was;
+        // Several lines may have one name; the cursor leaves its row only where another stands there now.
+        let there = self.rows.get(at).is_some_and(is);
+        if let Some(row) = self.rows.iter().position(is).filter(|_| !there) {
+            self.scroll.to(row, self.rows.len(), height);
+        }
+    }
+
+    fn rebuild(&mut self, height: usize) {
+        self.rows.clear();
+        for (at, section) in self.sections.iter().enumerate() {
+            self.rows.push((at, None));
+            if self.open.contains(&section.kind) {
+                self.rows.extend((0..section.lines.len()).map(|line| (at, Some(line))));
+            }
+        }
+        self.scroll.to(self.scroll.cursor, self.rows.len(), height);
+    }
+
+    fn row(&self, (section, line): (usize, Option<usize>)) -> (&Section, Option<&Line>) {
+        let section = &self.sections[section];
+        (section, line.and_then(|line| section.lines.get(line)))
+    }
+
+    /// What the cursor is on.
+    pub fn selected(&self) -> Option<(&Section, Option<&Line>)> {
+        self.rows.get(self.scroll.cursor).map(|row| self.row(*row))
+    }
+
+    /// Every row with its number.
+    pub fn shown(&self) -> impl Iterator<Item = (usize, &Section, Option<&Line>)> {
+        self.rows.iter().enumerate().map(|(at, row)| {
+            let (section, line) = self.row(*row);
+            (at, section, line)
+        })
+    }
+
+    /// The row under the cursor as a line of text, numbers exact.
+    pub fn row_text(&self) -> Option<String> {
+        let (section, line) = self.selected()?;
+        let (name, figure, note) = line.map_or((section.title, section.figure, &section.note), |line| {
+            (&line.label, line.figure, &line.note)
+        });
+        let tokens = match figure {
+            Figure::Est(tokens) => format!("~{tokens} tokens"),
+            Figure::Measured(tokens) => format!("{tokens} tokens"),
+            Figure::Difference(tokens) => format!("{tokens:+} tokens"),
+            Figure::Unknown => "—".to_owned(),
+        };
+        let words = [name.to_owned(), tokens, note.clone()];
+        Some(words.into_iter().filter(|word| !word.is_empty()).collect::<Vec<_>>().join("  "))
+    }
+
+    /// Folds or unfolds the section the cursor is in; a folded one has the cursor on its own row.
+    fn fold(&mut self, open: Option<bool>, height: usize) {
+        let Some((section, _)) = self.rows.get(self.scroll.cursor).copied() else { return };
+        let kind = self.sections[section].kind;
+        if open.unwrap_or(!self.open.contains(&kind)) {
+            self.open.insert(kind);
+        } else {
+            self.open.remove(&kind);
+            self.scroll.cursor = self.rows.iter().position(|row| *row == (section, None)).unwrap_or(0);
+        }
+        self.rebuild(height);
+    }
+
+    fn fold_all(&mut self, open: bool, height: usize) {
+        let at = self.rows.get(self.scroll.cursor).map_or(0, |row| row.0);
+        self.open =
+            if open { self.sections.iter().map(|section| section.kind).collect() } else { BTreeSet::new() };
+        self.rebuild(height);
+        let row = self.rows.iter().position(|row| *row == (at, None)).unwrap_or(0);
+        self.scroll.to(row, self.rows.len(), height);
+    }
+}
+
+impl App {
+    /// Where the screen stands: under the budget bar, so that both are seen to agree.
+    pub fn breakdown_area(&self) -> Rect {
+        let layout = self.layout();
+        let panes = [layout.tabs, layout.sessions];
+        let under = panes.into_iter().find(|area| !area.is_empty()).map(|area| area.y);
+        let y = under.unwrap_or(layout.header.bottom());
+        Rect { x: 0, y, width: self.size.0, height: layout.status.y.saturating_sub(y) }
+    }
+
+    /// Rows of its list.
+    pub fn breakdown_rows(&self) -> usize {
+        usize::from(self.breakdown_area().height.saturating_sub(1 + FOOT))
+    }
+
+    pub(super) fn show_breakdown(&mut self) -> Vec<Effect> {
+        let Some(inspection) = self.inspection().cloned() else {
+            self.toast("no session is open".into(), false);
+            return Vec::new();
+        };
+        let screen = BreakdownScreen::new(&inspection, self.plan.as_deref());
+        let effects = ask_for_blocks(&screen, inspection);
+        self.overlay = Some(Overlay::Breakdown(Box::new(screen)));
+        effects
+    }
+
+    /// Without a session there is nothing to tell.
+    pub(super) fn close_breakdown_of_nothing(&mut self) {
+        if self.transcript.is_none() && matches!(self.overlay, Some(Overlay::Breakdown(_))) {
+            self.overlay = None;
+        }
+    }
+
+    /// The session was read again, or another one was opened.
+    pub(super) fn renew_breakdown(&mut self) -> Vec<Effect> {
+        let height = self.breakdown_rows();
+        let (Some(inspection), plan) = (self.inspection().cloned(), self.plan.clone()) else {
+            return Vec::new();
+        };
+        let Some(Overlay::Breakdown(screen)) = &mut self.overlay else { return Vec::new() };
+        screen.renew(&inspection, plan.as_deref(), height);
+        ask_for_blocks(screen, inspection)
+    }
+
+    pub(super) fn take_blocks(&mut self, blocks: Blocks) {
+        let height = self.breakdown_rows();
+        let Some(inspection) = self.inspection().cloned() else { return };
+        if let Some(Overlay::Breakdown(screen)) = &mut self.overlay {
+            screen.take(blocks, &inspection, height);
+        }
+    }
+
+    pub(super) fn fold_breakdown(&mut self, action: Action) {
+        let height = self.breakdown_rows();
+        let Some(Overlay::Breakdown(screen)) = &mut self.overlay else { return };
+        match action {
+            Action::FoldAll => screen.fold_all(false, height),
+            Action::UnfoldAll => screen.fold_all(true, height),
+            Action::Collapse => screen.fold(Some(false), height),
+            Action::Expand => screen.fold(Some(true), height),
+            _ => screen.fold(None, height),
+        }
+    }
+
+    /// Goes to the message a line leads to; anything else folds.
+    pub(super) fn open_in_breakdown(&mut self) {
+        let Some(Overlay::Breakdown(screen)) = &self.overlay else { return };
+        let Some(entry) = screen.selected().and_then(|(_, line)| line?.entry) else {
+            self.fold_breakdown(Action::Fold);
+            return;
+        };
+        self.overlay = None;
+        self.set_zoom(false);
+        self.focus_on(Pane::Transcript);
+        let height = self.height(Pane::Transcript);
+        if let Some(pane) = &mut self.transcript {
+            pane.reveal(entry, height);
+        }
+    }
+
+    /// A click selects a row, and one on the selected row opens it.
+    pub(super) fn click_breakdown(&mut self, row: u16) -> Vec<Effect> {
+        let (area, height) = (self.breakdown_area(), self.breakdown_rows());
+        let Some(Overlay::Breakdown(screen)) = &mut self.overlay else { return Vec::new() };
+        let line = usize::from(row).checked_sub(usize::from(area.y) + 1).filter(|line| *line < height);
+        let Some(at) = line.map(|line| screen.scroll.top + line).filter(|at| *at < screen.rows.len()) else {
+            return Vec::new();
+        };
+        if at == screen.scroll.cursor {
+            self.open_in_breakdown();
+        } else {
+            screen.scroll.to(at, screen.rows.len(), height);
+        }
+        Vec::new()
+    }
+}
+
+fn ask_for_blocks(screen: &BreakdownScreen, inspection: Arc<Inspection>) -> Vec<Effect> {
+    let entries = screen.contents.heavy_entries();
+    if entries.is_empty() { Vec::new() } else { vec![Effect::ReadBlocks { inspection, entries }] }
+}

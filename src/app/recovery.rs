@@ -1,0 +1,96 @@
+//! The recovery over the whole screen: a cursor in its rows, and the way to the entry a row tells of.
+
+use std::sync::Arc;
+
+use crate::app::effect::Effect;
+use crate::app::layout::Pane;
+use crate::app::scroll::Scroll;
+use crate::app::state::{App, Overlay};
+use crate::inspect::recovery::{RecoveryRow, RecoveryView, RowKind};
+
+/// Rows above the list: title, words, settings, names of columns.
+pub const HEAD_ROWS: u16 = 4;
+/// Rows below it: a hairline and the sentences about the row under the cursor.
+pub const FOOT_ROWS: u16 = 5;
+/// Header and status line of the program.
+const AROUND: u16 = 2;
+
+/// Rows of the list on a screen of this height.
+pub fn list_rows(height: u16) -> usize {
+    usize::from(height.saturating_sub(AROUND + HEAD_ROWS + FOOT_ROWS))
+}
+
+/// What is shown.
+#[derive(Debug, Clone, Default)]
+pub struct RecoveryScreen {
+    /// The recovery, or why it cannot be told; none while it is being read.
+    pub view: Option<Result<Arc<RecoveryView>, String>>,
+    /// Cursor.
+    pub scroll: Scroll,
+}
+
+impl RecoveryScreen {
+    /// The rows; none while there is nothing to show.
+    pub fn rows(&self) -> &[RecoveryRow] {
+        match &self.view {
+            Some(Ok(view)) => &view.rows,
+            _ => &[],
+        }
+    }
+
+    /// The row under the cursor.
+    pub fn selected(&self) -> Option<&RecoveryRow> {
+        self.rows().get(self.scroll.cursor)
+    }
+
+    /// Moves the cursor on a screen of this height.
+    pub(super) fn step(&mut self, by: isize, height: u16) {
+        let len = self.rows().len();
+        self.scroll.step(by, len, list_rows(height));
+    }
+}
+
+impl App {
+    /// Opens the screen and asks for what it shows.
+    pub(super) fn open_recovery(&mut self) -> Vec<Effect> {
+        if self.inspection().is_none() {
+            self.toast("no session is open".into(), false);
+            return Vec::new();
+        }
+        self.overlay = Some(Overlay::Recovery(RecoveryScreen::default()));
+        self.ask_recovery()
+    }
+
+    /// Asks for the recovery, while its screen is open.
+    pub(super) fn ask_recovery(&self) -> Vec<Effect> {
+        let open = matches!(self.overlay, Some(Overlay::Recovery(_)));
+        let inspection = self.inspection().filter(|_| open).map(Arc::clone);
+        inspection.map(|inspection| Effect::ReadRecovery { inspection }).into_iter().collect()
+    }
+
+    /// Takes the recovery; the cursor begins at its first step.
+    pub(super) fn recovery_read(&mut self, view: Result<Arc<RecoveryView>, String>) {
+        let height = self.size.1;
+        let Some(Overlay::Recovery(screen)) = &mut self.overlay else { return };
+        let first = screen.view.is_none();
+        screen.view = Some(view);
+        let is_head = screen.rows().first().is_some_and(|row| matches!(row.kind, RowKind::Attempt(_)));
+        screen.step(isize::from(first && is_head), height);
+    }
+
+    /// Goes to the entry under the cursor.
+    pub(super) fn leave_recovery(&mut self) {
+        let Some(Overlay::Recovery(screen)) = &self.overlay else { return };
+        let Some(entry) = screen.selected().and_then(|row| row.entry) else {
+            self.toast("the transcript shows nothing of this".into(), false);
+            return;
+        };
+        self.overlay = None;
+        self.zoom = false;
+        self.focus_on(Pane::Transcript);
+        let height = self.height(Pane::Transcript);
+        if let Some(pane) = &mut self.transcript {
+            pane.reveal(entry, height);
+        }
+    }
+}

@@ -1,0 +1,62 @@
+//! A planned compaction as the line that ends a branch (compaction 3.21). It names what it keeps by the id that has
+//! on this branch, so that nothing kept is lost (compaction 4.3).
+
+use crate::commit::copy::Remap;
+use crate::commit::draft::Draft;
+use crate::commit::prepare::NewLine;
+use crate::commit::refusal::Refusal;
+use crate::commit::request::PlannedCompaction;
+use crate::ids::{EntryIx, NewIds};
+use crate::js::{self, Value};
+use crate::policy::compact::CompactionEntry;
+use crate::store::index::Index;
+
+/// The entry that a compaction gets which is not in the file yet.
+pub(super) fn place(index: &Index) -> EntryIx {
+    EntryIx(index.entries.len() as u32)
+}
+
+/// What must hold of a compaction by itself: a summary, and a first kept entry of the path that can be named.
+pub(super) fn check(index: &Index, path: &[EntryIx], planned: &PlannedCompaction) -> Result<(), Refusal> {
+    let file = || index.path.to_path_buf();
+    if planned.summary.to_string_lossy().trim().is_empty() {
+        return Err(Refusal::NoSummary { path: file() });
+    }
+    let kept = planned.first_kept;
+    if !path.contains(&kept) {
+        let known = kept.at() < index.entries.len();
+        let entry = if known { index.name(kept) } else { format!("number {}", kept.0) };
+        return Err(Refusal::NotOnPath { path: file(), entry });
+    }
+    match index.entry(kept).id.map(|id| index.ids.value(id)) {
+        Some(id) if js::truthy(Some(&id)) => Ok(()),
+        _ => Err(Refusal::NoKeptId { path: file(), line: index.entry(kept).line }),
+    }
+}
+
+/// Adds the line. Its text is made from the value it must be read as, as the runtime makes its own.
+pub(super) fn append(draft: &mut Draft<'_>, planned: &PlannedCompaction, new_ids: &mut dyn NewIds) {
+    let index = draft.index();
+    let old = index.entry(planned.first_kept).id;
+    let copied = old.and_then(|old| draft.copies.new_start(old)).map(str::to_owned);
+    let kept = copied.as_deref().map(Value::from).or_else(|| old.map(|old| index.ids.value(old)));
+    let id = draft.copies.draw(index, new_ids);
+    let entry = CompactionEntry {
+        summary: planned.summary.clone(),
+        first_kept: planned.first_kept,
+        tokens_before: planned.tokens_before,
+        details: planned.details.clone(),
+        from_hook: Some(planned.from_hook),
+    };
+    let parent = Value::from(draft.last_id());
+    let value = entry.value_at(&id, parent, kept.unwrap_or(Value::Null), draft.time_ms);
+    let text = js::stringify(&value);
+    draft.remaps.extend(copied.map(|to| Remap {
+        entry: id.clone(),
+        key: "firstKeptEntryId",
+        from: index.name(planned.first_kept),
+        to,
+    }));
+    draft.values.insert(place(index), value);
+    draft.lines.push(NewLine { id, copy_of: None, text });
+}

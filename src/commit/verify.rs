@@ -1,0 +1,81 @@
+//! A finished draft read as the runtime will read it, compared with the plan; and what a person should know of it
+//! (store P5, P9).
+
+use crate::commit::compaction::place;
+use crate::commit::draft::Draft;
+use crate::commit::pairs::unpaired;
+use crate::commit::planned::{self, PlannedMessage, first_difference};
+use crate::commit::refusal::Refusal;
+use crate::context::Context;
+use crate::ids::EntryIx;
+use crate::js;
+use crate::policy::compact::after;
+use crate::store::entry::Role;
+use crate::store::index::Index;
+
+impl Draft<'_> {
+    /// Reads the new lines as the runtime will and compares the context with the plan and the pairing
+    /// with the old one.
+    pub(super) fn check(&mut self, context: &Context) -> Result<Vec<PlannedMessage>, Refusal> {
+        let index = self.index();
+        let path = || index.path.to_path_buf();
+        let compacted = self.compacted(context)?;
+        let expected = planned::expected(index, compacted.as_ref().unwrap_or(context), &self.values);
+        let grown = planned::index_with(index, &self.lines);
+        let read = planned::read_lines(&grown, index.entries.len(), &self.lines);
+        let (after, read) = read.ok_or_else(|| Refusal::NotAsPlanned { path: path(), at: 1 })?;
+        if let Some(at) = first_difference(&expected, &read) {
+            return Err(Refusal::NotAsPlanned { path: path(), at });
+        }
+        let (old, new) = (unpaired(index, context), unpaired(&grown, &after));
+        if let Some(what) = new.difference(&old).next() {
+            return Err(Refusal::Unpaired { path: path(), what: what.clone() });
+        }
+        let told = |what: String| format!("The branch holds {what}, as the old one does.");
+        self.warnings.extend(new.into_iter().map(told));
+        Ok(read)
+    }
+
+    /// The old context as the compaction leaves it; none without one. Told by the rule, not from the new lines.
+    fn compacted(&self, context: &Context) -> Result<Option<Context>, Refusal> {
+        let index = self.index();
+        let Some(planned) = &self.request.compaction else { return Ok(None) };
+        let Some(value) = self.values.get(&place(index)) else { return Ok(None) };
+        let after = after(index, context, planned.first_kept, value);
+        let after = after.map_err(|_| Refusal::CannotAppend { path: index.path.to_path_buf() })?;
+        Ok(Some(after.context))
+    }
+
+    /// Says what is worth knowing of the copied part.
+    pub(super) fn warn(&mut self, part: &[EntryIx]) {
+        let index = self.index();
+        let left_out = part.len() - self.copies.entries.len();
+        if left_out > 0 {
+            let text =
+                format!("{left_out} usage entries are not copied, so that sums over the file stay right.");
+            self.warnings.push(text);
+        }
+        self.warnings.extend(part.first().and_then(|first| unknown_parent(index, *first)));
+        self.warnings.extend(copied_usage(index, part));
+    }
+}
+
+fn unknown_parent(index: &Index, first: EntryIx) -> Option<String> {
+    let parent = index.entry(first).parent?;
+    let known = index.entries.iter().any(|entry| entry.id == Some(parent));
+    let parent = index.ids.text(parent);
+    (!known)
+        .then(|| format!("The branch begins after {parent}, which is not in the file; so does the old one."))
+}
+
+/// Usage is counted per entry, and the runtime asks the last answer how full the context is
+/// (compaction 2.11).
+fn copied_usage(index: &Index, part: &[EntryIx]) -> Option<String> {
+    let usage = |ix: &EntryIx| index.entry(*ix).message.filter(|size| size.role == Role::Assistant)?.usage;
+    let usages: Vec<_> = part.iter().filter_map(usage).collect();
+    let tokens = js::number_text(usages.last()?.context_tokens);
+    let count = usages.len();
+    Some(format!(
+        "{count} copied answers keep their recorded usage: sums over all branches count it twice, and until the next answer the runtime goes by the last one, {tokens} tokens."
+    ))
+}

@@ -1,0 +1,53 @@
+//! Tokens of a whole → tokens of its pieces, with the same sum.
+
+use crate::context::tokens::chars4::estimate_chars;
+
+/// Shares `total` tokens among pieces of so many chars: each ends where its chars and all before it, rounded up,
+/// end; what is left over goes to the last piece that has chars, or to the first where none has. The shares add
+/// up to `total`; without pieces there are none.
+pub fn share(total: u64, chars: &[u64]) -> Vec<u64> {
+    let mut shares = Vec::with_capacity(chars.len());
+    let (mut sum, mut given) = (0_u64, 0_u64);
+    for piece in chars {
+        sum = sum.saturating_add(*piece);
+        let end = estimate_chars(sum).min(total);
+        shares.push(end - given);
+        given = end;
+    }
+    let last = chars.iter().rposition(|piece| *piece > 0).unwrap_or(0);
+    if let Some(share) = shares.get_mut(last) {
+        *share += total - given;
+    }
+    shares
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    #[test]
+    fn pieces_are_rounded_where_they_end_and_add_up() {
+        // 10 + 3 + 2 chars are 4 tokens; each rounded up by itself would be 5.
+        assert_eq!(share(4, &[10, 3, 2]), [3, 1, 0]);
+        assert_eq!(share(7, &[0, 5, 0]), [0, 7, 0]);
+        assert_eq!(share(1, &[0, 0]), [1, 0]);
+        assert_eq!(share(1, &[400, 400]), [1, 0]);
+        assert_eq!(share(9, &[]), Vec::<u64>::new());
+    }
+
+    proptest! {
+        #[test]
+        fn shares_add_up_to_the_whole(total in 0_u64..10_000, chars in proptest::collection::vec(0_u64..5_000, 1..20)) {
+            prop_assert_eq!(share(total, &chars).iter().sum::<u64>(), total);
+        }
+
+        #[test]
+        fn where_the_chars_are_all_there_no_piece_is_off_by_more_than_one(chars in proptest::collection::vec(0_u64..5_000, 1..20)) {
+            let total = estimate_chars(chars.iter().sum());
+            for (piece, tokens) in chars.iter().zip(share(total, &chars)) {
+                prop_assert!(tokens.abs_diff(estimate_chars(*piece)) <= 1);
+            }
+        }
+    }
+}

@@ -1,0 +1,95 @@
+use std::fmt::Write as _;
+
+use super::*;
+use crate::context::budget::{Part, part_of};
+use crate::context::build;
+use crate::context::tokens::chars4::estimate_or_zero;
+use crate::ids::LineIds;
+use crate::js;
+use crate::store::load::load_bytes;
+use crate::transcript::{Leaf, Tree};
+
+fn taken(messages: &[&str], report: &str) -> Breakdown {
+    let mut text = String::from("{\"type\":\"session\",\"version\":3,\"id\":\"s\"}\n");
+    for (at, message) in messages.iter().enumerate() {
+        let parent = at.checked_sub(1).map_or("null".to_owned(), |at| format!("\"e{at}\""));
+        let _ =
+            writeln!(text, r#"{{"type":"message","id":"e{at}","parentId":{parent},"message":{message}}}"#);
+    }
+    let index = load_bytes("t.jsonl", text.as_bytes(), &mut LineIds);
+    let context = build(&index, &Tree::new(&index), &Leaf::Own).unwrap();
+    let report = SystemPromptReport::new(&js::parse(report).unwrap());
+    Breakdown::new(report.as_ref(), &index, &context, |at| estimate_or_zero(&context.messages[at].size))
+}
+
+const TURN: [&str; 4] = [
+    r#"{"role":"user","content":[{"type":"text","text":"look at this"},{"type":"image","data":"x"}]}"#,
+    r#"{"role":"assistant","content":[{"type":"thinking","thinking":"123456"},{"type":"text","text":"12345"},
+        {"type":"toolCall","id":"a","name":"exec","arguments":{"command":"ls"}},
+        {"type":"toolCall","id":"b","name":"read","arguments":{}}]}"#,
+    r#"{"role":"toolResult","toolCallId":"a","toolName":"exec","content":[{"type":"text","text":"0123456789"}],"isError":true}"#,
+    r#"{"role":"toolResult","toolCallId":"b","toolName":"read","content":[{"type":"text","text":"ab"},{"type":"image","data":"x"}]}"#,
+];
+
+#[test]
+fn a_message_is_rounded_once_and_its_pieces_share_that() {
+    let turn = taken(&TURN.map(|line| line.replace('\n', " ")).each_ref().map(String::as_str), "null");
+    // 6 chars of thinking, 5 of text, 20 of a call of exec, 6 of a call of read: 37 chars, 10 tokens.
+    assert_eq!(turn.role(Role::Assistant), Amount { count: 1, chars: 37, tokens: 10 });
+    assert_eq!(turn.thinking, Amount { count: 1, chars: 6, tokens: 1 });
+    assert_eq!(turn.said, Amount { count: 1, chars: 5, tokens: 2 });
+    let calls: Vec<_> = turn.tools.iter().map(|tool| (tool.name.as_deref().unwrap(), tool.calls)).collect();
+    let exec = Amount { count: 1, chars: 20, tokens: 5 };
+    let read = Amount { count: 1, chars: 6, tokens: 2 };
+    assert_eq!(calls, [("exec", exec), ("read", read)]);
+}
+
+#[test]
+fn images_count_in_results_and_are_free_in_user_messages() {
+    let turn = taken(&TURN.map(|line| line.replace('\n', " ")).each_ref().map(String::as_str), "null");
+    assert_eq!(turn.images, Images { priced: 1, tokens: 1_200, free: 1 });
+    assert_eq!((turn.tools[1].images, turn.tools[1].results.tokens), (1, 1_201));
+    assert_eq!((turn.tools[0].errors, turn.tools[1].errors), (1, 0));
+    assert_eq!(turn.heaviest, [3, 1, 0, 2]);
+    assert_eq!(turn.tools.iter().map(|tool| tool.heaviest).collect::<Vec<_>>(), [1, 3]);
+}
+
+#[test]
+fn the_parts_of_the_prompt_add_up_to_the_bar() {
+    let whole = taken(
+        &[],
+        r#"{"systemPrompt":{"chars":1003,"projectContextChars":401},"skills":{"promptChars":99,"entries":[{"name":"a","blockChars":41},{"name":"b","blockChars":33}]},
+        "tools":{"listChars":51,"schemaChars":222,"entries":[{"name":"exec","schemaChars":101,"summaryChars":9},{"name":"read","schemaChars":55}]},
+        "injectedWorkspaceFiles":[{"name":"A.md","injectedChars":201},{"name":"B.md","injectedChars":101}]}"#,
+    );
+    let prompt = whole.prompt.unwrap();
+    let sum = |pieces: &[Piece], rest: Piece| {
+        let all = pieces.iter().chain([&rest]);
+        all.fold((0, 0), |(chars, tokens), piece| (chars + piece.chars, tokens + piece.tokens))
+    };
+    let system = sum(&[prompt.skills, prompt.tool_list], prompt.instructions);
+    assert_eq!(system, (602, whole.budget.tokens(Part::System)));
+    assert_eq!(sum(&prompt.each_skill, prompt.around_skills), (99, prompt.skills.tokens));
+    assert_eq!(sum(&prompt.each_file, prompt.around_files), (401, whole.budget.tokens(Part::Files)));
+    assert_eq!(sum(&prompt.each_schema, prompt.other_schemas), (222, whole.budget.tokens(Part::Tools)));
+    assert_eq!(prompt.descriptions, Piece { chars: 9, tokens: 3 });
+}
+
+#[test]
+fn every_role_belongs_to_one_part_of_the_bar() {
+    let odd = taken(
+        &[
+            r#"{"role":"bashExecution","command":"ls","output":"12345"}"#,
+            r#"{"role":"assistant","content":[{"type":"toolCall","id":"a","arguments":{}}]}"#,
+            r#"{"role":"toolResult","content":[{"type":"text","text":"123456789"}]}"#,
+        ],
+        "null",
+    );
+    for part in [Part::You, Part::Results] {
+        let roles = odd.roles.iter().filter(|(role, _)| part_of(*role) == part);
+        assert_eq!(roles.map(|(_, amount)| amount.tokens).sum::<u64>(), odd.budget.tokens(part));
+    }
+    // A call without a name cannot be counted; neither can its message.
+    assert_eq!((odd.calls().tokens, odd.tools.len(), odd.tools[0].name.as_deref()), (0, 1, None));
+    assert_eq!(odd.tools[0].results.tokens, 3);
+}

@@ -1,0 +1,105 @@
+//! The gateway's other answers to how many tokens a model takes: for the status line, for the stored `contextTokens`
+//! and for the memory flush. They contradict the window of a run on purpose (compaction 7.5–7.7, 9.3).
+
+use crate::gateway::catalog::catalog;
+use crate::gateway::window::{DEFAULT_WINDOW, context_tokens_cap, whole_positive};
+use crate::js::{self, Value};
+
+/// Window of a Claude model whose parameters ask for the long one, in tokens (compaction 7.6).
+const LONG_WINDOW: f64 = 1_048_576.0;
+/// Models that have it, behind the last `/` of their id.
+const LONG_MODELS: [&str; 2] = ["claude-opus-4", "claude-sonnet-4"];
+
+/// The window of a bare model id, whoever sells it: configured, of several providers the last; else the smallest
+/// that is known (compaction 7.5). The embedded catalogue stands for the models that the gateway discovers.
+pub fn window_of_id(config: &Value, model: &str) -> Option<f64> {
+    let providers = config.get("models").and_then(|models| models.get("providers"));
+    let providers = providers.and_then(Value::as_object).into_iter().flat_map(js::Object::iter);
+    let configured = providers.filter_map(|(_, provider)| {
+        let models = provider.get("models")?.as_array()?;
+        let of_id = models.iter().filter(|entry| entry.get("id").is_some_and(|id| id.str_is(model)));
+        of_id.filter_map(|entry| whole_positive(entry.get("contextWindow")?.as_f64()?)).next_back()
+    });
+    let discovered = || catalog().models.iter().filter(|entry| entry.id == model).map(|entry| entry.window);
+    configured.last().or_else(|| discovered().reduce(f64::min))
+}
+
+/// The window that the status line shows: the long one where the model's parameters ask for it, else
+/// [`window_of_id`], else the default (compaction 7.6).
+pub fn window_for_status(config: &Value, provider: &str, model: &str) -> f64 {
+    if wants_long(config, provider, model) {
+        return LONG_WINDOW;
+    }
+    window_of_id(config, model).unwrap_or(DEFAULT_WINDOW)
+}
+
+/// `context1m` in the parameters of a Claude 4 model at Anthropic.
+fn wants_long(config: &Value, provider: &str, model: &str) -> bool {
+    let own = format!("{provider}/{model}");
+    let models = config.get("agents").and_then(|agents| agents.get("defaults")?.get("models"));
+    let asked = models.and_then(|models| models.get(&own)?.get("params")?.get("context1m"));
+    let id = model.rsplit('/').next().unwrap_or_default();
+    let has_long = provider == "anthropic" && LONG_MODELS.iter().any(|start| id.starts_with(start));
+    has_long && asked == Some(&Value::Bool(true))
+}
+
+/// What a chat run stores as `contextTokens`: the configured cap, else [`window_of_id`], else what stood there; a
+/// plain precedence, not a minimum (compaction 7.7).
+pub fn stored_window(config: &Value, model: &str, before: Option<f64>) -> f64 {
+    context_tokens_cap(config).or_else(|| window_of_id(config, model)).or(before).unwrap_or(DEFAULT_WINDOW)
+}
+
+/// The window of the memory flush: [`window_of_id`], else the configured cap; the cap does not lower a known window
+/// (compaction 9.3).
+pub fn flush_window(config: &Value, model: &str) -> f64 {
+    window_of_id(config, model).or_else(|| context_tokens_cap(config)).unwrap_or(DEFAULT_WINDOW)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const CONFIG: &str = r#"{"models":{"providers":{
+        "a":{"models":[{"id":"m","contextWindow":100000},{"id":"n","contextWindow":0}]},
+        "b":{"models":[{"id":"m","contextWindow":300000}]},"c":null}},
+        "agents":{"defaults":{"contextTokens":150000,"models":{
+            "anthropic/claude-opus-4-6":{"params":{"context1m":true}},
+            "anthropic/claude-haiku-4-5":{"params":{"context1m":true}},
+            "anthropic/x/claude-sonnet-4-6":{"params":{"context1m":1}}}}}}"#;
+
+    fn config() -> Value {
+        js::parse(CONFIG).unwrap()
+    }
+
+    #[test]
+    fn of_several_configured_windows_the_last_providers_counts() {
+        assert_eq!(window_of_id(&config(), "m"), Some(300_000.0));
+        assert_eq!(window_of_id(&config(), "n"), None);
+        assert_eq!(window_of_id(&config(), "gpt-5.2"), Some(400_000.0));
+        assert_eq!(window_of_id(&config(), "nothing"), None);
+    }
+
+    #[test]
+    fn the_status_line_may_say_a_million_where_the_parameters_ask_for_it() {
+        let of = |provider, model| window_for_status(&config(), provider, model);
+        assert_eq!(of("anthropic", "claude-opus-4-6"), 1_048_576.0);
+        assert_eq!(of("openrouter", "claude-opus-4-6"), 200_000.0);
+        assert_eq!(of("anthropic", "claude-haiku-4-5"), 200_000.0);
+        assert_eq!(of("anthropic", "x/claude-sonnet-4-6"), 200_000.0);
+    }
+
+    #[test]
+    fn what_is_stored_is_a_precedence_and_not_a_minimum() {
+        assert_eq!(stored_window(&config(), "m", Some(9.0)), 150_000.0);
+        let empty = js::parse("{}").unwrap();
+        assert_eq!(stored_window(&empty, "gpt-5.2", Some(9.0)), 400_000.0);
+        assert_eq!(stored_window(&empty, "nothing", Some(9.0)), 9.0);
+        assert_eq!(stored_window(&empty, "nothing", None), 200_000.0);
+    }
+
+    #[test]
+    fn the_flush_lowers_no_known_window() {
+        assert_eq!(flush_window(&config(), "m"), 300_000.0);
+        assert_eq!(flush_window(&config(), "nothing"), 150_000.0);
+    }
+}

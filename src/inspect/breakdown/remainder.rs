@@ -1,0 +1,242 @@
+//! What a provider counted for the last prompt, against the estimate of that same prompt; and why they differ.
+
+use crate::context::breakdown::PromptParts;
+use crate::context::budget::{Budget, FixedChars};
+use crate::context::tokens::chars4::estimate_or_zero;
+use crate::ids::EntryIx;
+use crate::inspect::words::{counted, span};
+use crate::inspect::{Inspection, Unmeasured};
+use crate::store::entry::Role;
+use crate::store::prompt_report::ReportSource;
+
+/// A report may come before the turn it is of by as much as it takes to begin a run, ms.
+const SAME_RUN_MS: f64 = 300_000.0;
+
+/// Why measured and estimated tokens differ.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Cause {
+    /// No run left a report: what precedes the messages is in the remainder.
+    NoReport,
+    /// The report was estimated and not left by a run (compaction 11.4).
+    EstimatedReport,
+    /// The report is of a run of another session.
+    OtherSession,
+    /// The report is of a run on another model, this one.
+    OtherModel(String),
+    /// The report was made this long before the turn of the call, ms.
+    OlderReport(f64),
+    /// The report is of that run: the rule is wrong by this much, or something is sent that it does not count.
+    Estimator,
+}
+
+/// The last call that a provider counted, measured and estimated.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Remainder {
+    /// The answer that says what was counted.
+    pub entry: EntryIx,
+    /// Prompt tokens as counted.
+    pub measured: u64,
+    /// The estimate of the same prompt: what precedes the messages, and the messages before that answer.
+    pub estimated: u64,
+    /// Chars of the same prompt.
+    pub chars: u64,
+    /// Estimated tokens of that answer and what came after it: not in either of the two.
+    pub since: u64,
+    /// Tool descriptions of the report, tokens: sent, and in no estimate.
+    pub descriptions: u64,
+    /// Why the two differ.
+    pub cause: Cause,
+}
+
+impl Remainder {
+    /// Compares the two for a session, or says why nothing was counted.
+    pub fn new(inspection: &Inspection) -> Result<Self, Unmeasured> {
+        let measured = inspection.measured?;
+        let messages = &inspection.context.messages;
+        let at = inspection.context.position(measured.entry).ok_or(Unmeasured::NoUsage)?;
+        let tokens = |from: usize, to: usize| -> u64 {
+            messages[from..to].iter().map(|message| estimate_or_zero(&message.size)).sum()
+        };
+        let fixed = inspection.fixed.unwrap_or_default();
+        let chars: u64 = messages[..at].iter().map(|message| message.size.pi_chars.chars()).sum();
+        Ok(Self {
+            entry: measured.entry,
+            measured: measured.prompt_tokens,
+            estimated: inspection.fixed_tokens() + tokens(0, at),
+            chars: fixed.system + fixed.tools + chars,
+            since: tokens(at, messages.len()),
+            descriptions: descriptions(inspection),
+            cause: cause(inspection, at),
+        })
+    }
+
+    /// Measured less estimated, tokens; negative where the estimate is the larger.
+    pub fn tokens(&self) -> i64 {
+        self.measured as i64 - self.estimated as i64
+    }
+
+    /// Why, in a few words.
+    pub fn short(&self) -> String {
+        match &self.cause {
+            Cause::NoReport => "no report stored".into(),
+            Cause::EstimatedReport => "the report was estimated".into(),
+            Cause::OtherSession => "the report is another session's".into(),
+            Cause::OtherModel(model) => format!("the report is of {model}"),
+            Cause::OlderReport(ms) => format!("the report is {} older", span(*ms)),
+            Cause::Estimator if self.tokens() < 0 => "the estimate is the larger".into(),
+            Cause::Estimator => format!("{:.1} chars to a token, not 4", self.chars_per_token()),
+        }
+    }
+
+    /// Chars that the provider counted as one token.
+    pub fn chars_per_token(&self) -> f64 {
+        self.chars as f64 / self.measured.max(1) as f64
+    }
+
+    /// Why, in a sentence or two.
+    pub fn words(&self) -> String {
+        match &self.cause {
+            Cause::NoReport => "No report of the system prompt is stored with this session: system prompt, workspace files \
+                 and tool schemas are in here, and the error of the estimate."
+                .into(),
+            Cause::EstimatedReport => {
+                "The stored report was estimated and not left by a run: what was sent may have been of another size.".into()
+            }
+            Cause::OtherSession => {
+                "The stored report is of a run of another session: system prompt and tools may have been of another size."
+                    .into()
+            }
+            Cause::OtherModel(model) => format!(
+                "The stored report is of a run on {model}, the count of another model: their prompts and tools may differ."
+            ),
+            Cause::OlderReport(ms) => format!(
+                "The stored report was made {} before the turn of this call: files, skills and tools may have changed since.",
+                span(*ms)
+            ),
+            Cause::Estimator => self.estimator_words(),
+        }
+    }
+
+    fn estimator_words(&self) -> String {
+        if self.tokens() < 0 {
+            return "The rule counts more than the provider did, or the call was sent with results pruned."
+                .into();
+        }
+        let described = if self.descriptions > 0 {
+            format!(
+                " Descriptions of tools, ~{} tokens, are sent and in no estimate.",
+                counted(self.descriptions as f64)
+            )
+        } else {
+            String::new()
+        };
+        let ratio = self.chars_per_token();
+        format!("The rule takes 4 chars a token; here the provider counted one for {ratio:.1}.{described}")
+    }
+}
+
+fn descriptions(inspection: &Inspection) -> u64 {
+    let report = inspection.report.as_deref();
+    let parts = |report| PromptParts::new(report, &Budget::before_messages(Some(FixedChars::new(report))));
+    report.map_or(0, |report| parts(report).descriptions.tokens)
+}
+
+/// The first of the reasons that holds. `at` is the place of the answer among the messages.
+fn cause(inspection: &Inspection, at: usize) -> Cause {
+    let Some(report) = inspection.report.as_deref() else { return Cause::NoReport };
+    if report.source == ReportSource::Estimate {
+        return Cause::EstimatedReport;
+    }
+    if report.session_id.as_ref().is_some_and(|id| *id != inspection.session.id) {
+        return Cause::OtherSession;
+    }
+    let index = &inspection.index;
+    let messages = &inspection.context.messages;
+    let answered = index.entry(messages[at].entry).model.and_then(|(_, model)| index.words.text(model));
+    if let Some(model) = report.model.as_ref().filter(|model| answered.is_some_and(|other| other != **model))
+    {
+        return Cause::OtherModel(model.clone());
+    }
+    let turn = messages[..at].iter().rev().find(|message| message.size.role == Role::User);
+    let began = turn.map(|message| index.entry(message.entry).time).filter(|ms| ms.is_finite());
+    let older = began.zip(report.generated_at).map(|(began, made)| began - made);
+    match older.filter(|ms| *ms > SAME_RUN_MS) {
+        Some(ms) => Cause::OlderReport(ms),
+        None => Cause::Estimator,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use super::*;
+    use crate::inspect::Measured;
+    use crate::inspect::testing::{at, inspection, message, transcript, user};
+    use crate::js;
+    use crate::store::prompt_report::SystemPromptReport;
+
+    /// Two turns; the second answer says what its prompt counted. Entries are a minute apart, from 13:00:07.
+    fn session(measured: u64, report: Option<&str>) -> Inspection {
+        let answer = |text: &str| {
+            message(&format!(
+                r#"{{"role":"assistant","provider":"p","model":"m-1","content":[{{"type":"text","text":"{text}"}}],"usage":{{"input":{measured}}},"stopReason":"stop"}}"#
+            ))
+        };
+        let text = transcript(&[user("12345678"), answer("1234"), user("123456789012"), answer("12345")]);
+        let report = report.map(|report| SystemPromptReport::new(&js::parse(report).unwrap()).unwrap());
+        Inspection {
+            measured: Ok(Measured { prompt_tokens: measured, entry: at(3) }),
+            fixed: report.as_ref().map(FixedChars::new),
+            report: report.map(Arc::new),
+            ..inspection(&text, 1_000.0)
+        }
+    }
+
+    fn cause_of(report: &str) -> Cause {
+        Remainder::new(&session(50, Some(report))).unwrap().cause
+    }
+
+    const RUN: &str = r#""source":"run","model":"m-1","sessionId":"s","systemPrompt":{"chars":80}"#;
+    /// 13:02:07, when the second turn began.
+    const TURN: i64 = 1_795_093_327_000;
+
+    #[test]
+    fn measured_and_estimated_are_of_the_same_prompt() {
+        let remainder = Remainder::new(&session(50, Some(&format!("{{{RUN}}}")))).unwrap();
+        // 20 of the system prompt, and 2 + 1 + 3 of the messages before the answer; the answer itself came since.
+        assert_eq!((remainder.measured, remainder.estimated, remainder.since), (50, 26, 2));
+        assert_eq!((remainder.tokens(), remainder.chars), (24, 104));
+        assert_eq!(remainder.short(), "2.1 chars to a token, not 4");
+    }
+
+    #[test]
+    fn without_a_report_the_remainder_holds_what_precedes_the_messages() {
+        let remainder = Remainder::new(&session(50, None)).unwrap();
+        assert_eq!((remainder.estimated, remainder.tokens(), &remainder.cause), (6, 44, &Cause::NoReport));
+        assert!(remainder.words().contains("No report"));
+    }
+
+    #[test]
+    fn an_estimate_that_is_the_larger_is_no_less_than_nothing() {
+        let remainder = Remainder::new(&session(10, Some(&format!("{{{RUN}}}")))).unwrap();
+        assert_eq!((remainder.tokens(), remainder.cause.clone()), (-16, Cause::Estimator));
+        assert_eq!(remainder.short(), "the estimate is the larger");
+    }
+
+    #[test]
+    fn a_report_that_is_not_of_that_run_says_so() {
+        assert_eq!(cause_of(r#"{"source":"estimate"}"#), Cause::EstimatedReport);
+        assert_eq!(cause_of(&format!("{{{RUN}}}").replace(r#":"s""#, r#":"t""#)), Cause::OtherSession);
+        assert_eq!(cause_of(&format!("{{{RUN}}}").replace("m-1", "m-2")), Cause::OtherModel("m-2".into()));
+        let made = |ms: i64| cause_of(&format!(r#"{{{RUN},"generatedAt":{}}}"#, TURN - ms));
+        assert_eq!((made(300_000), made(-60_000)), (Cause::Estimator, Cause::Estimator));
+        assert_eq!(made(300_001), Cause::OlderReport(300_001.0));
+    }
+
+    #[test]
+    fn what_was_not_counted_cannot_be_compared() {
+        let session = Inspection { measured: Err(Unmeasured::SinceCommit), ..session(50, None) };
+        assert_eq!(Remainder::new(&session), Err(Unmeasured::SinceCommit));
+    }
+}

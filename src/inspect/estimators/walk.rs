@@ -1,0 +1,198 @@
+//! The path once from its root to its leaf: at every call with a count, what the context held then. Running sums make
+//! that a subtraction, also where a compaction moved the start of the context (compaction 4.2, 4.3).
+
+use std::collections::{HashMap, HashSet};
+
+use crate::ids::EntryIx;
+use crate::inspect::Inspection;
+use crate::inspect::estimators::weigh::Weights;
+use crate::store::entry::{Entry, EntryKind, Usage};
+use crate::store::index::Index;
+use crate::store::intern::{IdIx, WordIx};
+
+/// A prompt may be so much smaller than one before it without being taken for a pruned one: providers move
+/// a few tokens about.
+const SHRUNK: f64 = 0.98;
+
+/// What the runtime's own estimate starts from (compaction 1.12, 2.14).
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(super) enum Anchor {
+    /// Nothing was counted yet.
+    Nothing,
+    /// Nothing was counted since the compaction.
+    Stale,
+    /// The last count, and pi's estimate of what came after it.
+    Counted {
+        /// Prompt and answer as counted; NaN for odd usage.
+        tokens: f64,
+        /// Estimated tokens of the messages since.
+        since: u64,
+    },
+}
+
+/// One prompt: that of a call, or the next one.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(super) struct Prompt {
+    /// The answer.
+    pub(super) entry: EntryIx,
+    /// Prompt tokens as counted; 0 for the next one.
+    pub(super) measured: u64,
+    /// What the messages weigh.
+    pub(super) held: Weights,
+    /// What the runtime's estimate starts from.
+    pub(super) anchor: Anchor,
+    /// The compaction that counts.
+    pub(super) boundary: Option<EntryIx>,
+    /// Provider and model.
+    pub(super) model: Option<(WordIx, WordIx)>,
+    /// Fewer tokens than an earlier prompt of the same growing context.
+    pub(super) shrunk: bool,
+}
+
+/// The calls of a path.
+#[derive(Debug)]
+pub(super) struct Walked {
+    pub(super) calls: Vec<Prompt>,
+    pub(super) now: Prompt,
+    /// Answers left out as copies.
+    pub(super) copies: usize,
+}
+
+/// Walks the path. `weights` are those of its entries.
+pub(super) fn walk(inspection: &Inspection, weights: &[Weights]) -> Walked {
+    let index = &*inspection.index;
+    let path = &inspection.context.path;
+    let beside = answers_off_path(index, path);
+    let mut walk = Walk::default();
+    let (mut calls, mut copies) = (Vec::new(), 0);
+    for (ix, weight) in path.iter().zip(weights) {
+        let entry = index.entry(*ix);
+        if entry.kind == EntryKind::Compaction {
+            walk.compact(index, *ix, *weight);
+        }
+        let usage = entry.message.and_then(|message| message.usage);
+        if let Some(usage) =
+            usage.filter(|usage| usage.prompt_tokens() >= 1.0 && usage.prompt_tokens().is_finite())
+        {
+            let original = Likeness::of(entry).and_then(|likeness| beside.get(&likeness));
+            if original.is_some_and(|original| original < ix) {
+                copies += 1;
+            } else {
+                calls.push(walk.call(*ix, usage.prompt_tokens() as u64, entry.model));
+            }
+        }
+        walk.push(index, *ix, *weight, usage);
+    }
+    Walked { calls, now: walk.prompt(EntryIx(0), 0, None), copies }
+}
+
+/// The state between two entries.
+#[derive(Default)]
+struct Walk {
+    /// Sums of the weights of all messages before each entry, and at last of all.
+    sums: Vec<Weights>,
+    total: Weights,
+    /// Where the first entry of each id stands.
+    places: HashMap<IdIx, usize>,
+    /// The summary at the front of the context, and where its other messages start.
+    front: Weights,
+    from: usize,
+    /// The compaction that counts, and where it stands.
+    boundary: Option<(EntryIx, usize)>,
+    /// Where the last count stands, and what it says.
+    counted: Option<(usize, f64)>,
+    /// The largest prompt of this context so far, and its model.
+    largest: (u64, Option<(WordIx, WordIx)>),
+}
+
+impl Walk {
+    /// From here on the context is a summary, what was kept, and what follows.
+    fn compact(&mut self, index: &Index, ix: EntryIx, summary: Weights) {
+        let at = self.sums.len();
+        let kept = index.entry(ix).reference.and_then(|id| self.places.get(&id));
+        self.from = kept.copied().unwrap_or(at);
+        self.front = summary;
+        self.boundary = Some((ix, at));
+        self.largest = (0, None);
+    }
+
+    fn push(&mut self, index: &Index, ix: EntryIx, weight: Weights, usage: Option<Usage>) {
+        let entry = index.entry(ix);
+        if let Some(id) = entry.id {
+            self.places.entry(id).or_insert(self.sums.len());
+        }
+        if let Some(usage) = usage.filter(|_| entry.kind == EntryKind::Message) {
+            self.counted = Some((self.sums.len(), usage.context_tokens));
+        }
+        self.sums.push(self.total);
+        if entry.makes_message() {
+            self.total = self.total + weight;
+        }
+    }
+
+    fn call(&mut self, entry: EntryIx, measured: u64, model: Option<(WordIx, WordIx)>) -> Prompt {
+        if self.largest.1 != model {
+            self.largest = (0, model);
+        }
+        let shrunk = (measured as f64) < self.largest.0 as f64 * SHRUNK;
+        self.largest.0 = self.largest.0.max(measured);
+        Prompt { shrunk, ..self.prompt(entry, measured, model) }
+    }
+
+    fn prompt(&self, entry: EntryIx, measured: u64, model: Option<(WordIx, WordIx)>) -> Prompt {
+        let start = self.sums.get(self.from).copied().unwrap_or(self.total);
+        Prompt {
+            entry,
+            measured,
+            held: self.front + (self.total - start),
+            anchor: self.anchor(),
+            boundary: self.boundary.map(|(ix, _)| ix),
+            model,
+            shrunk: false,
+        }
+    }
+
+    fn anchor(&self) -> Anchor {
+        let since = self.boundary.map_or(0, |(_, at)| at);
+        match self.counted {
+            Some((at, tokens)) if at >= since && (self.boundary.is_none() || tokens > 0.0) => {
+                let after = self.sums.get(at + 1).copied().unwrap_or(self.total);
+                Anchor::Counted { tokens, since: (self.total - after).pi }
+            }
+            _ if self.boundary.is_some() => Anchor::Stale,
+            _ => Anchor::Nothing,
+        }
+    }
+}
+
+/// What tells one counted answer from another and stays when it is copied: its usage, and how much it says, thinks and
+/// calls. Arguments of calls may be cleared in a copy.
+#[derive(PartialEq, Eq, Hash)]
+struct Likeness {
+    usage: [u64; 5],
+    text: u32,
+    thinking: u32,
+    calls: u32,
+}
+
+impl Likeness {
+    fn of(entry: &Entry) -> Option<Self> {
+        let size = entry.message?;
+        let usage = size.usage?;
+        let usage = [usage.input, usage.output, usage.cache_read, usage.cache_write, usage.cost];
+        Some(Self {
+            usage: usage.map(f64::to_bits),
+            text: size.text_chars,
+            thinking: size.thinking_chars,
+            calls: entry.calls.1 - entry.calls.0,
+        })
+    }
+}
+
+/// The counted answers beside the path, the first of each likeness. A rewritten branch copies answers with their usage,
+/// which is that of another context: an answer on the path that is like one before it in the file is such a copy.
+fn answers_off_path(index: &Index, path: &[EntryIx]) -> HashMap<Likeness, EntryIx> {
+    let on_path: HashSet<EntryIx> = path.iter().copied().collect();
+    let beside = index.iter().rev().filter(|(ix, _)| !on_path.contains(ix));
+    beside.filter_map(|(ix, entry)| Some((Likeness::of(entry)?, ix))).collect()
+}

@@ -1,0 +1,101 @@
+//! The recovery of a session: what the gateway would try after its last overflow, or if the next call overflowed,
+//! and what the transcript shows of it (compaction 8.8–8.20).
+
+mod recorded;
+mod refusal;
+mod rows;
+mod words;
+
+pub use recorded::Recorded;
+pub use refusal::Refusal;
+pub use rows::{RecoveryRow, RowKind, Sign};
+
+use crate::inspect::Inspection;
+use crate::policy::compact::branch;
+use crate::policy::recovery::{self, Branch, ErrorSource, Facts};
+use crate::store::body::{self, BodyError};
+use crate::store::entry::EntryKind;
+
+/// Everything about one recovery.
+#[derive(Debug, Clone)]
+pub struct RecoveryView {
+    /// The refused call; what would be said of the next one where none was refused.
+    pub refusal: Refusal,
+    /// What would be tried.
+    pub expected: recovery::Recovery,
+    /// What the transcript shows from the refusal on, in its order.
+    pub recorded: Vec<Recorded>,
+    /// Overflows of the file that have nothing to do with this one.
+    pub earlier: usize,
+    /// Both side by side.
+    pub rows: Vec<RecoveryRow>,
+}
+
+/// The recovery of a session. Reads the bodies of failed calls, and of the few entries behind them.
+///
+/// # Errors
+/// When an entry cannot be read again.
+pub fn recovery_of(inspection: &Inspection) -> Result<RecoveryView, BodyError> {
+    let (found, earlier) = refusal::last(inspection)?;
+    let is_recorded = found.is_some();
+    let refusal = found.unwrap_or_else(|| Refusal::of_next_call(inspection));
+    let path = match refusal.entry {
+        Some(entry) => {
+            let mut path = inspection.tree.walk(entry);
+            path.pop();
+            path
+        }
+        None => inspection.context.path.clone(),
+    };
+    let index = &inspection.index;
+    let entries = branch(index, &path, |ix| body::entry(&inspection.source, index, ix))?;
+    let compaction = entries.iter().rposition(|entry| entry.kind == EntryKind::Compaction);
+    let kept = compaction.and_then(|at| index.entry(path[at]).reference);
+    let kept_from = compaction
+        .zip(kept)
+        .and_then(|(at, kept)| path[..at].iter().position(|ix| index.entry(*ix).id == Some(kept)));
+    let compacted_at = compaction.map(|at| index.entry(path[at]).time);
+    let upkeep = &inspection.upkeep;
+    let rules = inspection.ruleset.ruleset.rules();
+    let expected = recovery::recovery(&Facts {
+        error: &refusal.text,
+        source: refusal.source,
+        branch: Branch { entries, kept_from },
+        fixed_tokens: inspection.fixed_tokens() as f64,
+        refused_tokens: refusal.tokens.map(|tokens| tokens as f64),
+        window: inspection.window.tokens,
+        runtime_window: refusal.limit.map_or(upkeep.runtime_window, |limit| limit as f64),
+        settings: inspection.compaction,
+        mode: upkeep.mode,
+        same_model: true,
+        before_compaction: compacted_at.is_some_and(|at| refusal.at < at),
+        gateway: upkeep.gateway,
+        max_attempts: rules.recovery.attempts,
+        truncation_restarts: rules.recovery.truncation_restarts,
+        chat: upkeep.chat,
+    });
+    let recorded = if is_recorded { recorded::of(inspection, &refusal)? } else { Vec::new() };
+    let rows = rows::rows(inspection, &refusal, &expected, &recorded);
+    Ok(RecoveryView { refusal, expected, recorded, earlier, rows })
+}
+
+impl RecoveryView {
+    /// Whether a call of the transcript was refused, and not only thought of.
+    pub fn happened(&self) -> bool {
+        self.refusal.entry.is_some()
+    }
+}
+
+impl ErrorSource {
+    /// Where the words stand, for people.
+    pub fn words(self) -> &'static str {
+        match self {
+            Self::Prompt => "before the model was asked",
+            Self::Assistant => "as the answer",
+            Self::Silent => "without a word: the answer took in more than the window",
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,125 @@
+//! What the transcript shows of a recovery, in the order of the file (compaction 8.8).
+
+use crate::commit::receipt_kind;
+use crate::ids::EntryIx;
+use crate::inspect::Inspection;
+use crate::inspect::facts::time;
+use crate::inspect::recovery::refusal::{self, Refusal};
+use crate::js::Value;
+use crate::store::body::{self, BodyError};
+use crate::store::entry::{EntryKind, Role};
+
+/// Entries behind the refusal that are looked at.
+const MOST: usize = 2_000;
+
+/// One thing that is recorded.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Recorded {
+    /// A call was refused.
+    Refused(Refusal),
+    /// A call failed for another reason.
+    Failed {
+        /// The answer that is an error.
+        entry: EntryIx,
+    },
+    /// A compaction was written.
+    Compacted {
+        /// Its entry.
+        entry: EntryIx,
+    },
+    /// Someone wrote, or the prompt was sent again.
+    Prompted {
+        /// The message.
+        entry: EntryIx,
+    },
+    /// The branch was written again from an earlier entry, with tool results cut.
+    Rewritten {
+        /// The first copied result.
+        entry: EntryIx,
+    },
+    /// The model answered.
+    Answered {
+        /// The answer.
+        entry: EntryIx,
+    },
+}
+
+impl Recorded {
+    /// Where it stands.
+    pub fn entry(&self) -> Option<EntryIx> {
+        match self {
+            Self::Refused(refusal) => refusal.entry,
+            Self::Failed { entry }
+            | Self::Compacted { entry }
+            | Self::Prompted { entry }
+            | Self::Rewritten { entry }
+            | Self::Answered { entry } => Some(*entry),
+        }
+    }
+
+    /// Its word in JSON.
+    pub fn word(&self) -> &'static str {
+        match self {
+            Self::Refused(_) => "refused",
+            Self::Failed { .. } => "failed",
+            Self::Compacted { .. } => "compacted",
+            Self::Prompted { .. } => "prompted",
+            Self::Rewritten { .. } => "rewritten",
+            Self::Answered { .. } => "answered",
+        }
+    }
+}
+
+/// What is recorded from a refusal to the next answer, or to the end. A branch that clawscope wrote ends it.
+pub(super) fn of(inspection: &Inspection, refusal: &Refusal) -> Result<Vec<Recorded>, BodyError> {
+    let index = &inspection.index;
+    let Some(first) = refusal.entry else { return Ok(Vec::new()) };
+    let mut recorded = vec![Recorded::Refused(refusal.clone())];
+    let mut rewriting = false;
+    for (ix, entry) in index.iter().skip(first.at() + 1).take(MOST) {
+        let role =
+            entry.message.filter(|_| entry.kind == EntryKind::Message).map(|size| (size.role, size.stop));
+        if receipt_kind(index, ix).is_some() {
+            break;
+        }
+        if let Some(refusal) = refusal::at(inspection, ix)? {
+            if !rewriting || !is_copy(inspection, ix, refusal.at)? {
+                recorded.push(Recorded::Refused(refusal));
+            }
+            continue;
+        }
+        match role {
+            _ if entry.kind == EntryKind::Compaction && !rewriting => {
+                recorded.push(Recorded::Compacted { entry: ix });
+            }
+            Some((Role::User, _)) if !rewriting => recorded.push(Recorded::Prompted { entry: ix }),
+            Some((Role::ToolResult, _)) if !rewriting && repeats(inspection, ix, first) => {
+                rewriting = true;
+                recorded.push(Recorded::Rewritten { entry: ix });
+            }
+            said if refusal::is_answer(said) => {
+                if rewriting && is_copy(inspection, ix, refusal.at)? {
+                    continue;
+                }
+                recorded.push(Recorded::Answered { entry: ix });
+                break;
+            }
+            Some((Role::Assistant, _)) if !rewriting => recorded.push(Recorded::Failed { entry: ix }),
+            _ => {}
+        }
+    }
+    Ok(recorded)
+}
+
+/// Whether a result answers a call that was answered before the refusal: a copy of that answer.
+fn repeats(inspection: &Inspection, ix: EntryIx, before: EntryIx) -> bool {
+    let call = |ix: EntryIx| inspection.index.entry(ix).message.and_then(|size| size.call);
+    let own = call(ix);
+    own.is_some() && (0..before.at()).any(|at| call(EntryIx(at as u32)) == own)
+}
+
+/// Whether a message is older than the refusal: copies keep their message's own time.
+fn is_copy(inspection: &Inspection, ix: EntryIx, refused_at: f64) -> Result<bool, BodyError> {
+    let message = body::message(&inspection.source, &inspection.index, ix)?.unwrap_or(Value::Null);
+    Ok(time(inspection.index.entry(ix), &message) <= refused_at)
+}

@@ -1,0 +1,141 @@
+//! The call that was refused: its words, where they stand, and the numbers in them (compaction 8.8).
+
+use crate::ids::EntryIx;
+use crate::inspect::Inspection;
+use crate::inspect::facts::time;
+use crate::js::{self, Value};
+use crate::policy::overflow::{gateway, is_overflow};
+use crate::policy::recovery::ErrorSource;
+use crate::store::body::{self, BodyError};
+use crate::store::entry::{EntryKind, Role, StopReason};
+
+/// The type of a custom entry that tells of a prompt that threw.
+const PROMPT_ERROR: &str = "openclaw:prompt-error";
+/// Overflows that are looked at before the last one.
+const MOST: usize = 200;
+
+/// A refused call.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Refusal {
+    /// Where it stands; none for a call that is only thought of.
+    pub entry: Option<EntryIx>,
+    /// Who says so.
+    pub source: ErrorSource,
+    /// What was said.
+    pub text: String,
+    /// When, ms since the epoch; NaN where nothing tells.
+    pub at: f64,
+    /// Tokens of the prompt, where the words or the usage tell.
+    pub tokens: Option<u64>,
+    /// Tokens that fit, where the words tell.
+    pub limit: Option<u64>,
+}
+
+impl Refusal {
+    /// What the provider usually says, for a call that has not been made.
+    pub(super) fn of_next_call(inspection: &Inspection) -> Self {
+        let text = match inspection.provider.to_ascii_lowercase().as_str() {
+            "openai" | "openai-codex" => "Your input exceeds the context window of this model".to_owned(),
+            "google" | "google-vertex" | "google-gemini-cli" => {
+                "The input token count exceeds the maximum number of tokens allowed".to_owned()
+            }
+            _ => "prompt is too long".to_owned(),
+        };
+        Self { entry: None, source: ErrorSource::Assistant, text, at: f64::NAN, tokens: None, limit: None }
+    }
+
+    /// An error as words, with the numbers in them.
+    pub(super) fn said(entry: EntryIx, source: ErrorSource, text: String, at: f64) -> Self {
+        let (tokens, limit) = numbers(&text);
+        Self { entry: Some(entry), source, text, at, tokens, limit }
+    }
+}
+
+/// Prompt and limit in `390607 tokens > 200000 maximum`.
+fn numbers(text: &str) -> (Option<u64>, Option<u64>) {
+    let Some((before, after)) = text.split_once(" tokens > ") else { return (None, None) };
+    let tokens =
+        before.rsplit(|char: char| !char.is_ascii_digit()).next().and_then(|digits| digits.parse().ok());
+    let limit =
+        after.split(|char: char| !char.is_ascii_digit()).next().and_then(|digits| digits.parse().ok());
+    (tokens, limit)
+}
+
+/// The refusal that an entry is; none where it is no overflow.
+pub(super) fn at(inspection: &Inspection, ix: EntryIx) -> Result<Option<Refusal>, BodyError> {
+    let index = &inspection.index;
+    let entry = index.entry(ix);
+    let read = || body::entry(&inspection.source, index, ix);
+    let (source, text, at) = match (entry.kind, entry.message) {
+        (EntryKind::Message, Some(size))
+            if size.role == Role::Assistant && size.stop == StopReason::Error =>
+        {
+            let value = read()?;
+            let message = value.get("message").unwrap_or(&Value::Null);
+            let error = message.get("errorMessage").filter(|error| js::truthy(Some(error)));
+            (ErrorSource::Assistant, error.map(|error| js::to_text(Some(error))), time(entry, message))
+        }
+        (EntryKind::Message, Some(size)) if size.stop == StopReason::Stop => {
+            let taken = size.usage.map(|usage| usage.input + usage.cache_read);
+            let over = taken.filter(|taken| *taken > inspection.upkeep.runtime_window);
+            return Ok(over.map(|taken| Refusal {
+                entry: Some(ix),
+                source: ErrorSource::Silent,
+                text: String::new(),
+                at: entry.time,
+                tokens: Some(taken as u64),
+                limit: None,
+            }));
+        }
+        (EntryKind::Custom, _)
+            if index.words.value(entry.word).is_some_and(|word| word.str_is(PROMPT_ERROR)) =>
+        {
+            let value = read()?;
+            let error = value.get("data").and_then(|data| data.get("error"));
+            (ErrorSource::Prompt, error.map(|error| js::to_text(Some(error))), entry.time)
+        }
+        _ => return Ok(None),
+    };
+    let text = text.map(|text| text.trim().to_string_lossy()).unwrap_or_default();
+    let counts = is_overflow(&text) || gateway::is_likely_overflow(&text);
+    Ok(counts.then(|| Refusal::said(ix, source, text, at)))
+}
+
+/// The first refusal of the last recovery, and how many others stand before it. Refusals belong together while no
+/// answer stands between them.
+pub(super) fn last(inspection: &Inspection) -> Result<(Option<Refusal>, usize), BodyError> {
+    let mut first: Option<Refusal> = None;
+    let (mut answered, mut earlier) = (false, 0);
+    for (ix, entry) in inspection.index.iter().rev() {
+        if let Some(refusal) = at(inspection, ix)? {
+            match first {
+                Some(_) if answered => earlier += 1,
+                _ => first = Some(refusal),
+            }
+        } else if first.is_some() {
+            answered |= is_answer(entry.message.map(|size| (size.role, size.stop)));
+        }
+        if earlier == MOST {
+            break;
+        }
+    }
+    Ok((first, earlier))
+}
+
+/// An answer of the model that did not fail.
+pub(super) fn is_answer(said: Option<(Role, StopReason)>) -> bool {
+    matches!(said, Some((Role::Assistant, stop)) if !matches!(stop, StopReason::Error | StopReason::Aborted))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::numbers;
+
+    #[test]
+    fn the_words_of_one_provider_tell_both_numbers() {
+        let words = "400 {\"message\":\"prompt is too long: 390607 tokens > 200000 maximum\"}";
+        assert_eq!(numbers(words), (Some(390_607), Some(200_000)));
+        assert_eq!(numbers("prompt is too long"), (None, None));
+        assert_eq!(numbers("many tokens > few"), (None, None));
+    }
+}

@@ -1,0 +1,168 @@
+//! What a compaction of a session would summarise, under the settings in force (compaction 2.2, 2.5, 2.18, 5.6).
+
+use std::path::Path;
+
+use crate::gateway::compaction::CompactionSettings;
+use crate::gateway::ruleset::Rules;
+use crate::ids::EntryIx;
+use crate::inspect::Inspection;
+use crate::js::{JsString, Value};
+use crate::policy::compact::share::DEFAULT_HISTORY_SHARE;
+use crate::policy::compact::{
+    BranchEntry, Calls, Identifiers, Mode, NoSummary, Preparation, SummaryJob, assumed_tokens, branch, calls,
+    prepare,
+};
+use crate::store::body::{self, BodyError};
+use crate::store::entry::EntryKind;
+use crate::summarize::workspace_rules;
+
+/// A compaction that only lacks its summary.
+#[derive(Debug, Clone)]
+pub struct Compactable {
+    /// Where it cuts.
+    pub preparation: Preparation,
+    /// What is to be summarised, and how.
+    pub job: SummaryJob,
+    /// Tokens a summary is assumed to have, from the session's earlier ones.
+    pub assumed_tokens: f64,
+}
+
+/// Why there is nothing to summarise; the first two are what `/compact` answers (compaction 2.18).
+#[derive(Debug, thiserror::Error)]
+pub enum NotCompactable {
+    /// The branch ends with a compaction.
+    #[error("Already compacted: the branch ends with a compaction (compaction 3.1)")]
+    Already,
+    /// Nothing stands before the kept part.
+    #[error("Nothing to compact (session too small): the branch has no entry to cut at (compaction 3.1)")]
+    Nothing,
+    /// The preparation throws.
+    #[error("the runtime fails to prepare a compaction: a message has an odd shape (compaction 3.23)")]
+    Throws,
+    /// A text cannot be read back.
+    #[error(transparent)]
+    Read(#[from] BodyError),
+}
+
+/// What `agents.defaults.compaction` says of summaries (compaction 2.5, 2.6).
+#[derive(Debug, Clone, PartialEq)]
+pub struct SummarySettings {
+    /// Who summarises.
+    pub mode: Mode,
+    /// Share of the window a history may take.
+    pub share: f64,
+    /// Whether identifiers must be kept.
+    pub identifiers: Identifiers,
+}
+
+impl SummarySettings {
+    /// Those of a gateway's configuration, defaults filled in. A version whose safeguard is never installed summarises as
+    /// its runtime does (compaction 12, row "Safeguard active?").
+    pub fn of(rules: &Rules, config: &Value) -> Self {
+        let raw = config.get("agents").and_then(|agents| agents.get("defaults")?.get("compaction"));
+        let key = |key: &str| raw.and_then(|raw| raw.get(key));
+        let is = |name: &str, word: &str| key(name).is_some_and(|value| value.str_is(word));
+        let own = || key("identifierInstructions").and_then(Value::as_str).cloned().unwrap_or_default();
+        Self {
+            mode: if rules.safeguard && is("mode", "safeguard") { Mode::Safeguard } else { Mode::Default },
+            share: key("maxHistoryShare").and_then(Value::as_f64).unwrap_or(DEFAULT_HISTORY_SHARE),
+            identifiers: match () {
+                () if is("identifierPolicy", "off") => Identifiers::Off,
+                () if is("identifierPolicy", "custom") => Identifiers::Custom(own()),
+                () => Identifiers::Strict,
+            },
+        }
+    }
+}
+
+impl Compactable {
+    /// Prepares a compaction of the leaf looked at. `settings` is reserve and keep; `now_ms` is when missing results would
+    /// be invented (compaction 6.3). The workspace rules are read from the folder that the transcript names.
+    pub fn new(
+        inspection: &Inspection,
+        settings: CompactionSettings,
+        summary: SummarySettings,
+        instructions: Option<&str>,
+        now_ms: f64,
+    ) -> Result<Self, NotCompactable> {
+        let read = |ix: EntryIx| body::entry(&inspection.source, &inspection.index, ix);
+        let path = inspection.tree.branch(&inspection.index, &inspection.leaf);
+        let branch = branch(&inspection.index, &path, read)?;
+        let prepared = prepare(&branch, settings.keep_recent_tokens).map_err(|_| NotCompactable::Throws)?;
+        let preparation = prepared.ok_or_else(|| why_not(&branch))?;
+        let workspace = inspection.index.header.as_ref().and_then(|header| header.cwd.as_deref());
+        let rules = match (summary.mode, workspace) {
+            (Mode::Safeguard, Some(folder)) => workspace_rules(Path::new(folder)),
+            _ => JsString::new(),
+        };
+        let job = SummaryJob {
+            material: preparation.material(&branch, read)?,
+            mode: summary.mode,
+            window: inspection.window.tokens,
+            share: summary.share,
+            reserve_tokens: settings.reserve_tokens,
+            tokens_before: preparation.tokens_before,
+            identifiers: summary.identifiers,
+            instructions: instructions.map(JsString::from),
+            rules,
+            now_ms,
+        };
+        Ok(Self {
+            preparation,
+            job,
+            assumed_tokens: assumed_tokens(&earlier(&branch), settings.reserve_tokens),
+        })
+    }
+
+    /// The calls that the gateway itself would make, when each succeeds.
+    pub fn calls(&self) -> Result<Calls, NoSummary> {
+        calls(&self.job, self.assumed_tokens)
+    }
+}
+
+fn why_not(branch: &[BranchEntry]) -> NotCompactable {
+    let ended = branch.last().is_some_and(|entry| entry.kind == EntryKind::Compaction);
+    if ended { NotCompactable::Already } else { NotCompactable::Nothing }
+}
+
+/// Chars of the branch's earlier summaries.
+fn earlier(branch: &[BranchEntry]) -> Vec<u64> {
+    let summaries = branch.iter().filter(|entry| entry.kind == EntryKind::Compaction);
+    summaries
+        .filter_map(|entry| entry.message)
+        .map(|size| size.pi_chars.chars())
+        .filter(|chars| *chars > 0)
+        .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::gateway::ruleset::{V2026_2_19, V2026_3_2};
+    use crate::js;
+
+    fn settings(compaction: &str) -> SummarySettings {
+        let text = format!(r#"{{"agents":{{"defaults":{{"compaction":{compaction}}}}}}}"#);
+        SummarySettings::of(&V2026_3_2, &js::parse(&text).unwrap())
+    }
+
+    #[test]
+    fn only_the_word_safeguard_switches_the_safeguard_on() {
+        assert_eq!(settings(r#"{"mode":"safeguard"}"#).mode, Mode::Safeguard);
+        for other in ["{}", r#"{"mode":"default"}"#, r#"{"mode":true}"#] {
+            assert_eq!(settings(other).mode, Mode::Default, "{other}");
+        }
+        assert_eq!(SummarySettings::of(&V2026_3_2, &Value::Null).share, 0.5);
+        let on = js::parse(r#"{"agents":{"defaults":{"compaction":{"mode":"safeguard"}}}}"#).unwrap();
+        assert_eq!(SummarySettings::of(&V2026_2_19, &on).mode, Mode::Default);
+    }
+
+    #[test]
+    fn share_and_identifiers_are_the_configured_ones() {
+        assert_eq!(settings(r#"{"maxHistoryShare":0.3}"#).share, 0.3);
+        assert_eq!(settings("{}").identifiers, Identifiers::Strict);
+        assert_eq!(settings(r#"{"identifierPolicy":"off"}"#).identifiers, Identifiers::Off);
+        let custom = settings(r#"{"identifierPolicy":"custom","identifierInstructions":"ids"}"#).identifiers;
+        assert_eq!(custom, Identifiers::Custom("ids".into()));
+    }
+}

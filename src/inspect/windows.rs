@@ -1,0 +1,142 @@
+//! What is odd about the windows that different places of the gateway go by.
+
+use crate::error::{Finding, Severity};
+use crate::gateway::ruleset::Ruleset;
+use crate::gateway::window_guard::{WindowGuard, guard_window};
+use crate::gateway::window_rules::{WindowVerdict, judge_window, too_small_text};
+use crate::inspect::Inspection;
+use crate::inspect::words::counted;
+
+impl Inspection {
+    /// What this version of the gateway thinks of the window of the next call (compaction 7.2; 12, row "Window
+    /// guard"). pi alone has no such guard.
+    pub fn window_guard(&self) -> WindowGuard {
+        let verdict = self.window_verdict();
+        let (should_warn, should_block) = (verdict.should_warn, verdict.should_block);
+        let on = self.upkeep.gateway;
+        let guard = guard_window(self.window, None, None);
+        WindowGuard { should_warn: on && should_warn, should_block: on && should_block, ..guard }
+    }
+
+    fn window_verdict(&self) -> WindowVerdict {
+        let rules = self.ruleset.ruleset.rules();
+        judge_window(rules, self.window.tokens, self.upkeep.runtime_window)
+    }
+}
+
+/// Findings about the window: too small, or told differently elsewhere.
+pub(super) fn findings(inspection: &Inspection) -> Vec<Finding> {
+    if !inspection.upkeep.gateway {
+        return Vec::new();
+    }
+    guarded(inspection).into_iter().chain(status(inspection)).chain(stored(inspection)).collect()
+}
+
+fn finding(inspection: &Inspection, severity: Severity, what: String, next: &str) -> Finding {
+    Finding::new(&*inspection.index.path, severity, what, next).about(inspection.session.key.0.as_str())
+}
+
+/// The gateway warns of the window, or refuses the model (compaction 7.2).
+fn guarded(inspection: &Inspection) -> Option<Finding> {
+    let guard = inspection.window_guard();
+    let log = guard.log_line(&inspection.provider, &inspection.model)?;
+    let newest = inspection.ruleset.ruleset == Ruleset::V2026_9;
+    let error = guard.error().map(|error| {
+        if newest { too_small_text(inspection.window, &inspection.window_verdict()) } else { error }
+    });
+    let (what, next) = match error {
+        Some(error) => (
+            format!("the gateway refuses to run: {error}"),
+            "Raise contextWindow of the model, or agents.defaults.contextTokens, over that, or choose another model.",
+        ),
+        None => (
+            if newest {
+                "the gateway warns of so small a window".to_owned()
+            } else {
+                format!("the gateway warns: {log}")
+            },
+            "Of so small a window the reserve of a compaction leaves little or nothing: look at compaction.reserveTokensFloor.",
+        ),
+    };
+    Some(finding(inspection, Severity::Warning, what, next))
+}
+
+/// The status line promises another window than the runtime compacts by (compaction 7.6, 2.8).
+fn status(inspection: &Inspection) -> Option<Finding> {
+    let (shown, used) = (inspection.upkeep.status_window, inspection.upkeep.runtime_window);
+    let what = format!(
+        "the status line shows a window of {}, but the runtime compacts by {}",
+        counted(shown),
+        counted(used)
+    );
+    let next = "The parameter context1m changes what is shown only: set contextWindow of the model in models.providers to what it really takes.";
+    (shown > used && !inspection.model.is_empty()).then(|| finding(inspection, Severity::Warning, what, next))
+}
+
+/// The row keeps another window than the one its next run goes by (compaction 7.7).
+fn stored(inspection: &Inspection) -> Option<Finding> {
+    let (stored, used) = (inspection.upkeep.row.context_tokens?, inspection.window.tokens);
+    let next_stored = inspection.upkeep.stored_window;
+    let again = if next_stored == stored { ", and stores it again" } else { "" };
+    let what = format!(
+        "its row says contextTokens {}, but the next run goes by {}{again}",
+        counted(stored),
+        counted(used)
+    );
+    let next =
+        "The share of the window that lists show comes from the row; rules go by the window of the run.";
+    (stored != used).then(|| finding(inspection, Severity::Note, what, next))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::inspect::testing::{inspection, transcript, user};
+
+    fn found(change: fn(&mut Inspection)) -> Vec<(Severity, String)> {
+        let mut inspection = inspection(&transcript(&[user("x")]), 200_000.0);
+        change(&mut inspection);
+        findings(&inspection).into_iter().map(|finding| (finding.severity, finding.what)).collect()
+    }
+
+    #[test]
+    fn windows_that_agree_are_not_worth_a_word() {
+        assert_eq!(found(|it| it.upkeep.row.context_tokens = Some(200_000.0)), []);
+    }
+
+    #[test]
+    fn a_small_window_is_told_in_the_gateways_words() {
+        let warned = found(|it| it.window.tokens = 20_000.0);
+        let log = "the gateway warns: low context window: anthropic/claude-opus-4-6 ctx=20000 (warn<32000) source=default";
+        assert_eq!(warned, [(Severity::Warning, log.to_owned())]);
+        let refused = found(|it| it.window.tokens = 8_000.0);
+        assert!(refused[0].1.ends_with("too small (8000 tokens). Minimum is 16000."), "{}", refused[0].1);
+    }
+
+    #[test]
+    fn a_status_line_that_promises_a_million_is_told() {
+        let said = found(|it| it.upkeep.status_window = 1_048_576.0);
+        assert_eq!(said.len(), 1);
+        assert!(
+            said[0]
+                .1
+                .replace('\u{a0}', " ")
+                .contains("window of 1 048 576, but the runtime compacts by 200 000")
+        );
+    }
+
+    #[test]
+    fn a_row_that_keeps_another_window_is_told_and_pi_has_no_such_row() {
+        let said = found(|it| {
+            it.upkeep.row.context_tokens = Some(100_000.0);
+            it.upkeep.stored_window = 100_000.0;
+        });
+        assert_eq!(said.len(), 1);
+        assert!(said[0].1.ends_with("and stores it again"));
+        let pi = found(|it| {
+            it.upkeep.gateway = false;
+            it.window.tokens = 8_000.0;
+        });
+        assert_eq!(pi, []);
+    }
+}

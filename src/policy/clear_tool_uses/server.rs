@@ -1,0 +1,276 @@
+//! Clearing on Anthropic's side, as a gateway of 2026.9 asks for it instead of pruning itself (pruning 7b): whether it
+//! asks, with which words, and an estimate of what the server then clears. Rules of 2026.9 alone.
+//!
+//! No credential is opened: whether the key is one of the kind that clearing needs is told by the configuration, or
+//! not at all.
+
+use crate::gateway::tools::ToolFilter;
+use crate::js::{self, JsString, Object, Value};
+
+/// The edit's type in the request.
+pub const EDIT_TYPE: &str = "clear_tool_uses_20250919";
+/// The beta header that goes with it (pruning 7.13).
+pub const BETA: &str = "context-management-2025-06-27";
+/// Tool uses that the server keeps at the end.
+pub const KEEP: usize = 3;
+/// Least trigger and its share of the window, in tokens.
+const TRIGGER: (f64, f64) = (50_000.0, 0.3);
+/// Least that must be cleared and its share of the window, in tokens.
+const AT_LEAST: (f64, f64) = (12_500.0, 0.05);
+/// Anthropic's public endpoint.
+const HOST: &str = "api.anthropic.com";
+
+/// What kind of credential the model is called with, as the configuration says.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum KeyKind {
+    /// A key of the API.
+    ApiKey,
+    /// A token of a subscription: no clearing is asked for.
+    OAuth,
+    /// The configuration does not say.
+    Unknown,
+}
+
+/// What decides whether clearing is asked for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct ServerFacts<'a> {
+    /// `contextPruning.mode` is `cache-ttl`.
+    pub mode_on: bool,
+    /// API of the model, as `anthropic-messages`.
+    pub api: Option<&'a str>,
+    /// Provider of the model.
+    pub provider: &'a str,
+    /// Base URL of the model, else of the environment; none for the default endpoint.
+    pub base_url: Option<&'a str>,
+    /// Kind of the credential.
+    pub key: KeyKind,
+}
+
+/// Whether clearing is asked for (pruning 7.10).
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ServerState {
+    /// It is.
+    On,
+    /// It is, if the key is one of the API; nothing here opens it to see.
+    OnWithApiKey,
+    /// Pruning is off.
+    ModeOff,
+    /// Another provider or API.
+    OtherApi,
+    /// Another endpoint than Anthropic's public one.
+    OtherEndpoint,
+    /// The credential is a token of a subscription.
+    OAuth,
+}
+
+/// Tells whether clearing is asked for.
+pub fn server_state(facts: &ServerFacts<'_>) -> ServerState {
+    let own_api = facts.api.is_some_and(|api| api.eq_ignore_ascii_case("anthropic-messages"));
+    match facts.key {
+        _ if !facts.mode_on => ServerState::ModeOff,
+        _ if !own_api || facts.provider != "anthropic" => ServerState::OtherApi,
+        _ if facts.base_url.is_some_and(|url| host_of(url) != Some(HOST)) => ServerState::OtherEndpoint,
+        KeyKind::OAuth => ServerState::OAuth,
+        KeyKind::Unknown => ServerState::OnWithApiKey,
+        KeyKind::ApiKey => ServerState::On,
+    }
+}
+
+/// The host of a URL, without user and port.
+fn host_of(url: &str) -> Option<&str> {
+    let rest = url.trim().split_once("://")?.1;
+    let authority = rest.split(['/', '?', '#']).next()?;
+    let host = authority.rsplit('@').next()?;
+    host.split(':').next().filter(|host| !host.is_empty())
+}
+
+/// The numbers of the request for a window.
+#[derive(Debug, Clone, PartialEq)]
+pub struct ServerClearing {
+    /// Input tokens from which results are cleared.
+    pub trigger: f64,
+    /// Input tokens that must be cleared, or nothing is.
+    pub clear_at_least: f64,
+    /// Tools that are spared, sorted by UTF-16 units (pruning 7.12).
+    pub exclude_tools: Vec<JsString>,
+}
+
+impl ServerClearing {
+    /// The numbers for a window in tokens; one that is not positive counts as 0. `tools` is `contextPruning.tools`,
+    /// `known` are the names of the tools of the call and of its messages (pruning 7.11, 7.12).
+    pub fn new<'a>(
+        window: f64,
+        tools: Option<&Value>,
+        known: impl IntoIterator<Item = &'a JsString>,
+    ) -> Self {
+        let window = if window > 0.0 && window.is_finite() { window.floor() } else { 0.0 };
+        let share = |(least, share): (f64, f64)| (window * share).floor().max(least);
+        Self {
+            trigger: share(TRIGGER),
+            clear_at_least: share(AT_LEAST),
+            exclude_tools: exclude_tools(tools, known),
+        }
+    }
+
+    /// The edit as it is sent, keys in order (pruning 7.11).
+    pub fn edit(&self) -> Value {
+        let amount = |kind: &str, value: f64| {
+            Value::from(Object::from([("type", Value::from(kind)), ("value", Value::Number(value))]))
+        };
+        let excluded = self.exclude_tools.iter().cloned().map(Value::String);
+        Value::from(Object::from([
+            ("type", Value::from(EDIT_TYPE)),
+            ("trigger", amount("input_tokens", self.trigger)),
+            ("keep", amount("tool_uses", KEEP as f64)),
+            ("clear_at_least", amount("input_tokens", self.clear_at_least)),
+            ("exclude_tools", Value::Array(excluded.collect())),
+            ("clear_tool_inputs", Value::Bool(false)),
+        ]))
+    }
+}
+
+/// Denied names as they are written, and every known tool that the lists leave out (pruning 7.12).
+fn exclude_tools<'a>(tools: Option<&Value>, known: impl IntoIterator<Item = &'a JsString>) -> Vec<JsString> {
+    let filter = ToolFilter::compile(tools);
+    let deny = tools.and_then(|tools| tools.get("deny")).and_then(Value::as_array).unwrap_or_default();
+    let written = deny.iter().filter(|item| !item.is_null()).map(|item| js::to_text(Some(item)).trim());
+    let star = u16::from(b'*');
+    let mut excluded: Vec<JsString> =
+        written.filter(|name| !name.is_empty() && !name.units().contains(&star)).collect();
+    let left_out = |name: &&JsString| !filter.prunable(Some(&Value::String((*name).clone())));
+    excluded.extend(known.into_iter().filter(left_out).cloned());
+    excluded.sort_by(|one, other| one.units().cmp(other.units()));
+    excluded.dedup();
+    excluded
+}
+
+/// A tool result of the prompt, as the server counts it.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct ToolUse {
+    /// Tokens of the result, estimated.
+    pub tokens: f64,
+    /// Its tool is spared.
+    pub excluded: bool,
+}
+
+/// What the server would clear. An estimate: its counting is its own.
+#[derive(Debug, Clone, PartialEq)]
+pub enum ServerEstimate {
+    /// The prompt is not over the trigger.
+    BelowTrigger,
+    /// All that could be cleared is less than what must be, so nothing is.
+    TooLittle {
+        /// Tokens that could be.
+        tokens: f64,
+    },
+    /// These results are cleared, by their places.
+    Cleared {
+        /// Places, oldest first.
+        uses: Vec<usize>,
+        /// Tokens freed; the server's own placeholder is not counted.
+        tokens: f64,
+    },
+}
+
+/// Estimates what the server clears of a prompt of so many tokens: every result but the last three, the excluded ones
+/// left alone, and only where that frees enough (pruning 7.2, 7.14).
+pub fn server_estimate(clearing: &ServerClearing, prompt_tokens: f64, uses: &[ToolUse]) -> ServerEstimate {
+    // Also for NaN: nothing is known then.
+    if prompt_tokens.is_nan() || prompt_tokens <= clearing.trigger {
+        return ServerEstimate::BelowTrigger;
+    }
+    let old = &uses[..uses.len().saturating_sub(KEEP)];
+    let cleared = old.iter().enumerate().filter(|(_, one)| !one.excluded);
+    let (places, tokens): (Vec<usize>, Vec<f64>) = cleared.map(|(at, one)| (at, one.tokens)).unzip();
+    let tokens: f64 = tokens.iter().sum();
+    if tokens < clearing.clear_at_least {
+        return ServerEstimate::TooLittle { tokens };
+    }
+    ServerEstimate::Cleared { uses: places, tokens }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn tools(json: &str) -> Value {
+        js::parse(json).expect("test JSON")
+    }
+
+    fn names(names: &[&str]) -> Vec<JsString> {
+        names.iter().map(|name| JsString::from(*name)).collect()
+    }
+
+    #[test]
+    fn the_request_is_that_of_7_11_key_by_key() {
+        let edit = ServerClearing::new(200_000.0, None, []).edit();
+        assert_eq!(
+            js::stringify(&edit),
+            r#"{"type":"clear_tool_uses_20250919","trigger":{"type":"input_tokens","value":60000},"keep":{"type":"tool_uses","value":3},"clear_at_least":{"type":"input_tokens","value":12500},"exclude_tools":[],"clear_tool_inputs":false}"#
+        );
+    }
+
+    #[test]
+    fn both_numbers_follow_the_window_and_have_a_least() {
+        let of = |window| {
+            let clearing = ServerClearing::new(window, None, []);
+            (clearing.trigger, clearing.clear_at_least)
+        };
+        assert_eq!(of(1_000_000.0), (300_000.0, 50_000.0));
+        assert_eq!(of(250_000.9), (75_000.0, 12_500.0));
+        assert_eq!([of(0.0), of(-5.0), of(f64::NAN)], [(50_000.0, 12_500.0); 3]);
+    }
+
+    #[test]
+    fn denied_names_are_spared_as_written_and_known_tools_by_the_lists() {
+        let known = names(&["read", "Exec", "exec", "browser"]);
+        let excluded = |json: &str| ServerClearing::new(0.0, Some(&tools(json)), &known).exclude_tools;
+        assert_eq!(excluded("{}"), names(&[]));
+        assert_eq!(excluded(r#"{"allow":[" "],"deny":[""]}"#), names(&[]));
+        assert_eq!(
+            excluded(r#"{"deny":[" Browser ","ex*"]}"#),
+            names(&["Browser", "Exec", "browser", "exec"])
+        );
+        assert_eq!(excluded(r#"{"allow":["read"]}"#), names(&["Exec", "browser", "exec"]));
+        assert_eq!(excluded(r#"{"allow":["*"],"deny":["absent"]}"#), names(&["absent"]));
+    }
+
+    #[test]
+    fn it_is_asked_for_at_anthropics_own_endpoint_alone() {
+        let facts = ServerFacts {
+            mode_on: true,
+            api: Some("Anthropic-Messages"),
+            provider: "anthropic",
+            base_url: None,
+            key: KeyKind::ApiKey,
+        };
+        let state = |facts| server_state(&facts);
+        assert_eq!(state(facts), ServerState::On);
+        assert_eq!(state(ServerFacts { key: KeyKind::Unknown, ..facts }), ServerState::OnWithApiKey);
+        assert_eq!(state(ServerFacts { key: KeyKind::OAuth, ..facts }), ServerState::OAuth);
+        assert_eq!(state(ServerFacts { mode_on: false, ..facts }), ServerState::ModeOff);
+        assert_eq!(state(ServerFacts { provider: "openrouter", ..facts }), ServerState::OtherApi);
+        assert_eq!(state(ServerFacts { api: None, ..facts }), ServerState::OtherApi);
+        let at = |url| state(ServerFacts { base_url: Some(url), ..facts });
+        assert_eq!(at("https://api.anthropic.com/v1"), ServerState::On);
+        assert_eq!(at("https://api.anthropic.com.evil.test/"), ServerState::OtherEndpoint);
+        assert_eq!(at("https://api.anthropic.com@proxy.test:8080/x"), ServerState::OtherEndpoint);
+        assert_eq!(at("proxy"), ServerState::OtherEndpoint);
+    }
+
+    #[test]
+    fn the_server_clears_all_but_the_last_three_or_nothing() {
+        let clearing = ServerClearing::new(200_000.0, None, []);
+        let use_of = |tokens| ToolUse { tokens, excluded: false };
+        let uses = [use_of(9_000.0), ToolUse { tokens: 50_000.0, excluded: true }, use_of(4_000.0)];
+        let kept = [use_of(1.0); KEEP];
+        let all = [&uses[..], &kept[..]].concat();
+        assert_eq!(server_estimate(&clearing, 60_000.0, &all), ServerEstimate::BelowTrigger);
+        let cleared = ServerEstimate::Cleared { uses: vec![0, 2], tokens: 13_000.0 };
+        assert_eq!(server_estimate(&clearing, 60_001.0, &all), cleared);
+        let less = server_estimate(&clearing, 60_001.0, &all[1..]);
+        assert_eq!(less, ServerEstimate::TooLittle { tokens: 4_000.0 });
+        assert_eq!(server_estimate(&clearing, 90_000.0, &kept), ServerEstimate::TooLittle { tokens: 0.0 });
+        assert_eq!(server_estimate(&clearing, f64::NAN, &all), ServerEstimate::BelowTrigger);
+    }
+}

@@ -1,0 +1,268 @@
+//! A message as clearing counts, pairs and compares it, without its texts (pruning 7.2, 7.4).
+
+use std::hash::{DefaultHasher, Hash, Hasher};
+
+use crate::context::llm::to_llm;
+use crate::js::{JsString, Object, Throws, Value};
+use crate::policy::clear_tool_uses::count::{PER_IMAGE, PER_MESSAGE, calls_len, content_size, tokens_of};
+use crate::policy::clear_tool_uses::message::{Call, Message, message_of};
+use crate::policy::clear_tool_uses::python::{code_points, object_len};
+use crate::store::entry::Role;
+use crate::store::measure::role_of;
+
+/// Chars of `{}`.
+const NO_ARGUMENTS_CHARS: usize = 2;
+
+/// One message.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Sketch {
+    /// What the person, a summary, an extension or a shell command says.
+    Human {
+        /// What it says.
+        content: Said,
+    },
+    /// What the model says.
+    Ai {
+        /// Its texts.
+        text: Digest,
+        /// Code points of its texts.
+        code_points: usize,
+        /// Its tool calls.
+        calls: Vec<CallSketch>,
+    },
+    /// What a tool returned.
+    Tool {
+        /// What it returned.
+        content: Said,
+        /// The call it answers; empty when it names none.
+        call: JsString,
+        /// The tool's name.
+        name: Option<JsString>,
+    },
+}
+
+/// A content, as it counts.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Said {
+    /// Code points of its texts.
+    pub code_points: usize,
+    /// Images.
+    pub images: usize,
+}
+
+/// A tool call.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct CallSketch {
+    /// Its id.
+    pub id: JsString,
+    /// The tool's name.
+    pub name: JsString,
+    /// Its arguments: equal where Python has them equal.
+    pub arguments: Digest,
+    /// Code points of the arguments in Python's form.
+    pub python_len: usize,
+    /// Chars of the arguments as JSON.
+    pub json_chars: usize,
+}
+
+/// Two numbers that stand for a value: different values with the same ones are not to be met.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Digest(u64, u64);
+
+impl Digest {
+    fn of(write: impl Fn(&mut DefaultHasher)) -> Self {
+        let half = |seed: u8| {
+            let mut hasher = DefaultHasher::new();
+            hasher.write_u8(seed);
+            write(&mut hasher);
+            hasher.finish()
+        };
+        Self(half(0), half(1))
+    }
+
+    fn of_arguments(arguments: &Object) -> Self {
+        Self::of(|hasher| write_object(hasher, arguments))
+    }
+}
+
+impl Sketch {
+    /// The sketch of a message of a context; none when it is not sent to a model.
+    pub fn of_message(message: &Value) -> Result<Option<Self>, Throws> {
+        let sent = match role_of(message) {
+            Role::User | Role::Assistant | Role::ToolResult => {
+                return Ok(Some(Self::of(&message_of(message)?)));
+            }
+            _ => to_llm(message)?,
+        };
+        sent.map(|message| Ok(Self::of(&message_of(&message)?))).transpose()
+    }
+
+    /// The sketch of a message as it is sent.
+    pub fn of(message: &Message) -> Self {
+        let said = |content| {
+            let (code_points, images) = content_size(content);
+            Said { code_points, images }
+        };
+        match message {
+            Message::Human { content } => Self::Human { content: said(content) },
+            Message::Ai { text, calls, .. } => Self::Ai {
+                text: Digest::of(|hasher| text.hash(hasher)),
+                code_points: code_points(text),
+                calls: calls.iter().map(CallSketch::of).collect(),
+            },
+            Message::Tool { content, call, name, .. } => {
+                Self::Tool { content: said(content), call: call.clone(), name: name.clone() }
+            }
+        }
+    }
+
+    /// Approximate tokens (pruning 7.4).
+    pub fn tokens(&self) -> usize {
+        let (chars, images) = match self {
+            Self::Human { content } => (content.code_points + "user".len(), content.images),
+            Self::Ai { code_points, calls, .. } => {
+                let calls = calls_len(calls.iter().map(|call| (&call.id, &call.name, call.python_len)));
+                (code_points + calls + "assistant".len(), 0)
+            }
+            Self::Tool { content, call, name } => {
+                let name = name.as_ref().map_or(0, code_points);
+                (content.code_points + code_points(call) + name + "tool".len(), content.images)
+            }
+        };
+        tokens_of(chars) + PER_MESSAGE + images * PER_IMAGE
+    }
+
+    /// The same result with another content.
+    #[must_use]
+    pub fn with_content(mut self, code_points: usize, images: usize) -> Self {
+        if let Self::Tool { content, .. } = &mut self {
+            *content = Said { code_points, images };
+        }
+        self
+    }
+
+    /// Empties the arguments of the calls with an id; how many chars of JSON that takes away.
+    pub fn clear_arguments(&mut self, id: &JsString) -> i64 {
+        let Self::Ai { calls, .. } = self else { return 0 };
+        let mut gone = 0;
+        for call in calls.iter_mut().filter(|call| call.id == *id) {
+            gone += call.json_chars as i64 - NO_ARGUMENTS_CHARS as i64;
+            *call = CallSketch::new(&call.id, &call.name, &Object::default());
+        }
+        gone
+    }
+}
+
+impl CallSketch {
+    fn of(call: &Call) -> Self {
+        Self::new(&call.id, &call.name, &call.arguments)
+    }
+
+    fn new(id: &JsString, name: &JsString, arguments: &Object) -> Self {
+        Self {
+            id: id.clone(),
+            name: name.clone(),
+            arguments: Digest::of_arguments(arguments),
+            python_len: object_len(arguments),
+            json_chars: crate::js::stringify_len(&Value::Object(arguments.clone())),
+        }
+    }
+}
+
+/// What Python compares of a dictionary: keys in any order.
+fn write_object(hasher: &mut DefaultHasher, object: &Object) {
+    let mut members: Vec<(&JsString, &Value)> = object.iter().collect();
+    members.sort_by_key(|(key, _)| *key);
+    hasher.write_u8(b'{');
+    hasher.write_usize(members.len());
+    for (key, value) in members {
+        key.hash(hasher);
+        write_value(hasher, value);
+    }
+}
+
+/// `true` is 1, 0 is −0, and a number that JSON cannot write is null.
+fn write_value(hasher: &mut DefaultHasher, value: &Value) {
+    let number = |hasher: &mut DefaultHasher, number: f64| {
+        hasher.write_u8(b'0');
+        hasher.write_u64((number + 0.0).to_bits());
+    };
+    match value {
+        Value::Bool(bool) => number(hasher, f64::from(u8::from(*bool))),
+        Value::Number(finite) if finite.is_finite() => number(hasher, *finite),
+        Value::Null | Value::Number(_) => hasher.write_u8(b'n'),
+        Value::String(text) => {
+            hasher.write_u8(b'"');
+            text.hash(hasher);
+        }
+        Value::Array(items) => {
+            hasher.write_u8(b'[');
+            hasher.write_usize(items.len());
+            items.iter().for_each(|item| write_value(hasher, item));
+        }
+        Value::Object(object) => write_object(hasher, object),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::js;
+    use crate::policy::clear_tool_uses::message_tokens;
+    use crate::policy::clear_tool_uses::python::equal_objects;
+
+    fn object(json: &str) -> Object {
+        js::parse(json).unwrap().as_object().unwrap().clone()
+    }
+
+    #[test]
+    fn arguments_have_one_digest_where_python_has_them_equal() {
+        let all = [
+            r#"{"a":1,"b":[2]}"#,
+            r#"{"b":[2.0],"a":true}"#,
+            r#"{"a":1,"b":[2,2]}"#,
+            r#"{"a":-0,"b":null}"#,
+            r#"{"a":false,"b":1e400}"#,
+            r#"{"a":"0","b":{}}"#,
+            r#"{"a":"0","b":[]}"#,
+            "{}",
+        ]
+        .map(object);
+        for a in &all {
+            for b in &all {
+                assert_eq!(
+                    Digest::of_arguments(a) == Digest::of_arguments(b),
+                    equal_objects(a, b),
+                    "{a:?} {b:?}"
+                );
+            }
+        }
+    }
+
+    #[test]
+    fn a_sketch_counts_as_its_message_does() {
+        for json in [
+            r#"{"role":"user","content":[{"type":"text","text":"h😀"},{"type":"image","data":"x"}]}"#,
+            r#"{"role":"assistant","content":[{"type":"text","text":"a"},{"type":"toolCall","id":"c1","name":"f","arguments":{"x":1,"s":"it's"}}]}"#,
+            r#"{"role":"toolResult","toolCallId":"c1","toolName":"f","content":"hello"}"#,
+            r#"{"role":"toolResult","content":[{"type":"text","text":"a"},{"type":"text","text":"b"}]}"#,
+        ] {
+            let message = message_of(&js::parse(json).unwrap()).unwrap();
+            assert_eq!(Sketch::of(&message).tokens(), message_tokens(&message), "{json}");
+        }
+    }
+
+    #[test]
+    fn cleared_arguments_are_those_of_an_empty_call() {
+        let call = |arguments: &str| {
+            let json = format!(
+                r#"{{"role":"assistant","content":[{{"type":"toolCall","id":"c","name":"f","arguments":{arguments}}}]}}"#
+            );
+            Sketch::of_message(&js::parse(&json).unwrap()).unwrap().unwrap()
+        };
+        let mut sketch = call(r#"{"x":"yz"}"#);
+        assert_eq!(sketch.clear_arguments(&"d".into()), 0);
+        assert_eq!(sketch.clear_arguments(&"c".into()), 8);
+        assert_eq!(sketch, call("{}"));
+    }
+}

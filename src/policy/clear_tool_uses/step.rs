@@ -1,0 +1,178 @@
+//! Clearing as a step: the edit of [`super::clear`] decided over sketches, and made on messages as they stand in a
+//! transcript.
+
+use std::collections::HashMap;
+
+use crate::context::tokens::chars4::estimate_or_zero;
+use crate::js::{JsString, Object, Throws, Value};
+use crate::policy::clear_tool_uses::edit::{candidates, code_point_order};
+use crate::policy::clear_tool_uses::settings::{ClearSettings, Counting};
+use crate::policy::clear_tool_uses::sketch::Sketch;
+use crate::policy::edit::Edit;
+use crate::policy::fate::{Fate, MessageFate};
+use crate::policy::list::List;
+use crate::policy::prune::cleared_message;
+use crate::policy::reason::Reason;
+
+/// The numbers of a clearing. Tokens as its settings count them.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Cleared {
+    /// Of all messages before.
+    pub before: u64,
+    /// Of all messages after.
+    pub after: u64,
+}
+
+/// A tool result that was cleared: one text block stands for its content, and its details go, which are to a
+/// transcript what an artifact is to `LangChain` (pruning 7.2e).
+pub fn cleared_use(message: &Value, placeholder: &JsString) -> Value {
+    let mut copy = cleared_message(message, placeholder);
+    if let Value::Object(object) = &mut copy {
+        object.remove("details");
+    }
+    copy
+}
+
+/// A message whose calls with these ids have no arguments any more; none when it has no such call (pruning 7.2f).
+pub fn without_arguments(message: &Value, ids: &[JsString]) -> Option<Value> {
+    let blocks = message.get("content")?.as_array()?;
+    let is_named = |block: &Value| {
+        let text = |key| block.get(key).and_then(Value::as_str);
+        text("type").is_some_and(|kind| kind.eq_str("toolCall"))
+            && text("name").is_some()
+            && text("id").is_some_and(|id| ids.contains(id))
+    };
+    let mut blocks = blocks.to_vec();
+    for block in blocks.iter_mut().filter(|block| is_named(block)) {
+        if let Some(arguments @ Value::Object(_)) =
+            block.as_object_mut().and_then(|call| call.get_mut("arguments"))
+        {
+            *arguments = Value::Object(Object::default());
+        }
+    }
+    let mut copy = message.as_object()?.clone();
+    copy.set("content", Value::Array(blocks));
+    Some(Value::Object(copy))
+}
+
+/// Clears old tool uses. Throws where a message has no form to be sent in, and for a `keep` that is no integer where it
+/// is looked at; the list is untouched then.
+pub fn clear_list(list: &mut List, settings: &ClearSettings) -> Result<(Vec<MessageFate>, Cleared), Throws> {
+    let sent: Result<Vec<bool>, Throws> = (0..list.len())
+        .map(|at| {
+            list.texture(at)
+                .map_or(Ok(false), |texture| Ok(texture.sketch.as_ref().map_err(|_| Throws)?.is_some()))
+        })
+        .collect();
+    let sent = sent?;
+    let mut run = Run { sent, marks: HashMap::new(), fates: Vec::new(), after: 0, list, settings };
+    run.after = (0..run.list.len()).map(|at| run.tokens(at)).sum();
+    run.fates = (0..run.list.len()).map(|at| run.untouched(at)).collect();
+    let before = run.after;
+    if before as f64 > settings.trigger {
+        run.clear_all(before)?;
+    }
+    Ok((run.fates, Cleared { before, after: run.after }))
+}
+
+struct Run<'l, 'a> {
+    list: &'l mut List<'a>,
+    settings: &'l ClearSettings,
+    /// The messages that are sent to a model.
+    sent: Vec<bool>,
+    /// Ids of the calls whose arguments were cleared, sorted by code points.
+    marks: HashMap<usize, Vec<JsString>>,
+    fates: Vec<MessageFate>,
+    /// Tokens as they are now.
+    after: u64,
+}
+
+impl Run<'_, '_> {
+    fn sketch(&self, at: usize) -> Option<&Sketch> {
+        self.list.texture(at)?.sketch.as_ref().ok()?.as_ref()
+    }
+
+    fn tokens(&self, at: usize) -> u64 {
+        match self.settings.counting {
+            _ if !self.sent[at] => 0,
+            Counting::Approximate => self.sketch(at).map_or(0, |sketch| sketch.tokens() as u64),
+            Counting::Model => estimate_or_zero(self.list.size(at)),
+        }
+    }
+
+    fn untouched(&self, at: usize) -> MessageFate {
+        let result = matches!(self.sketch(at), Some(Sketch::Tool { .. }));
+        MessageFate::kept(self.list.size(at), if result { Reason::BelowTrigger } else { Reason::Untouched })
+    }
+
+    fn clear_all(&mut self, before: u64) -> Result<(), Throws> {
+        let is_result = |at: &usize| matches!(self.sketch(*at), Some(Sketch::Tool { .. }));
+        let results: Vec<usize> = (0..self.list.len()).filter(is_result).collect();
+        let count = candidates(results.len(), self.settings.keep)?;
+        let (old, kept) = results.split_at(count);
+        kept.iter().for_each(|at| self.fates[*at].reason = Reason::KeptUse);
+        old.iter().for_each(|at| self.fates[*at].reason = Reason::ClearedAtLeast);
+        for at in old {
+            let cleared = self.clear(*at);
+            let reclaimed = before.saturating_sub(self.after) as f64;
+            if cleared && self.settings.clear_at_least > 0.0 && reclaimed >= self.settings.clear_at_least {
+                break;
+            }
+        }
+        Ok(())
+    }
+
+    /// Clears the result at a position; false when it stays (pruning 7.2, step 3).
+    fn clear(&mut self, at: usize) -> bool {
+        let Some((reply, id, name)) = self.called(at) else {
+            self.fates[at].reason = Reason::UncalledResult;
+            return false;
+        };
+        if self.settings.exclude_tools.contains(&name) {
+            self.fates[at].reason = Reason::ExcludedTool;
+            return false;
+        }
+        self.edit(at, Edit::ClearUse(self.settings.placeholder.clone()), Reason::ClearedUse);
+        if self.settings.clear_tool_inputs {
+            self.clear_inputs(reply, id);
+        }
+        true
+    }
+
+    /// The nearest reply before a result, the id of its call there, and the tool's name; none where that reply has no
+    /// such call.
+    fn called(&self, at: usize) -> Option<(usize, JsString, JsString)> {
+        let Some(Sketch::Tool { call: id, name, .. }) = self.sketch(at) else { return None };
+        let reply = (0..at).rev().find(|at| matches!(self.sketch(*at), Some(Sketch::Ai { .. })))?;
+        let Some(Sketch::Ai { calls, .. }) = self.sketch(reply) else { return None };
+        let call = calls.iter().find(|call| call.id == *id)?;
+        let name = name.as_ref().filter(|name| !name.is_empty()).unwrap_or(&call.name);
+        Some((reply, id.clone(), name.clone()))
+    }
+
+    /// Empties the arguments of the calls with this id, in the first reply that equals the one that holds it
+    /// (pruning 7.2 f).
+    fn clear_inputs(&mut self, reply: usize, id: JsString) {
+        let equal = |at: &usize| {
+            self.sketch(*at) == self.sketch(reply) && self.marks.get(at) == self.marks.get(&reply)
+        };
+        let at = (0..reply).find(equal).unwrap_or(reply);
+        let marks = self.marks.entry(at).or_default();
+        marks.push(id.clone());
+        marks.sort_by_cached_key(code_point_order);
+        marks.dedup();
+        self.edit(at, Edit::ClearInputs(vec![id]), Reason::InputsCleared);
+    }
+
+    fn edit(&mut self, at: usize, edit: Edit, reason: Reason) {
+        let before = self.tokens(at);
+        self.list.make(at, edit);
+        self.after = self.after + self.tokens(at) - before;
+        let after = self.list.size(at).prune_chars;
+        self.fates[at] = MessageFate { fate: Fate::Cleared, reason, after, ..self.fates[at] };
+    }
+}
+
+#[cfg(test)]
+#[path = "step_tests.rs"]
+mod tests;

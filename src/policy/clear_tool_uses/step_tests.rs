@@ -1,0 +1,102 @@
+//! Clearing decided over sketches, on messages as a transcript has them.
+
+use super::*;
+use crate::policy::clear_tool_uses::{Message, clear, message_of};
+use crate::policy::testing::{List, calls, result};
+
+fn eager() -> ClearSettings {
+    ClearSettings { trigger: 1.0, keep: 0.0, ..ClearSettings::default() }
+}
+
+/// Why each message has its fate. What is left is what the edit on full messages leaves.
+fn cleared<T: AsRef<str>>(messages: &[T], settings: &ClearSettings) -> (Vec<Value>, Vec<Reason>) {
+    let messages = List::of(messages);
+    let mut list = messages.list();
+    let (fates, numbers) = clear_list(&mut list, settings).expect("these messages are sent");
+    let made = messages.check(&list);
+    let form = |messages: &[Value]| -> Vec<Message> {
+        messages.iter().map(|message| message_of(message).expect("it is sent")).collect()
+    };
+    if settings.counting == Counting::Approximate {
+        let clearing = clear(form(&messages.bodies), settings).expect("a whole keep");
+        assert_eq!((numbers.before, numbers.after), (clearing.before as u64, clearing.after as u64));
+        let unmarked = clearing.messages.into_iter().map(|mut message| {
+            match &mut message {
+                Message::Tool { cleared, .. } => *cleared = false,
+                Message::Ai { cleared, .. } => cleared.clear(),
+                Message::Human { .. } => {}
+            }
+            message
+        });
+        assert_eq!(form(&made), unmarked.collect::<Vec<_>>());
+    }
+    (made, fates.iter().map(|fate| fate.reason).collect())
+}
+
+fn three() -> [String; 7] {
+    let text = "x".repeat(40);
+    let user = r#"{"role":"user","content":"x"}"#.to_owned();
+    let result = |id| result(id, &text);
+    [user, calls(&["1"]), result("1"), calls(&["2"]), result("2"), calls(&["3"]), result("3")]
+}
+
+fn reasons(settings: &ClearSettings) -> [Reason; 3] {
+    let reasons = cleared(&three(), settings).1;
+    [reasons[2], reasons[4], reasons[6]]
+}
+
+#[test]
+fn old_uses_go_and_the_last_are_kept() {
+    use Reason::{BelowTrigger, ClearedAtLeast, ClearedUse, ExcludedTool, KeptUse};
+    assert_eq!(reasons(&ClearSettings { keep: 1.0, ..eager() }), [ClearedUse, ClearedUse, KeptUse]);
+    assert_eq!(reasons(&ClearSettings::default()), [BelowTrigger; 3]);
+    let enough = ClearSettings { clear_at_least: 5.0, ..eager() };
+    assert_eq!(reasons(&enough), [ClearedUse, ClearedAtLeast, ClearedAtLeast]);
+    assert_eq!(reasons(&ClearSettings { exclude_tools: vec!["exec".into()], ..eager() }), [ExcludedTool; 3]);
+}
+
+#[test]
+fn a_cleared_result_is_one_text_block_without_details() {
+    let (made, _) = cleared(&three(), &eager());
+    let expected = r#"{"role":"toolResult","toolCallId":"1","toolName":"exec","content":[{"type":"text","text":"[cleared]"}]}"#;
+    assert_eq!(crate::js::stringify(&made[2]), expected);
+}
+
+#[test]
+fn arguments_go_with_the_result_from_the_first_equal_answer() {
+    let settings = ClearSettings { clear_tool_inputs: true, ..eager() };
+    let (made, reasons) = cleared(&three(), &settings);
+    assert_eq!(reasons[1], Reason::InputsCleared);
+    let block = &made[1].get("content").and_then(Value::as_array).expect("blocks")[0];
+    assert_eq!(block.get("arguments"), Some(&Value::Object(Object::default())));
+    let twice = [calls(&["1"]), calls(&["1"]), result("1", "a"), result("2", "b")];
+    let (_, reasons) = cleared(&twice, &settings);
+    assert_eq!(
+        reasons,
+        [Reason::InputsCleared, Reason::Untouched, Reason::ClearedUse, Reason::UncalledResult]
+    );
+}
+
+#[test]
+fn the_model_counts_chars_over_4() {
+    // Thrice 40 chars, and 20 of a call's name and arguments: 10 + 5 tokens; and 1 of the user.
+    let model = |trigger| ClearSettings { trigger, counting: Counting::Model, ..eager() };
+    assert_eq!(reasons(&model(45.0))[0], Reason::ClearedUse);
+    assert_eq!(reasons(&model(46.0))[0], Reason::BelowTrigger);
+    let messages = three();
+    let messages = List::of(&messages);
+    let (_, numbers) = clear_list(&mut messages.list(), &model(1.0)).expect("sent");
+    let placeholder = "[cleared]".len().div_ceil(4) as u64;
+    assert_eq!(numbers.before - numbers.after, 3 * (10 - placeholder));
+}
+
+#[test]
+fn a_message_that_cannot_be_sent_throws_and_one_that_is_not_does_not_count() {
+    let unsent = r#"{"role":"bashExecution","command":"ls","output":"","excludeFromContext":true}"#;
+    let messages = List::of(&[unsent, &result("1", "a")]);
+    let before = clear_list(&mut messages.list(), &eager()).map(|(_, numbers)| numbers.before);
+    let alone = List::of(&[result("1", "a")]);
+    assert_eq!(before, clear_list(&mut alone.list(), &eager()).map(|(_, numbers)| numbers.before));
+    let odd = List::of(&[r#"{"role":"user","content":[{"type":"text"}]}"#]);
+    assert!(clear_list(&mut odd.list(), &eager()).is_err());
+}

@@ -1,0 +1,182 @@
+//! Stages and fallbacks, as the rules tell them.
+
+use super::*;
+use crate::js;
+use crate::policy::compact::job::{Cancel, Mode, NoSummary};
+use crate::policy::compact::summarise::summarise;
+use crate::policy::compact::testing::{job, users};
+
+/// Answers `s1`, `s2`, … and fails where it is told to. Notes what it was asked.
+#[derive(Default)]
+struct Script {
+    /// Numbers of the calls that fail, from 1.
+    failing: Vec<usize>,
+    ends_at: Option<usize>,
+    asked: Vec<Asked>,
+}
+
+#[derive(Debug, PartialEq)]
+struct Asked {
+    messages: usize,
+    previous: Option<String>,
+    focus: String,
+    merges: bool,
+}
+
+impl Answers for Script {
+    fn answer(&mut self, request: &SummaryRequest<'_>) -> Result<JsString, NoAnswer> {
+        self.asked.push(Asked {
+            messages: request.messages.len(),
+            previous: request.previous.map(JsString::to_string_lossy),
+            focus: request.focus.map(JsString::to_string_lossy).unwrap_or_default(),
+            merges: request.merges,
+        });
+        let call = self.asked.len();
+        match call {
+            _ if self.ends_at == Some(call) => Err(NoAnswer::Ended),
+            _ if self.failing.contains(&call) => Err(NoAnswer::Failed("no".to_owned())),
+            _ => Ok(format!("s{call}").into()),
+        }
+    }
+}
+
+impl Script {
+    fn failing(calls: impl IntoIterator<Item = usize>) -> Self {
+        Self { failing: calls.into_iter().collect(), ..Self::default() }
+    }
+
+    /// Messages of each call, with the summary it went on from.
+    fn asked(&self) -> Vec<(usize, Option<&str>)> {
+        self.asked.iter().map(|asked| (asked.messages, asked.previous.as_deref())).collect()
+    }
+}
+
+/// The history summary of messages in a window of 200 000, with `previous`.
+fn staged(messages: &[Value], previous: Option<&str>, script: &mut Script) -> Result<String, NoSummary> {
+    let mut job = job(messages.to_vec());
+    job.material.previous_summary = previous.map(Value::from);
+    summarise(&job, script).map(|written| written.parts.history.to_string_lossy())
+}
+
+#[test]
+fn few_or_small_messages_take_one_call_with_the_previous_summary() {
+    let mut script = Script::default();
+    assert_eq!(staged(&users(5, 400), Some("before"), &mut script).as_deref(), Ok("s1"));
+    assert_eq!(script.asked(), [(5, Some("before"))]);
+    // 3 messages of 30 000 tokens are over the maximum, but too few to be split: a call each.
+    let mut script = Script::default();
+    assert_eq!(staged(&users(3, 120_000), Some("before"), &mut script).as_deref(), Ok("s3"));
+    assert_eq!(script.asked(), [(1, Some("before")), (1, Some("s1")), (1, Some("s2"))]);
+}
+
+#[test]
+fn halves_are_summarised_without_the_previous_summary_and_merged_with_it() {
+    let mut script = Script::default();
+    assert_eq!(staged(&users(80, 4000), Some("before"), &mut script).as_deref(), Ok("s3"));
+    assert_eq!(script.asked(), [(40, None), (40, None), (2, Some("before"))]);
+    assert!(script.asked[2].merges && script.asked[2].focus.contains(MERGE));
+    assert!(!script.asked[0].merges && !script.asked[0].focus.contains(MERGE));
+}
+
+#[test]
+fn a_failed_call_is_repeated_without_the_oversized_messages_which_leave_a_note() {
+    // 90 000 tokens with the margin are more than half the window.
+    let mut messages = users(2, 400);
+    messages.extend(users(1, 360_000));
+    let mut script = Script::failing([2]);
+    let expected = "s3\n\n[Large user (~90K tokens) omitted from summary]";
+    assert_eq!(staged(&messages, Some("before"), &mut script).as_deref(), Ok(expected));
+    assert_eq!(script.asked(), [(2, Some("before")), (1, Some("s1")), (2, Some("before"))]);
+}
+
+#[test]
+fn with_nothing_oversized_the_same_is_asked_again_and_then_a_text_says_there_is_none() {
+    let mut script = Script::failing([1, 2]);
+    let expected = "Context contained 3 messages (0 oversized). Summary unavailable due to size limits.";
+    assert_eq!(staged(&users(3, 400), Some("before"), &mut script).as_deref(), Ok(expected));
+    assert_eq!(script.asked(), [(3, Some("before")), (3, Some("before"))]);
+    // All oversized: nothing remains to be asked about.
+    let mut script = Script::failing([1]);
+    let expected = "Context contained 2 messages (2 oversized). Summary unavailable due to size limits.";
+    assert_eq!(staged(&users(2, 400_000), None, &mut script).as_deref(), Ok(expected));
+    assert_eq!(script.asked.len(), 1);
+}
+
+#[test]
+fn whoever_answers_may_end_it_at_any_call() {
+    let mut script = Script { ends_at: Some(2), ..Script::default() };
+    assert_eq!(staged(&users(80, 4000), None, &mut script), Err(NoSummary::Ended));
+    assert_eq!(script.asked.len(), 2);
+}
+
+#[test]
+fn the_beginning_of_a_split_turn_is_summarised_on_its_own() {
+    let mut job = job(users(2, 400));
+    job.material.turn_prefix = users(3, 400);
+    job.material.previous_summary = Some(Value::from("before"));
+    job.instructions = Some("zebras".into());
+    let mut script = Script::default();
+    let written = summarise(&job, &mut script).expect("a summary");
+    assert_eq!(written.parts.text(), "s1\n\n---\n\n**Turn Context (split turn):**\n\ns2");
+    assert_eq!(script.asked(), [(2, Some("before")), (3, None)]);
+    assert!(script.asked[0].focus.ends_with("Additional focus:\nzebras"));
+    assert!(!script.asked[1].focus.contains("zebras"));
+}
+
+#[test]
+fn a_safeguard_without_anything_real_cancels_even_with_a_turn_prefix() {
+    let custom = js::parse(r#"{"role":"custom","content":"x"}"#).expect("test JSON");
+    let mut job = job(vec![custom]);
+    job.material.turn_prefix = users(3, 400);
+    let cancelled = Err(NoSummary::Cancelled(Cancel::NothingReal));
+    assert_eq!(summarise(&job, &mut Script::default()), cancelled);
+    job.material.history = vec![js::parse(r#"{"role":"assistant"}"#).expect("test JSON")];
+    assert_eq!(summarise(&job, &mut Script::default()), Err(NoSummary::Cancelled(Cancel::Malformed)));
+}
+
+#[test]
+fn the_oldest_half_goes_first_when_new_content_is_over_its_share() {
+    // 150 000 tokens of history, budget 100 000, new content 120 001 and not 120 000.
+    let mut job = job(users(10, 60_000));
+    job.material.previous_summary = Some(Value::from("before"));
+    job.tokens_before = 150_000.0 + 120_000.0;
+    let mut script = Script::default();
+    assert_eq!(summarise(&job, &mut script).expect("a summary").dropped, None);
+    job.tokens_before += 1.0;
+    let mut script = Script::default();
+    let dropped = summarise(&job, &mut script).expect("a summary").dropped.expect("dropped");
+    assert_eq!((dropped.chunks, dropped.messages, dropped.tokens), (1, 5, 75_000.0));
+    // The summary of the dropped half is what the kept half goes on from.
+    let last_of_dropped = script.asked.iter().rposition(|asked| asked.previous.as_deref() == Some("before"));
+    let after = last_of_dropped.expect("the dropped half") + 1;
+    assert!(
+        script.asked[after..].iter().any(|asked| asked.previous == Some(format!("s{after}"))),
+        "{:?}",
+        script.asked
+    );
+}
+
+#[test]
+fn the_runtime_asks_once_and_once_more_for_a_split_turn() {
+    let mut job = job(users(80, 4000));
+    job.mode = Mode::Default;
+    let mut script = Script::default();
+    assert_eq!(summarise(&job, &mut script).expect("a summary").parts.text(), "s1");
+    assert_eq!(script.asked(), [(80, None)]);
+    job.material.history.clear();
+    job.material.previous_summary = Some(Value::from("before"));
+    // Zero messages without a turn prefix are asked about all the same.
+    let mut script = Script::default();
+    assert_eq!(summarise(&job, &mut script).expect("a summary").parts.text(), "s1");
+    assert_eq!(script.asked(), [(0, Some("before"))]);
+    job.material.turn_prefix = users(1, 4);
+    let expected = "No prior history.\n\n---\n\n**Turn Context (split turn):**\n\ns1";
+    assert_eq!(summarise(&job, &mut Script::default()).expect("a summary").parts.text(), expected);
+    assert_eq!(summarise(&job, &mut Script::failing([1])), Err(NoSummary::Failed("no".to_owned())));
+}
+
+#[test]
+fn answers_may_take_a_share_of_the_reserve() {
+    assert_eq!((max_summary_tokens(20_000.0), max_prefix_tokens(20_000.0)), (16_000.0, 10_000.0));
+    assert_eq!(max_summary_tokens(1.0), 0.0);
+}

@@ -1,0 +1,31 @@
+//! Jobs for tests.
+
+use crate::js::{self, JsString, Value};
+use crate::policy::compact::files::FileOps;
+use crate::policy::compact::job::{Mode, SummaryJob};
+use crate::policy::compact::prepare::Material;
+use crate::policy::compact::request::Identifiers;
+
+/// As many user messages of as many chars.
+pub(crate) fn users(count: usize, chars: usize) -> Vec<Value> {
+    let json = format!(r#"{{"role":"user","content":"{}"}}"#, "x".repeat(chars));
+    vec![js::parse(&json).expect("test JSON"); count]
+}
+
+/// A safeguard job over a history, at the gateway's own settings.
+pub(crate) fn job(history: Vec<Value>) -> SummaryJob {
+    let material =
+        Material { history, turn_prefix: Vec::new(), previous_summary: None, files: FileOps::default() };
+    SummaryJob {
+        material,
+        mode: Mode::Safeguard,
+        window: 200_000.0,
+        share: 0.5,
+        reserve_tokens: 20_000.0,
+        tokens_before: 0.0,
+        identifiers: Identifiers::Strict,
+        instructions: None,
+        rules: JsString::new(),
+        now_ms: 0.0,
+    }
+}

@@ -1,0 +1,246 @@
+//! What a compaction of gateways of 2026.9 summarises and keeps: what the one before kept is considered again, every message
+//! counts towards the budget, and the nearest earlier cut will do (compaction 12, rows "Range start", "Cut point").
+
+use crate::context::ContextMessage;
+use crate::context::tokens::estimate_context;
+use crate::gateway::ruleset::{Compaction, Rules};
+use crate::js::Throws;
+use crate::policy::compact::branch::BranchEntry;
+use crate::policy::compact::cut_point::CutPoint;
+use crate::policy::compact::prepare::{Preparation, prepare};
+use crate::store::entry::{EntryKind, Role};
+
+/// Note at the end of a summary that was cut.
+const CUT_NOTE: &str = "\n\n[Compaction summary truncated to fit budget]";
+
+/// What is known of a branch beside its entries.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Before {
+    /// Where the part begins that the last compaction kept; none where there is no such entry.
+    pub first_kept: Option<usize>,
+    /// An extension made the last compaction.
+    pub from_hook: bool,
+    /// Tokens that a provider counted, against the estimate of the same messages; 1 where none are known.
+    pub usage_ratio: f64,
+}
+
+impl Default for Before {
+    fn default() -> Self {
+        Self { first_kept: None, from_hook: false, usage_ratio: 1.0 }
+    }
+}
+
+/// Prepares a compaction by the rules of a version. `tokens` estimates the message of an entry.
+pub fn prepare_under(
+    rules: &Rules,
+    branch: &[BranchEntry],
+    before: &Before,
+    keep_tokens: f64,
+    tokens: impl Fn(&BranchEntry) -> Result<f64, Throws>,
+) -> Result<Option<Preparation>, Throws> {
+    match rules.compaction {
+        Compaction::AfterPrevious => prepare(branch, keep_tokens),
+        Compaction::FromFirstKept => prepare_again(branch, before, keep_tokens, tokens),
+    }
+}
+
+fn prepare_again(
+    branch: &[BranchEntry],
+    before: &Before,
+    keep_tokens: f64,
+    tokens: impl Fn(&BranchEntry) -> Result<f64, Throws>,
+) -> Result<Option<Preparation>, Throws> {
+    let previous = branch.iter().rposition(|entry| entry.kind == EntryKind::Compaction);
+    let at_end = previous.is_some_and(|at| at + 1 == branch.len());
+    if branch.is_empty() || at_end && before.from_hook {
+        return Ok(None);
+    }
+    let start = previous.map_or(0, |at| before.first_kept.filter(|first| *first <= at).unwrap_or(at + 1));
+    let keep = keep_tokens / before.usage_ratio.clamp(1.0, keep_tokens.max(1.0));
+    let Some(cut) = cut_again(branch, start, previous, keep, tokens)? else { return Ok(None) };
+    let first_kept = branch[cut.first_kept];
+    let tokens_before = tokens_before(branch, start, previous)?;
+    let prepared = Preparation { previous, start, cut, first_kept: first_kept.entry, tokens_before };
+    let summarised = prepared.history().chain(prepared.turn_prefix());
+    let any = summarised.into_iter().any(|at| Some(at) != previous && branch[at].message.is_some());
+    Ok((any && first_kept.named).then_some(prepared))
+}
+
+/// Where `branch[start..]` is cut; none where nothing of it can begin the kept part.
+fn cut_again(
+    branch: &[BranchEntry],
+    start: usize,
+    previous: Option<usize>,
+    keep: f64,
+    tokens: impl Fn(&BranchEntry) -> Result<f64, Throws>,
+) -> Result<Option<CutPoint>, Throws> {
+    let valid: Vec<usize> =
+        (start..branch.len()).filter(|at| Some(*at) != previous && is_valid(&branch[*at])).collect();
+    let Some(first) = valid.first() else { return Ok(None) };
+    let (mut sum, mut reached) = (0.0, None);
+    for at in (start..branch.len()).rev().filter(|at| Some(*at) != previous && branch[*at].message.is_some())
+    {
+        sum += tokens(&branch[at])?;
+        if sum >= keep {
+            reached = Some(at);
+            break;
+        }
+    }
+    let nearest =
+        |at: usize| valid.iter().find(|cut| **cut >= at).or_else(|| valid.iter().rfind(|cut| **cut < at));
+    let mut cut = *reached.and_then(nearest).unwrap_or(first);
+    while cut > start && branch[cut - 1].message.is_none() && branch[cut - 1].kind != EntryKind::Message {
+        cut -= 1;
+    }
+    let turn_start =
+        (start..cut).rev().filter(|at| Some(*at) != previous).find(|at| is_turn_start(&branch[*at]));
+    Ok(Some(CutPoint { first_kept: cut, turn_start: turn_start.filter(|_| !is_turn_start(&branch[cut])) }))
+}
+
+/// Never a tool result, and never an entry that says nothing to a model.
+fn is_valid(entry: &BranchEntry) -> bool {
+    match entry.kind {
+        EntryKind::CustomMessage | EntryKind::BranchSummary => true,
+        _ => entry.role().is_some_and(|role| !matches!(role, Role::ToolResult | Role::Other)),
+    }
+}
+
+/// Whether the message of an entry begins a turn.
+fn is_turn_start(entry: &BranchEntry) -> bool {
+    match entry.kind {
+        EntryKind::CustomMessage | EntryKind::BranchSummary => true,
+        _ => matches!(entry.role(), Some(Role::User | Role::BashExecution)),
+    }
+}
+
+/// The summary before, what it kept, and what came after.
+fn tokens_before(branch: &[BranchEntry], start: usize, previous: Option<usize>) -> Result<f64, Throws> {
+    let kept = (start..branch.len()).filter(|at| Some(*at) != previous);
+    let message = |at: usize| Some(ContextMessage { entry: branch[at].entry, size: branch[at].message? });
+    let messages: Vec<ContextMessage> = previous.into_iter().chain(kept).filter_map(message).collect();
+    estimate_context(&messages).map(|estimate| estimate.tokens)
+}
+
+/// A summary as it is stored by the rules of a version: whole, or cut to the most that is stored, the note about it
+/// included.
+pub fn stored_summary(rules: &Rules, summary: &crate::js::JsString) -> crate::js::JsString {
+    let Some(most) = rules.summary_chars.filter(|most| summary.len() as f64 > *most) else {
+        return summary.clone();
+    };
+    let note = crate::js::JsString::from(CUT_NOTE);
+    let mut cut = summary.slice(0, (most as usize).saturating_sub(note.len()));
+    if cut.units().last().is_some_and(|unit| (0xD800..0xDC00).contains(unit)) {
+        cut = cut.slice(0, cut.len() - 1);
+    }
+    cut.push(&note);
+    cut
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::context::tokens::estimate_message;
+    use crate::gateway::ruleset::Ruleset;
+    use crate::ids::EntryIx;
+    use crate::js;
+    use crate::store::scan::size_message;
+
+    /// `u:8` a message of 8 tokens; `u` user, `a` assistant, `r` result; `compaction`, `custom`, … an entry of that type,
+    /// a compaction with a summary of 1 token.
+    fn entries(list: &str) -> Vec<BranchEntry> {
+        let entry = |(at, word): (usize, &str)| {
+            let (kind, json) = match word.split_once(':') {
+                Some((role, tokens)) => {
+                    let text = "x".repeat(4 * tokens.parse::<usize>().unwrap());
+                    let json = match role {
+                        "u" => format!(r#"{{"role":"user","content":"{text}"}}"#),
+                        "a" => {
+                            format!(r#"{{"role":"assistant","content":[{{"type":"text","text":"{text}"}}]}}"#)
+                        }
+                        "c" => format!(r#"{{"role":"custom","content":"{text}"}}"#),
+                        _ => format!(r#"{{"role":"toolResult","content":"{text}"}}"#),
+                    };
+                    (if role == "c" { EntryKind::CustomMessage } else { EntryKind::Message }, Some(json))
+                }
+                None if word == "compaction" => (
+                    EntryKind::Compaction,
+                    Some(r#"{"role":"compactionSummary","summary":"abcd"}"#.to_owned()),
+                ),
+                None => (EntryKind::from_type(word), None),
+            };
+            let message = json.map(|json| size_message(&js::parse(&json).unwrap()).size);
+            BranchEntry { entry: EntryIx(at as u32), kind, named: true, message, no_message: false }
+        };
+        list.split_whitespace().enumerate().map(entry).collect()
+    }
+
+    fn prepared(list: &str, before: &Before, keep: f64) -> Option<Preparation> {
+        let tokens = |entry: &BranchEntry| entry.message.map_or(Ok(0.0), |size| estimate_message(&size));
+        prepare_under(Ruleset::V2026_9.rules(), &entries(list), before, keep, tokens).unwrap()
+    }
+
+    fn cut(list: &str, keep: f64) -> (usize, Option<usize>) {
+        let cut = prepared(list, &Before::default(), keep).expect("prepared").cut;
+        (cut.first_kept, cut.turn_start)
+    }
+
+    #[test]
+    fn what_the_compaction_before_kept_is_considered_again() {
+        let before = Before { first_kept: Some(1), ..Before::default() };
+        let again = prepared("u:9 u:10 compaction u:10 u:10", &before, 20.0).unwrap();
+        assert_eq!((again.start, again.history(), again.cut.first_kept), (1, 1..3, 3));
+        assert_eq!(again.tokens_before, 1.0 + 30.0);
+    }
+
+    #[test]
+    fn a_branch_that_ends_in_a_compaction_may_be_compacted_again_unless_an_extension_made_it() {
+        let before = Before { first_kept: Some(0), ..Before::default() };
+        assert_eq!(prepared("u:10 u:10 u:10 compaction", &before, 10.0).unwrap().cut.first_kept, 2);
+        assert_eq!(prepared("u:10 u:10 u:10 compaction", &Before { from_hook: true, ..before }, 10.0), None);
+        assert_eq!(prepared("", &Before::default(), 10.0), None);
+    }
+
+    #[test]
+    fn nothing_is_prepared_where_nothing_would_be_summarised() {
+        assert_eq!(prepared("u:10 a:10", &Before::default(), 100.0), None);
+    }
+
+    #[test]
+    fn the_nearest_earlier_cut_will_do_where_no_later_one_exists() {
+        assert_eq!(cut("u:10 a:1 u:1 a:1 r:1000", 100.0), (3, Some(2)));
+    }
+
+    #[test]
+    fn messages_of_extensions_count_and_begin_turns_of_their_own() {
+        assert_eq!(cut("u:10 a:10 c:10 a:1", 11.0), (2, None));
+        assert_eq!(cut("u:10 a:10 custom u:10 a:10", 20.0), (2, Some(0)));
+    }
+
+    #[test]
+    fn a_provider_that_counts_more_leaves_less_to_keep() {
+        let before = Before { usage_ratio: 2.0, ..Before::default() };
+        assert_eq!(prepared("u:10 u:10 u:10 u:10", &before, 20.0).unwrap().cut.first_kept, 3);
+        let fewer = Before { usage_ratio: 0.5, ..Before::default() };
+        assert_eq!(prepared("u:10 u:10 u:10 u:10", &fewer, 20.0).unwrap().cut.first_kept, 2);
+    }
+
+    #[test]
+    fn the_reference_takes_its_own_way() {
+        let tokens = |_: &BranchEntry| Ok(0.0);
+        let list = entries("u:9 u:10 compaction u:10 u:10");
+        let before = Before { first_kept: Some(1), ..Before::default() };
+        let reference = prepare_under(Ruleset::V2026_3_2.rules(), &list, &before, 10.0, tokens).unwrap();
+        assert_eq!(reference.unwrap().start, 3);
+    }
+
+    #[test]
+    fn a_summary_has_16000_chars_at_most_with_the_note() {
+        let long = js::JsString::from("x".repeat(16_001).as_str());
+        let newest = stored_summary(Ruleset::V2026_9.rules(), &long);
+        assert_eq!(newest.len(), 16_000);
+        assert!(newest.to_string_lossy().ends_with("truncated to fit budget]"));
+        assert_eq!(stored_summary(Ruleset::V2026_3_2.rules(), &long), long);
+        let whole = js::JsString::from("x".repeat(16_000).as_str());
+        assert_eq!(stored_summary(Ruleset::V2026_9.rules(), &whole), whole);
+    }
+}

@@ -1,0 +1,111 @@
+//! Chars as the guard counts them: tool results weigh double (pruning 6.31, 6.32).
+
+use crate::js::{self, Throws, Value};
+use crate::store::entry::Size;
+
+/// Chars of an image.
+pub const IMAGE_CHARS: f64 = 8000.0;
+/// Chars of a message of any other role.
+const OTHER_CHARS: f64 = 256.0;
+/// Chars of absent or null arguments.
+const NO_ARGUMENTS_CHARS: f64 = 2.0;
+/// How much a tool result weighs against other text.
+const RESULT_WEIGHT: f64 = 2.0;
+
+/// A message as the guard counts it.
+#[derive(Debug, Clone, Copy)]
+pub struct Counted {
+    /// It may be cut and replaced.
+    pub is_result: bool,
+    /// Chars; NaN where a text block holds what has no length, and nothing where it holds no text: the guard fails
+    /// on it.
+    pub chars: Size,
+}
+
+/// NaN equals itself.
+impl PartialEq for Counted {
+    fn eq(&self, other: &Self) -> bool {
+        let bits = |counted: &Self| (counted.is_result, counted.chars.get().map(f64::to_bits));
+        bits(self) == bits(other)
+    }
+}
+
+impl Counted {
+    /// Counts a message. The roles `user` and `assistant` are counted as such even where the message says that it is
+    /// a tool result.
+    pub fn of(message: &Value) -> Self {
+        let role = |name| message.get("role").is_some_and(|role| role.str_is(name));
+        let is_result = role("toolResult")
+            || role("tool")
+            || message.get("type").is_some_and(|kind| kind.str_is("toolResult"));
+        let content = message.get("content");
+        let chars = if role("user") {
+            user_chars(content)
+        } else if role("assistant") {
+            Ok(assistant_chars(content))
+        } else if is_result {
+            user_chars(content)
+                .map(|content| result_chars(content, message.get("details").map(unknown_chars)))
+        } else if matches!(message, Value::Object(_) | Value::Array(_)) {
+            Ok(OTHER_CHARS)
+        } else {
+            Ok(0.0)
+        };
+        Self { is_result, chars: Size::new(chars) }
+    }
+}
+
+/// Chars of a tool result whose content and details count so many.
+pub fn result_chars(content: f64, details: Option<f64>) -> f64 {
+    ((content + details.unwrap_or(0.0)) * RESULT_WEIGHT).ceil()
+}
+
+/// Chars of details, and of what the guard does not know: a string's own, else those of the JSON text.
+pub fn unknown_chars(value: &Value) -> f64 {
+    match value {
+        Value::String(text) => text.len() as f64,
+        value => js::stringify_len(value) as f64,
+    }
+}
+
+fn user_chars(content: Option<&Value>) -> Result<f64, Throws> {
+    match content {
+        Some(Value::String(text)) => Ok(text.len() as f64),
+        Some(Value::Array(blocks)) => blocks.iter().try_fold(0.0, |sum, block| Ok(sum + block_chars(block)?)),
+        _ => Ok(0.0),
+    }
+}
+
+fn block_chars(block: &Value) -> Result<f64, Throws> {
+    if is(block, "text") {
+        return js::length_of(block.get("text"));
+    }
+    Ok(if is(block, "image") { IMAGE_CHARS } else { unknown_chars(block) })
+}
+
+fn assistant_chars(content: Option<&Value>) -> f64 {
+    let blocks = content.and_then(Value::as_array).unwrap_or_default();
+    let blocks = blocks.iter().filter(|block| matches!(block, Value::Object(_) | Value::Array(_)));
+    blocks.fold(0.0, |sum, block| sum + assistant_block_chars(block))
+}
+
+fn assistant_block_chars(block: &Value) -> f64 {
+    if let Some(chars) = text_of(block, "text").or_else(|| text_of(block, "thinking")) {
+        return chars;
+    }
+    match block.get("arguments") {
+        None | Some(Value::Null) if is(block, "toolCall") => NO_ARGUMENTS_CHARS,
+        Some(arguments) if is(block, "toolCall") => js::stringify_len(arguments) as f64,
+        _ => js::stringify_len(block) as f64,
+    }
+}
+
+/// Chars of the string a block of this type holds under its type's name.
+fn text_of(block: &Value, kind: &str) -> Option<f64> {
+    let text = block.get(kind).and_then(Value::as_str)?;
+    is(block, kind).then_some(text.len() as f64)
+}
+
+fn is(block: &Value, kind: &str) -> bool {
+    block.get("type").is_some_and(|value| value.str_is(kind))
+}

@@ -1,0 +1,35 @@
+//! What the guard allows for a window (pruning 6.30).
+
+use crate::policy::settings::GuardSettings;
+use crate::policy::truncate::maximum;
+
+/// Window assumed for a model that names none, in tokens.
+pub const UNKNOWN_WINDOW: f64 = 200_000.0;
+/// Chars to a token of the whole context.
+const CHARS_PER_TOKEN: f64 = 4.0;
+/// Chars to a token of one result.
+const RESULT_CHARS_PER_TOKEN: f64 = 2.0;
+/// No limit is below this many chars.
+const LEAST_CHARS: f64 = 1024.0;
+
+/// Limits of one call, in chars as the guard counts them (pruning 6.32).
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Limits {
+    /// Of all messages.
+    pub budget: f64,
+    /// Of one tool result.
+    pub single: f64,
+}
+
+impl Limits {
+    /// For a window in tokens; NaN is a window that nobody knows.
+    pub fn new(window: f64, settings: &GuardSettings) -> Self {
+        let window = if window.is_nan() { UNKNOWN_WINDOW } else { window };
+        let tokens = maximum(1.0, window.floor());
+        let limit = |chars: f64, share: f64| maximum(LEAST_CHARS, (tokens * chars * share).floor());
+        Self {
+            budget: limit(CHARS_PER_TOKEN, settings.budget_share),
+            single: limit(RESULT_CHARS_PER_TOKEN, settings.single_share),
+        }
+    }
+}

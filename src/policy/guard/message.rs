@@ -1,0 +1,97 @@
+//! The guard on messages themselves (pruning 6.33–6.36).
+
+use crate::js::{self, JsString, Object, Throws, Value};
+use crate::policy::guard::estimate::Counted;
+use crate::policy::guard::limits::Limits;
+use crate::policy::guard::text::{COMPACTED, cut_text};
+use crate::policy::settings::GuardSettings;
+
+/// The messages of one call as the guard leaves them, for a window in tokens. Throws where a message cannot be counted.
+/// Comparisons let NaN go on, as the guard's do.
+pub fn guard_messages(
+    messages: &[Value],
+    window: f64,
+    settings: &GuardSettings,
+) -> Result<Vec<Value>, Throws> {
+    let limits = Limits::new(window, settings);
+    let capped = messages.iter().map(|message| {
+        let counted = Counted::of(message);
+        let stays = !counted.is_result || counted.chars.get()? <= limits.single;
+        Ok(if stays { message.clone() } else { cut_message(message, limits.single) })
+    });
+    let mut messages = capped.collect::<Result<Vec<Value>, Throws>>()?;
+    let total = messages.iter().try_fold(0.0, |sum, message| Ok(sum + Counted::of(message).chars.get()?))?;
+    if total <= limits.budget {
+        return Ok(messages);
+    }
+    compact(&mut messages, total - limits.budget)?;
+    Ok(messages)
+}
+
+/// Replaces results from the oldest on until this many chars are gained (pruning 6.35).
+fn compact(messages: &mut [Value], needed: f64) -> Result<(), Throws> {
+    let mut gained = 0.0;
+    for message in messages.iter_mut().filter(|message| Counted::of(message).is_result) {
+        let before = Counted::of(message).chars.get()?;
+        if before <= COMPACTED.len() as f64 {
+            continue;
+        }
+        *message = compacted_message(message);
+        let after = Counted::of(message).chars.get()?;
+        if after >= before {
+            continue;
+        }
+        gained += before - after;
+        if gained >= needed {
+            break;
+        }
+    }
+    Ok(())
+}
+
+/// A tool result held to a limit: its texts become one, which is cut; what is no text goes, and its details
+/// (pruning 6.33).
+pub fn cut_message(message: &Value, max_chars: f64) -> Value {
+    with_text(message, cut_text(&joined(message.get("content")), max_chars))
+}
+
+/// A tool result that gave way (pruning 6.35).
+pub fn compacted_message(message: &Value) -> Value {
+    with_text(message, COMPACTED.into())
+}
+
+/// A content that is a string or absent becomes a string, any other one text block; other keys stay where they are
+/// (pruning 6.33, 6.36).
+fn with_text(message: &Value, text: JsString) -> Value {
+    let content = match message.get("content") {
+        None | Some(Value::String(_)) => Value::String(text),
+        Some(_) => {
+            let mut block = Object::from([("type", "text")]);
+            block.set("text", Value::String(text));
+            Value::Array(vec![Value::Object(block)])
+        }
+    };
+    let mut copy = message.as_object().cloned().unwrap_or_default();
+    copy.remove("details");
+    copy.set("content", content);
+    Value::Object(copy)
+}
+
+/// The text blocks with one line feed between them.
+fn joined(content: Option<&Value>) -> JsString {
+    let blocks = match content {
+        Some(Value::String(text)) => return text.clone(),
+        Some(Value::Array(blocks)) => blocks.as_slice(),
+        _ => &[],
+    };
+    let is_text = |block: &&Value| block.get("type").is_some_and(|kind| kind.str_is("text"));
+    let texts = blocks.iter().filter(is_text).map(|block| js::to_text(block.get("text")));
+    let mut all = JsString::new();
+    for (at, text) in texts.enumerate() {
+        if at > 0 {
+            all.push_str("\n");
+        }
+        all.push(&text);
+    }
+    all
+}

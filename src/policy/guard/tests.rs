@@ -1,0 +1,159 @@
+//! The guard's verified facts, each decided over textures and over messages alike.
+
+use super::limits::Limits;
+use super::text::cut_text;
+use super::*;
+use crate::js::{self, JsString, Value};
+use crate::policy::reason::Reason;
+use crate::policy::settings::GuardSettings;
+use crate::policy::testing::{List, calls, result};
+
+const NOTICE: &str = "[truncated: output exceeded context limit]";
+/// A window under which one result may have 1024 chars and all messages 3072.
+const SMALL: f64 = 1024.0;
+
+fn cut(text: &str, max_chars: f64) -> String {
+    cut_text(&text.into(), max_chars).to_string_lossy()
+}
+
+fn chars(message: &Value) -> f64 {
+    Counted::of(message).chars.get().expect("it can be counted")
+}
+
+/// The messages after the guard, told by both of its forms, and why.
+fn guarded<T: AsRef<str>>(messages: &[T], window: f64) -> (Vec<Value>, Vec<Reason>) {
+    let settings = GuardSettings::default();
+    let messages = List::of(messages);
+    let mut list = messages.list();
+    let (fates, numbers) = guard_list(&mut list, window, &settings).expect("they can be counted");
+    let made = messages.check(&list);
+    assert_eq!(Ok(&made), guard_messages(&messages.bodies, window, &settings).as_ref());
+    assert_eq!(numbers.after, made.iter().map(chars).sum::<f64>());
+    (made, fates.iter().map(|fate| fate.reason).collect())
+}
+
+fn reasons<T: AsRef<str>>(messages: &[T], window: f64) -> Vec<Reason> {
+    guarded(messages, window).1
+}
+
+#[test]
+fn limits_are_three_quarters_and_half_of_the_window_and_1024_at_least() {
+    let limits = |window| {
+        let limits = Limits::new(window, &GuardSettings::default());
+        (limits.budget, limits.single)
+    };
+    assert_eq!(limits(200_000.0), (600_000.0, 200_000.0));
+    assert_eq!(limits(f64::NAN), (600_000.0, 200_000.0));
+    assert_eq!(limits(0.0), (1024.0, 1024.0));
+    assert_eq!(limits(1000.9), (3000.0, 1024.0));
+    let shares = GuardSettings { budget_share: 0.5, single_share: 0.1 };
+    assert_eq!(Limits::new(10_000.0, &shares), Limits { budget: 20_000.0, single: 2000.0 });
+}
+
+#[test]
+fn a_cut_leaves_room_for_the_notice() {
+    let text = "x".repeat(100);
+    assert_eq!(cut(&text, 100.0), text);
+    assert_eq!(cut(&text, 0.0), NOTICE);
+    assert_eq!(cut(&text, 43.0), NOTICE);
+    assert_eq!(cut(&text, 44.0), format!("x\n{NOTICE}"));
+    assert_eq!(cut("", 100.0), NOTICE);
+}
+
+#[test]
+fn a_line_end_beyond_seven_tenths_is_where_it_is_cut() {
+    let kept = |newline: usize| {
+        let text = format!("{}\n{}", "x".repeat(newline), "x".repeat(100));
+        cut(&text, 53.0).find("\n[").expect("it has the notice")
+    };
+    assert_eq!([7, 8, 9, 10].map(kept), [10, 8, 9, 10]);
+    for text in ["a\nb".repeat(40), "x".repeat(100), format!("{}\n{}", "x".repeat(48), "y".repeat(60))] {
+        let text = JsString::from(text.as_str());
+        for max in [40.0, 44.0, 60.0, 90.0, 1000.0] {
+            let told = cut_texture(&crate::policy::texture::Text::of(&text), max);
+            assert_eq!(told, crate::policy::texture::Text::of(&cut_text(&text, max)), "{max}");
+        }
+    }
+}
+
+#[test]
+fn a_result_counts_double_with_its_details_and_other_roles_count_256() {
+    let chars = |json: &str| chars(&js::parse(json).expect("JSON"));
+    assert_eq!(chars(&result("c", "ab")), 2.0 * (2.0 + 7.0));
+    assert_eq!(chars(r#"{"role":"toolResult","content":"abc","details":"de"}"#), 10.0);
+    assert_eq!(chars(r#"{"role":"toolResult","content":[{"type":"image"},"ab",{"a":1}]}"#), 2.0 * 8009.0);
+    assert_eq!(chars(r#"{"role":"user","content":[{"type":"text","text":"ab"},{"type":"image"}]}"#), 8002.0);
+    assert_eq!(chars(r#"{"role":"assistant","content":"ab"}"#), 0.0);
+    assert_eq!(chars(&calls(&["c"])), 16.0);
+    let thought =
+        r#"{"role":"assistant","content":[{"type":"thinking","thinking":"abc","x":1},{"a":1},"ab"]}"#;
+    assert_eq!(chars(thought), 3.0 + 7.0);
+    assert_eq!((chars(r#"{"role":"custom","content":"a"}"#), chars("5"), chars("null")), (256.0, 0.0, 0.0));
+}
+
+#[test]
+fn a_text_of_more_than_half_of_the_limit_stays_whole_but_loses_its_details() {
+    let (made, reasons) = guarded(&[result("c", &"x".repeat(600))], SMALL);
+    assert_eq!(reasons, [Reason::GuardCut]);
+    assert!(made[0].get("details").is_none());
+    assert_eq!(made[0].get("content"), List::of(&[result("c", &"x".repeat(600))]).bodies[0].get("content"));
+}
+
+#[test]
+fn a_longer_one_is_cut_to_the_limit_and_a_string_stays_a_string() {
+    let long = "x".repeat(2000);
+    let (made, _) =
+        guarded(&[format!(r#"{{"role":"toolResult","content":"{long}","isError":true}}"#)], SMALL);
+    let text = made[0].get("content").and_then(Value::as_str).expect("a string").to_string_lossy();
+    assert_eq!((text.len(), text.ends_with(NOTICE)), (1024, true));
+    let image = r#"{"role":"toolResult","content":[{"type":"image"}]}"#;
+    let (made, _) = guarded(&[image], SMALL);
+    assert_eq!(
+        js::stringify(&made[0]),
+        format!(r#"{{"role":"toolResult","content":[{{"type":"text","text":"{NOTICE}"}}]}}"#)
+    );
+}
+
+#[test]
+fn the_oldest_give_way_until_the_budget_is_met() {
+    let texts = [result("a", &"x".repeat(400)), result("b", &"x".repeat(400)), result("c", &"x".repeat(400))];
+    let user = format!(r#"{{"role":"user","content":"{}"}}"#, "y".repeat(1200));
+    let messages = [&texts[0], &texts[1], &user, &texts[2]];
+    assert_eq!(
+        reasons(&messages, SMALL),
+        [Reason::GuardCompacted, Reason::WithinGuard, Reason::Untouched, Reason::WithinGuard]
+    );
+}
+
+#[test]
+fn results_of_25_to_48_chars_are_replaced_although_they_grow() {
+    let user = format!(r#"{{"role":"user","content":"{}"}}"#, "y".repeat(4000));
+    let plain = |chars: usize| format!(r#"{{"role":"toolResult","content":"{}"}}"#, "x".repeat(chars));
+    let (made, reasons) = guarded(&[plain(24), plain(25), plain(48), user], SMALL);
+    assert_eq!(reasons[..3], [Reason::TooSmallToCompact, Reason::GuardCompacted, Reason::GuardCompacted]);
+    assert!(made[1].get("content").is_some_and(|content| content.str_is(COMPACTED)));
+}
+
+#[test]
+fn what_says_it_is_a_result_is_one() {
+    let long = "x".repeat(1100);
+    let tool = format!(r#"{{"role":"tool","content":"{long}"}}"#);
+    let typed =
+        format!(r#"{{"type":"toolResult","role":"user","content":[{{"type":"text","text":"{long}"}}]}}"#);
+    assert_eq!(reasons(&[tool, typed], SMALL), [Reason::GuardCut, Reason::GuardCut]);
+}
+
+#[test]
+fn a_text_without_a_length_goes_through_every_comparison_and_an_absent_one_fails() {
+    let odd =
+        |text: &str| format!(r#"{{"role":"toolResult","content":[{{"type":"text"{text}}}],"details":"d"}}"#);
+    let messages = List::of(&[odd(r#","text":7"#), result("c", "a text")]);
+    let mut list = messages.list();
+    let (fates, _) = guard_list(&mut list, SMALL, &GuardSettings::default()).expect("NaN is a number");
+    assert_eq!([fates[0].reason, fates[1].reason], [Reason::GuardCut, Reason::WithinGuard]);
+    let made = r#"{"role":"toolResult","content":[{"type":"text","text":"7"}]}"#;
+    assert_eq!(js::stringify(&messages.check(&list)[0]), made);
+    let absent = List::of(&[odd("")]);
+    assert!(guard_list(&mut absent.list(), SMALL, &GuardSettings::default()).is_err());
+    assert!(guard_messages(&absent.bodies, SMALL, &GuardSettings::default()).is_err());
+}

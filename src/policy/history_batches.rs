@@ -1,0 +1,134 @@
+//! The history turn limit of gateways of 2026.9: it cuts in batches, so that the start of a prompt stays the same for some
+//! turns, and keeps what precedes the conversation (pruning 8.4).
+
+use crate::context::ContextMessage;
+use crate::gateway::ruleset::{History, Rules};
+use crate::policy::fate::{Fate, MessageFate};
+use crate::policy::history_limit::{first_kept, limit_history};
+use crate::policy::list::List;
+use crate::policy::reason::Reason;
+use crate::store::entry::Role;
+
+/// What a turn limit leaves of a list: its first messages, and those from a position on.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Kept {
+    /// Leading messages that stay.
+    pub prelude: usize,
+    /// The first of the others that stays; the prelude's length where none is cut.
+    pub from: usize,
+}
+
+impl Kept {
+    const ALL: Self = Self { prelude: 0, from: 0 };
+
+    /// Whether a message stays.
+    pub fn keeps(&self, at: usize) -> bool {
+        at < self.prelude || at >= self.from
+    }
+}
+
+/// Drops what the limit drops by the rules of a version, and tells the fate of every message it was given.
+pub fn limit_history_under(rules: &Rules, list: &mut List, limit: f64) -> Vec<MessageFate> {
+    let roles: Vec<Role> = list.sizes().map(|size| size.role).collect();
+    let kept = match rules.history {
+        History::None => Kept::ALL,
+        History::Exact => return limit_history(list, limit),
+        History::Batches => kept_in_batches(&roles, limit),
+    };
+    let fate = |(at, size)| {
+        if kept.keeps(at) {
+            MessageFate::kept(size, Reason::Untouched)
+        } else {
+            MessageFate::gone(size, Fate::Dropped, Reason::BeyondHistoryLimit)
+        }
+    };
+    let fates = list.sizes().enumerate().map(fate).collect();
+    list.items.drain(kept.prelude..kept.from);
+    fates
+}
+
+/// What a limit of user turns leaves by the rules of a version. A limit of 0 or less, or NaN, cuts nothing.
+pub fn kept_under(rules: &Rules, messages: &[ContextMessage], limit: f64) -> Kept {
+    match rules.history {
+        History::None => Kept::ALL,
+        History::Exact => Kept { prelude: 0, from: first_kept(messages, limit) },
+        History::Batches => {
+            let roles: Vec<Role> = messages.iter().map(|message| message.size.role).collect();
+            kept_in_batches(&roles, limit)
+        }
+    }
+}
+
+/// What a limit leaves of messages of these roles. The least that is kept is the whole part t of the limit, the most is
+/// m = 1.5 t rounded up: with more than m turns, t + ((turns − t) mod (m − t + 1)) stay. Leading messages of
+/// other roles than user and assistant always do.
+pub fn kept_in_batches(roles: &[Role], limit: f64) -> Kept {
+    if limit.is_nan() || limit <= 0.0 {
+        return Kept::ALL;
+    }
+    let turns: Vec<usize> = (0..roles.len()).filter(|at| roles[*at] == Role::User).collect();
+    let (count, least) = (turns.len() as f64, limit.floor());
+    let most = (1.5 * least).ceil();
+    if count <= most {
+        return Kept::ALL;
+    }
+    let kept = least + (count - least) % (most - least + 1.0);
+    let from = turns.get(turns.len() - kept as usize).copied().unwrap_or(roles.len());
+    let prelude = roles.iter().position(|role| matches!(role, Role::User | Role::Assistant));
+    let prelude = prelude.unwrap_or(roles.len()).min(from);
+    Kept { prelude, from }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::gateway::ruleset::Ruleset;
+
+    /// Messages by a letter each: `u`ser, `a`ssistant, tool `r`esult, `s`ummary.
+    fn roles(letters: &str) -> Vec<Role> {
+        let role = |letter| match letter {
+            'u' => Role::User,
+            'a' => Role::Assistant,
+            'r' => Role::ToolResult,
+            _ => Role::CompactionSummary,
+        };
+        letters.chars().map(role).collect()
+    }
+
+    fn turns_kept(turns: usize, limit: f64) -> usize {
+        let roles = roles(&"uar".repeat(turns));
+        let kept = kept_in_batches(&roles, limit);
+        (0..roles.len()).filter(|at| kept.keeps(*at) && roles[*at] == Role::User).count()
+    }
+
+    #[test]
+    fn the_numbers_of_turns_are_those_of_the_real_gateway() {
+        let kept = |range: std::ops::RangeInclusive<usize>, limit| {
+            range.map(|turns| turns_kept(turns, limit)).collect::<Vec<_>>()
+        };
+        assert_eq!(kept(1..=11, 3.0), [1, 2, 3, 4, 5, 3, 4, 5, 3, 4, 5]);
+        assert_eq!(kept(14..=23, 10.0), [14, 15, 10, 11, 12, 13, 14, 15, 10, 11]);
+        assert_eq!(kept(1..=4, 1.9), [1, 2, 1, 2]);
+    }
+
+    #[test]
+    fn a_summary_before_the_conversation_stays() {
+        let roles = roles("suauauau");
+        let kept = kept_in_batches(&roles, 1.0);
+        assert_eq!(kept, Kept { prelude: 1, from: 5 });
+        assert_eq!((0..8).filter(|at| kept.keeps(*at)).collect::<Vec<_>>(), [0, 5, 6, 7]);
+    }
+
+    #[test]
+    fn no_limit_cuts_nothing() {
+        for limit in [0.0, -1.0, f64::NAN, f64::INFINITY] {
+            assert_eq!(kept_in_batches(&roles("uuuu"), limit), Kept::ALL);
+        }
+        assert_eq!(kept_under(Ruleset::Pi0_55.rules(), &[], 1.0), Kept::ALL);
+    }
+
+    #[test]
+    fn a_limit_below_one_leaves_only_what_precedes_the_conversation() {
+        assert_eq!(kept_in_batches(&roles("sua"), 0.5), Kept { prelude: 1, from: 3 });
+    }
+}

@@ -1,0 +1,233 @@
+//! Images and references to media that the model has seen, in gateways of 2026.9: those before the last three answered turns
+//! become a text in what is sent; the transcript keeps them (pruning 8, row "Legacy images").
+
+use crate::js::{JsString, Value};
+
+/// Stands for an image.
+const SEEN_IMAGE: &str = "[image data removed - already processed by model]";
+/// Stands for a reference in a text.
+const SEEN_REFERENCE: &str = "[media reference removed - already processed by model]";
+
+/// The messages that are sent without images and references, by position; those that stay are not among them. `kept` is
+/// how many of the last answered turns stay as they are.
+pub fn without_seen_media(messages: &[Value], kept: usize) -> Vec<(usize, Value)> {
+    let Some(end) = first_of_last_turns(messages, kept) else { return Vec::new() };
+    let older = messages.iter().enumerate().take(end);
+    older.filter_map(|(at, message)| Some((at, without_media(message)?))).collect()
+}
+
+fn role_is(message: &Value, role: &str) -> bool {
+    message.get("role").is_some_and(|value| value.str_is(role))
+}
+
+/// Where the last answered turns begin; none when there are no more than so many. A turn begins with a user message, or
+/// with the first message of the conversation.
+fn first_of_last_turns(messages: &[Value], kept: usize) -> Option<usize> {
+    let mut answered = Vec::new();
+    let mut turn = None;
+    for (at, message) in messages.iter().enumerate() {
+        if role_is(message, "user") {
+            turn = Some(at);
+        } else if role_is(message, "toolResult") {
+            turn.get_or_insert(at);
+        } else if role_is(message, "assistant") {
+            let start = *turn.get_or_insert(at);
+            if answered.last() != Some(&start) {
+                answered.push(start);
+            }
+        }
+    }
+    let first = answered.len().checked_sub(kept).filter(|first| *first > 0)?;
+    Some(answered.get(first).copied().unwrap_or(messages.len()))
+}
+
+/// The copy of a user message or tool result; none where it has nothing to take away.
+fn without_media(message: &Value) -> Option<Value> {
+    if !role_is(message, "user") && !role_is(message, "toolResult") {
+        return None;
+    }
+    let content = match message.get("content")? {
+        Value::String(text) => Value::String(without_references(text)?),
+        Value::Array(blocks) => {
+            let new: Vec<Option<Value>> = blocks.iter().map(block_without_media).collect();
+            if new.iter().all(Option::is_none) {
+                return None;
+            }
+            new.into_iter()
+                .zip(blocks)
+                .map(|(new, old)| new.unwrap_or_else(|| old.clone()))
+                .collect::<Vec<_>>()
+                .into()
+        }
+        _ => return None,
+    };
+    let mut copy = message.as_object()?.clone();
+    copy.set("content", content);
+    Some(Value::Object(copy))
+}
+
+fn block_without_media(block: &Value) -> Option<Value> {
+    let mut copy = block.as_object()?.clone();
+    let kind = block.get("type")?;
+    if kind.str_is("image") {
+        let members = [("type", Value::from("text")), ("text", Value::from(SEEN_IMAGE))];
+        return Some(Value::Object(members.into_iter().collect()));
+    }
+    let text = block.get("text")?.as_str().filter(|_| kind.str_is("text"))?;
+    copy.set("text", Value::String(without_references(text)?));
+    Some(Value::Object(copy))
+}
+
+/// A text with a note for each reference; none where it has none.
+fn without_references(text: &JsString) -> Option<JsString> {
+    let units = text.units();
+    let mut new = Vec::with_capacity(units.len());
+    let (mut at, mut found) = (0, false);
+    while at < units.len() {
+        if let Some(length) = reference_at(units, at) {
+            new.extend(SEEN_REFERENCE.encode_utf16());
+            at += length;
+            found = true;
+        } else {
+            new.push(units[at]);
+            at += 1;
+        }
+    }
+    found.then(|| JsString::from(new))
+}
+
+/// Length of the reference that begins here: `[media attached: …]`, also with `1/2` before the colon; `[Image: source: …]`;
+/// `media://inbound/` and a name.
+fn reference_at(units: &[u16], at: usize) -> Option<usize> {
+    let rest = &units[at..];
+    if let Some(end) = starts(rest, "[media attached") {
+        let end = end + counted(&rest[end..]);
+        return Some(end + bracket_end(&rest[end..])?);
+    }
+    if let Some(end) = starts(rest, "[image:") {
+        let end = end + blanks(&rest[end..]);
+        let end = end + starts(&rest[end..], "source")?;
+        return Some(end + bracket_end(&rest[end..])?);
+    }
+    let joined = at > 0 && is_word(units[at - 1]);
+    let end = starts(rest, "media://inbound/").filter(|_| !joined)?;
+    let name = rest[end..]
+        .iter()
+        .take_while(|unit| !is_blank(**unit) && !b"]/\\".iter().any(|sign| u16::from(*sign) == **unit));
+    Some(end + name.count()).filter(|length| *length > end)
+}
+
+/// Length of a beginning in any case of its letters.
+fn starts(units: &[u16], word: &str) -> Option<usize> {
+    let lower = |unit: u16| u8::try_from(unit).map_or(unit, |byte| u16::from(byte.to_ascii_lowercase()));
+    let fits = units.len() >= word.len()
+        && units.iter().zip(word.bytes()).all(|(unit, byte)| lower(*unit) == u16::from(byte));
+    fits.then_some(word.len())
+}
+
+/// Length of ` 1/2`, where it stands here.
+fn counted(units: &[u16]) -> usize {
+    let digits = |units: &[u16]| {
+        units.iter().take_while(|unit| u8::try_from(**unit).is_ok_and(|byte| byte.is_ascii_digit())).count()
+    };
+    let white = blanks(units);
+    let first = digits(&units[white..]);
+    let slash = white + first;
+    let second = if units.get(slash) == Some(&u16::from(b'/')) { digits(&units[slash + 1..]) } else { 0 };
+    if white > 0 && first > 0 && second > 0 { slash + 1 + second } else { 0 }
+}
+
+/// Length of a colon, something and the bracket that ends it.
+fn bracket_end(units: &[u16]) -> Option<usize> {
+    if units.first() != Some(&u16::from(b':')) {
+        return None;
+    }
+    let end = units.iter().position(|unit| *unit == u16::from(b']'))?;
+    (end > 1 + blanks(&units[1..end])).then_some(end + 1)
+}
+
+fn blanks(units: &[u16]) -> usize {
+    units.iter().take_while(|unit| is_blank(**unit)).count()
+}
+
+fn is_blank(unit: u16) -> bool {
+    char::from_u32(u32::from(unit)).is_some_and(crate::js::is_trimmed)
+}
+
+fn is_word(unit: u16) -> bool {
+    u8::try_from(unit).is_ok_and(|byte| byte.is_ascii_alphanumeric() || byte == b'_')
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::js;
+
+    fn plain(text: &str) -> String {
+        without_references(&text.into()).map_or_else(|| text.to_owned(), |new| new.to_string_lossy())
+    }
+
+    #[test]
+    fn references_in_texts_become_a_note() {
+        for text in [
+            "[media attached: /tmp/a.png (image/png)]",
+            "[Media Attached 1/2: a.png]",
+            "[Image: source: /x y.jpg]",
+            "[image:source:x]",
+            "media://inbound/abc.png",
+        ] {
+            assert_eq!(plain(&format!("see {text} now")), format!("see {SEEN_REFERENCE} now"), "{text}");
+        }
+        for text in [
+            "[media attached]",
+            "[media attached: ]",
+            "[image: x]",
+            "media://inbound/",
+            "xmedia://inbound/a",
+            "[media attached: x",
+        ] {
+            assert_eq!(plain(text), text);
+        }
+    }
+
+    fn list(letters: &str) -> Vec<Value> {
+        let message = |letter| {
+            let role = match letter {
+                'u' => "user",
+                'a' => "assistant",
+                _ => "toolResult",
+            };
+            js::parse(&format!(r#"{{"role":"{role}","content":[{{"type":"image","data":"x"}},null,{{"type":"text","text":"t"}}]}}"#)).unwrap()
+        };
+        letters.chars().map(message).collect()
+    }
+
+    fn changed(letters: &str) -> Vec<usize> {
+        without_seen_media(&list(letters), 3).iter().map(|(at, _)| *at).collect()
+    }
+
+    #[test]
+    fn the_last_three_answered_turns_stay_and_answers_always_do() {
+        assert_eq!(changed("uauaua"), [0_usize; 0]);
+        assert_eq!(changed("uarauauaua"), [0, 2]);
+        assert_eq!(changed("uauauauauu"), [0]);
+        assert_eq!(changed("rauauaua"), [0]);
+    }
+
+    #[test]
+    fn a_user_turn_without_an_answer_is_none() {
+        assert_eq!(changed("uuauaua"), [0_usize; 0]);
+        assert_eq!(changed("uauuauaua"), [0, 2]);
+    }
+
+    #[test]
+    fn an_image_becomes_a_text_and_other_blocks_stay() {
+        let (_, new) = &without_seen_media(&list("uauauaua"), 3)[0];
+        let text = js::stringify(new);
+        let image = r#"{"type":"text","text":"[image data removed - already processed by model]"}"#;
+        assert_eq!(
+            text,
+            format!(r#"{{"role":"user","content":[{image},null,{{"type":"text","text":"t"}}]}}"#)
+        );
+    }
+}

@@ -1,0 +1,199 @@
+//! A branch while recoveries are tried on it: what a compaction or a truncation makes of it, in sizes.
+
+use crate::context::tokens::estimate_message;
+use crate::gateway::compaction::CompactionMode;
+use crate::ids::EntryIx;
+use crate::js::Throws;
+use crate::policy::compact::{BranchEntry, Preparation, prepare};
+use crate::policy::recovery::Compacted;
+use crate::policy::truncate::sized_result_chars;
+use crate::store::entry::{EntryKind, MessageSize, Role, Size, StopReason};
+
+/// Chars that every text block keeps at least when a result is cut (compaction 8.18).
+const LEAST_BLOCK: f64 = 2217.0;
+
+/// The entries of a branch, root first, and where the part begins that its last compaction kept.
+#[derive(Debug, Clone, Default)]
+pub struct Branch {
+    /// The entries; those of a simulation have the index of the entry they repeat.
+    pub entries: Vec<BranchEntry>,
+    /// Position of the first entry that the last compaction kept, where that is on the branch.
+    pub kept_from: Option<usize>,
+}
+
+impl Branch {
+    /// Position of the last compaction.
+    fn compaction(&self) -> Option<usize> {
+        self.entries.iter().rposition(|entry| entry.kind == EntryKind::Compaction)
+    }
+
+    /// What the model is sent: summary, kept part, and what followed (compaction 4.2, 4.3).
+    fn context(&self) -> impl Iterator<Item = &BranchEntry> {
+        let at = self.compaction();
+        let (from, to) = (at.map_or(0, |at| self.kept_from.unwrap_or(at)), at.unwrap_or(0));
+        let summary = at.map(|at| &self.entries[at]);
+        let after = &self.entries[at.map_or(0, |at| at + 1)..];
+        let sent = |entry: &&BranchEntry| match entry.kind {
+            EntryKind::Message | EntryKind::CustomMessage | EntryKind::BranchSummary => {
+                entry.message.is_some()
+            }
+            _ => false,
+        };
+        summary.into_iter().chain(self.entries[from..to].iter().chain(after).filter(sent))
+    }
+
+    /// Tokens of the messages, estimated; what cannot be estimated counts 0.
+    pub(super) fn tokens(&self) -> f64 {
+        self.context().filter_map(|entry| entry.message).map(|size| tokens(&size)).sum()
+    }
+
+    /// The provider's refusal is written behind the prompt (compaction 8.8).
+    pub(super) fn push_error(&mut self) {
+        let Some(last) = self.entries.last().copied() else { return };
+        self.entries.push(BranchEntry { message: Some(empty_answer()), ..plain(last.entry) });
+    }
+
+    /// The prompt is sent anew: it stands there a second time, unless it was still unanswered (compaction 8.20).
+    pub(super) fn push_prompt(&mut self) {
+        let is_user = |entry: &BranchEntry| entry.role() == Some(Role::User);
+        let last_is_prompt = self.entries.last().is_some_and(is_user);
+        let prompt = self.entries.iter().rfind(|entry| is_user(entry)).copied();
+        self.entries.extend(prompt.filter(|_| !last_is_prompt));
+    }
+
+    /// Compacts the branch, if there is something to compact. `summary_tokens` is what the summary takes at most;
+    /// `one_call` is what one call can take in, in estimated tokens.
+    pub(super) fn compact(
+        &mut self,
+        keep_tokens: f64,
+        mode: CompactionMode,
+        summary_tokens: f64,
+        one_call: f64,
+    ) -> Compacted {
+        if self.entries.last().is_some_and(|entry| entry.kind == EntryKind::Compaction) {
+            return Compacted::Already;
+        }
+        let prepared = match prepare(&self.entries, keep_tokens) {
+            Ok(Some(prepared)) => prepared,
+            Ok(None) => return Compacted::Nothing,
+            Err(Throws) => return Compacted::Throws,
+        };
+        let (history, prefix) = (prepared.history(), prepared.turn_prefix());
+        let is_real = |entry: &BranchEntry| {
+            matches!(
+                entry.message.map(|size| size.role),
+                Some(Role::User | Role::Assistant | Role::ToolResult)
+            )
+        };
+        let summarised = || self.entries[history.start..prefix.end].iter().filter_map(|entry| entry.message);
+        match mode {
+            CompactionMode::Safeguard if !self.entries[history.clone()].iter().any(is_real) => {
+                return Compacted::Cancelled;
+            }
+            CompactionMode::Default => {
+                let tokens: f64 = summarised().map(|size| tokens(&size)).sum();
+                if tokens > one_call {
+                    return Compacted::SummaryTooLarge { tokens };
+                }
+            }
+            CompactionMode::Safeguard => {}
+        }
+        let count = summarised().count();
+        let lost = self.lost_by(&prepared);
+        let first_kept = prepared.cut.first_kept;
+        let kept_tokens = self.entries[first_kept..]
+            .iter()
+            .filter_map(|entry| entry.message)
+            .map(|size| tokens(&size))
+            .sum();
+        let is_user = |entry: &BranchEntry| entry.role() == Some(Role::User);
+        let request_kept = self.entries.iter().rposition(is_user).is_none_or(|at| at >= first_kept);
+        self.kept_from = Some(first_kept);
+        let last = self.entries[self.entries.len() - 1];
+        self.entries.push(BranchEntry {
+            kind: EntryKind::Compaction,
+            message: Some(MessageSize {
+                role: Role::CompactionSummary,
+                pi_chars: Size::new(Ok(summary_tokens * 4.0)),
+                ..empty_answer()
+            }),
+            ..plain(last.entry)
+        });
+        Compacted::Done {
+            summarised: count,
+            first_kept: prepared.first_kept,
+            kept_tokens,
+            lost,
+            request_kept,
+        }
+    }
+
+    /// Messages that the previous compaction kept and this one drops without a word (compaction 3.3).
+    fn lost_by(&self, prepared: &Preparation) -> usize {
+        let kept = prepared.previous.zip(self.kept_from);
+        kept.map_or(0, |(at, from)| {
+            self.entries[from.min(at)..at].iter().filter(|entry| entry.message.is_some()).count()
+        })
+    }
+
+    /// Chars of the largest tool result that the model is sent.
+    pub(super) fn largest_result(&self) -> f64 {
+        self.context().filter_map(result_chars).fold(0.0, f64::max)
+    }
+
+    /// Cuts every tool result of the branch over the limit, also those that are summarised already; the results, and
+    /// whether what the last compaction kept is lost by it (compaction 8.17, 8.18).
+    pub(super) fn truncate(&mut self, limit: f64) -> (Vec<EntryIx>, bool) {
+        let over = |entry: &BranchEntry| result_chars(entry).is_some_and(|chars| chars > limit);
+        let Some(first) = self.entries.iter().position(over) else { return (Vec::new(), false) };
+        let mut cut = Vec::new();
+        for entry in self.entries.iter_mut().filter(|entry| over(entry)) {
+            cut.push(entry.entry);
+            if let Some(size) = &mut entry.message {
+                shorten(size, limit);
+            }
+        }
+        // Labels and branch summaries are not copied.
+        let copied = |(at, entry): &(usize, &BranchEntry)| {
+            *at < first || !matches!(entry.kind, EntryKind::BranchSummary | EntryKind::Label)
+        };
+        let compaction = self.compaction();
+        let loses =
+            compaction.is_some_and(|at| first <= at && self.kept_from.is_some_and(|from| from >= first));
+        if loses {
+            self.kept_from = None;
+        }
+        self.entries = self.entries.iter().enumerate().filter(copied).map(|(_, entry)| *entry).collect();
+        (cut, loses)
+    }
+}
+
+/// Estimated tokens; 0 for what cannot be estimated.
+fn tokens(size: &MessageSize) -> f64 {
+    estimate_message(size).ok().filter(|tokens| tokens.is_finite()).unwrap_or(0.0)
+}
+
+/// Chars of the text of a tool result; those of odd ones are told by their estimate.
+fn result_chars(entry: &BranchEntry) -> Option<f64> {
+    let size = entry.message.filter(|_| entry.role() == Some(Role::ToolResult))?;
+    Some(sized_result_chars(&size).unwrap_or_else(|| f64::from(size.text_chars)))
+}
+
+/// The sizes of a tool result that was cut to a limit.
+fn shorten(size: &mut MessageSize, limit: f64) {
+    let chars = sized_result_chars(size).unwrap_or_else(|| f64::from(size.text_chars));
+    let after = chars.min(limit.max(LEAST_BLOCK * f64::from(size.text_blocks.max(1))));
+    let gone = chars - after;
+    size.joined_chars -= gone;
+    size.text_chars -= (gone.max(0.0) as u32).min(size.text_chars);
+    size.pi_chars = Size::new(size.pi_chars.get().map(|chars| chars - gone));
+}
+
+fn plain(entry: EntryIx) -> BranchEntry {
+    BranchEntry { entry, kind: EntryKind::Message, named: true, message: None, no_message: false }
+}
+
+/// An answer without a word.
+fn empty_answer() -> MessageSize {
+    MessageSize { role: Role::Assistant, stop: StopReason::Error, ..MessageSize::NOTHING }
+}

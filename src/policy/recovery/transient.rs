@@ -1,0 +1,67 @@
+//! Errors that the runtime takes for passing: it waits and asks again (compaction 2.16).
+
+/// Texts that it looks for, in any case.
+const TEXTS: [&str; 14] = [
+    "overloaded",
+    "too many requests",
+    "429",
+    "500",
+    "502",
+    "503",
+    "504",
+    "server error",
+    "internal error",
+    "other side closed",
+    "fetch failed",
+    "reset before headers",
+    "terminated",
+    "retry delay",
+];
+
+/// Words with nothing or one character between them.
+const PAIRS: [(&str, &str); 5] = [
+    ("rate", "limit"),
+    ("service", "unavailable"),
+    ("connection", "error"),
+    ("connection", "refused"),
+    ("upstream", "connect"),
+];
+
+/// Whether an error text reads like a passing trouble; an overflow never does, whoever asks (compaction 2.16).
+pub fn is_transient(text: &str) -> bool {
+    let text = text.to_ascii_lowercase();
+    TEXTS.iter().any(|part| text.contains(part))
+        || PAIRS.iter().any(|(first, second)| near(&text, first, second))
+}
+
+fn near(text: &str, first: &str, second: &str) -> bool {
+    let line_end = ['\n', '\r', '\u{2028}', '\u{2029}'];
+    text.match_indices(first).any(|(at, _)| {
+        let rest = &text[at + first.len()..];
+        let mut chars = rest.chars();
+        let one_on = chars.next().filter(|char| !line_end.contains(char)).map(|_| chars.as_str());
+        rest.starts_with(second) || one_on.is_some_and(|rest| rest.starts_with(second))
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn passing_troubles_are_known_by_their_words() {
+        for text in [
+            "Overloaded",
+            "rate_limit_error",
+            "ratelimit",
+            "HTTP 503",
+            "Connection refused",
+            "upstream connect",
+        ] {
+            assert!(is_transient(text), "{text}");
+        }
+        for text in ["prompt is too long", "rate--limit", "rate\nlimit", "connection was refused"] {
+            assert!(!is_transient(text), "{text}");
+        }
+    }
+}

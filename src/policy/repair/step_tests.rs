@@ -1,0 +1,102 @@
+//! Repair as a step gives the list that repairing the messages gives.
+
+use super::*;
+use crate::js;
+use crate::policy::list::From;
+use crate::policy::repair::{AllowedTools, apply, pair, repair_inputs, shape_of};
+use crate::policy::testing::{List as Messages, calls, result};
+
+/// Where each message of the repaired list comes from (none: invented), and why each one given has its fate.
+fn repaired<T: AsRef<str>>(messages: &[T]) -> (Vec<Option<usize>>, Vec<Reason>, bool) {
+    let messages = Messages::of(messages);
+    let mut list = messages.list();
+    let repaired = repair_list(&mut list);
+    let made = messages.check(&list);
+    let inputs = repair_inputs(&messages.bodies, &AllowedTools::default()).messages;
+    let shapes: Vec<Shape> = inputs.iter().map(shape_of).collect();
+    let expected = apply(&inputs, &pair(&shapes.iter().collect::<Vec<_>>()).order, 0.0);
+    let expected: Vec<Value> = expected.iter().map(|message| Edit::StripDetails.apply(message)).collect();
+    assert_eq!(made, expected);
+    assert_eq!(repaired.fates.len(), messages.bodies.len());
+    let reasons = repaired.fates.iter().map(|fate| fate.reason).collect();
+    (list.items.iter().map(Item::position).collect(), reasons, repaired.changed)
+}
+
+const USER: &str = r#"{"role":"user","content":"go"}"#;
+
+#[test]
+fn an_ordinary_turn_only_loses_its_details() {
+    let (order, reasons, changed) = repaired(&[calls(&["x"]), result("x", "a"), USER.into()]);
+    assert_eq!(order, [Some(0), Some(1), Some(2)]);
+    assert_eq!(reasons, [Reason::Untouched, Reason::DetailsStripped, Reason::Untouched]);
+    assert!(!changed);
+}
+
+#[test]
+fn results_move_up_are_invented_and_go() {
+    let messages = [
+        result("x", "early"),
+        calls(&["x", "y"]),
+        USER.into(),
+        result("y", "b"),
+        result("y", "again"),
+        result("z", "c"),
+    ];
+    let (order, reasons, changed) = repaired(&messages);
+    assert_eq!(order, [Some(1), None, Some(3), Some(2)]);
+    assert_eq!(
+        reasons,
+        [
+            Reason::OrphanResult,
+            Reason::Untouched,
+            Reason::Untouched,
+            Reason::Moved,
+            Reason::DuplicateResult,
+            Reason::OrphanResult
+        ]
+    );
+    assert!(changed);
+}
+
+#[test]
+fn a_second_result_stays_where_nothing_else_changes() {
+    let (order, _, changed) = repaired(&[calls(&["x"]), result("x", "a"), result("x", "b")]);
+    assert_eq!((order.len(), changed), (3, false));
+}
+
+#[test]
+fn a_name_is_fixed_and_pruning_goes_by_the_new_one() {
+    let blank = result("x", "a").replace(r#""toolName":"exec""#, r#""toolName":" ""#);
+    let messages = Messages::of(&[calls(&["x", "y"]), blank]);
+    let mut list = messages.list();
+    let repaired = repair_list(&mut list);
+    assert_eq!((repaired.fates[1].reason, repaired.changed), (Reason::RenamedResult, true));
+    let tool = |at| list.tool(at, &messages.index.words).map(|name| js::stringify(&name));
+    assert_eq!([tool(1), tool(2)], [Some("\"exec\"".into()), Some("\"exec\"".into())]);
+    assert!(matches!(list.items[2].from, From::Missing(_)));
+}
+
+#[test]
+fn unusable_calls_go_and_with_them_their_results() {
+    let call = |name: &str| {
+        format!(
+            r#"{{"role":"assistant","content":[{{"type":"text","text":"a"}},{{"type":"toolCall","id":"x","name":"{name}","arguments":{{}}}}]}}"#
+        )
+    };
+    let (order, reasons, changed) = repaired(&[call("no name"), result("x", "a"), call(" exec")]);
+    assert_eq!(order, [Some(0), Some(2), None]);
+    assert_eq!(reasons, [Reason::CallRemoved, Reason::OrphanResult, Reason::CallTidied]);
+    assert!(changed);
+    let alone = r#"{"role":"assistant","content":[{"type":"toolCall"}]}"#;
+    let (order, reasons, _) = repaired(&[alone, USER]);
+    assert_eq!((order, reasons[0]), (vec![Some(1)], Reason::CallRemoved));
+}
+
+#[test]
+fn pairing_again_leaves_details_and_calls_alone() {
+    let messages = Messages::of(&[result("x", "a"), calls(&["y"]), result("y", "b")]);
+    let mut list = messages.list();
+    let again = pair_list(&mut list);
+    assert!(again.changed && again.fates[2].reason == Reason::Untouched);
+    assert_eq!(list.texture(1).and_then(|texture| texture.details_chars), Some(7.0));
+}

@@ -1,0 +1,80 @@
+//! Lists for tests of the steps that look at more than sizes.
+
+use crate::context::{Context, build};
+use crate::ids::LineIds;
+use crate::js::{self, Value};
+use crate::policy::edit::apply_all;
+use crate::policy::list;
+use crate::policy::texture::Texture;
+use crate::store::entry::MessageSize;
+use crate::store::index::Index;
+use crate::store::load::load_bytes;
+use crate::store::scan::size_message;
+use crate::transcript::{Leaf, Tree};
+
+/// Messages and what a plan knows of them.
+pub(crate) struct List {
+    pub(crate) bodies: Vec<Value>,
+    pub(crate) index: Index,
+    context: Context,
+    textures: Vec<Texture>,
+}
+
+impl List {
+    /// A context of these messages, each its JSON.
+    pub(crate) fn of<T: AsRef<str>>(messages: &[T]) -> Self {
+        let entry = |(at, message): (usize, &T)| {
+            let parent = at.checked_sub(1).map_or(String::new(), |at| format!("e{at}"));
+            let message = message.as_ref();
+            format!(r#"{{"type":"message","id":"e{at}","parentId":"{parent}","message":{message}}}"#)
+        };
+        let lines: Vec<String> = messages.iter().enumerate().map(entry).collect();
+        let text = format!("{{\"type\":\"session\",\"version\":3,\"id\":\"s\"}}\n{}\n", lines.join("\n"));
+        let index = load_bytes("t.jsonl", text.as_bytes(), &mut LineIds);
+        let context = build(&index, &Tree::new(&index), &Leaf::Own).expect("builds");
+        let bodies: Vec<Value> =
+            messages.iter().map(|message| js::parse(message.as_ref()).expect("test JSON")).collect();
+        let textures = bodies.iter().map(Texture::of).collect();
+        Self { bodies, index, context, textures }
+    }
+
+    /// The list before any step.
+    pub(crate) fn list(&self) -> list::List<'_> {
+        list::List::of(&self.context, Some(&self.textures))
+    }
+
+    /// The messages a list comes to, checked to have the sizes and the textures that were foretold.
+    #[track_caller]
+    pub(crate) fn check(&self, list: &list::List) -> Vec<Value> {
+        let made = list.items.iter().enumerate().map(|(at, item)| {
+            let body = match &item.from {
+                list::From::Context(position) => self.bodies[*position as usize].clone(),
+                list::From::Missing(missing) => missing.message(0.0),
+                list::From::Summary => panic!("no step of these makes summaries"),
+            };
+            let made = apply_all(item.edits(), &body);
+            let size = size_message(&made).size;
+            let told = list.size(at);
+            assert_eq!(size, MessageSize { tool: size.tool, call: size.call, ..*told }, "{:?}", item.edits());
+            assert_eq!(list.texture(at), Some(&Texture::of(&made)), "{:?}", item.edits());
+            made
+        });
+        made.collect()
+    }
+}
+
+/// A tool result with one text.
+pub(crate) fn result(id: &str, text: &str) -> String {
+    let text = js::stringify_str(&text.into());
+    format!(
+        r#"{{"role":"toolResult","toolCallId":"{id}","toolName":"exec","content":[{{"type":"text","text":{text}}}],"details":{{"a":1}}}}"#
+    )
+}
+
+/// An answer that calls `exec` with these ids.
+pub(crate) fn calls(ids: &[&str]) -> String {
+    let call = |id: &&str| {
+        format!(r#"{{"type":"toolCall","id":"{id}","name":"exec","arguments":{{"command":"ls"}}}}"#)
+    };
+    format!(r#"{{"role":"assistant","content":[{}]}}"#, ids.iter().map(call).collect::<Vec<_>>().join(","))
+}

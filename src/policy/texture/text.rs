@@ -1,0 +1,120 @@
+//! A text as far as cutting it asks: how long it is, where its lines end, and which chars are pairs.
+
+use std::sync::Arc;
+
+use crate::js::JsString;
+
+const LINE_FEED: u16 = 10;
+const HIGH: std::ops::RangeInclusive<u16> = 0xD800..=0xDBFF;
+const LOW: std::ops::RangeInclusive<u16> = 0xDC00..=0xDFFF;
+
+/// A text, without its letters.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Text {
+    /// Chars.
+    pub chars: usize,
+    /// Positions of its line feeds, ascending.
+    pub line_feeds: Arc<[u32]>,
+    /// Positions of the surrogate pairs in it, ascending: those that clearing counts once (pruning 7.4).
+    pub pairs: Arc<[u32]>,
+}
+
+impl Text {
+    /// The texture of a text.
+    pub fn of(text: &JsString) -> Self {
+        let units = text.units();
+        let feeds = units.iter().enumerate().filter(|(_, unit)| **unit == LINE_FEED);
+        // Halves that stand in a row pair from the left: a high one never begins twice.
+        let pairs =
+            units.windows(2).enumerate().filter(|(_, two)| HIGH.contains(&two[0]) && LOW.contains(&two[1]));
+        Self {
+            chars: text.len(),
+            line_feeds: feeds.map(|(at, _)| at as u32).collect(),
+            pairs: pairs.map(|(at, _)| at as u32).collect(),
+        }
+    }
+
+    /// Its length in code points; a lone half is one.
+    pub fn code_points(&self) -> usize {
+        self.chars - self.pairs.len()
+    }
+
+    /// The last line feed at or before a position.
+    pub fn last_line_feed(&self, at: usize) -> Option<usize> {
+        let before = self.line_feeds.partition_point(|feed| *feed as usize <= at);
+        before.checked_sub(1).map(|last| self.line_feeds[last] as usize)
+    }
+
+    /// Its first chars with another text behind them, which does not begin with the second half of a pair.
+    #[must_use]
+    pub fn cut(&self, chars: usize, suffix: &Self) -> Self {
+        let chars = chars.min(self.chars);
+        let kept = |positions: &Arc<[u32]>, behind: &Arc<[u32]>, width: usize| {
+            let kept = positions.iter().copied().take_while(|at| *at as usize + width <= chars);
+            kept.chain(behind.iter().map(|at| at + chars as u32)).collect()
+        };
+        Self {
+            chars: chars + suffix.chars,
+            line_feeds: kept(&self.line_feeds, &suffix.line_feeds, 1),
+            pairs: kept(&self.pairs, &suffix.pairs, 2),
+        }
+    }
+
+    /// Its last chars.
+    #[must_use]
+    pub fn tail(&self, chars: usize) -> Self {
+        let from = self.chars.saturating_sub(chars);
+        let kept = |positions: &Arc<[u32]>| {
+            positions.iter().filter(|at| **at as usize >= from).map(|at| at - from as u32).collect()
+        };
+        Self { chars: self.chars - from, line_feeds: kept(&self.line_feeds), pairs: kept(&self.pairs) }
+    }
+
+    /// Texts with one line feed between them.
+    pub fn joined<'a>(texts: impl IntoIterator<Item = &'a Self>) -> Self {
+        let (mut chars, mut feeds, mut pairs) = (0, Vec::new(), Vec::new());
+        for (at, text) in texts.into_iter().enumerate() {
+            if at > 0 {
+                feeds.push(chars as u32);
+                chars += 1;
+            }
+            feeds.extend(text.line_feeds.iter().map(|feed| feed + chars as u32));
+            pairs.extend(text.pairs.iter().map(|pair| pair + chars as u32));
+            chars += text.chars;
+        }
+        Self { chars, line_feeds: feeds.into(), pairs: pairs.into() }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn text(text: &str) -> Text {
+        Text::of(&text.into())
+    }
+
+    #[test]
+    fn a_cut_text_keeps_the_line_ends_of_what_stays() {
+        let cut = text("a\nb\ncdef").cut(5, &text("\n[cut]"));
+        assert_eq!(cut, text("a\nb\nc\n[cut]"));
+        assert_eq!(text("a\nb\ncdef").tail(6), text("b\ncdef"));
+        assert_eq!(text("a\nb\nc").last_line_feed(2), Some(1));
+        assert_eq!(text("a\nb\nc").last_line_feed(0), None);
+    }
+
+    #[test]
+    fn joined_texts_have_a_line_end_between_them() {
+        assert_eq!(Text::joined([&text("a\n"), &text(""), &text("b")]), text("a\n\n\nb"));
+    }
+
+    #[test]
+    fn a_pair_is_one_code_point_until_a_cut_goes_through_it() {
+        let faces = text("a😀b😀");
+        assert_eq!((faces.chars, faces.code_points()), (6, 4));
+        assert_eq!(faces.cut(3, &text("!")).code_points(), 3);
+        assert_eq!(faces.cut(2, &text("!")).code_points(), 3);
+        assert_eq!((faces.tail(1).code_points(), faces.tail(2).code_points()), (1, 1));
+        assert_eq!(Text::joined([&faces, &faces]).code_points(), 9);
+    }
+}

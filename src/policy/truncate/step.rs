@@ -1,0 +1,78 @@
+//! Truncation as a step: the tool results of a context that are over the limit of one result are cut, as the gateway
+//! writes them to the transcript after an overflow (pruning 6.8, 6b).
+
+use crate::policy::edit::Edit;
+use crate::policy::fate::{Fate, MessageFate};
+use crate::policy::list::List;
+use crate::policy::reason::Reason;
+use crate::policy::settings::TruncateSettings;
+use crate::policy::truncate::{result_chars, sized_result_chars};
+use crate::store::entry::Role;
+
+/// Cuts every result over the limit for a window in tokens. A message over it counts as truncated even where no block
+/// could be cut (pruning 6.6); a content that is no list stays, which only a negative limit finds too long.
+pub fn truncate_list(list: &mut List, window: f64, settings: &TruncateSettings) -> Vec<MessageFate> {
+    let max_chars = settings.max_result_chars(window);
+    let edit = Edit::Truncate { max_chars, min_keep_chars: settings.min_keep_chars };
+    (0..list.len()).map(|at| truncate(list, at, max_chars, &edit)).collect()
+}
+
+fn truncate(list: &mut List, at: usize, max_chars: f64, edit: &Edit) -> MessageFate {
+    let size = *list.size(at);
+    if size.role != Role::ToolResult {
+        return MessageFate::kept(&size, Reason::Untouched);
+    }
+    if max_chars.is_nan() {
+        return MessageFate::kept(&size, Reason::NoWindow);
+    }
+    if chars(list, at) <= max_chars || !has_blocks(list, at) {
+        return MessageFate::kept(&size, Reason::WithinLimit);
+    }
+    list.make(at, edit.clone());
+    let after = list.size(at).prune_chars;
+    MessageFate { after, fate: Fate::Truncated, ..MessageFate::kept(&size, Reason::OverLimit) }
+}
+
+/// Chars of its text (pruning 6.5).
+fn chars(list: &List, at: usize) -> f64 {
+    let body = list.texture(at).and_then(|texture| texture.body.as_ref());
+    body.map(|body| result_chars(body)).or_else(|| sized_result_chars(list.size(at))).unwrap_or(0.0)
+}
+
+fn has_blocks(list: &List, at: usize) -> bool {
+    use crate::policy::texture::Content;
+    list.texture(at).is_some_and(|texture| matches!(texture.content, Content::Blocks(_)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::policy::testing::{List as Messages, result};
+
+    /// Chars of each message after truncation, and why.
+    fn truncated(chars: &[usize], window: f64, settings: &TruncateSettings) -> Vec<(u64, Reason)> {
+        let texts: Vec<String> = chars.iter().map(|chars| result("c", &"x".repeat(*chars))).collect();
+        let messages = Messages::of(&texts);
+        let mut list = messages.list();
+        let fates = truncate_list(&mut list, window, settings);
+        messages.check(&list);
+        fates.iter().map(|fate| (fate.after.chars(), fate.reason)).collect()
+    }
+
+    #[test]
+    fn only_results_over_the_limit_are_cut() {
+        let settings = TruncateSettings::default();
+        assert_eq!(
+            truncated(&[9829, 9828], 8192.0, &settings),
+            [(9828, Reason::OverLimit), (9828, Reason::WithinLimit)]
+        );
+        assert_eq!(truncated(&[9829], f64::NAN, &settings), [(9829, Reason::NoWindow)]);
+    }
+
+    #[test]
+    fn share_cap_and_least_may_be_others_than_the_gateways() {
+        let settings = TruncateSettings { window_share: 0.1, max_chars: 1000.0, min_keep_chars: 500.0 };
+        assert_eq!(truncated(&[1001], 1e6, &settings), [(1000, Reason::OverLimit)]);
+        assert_eq!(truncated(&[1001], 1000.0, &settings), [(717, Reason::OverLimit)]);
+    }
+}

@@ -1,0 +1,264 @@
+//! Truncation of tool results as gateways of 2026.9 do it: a limit by the size of the window, head and tail of a text,
+//! one budget for all results together (pruning 8.3). Lengths are weighted (pruning 8.5).
+
+use crate::context::tokens::weighted::{NORMAL, weighted_length};
+use crate::js::{self, JsString, Value};
+use crate::policy::truncate::WINDOW_SHARE;
+use crate::policy::truncate::weighted_cut::{head, last_lf, tail};
+
+/// Chars that one result may have where the window is not known.
+const UNKNOWN_WINDOW_CHARS: f64 = 16_000.0;
+/// Chars kept of results that the model has not answered yet.
+pub const FRESH_MIN_KEEP: f64 = 2000.0;
+/// Units at the end of a text that are looked at for what is worth keeping.
+const TAIL_LOOKED_AT: usize = 2000;
+/// Chars of a tail at most, and its share of the budget.
+const TAIL_CHARS: f64 = 4000.0;
+const TAIL_SHARE: f64 = 0.3;
+/// Between head and tail.
+const MIDDLE: &str = "\n\n⚠️ [... middle content omitted — showing head and tail ...]\n\n";
+/// Stands for a result that the budget of all has no room for.
+const ELIDED: &str =
+    "[tool result elided: aggregate tool-result budget exceeded; rerun the command if the output is needed]";
+/// Words that make the end of a text worth keeping.
+const TELLING: [&str; 15] = [
+    "error",
+    "exception",
+    "failed",
+    "fatal",
+    "traceback",
+    "panic",
+    "stack trace",
+    "errno",
+    "exit code",
+    "total",
+    "summary",
+    "result",
+    "complete",
+    "finished",
+    "done",
+];
+
+/// Chars that one result may have for a window in tokens: 0.3 of it, up to a cap.
+pub fn result_chars_limit(tokens: f64) -> f64 {
+    if tokens.is_nan() || tokens <= 0.0 {
+        return UNKNOWN_WINDOW_CHARS;
+    }
+    let cap = match tokens {
+        ..100_000.0 => 16_000.0,
+        ..200_000.0 => 32_000.0,
+        _ => 64_000.0,
+    };
+    ((tokens * WINDOW_SHARE).floor() * 4.0).min(cap)
+}
+
+/// Chars that all results may have together.
+pub fn aggregate_chars(tokens: f64) -> f64 {
+    let half = if tokens > 0.0 { (tokens * 4.0 * 0.5).floor() } else { 0.0 };
+    half.max(4.0 * result_chars_limit(tokens))
+}
+
+/// What follows a text that lost so many units.
+fn notice(lost: usize) -> JsString {
+    format!("[... {} more characters truncated; rerun with narrower args if needed]", lost.max(1))
+        .as_str()
+        .into()
+}
+
+/// A text cut to a weighted length and with the notice behind it; none when it fits. `unit` is what a plain char
+/// weighs. Where the end looks important and there is room, it stays too. No surrogate pair is split.
+pub fn truncated_text(text: &JsString, max: f64, min_keep: f64, unit: f64) -> Option<JsString> {
+    if weighted_length(text, unit) <= max {
+        return None;
+    }
+    let longest_notice = weighted_length(&notice(text.len()), unit);
+    let mut budget = (max - longest_notice).max(0.0);
+    let min_keep = min_keep.clamp(0.0, budget);
+    loop {
+        let (mut kept, chars) = kept_part(text, budget, min_keep, unit);
+        kept.push(&notice(text.len() - chars));
+        let over = weighted_length(&kept, unit) - max;
+        if over <= 0.0 {
+            return Some(kept);
+        }
+        if budget <= 0.0 {
+            return Some(head(&kept, max, unit));
+        }
+        budget = (budget - over.max(1.0)).max(0.0);
+    }
+}
+
+/// What stays of a text, and how many of its units those are.
+fn kept_part(text: &JsString, budget: f64, min_keep: f64, unit: f64) -> (JsString, usize) {
+    let middle = JsString::from(MIDDLE);
+    let tail_budget = (budget * TAIL_SHARE).floor().min(TAIL_CHARS);
+    let head_budget = budget - tail_budget - weighted_length(&middle, unit);
+    if budget > 2.0 * min_keep && head_budget > 0.0 && has_telling_end(text) {
+        let mut first = head_to_line(text, head_budget, unit);
+        let last = tail_from_line(text, tail_budget, unit);
+        let chars = first.len() + last.len();
+        first.push(&middle);
+        first.push(&last);
+        return (first, chars);
+    }
+    let first = head_to_line(text, budget, unit);
+    let chars = first.len();
+    (first, chars)
+}
+
+/// The head of a text, up to its last line end where that stands beyond 0.8 of it.
+fn head_to_line(text: &JsString, budget: f64, unit: f64) -> JsString {
+    let cut = head(text, budget, unit);
+    match last_lf(&cut) {
+        Some(at) if at as f64 > cut.len() as f64 * 0.8 => cut.slice(0, at),
+        _ => cut,
+    }
+}
+
+/// The tail of a text, behind its first line end where that stands within 0.2 of it.
+fn tail_from_line(text: &JsString, budget: f64, unit: f64) -> JsString {
+    let cut = tail(text, budget, unit);
+    match cut.units().iter().position(|unit| *unit == 0x0A) {
+        Some(at) if (at as f64) < cut.len() as f64 * 0.2 => cut.slice(at + 1, cut.len()),
+        _ => cut,
+    }
+}
+
+/// Whether the end of a text has a word about failure or outcome, or closes an object.
+fn has_telling_end(text: &JsString) -> bool {
+    let end = text.slice(text.len().saturating_sub(TAIL_LOOKED_AT), text.len());
+    if end.trim().units().last() == Some(&u16::from(b'}')) {
+        return true;
+    }
+    let end = end.to_string_lossy().to_ascii_lowercase();
+    TELLING.iter().any(|word| has_word(&end, word))
+}
+
+/// Whether a text has these words with no letter, digit or underscore on either side.
+fn has_word(text: &str, word: &str) -> bool {
+    let joins = |char: Option<char>| char.is_some_and(|char| char.is_ascii_alphanumeric() || char == '_');
+    text.match_indices(word).any(|(at, found)| {
+        !joins(text[..at].chars().next_back()) && !joins(text[at + found.len()..].chars().next())
+    })
+}
+
+/// The text of a block that counts: of type `text` or `toolResult`, where it is a string.
+fn block_text(block: &Value) -> Option<&JsString> {
+    let counts = block.get("type").is_some_and(|kind| kind.str_is("text") || kind.str_is("toolResult"));
+    block.get("text")?.as_str().filter(|_| counts)
+}
+
+fn blocks(message: &Value) -> &[Value] {
+    let is_result = message.get("role").is_some_and(|role| role.str_is("toolResult"));
+    message.get("content").and_then(Value::as_array).filter(|_| is_result).unwrap_or_default()
+}
+
+/// Weighted chars of the text of a tool result; 0 for every other message.
+pub fn result_chars(message: &Value, unit: f64) -> f64 {
+    blocks(message).iter().filter_map(block_text).map(|text| weighted_length(text, unit)).sum()
+}
+
+/// The copy of a tool result within a limit; none when it is within. Blocks of at most `min_keep` chars stay whole where
+/// they and the notices have room, and the others share what is left by their lengths.
+pub fn truncated_result(message: &Value, max: f64, min_keep: f64, unit: f64) -> Option<Value> {
+    let total = result_chars(message, unit);
+    if total <= max {
+        return None;
+    }
+    let all = blocks(message);
+    let length = |block: &Value| block_text(block).map(|text| weighted_length(text, unit));
+    let is_small = |length: f64| length <= min_keep;
+    let lengths: Vec<f64> = all.iter().filter_map(length).collect();
+    let small: f64 = lengths.iter().copied().filter(|length| is_small(*length)).sum();
+    let large = lengths.iter().filter(|length| !is_small(**length)).count();
+    let notices = large as f64 * weighted_length(&notice(total as usize), unit);
+    let keeps_small = large > 0 && small + notices <= max;
+    let (room, shared) = if keeps_small { (max - small, total - small) } else { (max, total) };
+    let new = all.iter().map(|block| {
+        let Some(text) = block_text(block) else { return block.clone() };
+        let chars = weighted_length(text, unit);
+        let budget = if keeps_small && is_small(chars) { chars } else { (room * chars / shared).floor() };
+        with_block_text(block, truncated_text(text, budget, min_keep, unit))
+    });
+    Some(with_content(message, new.collect()))
+}
+
+fn with_block_text(block: &Value, text: Option<JsString>) -> Value {
+    let mut copy = block.clone();
+    if let (Value::Object(object), Some(text)) = (&mut copy, text) {
+        object.set("text", Value::String(text));
+    }
+    copy
+}
+
+/// A copy of a message with another content; other keys stay where they are.
+pub(in crate::policy) fn with_content(message: &Value, content: Vec<Value>) -> Value {
+    let mut copy = message.as_object().cloned().unwrap_or_default();
+    copy.set("content", Value::Array(content));
+    Value::Object(copy)
+}
+
+/// Every message of a call with its results within the limits of a window in tokens; none where one stays. First each
+/// alone, those behind the last answer keeping more; then all together, oldest first, those behind the last
+/// answer left out.
+pub fn truncate_call(messages: &[Value], tokens: f64) -> Vec<Option<Value>> {
+    let answered =
+        messages.iter().rposition(|message| message.get("role").is_some_and(|role| role.str_is("assistant")));
+    let fresh_from = answered.map_or(0, |at| at + 1);
+    let limit = result_chars_limit(tokens);
+    let single = |(at, message): (usize, &Value)| {
+        let min_keep = if at >= fresh_from { FRESH_MIN_KEEP } else { 0.0 };
+        truncated_result(message, limit, min_keep, NORMAL)
+    };
+    let mut new: Vec<Option<Value>> = messages.iter().enumerate().map(single).collect();
+    let chars =
+        |new: &[Option<Value>], at: usize| result_chars(new[at].as_ref().unwrap_or(&messages[at]), NORMAL);
+    let total: f64 = (0..messages.len()).map(|at| chars(&new, at)).sum();
+    let mut over = total - aggregate_chars(tokens);
+    for reduce in [truncated_to, elided_to] {
+        for at in 0..fresh_from {
+            let now = chars(&new, at);
+            if over <= 0.0 {
+                return new;
+            }
+            let reduced = reduce(new[at].as_ref().unwrap_or(&messages[at]), (now - over).max(0.0));
+            if let Some(reduced) = reduced {
+                over -= now - result_chars(&reduced, NORMAL);
+                new[at] = Some(reduced);
+            }
+        }
+    }
+    new
+}
+
+/// A result cut to a length, but not below a notice for each of its texts.
+fn truncated_to(message: &Value, max: f64) -> Option<Value> {
+    let texts = blocks(message).iter().filter_map(block_text).count() as f64;
+    let least = texts * notice(result_chars(message, NORMAL) as usize).len() as f64;
+    truncated_result(message, max.max(least), 0.0, NORMAL)
+}
+
+/// A result whose text is the note that it was left out, or as much of that as there is room for.
+fn elided_to(message: &Value, max: f64) -> Option<Value> {
+    if result_chars(message, NORMAL) <= max {
+        return None;
+    }
+    let note = head(&JsString::from(ELIDED), max, NORMAL);
+    let mut first = true;
+    let new = blocks(message).iter().map(|block| {
+        let text = block_text(block)
+            .map(|_| if std::mem::take(&mut first) { note.clone() } else { JsString::new() });
+        with_block_text(block, text)
+    });
+    Some(with_content(message, new.collect()))
+}
+
+/// Chars of a block that is neither text nor image, as JSON.
+pub(in crate::policy) fn other_block_chars(block: &Value) -> Option<f64> {
+    let is_image = block.get("type").is_some_and(|kind| kind.str_is("image"));
+    (!is_image && block_text(block).is_none()).then(|| js::stringify_len(block) as f64)
+}
+
+#[cfg(test)]
+#[path = "v2026_9_tests.rs"]
+mod tests;

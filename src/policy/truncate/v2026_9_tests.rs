@@ -1,0 +1,131 @@
+use super::*;
+use crate::context::tokens::weighted::GUARD;
+use proptest::prelude::*;
+
+fn result(texts: &[&str]) -> Value {
+    let block = |text: &&str| format!(r#"{{"type":"text","text":{}}}"#, js::stringify_str(&(*text).into()));
+    let blocks = texts.iter().map(block).collect::<Vec<_>>().join(",");
+    js::parse(&format!(
+        r#"{{"role":"toolResult","content":[{blocks},{{"type":"image"}}],"details":{{"a":1}}}}"#
+    ))
+    .unwrap()
+}
+
+fn texts(message: &Value) -> Vec<String> {
+    blocks(message).iter().filter_map(block_text).map(JsString::to_string_lossy).collect()
+}
+
+fn cut(text: &str, max: f64) -> String {
+    truncated_text(&text.into(), max, 0.0, NORMAL).expect("it is too long").to_string_lossy()
+}
+
+#[test]
+fn the_limit_is_three_tenths_of_the_window_up_to_a_cap_by_its_size() {
+    for (tokens, chars, together) in [
+        (10_000.0, 12_000.0, 48_000.0),
+        (99_999.0, 16_000.0, 199_998.0),
+        (100_000.0, 32_000.0, 200_000.0),
+        (199_999.0, 32_000.0, 399_998.0),
+        (200_000.0, 64_000.0, 400_000.0),
+        (1e6, 64_000.0, 2e6),
+        (f64::NAN, 16_000.0, 64_000.0),
+        (0.0, 16_000.0, 64_000.0),
+    ] {
+        assert_eq!((result_chars_limit(tokens), aggregate_chars(tokens)), (chars, together), "{tokens}");
+    }
+}
+
+#[test]
+fn a_plain_text_keeps_its_head_and_says_how_much_is_gone() {
+    let text = "x".repeat(1000);
+    let new = cut(&text, 200.0);
+    assert!(
+        new.starts_with("xxxx")
+            && new.ends_with("more characters truncated; rerun with narrower args if needed]")
+    );
+    let kept = new.find('[').unwrap();
+    assert!(new.contains(&format!("[... {} more", 1000 - kept)), "{new}");
+    assert_eq!(truncated_text(&text.as_str().into(), 1000.0, 0.0, NORMAL), None);
+}
+
+#[test]
+fn a_head_ends_with_a_line_beyond_eight_tenths() {
+    let line = format!("{}\n{}", "x".repeat(110), "y".repeat(900));
+    assert!(cut(&line, 200.0).starts_with(&format!("{}[...", "x".repeat(110))));
+    let early = format!("{}\n{}", "x".repeat(50), "y".repeat(900));
+    assert!(cut(&early, 200.0).contains("\nyyy"));
+}
+
+#[test]
+fn an_end_that_tells_of_a_failure_stays() {
+    let text = format!("{}\nerror: no such file", "x".repeat(5000));
+    let new = cut(&text, 1000.0);
+    assert!(
+        new.contains("middle content omitted — showing head and tail")
+            && new.contains("\nerror: no such file[...")
+    );
+    let words = format!("{} terrors and undone", "x".repeat(5000));
+    assert!(!cut(&words, 1000.0).contains("middle content"));
+    let object = format!("{}}}\n", "x".repeat(5000));
+    assert!(cut(&object, 1000.0).contains("middle content"));
+}
+
+#[test]
+fn heavy_characters_leave_room_for_fewer() {
+    let count = |text: &str| cut(text, 400.0).chars().take_while(|char| *char != '[').count();
+    assert_eq!(count(&"x".repeat(4000)), 4 * count(&"你".repeat(4000)));
+}
+
+#[test]
+fn small_blocks_stay_whole_where_there_is_room_and_large_ones_share_the_rest() {
+    let message = result(&[&"a".repeat(300), &"b".repeat(6000), &"c".repeat(3000)]);
+    let new = truncated_result(&message, 5000.0, 400.0, NORMAL).unwrap();
+    let lengths: Vec<usize> = texts(&new).iter().map(String::len).collect();
+    assert_eq!(lengths[0], 300);
+    assert!(lengths[1] > 2 * lengths[2] - 100 && lengths.iter().sum::<usize>() <= 5000, "{lengths:?}");
+    let shared = truncated_result(&message, 400.0, 400.0, NORMAL).unwrap();
+    assert!(texts(&shared)[0].len() < 300);
+    assert_eq!(truncated_result(&message, 9300.0, 0.0, NORMAL), None);
+}
+
+#[test]
+fn results_that_were_answered_give_way_oldest_first_and_fresh_ones_stay() {
+    let answer = js::parse(r#"{"role":"assistant","content":[]}"#).unwrap();
+    let big = result(&[&"x".repeat(15_000)]);
+    let messages = [big.clone(), big.clone(), big.clone(), big.clone(), big.clone(), answer, big];
+    let new = truncate_call(&messages, f64::NAN);
+    let chars: Vec<f64> = new
+        .iter()
+        .zip(&messages)
+        .map(|(new, old)| result_chars(new.as_ref().unwrap_or(old), NORMAL))
+        .collect();
+    assert!(chars.iter().sum::<f64>() <= 64_000.0, "{chars:?}");
+    assert!(chars[0] < 100.0 && chars[1] < 15_000.0, "{chars:?}");
+    assert_eq!(chars[2..], [15_000.0, 15_000.0, 15_000.0, 0.0, 15_000.0]);
+}
+
+#[test]
+fn where_notices_do_not_fit_either_a_result_is_left_out() {
+    let answer = js::parse(r#"{"role":"assistant","content":[]}"#).unwrap();
+    let small = result(&["x"; 20]);
+    let mut messages = vec![small; 5000];
+    messages.push(answer);
+    let new = truncate_call(&messages, 10.0);
+    let first = texts(new[0].as_ref().unwrap());
+    assert!(first.iter().all(String::is_empty) || first[0].starts_with("[tool"), "{first:?}");
+}
+
+proptest! {
+    #[test]
+    fn what_was_cut_fits(text in "[a-z\\n你😀㐀}]{0,600}", max in 0.0..700.0f64, keep in 0.0..300.0f64, guard: bool) {
+        let unit = if guard { GUARD } else { NORMAL };
+        let text = JsString::from(text.as_str());
+        match truncated_text(&text, max, keep, unit) {
+            None => prop_assert!(weighted_length(&text, unit) <= max),
+            Some(new) => {
+                prop_assert!(weighted_length(&new, unit) <= max);
+                prop_assert_eq!(String::from_utf16(new.units()).is_ok(), true);
+            }
+        }
+    }
+}

@@ -1,0 +1,93 @@
+//! Silent replies: what an agent answers when the person should see nothing (compaction 9.10).
+
+use crate::js::{JsString, Value, is_trimmed};
+
+/// The whole text of a silent reply.
+pub const SILENT_TOKEN: &str = "NO_REPLY";
+/// Texts longer than this are never looked at: chars of a token with white space around it.
+const LONGEST: usize = 64;
+
+/// Whether a text is exactly the token, with white space around it or none.
+pub fn is_silent(text: &str) -> bool {
+    text.trim_matches(is_trimmed) == SILENT_TOKEN
+}
+
+/// A delivered text without the token at its end; nothing where nothing remains: silent in effect.
+pub fn without_token(text: &str) -> Option<&str> {
+    let trimmed = text.trim_matches(is_trimmed);
+    let before = text.trim_end_matches(is_trimmed).strip_suffix(SILENT_TOKEN);
+    let stands_apart =
+        |before: &&str| before.is_empty() || before.ends_with('*') || before.ends_with(is_trimmed);
+    let Some(before) = before.filter(stands_apart) else { return Some(trimmed) };
+    // Stars and white space before the token go with it.
+    let rest = before.trim_end_matches(|char| char == '*' || is_trimmed(char)).trim_matches(is_trimmed);
+    (!rest.is_empty()).then_some(rest)
+}
+
+/// Whether a part of a text that is still coming is held back, because it may become the token.
+pub fn may_become_token(part: &str) -> bool {
+    let part = part.trim_start_matches(is_trimmed).to_uppercase();
+    part.contains('_') && SILENT_TOKEN.starts_with(&part)
+}
+
+/// Whether the text blocks of an assistant message say nothing to the person.
+pub fn is_silent_message(message: &Value) -> bool {
+    let blocks = message.get("content").and_then(Value::as_array).unwrap_or_default();
+    let texts = blocks.iter().filter(|block| block.get("type").is_some_and(|kind| kind.str_is("text")));
+    let texts: Vec<&JsString> = texts.filter_map(|block| block.get("text")?.as_str()).collect();
+    let chars: usize = texts.iter().map(|text| text.len()).sum();
+    if chars < SILENT_TOKEN.len() || chars > LONGEST {
+        return false;
+    }
+    let text = texts.iter().map(|text| text.to_string_lossy()).collect::<Vec<_>>().join("\n");
+    is_silent(&text) || without_token(&text).is_none()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::js;
+
+    #[test]
+    fn only_the_token_alone_is_silent() {
+        for (text, silent) in [
+            ("NO_REPLY", true),
+            (" \nNO_REPLY\u{feff}", true),
+            ("NO_REPLY.", false),
+            ("no_reply", false),
+            ("NO_REPLY done", false),
+            ("", false),
+        ] {
+            assert_eq!(is_silent(text), silent, "{text:?}");
+        }
+    }
+
+    #[test]
+    fn a_token_at_the_end_is_taken_off_and_what_is_left_is_delivered() {
+        assert_eq!(without_token("**NO_REPLY"), None);
+        assert_eq!(without_token("Written down. NO_REPLY \n"), Some("Written down."));
+        assert_eq!(without_token("xNO_REPLY"), Some("xNO_REPLY"));
+        assert_eq!(without_token(" hello "), Some("hello"));
+    }
+
+    #[test]
+    fn a_part_is_held_back_while_it_may_become_the_token() {
+        for (part, held) in
+            [("NO_", true), ("NO", false), ("No_Re", true), (" NO_REPLY", true), ("NO_X", false)]
+        {
+            assert_eq!(may_become_token(part), held, "{part:?}");
+        }
+    }
+
+    #[test]
+    fn the_text_blocks_of_a_message_decide_whatever_it_thinks_or_calls() {
+        let silent = |content: &str| {
+            is_silent_message(&js::parse(&format!(r#"{{"role":"assistant","content":{content}}}"#)).unwrap())
+        };
+        assert!(silent(r#"[{"type":"thinking","thinking":"hm"},{"type":"text","text":"NO_REPLY"}]"#));
+        assert!(!silent(r#"[{"type":"text","text":"All is well."}]"#));
+        assert!(!silent("[]") && !silent(r#""NO_REPLY""#));
+        let long = format!(r#"[{{"type":"text","text":"{}NO_REPLY"}}]"#, " ".repeat(100));
+        assert!(!silent(&long));
+    }
+}

@@ -1,0 +1,58 @@
+//! A token that ends a summary from another thread.
+
+use std::sync::{Arc, Condvar, Mutex, PoisonError};
+use std::time::{Duration, Instant};
+
+/// Shared by whoever waits for a summary and whoever may not want it any more. Clones are the same token.
+#[derive(Debug, Clone, Default)]
+pub struct Cancel(Arc<(Mutex<bool>, Condvar)>);
+
+impl Cancel {
+    /// A token that nobody has used.
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// Ends what goes on under this token, for good.
+    pub fn cancel(&self) {
+        let (cancelled, wake) = &*self.0;
+        *cancelled.lock().unwrap_or_else(PoisonError::into_inner) = true;
+        wake.notify_all();
+    }
+
+    /// Whether it was cancelled.
+    pub fn is_cancelled(&self) -> bool {
+        *self.0.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Waits for a time, or until it is cancelled; whether it is.
+    pub fn wait(&self, time: Duration) -> bool {
+        let end = Instant::now() + time;
+        let (cancelled, wake) = &*self.0;
+        let mut state = cancelled.lock().unwrap_or_else(PoisonError::into_inner);
+        while !*state {
+            let left = end.saturating_duration_since(Instant::now());
+            if left.is_zero() {
+                break;
+            }
+            state = wake.wait_timeout(state, left).unwrap_or_else(PoisonError::into_inner).0;
+        }
+        *state
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_wait_ends_when_another_thread_cancels() {
+        let cancel = Cancel::new();
+        assert!(!cancel.wait(Duration::from_millis(1)) && !cancel.is_cancelled());
+        let other = cancel.clone();
+        let thread = std::thread::spawn(move || other.cancel());
+        assert!(cancel.wait(Duration::from_mins(1)));
+        thread.join().unwrap();
+        assert!(cancel.is_cancelled());
+    }
+}

@@ -1,0 +1,89 @@
+//! The configured summarizer, or what keeps it from being used.
+
+use crate::config::SummarizerConfig;
+use crate::gateway::env::Environment;
+use crate::summarize::command::CommandSummarizer;
+use crate::summarize::extractive::Extractive;
+use crate::summarize::http::{Address, AddressError, HttpSummarizer, Key};
+use crate::summarize::{Summarizer, SummarizerKind};
+
+/// Settings that do not make a summarizer.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum ChooseError {
+    /// `command` without a program.
+    #[error(
+        "summarizer command: no program is named. Set command = [\"PROGRAM\", \"ARGUMENT\"] under [summarizer] in config.toml."
+    )]
+    NoProgram,
+    /// `http` without a model.
+    #[error("summarizer http: no model is named. Set model = \"ID\" under [summarizer] in config.toml.")]
+    NoModel,
+    /// The variable with the key is empty.
+    #[error(
+        "summarizer http: {variable} holds no key. Set it, or change key-env under [summarizer] in config.toml."
+    )]
+    NoKey {
+        /// The variable.
+        variable: String,
+    },
+    /// An address that is not sent to.
+    #[error("summarizer http: {0}")]
+    Address(#[from] AddressError),
+}
+
+/// A summarizer of this kind with the settings of the file. A key is read here, from the variable that the file names.
+pub fn choose(
+    kind: SummarizerKind,
+    config: &SummarizerConfig,
+    env: &Environment,
+) -> Result<Box<dyn Summarizer>, ChooseError> {
+    match kind {
+        SummarizerKind::Extractive => Ok(Box::new(Extractive)),
+        SummarizerKind::Command => {
+            let (program, arguments) = config.command.split_first().ok_or(ChooseError::NoProgram)?;
+            Ok(Box::new(CommandSummarizer::new(program.clone(), arguments.to_vec(), config.timeout)))
+        }
+        SummarizerKind::Http => {
+            let model =
+                config.model.clone().filter(|model| !model.trim().is_empty()).ok_or(ChooseError::NoModel)?;
+            let url = config.url.as_deref().unwrap_or(config.api.default_url());
+            let address = Address::new(url, config.key_env.is_some())?;
+            let no_key = |variable: &String| ChooseError::NoKey { variable: variable.clone() };
+            let key = config.key_env.as_ref();
+            let key = key.map(|name| Key::from_env(name, env).ok_or_else(|| no_key(name))).transpose()?;
+            Ok(Box::new(HttpSummarizer::new(config.api, address, model, key, config.timeout)))
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn chosen(kind: SummarizerKind, config: &SummarizerConfig) -> Result<SummarizerKind, ChooseError> {
+        let env = Environment::new([("KEY", "k")], None, "/".into());
+        choose(kind, config, &env).map(|summarizer| summarizer.kind())
+    }
+
+    #[test]
+    fn without_settings_only_the_extractive_one_works() {
+        let config = SummarizerConfig::default();
+        assert_eq!(chosen(SummarizerKind::Extractive, &config), Ok(SummarizerKind::Extractive));
+        assert_eq!(chosen(SummarizerKind::Command, &config), Err(ChooseError::NoProgram));
+        assert_eq!(chosen(SummarizerKind::Http, &config), Err(ChooseError::NoModel));
+    }
+
+    #[test]
+    fn a_named_key_must_be_there() {
+        let config = |name: &str| SummarizerConfig {
+            model: Some("m".to_owned()),
+            key_env: Some(name.to_owned()),
+            ..SummarizerConfig::default()
+        };
+        assert_eq!(chosen(SummarizerKind::Http, &config("KEY")), Ok(SummarizerKind::Http));
+        let missing = chosen(SummarizerKind::Http, &config("OTHER")).unwrap_err();
+        assert_eq!(missing, ChooseError::NoKey { variable: "OTHER".to_owned() });
+        let plain = SummarizerConfig { url: Some("http://example.com".to_owned()), ..config("KEY") };
+        assert!(chosen(SummarizerKind::Http, &plain).unwrap_err().to_string().contains("https"));
+    }
+}

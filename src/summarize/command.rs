@@ -1,0 +1,122 @@
+//! A program that writes summaries: what to summarise on its standard input, the summary on its standard output.
+//!
+//! No shell takes part. The program gets a process group of its own, so that what it started ends with it when it is
+//! cancelled or takes too long.
+
+mod child;
+
+use std::process::{Command, ExitStatus, Stdio};
+use std::time::{Duration, Instant};
+
+use child::{Child, Grown};
+
+use crate::policy::compact::SummaryRequest;
+use crate::policy::compact::request::SYSTEM;
+use crate::summarize::{Answer, CallError, Cancel, Summarizer, SummarizerKind, prompt};
+
+/// Bytes of a summary at most.
+pub const MAX_OUTPUT: usize = 1 << 20;
+
+/// How often a running program is looked at.
+const LOOK: Duration = Duration::from_millis(10);
+/// How long a program that ended may leave its output open to what it started.
+const LINGER: Duration = Duration::from_secs(1);
+
+/// A program as summarizer.
+#[derive(Debug, Clone)]
+pub struct CommandSummarizer {
+    program: String,
+    arguments: Vec<String>,
+    timeout: Duration,
+}
+
+impl CommandSummarizer {
+    /// `program` is looked up as by a shell; each call may take `timeout`.
+    pub fn new(program: String, arguments: Vec<String>, timeout: Duration) -> Self {
+        Self { program, arguments, timeout }
+    }
+
+    fn spawn(&self, request: &SummaryRequest<'_>) -> Result<Child, CallError> {
+        let input = format!("{SYSTEM}\n\n{}", prompt(request)?);
+        let mut command = Command::new(&self.program);
+        command
+            .args(&self.arguments)
+            .env("CLAWSCOPE_SUMMARY_MAX_TOKENS", format!("{}", request.max_tokens))
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped());
+        Child::spawn(command, input.into_bytes()).map_err(|error| {
+            let name = &self.program;
+            CallError::Hopeless(format!(
+                "{name}: cannot be started: {error}. Check `command` under [summarizer]."
+            ))
+        })
+    }
+
+    /// Waits for the program to end.
+    fn end(&self, child: &mut Child, cancel: &Cancel) -> Result<ExitStatus, CallError> {
+        let begun = Instant::now();
+        loop {
+            if child.output() == Grown::TooLarge {
+                return Err(CallError::Refused(format!(
+                    "{}: wrote more than {MAX_OUTPUT} bytes",
+                    self.program
+                )));
+            }
+            match child.status() {
+                Ok(Some(status)) => return Ok(status),
+                Ok(None) => {}
+                Err(error) => return Err(CallError::passing(format!("{}: is lost: {error}", self.program))),
+            }
+            if begun.elapsed() >= self.timeout {
+                let seconds = self.timeout.as_secs_f64();
+                let why = format!(
+                    "{}: no end after {seconds} s; it was stopped{}",
+                    self.program,
+                    child.last_words()
+                );
+                return Err(CallError::passing(why));
+            }
+            if cancel.wait(LOOK) {
+                return Err(CallError::Cancelled);
+            }
+        }
+    }
+
+    /// The text of a program that ended well.
+    fn text(&self, child: &mut Child, status: ExitStatus, cancel: &Cancel) -> Result<String, CallError> {
+        let begun = Instant::now();
+        while child.output() == Grown::Open && begun.elapsed() < LINGER && !cancel.wait(LOOK) {}
+        let name = &self.program;
+        if !status.success() {
+            return Err(CallError::passing(format!("{name}: ended with {status}{}", child.last_words())));
+        }
+        if child.output() == Grown::TooLarge {
+            return Err(CallError::Refused(format!("{name}: wrote more than {MAX_OUTPUT} bytes")));
+        }
+        let text = String::from_utf8(child.take_output())
+            .map_err(|_| CallError::Refused(format!("{name}: wrote what is no UTF-8")))?;
+        match text.trim() {
+            "" => Err(CallError::passing(format!("{name}: wrote nothing{}", child.last_words()))),
+            text => Ok(text.to_owned()),
+        }
+    }
+}
+
+impl Summarizer for CommandSummarizer {
+    fn kind(&self) -> SummarizerKind {
+        SummarizerKind::Command
+    }
+
+    fn summarise(&self, request: &SummaryRequest<'_>, cancel: &Cancel) -> Result<Answer, CallError> {
+        let mut child = self.spawn(request)?;
+        // Dropping the child stops it, and whatever it started and left behind.
+        let status = self.end(&mut child, cancel)?;
+        self.text(&mut child, status, cancel).map(Answer::of)
+    }
+}
+
+#[cfg(test)]
+#[cfg(unix)]
+#[path = "command/tests.rs"]
+mod tests;

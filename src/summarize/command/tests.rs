@@ -1,0 +1,172 @@
+//! Real programs as summarizers: good ones, failing ones, and such as hang, talk too much or do not listen.
+
+use super::*;
+use crate::policy::compact::testing::{job, users};
+use crate::policy::compact::{Form, Purpose};
+use crate::summarize::run;
+
+fn request(messages: &[crate::js::Value]) -> SummaryRequest<'_> {
+    SummaryRequest {
+        purpose: Purpose::History,
+        form: Form::Checkpoint,
+        merges: false,
+        messages,
+        previous: None,
+        focus: None,
+        max_tokens: 16_000.0,
+    }
+}
+
+fn program(words: &[&str], timeout: Duration) -> CommandSummarizer {
+    let arguments = words[1..].iter().map(|word| (*word).to_owned()).collect();
+    CommandSummarizer::new(words[0].to_owned(), arguments, timeout)
+}
+
+fn shell(script: &str) -> Result<Answer, CallError> {
+    program(&["sh", "-c", script], Duration::from_secs(20)).summarise(&request(&users(1, 40)), &Cancel::new())
+}
+
+#[track_caller]
+fn passing(result: Result<Answer, CallError>) -> String {
+    match result {
+        Err(CallError::Passing { what, .. }) => what,
+        other => panic!("{other:?}"),
+    }
+}
+
+#[test]
+fn the_prompt_goes_in_and_the_summary_comes_out() {
+    let echoed =
+        program(&["cat"], Duration::from_secs(20)).summarise(&request(&users(1, 4)), &Cancel::new()).unwrap();
+    assert!(
+        echoed.text.starts_with(SYSTEM)
+            && echoed.text.contains("<conversation>\n[User]: xxxx\n</conversation>")
+    );
+    let limit = shell("cat > /dev/null; echo \"  limit $CLAWSCOPE_SUMMARY_MAX_TOKENS  \"");
+    assert_eq!(limit.unwrap().text, "limit 16000");
+}
+
+#[test]
+fn a_large_prompt_does_not_block_a_program_that_writes_while_it_reads() {
+    let messages = users(300, 2000);
+    let echoed =
+        program(&["cat"], Duration::from_secs(20)).summarise(&request(&messages), &Cancel::new()).unwrap();
+    assert!(echoed.text.len() > 600_000);
+}
+
+#[test]
+fn a_program_that_does_not_listen_is_heard_all_the_same() {
+    let messages = users(300, 2000);
+    let deaf = program(&["sh", "-c", "exec <&-; echo heard"], Duration::from_secs(20));
+    assert_eq!(deaf.summarise(&request(&messages), &Cancel::new()).unwrap().text, "heard");
+}
+
+#[test]
+fn a_failing_program_is_told_with_its_last_words() {
+    let what = passing(
+        program(&["false"], Duration::from_secs(20)).summarise(&request(&users(1, 4)), &Cancel::new()),
+    );
+    assert!(what.contains("false: ended with exit status: 1"), "{what}");
+    let what = passing(shell("echo half a summary; echo no model >&2; exit 3"));
+    assert!(what.contains("exit status: 3. It said last: no model"), "{what}");
+    let what = passing(shell("yes out of memory | head -c 100000 >&2; exit 1"));
+    assert!(what.len() < 3000, "{}", what.len());
+}
+
+#[test]
+fn silence_noise_and_bytes_are_no_summary() {
+    assert!(passing(shell("echo '  '")).contains("wrote nothing"));
+    let Err(CallError::Refused(what)) = shell("yes | head -c 5000000") else { panic!("too much") };
+    assert!(what.contains("more than 1048576 bytes"), "{what}");
+    assert!(matches!(shell("printf '\\377'"), Err(CallError::Refused(what)) if what.contains("UTF-8")));
+}
+
+#[test]
+fn a_program_that_is_not_there_is_hopeless() {
+    let missing = program(&["no-such-program-anywhere"], Duration::from_secs(1));
+    let result = missing.summarise(&request(&users(1, 4)), &Cancel::new());
+    assert!(matches!(result, Err(CallError::Hopeless(what)) if what.contains("no-such-program-anywhere")));
+}
+
+/// Whether a process is there, and no zombie.
+fn lives(pid: &str) -> bool {
+    let state = std::process::Command::new("ps").args(["-o", "stat=", "-p", pid]).output().unwrap();
+    let state = String::from_utf8(state.stdout).unwrap();
+    !state.trim().is_empty() && !state.trim().starts_with('Z')
+}
+
+#[track_caller]
+fn ends(pid: &str) {
+    let begun = Instant::now();
+    while lives(pid) {
+        assert!(begun.elapsed() < Duration::from_secs(10), "{pid} lives on");
+        Cancel::new().wait(LOOK);
+    }
+}
+
+/// A program that hangs, deaf to TERM, with a child of its own; it writes both ids to a file.
+fn hanging(folder: &std::path::Path, timeout: Duration) -> (CommandSummarizer, std::path::PathBuf) {
+    let file = folder.join("ids");
+    let script = "trap '' TERM; sleep 300 & echo $! $$ > \"$0.new\"; mv \"$0.new\" \"$0\"; echo waiting >&2; wait; wait";
+    (program(&["sh", "-c", script, file.to_str().unwrap()], timeout), file)
+}
+
+fn ids(file: &std::path::Path) -> Vec<String> {
+    let begun = Instant::now();
+    loop {
+        if let Ok(text) = std::fs::read_to_string(file) {
+            return text.split_whitespace().map(str::to_owned).collect();
+        }
+        assert!(begun.elapsed() < Duration::from_secs(20), "it did not start");
+        Cancel::new().wait(LOOK);
+    }
+}
+
+#[test]
+fn a_hanging_program_is_stopped_with_all_it_started() {
+    let folder = tempfile::tempdir().unwrap();
+    let (hanging, file) = hanging(folder.path(), Duration::from_millis(700));
+    let what = passing(hanging.summarise(&request(&users(1, 4)), &Cancel::new()));
+    assert!(what.contains("no end after 0.7 s") && what.contains("waiting"), "{what}");
+    for pid in ids(&file) {
+        ends(&pid);
+    }
+}
+
+#[test]
+fn a_cancelled_program_is_stopped_with_all_it_started() {
+    let folder = tempfile::tempdir().unwrap();
+    let (hanging, file) = hanging(folder.path(), Duration::from_mins(1));
+    let (cancel, begun) = (Cancel::new(), Instant::now());
+    let other = cancel.clone();
+    let asking = std::thread::spawn(move || hanging.summarise(&request(&users(1, 4)), &other));
+    let ids = ids(&file);
+    cancel.cancel();
+    assert_eq!(asking.join().unwrap(), Err(CallError::Cancelled));
+    assert!(begun.elapsed() < Duration::from_secs(30));
+    for pid in ids {
+        ends(&pid);
+    }
+}
+
+#[test]
+fn what_a_program_leaves_behind_on_its_output_is_stopped() {
+    let begun = Instant::now();
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("ids");
+    let script = "sleep 300 & echo $! > \"$0\"; echo done";
+    let leaving = program(&["sh", "-c", script, file.to_str().unwrap()], Duration::from_mins(1));
+    assert_eq!(leaving.summarise(&request(&users(1, 4)), &Cancel::new()).unwrap().text, "done");
+    assert!(begun.elapsed() < Duration::from_secs(30));
+    for pid in ids(&file) {
+        ends(&pid);
+    }
+}
+
+#[test]
+fn a_whole_summary_goes_through_a_program_call_by_call() {
+    let counting = program(&["sh", "-c", "wc -c"], Duration::from_secs(20));
+    let summary = run(&job(users(80, 4000)), &counting, &Cancel::new(), &mut |_| {}).unwrap();
+    assert_eq!(summary.calls.len(), 3);
+    assert!(summary.text.to_string_lossy().parse::<u64>().is_ok(), "{:?}", summary.text);
+}

@@ -1,0 +1,227 @@
+//! The tool calls of a conversation: what each was about, how it ended, and what nothing made good.
+
+use std::collections::HashMap;
+
+use crate::js::{self, Value};
+use crate::summarize::extractive::words::{one_line, shortened};
+
+/// Arguments that say what a call is about, the best first.
+const SUBJECTS: [&str; 15] = [
+    "command",
+    "cmd",
+    "path",
+    "file_path",
+    "filePath",
+    "url",
+    "query",
+    "pattern",
+    "task",
+    "prompt",
+    "message",
+    "text",
+    "target",
+    "name",
+    "action",
+];
+/// Chars of a subject at most.
+const SUBJECT: usize = 90;
+/// Subjects of a tool that are told.
+const TOLD_SUBJECTS: usize = 6;
+/// Failures that are told.
+const TOLD_FAILURES: usize = 8;
+
+/// How a call ended.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) enum Outcome {
+    /// It has no result yet.
+    Pending,
+    /// Well.
+    Done,
+    /// With an error, which says this.
+    Failed(String),
+}
+
+/// One call.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Call {
+    pub(super) tool: String,
+    /// What it was about; possibly empty.
+    pub(super) subject: String,
+    pub(super) outcome: Outcome,
+}
+
+impl Call {
+    /// Tool and subject.
+    pub(super) fn words(&self) -> String {
+        if self.subject.is_empty() { self.tool.clone() } else { format!("{} `{}`", self.tool, self.subject) }
+    }
+}
+
+/// What was done with one tool.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub(super) struct ToolWork {
+    pub(super) name: String,
+    pub(super) calls: usize,
+    pub(super) failed: usize,
+    subjects: Vec<String>,
+}
+
+impl ToolWork {
+    /// The newest subjects, each once, oldest first.
+    pub(super) fn subjects(&self) -> Vec<String> {
+        let mut newest: Vec<String> = Vec::new();
+        for subject in self.subjects.iter().rev() {
+            if newest.len() < TOLD_SUBJECTS && !newest.contains(subject) {
+                newest.push(subject.clone());
+            }
+        }
+        newest.reverse();
+        newest
+    }
+}
+
+/// All calls, in order.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Calls {
+    calls: Vec<Call>,
+    by_id: HashMap<String, usize>,
+}
+
+impl Calls {
+    /// Notes a tool-call block.
+    pub(super) fn add_call(&mut self, block: &Value) {
+        let text = |key| block.get(key).and_then(Value::as_str).map(js::JsString::to_string_lossy);
+        let arguments = block.get("arguments").or_else(|| block.get("input"));
+        let call = Call {
+            tool: text("name")
+                .map(|name| one_line(&name))
+                .filter(|name| !name.is_empty())
+                .unwrap_or("tool".to_owned()),
+            subject: arguments.map(subject).unwrap_or_default(),
+            outcome: Outcome::Pending,
+        };
+        if let Some(id) = text("id") {
+            self.by_id.insert(id, self.calls.len());
+        }
+        self.calls.push(call);
+    }
+
+    /// Notes how a call ended. A result whose call was summarised before still counts as one.
+    pub(super) fn add_result(&mut self, id: Option<&str>, tool: &str, failed: Option<String>) {
+        let outcome = failed.map_or(Outcome::Done, Outcome::Failed);
+        match id.and_then(|id| self.by_id.get(id)).and_then(|at| self.calls.get_mut(*at)) {
+            Some(call) => call.outcome = outcome,
+            None => self.calls.push(Call { tool: tool.to_owned(), subject: String::new(), outcome }),
+        }
+    }
+
+    /// A shell command that the person ran.
+    pub(super) fn add_shell(&mut self, command: &str, failed: Option<String>) {
+        let outcome = failed.map_or(Outcome::Done, Outcome::Failed);
+        self.calls.push(Call {
+            tool: "shell".to_owned(),
+            subject: shortened(&one_line(command), SUBJECT),
+            outcome,
+        });
+    }
+
+    /// How many there were.
+    pub(super) fn calls(&self) -> usize {
+        self.calls.len()
+    }
+
+    /// By tool, the most used first.
+    pub(super) fn tools(&self) -> Vec<ToolWork> {
+        let mut tools: Vec<ToolWork> = Vec::new();
+        for call in &self.calls {
+            let at = tools.iter().position(|tool| tool.name == call.tool).unwrap_or_else(|| {
+                tools.push(ToolWork { name: call.tool.clone(), ..ToolWork::default() });
+                tools.len() - 1
+            });
+            let tool = &mut tools[at];
+            tool.calls += 1;
+            tool.failed += usize::from(matches!(call.outcome, Outcome::Failed(_)));
+            if !call.subject.is_empty() {
+                tool.subjects.push(call.subject.clone());
+            }
+        }
+        tools.sort_by_key(|tool| std::cmp::Reverse(tool.calls));
+        tools
+    }
+
+    /// Calls after which no result came.
+    pub(super) fn pending(&self) -> impl Iterator<Item = &Call> {
+        let calls: Vec<&Call> = self.calls.iter().filter(|call| call.outcome == Outcome::Pending).collect();
+        let skipped = calls.len().saturating_sub(TOLD_FAILURES);
+        calls.into_iter().skip(skipped)
+    }
+
+    /// The newest failures that no later call of the same tool about the same thing made good, each once.
+    pub(super) fn unresolved(&self) -> impl Iterator<Item = &Call> {
+        let mut open: HashMap<(&str, &str), usize> = HashMap::new();
+        for (at, call) in self.calls.iter().enumerate() {
+            let about = (call.tool.as_str(), call.subject.as_str());
+            match call.outcome {
+                Outcome::Failed(_) => _ = open.insert(about, at),
+                Outcome::Done => _ = open.remove(&about),
+                Outcome::Pending => {}
+            }
+        }
+        let mut open: Vec<usize> = open.into_values().collect();
+        open.sort_unstable();
+        let skipped = open.len().saturating_sub(TOLD_FAILURES);
+        open.into_iter().skip(skipped).map(|at| &self.calls[at])
+    }
+}
+
+/// What a call is about: its telling argument, else its first text.
+fn subject(arguments: &Value) -> String {
+    let text = |value: &Value| {
+        value.as_str().map(|text| one_line(&text.to_string_lossy())).filter(|text| !text.is_empty())
+    };
+    let named = SUBJECTS.iter().find_map(|key| text(arguments.get(key)?));
+    let first = || arguments.as_object()?.iter().find_map(|(_, value)| text(value));
+    named.or_else(first).map(|text| shortened(&text, SUBJECT)).unwrap_or_default()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn calls(list: &[(&str, &str, Option<&str>)]) -> Calls {
+        let mut calls = Calls::default();
+        for (at, (tool, command, failed)) in list.iter().enumerate() {
+            let block =
+                format!(r#"{{"id":"{at}","name":"{tool}","arguments":{{"x":"y","command":"{command}"}}}}"#);
+            calls.add_call(&js::parse(&block).unwrap());
+            calls.add_result(Some(&at.to_string()), tool, failed.map(str::to_owned));
+        }
+        calls
+    }
+
+    #[test]
+    fn a_failure_is_open_until_the_same_thing_works() {
+        let calls = calls(&[
+            ("exec", "make", Some("no rule")),
+            ("exec", "ls", Some("denied")),
+            ("exec", "make", None),
+            ("exec", "ls", Some("denied again")),
+        ]);
+        let open: Vec<String> = calls.unresolved().map(Call::words).collect();
+        assert_eq!(open, ["exec `ls`"]);
+        let tool = calls.tools()[0].clone();
+        assert_eq!(
+            (tool.calls, tool.failed, tool.subjects()),
+            (4, 3, vec!["make".to_owned(), "ls".to_owned()])
+        );
+    }
+
+    #[test]
+    fn a_call_without_a_result_is_pending_and_a_result_without_a_call_counts() {
+        let mut calls = Calls::default();
+        calls.add_call(&js::parse(r#"{"id":"a","name":"read","arguments":{"n":1}}"#).unwrap());
+        calls.add_result(Some("other"), "exec", None);
+        assert_eq!(calls.pending().map(Call::words).collect::<Vec<_>>(), ["read"]);
+        assert_eq!(calls.calls(), 2);
+    }
+}

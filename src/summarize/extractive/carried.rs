@@ -1,0 +1,175 @@
+//! What an earlier summary says, whoever wrote it, in bounded form. What was carried once already as something earlier goes.
+
+use crate::summarize::extractive::SIGNED;
+use crate::summarize::extractive::draft::Part;
+use crate::summarize::extractive::words::{one_line, shortened};
+
+/// Chars of a carried line at most.
+const LINE: usize = 240;
+
+/// Sections that are made anew each time: what stands between these tags is not carried.
+const BLOCKS: [(&str, &str); 3] = [
+    ("<read-files>", "</read-files>"),
+    ("<modified-files>", "</modified-files>"),
+    ("<workspace-critical-rules>", "</workspace-critical-rules>"),
+];
+
+/// Where the lines under a heading go, what they begin with there, and how many of them are kept.
+struct Road {
+    heading: &'static str,
+    part: Part,
+    before: &'static str,
+    most: usize,
+}
+
+const fn road(heading: &'static str, part: Part, before: &'static str, most: usize) -> Road {
+    Road { heading, part, before, most }
+}
+
+/// Lines under no heading at all stand before the first.
+static UNKNOWN: Road = road("", Part::Context, "earlier: ", 6);
+
+static ROADS: [Road; 15] = [
+    road("goal", Part::Goal, "", 8),
+    road("constraints & preferences", Part::Constraints, "", 12),
+    road("constraints", Part::Constraints, "", 12),
+    road("progress", Part::Done, "", 16),
+    road("done", Part::Done, "", 16),
+    road("in progress", Part::Context, "in progress earlier: ", 4),
+    road("blocked", Part::Context, "failed earlier: ", 4),
+    road("tool failures", Part::Context, "failed earlier: ", 4),
+    road("key decisions", Part::Decisions, "", 12),
+    road("decisions", Part::Decisions, "", 12),
+    road("next steps", Part::Next, "planned earlier: ", 4),
+    road("critical context", Part::Context, "", 10),
+    road("original request", Part::Goal, "", 4),
+    road("early progress", Part::Done, "", 8),
+    road("context for suffix", Part::Context, "", 6),
+];
+
+/// The lines of an earlier summary with their places.
+#[derive(Debug, Default, PartialEq, Eq)]
+pub(super) struct Carried(Vec<(Part, String)>);
+
+impl Carried {
+    /// Reads a summary. One without known headings is carried as its first lines.
+    pub(super) fn of(summary: &str) -> Self {
+        let mut carried = Vec::new();
+        let mut section: Vec<String> = Vec::new();
+        let (mut open, mut before) = (&UNKNOWN, UNKNOWN.before.to_owned());
+        for line in without_blocks(summary) {
+            if let Some(name) = heading(line) {
+                carry(&mut carried, open, &before, std::mem::take(&mut section));
+                let road = ROADS.iter().find(|road| road.heading == name.to_lowercase());
+                // What stands under a heading of another kind keeps its name.
+                before = road.map_or_else(|| format!("{name}: "), |road| road.before.to_owned());
+                open = road.unwrap_or(&UNKNOWN);
+            } else {
+                section.extend(bare(line));
+            }
+        }
+        carry(&mut carried, open, &before, section);
+        Self(carried)
+    }
+
+    /// The lines, in order.
+    pub(super) fn lines(&self) -> impl Iterator<Item = (Part, &str)> {
+        self.0.iter().map(|(part, line)| (*part, line.as_str()))
+    }
+}
+
+/// The newest lines of a section; of an unknown one, the first.
+fn carry(carried: &mut Vec<(Part, String)>, road: &Road, before: &str, lines: Vec<String>) {
+    let skipped = if road.heading.is_empty() { 0 } else { lines.len().saturating_sub(road.most) };
+    for line in lines.into_iter().skip(skipped).take(road.most) {
+        carried.push((road.part, shortened(&format!("{before}{line}"), LINE)));
+    }
+}
+
+/// The name in a heading of the second level or below.
+fn heading(line: &str) -> Option<&str> {
+    Some(line.trim_start().strip_prefix("##")?.trim_start_matches('#').trim())
+}
+
+fn without_blocks(summary: &str) -> Vec<&str> {
+    let mut until: Option<&str> = None;
+    let outside = summary.lines().filter(|line| {
+        let line = line.trim();
+        if let Some(end) = until {
+            until = Some(end).filter(|end| line != *end);
+            return false;
+        }
+        until = BLOCKS.iter().find(|(begin, _)| line == *begin).map(|(_, end)| *end);
+        until.is_none()
+    });
+    outside.collect()
+}
+
+/// A line without its mark; none where it says nothing, or nothing new.
+fn bare(line: &str) -> Option<String> {
+    let line = one_line(line);
+    let text = ["- [x] ", "- [X] ", "- [ ] ", "- ", "* "].iter().find_map(|mark| line.strip_prefix(mark));
+    let text = text.unwrap_or(&line);
+    let number = text.bytes().take_while(u8::is_ascii_digit).count();
+    let text = if number > 0 { text[number..].strip_prefix(". ").unwrap_or(text) } else { text };
+    let text = text.strip_prefix("then: ").unwrap_or(text);
+    let empty = ["", "(none)", "---", "**Turn Context (split turn):**", "No prior history."].contains(&text);
+    let made = text.starts_with(SIGNED)
+        || text.starts_with("(no room for ")
+        || text.contains("other requests in between");
+    // Lines that were earlier ones then are not carried a second time.
+    let old = ["earlier: ", "in progress earlier: ", "failed earlier: ", "planned earlier: "];
+    let old = old.iter().any(|before| text.starts_with(before));
+    (!empty && !made && !old).then(|| text.to_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn of(text: &str) -> Vec<(Part, String)> {
+        Carried::of(text).0
+    }
+
+    #[test]
+    fn lines_go_to_their_places_without_their_marks() {
+        let text = "## Goal\nShip it\n\n## Progress\n### Done\n- [x] a\n### In Progress\n- [ ] b\n## Next Steps\n1. c\n\
+            ## Critical Context\n- (none)\n- Extractive summary: quoted\n\n<read-files>\nx.rs\n</read-files>";
+        let line = |part, text: &str| (part, text.to_owned());
+        let expected = [
+            line(Part::Goal, "Ship it"),
+            line(Part::Done, "a"),
+            line(Part::Context, "in progress earlier: b"),
+            line(Part::Next, "planned earlier: c"),
+        ];
+        assert_eq!(of(text), expected);
+    }
+
+    #[test]
+    fn a_split_turns_context_is_carried_too() {
+        let text = "## Goal\na\n\n---\n\n**Turn Context (split turn):**\n\n## Original Request\n- b\n## Early Progress\n- c";
+        let expected = [(Part::Goal, "a"), (Part::Goal, "b"), (Part::Done, "c")];
+        assert_eq!(of(text), expected.map(|(part, text)| (part, text.to_owned())));
+    }
+
+    #[test]
+    fn a_text_without_headings_keeps_its_beginning() {
+        let text = (0..9).map(|number| format!("line {number}")).collect::<Vec<_>>().join("\n");
+        let carried = of(&text);
+        assert_eq!((carried.len(), carried[0].1.as_str()), (6, "earlier: line 0"));
+        assert_eq!(of("No prior history."), []);
+    }
+
+    #[test]
+    fn headings_of_another_kind_keep_their_names() {
+        let expected = [(Part::Goal, "a".to_owned()), (Part::Context, "Files: x.rs".to_owned())];
+        assert_eq!(of("## Goal\na\n## Files\n- x.rs"), expected);
+    }
+
+    #[test]
+    fn sections_are_bounded_and_old_lines_are_carried_once() {
+        let done = (0..40).map(|number| format!("- [x] step {number}")).collect::<Vec<_>>().join("\n");
+        let carried = of(&format!("### Done\n{done}\n## Next Steps\n1. planned earlier: x\n"));
+        assert_eq!((carried.len(), carried[15].1.as_str()), (16, "step 39"));
+    }
+}

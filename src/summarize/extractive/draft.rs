@@ -1,0 +1,207 @@
+//! A summary under its headings, shortened until it fits.
+
+use std::fmt::Write as _;
+
+use crate::summarize::extractive::words::{shortened, units};
+
+/// Chars that a line keeps when all of them are shortened.
+const SHORTEST: usize = 60;
+
+/// A heading of a summary.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Part {
+    Goal,
+    Constraints,
+    Done,
+    InProgress,
+    Blocked,
+    Decisions,
+    Next,
+    Context,
+    Request,
+    Early,
+    Suffix,
+}
+
+/// What goes first when there is no room.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum Weight {
+    /// Good to know.
+    Side,
+    /// Worth its place.
+    Main,
+    /// Without it the summary is none.
+    Key,
+}
+
+impl Part {
+    const CHECKPOINT: &[Self] = &[
+        Self::Goal,
+        Self::Constraints,
+        Self::Done,
+        Self::InProgress,
+        Self::Blocked,
+        Self::Decisions,
+        Self::Next,
+        Self::Context,
+    ];
+    const TURN_PREFIX: &[Self] = &[Self::Request, Self::Early, Self::Suffix];
+
+    /// The lines above its items.
+    const fn heading(self) -> &'static str {
+        match self {
+            Self::Goal => "## Goal",
+            Self::Constraints => "## Constraints & Preferences",
+            Self::Done => "## Progress\n### Done",
+            Self::InProgress => "### In Progress",
+            Self::Blocked => "### Blocked",
+            Self::Decisions => "## Key Decisions",
+            Self::Next => "## Next Steps",
+            Self::Context => "## Critical Context",
+            Self::Request => "## Original Request",
+            Self::Early => "## Early Progress",
+            Self::Suffix => "## Context for Suffix",
+        }
+    }
+
+    /// What an item begins with; `number` counts from 1.
+    fn mark(self, number: usize) -> String {
+        match self {
+            Self::Done => "- [x] ".to_owned(),
+            Self::InProgress => "- [ ] ".to_owned(),
+            Self::Next => format!("{number}. "),
+            _ => "- ".to_owned(),
+        }
+    }
+}
+
+#[derive(Debug)]
+struct Item {
+    part: Part,
+    weight: Weight,
+    text: String,
+}
+
+/// The items of a summary, each on one line, oldest first under their heading.
+#[derive(Debug)]
+pub(super) struct Draft {
+    parts: &'static [Part],
+    items: Vec<Item>,
+    /// Items that found no room.
+    dropped: Vec<Part>,
+}
+
+impl Draft {
+    /// With the headings of a checkpoint (compaction 3.17).
+    pub(super) fn checkpoint() -> Self {
+        Self { parts: Part::CHECKPOINT, items: Vec::new(), dropped: Vec::new() }
+    }
+
+    /// With the headings of a turn prefix (compaction 3.18).
+    pub(super) fn turn_prefix() -> Self {
+        Self { parts: Part::TURN_PREFIX, items: Vec::new(), dropped: Vec::new() }
+    }
+
+    /// Adds a line under a heading, once.
+    pub(super) fn add(&mut self, part: Part, weight: Weight, text: String) {
+        let known = self.items.iter().any(|item| item.part == part && item.text == text);
+        if !text.is_empty() && !known {
+            self.items.push(Item { part, weight, text });
+        }
+    }
+
+    /// The text, in `chars` chars where that can be: first the lightest items go, then the lines are shortened.
+    pub(super) fn text(mut self, chars: usize) -> String {
+        let mut text = self.written();
+        while units(&text) > chars && self.drop_one() {
+            text = self.written();
+        }
+        let mut line = 240;
+        while units(&text) > chars && line >= SHORTEST {
+            self.items.iter_mut().for_each(|item| item.text = shortened(&item.text, line));
+            text = self.written();
+            line = line * 2 / 3;
+        }
+        if units(&text) > chars { shortened(&text, chars) } else { text }
+    }
+
+    /// Takes out the oldest of the lightest items, from where most of them stand; false when only the key ones are left.
+    fn drop_one(&mut self) -> bool {
+        let lightest = self.items.iter().map(|item| item.weight).min();
+        let Some(weight) = lightest.filter(|weight| *weight < Weight::Key) else { return false };
+        let room = |part: Part| -> usize {
+            let own = self.items.iter().filter(|item| item.part == part && item.weight == weight);
+            own.map(|item| item.text.len()).sum()
+        };
+        let fullest = self.parts.iter().copied().max_by_key(|part| room(*part));
+        let at = self.items.iter().position(|item| Some(item.part) == fullest && item.weight == weight);
+        at.map(|at| self.dropped.push(self.items.remove(at).part)).is_some()
+    }
+
+    fn written(&self) -> String {
+        let mut text = String::new();
+        for part in self.parts {
+            let items: Vec<&Item> = self.items.iter().filter(|item| item.part == *part).collect();
+            let dropped = self.dropped.iter().filter(|own| *own == part).count();
+            if items.is_empty() && dropped == 0 && *part == Part::Blocked {
+                continue;
+            }
+            let gap = if text.is_empty() { "" } else { "\n" };
+            _ = writeln!(text, "{gap}{}", part.heading());
+            for (at, item) in items.iter().enumerate() {
+                _ = writeln!(text, "{}{}", part.mark(at + 1), item.text);
+            }
+            if items.is_empty() && dropped == 0 {
+                text.push_str("- (none)\n");
+            }
+            if dropped > 0 {
+                _ = writeln!(text, "- (no room for {dropped} more)");
+            }
+        }
+        text.trim_end().to_owned()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn draft() -> Draft {
+        let mut draft = Draft::checkpoint();
+        draft.add(Part::Goal, Weight::Key, "goal".to_owned());
+        for number in 0..20 {
+            draft.add(Part::Done, Weight::Side, format!("step {number} {}", "x".repeat(40)));
+        }
+        draft.add(Part::Decisions, Weight::Main, "decision".to_owned());
+        draft
+    }
+
+    #[test]
+    fn headings_stand_in_order_and_empty_ones_say_so() {
+        let mut draft = Draft::checkpoint();
+        draft.add(Part::Next, Weight::Main, "a".to_owned());
+        draft.add(Part::Next, Weight::Main, "b".to_owned());
+        draft.add(Part::Next, Weight::Main, "a".to_owned());
+        let text = draft.text(10_000);
+        let expected = "## Goal\n- (none)\n\n## Constraints & Preferences\n- (none)\n\n## Progress\n### Done\n- (none)\n\n\
+            ### In Progress\n- (none)\n\n## Key Decisions\n- (none)\n\n## Next Steps\n1. a\n2. b\n\n## Critical Context\n- (none)";
+        assert_eq!(text, expected);
+    }
+
+    #[test]
+    fn the_oldest_of_the_lightest_goes_first_and_is_counted() {
+        let text = draft().text(700);
+        assert!(units(&text) <= 700);
+        assert!(text.contains("goal") && text.contains("decision") && text.contains("step 19"), "{text}");
+        assert!(!text.contains("step 0 ") && text.contains("(no room for "), "{text}");
+    }
+
+    #[test]
+    fn what_cannot_go_is_shortened() {
+        let mut draft = draft();
+        draft.add(Part::Next, Weight::Key, "y".repeat(2000));
+        let text = draft.text(450);
+        assert!(units(&text) <= 450 && text.contains("goal") && text.contains("yyy"), "{text}");
+        assert!(units(&self::draft().text(100)) <= 100);
+    }
+}

@@ -1,0 +1,67 @@
+//! What a person said, without what a channel puts around it: blocks of metadata, each under a line that says so.
+
+use crate::js::{self, JsString, Value};
+
+/// How the line above a block of metadata ends.
+const METADATA: &str = "(untrusted metadata):";
+/// The block that names who speaks begins with this.
+const SENDER: &str = "Sender";
+
+/// A message without its envelope.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) struct Said {
+    /// Who said it, where the envelope tells.
+    pub(super) by: Option<String>,
+    /// The words.
+    pub(super) text: String,
+}
+
+/// Takes the envelope off a message.
+pub(super) fn said(text: &str) -> Said {
+    let (mut by, mut kept): (Option<String>, Vec<&str>) = (None, Vec::new());
+    let mut lines = text.lines().peekable();
+    while let Some(line) = lines.next() {
+        if !line.trim_end().ends_with(METADATA) {
+            kept.push(line);
+            continue;
+        }
+        if lines.next_if(|next| next.trim_start().starts_with("```")).is_none() {
+            continue;
+        }
+        let mut block = String::new();
+        for inner in lines.by_ref().take_while(|inner| inner.trim() != "```") {
+            block.push_str(inner);
+        }
+        if line.trim_start().starts_with(SENDER) {
+            by = name(&block).or(by);
+        }
+    }
+    Said { by, text: kept.join("\n").trim().to_owned() }
+}
+
+fn name(block: &str) -> Option<String> {
+    let value = js::parse(block).ok()?;
+    let text = |key| value.get(key).and_then(Value::as_str).map(JsString::to_string_lossy);
+    text("name").or_else(|| text("label")).filter(|name| !name.trim().is_empty())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn metadata_goes_and_the_sender_stays() {
+        let text = "Conversation info (untrusted metadata):\n```json\n{\"message_id\": \"1\"}\n```\n\n\
+            Sender (untrusted metadata):\n```json\n{\n \"label\": \"T\",\n \"name\": \"Tomas\"\n}\n```\n\nlook at\n```\ncode\n```";
+        let expected = Said { by: Some("Tomas".to_owned()), text: "look at\n```\ncode\n```".to_owned() };
+        assert_eq!(said(text), expected);
+    }
+
+    #[test]
+    fn words_without_an_envelope_are_left_alone() {
+        for text in ["", "hello", "a\n```json\n{}\n```"] {
+            assert_eq!(said(text), Said { by: None, text: text.to_owned() });
+        }
+        assert_eq!(said("x (untrusted metadata):\ny").text, "y");
+    }
+}

@@ -1,0 +1,149 @@
+//! Where requests go, and the key that goes with them.
+
+use std::fmt;
+
+use ureq::http::Uri;
+
+use crate::config::Api;
+use crate::gateway::env::Environment;
+
+/// A secret from the environment. It is sent and nothing else: its debug form and every error leave it out.
+#[derive(Clone)]
+pub struct Key {
+    variable: String,
+    secret: String,
+}
+
+impl Key {
+    /// The key in a variable; none where that is unset, blank or cannot stand in a header.
+    pub fn from_env(variable: &str, env: &Environment) -> Option<Self> {
+        let secret = env.get(variable).filter(|secret| secret.bytes().all(|byte| byte.is_ascii_graphic()))?;
+        Some(Self { variable: variable.to_owned(), secret: secret.to_owned() })
+    }
+
+    /// The variable's name.
+    pub fn variable(&self) -> &str {
+        &self.variable
+    }
+
+    /// The header that carries it.
+    pub(super) fn header(&self, api: Api) -> (&'static str, String) {
+        match api {
+            Api::OpenAi => ("authorization", format!("Bearer {}", self.secret)),
+            Api::Anthropic => ("x-api-key", self.secret.clone()),
+        }
+    }
+
+    /// A text in which the secret, should a server repeat it, is replaced.
+    pub(super) fn removed_from(&self, text: &str) -> String {
+        text.replace(&self.secret, "[key]")
+    }
+}
+
+impl fmt::Debug for Key {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Key").field("variable", &self.variable).finish_non_exhaustive()
+    }
+}
+
+/// Where requests go.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Address {
+    base: String,
+    host: String,
+    here: bool,
+}
+
+/// An address that is not sent to.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum AddressError {
+    /// Not `http://` or `https://` with a host, or one with a name and a password.
+    #[error("url under [summarizer]: {0:?}: expected https://HOST/PATH")]
+    Odd(String),
+    /// A key would go over a network in plain text.
+    #[error(
+        "url under [summarizer]: {0:?}: a key is sent over http to this machine only. Use https, or leave key-env out."
+    )]
+    Plain(String),
+}
+
+impl Address {
+    /// An address as written. A key goes over plain `http` to this machine only.
+    pub fn new(text: &str, with_key: bool) -> Result<Self, AddressError> {
+        let odd = || AddressError::Odd(text.to_owned());
+        let base = text.trim().trim_end_matches('/');
+        let uri: Uri = base.parse().map_err(|_| odd())?;
+        let authority =
+            uri.authority().filter(|authority| !authority.as_str().contains('@')).ok_or_else(odd)?;
+        let here = matches!(authority.host(), "localhost" | "127.0.0.1" | "[::1]");
+        match uri.scheme_str() {
+            Some("https") => {}
+            Some("http") if here || !with_key => {}
+            Some("http") => return Err(AddressError::Plain(text.to_owned())),
+            _ => return Err(odd()),
+        }
+        if uri.query().is_some() || base.contains('#') {
+            return Err(odd());
+        }
+        Ok(Self { base: base.to_owned(), host: authority.to_string(), here })
+    }
+
+    /// Host and port, for people.
+    pub fn host(&self) -> &str {
+        &self.host
+    }
+
+    /// Whether it is this machine.
+    pub(super) fn is_here(&self) -> bool {
+        self.here
+    }
+
+    /// The whole address of a call. Anthropic's base may name its version or not.
+    pub(super) fn of(&self, api: Api) -> String {
+        match api {
+            Api::OpenAi => format!("{}/chat/completions", self.base),
+            Api::Anthropic => format!("{}/v1/messages", self.base.trim_end_matches("/v1")),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_key_goes_over_https_or_to_this_machine() {
+        for (text, with_key, fits) in [
+            ("https://api.example.com/v1/", true, true),
+            ("http://127.0.0.1:11434/v1", true, true),
+            ("http://localhost:1", true, true),
+            ("http://[::1]:8080", true, true),
+            ("http://10.0.0.7:8000/v1", false, true),
+            ("http://10.0.0.7:8000/v1", true, false),
+            ("ftp://x", false, false),
+            ("api.example.com", false, false),
+            ("https://user:pass@x", false, false),
+            ("https://x?key=1", false, false),
+            ("", false, false),
+        ] {
+            assert_eq!(Address::new(text, with_key).is_ok(), fits, "{text} {with_key}");
+        }
+    }
+
+    #[test]
+    fn calls_have_the_paths_of_their_api() {
+        let of = |text: &str, api| Address::new(text, false).unwrap().of(api);
+        assert_eq!(of("https://x/v1/", Api::OpenAi), "https://x/v1/chat/completions");
+        assert_eq!(of("https://x", Api::Anthropic), "https://x/v1/messages");
+        assert_eq!(of("https://x/v1", Api::Anthropic), "https://x/v1/messages");
+    }
+
+    #[test]
+    fn a_key_is_never_told() {
+        let env = Environment::new([("K", " s3cret "), ("BAD", "a\u{e9}"), ("BLANK", " ")], None, "/".into());
+        let key = Key::from_env("K", &env).unwrap();
+        assert!(!format!("{key:?}").contains("s3cret"));
+        assert_eq!(key.removed_from("bad key s3cret!"), "bad key [key]!");
+        assert!(["BAD", "BLANK", "NONE"].iter().all(|name| Key::from_env(name, &env).is_none()));
+    }
+}

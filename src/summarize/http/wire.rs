@@ -1,0 +1,166 @@
+//! The two protocols: a request as JSON, an answer out of JSON.
+
+use serde_json::{Value, json};
+
+use super::Address;
+use crate::config::Api;
+use crate::policy::compact::request::SYSTEM;
+use crate::summarize::{Answer, Tokens};
+
+/// The version of Anthropic's messages that this speaks.
+pub(super) const ANTHROPIC_VERSION: &str = "2023-06-01";
+
+/// The first maker's newer models know only the newer name of the limit; other servers mostly know only the older.
+const NEW_LIMIT_HOST: &str = "api.openai.com";
+
+/// Why an answer has no summary in it.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) enum NoText {
+    /// Not what the protocol has.
+    Odd(String),
+    /// The model would not write it.
+    Refused(String),
+}
+
+/// The body of a request; `max_tokens` of at least 1.
+pub(super) fn request(api: Api, address: &Address, model: &str, prompt: &str, max_tokens: f64) -> String {
+    let max = max_tokens.max(1.0) as u64;
+    let user = json!({"role": "user", "content": prompt});
+    let body = match api {
+        Api::Anthropic => json!({"model": model, "max_tokens": max, "system": SYSTEM, "messages": [user]}),
+        Api::OpenAi => {
+            let limit = if address.host() == NEW_LIMIT_HOST { "max_completion_tokens" } else { "max_tokens" };
+            json!({"model": model, "messages": [{"role": "system", "content": SYSTEM}, user], (limit): max})
+        }
+    };
+    body.to_string()
+}
+
+/// The summary in an answer.
+pub(super) fn answer(api: Api, text: &str) -> Result<Answer, NoText> {
+    let value: Value =
+        serde_json::from_str(text).map_err(|error| NoText::Odd(format!("the answer is no JSON: {error}")))?;
+    let (said, why, cut_word) = match api {
+        Api::OpenAi => {
+            let choice = &value["choices"][0];
+            (openai_text(&choice["message"]["content"]), &choice["finish_reason"], "length")
+        }
+        Api::Anthropic => (blocks_text(&value["content"]), &value["stop_reason"], "max_tokens"),
+    };
+    let why = why.as_str().unwrap_or_default();
+    let no_text = || "the answer has no text where the protocol has it".to_owned();
+    let said = said.ok_or_else(|| NoText::Odd(error_message(&value).unwrap_or_else(no_text)))?;
+    if matches!(why, "refusal" | "content_filter") {
+        return Err(NoText::Refused(format!("the model refused to write a summary ({why})")));
+    }
+    let cut = why == cut_word;
+    match said.trim() {
+        "" if cut => {
+            Err(NoText::Refused("the limit was used up before the first word of a summary".to_owned()))
+        }
+        "" => Err(NoText::Odd("the summary is empty".to_owned())),
+        text => Ok(Answer { text: text.to_owned(), measured: measured(&value["usage"]), cut }),
+    }
+}
+
+/// A text, or the parts that some servers send.
+fn openai_text(content: &Value) -> Option<String> {
+    content.as_str().map(str::to_owned).or_else(|| blocks_text(content))
+}
+
+/// The text blocks, a line each.
+fn blocks_text(content: &Value) -> Option<String> {
+    let texts = content.as_array()?.iter().filter(|block| block["type"] == "text");
+    Some(texts.filter_map(|block| block["text"].as_str()).collect::<Vec<_>>().join("\n"))
+}
+
+/// Tokens as either API counts them; a prompt read from or written to a cache is input too.
+fn measured(usage: &Value) -> Option<Tokens> {
+    let number = |key: &str| usage[key].as_u64();
+    let input = number("prompt_tokens").or_else(|| {
+        let cached =
+            ["cache_read_input_tokens", "cache_creation_input_tokens"].map(|key| number(key).unwrap_or(0));
+        Some(number("input_tokens")? + cached.iter().sum::<u64>())
+    })?;
+    Some(Tokens { input, output: number("completion_tokens").or_else(|| number("output_tokens"))? })
+}
+
+/// What an error's body says: its message, or a body of another kind on one line.
+pub(super) fn error_text(body: &str) -> String {
+    let told = serde_json::from_str::<Value>(body).ok().and_then(|value| error_message(&value));
+    told.unwrap_or_else(|| body.to_owned()).split_whitespace().collect::<Vec<_>>().join(" ")
+}
+
+/// The message of an error in one of the forms that servers use.
+fn error_message(value: &Value) -> Option<String> {
+    let error = &value["error"];
+    [&error["message"], error, &value["message"]].iter().find_map(|text| text.as_str().map(str::to_owned))
+}
+
+/// The seconds of a `Retry-After`, as ms. Its other form, a date, is told by no model's server.
+pub(super) fn retry_after_ms(text: &str) -> Option<u64> {
+    let seconds: f64 =
+        text.trim().parse().ok().filter(|seconds: &f64| seconds.is_finite() && *seconds >= 0.0)?;
+    Some((seconds * 1000.0).ceil() as u64)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn of(host: &str, api: Api) -> Value {
+        let address = Address::new(&format!("https://{host}/v1"), false).unwrap();
+        serde_json::from_str(&request(api, &address, "m", "p", 16_000.0)).unwrap()
+    }
+
+    #[test]
+    fn requests_have_the_shape_of_their_api() {
+        let body = of("x", Api::OpenAi);
+        assert_eq!((&body["max_tokens"], &body["messages"][1]["content"]), (&json!(16_000), &json!("p")));
+        assert_eq!(of("api.openai.com", Api::OpenAi)["max_completion_tokens"], 16_000);
+        let body = of("x", Api::Anthropic);
+        assert_eq!((&body["system"], &body["messages"][0]["role"]), (&json!(SYSTEM), &json!("user")));
+    }
+
+    #[test]
+    fn answers_of_both_are_read_with_their_counts() {
+        let text = r#"{"choices":[{"message":{"content":" a "},"finish_reason":"length"}],"usage":{"prompt_tokens":5,"completion_tokens":2}}"#;
+        let expected = Answer { text: "a".into(), measured: Some(Tokens { input: 5, output: 2 }), cut: true };
+        assert_eq!(answer(Api::OpenAi, text), Ok(expected));
+        let text = r#"{"content":[{"type":"thinking"},{"type":"text","text":"a"},{"type":"text","text":"b"}],"stop_reason":"end_turn","usage":{"input_tokens":5,"cache_read_input_tokens":3,"output_tokens":2}}"#;
+        let expected =
+            Answer { text: "a\nb".into(), measured: Some(Tokens { input: 8, output: 2 }), cut: false };
+        assert_eq!(answer(Api::Anthropic, text), Ok(expected));
+    }
+
+    #[test]
+    fn what_is_no_summary_is_told() {
+        for (text, words) in [
+            ("<html>", "no JSON"),
+            ("{}", "no text"),
+            (r#"{"error":{"message":"overloaded"}}"#, "overloaded"),
+            (r#"{"choices":[{"message":{"content":" "}}]}"#, "empty"),
+        ] {
+            let Err(NoText::Odd(what)) = answer(Api::OpenAi, text) else { panic!("{text}") };
+            assert!(what.contains(words), "{what}");
+        }
+        for (api, text) in [
+            (Api::Anthropic, r#"{"content":[{"type":"text","text":"no"}],"stop_reason":"refusal"}"#),
+            (Api::Anthropic, r#"{"content":[],"stop_reason":"max_tokens"}"#),
+            (Api::OpenAi, r#"{"choices":[{"message":{"content":""},"finish_reason":"content_filter"}]}"#),
+        ] {
+            assert!(matches!(answer(api, text), Err(NoText::Refused(_))), "{text}");
+        }
+    }
+
+    #[test]
+    fn errors_and_waits_are_read_in_the_forms_servers_use() {
+        assert_eq!(error_text(r#"{"error":{"message":"no\n more"}}"#), "no more");
+        assert_eq!(error_text(r#"{"error":"no"}"#), "no");
+        assert_eq!(error_text("<b>\n502</b>"), "<b> 502</b>");
+        assert_eq!(retry_after_ms(" 1.5 "), Some(1500));
+        for odd in ["", "-1", "NaN", "Wed, 21 Oct 2026 07:28:00 GMT"] {
+            assert_eq!(retry_after_ms(odd), None, "{odd}");
+        }
+    }
+}

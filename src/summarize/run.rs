@@ -1,0 +1,248 @@
+//! A summary made: the stages of the rules, each call answered by a summarizer, with attempts, progress and cancel.
+
+use std::hash::{BuildHasher as _, RandomState};
+use std::time::Duration;
+
+use crate::js::JsString;
+use crate::policy::compact::retry::{ATTEMPTS, wait_ms};
+use crate::policy::compact::{
+    self, Answers, Cancel as Cancelled, Ended, NoAnswer, NoSummary, Purpose, SummaryJob, SummaryRequest,
+    Written,
+};
+use crate::summarize::{Answer, CallError, Cancel, Summarizer, SummarizerKind};
+
+/// A server that asks for a longer wait than this, in ms, is not waited for.
+const LONGEST_RETRY_AFTER_MS: u64 = 60_000;
+
+/// Tokens of a call.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Tokens {
+    /// Of what was sent.
+    pub input: u64,
+    /// Of what came back.
+    pub output: u64,
+}
+
+/// How far a summary is.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Progress {
+    /// The call that begins, or is tried again, from 1.
+    pub call: usize,
+    /// Calls in all, when each succeeds; never fewer than `call`.
+    pub of: usize,
+    /// What it summarises.
+    pub purpose: Purpose,
+    /// Tokens of its input, by estimate.
+    pub tokens: u64,
+    /// Which attempt, from 1 to 3.
+    pub attempt: u32,
+    /// How long is waited before this attempt, in ms; 0 for the first.
+    pub wait_ms: u64,
+}
+
+/// One call that was made.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct MadeCall {
+    /// What it summarised.
+    pub purpose: Purpose,
+    /// It merged partial summaries.
+    pub merges: bool,
+    /// Messages in it.
+    pub messages: usize,
+    /// Tokens of its input and answer, by estimate.
+    pub estimated: Tokens,
+    /// What the provider counted, where it says.
+    pub measured: Option<Tokens>,
+    /// Attempts it took.
+    pub attempts: u32,
+    /// The answer ended at its limit.
+    pub cut: bool,
+}
+
+/// A summary, stored nowhere yet.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Summary {
+    /// Its parts and details.
+    pub written: Written,
+    /// The text as a compaction stores it.
+    pub text: JsString,
+    /// Who wrote it.
+    pub kind: SummarizerKind,
+    /// The calls it took, those that were repeated for a fallback included.
+    pub calls: Vec<MadeCall>,
+    /// Notes on messages that were too large and are in no summary (compaction 5.14).
+    pub left_out: Vec<JsString>,
+}
+
+/// Why there is no summary. Nothing was changed anywhere.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum SummaryError {
+    /// It was not wanted any more.
+    #[error("cancelled; nothing was changed")]
+    Cancelled,
+    /// The gateway itself would cancel the compaction and keep the history.
+    #[error("{} ({})", .0.words(), .0.rule())]
+    NotCompacted(Cancelled),
+    /// The summarizer has no answer.
+    #[error("{why}")]
+    Failed {
+        /// Why.
+        why: String,
+        /// What the gateway would store in the place of the history (compaction 5.14); none where it would not compact.
+        gateway_stores: Option<JsString>,
+    },
+}
+
+/// Makes a summary. `progress` is told of every attempt before it begins. What fails for good, and what the gateway would
+/// replace by its text of last resort, is an error here: no history is worth less than that text.
+pub fn run(
+    job: &SummaryJob,
+    summarizer: &dyn Summarizer,
+    cancel: &Cancel,
+    progress: &mut dyn FnMut(Progress),
+) -> Result<Summary, SummaryError> {
+    let window = if summarizer.takes_any_length() { f64::INFINITY } else { job.window };
+    let assumed = compact::assumed_tokens(&[], job.reserve_tokens);
+    let of = compact::calls_within(job, window, assumed).map_or(0, |told| told.calls.len());
+    let mut run = Run {
+        summarizer,
+        cancel,
+        progress,
+        of,
+        calls: Vec::new(),
+        left_out: Vec::new(),
+        refused: None,
+        ended: None,
+    };
+    match compact::summarise_within(job, window, &mut run) {
+        Ok(written) => Ok(Summary {
+            text: written.parts.text(),
+            written,
+            kind: summarizer.kind(),
+            calls: run.calls,
+            left_out: run.left_out,
+        }),
+        Err(NoSummary::Cancelled(reason)) => Err(SummaryError::NotCompacted(reason)),
+        Err(NoSummary::Failed(why)) => Err(SummaryError::Failed { why, gateway_stores: None }),
+        Err(NoSummary::Ended) => Err(run.ended.unwrap_or(SummaryError::Cancelled)),
+    }
+}
+
+struct Run<'a> {
+    summarizer: &'a dyn Summarizer,
+    cancel: &'a Cancel,
+    progress: &'a mut dyn FnMut(Progress),
+    of: usize,
+    calls: Vec<MadeCall>,
+    left_out: Vec<JsString>,
+    /// A prompt that was refused, and why: it is not worth a second call.
+    refused: Option<(JsString, String)>,
+    /// Why nothing more is called.
+    ended: Option<SummaryError>,
+}
+
+impl Answers for Run<'_> {
+    fn answer(&mut self, request: &SummaryRequest<'_>) -> Result<JsString, NoAnswer> {
+        if let Some((prompt, why)) = &self.refused
+            && request.prompt().is_ok_and(|own| own == *prompt)
+        {
+            return Err(NoAnswer::Failed(why.clone()));
+        }
+        self.calls.push(MadeCall {
+            purpose: request.purpose,
+            merges: request.merges,
+            messages: request.messages.len(),
+            estimated: Tokens { input: request.input_tokens().unwrap_or(0), output: 0 },
+            measured: None,
+            attempts: 0,
+            cut: false,
+        });
+        let mut wait = 0;
+        loop {
+            match self.attempt(request, wait) {
+                // An answer that came too late is not wanted either.
+                Ok(_) if self.cancel.is_cancelled() => return Err(self.end(SummaryError::Cancelled)),
+                Ok(answer) => return Ok(self.taken(answer)),
+                Err(error) => wait = self.next_wait(request, error)?,
+            }
+        }
+    }
+
+    fn left_out(&mut self, notes: &[JsString]) {
+        self.left_out.extend_from_slice(notes);
+    }
+
+    fn unavailable(&mut self, text: &JsString, why: &str) -> Result<(), Ended> {
+        self.ended = Some(SummaryError::Failed { why: why.to_owned(), gateway_stores: Some(text.clone()) });
+        Err(Ended)
+    }
+}
+
+impl Run<'_> {
+    /// One attempt, `wait_ms` from now.
+    fn attempt(&mut self, request: &SummaryRequest<'_>, wait_ms: u64) -> Result<Answer, CallError> {
+        let number = self.calls.len();
+        let Some(call) = self.calls.last_mut() else { return Err(CallError::Cancelled) };
+        call.attempts += 1;
+        (self.progress)(Progress {
+            call: number,
+            of: self.of.max(number),
+            purpose: request.purpose,
+            tokens: call.estimated.input,
+            attempt: call.attempts,
+            wait_ms,
+        });
+        if self.cancel.wait(Duration::from_millis(wait_ms)) {
+            return Err(CallError::Cancelled);
+        }
+        self.summarizer.summarise(request, self.cancel)
+    }
+
+    fn taken(&mut self, answer: Answer) -> JsString {
+        let text = JsString::from(answer.text);
+        if let Some(call) = self.calls.last_mut() {
+            call.estimated.output = (text.len() as u64).div_ceil(4);
+            (call.measured, call.cut) = (answer.measured, answer.cut);
+        }
+        text
+    }
+
+    /// How long to wait before the next attempt, in ms, if there is one (compaction 5.15).
+    fn next_wait(&mut self, request: &SummaryRequest<'_>, error: CallError) -> Result<u64, NoAnswer> {
+        let attempts = self.calls.last().map_or(ATTEMPTS, |call| call.attempts);
+        match error {
+            _ if self.cancel.is_cancelled() => Err(self.end(SummaryError::Cancelled)),
+            CallError::Cancelled => Err(self.end(SummaryError::Cancelled)),
+            CallError::Hopeless(why) => Err(self.end(SummaryError::Failed { why, gateway_stores: None })),
+            CallError::Refused(why) => {
+                self.refused = request.prompt().ok().map(|prompt| (prompt, why.clone()));
+                Err(NoAnswer::Failed(why))
+            }
+            CallError::Passing { what, retry_after_ms: Some(asked) } if asked > LONGEST_RETRY_AFTER_MS => {
+                let why = format!("{what}; it asks to wait {} s. Try again then.", asked.div_ceil(1000));
+                Err(self.end(SummaryError::Failed { why, gateway_stores: None }))
+            }
+            CallError::Passing { what, .. } if attempts >= ATTEMPTS => {
+                Err(NoAnswer::Failed(format!("{what} ({ATTEMPTS} attempts)")))
+            }
+            CallError::Passing { retry_after_ms, .. } => {
+                Ok((wait_ms(attempts, jitter()) as u64).max(retry_after_ms.unwrap_or(0)))
+            }
+        }
+    }
+
+    fn end(&mut self, error: SummaryError) -> NoAnswer {
+        self.ended = Some(error);
+        NoAnswer::Ended
+    }
+}
+
+/// Somewhere between -1 and 1. Only waits depend on it.
+fn jitter() -> f64 {
+    let random = RandomState::new().hash_one(0_u8);
+    random as f64 / u64::MAX as f64 * 2.0 - 1.0
+}
+
+#[cfg(test)]
+#[path = "run_tests.rs"]
+mod tests;

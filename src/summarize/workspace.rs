@@ -1,0 +1,63 @@
+//! The workspace rules of a session, read from its workspace (compaction 5.18).
+
+use std::fs::File;
+use std::io::Read as _;
+use std::path::Path;
+
+use crate::js::JsString;
+use crate::policy::compact::rules::rules_section;
+
+/// Bytes of an `AGENTS.md` that are read at most: a device by that name must not fill the memory.
+const MOST: u64 = 4 << 20;
+
+/// The section of rules in the workspace's `AGENTS.md`; empty where there is none, where it leads out of the workspace, or
+/// where it cannot be read, as for the gateway.
+pub fn workspace_rules(workspace: &Path) -> JsString {
+    text(workspace).map(|text| rules_section(&text)).unwrap_or_default()
+}
+
+fn text(workspace: &Path) -> Option<JsString> {
+    let root = workspace.canonicalize().ok()?;
+    let path = root.join("AGENTS.md").canonicalize().ok()?;
+    if !path.starts_with(&root) || !path.is_file() {
+        return None;
+    }
+    let mut bytes = Vec::new();
+    File::open(path).ok()?.take(MOST).read_to_end(&mut bytes).ok()?;
+    Some(String::from_utf8_lossy(&bytes).into_owned().into())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::fs;
+
+    const RULES: &str = "## Red Lines\nnever\n";
+
+    fn write(path: &Path, text: &str) {
+        use std::io::Write as _;
+        File::create(path).and_then(|mut file| file.write_all(text.as_bytes())).unwrap();
+    }
+
+    #[test]
+    fn rules_are_read_from_the_workspace_and_nowhere_else() {
+        let folder = tempfile::tempdir().unwrap();
+        let inside = folder.path().join("inside");
+        fs::create_dir(&inside).unwrap();
+        assert!(workspace_rules(&inside).is_empty());
+        write(&inside.join("AGENTS.md"), RULES);
+        assert!(workspace_rules(&inside).to_string_lossy().contains("## Red Lines\nnever"));
+        assert!(workspace_rules(&folder.path().join("nowhere")).is_empty());
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn a_link_out_of_the_workspace_is_not_followed() {
+        let folder = tempfile::tempdir().unwrap();
+        let inside = folder.path().join("inside");
+        fs::create_dir(&inside).unwrap();
+        write(&folder.path().join("outside.md"), RULES);
+        std::os::unix::fs::symlink("../outside.md", inside.join("AGENTS.md")).unwrap();
+        assert!(workspace_rules(&inside).is_empty());
+    }
+}

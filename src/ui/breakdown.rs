@@ -1,0 +1,254 @@
+//! What is in the window: one row a section or line, with its tokens, its share of the window and a bar.
+
+use ratatui::buffer::Buffer;
+use ratatui::layout::Rect;
+use ratatui::style::Style;
+use ratatui::text::Span;
+
+use crate::app::App;
+use crate::app::breakdown::{BreakdownScreen, FOOT};
+use crate::app::wrap::rows;
+use crate::context::budget::Part;
+use crate::inspect::breakdown::{Figure, Line, Section, SectionKind};
+use crate::text;
+use crate::ui::theme::{Ground, Role, Theme};
+use crate::ui::widgets::number::{estimate, percent, round_thousands, thousands};
+use crate::ui::widgets::{ThinBar, on_title, put, put_right, put_spans, row_of, scrollbar, tint, title};
+use crate::ui::{frame_box, glyphs};
+
+/// Columns of a number, of a share, and of what a number becomes.
+const NUMBER: u16 = 8;
+const SHARE: u16 = 5;
+const AFTER: u16 = 9;
+
+/// Where things stand in a row.
+#[derive(Clone, Copy)]
+struct Columns {
+    /// Columns of names, signs before them included.
+    label: u16,
+    /// Columns of bars.
+    bar: u16,
+    /// Numbers have what they become beside them.
+    plan: bool,
+}
+
+/// The tokens of a row.
+struct Tokens {
+    kind: SectionKind,
+    figure: Figure,
+    after: Option<u64>,
+}
+
+/// One screen being drawn.
+struct View<'a> {
+    theme: &'a Theme,
+    columns: Columns,
+    /// Window in tokens.
+    window: u64,
+    /// Tokens of the longest bar.
+    largest: u64,
+}
+
+/// Draws the screen between the budget bar and the status line.
+pub(super) fn draw(app: &App, theme: &Theme, screen: &BreakdownScreen, buf: &mut Buffer) {
+    let area = app.breakdown_area();
+    for position in area.intersection(buf.area).positions() {
+        buf[position].reset();
+    }
+    tint(buf, area, theme.base());
+    let window = app.inspection().map_or(0, |inspection| inspection.window.tokens.max(0.0) as u64);
+    heading(theme, screen, window, area, buf);
+    let view = View {
+        theme,
+        columns: columns(area.width, screen.contents.after.is_some()),
+        window,
+        largest: largest(screen),
+    };
+    let list = Rect { y: area.y + 1, height: area.height.saturating_sub(1 + FOOT), ..area };
+    let top = screen.scroll.top.min(screen.rows.len().saturating_sub(usize::from(list.height)));
+    for (y, (at, section, line)) in (list.y..list.bottom()).zip(screen.shown().skip(top)) {
+        let row = row_of(list, y);
+        if at == screen.scroll.cursor {
+            frame_box::selected(theme, buf, row, theme.ground(Ground::Selected));
+        }
+        match line {
+            None => view.section(section, screen.open.contains(&section.kind), row, buf),
+            Some(line) => view.line(section, line, row, buf),
+        }
+    }
+    scrollbar(theme, buf, Rect { width: list.width.saturating_sub(1), ..list }, top, screen.rows.len());
+    foot(theme, screen, Rect { y: list.bottom(), height: FOOT.min(area.height), ..area }, buf);
+}
+
+fn columns(width: u16, plan: bool) -> Columns {
+    let (label, bar) = match width {
+        120.. => (30, 28),
+        100..120 => (28, 20),
+        80..100 => (26, 12),
+        // Names and words go before bars.
+        _ => (22, 0),
+    };
+    Columns { label, bar, plan }
+}
+
+fn largest(screen: &BreakdownScreen) -> u64 {
+    let parts = screen.sections.iter().filter(|section| matches!(section.kind, SectionKind::Part(_)));
+    parts.filter_map(|section| section.figure.amount()).max().unwrap_or(0).max(1)
+}
+
+/// The title, and how full the window is.
+fn heading(theme: &Theme, screen: &BreakdownScreen, window: u64, area: Rect, buf: &mut Buffer) {
+    let from = title(theme, buf, area, "What is in the window", true);
+    let muted = theme.style(Role::Muted);
+    let mut spans =
+        vec![Span::styled(estimate(screen.contents.now.budget.total()), theme.bold(Role::Bright))];
+    if let Some(after) = &screen.contents.after {
+        spans.push(Span::styled(format!(" {} ", glyphs::ARROW), muted));
+        spans.push(Span::styled(estimate(after.budget.total()), theme.bold(Role::Plan)));
+    }
+    if window > 0 {
+        spans.push(Span::styled(format!(" of {}", round_thousands(window)), muted));
+    }
+    on_title(buf, area.y, from, area.right().saturating_sub(1), &spans);
+}
+
+impl View<'_> {
+    fn section(&self, section: &Section, open: bool, row: Rect, buf: &mut Buffer) {
+        let theme = self.theme;
+        let sign = match (section.lines.is_empty(), open) {
+            (true, _) => " ",
+            (false, true) => glyphs::OPEN,
+            (false, false) => glyphs::FOLDED,
+        };
+        let end = row.x + self.columns.label;
+        put(buf, (row.x + 1, row.y), end, sign, theme.style(Role::Ghost));
+        if let SectionKind::Part(part) = section.kind {
+            put_spans(buf, (row.x + 3, row.y), end, &[self.letter(part)]);
+        }
+        put(buf, (row.x + 5, row.y), end, section.title, theme.bold(Role::Bright));
+        let tokens = Tokens { kind: section.kind, figure: section.figure, after: section.after };
+        let x = self.numbers(&tokens, theme.bold(Role::Bright), row, buf);
+        let x = self.bar(&tokens, x, row, buf);
+        self.note(&section.note, section.warns, x, row, buf);
+    }
+
+    fn line(&self, section: &Section, line: &Line, row: Rect, buf: &mut Buffer) {
+        let theme = self.theme;
+        let x = row.x + 5 + 2 * u16::from(line.depth);
+        let role = if line.warns { Role::Warn } else { Role::Text };
+        put(buf, (x, row.y), row.x + self.columns.label, &line.label, theme.style(role));
+        let tokens = Tokens { kind: section.kind, figure: line.figure, after: line.after };
+        let x = self.numbers(&tokens, theme.style(Role::Text), row, buf);
+        let x = self.bar(&tokens, x, row, buf);
+        self.note(&line.note, line.warns, x, row, buf);
+    }
+
+    /// The letter of a part on its colour, as in the legend of the bar.
+    fn letter<'s>(&self, part: Part) -> Span<'s> {
+        let style = if self.theme.letters() {
+            self.theme.bold(Role::Text)
+        } else {
+            let (ground, ink) = self.theme.part(part, false);
+            Style::new().fg(ink).bg(ground)
+        };
+        Span::styled(part.letter().to_string(), style)
+    }
+
+    /// Tokens, what they become, and the share of the window; answers the column after.
+    fn numbers(&self, tokens: &Tokens, style: Style, row: Rect, buf: &mut Buffer) -> u16 {
+        let (theme, figure, after) = (self.theme, tokens.figure, tokens.after);
+        let from = row.x + self.columns.label;
+        let mut end = from + NUMBER;
+        put_right(buf, row.y, from, end, &[Span::styled(figure_text(figure), style)]);
+        if self.columns.plan {
+            let changed = after.filter(|after| figure.amount() != Some(*after));
+            if let Some(after) = changed {
+                put(buf, (end + 1, row.y), end + 2, glyphs::ARROW, theme.style(Role::Faint));
+                put_right(
+                    buf,
+                    row.y,
+                    end + 2,
+                    end + AFTER,
+                    &[Span::styled(thousands(after), theme.style(Role::Plan))],
+                );
+            }
+            end += AFTER;
+        }
+        let tokens = after.or(figure.amount()).filter(|_| figure != Figure::Unknown);
+        let share = tokens.and_then(|tokens| Some((tokens, percent(tokens, self.window)?)));
+        let words = share.map_or_else(String::new, |(tokens, share)| match share {
+            0 if tokens > 0 => "<1%".to_owned(),
+            share => format!("{share}%"),
+        });
+        put_right(buf, row.y, end, end + SHARE, &[Span::styled(words, theme.style(Role::Muted))]);
+        end + SHARE
+    }
+
+    /// The bar, with what a plan frees as its tail; answers the column after.
+    fn bar(&self, tokens: &Tokens, x: u16, row: Rect, buf: &mut Buffer) -> u16 {
+        let (theme, x) = (self.theme, x + 2);
+        if self.columns.bar == 0 {
+            return x;
+        }
+        let style = match tokens.kind {
+            SectionKind::Part(part) if !theme.letters() => Style::new().fg(theme.part(part, false).0),
+            _ => theme.style(Role::Ghost),
+        };
+        let share = |tokens: u64| tokens as f64 / self.largest as f64;
+        let before = tokens.figure.amount().unwrap_or(0);
+        let bar = ThinBar {
+            share: share(tokens.after.unwrap_or(before)),
+            tail: tokens.after.map_or(0.0, |_| share(before)),
+            style,
+            tail_style: theme.style(Role::Ghost),
+        };
+        // The whole history is no share of the window.
+        if tokens.kind != SectionKind::History {
+            bar.draw(buf, (x, row.y), self.columns.bar);
+        }
+        x + self.columns.bar + 2
+    }
+
+    fn note(&self, note: &str, warns: bool, x: u16, row: Rect, buf: &mut Buffer) {
+        let style = self.theme.style(if warns { Role::Warn } else { Role::Muted });
+        put(buf, (x, row.y), row.right().saturating_sub(2), note, style);
+    }
+}
+
+fn figure_text(figure: Figure) -> String {
+    match figure {
+        Figure::Est(tokens) => estimate(tokens),
+        Figure::Measured(tokens) => thousands(tokens),
+        Figure::Difference(tokens) => {
+            format!("{}{}", if tokens < 0 { "−" } else { "+" }, thousands(tokens.unsigned_abs()))
+        }
+        Figure::Unknown => glyphs::NONE.to_owned(),
+    }
+}
+
+/// A sentence about the row under the cursor, on two rows.
+fn foot(theme: &Theme, screen: &BreakdownScreen, area: Rect, buf: &mut Buffer) {
+    for x in area.left()..area.right() {
+        put(buf, (x, area.y), area.right(), glyphs::LIGHT, theme.style(Role::Faint));
+    }
+    let Some((section, line)) = screen.selected() else { return };
+    let (words, note, warns) = line
+        .map_or((&section.words, &section.note, section.warns), |line| (&line.words, &line.note, line.warns));
+    let words = match (words.is_empty(), note.is_empty()) {
+        (true, _) => note.clone(),
+        (false, false) if section.kind == SectionKind::Heaviest && line.is_some() => {
+            format!("{words} · {note}")
+        }
+        _ => words.clone(),
+    };
+    let shown = text::visible(&words);
+    let room = usize::from(area.width.saturating_sub(3));
+    let style = theme.style(if warns { Role::Warn } else { Role::Text });
+    let ranges = rows(&shown, room);
+    for (y, at) in (area.y + 1..area.bottom()).zip(0..) {
+        let Some(range) = ranges.get(at) else { break };
+        let last = y + 1 == area.bottom();
+        let text = if last { &shown[range.start..] } else { &shown[range.clone()] };
+        put(buf, (area.x + 1, y), area.right() - 2, text, style);
+    }
+}

@@ -1,0 +1,174 @@
+//! Plans of several steps, written: the context read back is the one that was previewed, and what only works in memory
+//! is refused.
+
+use clawscope::commit::{Refusal, receipts};
+use clawscope::gateway::ruleset::Ruleset;
+use clawscope::inspect::write::{Check, WriteError};
+use clawscope::js::Value;
+use clawscope::plan::{MadeSummary, Plan};
+use clawscope::policy::edit::{Edit, one_text};
+use clawscope::policy::list::{Change, From};
+use clawscope::policy::repair::MissingResult;
+use clawscope::policy::{Step, StepSet};
+
+use crate::generate::{Options, transcript};
+use crate::inspected::{checks, committed, inspected, plain, planned, previewed, summary, undone};
+use crate::session::Session;
+use crate::{ANSWER, CALL, RESULT, USER, lines};
+
+fn contexts(session: &Session) -> Vec<String> {
+    session.context().iter().map(|json| plain(json)).collect()
+}
+
+/// Writes a plan of these steps to generated sessions and takes it back; how many had something to write.
+fn write_all(steps: &[Step]) -> usize {
+    let mut written = 0;
+    for seed in 0..12 {
+        let session = Session::new(&transcript(seed, &Options::default()));
+        let (before, old) = (contexts(&session), session.bytes());
+        let inspection = inspected(&session.path);
+        let plan = planned(&inspection, steps, 150.0);
+        let made = plan.compaction.is_some().then(summary);
+        let leaf = match committed(&inspection, &plan, made.as_ref()) {
+            Ok(leaf) => leaf,
+            Err(WriteError::Refused(Refusal::NothingToWrite { .. } | Refusal::Unpaired { .. })) => continue,
+            Err(error) => panic!("seed {seed}: {error}"),
+        };
+        written += 1;
+        let session = session.reload();
+        assert!(session.bytes().starts_with(&old), "seed {seed}: the old bytes changed");
+        assert_eq!(contexts(&session), previewed(&inspection, &plan, made.as_ref()), "seed {seed}");
+        assert_eq!(session.index.name(session.index.last().unwrap()), leaf);
+        undone(&inspected(&session.path));
+        assert_eq!(contexts(&session.reload()), before, "seed {seed}: undo");
+    }
+    written
+}
+
+#[test]
+fn what_was_previewed_is_what_is_read_back() {
+    for steps in [&[Step::Compact][..], &[Step::Prune], &[Step::Compact, Step::Prune, Step::Images]] {
+        let written = write_all(steps);
+        assert!(written > 4, "{steps:?}: only {written} of 12 sessions had something to write");
+    }
+}
+
+/// A plan of these steps over a short session, and why it is not written.
+fn refused(steps: &[Step], made: Option<&MadeSummary>, change: impl Fn(&mut Plan)) -> String {
+    let session = Session::new(&lines(&[USER, CALL, RESULT, ANSWER, NEXT, LAST]));
+    let before = session.bytes();
+    let inspection = inspected(&session.path);
+    let mut plan = planned(&inspection, steps, 1.0);
+    change(&mut plan);
+    let error = committed(&inspection, &plan, made).expect_err("it cannot be written");
+    assert!(error.is_refusal() && error.to_string().starts_with(&session.path.display().to_string()));
+    assert_eq!(session.bytes(), before);
+    error.to_string()
+}
+
+const NEXT: &str = r#"{"type":"message","id":"u2","parentId":"a2","timestamp":"2026-02-21T05:00:05.000Z","message":{"role":"user","content":"and now?"}}"#;
+const LAST: &str = r#"{"type":"message","id":"a3","parentId":"u2","timestamp":"2026-02-21T05:00:06.000Z","message":{"role":"assistant","content":[{"type":"text","text":"later"}],"stopReason":"stop"}}"#;
+
+#[test]
+fn a_compaction_without_a_summary_changes_no_file() {
+    let words = refused(&[Step::Compact], None, |_| {});
+    assert!(words.contains("no summary was made yet"), "{words}");
+    let empty = MadeSummary { text: "".into(), ..summary() };
+    let words = refused(&[Step::Compact], Some(&empty), |_| {});
+    assert!(words.contains("the summary is empty"), "{words}");
+}
+
+#[test]
+fn messages_left_out_by_the_history_limit_are_never_written() {
+    let words = refused(&[Step::History], None, |_| {});
+    assert!(words.contains("leaves out 4 messages") && words.contains("`history`"), "{words}");
+    assert!(words.contains("openclaw.json") && !words.contains("repair"), "{words}");
+    // Nor is a summary that the limit would take away again (compaction 4.10).
+    let made = summary();
+    let words = refused(&[Step::Compact], Some(&made), |plan| plan.items.truncate(0));
+    assert!(words.contains("leaves out"), "{words}");
+}
+
+#[test]
+fn moved_and_invented_results_are_never_written() {
+    let words = refused(&[Step::Images], None, |plan| plan.items.swap(0, 1));
+    assert!(words.contains("moves 1 message, which is done in memory"), "{words}");
+    assert!(words.contains("`repair` is done by the gateway itself"), "{words}");
+    let words = refused(&[Step::Images], None, |plan| {
+        let missing = MissingResult { id: "c9".into(), name: "read".into() };
+        plan.items.last_mut().unwrap().from = From::Missing(Box::new(missing));
+    });
+    assert!(words.contains("leaves out 1 message, invents 1 message"), "{words}");
+}
+
+/// A session with a result of 9000 chars before a compaction that keeps it, and a label on the last answer.
+fn compacted() -> Session {
+    let long = RESULT.replace("\"long\"", &format!("\"{}\"", "x".repeat(9000)));
+    let compaction = r#"{"type":"compaction","id":"k1","parentId":"a3","timestamp":"2026-02-21T05:00:07.000Z","summary":"s","firstKeptEntryId":"a1","tokensBefore":9}"#;
+    let label = r#"{"type":"label","id":"l1","parentId":"k1","timestamp":"2026-02-21T05:00:09.000Z","targetId":"a3","label":"here"}"#;
+    let more = NEXT.replace("u2", "u3").replace("\"a2\"", "\"l1\"");
+    Session::new(&lines(&[USER, CALL, &long, ANSWER, NEXT, LAST, compaction, label, &more]))
+}
+
+#[test]
+fn where_results_are_cut_the_checks_tell_what_the_gateways_rewrite_would_lose() {
+    let session = compacted();
+    let mut inspection = inspected(&session.path);
+    inspection.ruleset.ruleset = Ruleset::V2026_3_2;
+    inspection.window.tokens = 1000.0;
+    let mut plan = planned(&inspection, &[Step::Prune], 1.0);
+    plan.items[2].change = Some(Box::new(Change {
+        size: one_text(&inspection.context.messages[2].size, 6.0),
+        edits: vec![Edit::Placeholder("[gone]".into())],
+        texture: None,
+    }));
+    let told = |plan: &Plan| -> Option<(Check, String)> {
+        let checks = checks(&inspection, plan, None);
+        checks.into_iter().find(|(_, words)| words.contains("own rewrite"))
+    };
+    assert_eq!(told(&plan), None, "nothing is cut in the transcript");
+    plan.settings.steps = StepSet::of(&[Step::Truncate]);
+    let (check, words) = told(&plan).expect("it is told");
+    assert_eq!(check, Check::Passed);
+    // The call is before the first cut, so what is kept from there on stays; only the label goes.
+    assert_eq!(words, "The gateway's own rewrite would lose 1 label; a commit keeps all of it.");
+}
+
+#[test]
+fn what_the_last_summary_left_in_place_and_this_one_loses_is_told() {
+    let session = compacted();
+    let inspection = inspected(&session.path);
+    let plan = planned(&inspection, &[Step::Compact], 1.0);
+    let checks = checks(&inspection, &plan, Some(&summary()));
+    let lost = checks.iter().find(|(_, words)| words.contains("that the last summary left in place"));
+    assert!(lost.is_some_and(|(check, words)| *check == Check::Warning && words.starts_with("5 messages")));
+}
+
+#[test]
+fn the_record_tells_of_every_step_that_changed_something_and_the_real_length_of_the_summary() {
+    let long = RESULT.replace("\"long\"", &format!("\"{}\"", "x".repeat(9000)));
+    let session = Session::new(&lines(&[USER, ANSWER_1, USER_2, CALL_2, &long, ANSWER, NEXT, LAST]));
+    let inspection = inspected(&session.path);
+    let plan = planned(&inspection, &[Step::Compact, Step::Images, Step::Prune], 2258.0);
+    let made = summary();
+    committed(&inspection, &plan, Some(&made)).unwrap();
+    let session = session.reload();
+    let receipts = receipts(&session.index, &session.source).unwrap();
+    let steps: Vec<&str> = receipts[0].steps.iter().map(|step| step.policy.as_str()).collect();
+    assert_eq!(steps, ["compact", "prune"], "images changed nothing");
+    let [compact, prune] = &receipts[0].steps[..] else { panic!() };
+    assert_eq!(compact.settings.get("keepRecentTokens").and_then(Value::as_f64), Some(2258.0));
+    assert!(prune.settings.get("softTrim").is_some());
+    assert_eq!(compact.tokens_before, plan.total_before() as f64);
+    assert_eq!(
+        (compact.tokens_after, Some(prune.tokens_after)),
+        (prune.tokens_before, receipts[0].tokens_after)
+    );
+    let after = inspected(&session.path);
+    let estimated: u64 = after.budget().messages();
+    assert_eq!(prune.tokens_after, estimated as f64, "as the branch is estimated when it is read back");
+}
+
+const ANSWER_1: &str = r#"{"type":"message","id":"a0","parentId":"u1","timestamp":"2026-02-21T05:00:02.000Z","message":{"role":"assistant","content":[{"type":"text","text":"first"}],"stopReason":"stop"}}"#;
+const USER_2: &str = r#"{"type":"message","id":"u5","parentId":"a0","timestamp":"2026-02-21T05:00:02.000Z","message":{"role":"user","content":"read more"}}"#;
+const CALL_2: &str = r#"{"type":"message","id":"a1","parentId":"u5","timestamp":"2026-02-21T05:00:02.000Z","message":{"role":"assistant","content":[{"type":"toolCall","id":"c1","name":"read","arguments":{}}],"stopReason":"toolUse"}}"#;

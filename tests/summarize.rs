@@ -1,0 +1,245 @@
+//! `clawscope summarize` as a person uses it: offline, by a program, by a server; what is written (nothing) and what is told.
+
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a failing test stops there")]
+
+#[allow(dead_code, reason = "each test file uses its own part of it")]
+#[path = "support/store.rs"]
+mod store;
+
+use std::fs;
+use std::io::{BufRead as _, BufReader, Read as _, Write as _};
+use std::net::TcpListener;
+use std::path::Path;
+use std::thread;
+
+use assert_cmd::Command;
+use serde_json::{Value, json};
+use store::{Store, message, run};
+
+const KEY: &str = "sk-test-of-clawscope";
+
+/// The long session under a configuration that compacts it: the newest 4 000 tokens are kept.
+fn store() -> Store {
+    let store = Store::new();
+    store.write(
+        "openclaw.json",
+        "{ agents: { defaults: { contextTokens: 20000, compaction: { keepRecentTokens: 4000 } } } }",
+    );
+    // A second turn, so that the first one is history and not the beginning of a split turn.
+    let long = json!({ "role": "user", "content": "and the tests? ".repeat(1500), "timestamp": 2 });
+    store.append(&message("user-1", Some("answer-2"), &long));
+    store
+}
+
+/// A folder of settings with this table.
+fn settings(table: &str) -> tempfile::TempDir {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("clawscope/config.toml");
+    fs::create_dir_all(path.parent().unwrap()).unwrap();
+    fs::File::create(path).unwrap().write_all(format!("[summarizer]\n{table}\n").as_bytes()).unwrap();
+    folder
+}
+
+/// The program on the store with these settings and the means to find programs.
+fn command(store: &Store, settings: &Path, words: &[&str]) -> Command {
+    let mut command = store.command(words);
+    command.env("XDG_CONFIG_HOME", settings).env("PATH", std::env::var_os("PATH").unwrap()).env("KEY", KEY);
+    command
+}
+
+fn bytes(store: &Store) -> Vec<u8> {
+    fs::read(store.transcript()).unwrap()
+}
+
+#[test]
+fn the_default_is_offline_told_in_full_and_writes_nothing() {
+    let store = store();
+    let before = bytes(&store);
+    let answer = store.json(&["summarize", "agent:main:main"]);
+    assert_eq!(bytes(&store), before);
+    assert_eq!((&answer["summarizer"], &answer["mode"]), (&json!("extractive"), &json!("safeguard")));
+    let summary = answer["summary"].as_str().unwrap();
+    assert!(summary.starts_with("## Goal\n- why is the build slow?"), "{summary}");
+    assert!(summary.contains("exec: ") && summary.contains("no model was asked."), "{summary}");
+    assert_eq!(answer["summaryTokens"], summary.encode_utf16().count().div_ceil(4));
+    assert_eq!((&answer["costUsd"], &answer["calls"][0]["source"]), (&json!(0), &json!("est")));
+    let gateway = &answer["gateway"];
+    assert!(
+        gateway["inputTokens"].as_u64().unwrap() > 10_000 && gateway["costUsd"].as_f64().unwrap() > 0.0,
+        "{gateway}"
+    );
+    assert_eq!(store.json(&["summarize", "agent:main:main"])["summary"], answer["summary"], "the same again");
+}
+
+#[test]
+fn the_text_goes_to_the_output_and_everything_about_it_beside() {
+    let (code, out, err) = store().run(&["summarize", "agent:main:main"]);
+    assert_eq!(code, 0, "{err}");
+    assert!(out.starts_with("## Goal\n") && !out.contains("nothing was written"), "{out}");
+    assert!(err.contains("extractive · ") && err.contains("nothing was written"), "{err}");
+    assert!(err.contains("the gateway (mode safeguard) would take "), "{err}");
+}
+
+#[test]
+fn the_calls_are_told_without_making_one() {
+    let (store, settings) =
+        (store(), settings("kind = \"http\"\nmodel = \"m\"\nurl = \"http://127.0.0.1:1\""));
+    let (code, out, err) =
+        run(&mut command(&store, settings.path(), &["summarize", "agent:main:main", "--calls"]));
+    assert_eq!((code, err.as_str()), (0, ""));
+    assert!(out.contains("history") && out.contains("assumed: every call succeeds"), "{out}");
+    let words = ["summarize", "agent:main:main", "--calls", "--json"];
+    let answer: Value =
+        serde_json::from_slice(&command(&store, settings.path(), &words).output().unwrap().stdout).unwrap();
+    assert!(answer.get("summary").is_none());
+    let sum: u64 = answer["gateway"]["calls"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|call| call["inputTokens"].as_u64().unwrap())
+        .sum();
+    assert_eq!(answer["gateway"]["inputTokens"], sum);
+}
+
+#[test]
+fn where_there_is_nothing_to_summarise_it_is_told_why() {
+    // The whole session is kept: nothing stands before the cut.
+    let (code, out, err) = Store::new().run(&["summarize", "agent:main:main"]);
+    assert_eq!((code, out.as_str()), (4, ""));
+    assert!(err.contains("compaction 5.1"), "{err}");
+    let store = store();
+    store.append(&json!({ "type": "compaction", "id": "c", "parentId": "user-1", "summary": "s", "firstKeptEntryId": "answer-0", "tokensBefore": 1 }));
+    let (code, _, err) = store.run(&["summarize", "agent:main:main"]);
+    assert!(code == 4 && err.contains("Already compacted"), "{err}");
+}
+
+#[test]
+fn settings_that_make_no_summarizer_are_told_before_anything_is_asked() {
+    let store = store();
+    for (table, with, words) in [
+        ("", "command", "no program is named"),
+        ("", "http", "no model is named"),
+        ("model = \"m\"\nkey-env = \"NOT_SET\"", "http", "NOT_SET holds no key"),
+        ("model = \"m\"\nkey-env = \"KEY\"\nurl = \"http://example.com\"", "http", "Use https"),
+        ("kind = \"http\"\nkey = \"x\"", "http", "key-env"),
+    ] {
+        let settings = settings(table);
+        let mut command = command(&store, settings.path(), &["summarize", "agent:main:main", "--with", with]);
+        let (code, out, err) = run(&mut command);
+        assert!(code == 2 && out.is_empty() && err.contains(words), "{table}: {code} {err}");
+    }
+}
+
+#[cfg(unix)]
+#[test]
+fn a_program_writes_the_summary_or_says_why_not() {
+    let store = store();
+    let before = bytes(&store);
+    let good = settings(
+        "kind = \"command\"\ncommand = [\"sh\", \"-c\", \"wc -c | tr -d ' '; echo \\u001b[2Jdone\"]",
+    );
+    let (code, out, err) = run(&mut command(&store, good.path(), &["summarize", "agent:main:main"]));
+    assert!(code == 0 && out.contains("done") && !out.contains('\u{1b}'), "{out} {err}");
+    assert!(err.contains("call 1 of ") && err.contains("command · "), "{err}");
+    let bad = settings("kind = \"command\"\ncommand = [\"sh\", \"-c\", \"echo out of paper >&2; exit 7\"]");
+    let (code, out, err) = run(&mut command(&store, bad.path(), &["summarize", "agent:main:main"]));
+    assert_eq!((code, out.as_str()), (4, ""));
+    assert!(
+        err.contains("exit status: 7") && err.contains("out of paper") && err.contains("attempt 3"),
+        "{err}"
+    );
+    assert!(err.contains("Nothing was written") && err.contains("Summary unavailable"), "{err}");
+    assert_eq!(bytes(&store), before);
+}
+
+/// A server that answers every request with this body; it sends on what it was asked.
+fn serve(status: &'static str, body: String) -> (String, std::sync::mpsc::Receiver<String>) {
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let url = format!("http://{}/v1", listener.local_addr().unwrap());
+    let (sender, receiver) = std::sync::mpsc::channel();
+    thread::spawn(move || {
+        for stream in listener.incoming() {
+            let mut stream = stream.unwrap();
+            let (mut reader, mut head) = (BufReader::new(&stream), String::new());
+            while !head.ends_with("\r\n\r\n") {
+                assert!(reader.read_line(&mut head).unwrap() > 0);
+            }
+            let length = head
+                .lines()
+                .find_map(|line| line.to_lowercase().strip_prefix("content-length: ")?.parse().ok());
+            let mut asked = vec![0; length.unwrap()];
+            reader.read_exact(&mut asked).unwrap();
+            let length = body.len();
+            let answer =
+                format!("HTTP/1.1 {status}\r\ncontent-length: {length}\r\nconnection: close\r\n\r\n{body}");
+            _ = stream.write_all(answer.as_bytes());
+            _ = sender.send(head + &String::from_utf8(asked).unwrap());
+        }
+    });
+    (url, receiver)
+}
+
+#[test]
+fn a_server_writes_the_summary_and_its_counts_are_measured() {
+    let body = json!({ "choices": [{ "message": { "content": "from afar" } }], "usage": { "prompt_tokens": 4000, "completion_tokens": 50 } });
+    let ((url, asked), store) = (serve("200 OK", body.to_string()), store());
+    let settings =
+        settings(&format!("kind = \"http\"\nmodel = \"gpt-5\"\nkey-env = \"KEY\"\nurl = \"{url}\""));
+    let output =
+        command(&store, settings.path(), &["summarize", "agent:main:main", "--json"]).output().unwrap();
+    let answer: Value = serde_json::from_slice(&output.stdout).unwrap();
+    assert!(answer["summary"].as_str().unwrap().starts_with("from afar"), "{answer}");
+    let call = &answer["calls"][0];
+    assert_eq!((&call["source"], &call["inputTokens"]), (&json!("measured"), &json!(4000)));
+    assert!(answer["costUsd"].as_f64().unwrap() > 0.0);
+    let asked = asked.recv().unwrap();
+    assert!(asked.contains(KEY) && asked.contains("why is the build slow?"), "{asked}");
+    assert!(!String::from_utf8(output.stdout).unwrap().contains(KEY));
+}
+
+#[test]
+fn a_server_that_repeats_the_key_does_not_make_us_tell_it() {
+    let body = format!(r#"{{"error":{{"message":"bad key {KEY}"}}}}"#);
+    let ((url, _asked), store) = (serve("401 Unauthorized", body), store());
+    let settings = settings(&format!("kind = \"http\"\nmodel = \"m\"\nkey-env = \"KEY\"\nurl = \"{url}\""));
+    let (code, out, err) = run(&mut command(&store, settings.path(), &["summarize", "agent:main:main"]));
+    assert!(code == 4 && out.is_empty() && err.contains("Check the key in KEY"), "{code} {err}");
+    assert!(!err.contains(KEY), "{err}");
+}
+
+/// ctrl-c ends the program that writes the summary, and what that started, before it ends clawscope.
+#[cfg(unix)]
+#[test]
+fn ctrl_c_leaves_nothing_behind() {
+    use rustix::process::{Pid, Signal, kill_process, test_kill_process};
+    use std::time::{Duration, Instant};
+
+    let (store, ids) = (store(), tempfile::tempdir().unwrap());
+    let file = ids.path().join("id");
+    let script = format!("sleep 300 & echo $! > {0}.new; mv {0}.new {0}; wait", file.display());
+    let settings = settings(&format!("kind = \"command\"\ncommand = [\"sh\", \"-c\", {script:?}]"));
+    let mut command = std::process::Command::new(env!("CARGO_BIN_EXE_clawscope"));
+    command.args(["summarize", "agent:main:main"]).env("OPENCLAW_STATE_DIR", store.path());
+    command.env("XDG_CONFIG_HOME", settings.path()).stderr(std::process::Stdio::null());
+    let mut child = command.spawn().unwrap();
+    let begun = Instant::now();
+    let waited = |done: &mut dyn FnMut() -> bool| {
+        while !done() {
+            assert!(begun.elapsed() < Duration::from_secs(30), "too late");
+            thread::park_timeout(Duration::from_millis(20));
+        }
+    };
+    waited(&mut || file.exists());
+    let started = Pid::from_raw(fs::read_to_string(&file).unwrap().trim().parse().unwrap()).unwrap();
+    kill_process(Pid::from_child(&child), Signal::INT).unwrap();
+    assert_eq!(child.wait().unwrap().code(), Some(4));
+    waited(&mut || test_kill_process(started).is_err() || is_zombie(started.as_raw_nonzero().get()));
+}
+
+/// Ended, and not yet collected by whoever adopted it.
+#[cfg(unix)]
+fn is_zombie(pid: i32) -> bool {
+    let state =
+        std::process::Command::new("ps").args(["-o", "stat=", "-p", &pid.to_string()]).output().unwrap();
+    String::from_utf8_lossy(&state.stdout).trim().starts_with('Z')
+}

@@ -1,0 +1,119 @@
+//! A session file opened as the program opens it, planned for and written to through the questions module.
+
+#![allow(dead_code, reason = "each test file uses its own part of it")]
+
+use std::path::Path;
+
+use clawscope::commit::SystemClock;
+use clawscope::gateway::env::Environment;
+use clawscope::gateway::pruning::{PruneSettings, SoftTrim};
+use clawscope::inspect::Inspection;
+use clawscope::inspect::list::list;
+use clawscope::inspect::open::open;
+use clawscope::inspect::place::{OpenPlace, Place};
+use clawscope::inspect::write::{Ask, Check, WriteError, WriteRequest, Written, prepare, preview, write};
+use clawscope::js::{self, Object, Value};
+use clawscope::plan::{MadeSummary, Plan, messages_after};
+use clawscope::policy::prune::Gate;
+use clawscope::policy::{Step, StepSet, StepSettings};
+
+use crate::session::NOW;
+
+/// The session of a transcript, with everything that steps ask for.
+pub(crate) fn inspected(path: &Path) -> Inspection {
+    let place = OpenPlace::new(&Place::Path(path.to_path_buf()), Environment::default()).expect("a place");
+    let listed = list(&place, NOW);
+    let [item] = &listed.items[..] else { panic!("{:?}", listed.items) };
+    let inspection = open(&listed.store, &item.key, None, NOW, &mut |_, _| true).expect("it opens");
+    inspection.with_closer().expect("its texts")
+}
+
+/// A plan of these steps under settings that have something to do in a short session.
+pub(crate) fn planned(inspection: &Inspection, steps: &[Step], keep_tokens: f64) -> Plan {
+    let mut settings = StepSettings::prune(PruneSettings {
+        keep_last_assistants: 1.0,
+        soft_trim_ratio: 0.0,
+        hard_clear_ratio: 1.0,
+        soft_trim: SoftTrim {
+            max_chars: 60.0,
+            head_chars: 10.0,
+            tail_chars: 10.0,
+            ..PruneSettings::default().soft_trim
+        },
+        ..PruneSettings::default()
+    });
+    settings.steps = StepSet::of(steps);
+    settings.compaction.keep_recent_tokens = keep_tokens;
+    settings.history_limit = 1.0;
+    inspection.plan(&settings, Gate::Open { idle_ms: 1.0 }).expect("it is planned")
+}
+
+/// A summary that was made.
+pub(crate) fn summary() -> MadeSummary {
+    MadeSummary { text: "## Goal\nRead it \u{1F600}.".into(), details: None, from_hook: true }
+}
+
+fn request<'a>(inspection: &'a Inspection, ask: Ask<'a>) -> WriteRequest<'a> {
+    WriteRequest { inspection, ask, allow_orphan: true, now_ms: NOW }
+}
+
+/// Writes a plan; the new leaf.
+pub(crate) fn committed(
+    inspection: &Inspection,
+    plan: &Plan,
+    summary: Option<&MadeSummary>,
+) -> Result<String, WriteError> {
+    let request = request(inspection, Ask::Commit { plan, summary });
+    let prepared = prepare(&request)?;
+    let written = clawscope::commit::write(&prepared, 0, &SystemClock)?;
+    assert_eq!(written.leaf, prepared.leaf);
+    Ok(prepared.leaf)
+}
+
+/// The checks that a person is shown before a plan is written.
+pub(crate) fn checks(
+    inspection: &Inspection,
+    plan: &Plan,
+    summary: Option<&MadeSummary>,
+) -> Vec<(Check, String)> {
+    let request = request(inspection, Ask::Commit { plan, summary });
+    preview(&request, &prepare(&request).expect("it is prepared"), NOW).checks
+}
+
+/// Takes the last commit back.
+pub(crate) fn undone(inspection: &Inspection) -> Written {
+    let ask = Ask::Undo(clawscope::commit::UndoTarget::LastCommit);
+    write(&request(inspection, ask), &SystemClock).expect("it is taken back")
+}
+
+/// What the preview shows: every message under the plan, in plain terms.
+pub(crate) fn previewed(inspection: &Inspection, plan: &Plan, summary: Option<&MadeSummary>) -> Vec<String> {
+    let tokens = plan.compaction.as_ref().map_or(f64::NAN, |preparation| preparation.tokens_before);
+    let made = Object::from([
+        ("role", Value::from("compactionSummary")),
+        ("summary", summary.map_or(Value::Null, |made| made.text.clone().into())),
+        ("tokensBefore", Value::Number(tokens)),
+    ]);
+    let Inspection { source, index, context, .. } = inspection;
+    let messages = messages_after(source, index, context, plan, &Value::Object(made), NOW as f64);
+    messages.expect("its texts").iter().map(|message| plain(&js::stringify(message))).collect()
+}
+
+/// Without the timestamps of messages that are built from entries, and ids they name: those of a copy differ.
+pub(crate) fn plain(json: &str) -> String {
+    let mut value = js::parse(json).expect("JSON");
+    let built = ["custom", "branchSummary", "compactionSummary"];
+    if built.iter().any(|role| value.get("role").is_some_and(|value| value.str_is(role)))
+        && let Some(object) = value.as_object_mut()
+    {
+        object.remove("timestamp");
+        object.remove("fromId");
+    }
+    js::stringify(&value)
+}
+
+/// Takes the last undo back.
+pub(crate) fn redone(inspection: &Inspection) -> Written {
+    let ask = Ask::Undo(clawscope::commit::UndoTarget::LastUndo);
+    write(&request(inspection, ask), &SystemClock).expect("it is taken back")
+}
