@@ -251,6 +251,28 @@ fn the_screen_of_the_steps_switches_them_and_leads_to_their_settings() {
 }
 
 #[test]
+fn the_calls_of_a_summary_are_told_for_the_settings_that_are_shown() {
+    let mut driver = opened();
+    driver.press("s g");
+    let calls = |driver: &Driver| match &driver.app.overlay {
+        Some(Overlay::Steps(screen)) => screen.calls.clone(),
+        _ => panic!("no screen"),
+    };
+    let effects = driver.held_key("x");
+    let asked = calls(&driver).expect("asked for").0;
+    assert_eq!(asked.compaction, plan(&driver).settings.compaction);
+    let old = clawscope::inspect::summary_calls::CallsAsked { summary_tokens: 1, ..asked };
+    driver.held(Event::Calls { asked: old, told: Err("of other settings".into()) });
+    assert_eq!(calls(&driver), Some((asked, None)), "another answer is not taken");
+    driver.perform(effects);
+    let told = calls(&driver).expect("asked for").1.expect("told").expect("calls");
+    assert!(told.calls > 1 && told.largest_input < told.input_tokens, "{told:?}");
+    let summarised = driver.app.transcript.as_ref().and_then(|pane| pane.cut).expect("a cut").summarised;
+    assert!(told.input_tokens > summarised / 2, "{told:?}");
+    assert!(told.cost.is_some_and(|cost| cost > 0.0));
+}
+
+#[test]
 fn the_mouse_switches_steps_in_the_title_and_on_the_screen() {
     let mut driver = opened();
     let click = |driver: &mut Driver, column, row| {

@@ -13,6 +13,7 @@ use crate::inspect::estimators::Estimates;
 use crate::inspect::excerpt::Excerpt;
 use crate::inspect::message::MessageText;
 use crate::inspect::recovery::RecoveryView;
+use crate::inspect::summary_calls::{CallsAsked, SummaryCalls};
 pub use crate::inspect::write::{Check, WritePreview, Written};
 use crate::inspect::{Closer, Inspection, SessionItem};
 
@@ -99,6 +100,13 @@ pub enum Event {
         epoch: Epoch,
         /// It, or what is wrong.
         closer: Result<Arc<Closer>, String>,
+    },
+    /// The calls that a planned compaction's summary takes.
+    Calls {
+        /// What was asked.
+        asked: CallsAsked,
+        /// They, or why there are none.
+        told: Result<SummaryCalls, String>,
     },
     /// The heaviest blocks of heavy messages.
     Blocks {

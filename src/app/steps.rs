@@ -1,11 +1,14 @@
 //! The screen of the steps: a cursor over all of them, what each does alone, and the way to its settings.
 
+use std::sync::Arc;
+
 use ratatui::layout::Rect;
 
 use crate::app::effect::Effect;
 use crate::app::layout::Pane;
 use crate::app::state::{App, Overlay};
 use crate::inspect::Inspection;
+use crate::inspect::summary_calls::{CallsAsked, SummaryCalls};
 use crate::plan::StepEffect;
 use crate::policy::prune::Gate;
 use crate::policy::{Step, StepSet, StepSettings};
@@ -14,12 +17,14 @@ use crate::policy::{Step, StepSet, StepSettings};
 const ALONE_MESSAGES: usize = 10_000;
 
 /// What is shown.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Default, PartialEq)]
 pub struct StepsScreen {
     /// The step under the cursor, counted over all.
     pub cursor: usize,
     /// What each step does on its own, in the order of the steps; none where that is not known, or not yet.
     pub alone: Vec<Option<StepEffect>>,
+    /// The calls of the planned compaction's summary as they were asked for last, and the answer.
+    pub calls: Option<(CallsAsked, Option<Result<SummaryCalls, String>>)>,
 }
 
 impl StepsScreen {
@@ -55,7 +60,7 @@ impl App {
             self.toast("no session is open".into(), false);
             return;
         }
-        let screen = StepsScreen { cursor: self.tuning.step as usize, alone: Vec::new() };
+        let screen = StepsScreen { cursor: self.tuning.step as usize, ..StepsScreen::default() };
         self.overlay = Some(Overlay::Steps(screen));
         self.replan(false);
     }
@@ -74,6 +79,31 @@ impl App {
         let alone = Step::ALL.into_iter().map(|step| if few { effect(step) } else { None }).collect();
         if let Some(Overlay::Steps(screen)) = &mut self.overlay {
             screen.alone = alone;
+        }
+    }
+
+    /// Asks for the calls of the planned compaction's summary, while the screen shows it.
+    pub(super) fn want_calls(&mut self, effects: &mut Vec<Effect>) {
+        let plan = self.plan.as_deref().filter(|plan| plan.compaction.is_some());
+        let (Some(plan), Some(inspection)) = (plan, self.inspection()) else { return };
+        let inspection = Arc::clone(inspection);
+        let asked = CallsAsked {
+            epoch: inspection.epoch,
+            compaction: plan.settings.compaction,
+            summary_tokens: plan.settings.summary_tokens,
+        };
+        let Some(Overlay::Steps(screen)) = &mut self.overlay else { return };
+        if screen.calls.as_ref().is_none_or(|(known, _)| *known != asked) {
+            screen.calls = Some((asked, None));
+            effects.push(Effect::TellCalls { inspection, asked });
+        }
+    }
+
+    /// Takes the calls, where they are still those that are asked for.
+    pub(super) fn take_calls(&mut self, asked: &CallsAsked, told: Result<SummaryCalls, String>) {
+        let Some(Overlay::Steps(screen)) = &mut self.overlay else { return };
+        if let Some((_, answer)) = screen.calls.as_mut().filter(|(known, _)| known == asked) {
+            *answer = Some(told);
         }
     }
 

@@ -67,6 +67,7 @@ impl App {
                 self.message.take(text);
             }
             Event::Texts { epoch: of, closer } if Some(of) == epoch => self.take_texts(closer),
+            Event::Calls { asked, told } => self.take_calls(&asked, told),
             Event::Blocks { epoch: of, blocks } if Some(of) == epoch => self.take_blocks(blocks),
             Event::Found { epoch, query, from, matches } => return self.found(epoch, &query, from, matches),
             Event::Estimating { epoch, done, total } => self.estimating(epoch, done, total),
@@ -309,6 +310,7 @@ impl App {
             }
         }
         self.want_texts(effects);
+        self.want_calls(effects);
         self.want_message(effects);
         self.prepare_message();
         let moments = [self.toast.as_ref().map(|toast| toast.until_ms), Some(self.flash.until_ms)];

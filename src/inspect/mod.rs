@@ -23,6 +23,7 @@ pub mod recovery;
 pub mod rewrite_loss;
 pub mod search;
 pub mod summary;
+pub mod summary_calls;
 #[cfg(test)]
 pub(crate) mod testing;
 pub mod upkeep;

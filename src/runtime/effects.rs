@@ -12,6 +12,8 @@ use crate::inspect::estimators::{self, EstimatesError};
 use crate::inspect::open::{OpenError, open};
 use crate::inspect::recovery::recovery_of;
 use crate::inspect::search::search;
+use crate::inspect::summary::SummarySettings;
+use crate::inspect::summary_calls::{CallsAsked, SummaryCalls};
 use crate::inspect::write::{Ask, WriteRequest, prepare, preview, write};
 use crate::inspect::{Closer, Inspection, message};
 use crate::plan::Plan;
@@ -38,6 +40,7 @@ impl Shell {
             }
             Effect::ReadMessage { inspection, entry, plan } => self.read_message(inspection, entry, plan),
             Effect::ReadTexts { inspection } => self.read_texts(inspection),
+            Effect::TellCalls { inspection, asked } => self.tell_calls(inspection, asked),
             Effect::ReadBlocks { inspection, entries } => self.read_blocks(inspection, entries),
             Effect::Search { inspection, query, from } => self.search(inspection, query, from),
             Effect::Estimate { inspection } => self.estimate(inspection),
@@ -131,6 +134,17 @@ impl Shell {
             if let Some(closer) = closer.transpose() {
                 ticket.send(Event::Texts { epoch: *epoch, closer });
             }
+        });
+    }
+
+    fn tell_calls(&mut self, inspection: Arc<Inspection>, asked: CallsAsked) {
+        let Some(store) = self.library.store.clone() else { return };
+        let now_ms = self.clock.now_ms() as f64;
+        self.jobs.start(Kind::Calls, move |ticket| {
+            let rules = inspection.ruleset.ruleset.rules();
+            let summary = SummarySettings::of(rules, &store.config.js);
+            let told = SummaryCalls::tell(&inspection, &asked, summary, now_ms);
+            ticket.send(Event::Calls { asked, told });
         });
     }
 

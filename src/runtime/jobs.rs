@@ -30,6 +30,8 @@ pub(super) enum Kind {
     Message,
     /// What steps ask for that look at more than sizes.
     Texts,
+    /// The calls of a summary.
+    Calls,
     /// The heaviest blocks of a window.
     Blocks,
     /// What is recorded of an overflow.

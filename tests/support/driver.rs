@@ -22,6 +22,8 @@ use clawscope::inspect::open::open;
 use clawscope::inspect::place::{OpenPlace, Place};
 use clawscope::inspect::recovery::recovery_of;
 use clawscope::inspect::search::search;
+use clawscope::inspect::summary::SummarySettings;
+use clawscope::inspect::summary_calls::SummaryCalls;
 use clawscope::inspect::write::{Ask, WriteRequest, prepare, preview, write};
 use clawscope::store::demo;
 use clawscope::store::survey::Store;
@@ -168,6 +170,12 @@ impl Driver {
                 let closer = Closer::read(source, index, context);
                 let closer = closer.map(Arc::new).map_err(|error| error.to_string());
                 vec![Event::Texts { epoch: inspection.epoch, closer }]
+            }
+            Effect::TellCalls { inspection, asked } => {
+                let config = &self.store.as_ref().expect("a store").config.js;
+                let summary = SummarySettings::of(inspection.ruleset.ruleset.rules(), config);
+                let told = SummaryCalls::tell(&inspection, &asked, summary, self.now_ms as f64);
+                vec![Event::Calls { asked, told }]
             }
             Effect::ReadBlocks { inspection, entries } => {
                 let blocks = heavy_blocks(&inspection, &entries, &mut || true);

@@ -7,9 +7,11 @@ use ratatui::text::Span;
 
 use crate::app::App;
 use crate::app::cut::CutLine;
+use crate::app::state::Overlay;
 use crate::gateway::ruleset::{Guard, LegacyImages, Ruleset};
 use crate::inspect::Inspection;
 use crate::inspect::compaction::{CompactionView, Split};
+use crate::inspect::words::dollars;
 use crate::plan::Plan;
 use crate::policy::{Fate, Step};
 use crate::ui::glyphs;
@@ -89,6 +91,7 @@ fn compaction<'a>(app: &App, inspection: &Inspection, theme: &Theme) -> Vec<Told
     };
     lines.push(tokens(plan, &cut, theme));
     lines.push(cut_at(inspection, &cut, theme));
+    lines.extend(calls(app, theme));
     lines.extend(told_split(&view, theme));
     if cut.lost_messages > 0 {
         let words = format!(
@@ -159,6 +162,37 @@ fn cut_at<'a>(inspection: &Inspection, cut: &CutLine, theme: &Theme) -> Told<'a>
     let below = format!("{} kept, {}", counted(kept as u64, "message"), estimate(cut.kept));
     let at = if at.is_empty() { Vec::new() } else { vec![Span::styled(at, theme.style(Role::Text))] };
     ("cut", vec![at, above, vec![Span::styled(below, muted)]])
+}
+
+/// The calls of its summary: how many, their sizes, what they cost.
+fn calls<'a>(app: &App, theme: &Theme) -> Option<Told<'a>> {
+    let Some(Overlay::Steps(screen)) = &app.overlay else { return None };
+    let muted = theme.style(Role::Muted);
+    let facts = match &screen.calls.as_ref()?.1 {
+        None => vec![vec![Span::styled("reading what would be summarised…", muted)]],
+        Some(Err(why)) => vec![vec![Span::styled(why.clone(), theme.style(Role::Warn))]],
+        Some(Ok(told)) => {
+            let cost = told
+                .cost
+                .map_or_else(|| format!("{} no price", glyphs::NONE), |cost| format!("~{}", dollars(cost)));
+            let mut facts = vec![
+                vec![Span::styled(counted(told.calls, "call"), theme.style(Role::Text))],
+                vec![Span::styled(cost, theme.bold(Role::Warn))],
+                vec![Span::styled(
+                    format!("{} in, {} out", estimate(told.input_tokens), estimate(told.output_tokens)),
+                    theme.style(Role::Text),
+                )],
+            ];
+            if told.calls > 1 {
+                facts.push(vec![Span::styled(
+                    format!("the largest {} in", estimate(told.largest_input)),
+                    muted,
+                )]);
+            }
+            facts
+        }
+    };
+    Some(("calls", facts))
 }
 
 fn told_split<'a>(view: &CompactionView, theme: &Theme) -> Option<Told<'a>> {
