@@ -7,13 +7,12 @@ use super::described::print_head;
 use super::failure::Failure;
 use super::output::{Output, Tone};
 use super::table::{Align, Cell, Table};
-use super::words::{estimated, grouped, percent};
+use super::words::{commas, estimated, grouped, percent};
 use crate::context::budget::Part;
 use crate::inspect::Inspection;
 use crate::inspect::breakdown::{
     Figure, Line, Section, SectionKind, WindowContents, heavy_blocks, sections, warnings,
 };
-use crate::inspect::words::GROUP;
 
 /// Lines of a section that are printed; the JSON has them all.
 const MOST_LINES: usize = 30;
@@ -162,26 +161,9 @@ fn bar_of(tokens: u64, largest: u64) -> String {
     "━".repeat(halves as usize / 2) + half
 }
 
-/// Digits grouped as commands print them; spaces between words stay.
-fn commas(text: &str) -> String {
-    let mut out = String::with_capacity(text.len());
-    let mut rest = text.chars().peekable();
-    while let Some(char) = rest.next() {
-        let inside = out.ends_with(|last: char| last.is_ascii_digit())
-            && rest.peek().is_some_and(char::is_ascii_digit);
-        out.push(if char == GROUP && inside { ',' } else { char });
-    }
-    out
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn only_groups_of_digits_get_commas() {
-        assert_eq!(commas("31\u{a0}240 chars,\u{a0}so"), "31,240 chars,\u{a0}so");
-    }
 
     #[test]
     fn bars_show_at_least_something_of_something() {

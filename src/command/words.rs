@@ -7,6 +7,18 @@ pub(super) fn grouped(number: u64) -> String {
     words::grouped_by(number, ',')
 }
 
+/// Digits grouped as commands print them; spaces between words stay.
+pub(super) fn commas(text: &str) -> String {
+    let mut out = String::with_capacity(text.len());
+    let mut rest = text.chars().peekable();
+    while let Some(char) = rest.next() {
+        let inside = out.ends_with(|last: char| last.is_ascii_digit())
+            && rest.peek().is_some_and(char::is_ascii_digit);
+        out.push(if char == words::GROUP && inside { ',' } else { char });
+    }
+    out
+}
+
 /// A number that a rule estimated: `~12,345`.
 pub(super) fn estimated(number: u64) -> String {
     format!("~{}", grouped(number))
@@ -89,6 +101,11 @@ mod tests {
     fn digits_are_grouped_from_the_right() {
         let grouped: Vec<String> = [0, 999, 1000, 1_234_567].map(grouped).into();
         assert_eq!(grouped, ["0", "999", "1,000", "1,234,567"]);
+    }
+
+    #[test]
+    fn only_groups_of_digits_get_commas() {
+        assert_eq!(commas("31\u{a0}240 chars,\u{a0}so"), "31,240 chars,\u{a0}so");
     }
 
     #[test]
