@@ -114,7 +114,7 @@ fn options() -> Options {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 40, ..ProptestConfig::default() })]
+    #![proptest_config(ProptestConfig { cases: 24, ..ProptestConfig::default() })]
 
     #[test]
     fn without_a_step_every_call_is_sent_what_its_own_context_holds(seed in any::<u64>()) {
@@ -174,6 +174,8 @@ proptest! {
         let (_session, inspection, material) = opened(seed, &options());
         let mut settings = settings(&Step::ALL, f64::from(window));
         settings.steps.compaction.keep_recent_tokens = 40.0;
+        // Of a window of 200 000, so that counts of up to 90 000 pass the threshold now and then.
+        settings.steps.compaction.reserve_tokens = 150_000.0;
         settings.steps.summary_tokens = 20;
         let replay = replayed(&inspection, &material, &settings);
         prop_assert_eq!(replay.simulated.len(), replay.calls.len());
@@ -186,4 +188,25 @@ proptest! {
             cost = call.total_cost;
         }
     }
+}
+
+/// The properties above say something only where steps act: here each of them does, several times.
+#[test]
+fn the_generated_sessions_give_every_step_something_to_do() {
+    let mut acted = [0_u32; 5];
+    for seed in 0..6 {
+        let (_session, inspection, material) = opened(seed, &options());
+        let steps = [Step::History, Step::Prune, Step::Guard, Step::Clear];
+        let replay = replayed(&inspection, &material, &settings(&steps, 300.0));
+        for call in &replay.simulated {
+            let done = [call.history, call.pruned, call.guarded, call.cleared].map(|done| done.is_some());
+            acted.iter_mut().zip(done).for_each(|(count, done)| *count += u32::from(done));
+        }
+        let mut compacting = settings(&[Step::Compact], 4_000.0);
+        compacting.steps.compaction.keep_recent_tokens = 40.0;
+        compacting.steps.compaction.reserve_tokens = 150_000.0;
+        let replay = replayed(&inspection, &material, &compacting);
+        acted[4] += replay.simulated.iter().filter(|call| call.compacted.is_some()).count() as u32;
+    }
+    assert!(acted.iter().all(|count| *count >= 3), "{acted:?}");
 }

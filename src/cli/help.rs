@@ -183,7 +183,8 @@ Examples:
 
 Every call that the path records is made again, in its order and at its time: `recorded` under the settings in force, with
 the compactions as they were written, and `simulated` under the others. What tools returned and the model said stays as it
-was. Estimated tokens are marked ~ and calibrated to the session where it has enough calls; `prompt` is what the provider
+was, and an answer that was never given costs nothing. A step in force that the provider's counts speak against is left out.
+Estimated tokens are marked ~ and calibrated to the session where it has enough calls; `prompt` is what the provider
 counted, moved by what the settings change. Costs are those of the record where the prompt is the recorded one, else those
 of a model of the provider's cache (5 minutes, or an hour where the configuration asks for it). Summaries have an assumed
 length (compaction.summaryTokens); what they cost is estimated on both sides.
@@ -191,7 +192,7 @@ length (compaction.summaryTokens); what they cost is estimated on both sides.
 Signs: ! did not fit   \u{2717} nor after what was tried   \u{3a3} compacted before   ~ trimmed   \u{2702} cleared   \u{21e5} cut in the transcript
 
 JSON: {schemaVersion, session, leaf, ruleset, window, providerWindow, retention, touches: recorded|assumed, fitErrorPercent,
-policy, calls: [{index, entry, time, idleMs, model, recorded, simulated}], totals: {recorded, simulated}, log: [{kind, call,
+policy, contradicted, calls: [{index, entry, time, idleMs, model, recorded, simulated}], totals: {recorded, simulated}, log: [{kind, call,
 calls, time, messages, first, tokens, cost}], policies: [{kind, times, every, tokens, cost, tooOften}]}. recorded and simulated
 of a call: {tokens, expected, measured, overflow, failed, messages, gate, cleared, trimmed, freed, history, compacted:
 {byOverflow, recorded, messages, tokens, cost} or null, truncated, firstChanged, cacheRead, cacheWrite, input, output, cost,

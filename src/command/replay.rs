@@ -17,7 +17,8 @@ use crate::cli::{PlaceArgs, ReplayArgs, ReplaySettingsArgs};
 use crate::inspect::Inspection;
 use crate::inspect::again::Material;
 use crate::inspect::words::dollars;
-use crate::replay::{CallReplay, FiredKind, Record, Replay, Totals, record};
+use crate::policy::StepSet;
+use crate::replay::{CallReplay, FiredKind, Record, Replay, Totals, contradicted, record};
 
 /// Calls that are printed unless all are asked for: the newest.
 const SHOWN: usize = 40;
@@ -33,6 +34,8 @@ pub(super) struct Replayed {
     pub simulated: Simulated,
     /// What was read of it.
     pub material: Material,
+    /// Steps in force that the provider's counts speak against.
+    pub doubted: StepSet,
     /// Both lanes.
     pub replay: Replay,
     /// What fired in the simulated one.
@@ -55,16 +58,28 @@ pub(super) fn make(
     let steps = replayed_steps(&args.policy, &changes, ruleset)?;
     let config = &scene.store().config;
     let in_force = simulated(config, &inspection, &[], of_gateway(ruleset));
-    let simulated = simulated(config, &inspection, &changes, steps);
+    let mut simulated = simulated(config, &inspection, &changes, steps);
     let all = in_force.steps.steps.iter().fold(steps, |steps, step| steps.with(step, true));
     let material = Material::read(&inspection, &config.js, all)
         .map_err(|error| Failure::unreadable(error.to_string()))?;
-    let recorded = inspection.replay_settings(in_force.steps, in_force.on);
+    let mut recorded = inspection.replay_settings(in_force.steps, in_force.on);
+    let doubted = contradicted(&material.replay(&inspection, &recorded, &recorded));
+    recorded.steps.steps = without(recorded.steps.steps, doubted);
+    if args.policy.is_empty() {
+        let set = changes.iter().filter_map(|change| change.step).collect::<Vec<_>>();
+        let left_out = without(doubted, StepSet::of(&set));
+        simulated.steps.steps = without(simulated.steps.steps, left_out);
+    }
     let inspection = Inspection { window: simulated.window, ..inspection };
     let other = inspection.replay_settings(simulated.steps.clone(), simulated.on);
     let replay = material.replay(&inspection, &recorded, &other);
     let record = record(&replay, material.provider_window);
-    Ok(Replayed { inspection, simulated, material, replay, record })
+    Ok(Replayed { inspection, simulated, material, doubted, replay, record })
+}
+
+/// Some steps without others.
+fn without(steps: StepSet, others: StepSet) -> StepSet {
+    others.iter().fold(steps, |steps, step| steps.with(step, false))
 }
 
 /// Prints a replay.
@@ -148,7 +163,7 @@ fn headline([recorded, simulated]: &[Totals; 2]) -> String {
 
 /// What the numbers rest on, and what cannot work.
 fn remarks(replayed: &Replayed, totals: &[Totals; 2]) -> Vec<(Tone, String)> {
-    let Replayed { inspection, simulated, material, replay, record } = replayed;
+    let Replayed { inspection, simulated, material, replay, record, .. } = replayed;
     let mut lines = Vec::new();
     let window = tokens(material.provider_window);
     if material.provider_window < inspection.upkeep.runtime_window {
@@ -160,6 +175,13 @@ fn remarks(replayed: &Replayed, totals: &[Totals; 2]) -> Vec<(Tone, String)> {
             ),
         ));
     }
+    lines.extend(replayed.doubted.iter().map(|step| {
+        let word = step.word();
+        let line = format!(
+            "the provider's counts show that `{word}` did nothing here: left out of the record, and unless --policy names it"
+        );
+        (Tone::Warning, line)
+    }));
     if simulated.switched_on {
         lines.push((
             Tone::Warning,

@@ -8,7 +8,7 @@ use crate::replay::{Call, CallReplay, Compacting, Fired, Often, Totals};
 
 /// The whole answer.
 pub(super) fn answer(replayed: &Replayed) -> Object {
-    let Replayed { inspection, simulated, material, replay, record } = replayed;
+    let Replayed { inspection, simulated, material, replay, record, doubted } = replayed;
     let calls = replay.calls.iter().enumerate().map(|(at, call)| call_value(replayed, at, call));
     let [recorded_total, simulated_total] = replay.totals();
     let totals = Object::from([
@@ -28,6 +28,10 @@ pub(super) fn answer(replayed: &Replayed) -> Object {
         ("touches", Value::from(touches)),
         ("fitErrorPercent", fit),
         ("policy", Value::from(steps.collect::<Vec<_>>())),
+        (
+            "contradicted",
+            Value::from(doubted.iter().map(|step| Value::from(step.word())).collect::<Vec<_>>()),
+        ),
         ("calls", Value::from(calls.collect::<Vec<_>>())),
         ("totals", Value::from(totals)),
         (

@@ -114,7 +114,7 @@ pub fn record(replay: &Replay, window: f64) -> Record {
                 calls: 1,
                 time: replay.calls[at].started,
                 messages: done.trimmed + done.cleared,
-                first: call.first_changed.filter(|_| !is_event(kind) && kind != FiredKind::History),
+                first: call.first_changed.filter(|_| is_of_call(kind)),
                 tokens: done.tokens,
                 cost,
             });
@@ -127,6 +127,11 @@ pub fn record(replay: &Replay, window: f64) -> Record {
 /// Whether every time counts by itself.
 fn is_event(kind: FiredKind) -> bool {
     matches!(kind, FiredKind::Compact | FiredKind::Truncate | FiredKind::Prune)
+}
+
+/// Whether it changes messages for one call alone.
+fn is_of_call(kind: FiredKind) -> bool {
+    matches!(kind, FiredKind::Prune | FiredKind::Guard | FiredKind::Clear)
 }
 
 /// What a policy did at a call, and the cost of it.

@@ -9,6 +9,7 @@
 mod arena;
 pub mod cache;
 mod calls;
+mod evidence;
 mod lane;
 mod log;
 mod outcome;
@@ -19,6 +20,7 @@ mod sums;
 mod totals;
 
 pub use calls::{Call, Mind, Refused, calls};
+pub use evidence::contradicted;
 pub use log::{Fired, FiredKind, Often, Record, record};
 pub use outcome::{CallReplay, Compacting, Trimmed};
 pub use totals::Totals;
@@ -150,3 +152,6 @@ impl Settings {
         self.steps.steps.has(Step::Compact)
     }
 }
+
+#[cfg(test)]
+mod tests;
