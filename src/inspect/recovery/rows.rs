@@ -82,7 +82,8 @@ pub(super) fn rows(
         for (nth, step) in attempt.steps.iter().enumerate() {
             let seen = shown.take(step);
             let mut row = step_row(inspection, step);
-            if at == 0 && nth == 0 {
+            // A prompt too small to be refused is answered at once: nothing is said.
+            if at == 0 && nth == 0 && !matches!(step, Step::Answered { .. }) {
                 row.why = words::refusal(inspection, refusal);
                 row.tokens = refusal.tokens.or(row.tokens);
             }

@@ -185,3 +185,11 @@ proptest! {
         prop_assert!(view.rows.len() > steps + view.expected.attempts.len());
     }
 }
+
+#[test]
+fn a_prompt_too_small_to_be_refused_is_not_told_as_a_refusal() {
+    let view = view(&[]);
+    let row = view.rows.iter().find(|row| row.kind == RowKind::Step).expect("a step");
+    assert_eq!(row.sign, Sign::Done, "{row:?}");
+    assert!(!row.why.contains("too long"), "{row:?}");
+}
