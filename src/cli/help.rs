@@ -199,7 +199,7 @@ Signs: ! did not fit   \u{2717} nor after what was tried   \u{3a3} compacted bef
 JSON: {schemaVersion, session, leaf, ruleset, window, providerWindow, retention, touches: recorded|assumed, fitErrorPercent, \
 policy, contradicted, calls: [{index, entry, time, idleMs, model, recorded, simulated}], totals: {recorded, simulated}, log: [{kind, call, \
 calls, time, messages, first, tokens, cost}], policies: [{kind, times, every, tokens, cost, tooOften}]}. recorded and simulated \
-of a call: {tokens, expected, measured, overflow, failed, messages, gate, cleared, trimmed, freed, history, compacted:
+of a call: {tokens, expected, measured, overflow, failed, messages, gate, cleared, trimmed, freed, history, compacted: \
 {byOverflow, recorded, messages, tokens, cost} or null, truncated, firstChanged, cacheRead, cacheWrite, input, output, cost, \
 costFrom: recorded|model, totalCost}; measured is the provider's count or null, and only of recorded. Of totals: {calls, \
 overflows, failed, peak, peakCall, freed, compactions, cost, modelCost, summaryCost, cacheRead, cacheWrite, input}.";
@@ -236,10 +236,10 @@ Signs: · kept   ◆ protected   ~ soft-trimmed   ✂ cleared   ⇥ truncated   
 JSON: {schemaVersion, session, leaf, now, settings, provenance, ruleset: {id, name, from, note}, gate: {open, reason, rule, \
 idleMs, ttlMs, ignored}, window, ratios, before: {tokens, chars}, after: {tokens, chars}, steps: [{step, moment, changed, \
 messagesBefore, messagesAfter, tokensBefore, tokensAfter, fates: {FATE: count}, settings: {KEY: {value, from, reader}}}], \
-compaction: {trigger: {tokens, threshold, fires}, firstKept, split: none|turn|false, previousSummary, history, turnPrefix, kept, lost:
+compaction: {trigger: {tokens, threshold, fires}, firstKept, split: none|turn|false, previousSummary, history, turnPrefix, kept, lost: \
 {messages, tokens}, tokensBefore, summaryTokens, tokensAfter} or null, fates: [{index, entry, role, tool, fate, reason, rule, \
 before, after, tokensBefore, tokensAfter}], rewriteLoss}; before and after of a fate are chars as context pruning counts them. \
-With --messages the messages after the plan are in messages. Where the plan cuts results in the transcript, rewriteLoss:
+With --messages the messages after the plan are in messages. Where the plan cuts results in the transcript, rewriteLoss: \
 {results, labels, branchSummaries, compaction: {entry, firstKept, messages, tokens}, brokenOff, sentence} tells what the \
 gateway's own rewrite would lose and a commit keeps; else it is null.";
 
