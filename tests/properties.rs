@@ -13,7 +13,7 @@ use clawscope::context::tokens::chars4::estimate_or_zero;
 use clawscope::context::{bodies, build};
 use clawscope::gateway::compaction::CompactionSettings;
 use clawscope::gateway::pruning::{HardClear, PruneSettings, SoftTrim};
-use clawscope::gateway::ruleset::ImageResults;
+use clawscope::gateway::ruleset::{ImageResults, Ruleset};
 use clawscope::ids::LineIds;
 use clawscope::inspect::Closer;
 use clawscope::js::{self, JsString, Object, Throws, Value};
@@ -261,6 +261,11 @@ fn closer_settings() -> impl Strategy<Value = (TruncateSettings, GuardSettings, 
     })
 }
 
+/// Any version.
+fn rulesets() -> impl Strategy<Value = Ruleset> {
+    proptest::sample::select(&Ruleset::ALL[..])
+}
+
 /// A message without what a step takes away or corrects though it keeps it: details and the name of the tool.
 fn kept(message: &Value) -> Value {
     let mut copy = message.as_object().cloned().unwrap_or_default();
@@ -312,13 +317,16 @@ proptest! {
         history_limit in 0..4_u8,
         keep in 1_u32..3000,
         window in 1_u32..4000,
+        ruleset in rulesets(),
     ) {
         let text = transcript(&messages);
         let source = Source::memory("t.jsonl", text.as_bytes());
         let index = load(&source, &mut LineIds, &mut |_, _| true).expect("reads");
         let context = build(&index, &Tree::new(&index), &Leaf::Own).expect("builds");
-        let read = Closer::read(&source, &index, &context).expect("bodies");
+        let rules = ruleset.rules();
+        let read = Closer::read(&source, &index, &context, rules).expect("bodies");
         let settings = StepSettings {
+            ruleset,
             steps,
             truncate: closer.0,
             guard: closer.1,
@@ -330,7 +338,7 @@ proptest! {
         let plan = Plan::new(&Asked {
             index: &index,
             context: &context,
-            branch: Some(&read.branch),
+            branch: Some(read.compacting()),
             textures: Some(&read.textures),
             settings: &settings,
             window: f64::from(window),
@@ -350,7 +358,11 @@ proptest! {
             let applied = apply_all(&change.edits, &body);
             prop_assert_eq!(bits(&size_message(&applied).size), bits(&change.size), "{:?}", change.edits);
             if let Some(texture) = &change.texture {
-                prop_assert_eq!(texture, &Texture::of(&applied));
+                let read = match &item.from {
+                    From::Context(_) => Texture::of_under(rules, &applied),
+                    _ => Texture::of(&applied),
+                };
+                prop_assert_eq!(texture, &read);
             }
         }
         for (position, (body, fate)) in bodies.iter().zip(plan.fates()).enumerate() {
@@ -407,7 +419,8 @@ proptest! {
         let source = Source::memory("t.jsonl", text.as_bytes());
         let index = load(&source, &mut LineIds, &mut |_, _| true).expect("reads");
         let context = build(&index, &Tree::new(&index), &Leaf::Own).expect("builds");
-        let read = Closer::read(&source, &index, &context).expect("bodies");
+        let rules = Ruleset::default().rules();
+        let read = Closer::read(&source, &index, &context, rules).expect("bodies");
         let bodies = bodies::messages(&source, &index, &context).expect("bodies");
         let (truncate, guard, clear) = closer;
         let clear = ClearSettings { counting: Counting::Approximate, ..clear };

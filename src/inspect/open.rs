@@ -159,10 +159,10 @@ pub fn inspect(
         settings,
         configured_on: configured.is_some(),
         configured: StepSettings {
-            ruleset: store.ruleset.ruleset,
             compaction,
             history_limit,
-            ..StepSettings::prune(configured.unwrap_or_else(|| PruneSettings::built_in(rules)))
+            prune: configured.unwrap_or_else(|| PruneSettings::built_in(rules)),
+            ..StepSettings::built_in(store.ruleset.ruleset, window.tokens)
         },
         closer: None,
         tree: Arc::new(tree),

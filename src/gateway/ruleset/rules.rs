@@ -54,6 +54,14 @@ pub struct Rules {
     pub recovery: Recovery,
 }
 
+impl Rules {
+    /// Whether steps ask for the letters of texts and not only for their lengths: what a character weighs, which words end
+    /// a text, where it speaks of media (pruning 8.3, 8.5, 8.7).
+    pub fn looks_at_letters(&self) -> bool {
+        self.estimate == Estimate::Weighted
+    }
+}
+
 /// Whether old tool results are pruned.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Pruner {

@@ -7,7 +7,7 @@ use crate::gateway::history_accounts::history_limit_under;
 use crate::gateway::history_limit::HistoryLimit;
 use crate::gateway::provenance::Provenance;
 use crate::gateway::prune_setting::{Control, PruneSetting, Unit, prune_settings};
-use crate::gateway::ruleset::Ruleset;
+use crate::gateway::ruleset::{Guard, Ruleset};
 use crate::js::{self, Value};
 use crate::policy::settings::StepSettings;
 use crate::policy::step::Step;
@@ -135,23 +135,36 @@ pub fn rows(source: &RowSource<'_>) -> Vec<StepSetting> {
         .map(gateway(Step::Compact, "compaction."))
         .chain(pruning.map(gateway(Step::Prune, "contextPruning.")))
         .chain(std::iter::once(turns(source)))
-        .chain(OWN.iter().map(own))
+        .chain(OWN.iter().map(|row| own(row, ruleset, window)))
         .collect();
     rows.sort_by_key(|row| row.step);
     rows
 }
 
-fn own((step, prefix, key, reader, control, read): &Own) -> StepSetting {
-    let value = read(&StepSettings::default());
+fn own((step, prefix, key, reader, control, read): &Own, ruleset: Ruleset, window: f64) -> StepSetting {
+    let value = read(&StepSettings::built_in(ruleset, window));
+    let missing = missing(ruleset, *step, key);
+    let control = missing.map_or(*control, |why| Control::Fixed { unit: control.unit(), why });
     let row = PruneSetting {
         key,
-        control: *control,
+        control,
         default: value.clone(),
         config: None,
         value,
-        provenance: Provenance::Default,
+        provenance: missing.map_or(Provenance::Default, Provenance::Fixed),
     };
     StepSetting { step: *step, prefix, reader: reader.clone(), row }
+}
+
+/// Why a version has nothing that a setting would move; none where it has.
+fn missing(ruleset: Ruleset, step: Step, key: &str) -> Option<&'static str> {
+    match ruleset.rules().guard {
+        Guard::None if step == Step::Guard => Some("this runtime has no guard"),
+        Guard::Single if (step, key) == (Step::Guard, "budgetShare") => {
+            Some("no budget for all since 2026.9")
+        }
+        _ => None,
+    }
 }
 
 /// The turn limit of the session (pruning 2.3); where none is set, the place is named where it would be.
@@ -301,6 +314,25 @@ mod tests {
             };
             assert_ne!(settings_of(&rows, &values, &StepSettings::default()), before, "{}", row.key());
         }
+    }
+
+    #[test]
+    fn what_a_version_has_built_in_is_where_its_rows_start() {
+        let config = GatewayConfig::empty();
+        let rows = |ruleset| {
+            let (runtime, window) = (CompactionSettings::default(), 128_000.0);
+            rows(&RowSource { config: &config, ruleset, session_key: "", runtime, window })
+        };
+        let row = |ruleset, key: &str| rows(ruleset).into_iter().find(|row| row.key() == key).unwrap().row;
+        assert_eq!(row(Ruleset::V2026_3_2, "truncate.maxChars").value, 400_000.0.into());
+        assert_eq!(row(Ruleset::V2026_9, "truncate.maxChars").value, 32_000.0.into());
+        let fixed = |ruleset, key| row(ruleset, key).control.fixed().is_some();
+        assert!(
+            fixed(Ruleset::V2026_9, "guard.budgetShare") && !fixed(Ruleset::V2026_9, "guard.singleShare")
+        );
+        assert!(
+            fixed(Ruleset::Pi0_55, "guard.singleShare") && !fixed(Ruleset::V2026_2_19, "guard.budgetShare")
+        );
     }
 
     #[test]
