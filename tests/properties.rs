@@ -19,7 +19,7 @@ use clawscope::inspect::Closer;
 use clawscope::js::{self, JsString, Object, Throws, Value};
 use clawscope::plan::{Asked, Plan, PlanError, after};
 use clawscope::policy::clear_tool_uses::{
-    ClearSettings, Counting, Message, clear as clear_messages, message_of,
+    ClearSettings, ClearedBy, Counting, Message, clear as clear_messages, message_of,
 };
 use clawscope::policy::edit::apply_all;
 use clawscope::policy::guard::guard_messages;
@@ -237,9 +237,10 @@ fn step_sets() -> impl Strategy<Value = StepSet> {
 /// Parameters of the steps that the gateway has built in, or that a client has.
 fn closer_settings() -> impl Strategy<Value = (TruncateSettings, GuardSettings, ClearSettings)> {
     let truncate = (0.0..1.0, 0_u32..4000, 0_u32..60);
-    let clear = (0_u32..400, 0_u32..4, 0_u32..100, any::<bool>(), any::<bool>(), any::<bool>());
+    let clear =
+        (0_u32..400, 0_u32..4, 0_u32..100, any::<bool>(), any::<bool>(), any::<bool>(), any::<bool>());
     (truncate, 0.0..1.0, 0.0..1.0, clear).prop_map(|(truncate, budget_share, single_share, clear)| {
-        let (trigger, keep, least, inputs, model, excluded) = clear;
+        let (trigger, keep, least, inputs, model, excluded, server) = clear;
         let counting = if model { Counting::Model } else { Counting::Approximate };
         (
             TruncateSettings {
@@ -256,6 +257,7 @@ fn closer_settings() -> impl Strategy<Value = (TruncateSettings, GuardSettings, 
                 exclude_tools: if excluded { vec!["read".into()] } else { Vec::new() },
                 placeholder: "[gone 😀]".into(),
                 counting,
+                by: if server { ClearedBy::Server { prompt_tokens: 30 } } else { ClearedBy::Client },
             },
         )
     })
@@ -423,7 +425,7 @@ proptest! {
         let read = Closer::read(&source, &index, &context, rules).expect("bodies");
         let bodies = bodies::messages(&source, &index, &context).expect("bodies");
         let (truncate, guard, clear) = closer;
-        let clear = ClearSettings { counting: Counting::Approximate, ..clear };
+        let clear = ClearSettings { counting: Counting::Approximate, by: ClearedBy::Client, ..clear };
         let made = |step: Step| {
             let steps = StepSet::of(&[step]);
             let settings = StepSettings { steps, truncate, guard, clear: clear.clone(), ..StepSettings::default() };

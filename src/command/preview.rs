@@ -55,7 +55,7 @@ pub(super) fn make(
     let now_ms = parse_moment(args.now.as_deref().unwrap_or("now"), scene.now_ms).map_err(Failure::usage)?;
     let inspection = with_context(at_leaf(&scene, scene.open(session)?, leaf)?)?;
     refuse_fixed(&changes, &inspection)?;
-    let steps = steps_of(&args.policy, &changes, inspection.ruleset.ruleset)?;
+    let steps = steps_of(&args.policy, &changes, &inspection)?;
     let simulated = simulated(&scene.store().config, &inspection, &changes, steps);
     let inspection = closer(Inspection { window: simulated.window, ..inspection }, steps)?;
     let gate = inspection.gate(simulated.on, &simulated.settings, now_ms);

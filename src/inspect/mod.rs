@@ -22,6 +22,7 @@ mod recorded;
 pub mod recovery;
 pub mod rewrite_loss;
 pub mod search;
+mod server_clear;
 pub mod summary;
 #[cfg(test)]
 pub(crate) mod testing;

@@ -17,6 +17,7 @@ use crate::ids::{Epoch, LineIds, SessionKey};
 use crate::inspect::count::{complete, last_prompt};
 use crate::inspect::list::listed_item;
 use crate::inspect::price::price;
+use crate::inspect::server_clear::server_clear;
 use crate::inspect::upkeep::Upkeep;
 use crate::inspect::{Inspection, Mark};
 use crate::js;
@@ -132,13 +133,6 @@ pub fn inspect(
         history_limit_under(rules, &item.key.0, &config.js).map_or(0.0, |limit| limit.turns());
     let runtime = runtime_compaction(store);
     let compaction = gateway_compaction_under(rules, &config.js, runtime, window.tokens);
-    let settings = rows(&RowSource {
-        config,
-        ruleset: store.ruleset.ruleset,
-        session_key: &item.key.0,
-        runtime,
-        window: window.tokens,
-    });
     let mut inspection = Inspection {
         last_touch: last_touch_under(rules, &index, (&item.provider, &item.model), touched),
         window,
@@ -156,7 +150,7 @@ pub fn inspect(
         last_call: None,
         upkeep,
         compaction,
-        settings,
+        settings: Vec::new(),
         configured_on: configured.is_some(),
         configured: StepSettings {
             compaction,
@@ -172,6 +166,17 @@ pub fn inspect(
         epoch,
         grown_from: None,
     };
+    if let Some(clear) = server_clear(&inspection, &config.js) {
+        inspection.configured.clear = clear;
+    }
+    inspection.settings = rows(&RowSource {
+        config,
+        ruleset: store.ruleset.ruleset,
+        session_key: &inspection.session.key.0,
+        runtime,
+        window: inspection.window.tokens,
+        clear: &inspection.configured.clear,
+    });
     let running = lock_state(inspection.source.path(), now_ms);
     complete(&mut inspection, session.row.as_ref());
     inspection.session.set_mark(Mark::Running, matches!(running, Ok(LockState::Held { .. })));

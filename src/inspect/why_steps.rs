@@ -2,6 +2,7 @@
 
 use crate::inspect::why::Facts;
 use crate::inspect::words::{counted, of};
+use crate::policy::clear_tool_uses::ClearedBy;
 use crate::policy::truncate::sized_result_chars;
 use crate::policy::truncate::v2026_9::aggregate_chars;
 use crate::policy::{Fate, Reason};
@@ -16,9 +17,11 @@ impl Facts<'_> {
             | Reason::GuardCompacted
             | Reason::WithinGuard
             | Reason::TooSmallToCompact => self.guarded(reason),
-            Reason::ClearedUse | Reason::BelowTrigger | Reason::KeptUse | Reason::ClearedAtLeast => {
-                self.clearing(reason)
-            }
+            Reason::ClearedUse
+            | Reason::BelowTrigger
+            | Reason::KeptUse
+            | Reason::ClearedAtLeast
+            | Reason::TooLittleToClear => self.clearing(reason),
             _ => vec![self.repaired(reason)?],
         })
     }
@@ -104,11 +107,12 @@ impl Facts<'_> {
         let settings = &self.plan.settings.clear;
         let Some(numbers) = self.plan.cleared else { return Vec::new() };
         let trigger = counted(settings.trigger);
+        let whole = match settings.by {
+            ClearedBy::Client => "All messages count",
+            ClearedBy::Server { .. } => "The prompt counts",
+        };
         let total = |relation| {
-            format!(
-                "All messages count ~{}, {relation} the trigger of {trigger}.",
-                of(numbers.before as f64, "token")
-            )
+            format!("{whole} ~{}, {relation} the trigger of {trigger}.", of(numbers.before as f64, "token"))
         };
         match reason {
             Reason::BelowTrigger => vec![total("not over")],
@@ -119,6 +123,13 @@ impl Facts<'_> {
             Reason::KeptUse => {
                 vec![format!("Among the last {}, which are kept.", of(settings.keep, "result"))]
             }
+            Reason::TooLittleToClear => vec![
+                total("over"),
+                format!(
+                    "Less than {} could be cleared, so nothing is.",
+                    of(settings.clear_at_least, "token")
+                ),
+            ],
             Reason::ClearedAtLeast => vec![format!(
                 "Clearing older results reclaimed ~{}, which is at least {}.",
                 of(numbers.before.saturating_sub(numbers.after) as f64, "token"),
@@ -126,7 +137,14 @@ impl Facts<'_> {
             )],
             _ => vec![
                 total("over"),
-                format!("A placeholder of {} stays.", of(settings.placeholder.len() as f64, "char")),
+                match settings.by {
+                    ClearedBy::Client => {
+                        format!("A placeholder of {} stays.", of(settings.placeholder.len() as f64, "char"))
+                    }
+                    ClearedBy::Server { .. } => {
+                        "The provider's server clears it, by a count of its own.".into()
+                    }
+                },
             ],
         }
     }

@@ -107,6 +107,8 @@ pub enum Reason {
     ExcludedTool,
     /// Clearing older results reclaimed enough (pruning 7.2g).
     ClearedAtLeast,
+    /// All that could be cleared is less than must be, so nothing is (pruning 7.11).
+    TooLittleToClear,
     /// The answer before it holds no call with its id (pruning 7.2c).
     UncalledResult,
 }
@@ -189,6 +191,7 @@ impl Reason {
             Self::KeptUse => ("kept-use", "pruning 7.2"),
             Self::ExcludedTool => ("excluded-tool", "pruning 7.2"),
             Self::ClearedAtLeast => ("cleared-at-least", "pruning 7.2"),
+            Self::TooLittleToClear => ("too-little-to-clear", "pruning 7.11"),
             Self::UncalledResult => ("uncalled-result", "pruning 7.2"),
         }
     }

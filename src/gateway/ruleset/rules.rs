@@ -28,6 +28,8 @@ pub struct Rules {
     pub rewrite: Rewrite,
     /// Row "Context guard".
     pub guard: Guard,
+    /// Row "Server-side clearing": the provider is asked to clear tool uses where it can.
+    pub server_clearing: bool,
     /// Row "Legacy images".
     pub legacy_images: LegacyImages,
     /// Rows "Token estimate" and "Size estimate": what a character weighs.
@@ -314,6 +316,7 @@ pub static V2026_3_2: Rules = Rules {
     truncation: Truncation::Head { floor_has_suffix: true },
     rewrite: Rewrite::Losing,
     guard: Guard::Placeholders,
+    server_clearing: false,
     legacy_images: LegacyImages::BeforeLastAnswer,
     estimate: Estimate::Units,
     usage_above_zero: false,
@@ -355,6 +358,7 @@ pub static V2026_9: Rules = Rules {
     truncation: Truncation::HeadAndTail,
     rewrite: Rewrite::Remapping,
     guard: Guard::Single,
+    server_clearing: true,
     legacy_images: LegacyImages::BeforeLastTurns { kept: 3 },
     estimate: Estimate::Weighted,
     usage_above_zero: true,

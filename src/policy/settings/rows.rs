@@ -9,6 +9,7 @@ use crate::gateway::provenance::Provenance;
 use crate::gateway::prune_setting::{Control, PruneSetting, Unit, prune_settings};
 use crate::gateway::ruleset::{Guard, Ruleset};
 use crate::js::{self, Value};
+use crate::policy::clear_tool_uses::{ClearSettings, ClearedBy};
 use crate::policy::settings::StepSettings;
 use crate::policy::step::Step;
 
@@ -34,6 +35,8 @@ pub enum Reader {
     BuiltIn,
     /// The client that sends the request, or the provider (pruning 7.14).
     Client,
+    /// The provider's server: the gateway derives what it asks of it (pruning 7.11).
+    Server,
     /// Clawscope: an assumption of the preview.
     Preview,
 }
@@ -58,6 +61,8 @@ pub struct RowSource<'a> {
     pub runtime: CompactionSettings,
     /// Window in tokens.
     pub window: f64,
+    /// The parameters that clearing starts from.
+    pub clear: &'a ClearSettings,
 }
 
 const fn slider(max: f64, step: f64, unit: Unit) -> Control {
@@ -129,20 +134,26 @@ pub fn rows(source: &RowSource<'_>) -> Vec<StepSetting> {
             row,
         }
     };
+    let built_in = StepSettings { clear: source.clear.clone(), ..StepSettings::built_in(ruleset, window) };
     let compaction = compaction_settings(config, ruleset, runtime, window).into_iter();
     let pruning = prune_settings(config, ruleset).into_iter();
     let mut rows: Vec<StepSetting> = compaction
         .map(gateway(Step::Compact, "compaction."))
         .chain(pruning.map(gateway(Step::Prune, "contextPruning.")))
         .chain(std::iter::once(turns(source)))
-        .chain(OWN.iter().map(|row| own(row, ruleset, window)))
+        .chain(OWN.iter().map(|row| own(row, ruleset, &built_in)))
         .collect();
     rows.sort_by_key(|row| row.step);
     rows
 }
 
-fn own((step, prefix, key, reader, control, read): &Own, ruleset: Ruleset, window: f64) -> StepSetting {
-    let value = read(&StepSettings::built_in(ruleset, window));
+fn own(
+    (step, prefix, key, reader, control, read): &Own,
+    ruleset: Ruleset,
+    built_in: &StepSettings,
+) -> StepSetting {
+    let value = read(built_in);
+    let server = *reader == Reader::Client && built_in.clear.by != ClearedBy::Client;
     let missing = missing(ruleset, *step, key);
     let control = missing.map_or(*control, |why| Control::Fixed { unit: control.unit(), why });
     let row = PruneSetting {
@@ -153,7 +164,7 @@ fn own((step, prefix, key, reader, control, read): &Own, ruleset: Ruleset, windo
         value,
         provenance: missing.map_or(Provenance::Default, Provenance::Fixed),
     };
-    StepSetting { step: *step, prefix, reader: reader.clone(), row }
+    StepSetting { step: *step, prefix, reader: if server { Reader::Server } else { reader.clone() }, row }
 }
 
 /// Why a version has nothing that a setting would move; none where it has.
@@ -262,7 +273,14 @@ mod tests {
     fn a_floor_that_is_built_in_does_not_lift_a_reserve_that_the_window_caps() {
         let config = GatewayConfig::empty();
         let (ruleset, runtime) = (Ruleset::V2026_9, CompactionSettings::default());
-        let rows = rows(&RowSource { config: &config, ruleset, session_key: "", runtime, window: 32_000.0 });
+        let rows = rows(&RowSource {
+            config: &config,
+            ruleset,
+            session_key: "",
+            runtime,
+            window: 32_000.0,
+            clear: &ClearSettings::default(),
+        });
         let values: Vec<Value> = rows.iter().map(|row| row.row.value.clone()).collect();
         let settings = settings_of(&rows, &values, &StepSettings::default());
         assert_eq!(settings.compaction.reserve_tokens, 8_000.0);
@@ -275,6 +293,7 @@ mod tests {
             session_key,
             runtime: CompactionSettings::default(),
             window: 200_000.0,
+            clear: &ClearSettings::default(),
         })
     }
 
@@ -321,7 +340,14 @@ mod tests {
         let config = GatewayConfig::empty();
         let rows = |ruleset| {
             let (runtime, window) = (CompactionSettings::default(), 128_000.0);
-            rows(&RowSource { config: &config, ruleset, session_key: "", runtime, window })
+            rows(&RowSource {
+                config: &config,
+                ruleset,
+                session_key: "",
+                runtime,
+                window,
+                clear: &ClearSettings::default(),
+            })
         };
         let row = |ruleset, key: &str| rows(ruleset).into_iter().find(|row| row.key() == key).unwrap().row;
         assert_eq!(row(Ruleset::V2026_3_2, "truncate.maxChars").value, 400_000.0.into());
