@@ -23,10 +23,13 @@ use clawscope::policy::clear_tool_uses::{
 };
 use clawscope::policy::edit::apply_all;
 use clawscope::policy::guard::guard_messages;
+use clawscope::policy::guard_2026_9::guarded_result;
 use clawscope::policy::list::From;
+use clawscope::policy::media_2026_9::without_seen_media;
 use clawscope::policy::prune::Gate;
 use clawscope::policy::settings::{GuardSettings, TruncateSettings};
 use clawscope::policy::texture::Texture;
+use clawscope::policy::truncate::v2026_9::truncate_call;
 use clawscope::policy::{Step, StepSet, StepSettings};
 use clawscope::store::entry::MessageSize;
 use clawscope::store::index::Index;
@@ -147,6 +150,7 @@ fn user() -> impl Strategy<Value = Value> {
     let block = prop_oneof![3 => text().prop_map(text_block), 1 => image];
     let content = prop_oneof![
         2 => text().prop_map(Value::String),
+        1 => Just(Value::from("see media://inbound/a.png and [media attached 1/2: b.png]")),
         1 => vec(block, 0..3).prop_map(Value::Array),
     ];
     content.prop_map(|content| object(vec![("role", "user".into()), ("content", content)]))
@@ -457,6 +461,43 @@ proptest! {
             }
             (Ok(_), Err(Throws)) => return Err(TestCaseError::fail("the messages throw, their sketches do not")),
         }
+    }
+
+    #[test]
+    fn by_the_newest_rules_steps_make_what_the_rules_make_of_texts(messages in vec(message(), 1..30), window in 1_u32..6000) {
+        let text = transcript(&messages);
+        let source = Source::memory("t.jsonl", text.as_bytes());
+        let index = load(&source, &mut LineIds, &mut |_, _| true).expect("reads");
+        let context = build(&index, &Tree::new(&index), &Leaf::Own).expect("builds");
+        let (rules, window) = (Ruleset::V2026_9.rules(), f64::from(window));
+        let read = Closer::read(&source, &index, &context, rules).expect("bodies");
+        let bodies = bodies::messages(&source, &index, &context).expect("bodies");
+        let made = |step: Step| -> Vec<Value> {
+            let steps = StepSet::of(&[step]);
+            let settings = StepSettings { steps, ..StepSettings::built_in(Ruleset::V2026_9, window) };
+            let plan = Plan::new(&Asked {
+                index: &index,
+                context: &context,
+                branch: None,
+                textures: Some(&read.textures),
+                settings: &settings,
+                window,
+                guard_window: window,
+                gate: Gate::Off,
+            });
+            let plan = plan.expect("these steps never throw by these rules");
+            bodies.iter().enumerate().map(|(at, body)| after(body, at, &plan)).collect()
+        };
+        let or_old = |new: Option<Value>, old: &Value| new.unwrap_or_else(|| old.clone());
+        let truncated = truncate_call(&bodies, window).into_iter().zip(&bodies);
+        prop_assert_eq!(made(Step::Truncate), truncated.map(|(new, old)| or_old(new, old)).collect::<Vec<_>>());
+        let guarded: Vec<Value> = bodies.iter().map(|old| or_old(guarded_result(old, window), old)).collect();
+        prop_assert_eq!(made(Step::Guard), guarded);
+        let mut unseen = bodies.clone();
+        for (at, new) in without_seen_media(&bodies, 3) {
+            unseen[at] = new;
+        }
+        prop_assert_eq!(made(Step::Images), unseen);
     }
 
     #[test]

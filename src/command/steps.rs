@@ -9,7 +9,7 @@ use super::table::{Align, Cell, Table};
 use super::words::{counted, estimated, grouped};
 use crate::gateway::provenance::Provenance;
 use crate::gateway::prune_setting::Unit;
-use crate::gateway::ruleset::{Guard, LegacyImages};
+use crate::gateway::ruleset::{Compaction, Guard, LegacyImages};
 use crate::inspect::Inspection;
 use crate::inspect::compaction::{CompactionView, Part, Split, Trigger};
 use crate::js::{Object, Value};
@@ -165,8 +165,14 @@ fn print_compaction(preview: &Preview, output: &mut Output) -> Result<(), Failur
     let inspection = &preview.inspection;
     output.line(Tone::Plain, "")?;
     let Some(view) = inspection.compaction_view(&preview.plan) else {
-        let words =
-            "compaction: nothing to do: the branch ends in a compaction, or is empty (compaction 3.1)";
+        let words = match inspection.ruleset.ruleset.rules().compaction {
+            Compaction::AfterPrevious => {
+                "compaction: nothing to do: the branch ends in a compaction, or is empty (compaction 3.1)"
+            }
+            Compaction::FromFirstKept => {
+                "compaction: nothing to do: no message stands before the newest, which are kept (compaction 12)"
+            }
+        };
         return Ok(output.line(Tone::Strong, words)?);
     };
     let name = inspection.index.name(view.first_kept);

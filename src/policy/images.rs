@@ -109,7 +109,9 @@ mod tests {
         let made = messages.check(&list);
         if ruleset == Ruleset::V2026_9 {
             let mut expected = messages.bodies.clone();
-            without_seen_media(&messages.bodies, 3).into_iter().for_each(|(at, new)| expected[at] = new);
+            for (at, new) in without_seen_media(&messages.bodies, 3) {
+                expected[at] = new;
+            }
             assert_eq!(made, expected);
         }
         fates.iter().map(|fate| fate.fate).collect()

@@ -40,10 +40,8 @@ impl KeyKind {
         let auth = |key: &str| config.get("auth").and_then(|auth| auth.get(key));
         let profiles = auth("profiles").and_then(Value::as_object);
         let order = auth("order").and_then(|order| order.get("anthropic")).and_then(Value::as_array);
-        let named = order.unwrap_or_default().iter().filter_map(Value::as_str);
-        if let Some(kind) =
-            named.filter_map(|id| Self::of_profile(profiles?.get(&id.to_string_lossy())?)).next()
-        {
+        let mut named = order.unwrap_or_default().iter().filter_map(Value::as_str);
+        if let Some(kind) = named.find_map(|id| Self::of_profile(profiles?.get(&id.to_string_lossy())?)) {
             return kind;
         }
         let mut kinds =

@@ -110,13 +110,13 @@ impl Run<'_, '_> {
         let results: Vec<usize> = (0..self.list.len()).filter(is_result).collect();
         let count = candidates(results.len(), self.settings.keep)?;
         let (old, kept) = results.split_at(count);
-        kept.iter().for_each(|at| self.fates[*at].reason = Reason::KeptUse);
+        self.tell(kept, Reason::KeptUse);
         let server = self.settings.by != ClearedBy::Client;
         if server && self.clearable(old) < self.settings.clear_at_least {
-            old.iter().for_each(|at| self.fates[*at].reason = Reason::TooLittleToClear);
+            self.tell(old, Reason::TooLittleToClear);
             return Ok(());
         }
-        old.iter().for_each(|at| self.fates[*at].reason = Reason::ClearedAtLeast);
+        self.tell(old, Reason::ClearedAtLeast);
         for at in old {
             let cleared = self.clear(*at);
             let reclaimed = before.saturating_sub(self.after) as f64;
@@ -126,6 +126,12 @@ impl Run<'_, '_> {
             }
         }
         Ok(())
+    }
+
+    fn tell(&mut self, results: &[usize], reason: Reason) {
+        for at in results {
+            self.fates[*at].reason = reason;
+        }
     }
 
     /// Tokens of those results that would be cleared; what stands for them is not counted.
@@ -167,7 +173,9 @@ impl Run<'_, '_> {
     /// (pruning 7.2 f).
     fn clear_inputs(&mut self, reply: usize, id: JsString) {
         let equal = |at: &usize| {
-            self.sketch(*at) == self.sketch(reply) && self.marks.get(at) == self.marks.get(&reply)
+            let replies = self.sketch(*at).zip(self.sketch(reply));
+            let equal = replies.is_some_and(|(one, other)| one.is_equal_reply(other));
+            equal && self.marks.get(at) == self.marks.get(&reply)
         };
         let at = (0..reply).find(equal).unwrap_or(reply);
         let marks = self.marks.entry(at).or_default();

@@ -33,8 +33,9 @@ pub fn guard_list(
 ) -> Result<(Vec<MessageFate>, Option<Guarded>), Throws> {
     let mut fates: Vec<MessageFate> = (0..list.len()).map(|at| untouched(list, at)).collect();
     let Some(limits) = Limits::under(rules, window, settings) else {
-        let results = fates.iter_mut().filter(|fate| fate.reason == Reason::WithinGuard);
-        results.for_each(|fate| fate.reason = Reason::NoGuard);
+        for fate in fates.iter_mut().filter(|fate| fate.reason == Reason::WithinGuard) {
+            fate.reason = Reason::NoGuard;
+        }
         return Ok((fates, None));
     };
     if rules.guard == Guard::Single {

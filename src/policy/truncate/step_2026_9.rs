@@ -64,9 +64,10 @@ impl Run<'_, '_> {
                 if now <= max {
                     continue;
                 }
-                let (edit, fate) = match elides {
-                    false => (cut(max, 0.0), Fate::Truncated),
-                    true => (Edit::Elide { max_chars: max }, Fate::Cleared),
+                let (edit, fate) = if elides {
+                    (Edit::Elide { max_chars: max }, Fate::Cleared)
+                } else {
+                    (cut(max, 0.0), Fate::Truncated)
                 };
                 self.edit(at, edit, (fate, Reason::OverAggregate));
                 over -= now - self.chars(at);
