@@ -12,7 +12,7 @@ use crate::store::index::Index;
 use crate::store::source::Source;
 
 /// The branch as a compaction looks at it, and the texture of every message.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, Default, PartialEq)]
 pub struct Closer {
     /// The entries of the path, root first.
     pub branch: Vec<BranchEntry>,
@@ -24,24 +24,111 @@ pub struct Closer {
     pub textures: Vec<Texture>,
 }
 
+/// What was read of a context before entries were added to its transcript.
+#[derive(Debug, Clone, Copy)]
+pub struct Known<'a> {
+    /// The context.
+    pub context: &'a Context,
+    /// What was read of it.
+    pub closer: &'a Closer,
+}
+
 impl Closer {
     /// Reads it for the rules of a version: every message of the context is read back, one at a time.
     pub fn read(source: &Source, index: &Index, context: &Context, rules: &Rules) -> Result<Self, BodyError> {
-        let textures = context.messages.iter();
-        let textures =
-            textures.map(|message| Ok(Texture::of_under(rules, &bodies::message(source, index, message)?)));
+        let all = Self::read_while(source, index, context, rules, None, &mut || true)?;
+        Ok(all.unwrap_or_default())
+    }
+
+    /// The same, with what is known by the same rules of messages that were there before, and as long as it is wanted: asked before each
+    /// message is read. Nothing is answered when it is not.
+    pub fn read_while(
+        source: &Source,
+        index: &Index,
+        context: &Context,
+        rules: &Rules,
+        known: Option<Known<'_>>,
+        wanted: &mut dyn FnMut() -> bool,
+    ) -> Result<Option<Self>, BodyError> {
+        let known_textures: HashMap<EntryIx, &Texture> = known.map(textures_by_entry).unwrap_or_default();
+        let mut textures = Vec::with_capacity(context.messages.len());
+        let mut tokens = HashMap::new();
+        for message in &context.messages {
+            if let Some(texture) = known_textures.get(&message.entry) {
+                textures.push((*texture).clone());
+                let weighted = known.and_then(|known| known.closer.tokens.get(&message.entry));
+                tokens.extend(weighted.map(|weighted| (message.entry, *weighted)));
+                continue;
+            }
+            if !wanted() {
+                return Ok(None);
+            }
+            let body = bodies::message(source, index, message)?;
+            textures.push(Texture::of_under(rules, &body));
+            tokens.extend(weighted_tokens(rules, &body).map(|weighted| (message.entry, weighted)));
+        }
         let entry = |ix| body::entry(source, index, ix);
         let branch = branch(index, &context.path, entry)?;
-        Ok(Self {
-            textures: textures.collect::<Result<_, BodyError>>()?,
-            tokens: weighted_tokens(rules, context, |message| bodies::message(source, index, message))?,
-            before: Before::of(index, &branch, entry)?,
-            branch,
-        })
+        let before = Before::of(index, &branch, entry)?;
+        Ok(Some(Self { branch, before, tokens, textures }))
     }
 
     /// The branch as a compaction asks for it.
     pub fn compacting(&self) -> Compacting<'_> {
         Compacting { branch: &self.branch, before: &self.before, tokens: &self.tokens }
+    }
+}
+
+fn textures_by_entry(known: Known<'_>) -> HashMap<EntryIx, &Texture> {
+    let entries = known.context.messages.iter().map(|message| message.entry);
+    entries.zip(&known.closer.textures).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::gateway::ruleset::Ruleset;
+    use crate::inspect::testing::{call, inspection, result, transcript, user};
+
+    fn lines(count: usize) -> String {
+        let all = [
+            user("go"),
+            call("c1", "exec", "{}"),
+            result("c1", "exec", "one\ntwo", ""),
+            user("and on"),
+            user("and on still"),
+        ];
+        transcript(&all[..count])
+    }
+
+    #[test]
+    fn after_growth_only_what_was_added_is_read() {
+        let rules = Ruleset::V2026_9.rules();
+        let (before, after) = (inspection(&lines(3), 1e5), inspection(&lines(5), 1e5));
+        let closer = Closer::read(&before.source, &before.index, &before.context, rules).unwrap();
+        let known = Known { context: &before.context, closer: &closer };
+        let mut asked = 0;
+        let mut count = || {
+            asked += 1;
+            true
+        };
+        let (source, index, context) = (&after.source, &after.index, &after.context);
+        let grown = Closer::read_while(source, index, context, rules, Some(known), &mut count).unwrap();
+        assert_eq!(asked, 2);
+        assert_eq!(grown, Some(Closer::read(source, index, context, rules).unwrap()));
+    }
+
+    #[test]
+    fn reading_stops_when_nobody_wants_it() {
+        let rules = Ruleset::default().rules();
+        let all = inspection(&lines(5), 1e5);
+        let mut left = 2;
+        let mut wanted = || {
+            left -= 1;
+            left > 0
+        };
+        let read =
+            Closer::read_while(&all.source, &all.index, &all.context, rules, None, &mut wanted).unwrap();
+        assert_eq!((read, left), (None, 0));
     }
 }

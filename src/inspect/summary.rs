@@ -1,5 +1,6 @@
 //! What a compaction of a session would summarise, under the settings in force (compaction 2.2, 2.5, 2.18, 5.6).
 
+use std::collections::HashMap;
 use std::path::Path;
 
 use crate::context::bodies;
@@ -130,7 +131,11 @@ fn prepared(
     let Inspection { source, index, context, .. } = inspection;
     let rules = inspection.ruleset.ruleset.rules();
     let before = Before::of(index, branch, |ix| body::entry(source, index, ix))?;
-    let tokens = weighted_tokens(rules, context, |message| bodies::message(source, index, message))?;
+    let mut tokens = HashMap::new();
+    for message in context.messages.iter().filter(|_| rules.looks_at_letters()) {
+        let body = bodies::message(source, index, message)?;
+        tokens.extend(weighted_tokens(rules, &body).map(|weighted| (message.entry, weighted)));
+    }
     let compacting = Compacting { branch, before: &before, tokens: &tokens };
     compacting.prepare(rules, keep_tokens).map_err(|_| NotCompactable::Throws)
 }

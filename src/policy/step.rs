@@ -111,6 +111,12 @@ impl StepSet {
         Self(if on { self.0 | bit } else { self.0 & !bit })
     }
 
+    /// The same set without those of another.
+    #[must_use]
+    pub fn without(self, other: Self) -> Self {
+        Self(self.0 & !other.0)
+    }
+
     /// The steps, in order.
     pub fn iter(self) -> impl Iterator<Item = Step> {
         Step::ALL.into_iter().filter(move |step| self.has(*step))
@@ -148,5 +154,6 @@ mod tests {
         assert!(!set.needs_texture(rules) && set.with(Step::Guard, true).needs_texture(rules));
         let images = StepSet::of(&[Step::Images]);
         assert!(!images.needs_texture(rules) && images.needs_texture(Ruleset::V2026_9.rules()));
+        assert_eq!(set.without(StepSet::of(&[Step::Prune, Step::Clear])), StepSet::of(&[Step::History]));
     }
 }

@@ -5,7 +5,7 @@ use std::collections::HashMap;
 
 use crate::context::tokens::weighted;
 use crate::context::tokens::{estimate_context, estimate_message};
-use crate::context::{Context, ContextMessage, first_kept};
+use crate::context::{ContextMessage, first_kept};
 use crate::gateway::ruleset::{Compaction, Rules};
 use crate::ids::EntryIx;
 use crate::js::{Throws, Value};
@@ -72,15 +72,9 @@ impl Compacting<'_> {
     }
 }
 
-/// Weighted tokens of each message of a context by its entry, where the rules of a version look at letters; nothing
-/// elsewhere (pruning 8.5). `read` reads a message.
-pub fn weighted_tokens<E>(
-    rules: &Rules,
-    context: &Context,
-    read: impl Fn(&ContextMessage) -> Result<Value, E>,
-) -> Result<HashMap<EntryIx, f64>, E> {
-    let messages = context.messages.iter().filter(|_| rules.looks_at_letters());
-    messages.map(|message| Ok((message.entry, weighted::estimate_message(&read(message)?)))).collect()
+/// Weighted tokens of a message, where the rules of a version look at letters (pruning 8.5).
+pub fn weighted_tokens(rules: &Rules, message: &Value) -> Option<f64> {
+    rules.looks_at_letters().then(|| weighted::estimate_message(message))
 }
 
 impl Default for Before {
