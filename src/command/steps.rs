@@ -135,6 +135,9 @@ fn print_settings(preview: &Preview, output: &mut Output) -> Result<(), Failure>
             (Provenance::Default, Reader::Preview) if row.setting.step == Step::History => {
                 "no channel of this key has a limit".to_owned()
             }
+            (Provenance::Default, Reader::Preview) if row.setting.step == Step::Clear => {
+                "assumed: the server has a text of its own".to_owned()
+            }
             (Provenance::Default, Reader::Preview) => "assumed until a summary is made".to_owned(),
             (provenance, _) => provenance.to_string(),
         };

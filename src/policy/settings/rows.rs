@@ -154,6 +154,12 @@ fn own(
 ) -> StepSetting {
     let value = read(built_in);
     let server = *reader == Reader::Client && built_in.clear.by != ClearedBy::Client;
+    // The server's text for a cleared result is its own (pruning 7.14).
+    let reader = match (server, *key) {
+        (true, "placeholder") => Reader::Preview,
+        (true, _) => Reader::Server,
+        (false, _) => reader.clone(),
+    };
     let missing = missing(ruleset, *step, key);
     let control = missing.map_or(*control, |why| Control::Fixed { unit: control.unit(), why });
     let row = PruneSetting {
@@ -164,7 +170,7 @@ fn own(
         value,
         provenance: missing.map_or(Provenance::Default, Provenance::Fixed),
     };
-    StepSetting { step: *step, prefix, reader: if server { Reader::Server } else { reader.clone() }, row }
+    StepSetting { step: *step, prefix, reader, row }
 }
 
 /// Why a version has nothing that a setting would move; none where it has.
