@@ -53,7 +53,8 @@ impl App {
     }
 
     fn profile(&mut self, inspection: &Inspection, gate: Gate) {
-        let closer = self.tuning.steps.iter().filter(|step| step.needs_texture()).count();
+        let rules = inspection.ruleset.ruleset.rules();
+        let closer = self.tuning.steps.iter().filter(|step| step.needs_texture(rules)).count();
         if inspection.context.messages.len() * (1 + closer) <= PROFILE_MESSAGES {
             self.tuning.compute_profile(inspection, gate, self.waiting);
         } else {

@@ -55,7 +55,7 @@ pub(super) fn make(
     let now_ms = parse_moment(args.now.as_deref().unwrap_or("now"), scene.now_ms).map_err(Failure::usage)?;
     let inspection = with_context(at_leaf(&scene, scene.open(session)?, leaf)?)?;
     refuse_fixed(&changes, &inspection)?;
-    let steps = steps_of(&args.policy, &changes, inspection.ruleset.ruleset)?;
+    let steps = steps_of(&args.policy, &changes, &inspection)?;
     let simulated = simulated(&scene.store().config, &inspection, &changes, steps);
     let inspection = closer(Inspection { window: simulated.window, ..inspection }, steps)?;
     let gate = inspection.gate(simulated.on, &simulated.settings, now_ms);
@@ -75,7 +75,7 @@ pub(super) fn make(
 
 /// A session with what its steps ask for beyond sizes.
 fn closer(inspection: Inspection, steps: StepSet) -> Result<Inspection, Failure> {
-    if !steps.needs_texture() && !steps.has(Step::Compact) {
+    if !steps.needs_texture(inspection.ruleset.ruleset.rules()) && !steps.has(Step::Compact) {
         return Ok(inspection);
     }
     inspection.with_closer().map_err(|error| Failure::unreadable(error.to_string()))

@@ -9,24 +9,30 @@ use super::table::{Align, Cell, Table};
 use super::words::{counted, estimated, grouped};
 use crate::gateway::provenance::Provenance;
 use crate::gateway::prune_setting::Unit;
-use crate::gateway::ruleset::{Guard, LegacyImages, Ruleset};
+use crate::gateway::ruleset::{Compaction, Guard, LegacyImages};
+use crate::inspect::Inspection;
 use crate::inspect::compaction::{CompactionView, Part, Split, Trigger};
 use crate::js::{Object, Value};
 use crate::plan::StepEffect;
+use crate::policy::clear_tool_uses::ClearedBy;
 use crate::policy::settings::Reader;
 use crate::policy::step::Moment;
 use crate::policy::{Fate, Step, StepSet};
 
 /// The steps that `--policy` and the changed settings ask for. Without `--policy`, pruning and the steps whose
 /// settings are changed.
-pub(super) fn steps_of(policy: &[String], changes: &[Change], ruleset: Ruleset) -> Result<StepSet, Failure> {
+pub(super) fn steps_of(
+    policy: &[String],
+    changes: &[Change],
+    inspection: &Inspection,
+) -> Result<StepSet, Failure> {
     let changed = changes.iter().filter_map(|change| Some((change.step?, change)));
     if policy.is_empty() {
         return Ok(changed.fold(StepSet::of(&[Step::Prune]), |steps, (step, _)| steps.with(step, true)));
     }
     let steps = policy.iter().fold(StepSet::NONE, |steps, word| match word.as_str() {
         "all" => Step::ALL.into_iter().fold(steps, |steps, step| steps.with(step, true)),
-        "gateway" => of_gateway(ruleset).iter().fold(steps, |steps, step| steps.with(step, true)),
+        "gateway" => of_gateway(inspection).iter().fold(steps, |steps, step| steps.with(step, true)),
         word => Step::from_word(word).map_or(steps, |step| steps.with(step, true)),
     });
     for (step, change) in changed.filter(|(step, _)| !steps.has(*step)) {
@@ -45,21 +51,24 @@ pub(super) fn steps_of(policy: &[String], changes: &[Change], ruleset: Ruleset) 
 pub(super) fn replayed_steps(
     policy: &[String],
     changes: &[Change],
-    ruleset: Ruleset,
+    inspection: &Inspection,
 ) -> Result<StepSet, Failure> {
     if !policy.is_empty() {
-        return steps_of(policy, changes, ruleset);
+        return steps_of(policy, changes, inspection);
     }
     let changed = changes.iter().filter_map(|change| change.step);
-    Ok(changed.fold(of_gateway(ruleset), |steps, step| steps.with(step, true)))
+    Ok(changed.fold(of_gateway(inspection), |steps, step| steps.with(step, true)))
 }
 
-/// What a run and a call of a version go through by themselves (pruning 1.1–1.4, 8).
-pub(super) fn of_gateway(ruleset: Ruleset) -> StepSet {
-    let rules = ruleset.rules();
+/// What a run and a call of a version go through by themselves (pruning 1.1–1.4, 8). Where the server clears, nothing new is
+/// pruned (pruning 7.10).
+pub(super) fn of_gateway(inspection: &Inspection) -> StepSet {
+    let rules = inspection.ruleset.ruleset.rules();
+    let server = inspection.configured.clear.by != ClearedBy::Client;
     StepSet::of(&[Step::Repair, Step::History])
         .with(Step::Images, rules.legacy_images != LegacyImages::Stay)
-        .with(Step::Prune, rules.pruner.is_active())
+        .with(Step::Prune, rules.pruner.is_active() && !server)
+        .with(Step::Clear, server)
         .with(Step::Guard, rules.guard != Guard::None)
 }
 
@@ -100,6 +109,7 @@ pub(super) fn print(preview: &Preview, output: &mut Output) -> Result<(), Failur
     }
     table.print(output, "  ")?;
     print_settings(preview, output)?;
+    print_server(preview, output)?;
     print_compaction(preview, output)
 }
 
@@ -133,9 +143,13 @@ fn print_settings(preview: &Preview, output: &mut Output) -> Result<(), Failure>
         let tone = if row.provenance == Provenance::Flag { Tone::Warning } else { Tone::Plain };
         let from = match (&row.provenance, &row.setting.reader) {
             (Provenance::Default, Reader::BuiltIn) => "built into the gateway".to_owned(),
+            (Provenance::Default, Reader::Server) => "asked of the provider's server".to_owned(),
             (Provenance::Default, Reader::Client) => "default of the client".to_owned(),
             (Provenance::Default, Reader::Preview) if row.setting.step == Step::History => {
                 "no channel of this key has a limit".to_owned()
+            }
+            (Provenance::Default, Reader::Preview) if row.setting.step == Step::Clear => {
+                "assumed: the server has a text of its own".to_owned()
             }
             (Provenance::Default, Reader::Preview) => "assumed until a summary is made".to_owned(),
             (provenance, _) => provenance.to_string(),
@@ -149,6 +163,17 @@ fn print_settings(preview: &Preview, output: &mut Output) -> Result<(), Failure>
     Ok(table.print(output, "  ")?)
 }
 
+/// Clearing that is not done here is an estimate.
+fn print_server(preview: &Preview, output: &mut Output) -> Result<(), Failure> {
+    let steps = &preview.simulated.steps;
+    if !steps.steps.has(Step::Clear) || steps.clear.by == ClearedBy::Client {
+        return Ok(());
+    }
+    let words = "clearing is an estimate: the provider's server does it where the key is one of its API, and counts by \
+                 itself (pruning 7.10)";
+    Ok(output.line(Tone::Dim, words)?)
+}
+
 fn print_compaction(preview: &Preview, output: &mut Output) -> Result<(), Failure> {
     if !preview.simulated.steps.steps.has(Step::Compact) {
         return Ok(());
@@ -156,8 +181,14 @@ fn print_compaction(preview: &Preview, output: &mut Output) -> Result<(), Failur
     let inspection = &preview.inspection;
     output.line(Tone::Plain, "")?;
     let Some(view) = inspection.compaction_view(&preview.plan) else {
-        let words =
-            "compaction: nothing to do: the branch ends in a compaction, or is empty (compaction 3.1)";
+        let words = match inspection.ruleset.ruleset.rules().compaction {
+            Compaction::AfterPrevious => {
+                "compaction: nothing to do: the branch ends in a compaction, or is empty (compaction 3.1)"
+            }
+            Compaction::FromFirstKept => {
+                "compaction: nothing to do: no message stands before the newest, which are kept (compaction 12)"
+            }
+        };
         return Ok(output.line(Tone::Strong, words)?);
     };
     let name = inspection.index.name(view.first_kept);
@@ -245,6 +276,7 @@ fn settings_value(preview: &Preview, step: Step) -> Object {
             Reader::Gateway(path) => path.clone(),
             Reader::BuiltIn => "built in".to_owned(),
             Reader::Client => "client".to_owned(),
+            Reader::Server => "server".to_owned(),
             Reader::Preview => "preview".to_owned(),
         };
         let value = Object::from([

@@ -20,7 +20,7 @@ use crate::gateway::ruleset::Ruleset;
 use crate::inspect::Inspection;
 use crate::inspect::summary::{Compactable, NotCompactable, SummarySettings};
 use crate::inspect::words::dollars;
-use crate::policy::compact::{Calls, NoSummary};
+use crate::policy::compact::{Calls, NoSummary, stored_summary};
 use crate::runtime::interruptible;
 use crate::summarize::{
     Cancel, Progress, Summarizer, SummarizerKind, Summary, SummaryError, choose, run as summarise,
@@ -114,7 +114,9 @@ fn made(
     };
     let job = &asked.compactable.job;
     let result = interruptible(move || stop.cancel(), || summarise(job, summarizer, &cancel, &mut progress));
-    result?.map_err(|error| Failure::refused(refusal(&error)))
+    let summary = result?.map_err(|error| Failure::refused(refusal(&error)))?;
+    let rules = asked.inspection.ruleset.ruleset.rules();
+    Ok(Summary { text: stored_summary(rules, &summary.text), ..summary })
 }
 
 fn progress_words(progress: &Progress) -> String {

@@ -1,7 +1,9 @@
 //! What a compaction of a session would summarise, under the settings in force (compaction 2.2, 2.5, 2.18, 5.6).
 
+use std::collections::HashMap;
 use std::path::Path;
 
+use crate::context::bodies;
 use crate::gateway::compaction::CompactionSettings;
 use crate::gateway::ruleset::Rules;
 use crate::ids::EntryIx;
@@ -9,8 +11,8 @@ use crate::inspect::Inspection;
 use crate::js::{JsString, Value};
 use crate::policy::compact::share::DEFAULT_HISTORY_SHARE;
 use crate::policy::compact::{
-    BranchEntry, Calls, Identifiers, Mode, NoSummary, Preparation, SummaryJob, assumed_tokens, branch, calls,
-    prepare,
+    Before, BranchEntry, Calls, Compacting, Identifiers, Mode, NoSummary, Preparation, SummaryJob,
+    assumed_tokens, branch, calls, weighted_tokens,
 };
 use crate::store::body::{self, BodyError};
 use crate::store::entry::EntryKind;
@@ -88,7 +90,7 @@ impl Compactable {
         let read = |ix: EntryIx| body::entry(&inspection.source, &inspection.index, ix);
         let path = inspection.tree.branch(&inspection.index, &inspection.leaf);
         let branch = branch(&inspection.index, &path, read)?;
-        let prepared = prepare(&branch, settings.keep_recent_tokens).map_err(|_| NotCompactable::Throws)?;
+        let prepared = prepared(inspection, &branch, settings.keep_recent_tokens)?;
         let preparation = prepared.ok_or_else(|| why_not(&branch))?;
         let workspace = inspection.index.header.as_ref().and_then(|header| header.cwd.as_deref());
         let rules = match (summary.mode, workspace) {
@@ -118,6 +120,24 @@ impl Compactable {
     pub fn calls(&self) -> Result<Calls, NoSummary> {
         calls(&self.job, self.assumed_tokens)
     }
+}
+
+/// Where the branch is cut by the rules that the session is read by.
+fn prepared(
+    inspection: &Inspection,
+    branch: &[BranchEntry],
+    keep_tokens: f64,
+) -> Result<Option<Preparation>, NotCompactable> {
+    let Inspection { source, index, context, .. } = inspection;
+    let rules = inspection.ruleset.ruleset.rules();
+    let before = Before::of(index, branch, |ix| body::entry(source, index, ix))?;
+    let mut tokens = HashMap::new();
+    for message in context.messages.iter().filter(|_| rules.looks_at_letters()) {
+        let body = bodies::message(source, index, message)?;
+        tokens.extend(weighted_tokens(rules, &body).map(|weighted| (message.entry, weighted)));
+    }
+    let compacting = Compacting { branch, before: &before, tokens: &tokens };
+    compacting.prepare(rules, keep_tokens).map_err(|_| NotCompactable::Throws)
 }
 
 fn why_not(branch: &[BranchEntry]) -> NotCompactable {

@@ -12,6 +12,7 @@ use crate::inspect::write_checks::checks;
 use crate::inspect::{Inspection, Mark};
 use crate::js;
 use crate::plan::{EntryChange, InMemory, MadeSummary, Plan, changes};
+use crate::policy::compact::stored_summary;
 use crate::store::body::BodyError;
 use crate::store::measure::prune_chars;
 
@@ -214,7 +215,7 @@ fn compaction(
     let missing = || WriteError::NoSummary { path: inspection.source.path().to_path_buf() };
     let summary = summary.ok_or_else(missing)?;
     Ok(Some(PlannedCompaction {
-        summary: summary.text.clone(),
+        summary: stored_summary(inspection.ruleset.ruleset.rules(), &summary.text),
         first_kept: preparation.first_kept,
         tokens_before: preparation.tokens_before,
         details: summary.details.clone(),

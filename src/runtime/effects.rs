@@ -129,7 +129,8 @@ impl Shell {
     fn read_texts(&mut self, inspection: Arc<Inspection>) {
         self.jobs.start(Kind::Texts, move |ticket| {
             let Inspection { source, index, context, epoch, .. } = &*inspection;
-            let read = Closer::read_while(source, index, context, None, &mut || ticket.is_wanted());
+            let rules = inspection.ruleset.ruleset.rules();
+            let read = Closer::read_while(source, index, context, rules, None, &mut || ticket.is_wanted());
             let closer = read.map(|closer| closer.map(Arc::new)).map_err(|error| error.to_string());
             if let Some(closer) = closer.transpose() {
                 ticket.send(Event::Texts { epoch: *epoch, closer });

@@ -167,7 +167,7 @@ impl Driver {
             }
             Effect::ReadTexts { inspection } => {
                 let (source, index, context) = (&inspection.source, &inspection.index, &inspection.context);
-                let closer = Closer::read(source, index, context);
+                let closer = Closer::read(source, index, context, inspection.ruleset.ruleset.rules());
                 let closer = closer.map(Arc::new).map_err(|error| error.to_string());
                 vec![Event::Texts { epoch: inspection.epoch, closer }]
             }
