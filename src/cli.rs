@@ -196,6 +196,12 @@ pub struct SimulateArgs {
     /// The settings.
     #[command(flatten)]
     pub plan: PlanArgs,
+    /// Make the compaction's summary and count its real length; stored nowhere
+    #[arg(long)]
+    pub summary: bool,
+    /// Who writes that summary [default: as config.toml says, else extractive]; without --summary too
+    #[arg(long, value_name = "KIND", value_parser = PossibleValuesParser::new(SUMMARIZERS))]
+    pub with: Option<String>,
 }
 
 /// A summary.
@@ -227,6 +233,10 @@ pub struct CommitArgs {
     /// The settings.
     #[command(flatten)]
     pub plan: PlanArgs,
+    /// Who writes a compaction's summary [default: with --apply as config.toml says, else extractive; a dry run asks
+    /// nobody but extractive]
+    #[arg(long, value_name = "KIND", value_parser = PossibleValuesParser::new(SUMMARIZERS))]
+    pub with: Option<String>,
     /// How it is written.
     #[command(flatten)]
     pub write: WriteArgs,

@@ -27,6 +27,7 @@ mod settings;
 mod simulate;
 mod steps;
 mod summarize;
+mod summary;
 mod table;
 mod tree;
 mod undo;

@@ -12,6 +12,7 @@ mod facts;
 mod indent;
 pub mod item;
 pub mod list;
+pub mod making;
 pub mod message;
 mod oddities;
 pub mod open;
