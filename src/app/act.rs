@@ -7,6 +7,7 @@ use crate::app::message::{MessagePane, MessageView};
 use crate::app::recovery::list_rows;
 use crate::app::scroll::Scroll;
 use crate::app::state::{App, Live, Overlay, Prompt, Purpose};
+use crate::app::summary::SUMMARY_PAGE;
 use crate::context::rows::RowKind;
 use crate::gateway::provenance::Provenance;
 use crate::gateway::ruleset::Chosen;
@@ -97,6 +98,7 @@ impl App {
         match &self.overlay {
             Some(Overlay::Recovery(_)) => list_rows(self.size.1),
             Some(Overlay::Breakdown(_)) => self.breakdown_rows(),
+            Some(Overlay::Write(_)) => SUMMARY_PAGE,
             _ => self.estimators_page().unwrap_or_else(|| self.height(self.focus)),
         }
     }
@@ -114,6 +116,7 @@ impl App {
                 scroll.step(by, found, usize::from(self.size.1).saturating_sub(4));
             }
             Some(Overlay::Recovery(screen)) => screen.step(by, self.size.1),
+            Some(Overlay::Write(dialog)) => dialog.scroll(by, self.size.0),
             Some(_) => {}
             None => return self.step_pane(self.focus, by),
         }

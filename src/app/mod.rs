@@ -27,6 +27,7 @@ mod search;
 pub mod sessions;
 pub mod shown;
 pub mod state;
+pub mod summary;
 pub mod transcript;
 pub mod tuning;
 mod update;

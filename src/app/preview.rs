@@ -22,7 +22,7 @@ impl App {
         if self.tuning.preview {
             let gate = self.tuning.gate(&inspection, self.now_ms as f64);
             match inspection.plan(&self.tuning.step_settings(&inspection), gate) {
-                Ok(plan) => self.plan = Some(Arc::new(plan)),
+                Ok(plan) => self.plan = Some(Arc::new(self.with_made_summary(&inspection, plan))),
                 Err(error) => self.toast(format!("this context cannot be measured: {error}"), true),
             }
             self.profile(&inspection, gate);

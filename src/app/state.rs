@@ -13,11 +13,13 @@ use crate::app::message::MessagePane;
 use crate::app::recovery::RecoveryScreen;
 use crate::app::scroll::Scroll;
 use crate::app::sessions::SessionsPane;
+use crate::app::summary::Summarising;
 use crate::app::transcript::TranscriptPane;
 use crate::app::tuning::TuningPane;
 use crate::error::Finding;
 use crate::ids::{EntryIx, Epoch, SessionKey};
 use crate::inspect::Inspection;
+use crate::inspect::making::{Made, Writer};
 use crate::plan::Plan;
 use crate::policy::MessageFate;
 use crate::policy::edit::Edit;
@@ -35,6 +37,8 @@ pub struct Options {
     pub themes: Vec<String>,
     /// The theme in force.
     pub theme: usize,
+    /// Who writes summaries.
+    pub summarizer: Writer,
 }
 
 impl Default for Options {
@@ -45,6 +49,7 @@ impl Default for Options {
             mouse: true,
             themes: vec!["dark".into(), "light".into(), "mono".into()],
             theme: 0,
+            summarizer: Writer::default(),
         }
     }
 }
@@ -137,6 +142,8 @@ pub struct WriteDialog {
     pub write: Write,
     /// How far it is.
     pub stage: WriteStage,
+    /// The first line that is seen of its summary.
+    pub top: usize,
 }
 
 /// How far a write is.
@@ -144,6 +151,10 @@ pub struct WriteDialog {
 pub enum WriteStage {
     /// Waiting for the session to be read again, so that what is asked about is what stands there now.
     Waiting,
+    /// Its summary is being made, or offered.
+    Summarising(Summarising),
+    /// There is no summary, so nothing is written: why.
+    NoSummary(String),
     /// Being checked.
     Checking,
     /// Waiting for y or n.
@@ -215,6 +226,8 @@ pub struct App {
     pub rereading: bool,
     /// The plan of the tuned settings, while the preview is on.
     pub plan: Option<Arc<Plan>>,
+    /// The summary that was made last; the preview counts its length until the cut changes.
+    pub made: Option<Arc<Made>>,
     /// What the configured settings would save with the gates open, tokens; none without a session.
     pub would_save: Option<u64>,
     /// What is over the screen.
@@ -258,6 +271,7 @@ impl App {
             figures: Figures::default(),
             rereading: false,
             plan: None,
+            made: None,
             would_save: None,
             overlay: None,
             prompt: None,

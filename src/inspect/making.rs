@@ -3,16 +3,19 @@
 
 use crate::config::SummarizerConfig;
 use crate::gateway::catalog;
+use crate::gateway::env::Environment;
 use crate::gateway::ruleset::Ruleset;
 use crate::ids::{EntryIx, SessionKey};
 use crate::inspect::Inspection;
 use crate::inspect::summary::{Compactable, NotCompactable, SummarySettings};
 use crate::inspect::write::{Ask, WriteError, WriteRequest, prepare};
+use crate::js::Value;
 use crate::plan::{MadeSummary, Plan, PlanError};
 use crate::policy::StepSettings;
 use crate::policy::compact::{Mode, NoSummary, calls_within};
 use crate::summarize::{
-    Cancel, MadeCall, Progress, Summarizer, SummarizerKind, Summary, SummaryError, Tokens, run,
+    Cancel, ChooseError, MadeCall, Progress, Summarizer, SummarizerKind, Summary, SummaryError, Tokens,
+    choose, run,
 };
 
 /// Who writes a summary.
@@ -148,6 +151,9 @@ pub enum MakingError {
     /// There is nothing to summarise.
     #[error(transparent)]
     NotCompactable(#[from] NotCompactable),
+    /// The settings make no summarizer.
+    #[error(transparent)]
+    Choose(#[from] ChooseError),
     /// The commit would be refused, whatever the summary says.
     #[error(transparent)]
     Refused(#[from] WriteError),
@@ -184,6 +190,23 @@ impl Making {
         let compactable = Compactable::new(inspection, plan.settings.compaction, settings, None, now_ms)?;
         let assumed_tokens = plan.settings.summary_tokens as f64;
         Ok(Self { compactable, writer, summarizer, assumed_tokens, cut })
+    }
+
+    /// The same for a commit, by the person's settings: refused where the commit would be, whatever the summary says.
+    /// `config` is the store's.
+    pub fn for_commit(
+        request: &WriteRequest<'_>,
+        config: &Value,
+        summarizer: &SummarizerConfig,
+        env: &Environment,
+    ) -> Result<Self, MakingError> {
+        let Ask::Commit { plan, .. } = &request.ask else { return Err(MakingError::NoCompaction) };
+        let chosen = choose(summarizer.kind, summarizer, env)?;
+        refuse_early(request)?;
+        let inspection = request.inspection;
+        let settings = SummarySettings::of(inspection.ruleset.ruleset.rules(), config);
+        let writer = Writer::of(summarizer.kind, summarizer);
+        Self::new(inspection, plan, settings, (writer, chosen), request.now_ms as f64)
     }
 
     /// What it would take. No call is made.
