@@ -100,7 +100,7 @@ impl App {
         let Some(Overlay::Write(dialog)) = &mut self.overlay else { return false };
         match &dialog.stage {
             WriteStage::Summarising(Summarising::Reading | Summarising::Calling(_)) => {
-                dialog.stage = WriteStage::NoSummary("It was cancelled.".to_owned());
+                dialog.stage = WriteStage::NoSummary("The summary was cancelled.".to_owned());
                 true
             }
             _ => false,

@@ -132,12 +132,14 @@ fn short_path(path: &Path, room: usize) -> String {
     fits.or(forms.last()).cloned().unwrap_or_default()
 }
 
-/// Lines that fit: blank ones go first.
+/// Lines that fit: blank ones go first, then the bar, whose numbers stand above it.
 fn fitted(mut lines: Vec<Line>, rows: usize) -> Vec<Line> {
-    while lines.len() > rows
-        && let Some(blank) = lines.iter().rposition(|line| matches!(line, Line::Blank))
-    {
-        lines.remove(blank);
+    for least in [|line: &Line| matches!(line, Line::Blank), |line: &Line| matches!(line, Line::Bar(..))] {
+        while lines.len() > rows
+            && let Some(at) = lines.iter().rposition(least)
+        {
+            lines.remove(at);
+        }
     }
     // The keys stay whatever else must go.
     if lines.len() > rows {
@@ -178,7 +180,7 @@ impl<'a> Builder<'a> {
             WriteStage::Summarising(stage) => lines.extend(self.summarising(stage)),
             WriteStage::Asking(preview) => lines.extend(self.asking(dialog, preview, inspection)),
             WriteStage::NoSummary(why) => {
-                lines.extend(self.no_summary(why));
+                lines.extend(self.refused(why));
                 lines.extend(self.keys(&[(Action::No, "close")]));
             }
             WriteStage::Refused(reason) => {
@@ -201,7 +203,7 @@ impl<'a> Builder<'a> {
             lines.extend(self.plan(inspection, plan));
             summary_at = made.as_ref().map(|made| (lines.len(), made));
         }
-        lines.extend(self.appends(preview));
+        lines.extend(self.appends(dialog, preview));
         if let Write::Commit { plan, .. } = &dialog.write {
             lines.extend(self.cost(inspection.cache_cost(plan, self.app.now_ms as f64).as_ref()));
         }
@@ -209,7 +211,7 @@ impl<'a> Builder<'a> {
         lines.extend(self.keys(&Self::offers(dialog, preview)));
         if let Some((at, made)) = summary_at {
             // The session's line stands above these, and the summary's own head among its lines.
-            let taken = lines.iter().filter(|line| !matches!(line, Line::Blank)).count() + 2;
+            let taken = lines.iter().filter(|line| !matches!(line, Line::Blank | Line::Bar(..))).count() + 2;
             let told = self.made(dialog, made, self.rows.saturating_sub(taken));
             lines.splice(at..at, told);
         }
@@ -297,13 +299,10 @@ impl<'a> Builder<'a> {
         spans
     }
 
-    fn appends(&self, preview: &WritePreview) -> Vec<Line<'a>> {
+    fn appends(&self, dialog: &WriteDialog, preview: &WritePreview) -> Vec<Line<'a>> {
         let from = preview.from.clone().unwrap_or_else(|| "the start".to_owned());
-        let keeps = if preview.is_branch {
-            "the old branch, every byte of it"
-        } else {
-            "every byte that stands there"
-        };
+        let goes_on = matches!(dialog.write, Write::Commit { .. }) && !preview.is_branch;
+        let keeps = if goes_on { "every byte that stands there" } else { "the old branch, every byte of it" };
         let text = |words: String| Span::styled(words, self.theme.style(Role::Text));
         vec![
             Line::Field(
@@ -364,10 +363,14 @@ impl<'a> Builder<'a> {
     }
 
     fn refused(&self, reason: &str) -> Vec<Line<'a>> {
-        let head = format!("{} Not written", glyphs::REFUSED);
-        let head = Span::styled(head, self.theme.bold(Role::Danger));
+        let theme = self.theme;
+        let head = Span::styled(format!("{} Not written", glyphs::REFUSED), theme.bold(Role::Danger));
         let mut lines = vec![Line::Blank, Line::Words(vec![head])];
-        lines.extend(self.reason(reason));
+        let words = |line: String| Line::Words(vec![Span::styled(line, theme.style(Role::Text))]);
+        lines.extend(text::wrap(reason, usize::from(self.width)).into_iter().map(words));
+        if !reason.to_lowercase().contains("nothing was") {
+            lines.push(words("Nothing was touched.".to_owned()));
+        }
         lines
     }
 

@@ -248,9 +248,15 @@ impl Driver {
     /// Reads the texts of the open session, and switches these steps on for it.
     #[allow(dead_code, reason = "other programs use the rest")]
     pub(crate) fn take_steps(&mut self, steps: &[Step]) {
-        let mut inspection = Inspection::clone(self.app.inspection().expect("a session"));
-        inspection = inspection.with_closer().expect("its texts");
-        inspection.configured.steps = StepSet::of(steps);
+        self.change_session(|inspection| inspection.configured.steps = StepSet::of(steps));
+    }
+
+    /// Changes what is known of the open session, its texts read.
+    #[allow(dead_code, reason = "other programs use the rest")]
+    pub(crate) fn change_session(&mut self, change: impl Fn(&mut Inspection)) {
+        let inspection = Inspection::clone(self.app.inspection().expect("a session"));
+        let mut inspection = inspection.with_closer().expect("its texts");
+        change(&mut inspection);
         self.event(Event::Opened(Box::new(inspection)));
     }
 

@@ -9,8 +9,6 @@ use crate::app::summary::{Summarising, summary_lines};
 use crate::inspect::making::{Made, Offer, Writer};
 use crate::inspect::words::dollars;
 use crate::summarize::{Progress, SummarizerKind};
-use crate::text;
-use crate::ui::glyphs;
 use crate::ui::theme::Role;
 use crate::ui::widgets::number::{counted, estimate};
 
@@ -80,16 +78,6 @@ impl<'a> Builder<'a> {
         ]
     }
 
-    /// Why there is none.
-    pub(super) fn no_summary(&self, why: &str) -> Vec<Line<'a>> {
-        let theme = self.theme;
-        let head = format!("{} No summary was made", glyphs::REFUSED);
-        let head = Span::styled(head, theme.bold(Role::Danger));
-        let mut lines = vec![Line::Blank, Line::Words(vec![head])];
-        lines.extend(self.reason(why));
-        lines
-    }
-
     /// What was made of it, and its lines from the one on that is looked at; `room` for them is what the screen leaves.
     pub(super) fn made(&self, dialog: &WriteDialog, made: &Made, room: usize) -> Vec<Line<'a>> {
         let calls = counted(made.calls.len() as u64, "call");
@@ -105,7 +93,10 @@ impl<'a> Builder<'a> {
         let last = (dialog.top + seen).min(all.len());
         let mut head = vec![Span::styled(told, self.theme.style(Role::Text))];
         if seen < all.len() {
-            head.push(self.muted(format!(" · lines {}–{last} of {}", dialog.top + 1, all.len())));
+            let first = dialog.top + 1;
+            let lines =
+                if first == last { format!("line {first}") } else { format!("lines {first}–{last}") };
+            head.push(self.muted(format!(" · {lines} of {}", all.len())));
         }
         let mut lines = vec![Line::Field("summary", head)];
         if made.is_cut() {
@@ -116,17 +107,6 @@ impl<'a> Builder<'a> {
         }
         let words = |line: String| Line::Words(vec![self.muted(line)]);
         lines.extend(all.into_iter().skip(dialog.top).take(seen).map(words));
-        lines
-    }
-
-    /// A reason, and that nothing was touched.
-    pub(super) fn reason(&self, reason: &str) -> Vec<Line<'a>> {
-        let words = |line: String| Line::Words(vec![Span::styled(line, self.theme.style(Role::Text))]);
-        let mut lines: Vec<Line> =
-            text::wrap(reason, usize::from(self.width)).into_iter().map(words).collect();
-        if !reason.to_lowercase().contains("nothing was") {
-            lines.push(words("Nothing was touched.".to_owned()));
-        }
         lines
     }
 }
