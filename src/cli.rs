@@ -81,13 +81,13 @@ pub enum Command {
     /// Show what the gateway tries after an overflow, beside what the transcript records
     #[command(after_long_help = help::RECOVERY)]
     Recovery(SessionArgs),
-    /// Preview what pruning would do under other settings; writes nothing
+    /// Preview what pruning, compaction and other steps would do under other settings; writes nothing
     #[command(after_long_help = help::SIMULATE)]
     Simulate(SimulateArgs),
     /// Make the summary that a compaction would store; writes nothing
     #[command(after_long_help = help::SUMMARIZE)]
     Summarize(SummarizeArgs),
-    /// Write what pruning would do as a new branch; a dry run without --apply
+    /// Write what pruning would do as a new branch, or a compaction; a dry run without --apply
     #[command(after_long_help = help::COMMIT)]
     Commit(CommitArgs),
     /// Make the branch before the last commit active again; a dry run without --apply
