@@ -14,17 +14,30 @@ use clawscope::app::state::{Overlay, WriteDialog, WriteStage};
 use clawscope::app::summary::{Summarising, summary_lines};
 use clawscope::config::{SummarizerConfig, SummarizerKind};
 use clawscope::inspect::making::Made;
-use clawscope::policy::Step;
 use driver::{Driver, append_to};
 
-/// The overflowed build session under a plan that compacts it.
-fn compacting(steps: &[Step]) -> Driver {
+/// From pruning, where the tuning starts, to the compaction, switched on.
+const COMPACT: &str = ", , , , , x";
+
+/// The overflowed build session under a plan that compacts it; `first` are keys before that.
+fn compacting(first: &str) -> Driver {
     let mut driver = Driver::demo(130, 36);
     driver.go_to("telegram:direct:8812");
-    driver.take_steps(steps);
-    driver.press("p");
+    driver.press(first);
+    driver.press(COMPACT);
+    driver.press("2");
     assert!(driver.app.plan.as_ref().is_some_and(|plan| plan.compaction.is_some()), "it compacts");
     driver
+}
+
+/// Keeps another number of recent tokens, typed into the setting.
+fn keep(driver: &mut Driver, tokens: &str) {
+    let tuning = &driver.app.tuning;
+    let at = tuning.rows.iter().position(|row| row.key() == "compaction.keepRecentTokens").expect("the row");
+    let by = at as isize - tuning.focused().expect("a focused row") as isize;
+    driver.press("4");
+    driver.press(&(if by < 0 { "k " } else { "j " }).repeat(by.unsigned_abs()));
+    driver.press(&format!("e ctrl-u text:{tokens} enter 2"));
 }
 
 fn dialog(driver: &Driver) -> &WriteDialog {
@@ -61,7 +74,7 @@ fn program(words: &[&str]) -> SummarizerConfig {
 
 #[test]
 fn a_compaction_is_summarised_shown_appended_and_taken_back() {
-    let mut driver = compacting(&[Step::Compact]);
+    let mut driver = compacting("");
     let before = bytes(&driver);
     driver.press("c");
     let WriteStage::Asking(preview) = &dialog(&driver).stage else { panic!("{:?}", dialog(&driver).stage) };
@@ -84,19 +97,13 @@ fn a_compaction_is_summarised_shown_appended_and_taken_back() {
 
 #[test]
 fn behind_pruned_results_a_compaction_is_a_branch() {
-    let mut driver = compacting(&[Step::Compact, Step::Truncate]);
+    let mut driver = compacting("p 4 j j j H H H");
+    keep(&mut driver, "100000");
     driver.press("c");
-    let is_branch = |driver: &Driver| match &dialog(driver).stage {
-        WriteStage::Asking(preview) => preview.is_branch,
-        other => panic!("{other:?}"),
-    };
-    assert!(!is_branch(&driver), "nothing of what is kept is cut");
-    let mut driver = compacting(&[Step::Compact, Step::Prune]);
-    driver.change_session(|inspection| inspection.configured.compaction.keep_recent_tokens = 100_000.0);
-    driver.press("4 j j j H H H 2 c");
     let plan = driver.app.plan.as_ref().expect("a plan");
     assert!(plan.items.iter().any(|item| !item.edits().is_empty()), "what is kept is pruned");
-    assert!(is_branch(&driver));
+    let WriteStage::Asking(preview) = &dialog(&driver).stage else { panic!("{:?}", dialog(&driver).stage) };
+    assert!(preview.is_branch);
     let before = bytes(&driver);
     driver.press("y");
     let after = bytes(&driver);
@@ -108,25 +115,23 @@ fn behind_pruned_results_a_compaction_is_a_branch() {
 
 #[test]
 fn a_summary_counts_in_the_preview_until_the_cut_changes() {
-    let mut driver = compacting(&[Step::Compact]);
+    let mut driver = compacting("");
     let assumed = counted(&driver);
     driver.press("c");
     let made = asked(&driver).summary.tokens();
     driver.press("n p p");
     assert!(made != assumed && counted(&driver) == made, "{made} {assumed}");
-    let mut keep = |tokens: f64| {
-        driver.change_session(|inspection| inspection.configured.compaction.keep_recent_tokens = tokens);
-        counted(&driver)
-    };
-    assert_eq!(keep(60_000.0), assumed, "another cut");
-    assert_eq!(keep(20_000.0), made, "the same again");
+    keep(&mut driver, "60000");
+    assert_eq!(counted(&driver), assumed, "another cut");
+    keep(&mut driver, "20000");
+    assert_eq!(counted(&driver), made, "the same again");
     driver.press("c");
     assert!(matches!(dialog(&driver).stage, WriteStage::Asking(_)), "it is not made twice");
 }
 
 #[test]
 fn esc_cancels_a_summary_and_what_comes_too_late_is_dropped() {
-    let mut driver = compacting(&[Step::Compact]);
+    let mut driver = compacting("");
     let before = bytes(&driver);
     let begun = driver.held_key("c");
     assert!(
@@ -145,7 +150,7 @@ fn esc_cancels_a_summary_and_what_comes_too_late_is_dropped() {
 
 #[test]
 fn a_program_that_fails_leaves_the_file_as_it_was() {
-    let mut driver = compacting(&[Step::Compact]);
+    let mut driver = compacting("");
     let before = bytes(&driver);
     driver.summarize_by(program(&["/nonexistent/summarizer"]));
     driver.press("c");
@@ -167,7 +172,7 @@ fn a_program_is_asked_only_after_a_yes_and_its_words_cannot_act_on_the_terminal(
     let mark = folder.path().join("asked");
     let script = format!("cat > /dev/null; echo x >> {}; printf 'so far \\033[2J%s' done", mark.display());
     let times = |mark: &Path| std::fs::read_to_string(mark).map_or(0, |text| text.lines().count());
-    let mut driver = compacting(&[Step::Compact]);
+    let mut driver = compacting("");
     driver.summarize_by(program(&["sh", "-c", &script]));
     driver.press("c n");
     assert!(driver.app.overlay.is_none() && times(&mark) == 0, "nobody was asked");
@@ -183,7 +188,7 @@ fn a_program_is_asked_only_after_a_yes_and_its_words_cannot_act_on_the_terminal(
 
 #[test]
 fn what_would_be_refused_is_refused_before_anybody_is_asked() {
-    let mut driver = compacting(&[Step::Compact]);
+    let mut driver = compacting("");
     driver.summarize_by(program(&["/nonexistent/summarizer"]));
     append_to(&driver.path(), "{\"type\":\"custom\",\"id\":\"zz\"}\n");
     driver.press("c");
@@ -193,7 +198,7 @@ fn what_would_be_refused_is_refused_before_anybody_is_asked() {
 
 #[test]
 fn the_summary_is_read_line_by_line_in_the_dialog() {
-    let mut driver = compacting(&[Step::Compact]);
+    let mut driver = compacting("");
     driver.press("c");
     let lines = summary_lines(asked(&driver), 130).len();
     driver.press("j j k");

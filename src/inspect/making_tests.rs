@@ -51,7 +51,7 @@ fn a_summary_holds_until_the_cut_changes() {
     let plan = planned(&inspection, 2.0);
     let made = made(&inspection, &plan);
     assert!(made.is_for(&inspection, &plan));
-    assert!(!made.is_for(&inspection, &planned(&inspection, 4.0)), "another cut");
+    assert!(!made.is_for(&inspection, &planned(&inspection, 7.0)), "another cut");
     // The session went on, and the cut stands where it stood.
     let grown = opened(&[history(), vec![user("x")]].concat());
     assert!(made.is_for(&grown, &planned(&grown, 3.0)));

@@ -12,6 +12,7 @@ use clawscope::commit::{Clock, UndoTarget};
 use clawscope::config::SummarizerConfig;
 use clawscope::gateway::env::Environment;
 use clawscope::gateway::ruleset::Chosen;
+use clawscope::inspect::Closer;
 use clawscope::inspect::Inspection;
 use clawscope::inspect::breakdown::heavy_blocks;
 use clawscope::inspect::estimators;
@@ -23,9 +24,10 @@ use clawscope::inspect::open::open;
 use clawscope::inspect::place::{OpenPlace, Place};
 use clawscope::inspect::recovery::recovery_of;
 use clawscope::inspect::search::search;
+use clawscope::inspect::summary::SummarySettings;
+use clawscope::inspect::summary_calls::SummaryCalls;
 use clawscope::inspect::write::{Ask, WriteRequest, prepare, preview, write};
 use clawscope::plan::Plan;
-use clawscope::policy::{Step, StepSet};
 use clawscope::store::demo;
 use clawscope::store::survey::Store;
 use clawscope::summarize::Cancel;
@@ -170,6 +172,18 @@ impl Driver {
                 let text = text.map(Arc::new).map_err(|error| error.to_string());
                 vec![Event::Message { epoch: inspection.epoch, entry, text }]
             }
+            Effect::ReadTexts { inspection } => {
+                let (source, index, context) = (&inspection.source, &inspection.index, &inspection.context);
+                let closer = Closer::read(source, index, context);
+                let closer = closer.map(Arc::new).map_err(|error| error.to_string());
+                vec![Event::Texts { epoch: inspection.epoch, closer }]
+            }
+            Effect::TellCalls { inspection, asked } => {
+                let config = &self.store.as_ref().expect("a store").config.js;
+                let summary = SummarySettings::of(inspection.ruleset.ruleset.rules(), config);
+                let told = SummaryCalls::tell(&inspection, &asked, summary, self.now_ms as f64);
+                vec![Event::Calls { asked, told }]
+            }
             Effect::ReadBlocks { inspection, entries } => {
                 let blocks = heavy_blocks(&inspection, &entries, &mut || true);
                 vec![Event::Blocks { epoch: inspection.epoch, blocks }]
@@ -243,21 +257,6 @@ impl Driver {
     pub(crate) fn summarize_by(&mut self, config: SummarizerConfig) {
         self.app.options.summarizer = Writer::of(config.kind, &config);
         self.summarizer = config;
-    }
-
-    /// Reads the texts of the open session, and switches these steps on for it.
-    #[allow(dead_code, reason = "other programs use the rest")]
-    pub(crate) fn take_steps(&mut self, steps: &[Step]) {
-        self.change_session(|inspection| inspection.configured.steps = StepSet::of(steps));
-    }
-
-    /// Changes what is known of the open session, its texts read.
-    #[allow(dead_code, reason = "other programs use the rest")]
-    pub(crate) fn change_session(&mut self, change: impl Fn(&mut Inspection)) {
-        let inspection = Inspection::clone(self.app.inspection().expect("a session"));
-        let mut inspection = inspection.with_closer().expect("its texts");
-        change(&mut inspection);
-        self.event(Event::Opened(Box::new(inspection)));
     }
 
     fn request<'a>(&self, what: &'a Write) -> WriteRequest<'a> {
