@@ -2,6 +2,9 @@
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a failing test stops there")]
 
+#[cfg(unix)]
+#[path = "support/process.rs"]
+mod process;
 #[allow(dead_code, reason = "each test file uses its own part of it")]
 #[path = "support/store.rs"]
 mod store;
@@ -211,7 +214,7 @@ fn a_server_that_repeats_the_key_does_not_make_us_tell_it() {
 #[cfg(unix)]
 #[test]
 fn ctrl_c_leaves_nothing_behind() {
-    use rustix::process::{Pid, Signal, kill_process, test_kill_process};
+    use rustix::process::{Pid, Signal, kill_process};
     use std::time::{Duration, Instant};
 
     let (store, ids) = (store(), tempfile::tempdir().unwrap());
@@ -230,18 +233,10 @@ fn ctrl_c_leaves_nothing_behind() {
         }
     };
     waited(&mut || file.exists());
-    let started = Pid::from_raw(fs::read_to_string(&file).unwrap().trim().parse().unwrap()).unwrap();
+    let started = process::written_in(&file);
     kill_process(Pid::from_child(&child), Signal::INT).unwrap();
     assert_eq!(child.wait().unwrap().code(), Some(4));
-    waited(&mut || test_kill_process(started).is_err() || is_zombie(started.as_raw_nonzero().get()));
-}
-
-/// Ended, and not yet collected by whoever adopted it.
-#[cfg(unix)]
-fn is_zombie(pid: i32) -> bool {
-    let state =
-        std::process::Command::new("ps").args(["-o", "stat=", "-p", &pid.to_string()]).output().unwrap();
-    String::from_utf8_lossy(&state.stdout).trim().starts_with('Z')
+    waited(&mut || process::is_gone(started));
 }
 
 /// The whole session under a plan that compacts it: what the words before it ask for.
