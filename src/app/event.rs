@@ -11,11 +11,12 @@ use crate::ids::{EntryIx, Epoch, SessionKey};
 use crate::inspect::breakdown::Blocks;
 use crate::inspect::estimators::Estimates;
 use crate::inspect::excerpt::Excerpt;
-use crate::inspect::making::{Made, Offer};
+use crate::inspect::making::Made;
 use crate::inspect::message::MessageText;
 use crate::inspect::recovery::RecoveryView;
 use crate::inspect::summary_calls::{CallsAsked, SummaryCalls};
 pub use crate::inspect::write::{Check, WritePreview, Written};
+use crate::inspect::writer::Offer;
 use crate::inspect::{Closer, Inspection, SessionItem};
 use crate::summarize::Progress;
 

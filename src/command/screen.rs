@@ -10,8 +10,8 @@ use crate::app::state::Options;
 use crate::cli::Cli;
 use crate::config::{self, Config, Named};
 use crate::gateway::env::{Environment, absolute};
-use crate::inspect::making::Writer;
 use crate::inspect::place::Place;
+use crate::inspect::writer::Writer;
 use crate::runtime::{self, RunOptions};
 use crate::ui::glyphs::needs_ascii;
 

@@ -1,7 +1,9 @@
 use super::*;
+use crate::gateway::catalog;
 use crate::inspect::testing::{call, inspection, result, transcript, user};
 use crate::policy::prune::Gate;
 use crate::policy::{Step, StepSet};
+use crate::summarize::SummarizerKind;
 use crate::summarize::extractive::Extractive;
 
 fn opened(entries: &[String]) -> Inspection {

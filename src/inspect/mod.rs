@@ -34,6 +34,7 @@ mod windows;
 pub mod words;
 pub mod write;
 mod write_checks;
+pub mod writer;
 
 use std::sync::Arc;
 
