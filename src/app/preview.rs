@@ -30,7 +30,7 @@ impl App {
             let (plan, waiting) = told(&inspection, self.tuning.step_settings(&inspection), gate);
             self.waiting = waiting;
             match plan {
-                Ok(plan) => self.plan = Some(Arc::new(plan)),
+                Ok(plan) => self.plan = Some(Arc::new(self.with_made_summary(&inspection, plan))),
                 Err(error) => self.toast(format!("no plan can be made: {error}"), true),
             }
             self.profile(&inspection, gate);

@@ -4,7 +4,9 @@ use super::change::Change;
 use super::described::number;
 use super::failure::Failure;
 use super::output::{Output, Tone};
-use super::preview::{Preview, value_words};
+use super::preview::{Preview, SummaryLength, value_words};
+use super::settings::SUMMARY_TOKENS;
+use super::summary::{gateway_calls_value, print_gateway_calls};
 use super::table::{Align, Cell, Table};
 use super::words::{counted, estimated, grouped};
 use crate::gateway::provenance::Provenance;
@@ -141,6 +143,8 @@ fn print_settings(preview: &Preview, output: &mut Output) -> Result<(), Failure>
             None => value_words(unit, &row.value),
         };
         let tone = if row.provenance == Provenance::Flag { Tone::Warning } else { Tone::Plain };
+        let made =
+            row.setting.key() == SUMMARY_TOKENS && matches!(preview.summary_length, SummaryLength::Made(_));
         let from = match (&row.provenance, &row.setting.reader) {
             (Provenance::Default, Reader::BuiltIn) => "built into the gateway".to_owned(),
             (Provenance::Default, Reader::Server) => "asked of the provider's server".to_owned(),
@@ -151,7 +155,8 @@ fn print_settings(preview: &Preview, output: &mut Output) -> Result<(), Failure>
             (Provenance::Default, Reader::Preview) if row.setting.step == Step::Clear => {
                 "assumed: the server has a text of its own".to_owned()
             }
-            (Provenance::Default, Reader::Preview) => "assumed until a summary is made".to_owned(),
+            (_, Reader::Preview) if made => preview.summary_length.words(),
+            (Provenance::Default, Reader::Preview) => preview.summary_length.words(),
             (provenance, _) => provenance.to_string(),
         };
         table.push(vec![
@@ -200,10 +205,10 @@ fn print_compaction(preview: &Preview, output: &mut Output) -> Result<(), Failur
             output.line(Tone::Plain, &format!("  {messages}, {} tokens, {words}", estimated(part.tokens)))?;
         }
     }
-    for (tone, words) in remarks(&view) {
+    for (tone, words) in remarks(&view, &preview.summary_length) {
         output.line(tone, &format!("  {words}"))?;
     }
-    Ok(())
+    print_gateway_calls(preview, output)
 }
 
 fn trigger_words(trigger: &Trigger) -> String {
@@ -232,14 +237,20 @@ fn parts(view: &CompactionView) -> [(Part, &'static str); 4] {
     ]
 }
 
-fn remarks(view: &CompactionView) -> Vec<(Tone, String)> {
-    let mut remarks = vec![(
-        Tone::Dim,
-        format!(
-            "the summary is taken to have {} tokens; --set compaction.summaryTokens tells another length",
-            grouped(view.summary_tokens)
+fn remarks(view: &CompactionView, length: &SummaryLength) -> Vec<(Tone, String)> {
+    let tokens = grouped(view.summary_tokens);
+    let mut remarks = vec![match length {
+        SummaryLength::Made(writer) => {
+            (Tone::Plain, format!("the summary that was made has ~{tokens} tokens ({writer})"))
+        }
+        _ => (
+            Tone::Dim,
+            format!(
+                "the summary is taken to have {tokens} tokens; --set compaction.summaryTokens tells another length, \
+                 --summary makes it"
+            ),
         ),
-    )];
+    }];
     if view.split == Split::False {
         let words = "the cut stands between two turns, but an entry before the person's message makes the runtime \
                      summarise the turn before as a split one (compaction 3.8c)";
@@ -290,15 +301,15 @@ fn settings_value(preview: &Preview, step: Step) -> Object {
 }
 
 /// The compaction as JSON; null where it takes no part or finds nothing to do.
-pub(super) fn compaction_value(preview: &Preview) -> Value {
-    let Some(view) = preview.inspection.compaction_view(&preview.plan) else { return Value::Null };
+pub(super) fn compaction_value(preview: &Preview) -> Result<Value, Failure> {
+    let Some(view) = preview.inspection.compaction_view(&preview.plan) else { return Ok(Value::Null) };
     let part = |part: Part| Value::from(Object::from([("messages", part.messages), ("tokens", part.tokens)]));
     let trigger = Object::from([
         ("tokens", view.trigger.tokens.map_or(Value::Null, number)),
         ("threshold", number(view.trigger.threshold)),
         ("fires", Value::from(view.trigger.fires)),
     ]);
-    Value::from(Object::from([
+    Ok(Value::from(Object::from([
         ("trigger", Value::from(trigger)),
         ("firstKept", Value::from(preview.inspection.index.name(view.first_kept))),
         ("split", Value::from(view.split.word())),
@@ -308,6 +319,8 @@ pub(super) fn compaction_value(preview: &Preview) -> Value {
         ("lost", part(view.lost)),
         ("tokensBefore", number(view.tokens_before)),
         ("summaryTokens", Value::from(view.summary_tokens)),
+        ("summaryFrom", Value::from(preview.summary_length.word())),
+        ("calls", gateway_calls_value(preview)?),
         ("tokensAfter", Value::from(view.tokens_after)),
-    ]))
+    ])))
 }

@@ -13,6 +13,7 @@ mod facts;
 mod indent;
 pub mod item;
 pub mod list;
+pub mod making;
 pub mod message;
 mod oddities;
 pub mod open;
@@ -35,6 +36,7 @@ mod windows;
 pub mod words;
 pub mod write;
 mod write_checks;
+pub mod writer;
 
 use std::sync::Arc;
 

@@ -109,11 +109,8 @@ impl Compactable {
             rules,
             now_ms,
         };
-        Ok(Self {
-            preparation,
-            job,
-            assumed_tokens: assumed_tokens(&earlier(&branch), settings.reserve_tokens),
-        })
+        let assumed_tokens = assumed_summary(&branch, settings.reserve_tokens).tokens;
+        Ok(Self { preparation, job, assumed_tokens })
     }
 
     /// The calls that the gateway itself would make, when each succeeds.
@@ -138,6 +135,21 @@ fn prepared(
     }
     let compacting = Compacting { branch, before: &before, tokens: &tokens };
     compacting.prepare(rules, keep_tokens).map_err(|_| NotCompactable::Throws)
+}
+
+/// The length a summary is taken to have until one is made (compaction 5.21).
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct AssumedSummary {
+    /// Tokens.
+    pub tokens: f64,
+    /// It is the average of the branch's earlier summaries, not a fixed assumption.
+    pub from_earlier: bool,
+}
+
+/// The length to assume for the next summary of a branch, under this reserve.
+pub fn assumed_summary(branch: &[BranchEntry], reserve_tokens: f64) -> AssumedSummary {
+    let earlier = earlier(branch);
+    AssumedSummary { tokens: assumed_tokens(&earlier, reserve_tokens), from_earlier: !earlier.is_empty() }
 }
 
 fn why_not(branch: &[BranchEntry]) -> NotCompactable {

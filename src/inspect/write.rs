@@ -53,6 +53,8 @@ pub struct WritePreview {
     pub bytes: u64,
     /// Entries that would be appended.
     pub entries: usize,
+    /// They begin a branch with copies; otherwise the active one goes on.
+    pub is_branch: bool,
     /// The entry the new branch starts after; none for a new root.
     pub from: Option<String>,
     /// The leaf now.
@@ -174,6 +176,7 @@ pub fn preview(request: &WriteRequest<'_>, prepared: &Prepared, now_ms: i64) -> 
         path: prepared.path.to_path_buf(),
         bytes: inspection.index.end + inspection.index.pending,
         entries: prepared.lines.len(),
+        is_branch: prepared.is_branch(),
         from: prepared.parent.clone(),
         old_leaf: prepared.from_leaf.clone(),
         appended_bytes: prepared.len(),
