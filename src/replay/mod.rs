@@ -143,8 +143,9 @@ pub fn replay(session: &Session<'_>, recorded: &Settings, simulated: &Settings) 
         place = until;
         let [recorded, simulated] = &mut lanes;
         let own = recorded.call(call, None);
-        second.push(simulated.call(call, Some(&own)));
-        first.push(own);
+        let other = simulated.call(call, Some(&own));
+        first.push(own.without_edits());
+        second.push(other.without_edits());
     }
     Replay { calls, recorded: first, simulated: second, touches_recorded: !session.touches.is_empty() }
 }
