@@ -62,7 +62,9 @@ pub(super) fn make(
     let material = Material::read(&inspection, &config.js, all)
         .map_err(|error| Failure::unreadable(error.to_string()))?;
     let mut recorded = inspection.replay_settings(in_force.steps, in_force.on);
-    let doubted = contradicted(&material.replay(&inspection, &recorded, &recorded));
+    let mut nothing = recorded.clone();
+    nothing.steps.steps = StepSet::NONE;
+    let doubted = contradicted(&material.replay(&inspection, &recorded, &nothing));
     recorded.steps.steps = without(recorded.steps.steps, doubted);
     if args.policy.is_empty() {
         let set = changes.iter().filter_map(|change| change.step).collect::<Vec<_>>();

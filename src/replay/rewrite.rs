@@ -128,6 +128,7 @@ impl Lane<'_> {
             own.for_each(|own| own.message = Some(size));
         }
         self.sums = Sums::new(&self.arena, &self.measure);
+        self.gave_way.clear();
         self.loaded = None;
         self.run_start = self.session_start;
         self.truncated = Some(Compacting {
