@@ -10,6 +10,7 @@ use crate::app::state::{App, Live, Overlay, Prompt, Purpose};
 use crate::context::rows::RowKind;
 use crate::gateway::provenance::Provenance;
 use crate::gateway::ruleset::Chosen;
+use crate::ids::EntryIx;
 use crate::policy::Step;
 
 impl App {
@@ -231,6 +232,17 @@ impl App {
     pub(super) fn focus_on(&mut self, pane: Pane) {
         self.focus = pane;
         self.keep_in_sight();
+    }
+
+    /// From a screen over the panes to an entry in the transcript.
+    pub(super) fn go_to(&mut self, entry: EntryIx) {
+        self.overlay = None;
+        self.set_zoom(false);
+        self.focus_on(Pane::Transcript);
+        let height = self.height(Pane::Transcript);
+        if let Some(pane) = &mut self.transcript {
+            pane.reveal(entry, height);
+        }
     }
 
     pub(super) fn set_zoom(&mut self, zoom: bool) {
