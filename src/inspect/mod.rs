@@ -1,6 +1,7 @@
 //! One session with everything that questions ask of it: transcript, tree, context, window, settings
 //! and what is measured. The commands and the screens start from here.
 
+pub mod again;
 pub mod breakdown;
 pub mod budget_marks;
 mod closer;

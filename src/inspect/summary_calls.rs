@@ -67,20 +67,21 @@ mod tests {
     use crate::inspect::testing::{inspection, message, transcript, user};
     use crate::js::Value;
 
-    fn told(turns: usize) -> Result<SummaryCalls, String> {
+    fn told(turns: usize, keep_recent_tokens: f64) -> Result<SummaryCalls, String> {
         let answer =
             format!(r#"{{"role":"assistant","content":[{{"type":"text","text":"{}"}}]}}"#, "x".repeat(4_000));
         let entries: Vec<String> = (0..turns).flat_map(|_| [user("go"), message(&answer)]).collect();
         let mut session = inspection(&transcript(&entries), 200_000.0);
         session.price = Some(Price { input: 5.0, output: 25.0, cache_read: 0.5, cache_write: 6.25 });
-        let compaction = CompactionSettings { keep_recent_tokens: 1_500.0, ..CompactionSettings::default() };
+        let compaction = CompactionSettings { keep_recent_tokens, ..CompactionSettings::default() };
         let asked = CallsAsked { epoch: session.epoch, compaction, summary_tokens: 500 };
         SummaryCalls::tell(&session, &asked, SummarySettings::of(&V2026_3_2, &Value::Null), 0.0)
     }
 
     #[test]
     fn one_call_summarises_what_stands_before_the_cut() {
-        let told = told(6).expect("calls");
+        // An answer has 1 000 tokens and its question one: the last turn is kept.
+        let told = told(6, 1_001.0).expect("calls");
         assert_eq!((told.calls, told.output_tokens), (1, 500));
         assert!(told.input_tokens > 4_000 && told.largest_input == told.input_tokens);
         let cost = (told.input_tokens as f64 * 6.25 + 500.0 * 25.0) / 1e6;
@@ -88,7 +89,14 @@ mod tests {
     }
 
     #[test]
+    fn a_turn_that_the_cut_splits_takes_a_call_of_its_own() {
+        let told = told(6, 1_500.0).expect("calls");
+        assert_eq!((told.calls, told.output_tokens), (2, 1_000));
+        assert!(told.largest_input < told.input_tokens);
+    }
+
+    #[test]
     fn a_session_with_nothing_to_cut_says_why_there_is_no_call() {
-        assert!(told(0).expect_err("nothing").starts_with("Nothing to compact"));
+        assert!(told(0, 1_001.0).expect_err("nothing").starts_with("Nothing to compact"));
     }
 }

@@ -62,7 +62,7 @@ fn numbers(text: &str) -> (Option<u64>, Option<u64>) {
 }
 
 /// The refusal that an entry is; none where it is no overflow.
-pub(super) fn at(inspection: &Inspection, ix: EntryIx) -> Result<Option<Refusal>, BodyError> {
+pub(in crate::inspect) fn at(inspection: &Inspection, ix: EntryIx) -> Result<Option<Refusal>, BodyError> {
     let index = &inspection.index;
     let entry = index.entry(ix);
     let read = || body::entry(&inspection.source, index, ix);
