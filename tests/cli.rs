@@ -742,6 +742,18 @@ fn doctor_names_the_entry_when_the_gateway_would_fail_on_it() {
 }
 
 #[test]
+fn doctor_tells_the_memory_flush_as_the_version_has_it() {
+    let store = Store::new();
+    let size = |ruleset: &str| {
+        let rows = store.json(&["doctor", "--ruleset", ruleset])["memoryFlush"].clone();
+        let rows = rows.as_array().unwrap();
+        let row = rows.iter().find(|row| row["key"] == "memoryFlush.forceFlushTranscriptBytes");
+        row.unwrap()["value"].clone()
+    };
+    assert_eq!((size("2026.3.2"), size("2026.2.19")), (json!(2_097_152), json!(0)));
+}
+
+#[test]
 fn doctor_tells_what_is_wrong_with_file_and_line() {
     let store = Store::new();
     let healthy = store.json(&["doctor"]);

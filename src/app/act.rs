@@ -11,6 +11,7 @@ use crate::app::summary::SUMMARY_PAGE;
 use crate::context::rows::RowKind;
 use crate::gateway::provenance::Provenance;
 use crate::gateway::ruleset::Chosen;
+use crate::ids::EntryIx;
 use crate::policy::Step;
 
 impl App {
@@ -234,6 +235,17 @@ impl App {
     pub(super) fn focus_on(&mut self, pane: Pane) {
         self.focus = pane;
         self.keep_in_sight();
+    }
+
+    /// From a screen over the panes to an entry in the transcript.
+    pub(super) fn go_to(&mut self, entry: EntryIx) {
+        self.overlay = None;
+        self.set_zoom(false);
+        self.focus_on(Pane::Transcript);
+        let height = self.height(Pane::Transcript);
+        if let Some(pane) = &mut self.transcript {
+            pane.reveal(entry, height);
+        }
     }
 
     pub(super) fn set_zoom(&mut self, zoom: bool) {

@@ -7,13 +7,12 @@ use super::described::print_head;
 use super::failure::Failure;
 use super::output::{Output, Tone};
 use super::table::{Align, Cell, Table};
-use super::words::{estimated, grouped, percent};
+use super::words::{commas, estimated, grouped, percent};
 use crate::context::budget::Part;
 use crate::inspect::Inspection;
 use crate::inspect::breakdown::{
     Figure, Line, Section, SectionKind, WindowContents, heavy_blocks, sections, warnings,
 };
-use crate::inspect::words::GROUP;
 
 /// Lines of a section that are printed; the JSON has them all.
 const MOST_LINES: usize = 30;
@@ -160,18 +159,6 @@ fn bar_of(tokens: u64, largest: u64) -> String {
     let halves = ((tokens.min(largest) * BAR * 2 + largest / 2) / largest).max(1);
     let half = if halves % 2 == 1 { "╸" } else { "" };
     "━".repeat(halves as usize / 2) + half
-}
-
-/// Digits grouped as commands print them; spaces between words stay.
-fn commas(text: &str) -> String {
-    let mut out = String::with_capacity(text.len());
-    let mut rest = text.chars().peekable();
-    while let Some(char) = rest.next() {
-        let inside = out.ends_with(|last: char| last.is_ascii_digit())
-            && rest.peek().is_some_and(char::is_ascii_digit);
-        out.push(if char == GROUP && inside { ',' } else { char });
-    }
-    out
 }
 
 #[cfg(test)]

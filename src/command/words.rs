@@ -7,6 +7,18 @@ pub(super) fn grouped(number: u64) -> String {
     words::grouped_by(number, ',')
 }
 
+/// Words of the screen with their digits grouped as commands print them; spaces between words stay.
+pub(super) fn commas(text: &str) -> String {
+    let mut out = String::with_capacity(text.len());
+    let mut rest = text.chars().peekable();
+    while let Some(char) = rest.next() {
+        let inside = out.ends_with(|last: char| last.is_ascii_digit())
+            && rest.peek().is_some_and(char::is_ascii_digit);
+        out.push(if char == words::GROUP && inside { ',' } else { char });
+    }
+    out
+}
+
 /// A number that a rule estimated: `~12,345`.
 pub(super) fn estimated(number: u64) -> String {
     format!("~{}", grouped(number))

@@ -1,6 +1,7 @@
 //! What a compaction of a session comes to, in numbers a person asks for: whether it would fire, where it cuts, what
 //! it summarises, keeps and loses.
 
+use std::collections::HashSet;
 use std::ops::Range;
 
 use crate::context::tokens::chars4::estimate_or_zero;
@@ -105,8 +106,8 @@ impl Inspection {
         let preparation = plan.compaction?;
         let branch = &self.closer.as_ref()?.branch;
         let lost_until = preparation.previous.unwrap_or(0).min(preparation.start);
-        let in_context = |entry: &BranchEntry| self.context.position(entry.entry).is_some();
-        let lost = branch[..lost_until].iter().filter(|entry| in_context(entry));
+        let sent: HashSet<EntryIx> = self.context.messages.iter().map(|message| message.entry).collect();
+        let lost = branch[..lost_until].iter().filter(|entry| sent.contains(&entry.entry));
         Some(CompactionView {
             trigger: self.compaction_trigger(plan),
             tokens_before: preparation.tokens_before,

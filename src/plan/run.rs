@@ -186,7 +186,7 @@ impl Run<'_> {
     }
 
     fn plan(mut self) -> Plan {
-        let Asked { context, settings, window, gate, .. } = *self.asked;
+        let Asked { context, settings, window, guard_window, gate, .. } = *self.asked;
         let tokens_before = tokens(context);
         let mut tokens_after = vec![0; tokens_before.len()];
         let mut tokens_made = 0;
@@ -205,6 +205,7 @@ impl Run<'_> {
         Plan {
             settings: settings.clone(),
             window,
+            guard_window,
             gate,
             outcome: self.outcome,
             compaction: self.compaction,

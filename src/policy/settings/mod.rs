@@ -8,11 +8,9 @@ use crate::gateway::compaction::CompactionSettings;
 use crate::gateway::pruning::PruneSettings;
 use crate::gateway::ruleset::{ResultLimit, Rules, Ruleset};
 use crate::policy::clear_tool_uses::ClearSettings;
+use crate::policy::compact::ASSUMED_SUMMARY_TOKENS;
 use crate::policy::step::{Step, StepSet};
 use crate::policy::truncate::{HARD_MAX_CHARS, MIN_KEEP_CHARS, WINDOW_SHARE, v2026_9};
-
-/// What a summary is taken to be as long as, until one is made.
-pub const ASSUMED_SUMMARY_TOKENS: u64 = 2_000;
 
 /// Every step's parameters, and which steps take part.
 #[derive(Debug, Clone, PartialEq)]

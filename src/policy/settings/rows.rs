@@ -72,6 +72,9 @@ const fn slider(max: f64, step: f64, unit: Unit) -> Control {
 type Read = fn(&StepSettings) -> Value;
 type Own = (Step, &'static str, &'static str, Reader, Control, Read);
 
+/// A summary is taken to have no more tokens than this, whatever is typed: no window holds more.
+const MOST_SUMMARY_TOKENS: f64 = 1e6;
+
 const SHARE: Control = slider(1.0, 0.01, Unit::Share);
 
 /// Settings that no configuration of the gateway holds.
@@ -243,7 +246,9 @@ fn assign(settings: &mut StepSettings, row: &StepSetting, value: &Value) {
         ("contextPruning.", key) => crate::gateway::setting_value::assign(&mut settings.prune, key, value),
         ("compaction.", "reserveTokens") => settings.compaction.reserve_tokens = number,
         ("compaction.", "keepRecentTokens") => settings.compaction.keep_recent_tokens = number,
-        ("compaction.", "summaryTokens") => settings.summary_tokens = number as u64,
+        ("compaction.", "summaryTokens") => {
+            settings.summary_tokens = number.min(MOST_SUMMARY_TOKENS) as u64;
+        }
         ("", "historyLimit") => settings.history_limit = number,
         ("truncate.", "windowShare") => settings.truncate.window_share = number,
         ("truncate.", "maxChars") => settings.truncate.max_chars = number,
@@ -365,6 +370,16 @@ mod tests {
         assert!(
             fixed(Ruleset::Pi0_55, "guard.singleShare") && !fixed(Ruleset::V2026_2_19, "guard.budgetShare")
         );
+    }
+
+    #[test]
+    fn no_summary_is_taken_to_be_longer_than_any_window() {
+        let rows = all(&GatewayConfig::empty(), "agent:main:main");
+        let of = |row: &StepSetting| {
+            if row.key() == "compaction.summaryTokens" { 1e300.into() } else { row.row.value.clone() }
+        };
+        let values: Vec<Value> = rows.iter().map(of).collect();
+        assert_eq!(settings_of(&rows, &values, &StepSettings::default()).summary_tokens, 1_000_000);
     }
 
     #[test]

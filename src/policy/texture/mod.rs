@@ -98,12 +98,6 @@ impl Texture {
         Self { content, sketch, ..self.clone() }.counted()
     }
 
-    /// The same tool result with one text block for its content.
-    #[must_use]
-    pub fn with_text(&self, text: Text) -> Self {
-        self.with_content(Content::Blocks(vec![Block::Text(text)]))
-    }
-
     /// The same tool result without its details.
     #[must_use]
     pub fn without_details(&self) -> Self {
