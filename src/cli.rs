@@ -372,6 +372,18 @@ mod tests {
     }
 
     #[test]
+    fn lines_that_are_laid_out_by_hand_stay_whole_at_a_hundred_columns() {
+        let mut commands = vec![Cli::command()];
+        commands.extend(Cli::command().get_subcommands().cloned());
+        for command in commands {
+            let help = command.get_after_long_help().map(ToString::to_string).unwrap_or_default();
+            for line in help.lines().filter(|line| line.starts_with("  ")) {
+                assert!(line.chars().count() <= 100, "{}: {line}", command.get_name());
+            }
+        }
+    }
+
+    #[test]
     fn a_path_alone_opens_the_screen_and_a_command_is_told_from_it() {
         let cli = Cli::try_parse_from(["clawscope", "/tmp/x"]).unwrap();
         assert!(cli.command.is_none() && cli.path == Some("/tmp/x".into()));

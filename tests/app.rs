@@ -639,6 +639,32 @@ fn v_shows_the_recovery_and_enter_goes_to_the_entry_of_a_row() {
 }
 
 #[test]
+fn the_key_of_a_screen_leads_to_it_from_any_other_and_closes_its_own() {
+    let mut driver = Driver::demo(130, 36);
+    driver.go_to("slack:channel:c07infra");
+    let name = |driver: &Driver| match &driver.app.overlay {
+        None => "none",
+        Some(Overlay::Help { .. }) => "?",
+        Some(Overlay::Findings { .. }) => "!",
+        Some(Overlay::Steps(_)) => "s",
+        Some(Overlay::Estimators(_)) => "E",
+        Some(Overlay::Breakdown(_)) => "B",
+        Some(Overlay::Recovery(_)) => "v",
+        Some(_) => "another",
+    };
+    let screens = ["?", "!", "s", "E", "B", "v"];
+    for from in screens {
+        for to in screens.into_iter().filter(|to| *to != from) {
+            driver.press(from);
+            driver.press(to);
+            assert_eq!(name(&driver), to, "from {from}");
+            driver.press(to);
+            assert_eq!(name(&driver), "none", "{to} closes its own");
+        }
+    }
+}
+
+#[test]
 fn a_row_that_nothing_is_recorded_of_stays_open_and_says_so() {
     let mut driver = Driver::demo(80, 24);
     driver.go_to("slack:channel:c07infra");

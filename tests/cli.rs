@@ -437,6 +437,51 @@ fn without_a_moment_the_effect_is_shown_and_the_gate_is_told_beside_it() {
 }
 
 #[test]
+fn the_parts_of_a_compaction_add_up_and_its_lines_are_told_once() {
+    let words = ["simulate", "telegram:direct:8812", "--demo", "--policy", "compact"];
+    let (_, out, _) = run(program(&words).arg("--json"));
+    let answer: Value = serde_json::from_str(&out).unwrap();
+    let of = |part: &str, key: &str| answer["compaction"][part][key].as_u64().unwrap();
+    let parts = ["previousSummary", "history", "turnPrefix", "kept", "lost"];
+    let sum = |key: &str| parts.iter().map(|part| of(part, key)).sum::<u64>();
+    assert_eq!(sum("tokens"), answer["steps"][0]["tokensBefore"].as_u64().unwrap());
+    assert_eq!(sum("messages"), answer["steps"][0]["messagesBefore"].as_u64().unwrap());
+    assert_eq!(of("previousSummary", "messages"), 1);
+    let (_, out, _) = run(&mut program(&words));
+    assert!(out.contains("the summary before, taken up into the new one (compaction 3.12)"), "{out}");
+    assert!(!out.contains("\n\n\n"), "{out}");
+}
+
+#[test]
+fn sentences_group_their_digits_as_the_tables_do() {
+    for words in
+        [["context", "telegram:direct:8812", "--demo"], ["recovery", "telegram:direct:8812", "--demo"]]
+    {
+        let (code, out, _) = run(&mut program(&words));
+        assert_eq!(code, 0);
+        assert!(!out.contains('\u{a0}'), "{out}");
+    }
+    let (_, out, _) = run(&mut program(&["context", "telegram:direct:8812", "--demo"]));
+    assert!(
+        out.contains("as the runtime counts: ~189,030 = 176,202 measured at 916be621 + ~12,828 since"),
+        "{out}"
+    );
+    assert!(out.contains("by part: ~169,359 = system ~9,600"), "{out}");
+}
+
+#[test]
+fn a_session_without_messages_gets_no_empty_tables() {
+    let store = Store::new();
+    store.write("empty.jsonl", "{\"type\":\"session\",\"version\":3,\"id\":\"e\",\"timestamp\":\"2026-03-05T08:00:00.000Z\",\"cwd\":\"/\"}\n");
+    let path = store.path().join("empty.jsonl");
+    for command in ["simulate", "context"] {
+        let (code, out, error) = run(program(&[command]).arg(&path));
+        assert_eq!(code, 0, "{error}");
+        assert!(!out.contains("unchanged") && !out.contains("by part"), "{out}");
+    }
+}
+
+#[test]
 fn setting_a_key_switches_pruning_on_for_the_preview() {
     let store = Store::new();
     store.write("openclaw.json", "{}");

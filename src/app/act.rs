@@ -20,6 +20,9 @@ impl App {
         if let Some(by) = self.rows_of(action) {
             return self.step(by);
         }
+        if self.is_open(action) {
+            return self.back();
+        }
         match action {
             Action::Quit => vec![Effect::Quit],
             Action::Back => self.back(),
@@ -42,6 +45,20 @@ impl App {
                 self.quiet_action(action);
                 Vec::new()
             }
+        }
+    }
+
+    /// Whether what an action opens is in sight: the same key closes it, the key of another goes there.
+    fn is_open(&self, action: Action) -> bool {
+        let Some(overlay) = &self.overlay else { return false };
+        match action {
+            Action::Help => matches!(overlay, Overlay::Help { .. }),
+            Action::Findings => matches!(overlay, Overlay::Findings { .. }),
+            Action::Steps => matches!(overlay, Overlay::Steps(_)),
+            Action::Estimators => matches!(overlay, Overlay::Estimators(_)),
+            Action::Breakdown => matches!(overlay, Overlay::Breakdown(_)),
+            Action::Recovery => matches!(overlay, Overlay::Recovery(_)),
+            _ => false,
         }
     }
 

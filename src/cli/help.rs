@@ -32,9 +32,9 @@ SESSION is a session key, a session id or the unique start of one, or a path to 
   clawscope context ./2f6c.jsonl --json
 
 Keys of --set (the gateway's own names, so what is learnt here can be pasted into openclaw.json):
-  contextPruning.mode                   off or cache-ttl; any other key switches it on for the preview
+  contextPruning.mode                   off or cache-ttl; other keys switch it on for the preview
   contextPruning.ttl                    a duration: 30m, 1h, 1h30m
-  contextPruning.keepLastAssistants     a whole number: results after the start of so many last replies stay
+  contextPruning.keepLastAssistants     results after the start of so many last replies stay
   contextPruning.softTrimRatio          0 to 1: share of the window from which results are shortened
   contextPruning.hardClearRatio         0 to 1: share of the window from which results are cleared
   contextPruning.minPrunableToolChars   chars: clearing needs at least so many
@@ -46,19 +46,21 @@ Keys of --set (the gateway's own names, so what is learnt here can be pasted int
   contextPruning.tools.allow            tool names and patterns: exec,web_*
   contextPruning.tools.deny             tool names and patterns that are never pruned
   contextTokens                         tokens: lowers the window
-  historyLimit                          user turns of history that stay; 0: all (channels.*.historyLimit, dmHistoryLimit)
+  historyLimit                          user turns of history that stay; 0: all
+                                        (channels.*.historyLimit, dmHistoryLimit)
   compaction.keepRecentTokens           tokens of the newest messages that a compaction keeps
-  compaction.reserveTokens              tokens of the window kept free; above the rest the runtime compacts
+  compaction.reserveTokens              tokens of the window kept free; with less, it compacts
   compaction.reserveTokensFloor         tokens: the reserve is never less
   compaction.summaryTokens              tokens the summary is taken to have
-  truncate.windowShare, .maxChars, .minKeepChars     how far a single result is cut (built into the gateway)
-  guard.budgetShare, .singleShare       0 to 1: share of the window that a call's context, and one result, may take
-                                        (built into the gateway)
+  truncate.windowShare, .maxChars, .minKeepChars
+                                        how far a single result is cut (built into the gateway)
+  guard.budgetShare, .singleShare       0 to 1: share of the window that a call's context, and one
+                                        result, may take (built into the gateway)
   clearToolUses.trigger, .keep, .clearAtLeast, .clearToolInputs, .excludeTools, .placeholder
                                         tool-use clearing, by the client's or the provider's names
 
-Gateways of different versions have different rules and settings. A store is read by those of its own version: that of
-meta.lastTouchedVersion in openclaw.json, or 2026.9 where an agent has a database; else by those of 2026.3.2. --ruleset
+Gateways of different versions have different rules and settings. A store is read by those of its own version: that of \
+meta.lastTouchedVersion in openclaw.json, or 2026.9 where an agent has a database; else by those of 2026.3.2. --ruleset \
 names another. A key that the version does not have is refused; `clawscope doctor` shows what is built in.
 
 Exit codes:
@@ -66,7 +68,8 @@ Exit codes:
   1  the question's answer is no
   2  usage: a bad option, key or value, or a SESSION that means several
   3  a store, a session or a transcript cannot be found or read
-  4  refused: the file changed, a lock is held, writing is not safe, or no summary could be made; nothing was written
+  4  refused: the file changed, a lock is held, writing is not safe, or no summary could be made;
+     nothing was written
 
 Environment:
   OPENCLAW_STATE_DIR    the gateway's state dir, in place of ~/.openclaw
@@ -77,15 +80,17 @@ Environment:
   CLAWSCOPE_THEME       dark, light or mono
   CLAWSCOPE_RULESET     the gateway version whose rules apply, as --ruleset
   CLAWSCOPE_MOUSE, CLAWSCOPE_MOTION, CLAWSCOPE_ASCII
-                        1 or 0: take the mouse, let changed values flash, draw with ASCII signs alone
-                        (by default as TERM and the locale need it)
+                        1 or 0: take the mouse, let changed values flash, draw with ASCII signs
+                        alone (by default as TERM and the locale need it)
 
-Files of your own, in ~/.config/clawscope or $XDG_CONFIG_HOME/clawscope; variables and options go over them:
-  config.toml           theme = \"light\", ruleset = \"2026.9\", mouse = false, motion = false, ascii = true;
-                        [summarizer]: who writes summaries (clawscope summarize --help)
-  keymap.toml           [global] \"ctrl-q\" = \"quit\": single keys, by the names that `:` shows; \"\" takes a key away
+Files of your own, in ~/.config/clawscope or $XDG_CONFIG_HOME/clawscope:
+  config.toml           theme = \"light\", ruleset = \"2026.9\", mouse = false, motion = false,
+                        ascii = true; [summarizer]: who writes summaries
+                        (clawscope summarize --help); variables and options go over it
+  keymap.toml           [global] \"ctrl-q\" = \"quit\": single keys, by the names that `:` shows;
+                        \"\" takes a key away
 
-Scripts: every command that prints takes --json (one object with schemaVersion, whole numbers; errors as one object on
+Scripts: every command that prints takes --json (one object with schemaVersion, whole numbers; errors as one object on \
 the error stream).";
 
 pub(super) const SESSIONS: &str = "\
@@ -94,9 +99,9 @@ Examples:
   clawscope sessions ~/.openclaw --agent main
   clawscope sessions --demo --json | jq '.sessions[] | select(.flags | index(\"overflow\")) | .key'
 
-JSON: {schemaVersion, place, demo, ruleset: {id, name, from, note}, sessions: [{key, agent, kind, id, path, provider, model,
-window, windowGuard: warn|block or null, tokens: {value, source: est|measured} or null, percent, entries, compactions,
-updatedAt (ms), bytes, title, flags}],
+JSON: {schemaVersion, place, demo, ruleset: {id, name, from, note}, sessions: [{key, agent, kind, id, path, provider, model, \
+window, windowGuard: warn|block or null, tokens: {value, source: est|measured} or null, percent, entries, compactions, \
+updatedAt (ms), bytes, title, flags}], \
 findings: [{severity, path, line, entry, what, next}]}";
 
 pub(super) const TREE: &str = "\
@@ -104,10 +109,10 @@ Examples:
   clawscope tree agent:main:main
   clawscope tree ./2f6c.jsonl --json | jq '.nodes[] | select(.active)'
 
-● is on the active path, ○ on another branch, ◀ marks the active leaf. Branches are indented where they leave.
+● is on the active path, ○ on another branch, ◀ marks the active leaf. Branches are indented where they leave. \
 A silent answer (NO_REPLY, of which the person saw nothing) says so.
 
-JSON: {schemaVersion, session, leaf, nodes: [{entry, parent, line, type, role, tool, tokens, chars, time, label, depth,
+JSON: {schemaVersion, session, leaf, nodes: [{entry, parent, line, type, role, tool, tokens, chars, time, label, depth, \
 active, leaf, silent, children}]}, in the order of the drawing";
 
 pub(super) const CONTEXT: &str = "\
@@ -115,45 +120,45 @@ Examples:
   clawscope context agent:main:main
   clawscope context ./2f6c.jsonl --json
   clawscope context KEY --store ~/copy-of-openclaw --leaf 4fe1 --messages
-  clawscope context KEY --estimators                      how far off each way to count is, call by call
+  clawscope context KEY --estimators                      how far off each way to count is
   clawscope context KEY --breakdown
   clawscope context KEY --breakdown --json | jq '.tools[] | select(.calls.count == 0) | .name'
 
-JSON: {schemaVersion, session, leaf, ruleset: {id, name, from, note}, window: {tokens, source}, estimate: {tokens,
-usageTokens, trailingTokens, anchor}, messageTokens, sessionTokens, budget, memoryFlush: {state, threshold, total, toGo,
-late, rule} or null, messages: [{index, entry, role, tool, tokens, chars, prunerChars}]}.
-tokens and chars follow pi's estimate; prunerChars is how context pruning counts. estimate is what a provider counted
+JSON: {schemaVersion, session, leaf, ruleset: {id, name, from, note}, window: {tokens, source}, estimate: {tokens, \
+usageTokens, trailingTokens, anchor}, messageTokens, sessionTokens, budget, memoryFlush: {state, threshold, total, toGo, \
+late, rule} or null, messages: [{index, entry, role, tool, tokens, chars, prunerChars}]}. \
+tokens and chars follow pi's estimate; prunerChars is how context pruning counts. estimate is what a provider counted \
 last, plus the estimates of what came after. With --messages each has its message.
 
-Estimators: pi (chars/4 as pi and compaction count), gateway (chars/4 as context pruning counts), weighted (chars/4 with the
-CJK weights of 2026.9), usage (what was counted last, and chars/4 of what came after), bpe (a tokenizer; exact for OpenAI's
-models, a stand-in for others), calibrated (tokens per char of each script, fitted to this session's own counts).
+Estimators: pi (chars/4 as pi and compaction count), gateway (chars/4 as context pruning counts), weighted (chars/4 with the \
+CJK weights of 2026.9), usage (what was counted last, and chars/4 of what came after), bpe (a tokenizer; exact for OpenAI's \
+models, a stand-in for others), calibrated (tokens per char of each script, fitted to this session's own counts). \
 An error is (estimate - measured) / measured: below 0 is too low.
 
-JSON of --estimators: {schemaVersion, session, leaf, provider, model, fixedTokens, tokenizer: {name, exact},
-calibration: {tokensPerChar: {ascii, cjk, other}, ownFactor: {ascii, cjk, other}, fixedTokens, growths, meanErrorPercent,
-maxErrorPercent, aheadErrorPercent} or null, chars: {ascii, cjk, other}, images, copies, estimators: [{name, now, calls,
-meanErrorPercent, biasPercent, maxErrorPercent, lastErrorPercent}], calls: [{entry, line, measured, shrunk, estimates: {pi,
-gateway, weighted, usage, bpe, calibrated}}]}. calls has every call of the path that was counted. shrunk marks those whose
-prompt was smaller than one before though the context only grew, as after pruning in memory: no error counts them. copies
+JSON of --estimators: {schemaVersion, session, leaf, provider, model, fixedTokens, tokenizer: {name, exact}, \
+calibration: {tokensPerChar: {ascii, cjk, other}, ownFactor: {ascii, cjk, other}, fixedTokens, growths, meanErrorPercent, \
+maxErrorPercent, aheadErrorPercent} or null, chars: {ascii, cjk, other}, images, copies, estimators: [{name, now, calls, \
+meanErrorPercent, biasPercent, maxErrorPercent, lastErrorPercent}], calls: [{entry, line, measured, shrunk, estimates: {pi, \
+gateway, weighted, usage, bpe, calibrated}}]}. calls has every call of the path that was counted. shrunk marks those whose \
+prompt was smaller than one before though the context only grew, as after pruning in memory: no error counts them. copies \
 are answers left out because a rewritten branch copied them with the usage of another context.
 
-With --breakdown: what is in the window, part by part. The parts add up to the bar; a part is rounded up as a whole and
-its pieces share that. What is not accounted for is what the provider counted for the last prompt less the estimate of that
+With --breakdown: what is in the window, part by part. The parts add up to the bar; a part is rounded up as a whole and \
+its pieces share that. What is not accounted for is what the provider counted for the last prompt less the estimate of that \
 same prompt, and why.
 
-JSON with --breakdown: {schemaVersion, session, leaf, provider, model, window, budget, percent,
-system: {chars, tokens, instructions, skills: {chars, tokens, items: [{name, chars, tokens}], around}, toolList},
-files: {chars, tokens, maxFileChars, maxTotalChars, items: [{name, path, status: ok|truncated|missing, rawChars,
-injectedChars, tokens}], around, warnings},
-schemas: {chars, tokens, other, descriptions} (each of them {chars, tokens}; descriptions are sent and in no estimate),
-roles: [{role, part, count, chars, tokens}], text, thinking (each {count, chars, tokens}),
-tools: [{name, schema: {chars, tokens, properties} or null, calls, results: {count, chars, tokens}, images, imageTokens,
-errors, heaviest}], images: {priced, tokens, free},
-heaviest: [{index, entry, role, tool, chars, tokens, block: {type, tool, chars, blocks} or null, about}],
-history: {window, path, file: {messages, tokens}, compactions},
-remainder: {tokens, measured, estimated, since, entry, reason: no-report|estimated-report|other-session|other-model|
-older-report|estimator|not-measured, words}, report: as stored, or null}.
+JSON with --breakdown: {schemaVersion, session, leaf, provider, model, window, budget, percent, \
+system: {chars, tokens, instructions, skills: {chars, tokens, items: [{name, chars, tokens}], around}, toolList}, \
+files: {chars, tokens, maxFileChars, maxTotalChars, items: [{name, path, status: ok|truncated|missing, rawChars, \
+injectedChars, tokens}], around, warnings}, \
+schemas: {chars, tokens, other, descriptions} (each of them {chars, tokens}; descriptions are sent and in no estimate), \
+roles: [{role, part, count, chars, tokens}], text, thinking (each {count, chars, tokens}), \
+tools: [{name, schema: {chars, tokens, properties} or null, calls, results: {count, chars, tokens}, images, imageTokens, \
+errors, heaviest}], images: {priced, tokens, free}, \
+heaviest: [{index, entry, role, tool, chars, tokens, block: {type, tool, chars, blocks} or null, about}], \
+history: {window, path, file: {messages, tokens}, compactions}, \
+remainder: {tokens, measured, estimated, since, entry, reason: no-report|estimated-report|other-session|other-model| \
+older-report|estimator|not-measured, words}, report: as stored, or null}. \
 system, files and schemas are null where no report is stored.";
 
 pub(super) const RECOVERY: &str = "\
@@ -161,16 +166,16 @@ Examples:
   clawscope recovery agent:main:main
   clawscope recovery KEY --json | jq '.ending'
 
-Looks at the last call that was refused as too large, with the errors that belong to it; where none was, at what the next
-one would lead to. What would be compacted or cut is told from the transcript; whether a prompt then fits is an estimate,
+Looks at the last call that was refused as too large, with the errors that belong to it; where none was, at what the next \
+one would lead to. What would be compacted or cut is told from the transcript; whether a prompt then fits is an estimate, \
 scaled by the refused one.
 
 Signs: \u{26a0} refused   \u{2713} done   \u{2717} in vain   \u{2192} once more
 
-JSON: {schemaVersion, session, window, compaction: {enabled, mode, reserveTokens, keepRecentTokens, maxResultChars,
-runtimeWindow}, happened, overflow: {entry, source, text, time, tokens, limit, detectors: {runtime, gateway, chat,
-compactionFailure, rateLimit, transient}}, earlierOverflows, attempts: [{number, steps: [{step, outcome, tokens, rule, why,
-shown, ...}]}], ending: {outcome, kind, reset, reply, rule}, recorded: [{what, entry, time}]}. step is call,
+JSON: {schemaVersion, session, window, compaction: {enabled, mode, reserveTokens, keepRecentTokens, maxResultChars, \
+runtimeWindow}, happened, overflow: {entry, source, text, time, tokens, limit, detectors: {runtime, gateway, chat, \
+compactionFailure, rateLimit, transient}}, earlierOverflows, attempts: [{number, steps: [{step, outcome, tokens, rule, why, \
+shown, ...}]}], ending: {outcome, kind, reset, reply, rule}, recorded: [{what, entry, time}]}. step is call, \
 compactionInRun, compactionByGateway, runAgain or truncation; shown says whether the transcript shows it.";
 
 pub(super) const REPLAY: &str = "\
@@ -211,20 +216,20 @@ JSON: {schemaVersion, session, ruleset, budget, fits, over, peak, peakCall, call
 
 pub(super) const SIMULATE: &str = "\
 Examples:
-  clawscope simulate KEY                                  what pruning does as the gateway is configured
+  clawscope simulate KEY                                  what pruning does as configured
   clawscope simulate KEY --gates                          what it would do at this very moment
-  clawscope simulate KEY --set contextPruning.softTrimRatio=0.2 --set contextPruning.keepLastAssistants=2
+  clawscope simulate KEY --set contextPruning.softTrimRatio=0.2 --set historyLimit=20
   clawscope simulate KEY --settings new.json5 --now 2026-03-05T15:00:00Z --json
-  clawscope simulate KEY --policy gateway                 what the gateway itself sends, step by step
+  clawscope simulate KEY --policy gateway                 what the gateway sends, step by step
   clawscope simulate KEY --policy compact --set compaction.keepRecentTokens=30000
-                                                          what a compaction would keep, summarise and lose
+                                                          what a compaction keeps and loses
   clawscope simulate KEY --policy compact --summary       the same with its summary made, and its real length
 
-Steps, in the order they are taken whatever the order of --policy: compact and truncate are written to the transcript; repair,
+Steps, in the order they are taken whatever the order of --policy: compact and truncate are written to the transcript; repair, \
 history and images are done once a run; prune, guard and clear for every model call.
 
-The gateway prunes only when the mode is cache-ttl, provider and model are eligible, and the ttl has passed since the last
-call. The preview shows what it does once it runs, and says beside it whether it would run now; with --gates, or at a
+The gateway prunes only when the mode is cache-ttl, provider and model are eligible, and the ttl has passed since the last \
+call. The preview shows what it does once it runs, and says beside it whether it would run now; with --gates, or at a \
 moment given by --now, a shut gate leaves everything as it is. `clawscope --help` lists the keys of --set.
 
 A compaction's summary is taken to be as long as the session's earlier ones, else 2,000 tokens. With --summary or --with it is
@@ -232,49 +237,50 @@ made, as by `clawscope summarize`, and its own length counts; it is stored nowhe
 
 Signs: · kept   ◆ protected   ~ soft-trimmed   ✂ cleared   ⇥ truncated   Σ summarised   ✗ dropped
 
-JSON: {schemaVersion, session, leaf, now, settings, provenance, ruleset: {id, name, from, note}, gate: {open, reason, rule,
-idleMs, ttlMs, ignored}, window, ratios, before: {tokens, chars}, after: {tokens, chars}, steps: [{step, moment, changed,
-messagesBefore, messagesAfter, tokensBefore, tokensAfter, fates: {FATE: count}, settings: {KEY: {value, from, reader}}}],
-compaction: {trigger: {tokens, threshold, fires}, firstKept, split: none|turn|false, history, turnPrefix, kept, lost:
-{messages, tokens}, tokensBefore, summaryTokens, summaryFrom: assumed|earlier|set|made, calls: {count, inputTokens,
-outputTokens, cost, each: [{purpose, merges, messages, inputTokens, maxTokens, outputTokens}]} or null, tokensAfter} or null,
-fates: [{index, entry, role, tool, fate, reason, rule,
-before, after, tokensBefore, tokensAfter}], rewriteLoss}; before and after of a fate are chars as context pruning counts them.
-calls are those that the gateway itself would make for the summary, cost in US dollars; null where it would cancel. With
---summary: summary: {summarizer, model, tokens, calls: [{purpose, merges, messages, attempts, inputTokens, outputTokens, source,
-cut}], costUsd, text}. With --messages the messages after the plan are in messages. Where the plan cuts results in the
-transcript, rewriteLoss: {results, labels, branchSummaries, compaction: {entry, firstKept, messages, tokens}, brokenOff,
-sentence} tells what the gateway's own rewrite would lose and a commit keeps; else it is null.";
+JSON: {schemaVersion, session, leaf, now, settings, provenance, ruleset: {id, name, from, note}, gate: {open, reason, rule, \
+idleMs, ttlMs, ignored}, window, ratios, before: {tokens, chars}, after: {tokens, chars}, steps: [{step, moment, changed, \
+messagesBefore, messagesAfter, tokensBefore, tokensAfter, fates: {FATE: count}, settings: {KEY: {value, from, reader}}}], \
+compaction: {trigger: {tokens, threshold, fires}, firstKept, split: none|turn|false, previousSummary, history, turnPrefix, \
+kept, lost: {messages, tokens}, tokensBefore, summaryTokens, summaryFrom: assumed|earlier|set|made, calls: {count, inputTokens, \
+outputTokens, cost, each: [{purpose, merges, messages, inputTokens, maxTokens, outputTokens}]} or null, tokensAfter} or null, \
+fates: [{index, entry, role, tool, fate, reason, rule, before, after, tokensBefore, tokensAfter}], rewriteLoss}; before and \
+after of a fate are chars as context pruning counts them. calls are those that the gateway itself would make for the summary, \
+cost in US dollars; null where it would cancel. With --summary: summary: {summarizer, model, tokens, calls: [{purpose, merges, \
+messages, attempts, inputTokens, outputTokens, source, cut}], costUsd, text}. With --messages the messages after the plan are in \
+messages. Where the plan cuts results in the transcript, rewriteLoss: {results, labels, branchSummaries, compaction: {entry, \
+firstKept, messages, tokens}, brokenOff, sentence} tells what the gateway's own rewrite would lose and a commit keeps; else it \
+is null.";
 
 pub(super) const SUMMARIZE: &str = "\
 Examples:
-  clawscope summarize agent:main:main                     out of the conversation's own words, offline
-  clawscope summarize KEY --calls                         what the gateway's own calls would be, and their cost
+  clawscope summarize agent:main:main                     out of its own words, offline
+  clawscope summarize KEY --calls                         the gateway's own calls and their cost
   clawscope summarize KEY --with command                  by the program that config.toml names
   clawscope summarize KEY --with http --instructions tickets --json
 
-Prints the summary that a compaction with the session's settings would store, in the runtime's form, with the file lists,
-tool failures and workspace rules that the gateway appends in mode safeguard. Nothing is written, and where no summary can
+Prints the summary that a compaction with the session's settings would store, in the runtime's form, with the file lists, \
+tool failures and workspace rules that the gateway appends in mode safeguard. Nothing is written, and where no summary can \
 be made none is made up. The summary goes to standard output, everything about it to the error stream. ctrl-c cancels.
 
 In config.toml (clawscope --help tells where):
   [summarizer]
   kind = \"extractive\"         or command, or http
   command = [\"my-summarizer\", \"--brief\"]
-                              the conversation on its standard input, the summary on its standard output
+                              the conversation on its standard input,
+                              the summary on its standard output
   timeout = \"5m\"              time that one call may take
   api = \"openai\"              or anthropic: the protocol of url
   url = \"https://api.openai.com/v1\"
   model = \"gpt-5\"
   key-env = \"OPENAI_API_KEY\"  the variable that holds the key; the key itself never stands in a file
 
-http sends the conversation to url, and a key only over https or to this machine. A call is tried three times; a server
+http sends the conversation to url, and a key only over https or to this machine. A call is tried three times; a server \
 that asks for a wait of up to a minute is waited for.
 
-JSON: {schemaVersion, session, leaf, ruleset, mode, window, reserveTokens, keepRecentTokens, firstKeptEntryId,
-tokensBefore, splitTurn, gateway: {calls: [{purpose, merges, messages, inputTokens, maxTokens, outputTokens}], inputTokens, outputTokens,
-assumedSummaryTokens, costUsd, dropped}, summarizer, calls: [{purpose, merges, messages, attempts, inputTokens,
-outputTokens, source: est|measured, cut}], costUsd, leftOut, readFiles, modifiedFiles, summaryTokens, summary}; those after
+JSON: {schemaVersion, session, leaf, ruleset, mode, window, reserveTokens, keepRecentTokens, firstKeptEntryId, \
+tokensBefore, splitTurn, gateway: {calls: [{purpose, merges, messages, inputTokens, maxTokens, outputTokens}], inputTokens, outputTokens, \
+assumedSummaryTokens, costUsd, dropped}, summarizer, calls: [{purpose, merges, messages, attempts, inputTokens, \
+outputTokens, source: est|measured, cut}], costUsd, leftOut, readFiles, modifiedFiles, summaryTokens, summary}; those after \
 gateway are missing with --calls. gateway is what the gateway itself would take, when every call succeeds.";
 
 pub(super) const COMMIT: &str = "\
@@ -285,21 +291,21 @@ Examples:
   clawscope commit KEY --policy compact,prune --with http --apply
   clawscope undo KEY --apply                              the branch before it is active again
 
-A commit appends a new branch with the shortened results to the transcript, under the gateway's own lock, after checking
-that the file is as it was read. Nothing that stands in the file is changed; the old branch stays. What a compaction keeps,
-and labels, are named by the ids of the copies. A compaction is appended with a summary that was made for it, and is
+A commit appends a new branch with the shortened results to the transcript, under the gateway's own lock, after checking \
+that the file is as it was read. Nothing that stands in the file is changed; the old branch stays. What a compaction keeps, \
+and labels, are named by the ids of the copies. A compaction is appended with a summary that was made for it, and is \
 always the last line: the runtime would compact once more, and keep nothing, if anything stood behind it.
 
-That summary is made first, by whom --with names: extractive (offline), command or http (`clawscope summarize --help`). Without
---with a dry run is always extractive, so that nobody is asked and nothing paid for a look; --apply does as config.toml says.
-What would be refused is refused before it is made. Progress goes to the error stream, ctrl-c cancels; where no summary can be
-made, nothing is written and the exit code is 4.
+That summary is made first, by whom --with names: extractive (offline), command or http (`clawscope summarize --help`). \
+Without --with a dry run is always extractive, so that nobody is asked and nothing paid for a look; --apply does as config.toml \
+says. What would be refused is refused before it is made. Progress goes to the error stream, ctrl-c cancels; where no summary \
+can be made, nothing is written and the exit code is 4.
 
-Not everything can be written: the history limit and the repair of tool calls leave out, move or invent messages on every
+Not everything can be written: the history limit and the repair of tool calls leave out, move or invent messages on every \
 run and never touch the file. A plan with them is refused, with what to do instead.
 
-JSON: {schemaVersion, session, kind, applied, path, entries, bytes, fileBytes, from, oldLeaf, newLeaf, offset, lock, checks:
-[{check: passed|warning, what}], changed: [{from, to}], undo, tokens: {before, after}, summary}; summary is null without a
+JSON: {schemaVersion, session, kind, applied, path, entries, bytes, fileBytes, from, oldLeaf, newLeaf, offset, lock, checks: \
+[{check: passed|warning, what}], changed: [{from, to}], undo, tokens: {before, after}, summary}; summary is null without a \
 compaction, else as in `clawscope simulate --summary`, and tokens.after counts it.";
 
 pub(super) const UNDO: &str = "\
@@ -308,7 +314,7 @@ Examples:
   clawscope undo KEY --apply
   clawscope undo KEY --redo --apply                       the commit is active again
 
-An undo appends one line that makes the branch before the last commit active again; the commit stays in the file. Where
+An undo appends one line that makes the branch before the last commit active again; the commit stays in the file. Where \
 that branch ends in a compaction, a copy of it follows, so that it stays the last line.";
 
 pub(super) const WATCH: &str = "\
@@ -318,7 +324,7 @@ Examples:
 
 Ends with ctrl-c. Totals are estimates (~) of the messages that the model would be sent at that entry.
 
-JSON, a line each: {schemaVersion, key, agent, path, entry, parent, type, role, tool, tokens, chars, time, contextTokens,
+JSON, a line each: {schemaVersion, key, agent, path, entry, parent, type, role, tool, tokens, chars, time, contextTokens, \
 sessionTokens, window, percent}";
 
 pub(super) const DOCTOR: &str = "\
@@ -326,10 +332,10 @@ Examples:
   clawscope doctor
   clawscope doctor ~/copy-of-openclaw --json
 
-Tells by which version's rules the store is read and what settles that. Settings that the version does not have say since
+Tells by which version's rules the store is read and what settles that. Settings that the version does not have say since \
 when they are built in.
 
-JSON: {schemaVersion, place, demo, ruleset: {id, name, from, note}, stateDir, config, counts, agents, contextPruning,
+JSON: {schemaVersion, place, demo, ruleset: {id, name, from, note}, stateDir, config, counts, agents, contextPruning, \
 compaction, compactionSettings, locks, findings}; settings are {key, value, from}
 
 Reads every transcript of the store. Exit code 3 when the store, its configuration or a transcript cannot be read.";

@@ -166,11 +166,6 @@ mod tests {
     use super::*;
 
     #[test]
-    fn only_groups_of_digits_get_commas() {
-        assert_eq!(commas("31\u{a0}240 chars,\u{a0}so"), "31,240 chars,\u{a0}so");
-    }
-
-    #[test]
     fn bars_show_at_least_something_of_something() {
         assert_eq!((bar_of(0, 10).as_str(), bar_of(1, 100_000).as_str()), ("", "╸"));
         assert_eq!(bar_of(50, 100).chars().count(), 12);

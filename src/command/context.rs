@@ -13,7 +13,7 @@ use super::output::{Output, Tone};
 use super::ruleset::{print_ruleset, ruleset_value};
 use super::scene::{Around, Scene, at_leaf, with_context};
 use super::table::{Align, Cell, Table};
-use super::words::{counted, estimated, grouped, percent};
+use super::words::{commas, counted, estimated, grouped, percent};
 use crate::cli::{ContextViewArgs, PlaceArgs};
 use crate::context::ContextMessage;
 use crate::context::tokens::usage::sum_of_estimates;
@@ -189,9 +189,14 @@ fn print_sums(
     let whole = estimated(session_tokens(inspection));
     writeln!(output, "{count} · {} tokens by estimate · whole session {whole}", estimated(sum))?;
     output.line(Tone::Strong, &estimate_words(inspection, estimate))?;
-    output.line(Tone::Plain, &format!("by part: {}", budget_words(&inspection.budget())))?;
+    let budget = inspection.budget();
+    if budget.total() > 0 {
+        let words = format!("by part: {} = {}", estimated(budget.total()), budget_words(&budget));
+        output.line(Tone::Plain, &words)?;
+    }
     if let Some(flush) = inspection.memory_flush() {
-        output.line(Tone::Dim, &format!("memory flush: {}", words_of_flush(&flush, &inspection.upkeep)))?;
+        let words = commas(&words_of_flush(&flush, &inspection.upkeep));
+        output.line(Tone::Dim, &format!("memory flush: {words}"))?;
     }
     let guard = inspection.window_guard();
     if let Some(line) = guard.log_line(&inspection.provider, &inspection.model) {
@@ -208,13 +213,18 @@ fn estimate_words(inspection: &Inspection, estimate: Result<ContextEstimate, Thr
     let window = whole(inspection.window.tokens);
     let share = percent(whole(estimate.tokens), window);
     match estimate.last_usage {
-        Some(at) => format!(
-            "next prompt: {} = {} measured at {} + ~{} since · {share} of the window",
-            grouped(whole(estimate.tokens)),
-            grouped(whole(estimate.usage_tokens)),
-            inspection.index.name(inspection.context.messages[at].entry),
-            grouped(whole(estimate.trailing_tokens)),
-        ),
+        Some(at) => {
+            let (next, since) = (whole(estimate.tokens), whole(estimate.trailing_tokens));
+            let measured = grouped(whole(estimate.usage_tokens));
+            let name = inspection.index.name(inspection.context.messages[at].entry);
+            // Nothing of it is an estimate as long as nothing came after the count.
+            let sum = if since == 0 {
+                format!("{} measured at {name}", grouped(next))
+            } else {
+                format!("{} = {measured} measured at {name} + {} since", estimated(next), estimated(since))
+            };
+            format!("as the runtime counts: {sum} · {share} of the window")
+        }
         None => format!(
             "messages: ~{} est, no usage reported · {share} of the window",
             grouped(whole(estimate.tokens))

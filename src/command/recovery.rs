@@ -7,11 +7,12 @@ use super::failure::Failure;
 use super::output::{Output, Tone};
 use super::scene::{Around, Scene, with_context};
 use super::table::{Align, Cell, Table};
-use super::words::{counted, estimated, grouped, moment};
+use super::words::{commas, counted, estimated, grouped, moment};
 use crate::cli::{PlaceArgs, SessionArgs};
 use crate::gateway::ruleset::Ruleset;
 use crate::inspect::Inspection;
 use crate::inspect::recovery::{RecoveryRow, RecoveryView, Refusal, RowKind, Sign, recovery_of};
+use crate::inspect::words::GROUP;
 use crate::js::{Object, Value};
 use crate::policy::overflow::{gateway, pi};
 use crate::policy::recovery::{Asked, Attempt, Compacted, Ending, Step, is_transient};
@@ -117,7 +118,7 @@ fn step_value(inspection: &Inspection, step: &Step, row: &RecoveryRow) -> Value 
         ("outcome", Value::from(outcome)),
         ("tokens", Value::from(row.tokens)),
         ("rule", Value::from(row.rule)),
-        ("why", Value::from(row.why.as_str())),
+        ("why", Value::from(row.why.replace(GROUP, " "))),
         ("shown", Value::from(row.recorded.is_some())),
     ]);
     match step {
@@ -204,7 +205,8 @@ fn table(inspection: &Inspection, view: &RecoveryView) -> Table {
     let mut table = Table::new(&columns);
     for row in &view.rows {
         let head = matches!(row.kind, RowKind::Attempt(_));
-        let words = if head { row.words.clone() } else { format!("  {} {}", row.sign.text(), row.words) };
+        let words =
+            if head { row.words.clone() } else { format!("  {} {}", row.sign.text(), commas(&row.words)) };
         let measured = row.tokens.is_some() && row.tokens == view.refusal.tokens && row.sign == Sign::Refused;
         let tokens = row.tokens.map(|tokens| if measured { grouped(tokens) } else { estimated(tokens) });
         let mut cells = vec![
@@ -213,7 +215,8 @@ fn table(inspection: &Inspection, view: &RecoveryView) -> Table {
             Cell::new(row.rule, Tone::Dim),
         ];
         if view.happened() {
-            let shown = row.recorded.as_deref().unwrap_or(if head { "" } else { "—" });
+            let shown = row.recorded.as_deref().map(commas);
+            let shown = shown.as_deref().unwrap_or(if head { "" } else { "—" });
             let entry = row.entry.filter(|_| row.recorded.is_some()).map(|ix| inspection.index.name(ix));
             cells.push(Cell::new(shown, if row.recorded.is_some() { Tone::Plain } else { Tone::Dim }));
             cells.push(Cell::new(&entry.unwrap_or_default(), Tone::Dim));
@@ -240,7 +243,10 @@ fn explain(view: &RecoveryView, output: &mut Output) -> Result<(), Failure> {
     for row in view.rows.iter().filter(|row| !matches!(row.kind, RowKind::Attempt(_))) {
         if !told.contains(&row.why.as_str()) {
             told.push(&row.why);
-            output.line(Tone::Plain, &format!("{} {}: {}", row.sign.text(), row.words, row.why))?;
+            output.line(
+                Tone::Plain,
+                &format!("{} {}: {}", row.sign.text(), commas(&row.words), commas(&row.why)),
+            )?;
         }
     }
     Ok(())

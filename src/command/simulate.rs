@@ -189,8 +189,8 @@ fn print(preview: &Preview, output: &mut Output) -> Result<(), Failure> {
         )?;
     }
     output.line(Tone::Dim, &format!("next call at {}", moment(preview.now_ms)))?;
-    writeln!(output)?;
     if preview.simulated.steps.steps.has(Step::Prune) {
+        writeln!(output)?;
         preview.print_settings(output)?;
         writeln!(output)?;
         preview.print_gate(output)?;
@@ -209,7 +209,6 @@ fn print(preview: &Preview, output: &mut Output) -> Result<(), Failure> {
         writeln!(output)?;
         changed.print(output, "  ")?;
     }
-    writeln!(output)?;
     print_unchanged(preview, output)
 }
 
@@ -251,6 +250,10 @@ fn print_unchanged(preview: &Preview, output: &mut Output) -> Result<(), Failure
         count.0 += 1;
         count.1 += preview.plan.tokens_before[at];
     }
+    if counts.is_empty() {
+        return Ok(());
+    }
+    writeln!(output)?;
     let mut counts: Vec<_> = counts.into_iter().collect();
     counts.sort_by_key(|(_, (messages, _, _))| std::cmp::Reverse(*messages));
     let mut table = Table::new(&[

@@ -225,8 +225,9 @@ fn trigger_words(trigger: &Trigger) -> String {
     }
 }
 
-fn parts(view: &CompactionView) -> [(Part, &'static str); 4] {
+fn parts(view: &CompactionView) -> [(Part, &'static str); 5] {
     [
+        (view.previous, "the summary before, taken up into the new one (compaction 3.12)"),
         (view.history, "summarised (compaction 3.11)"),
         (view.turn_prefix, "summarised as the beginning of a turn (compaction 3.8)"),
         (view.kept, "kept (compaction 3.6)"),
@@ -313,6 +314,7 @@ pub(super) fn compaction_value(preview: &Preview) -> Result<Value, Failure> {
         ("trigger", Value::from(trigger)),
         ("firstKept", Value::from(preview.inspection.index.name(view.first_kept))),
         ("split", Value::from(view.split.word())),
+        ("previousSummary", part(view.previous)),
         ("history", part(view.history)),
         ("turnPrefix", part(view.turn_prefix)),
         ("kept", part(view.kept)),

@@ -7,7 +7,7 @@ pub(super) fn grouped(number: u64) -> String {
     words::grouped_by(number, ',')
 }
 
-/// Words of the screen with their digits grouped as commands print them; spaces between words stay.
+/// Digits grouped as commands print them; spaces between words stay.
 pub(super) fn commas(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     let mut rest = text.chars().peekable();
@@ -101,6 +101,11 @@ mod tests {
     fn digits_are_grouped_from_the_right() {
         let grouped: Vec<String> = [0, 999, 1000, 1_234_567].map(grouped).into();
         assert_eq!(grouped, ["0", "999", "1,000", "1,234,567"]);
+    }
+
+    #[test]
+    fn only_groups_of_digits_get_commas() {
+        assert_eq!(commas("31\u{a0}240 chars,\u{a0}so"), "31,240 chars,\u{a0}so");
     }
 
     #[test]

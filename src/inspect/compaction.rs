@@ -10,6 +10,7 @@ use crate::gateway::compaction::CompactionSettings;
 use crate::ids::EntryIx;
 use crate::inspect::{Inspection, Unmeasured};
 use crate::plan::Plan;
+use crate::policy::Reason;
 use crate::policy::compact::{BranchEntry, Preparation};
 use crate::store::entry::{EntryKind, Role};
 
@@ -24,6 +25,8 @@ pub struct CompactionView {
     pub first_kept: EntryIx,
     /// The turn that the cut splits.
     pub split: Split,
+    /// The summary of the compaction before, which the new one takes up (compaction 3.12).
+    pub previous: Part,
     /// Summarised as history.
     pub history: Part,
     /// Summarised as the beginning of a split turn.
@@ -113,6 +116,7 @@ impl Inspection {
             tokens_before: preparation.tokens_before,
             first_kept: preparation.first_kept,
             split: split(branch, &preparation),
+            previous: previous_summary(plan),
             history: part(branch, preparation.history(), preparation.previous),
             turn_prefix: part(branch, preparation.turn_prefix(), preparation.previous),
             kept: part(branch, kept(branch, &preparation), preparation.previous),
@@ -125,6 +129,14 @@ impl Inspection {
                 .tokens_after,
         })
     }
+}
+
+fn previous_summary(plan: &Plan) -> Part {
+    let fates = plan.fates().iter().zip(&plan.tokens_before);
+    fates.filter(|(fate, _)| fate.reason == Reason::PreviousSummary).fold(
+        Part::default(),
+        |part, (_, tokens)| Part { messages: part.messages + 1, tokens: part.tokens + tokens },
+    )
 }
 
 fn kept(branch: &[BranchEntry], preparation: &Preparation) -> Range<usize> {

@@ -35,7 +35,7 @@ pub(super) fn draw(app: &App, theme: &Theme, top: usize, buf: &mut Buffer) {
     for (column, part) in columns_of(&groups, rows).into_iter().enumerate() {
         let x = list.x + 1 + COLUMN * column as u16;
         for (y, line) in (list.y..list.bottom()).zip(part.iter().skip(top)) {
-            draw_line(theme, line, (x, y), (x + COLUMN).min(list.right()), buf);
+            draw_line(theme, line, (x, y), (x + COLUMN - 1).min(list.right()), buf);
         }
     }
     scrollbar(theme, buf, Rect { width: list.width + 1, ..list }, top, rows);

@@ -139,13 +139,11 @@ pub(super) fn opening(app: &App, theme: &Theme, area: Rect, buf: &mut Buffer) ->
         tail_style: theme.style(Role::Ghost),
     };
     bar.draw(buf, (x, y + 1), from.saturating_sub(x + 2));
-    put(
-        buf,
-        (x, y + 3),
-        end,
-        "It opens when it is read; another session can be chosen.",
-        theme.style(Role::Text),
-    );
+    let words = "It opens when it is read; another session can be chosen.";
+    let lines = text::wrap(words, usize::from(end.saturating_sub(x)).max(2));
+    for (y, line) in (y + 3..area.bottom()).zip(&lines) {
+        put(buf, (x, y), end, line, theme.style(Role::Text));
+    }
     true
 }
 

@@ -108,6 +108,10 @@ fn left_hints(app: &App) -> Vec<Hint> {
     if let Some(overlay) = &app.overlay {
         return overlay_hints(overlay);
     }
+    // Without a store the panes are not drawn; what can be done stands in their place.
+    if app.store_error.is_some() {
+        return Vec::new();
+    }
     match app.focus {
         Pane::Sessions => vec![MOVE, (&[Action::Open], "open"), (&[Action::Search], "filter"), NEXT_PANE],
         Pane::Transcript => transcript_hints(app),

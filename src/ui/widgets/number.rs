@@ -3,13 +3,14 @@
 use crate::inspect::words;
 pub use crate::inspect::words::bytes;
 
-/// Tokens in thousands with one decimal: `33.1k`; what is there but rounds to nothing is `<0.1k`. From ten
-/// million on in millions, as no column holds more.
+/// Tokens in thousands with one decimal: `33.1k`; what is there but rounds to nothing is `<0.1k`. From a million on
+/// without the decimal, from ten million on in millions, as no column holds more.
 pub fn thousands(tokens: u64) -> String {
     match tokens {
         0 => "0".to_owned(),
         1..50 => "<0.1k".to_owned(),
         10_000_000.. => format!("{:.1}M", tokens as f64 / 1e6),
+        999_950.. => format!("{:.0}k", tokens as f64 / 1000.0),
         _ => format!("{:.1}k", tokens as f64 / 1000.0),
     }
 }
@@ -75,7 +76,7 @@ mod tests {
     #[test]
     fn tokens_have_one_decimal_all_down_a_column() {
         let texts = [0, 9, 49, 50, 949, 33_149, 125_600, 1_048_576, 16_290_100].map(thousands);
-        assert_eq!(texts, ["0", "<0.1k", "<0.1k", "0.1k", "0.9k", "33.1k", "125.6k", "1048.6k", "16.3M"]);
+        assert_eq!(texts, ["0", "<0.1k", "<0.1k", "0.1k", "0.9k", "33.1k", "125.6k", "1049k", "16.3M"]);
         assert_eq!([0, 9, 33_149].map(estimate), ["~0", "<0.1k", "~33.1k"]);
         assert_eq!(round_thousands(200_000), "200k");
         assert_eq!(round_thousands(198_700), "198.7k");
