@@ -35,6 +35,7 @@ pub mod commit;
 pub mod config;
 pub mod context;
 pub mod error;
+pub mod explain;
 pub mod export;
 pub mod gateway;
 pub mod ids;

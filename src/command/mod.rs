@@ -13,6 +13,8 @@ mod context;
 mod described;
 mod doctor;
 mod estimators;
+mod explain;
+mod explain_all;
 pub mod failure;
 mod man;
 mod messages;
@@ -88,6 +90,8 @@ fn run(command: &Command, place: &PlaceArgs, around: &Around, output: &mut Outpu
         Command::Context(args) if args.estimators => estimators::run(args, place, around, output),
         Command::Context(args) => context::run(args, place, around, output),
         Command::Recovery(args) => recovery::run(args, place, around, output),
+        Command::Explain(args) if args.all => explain_all::run(args, place, around, output),
+        Command::Explain(args) => explain::run(args, place, around, output),
         Command::Simulate(args) => simulate::run(args, place, around, output),
         Command::Summarize(args) => summarize::run(args, place, around, output),
         Command::Commit(args) => commit::run(args, place, around, output),
