@@ -88,6 +88,11 @@ pub enum Effect {
         /// The session.
         inspection: Arc<Inspection>,
     },
+    /// Explain a session.
+    Explain {
+        /// The session.
+        inspection: Arc<Inspection>,
+    },
     /// Check what a write would do, without writing.
     Prepare(Write),
     /// Write.

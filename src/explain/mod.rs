@@ -14,6 +14,8 @@ pub mod errors;
 mod failure;
 pub mod finding;
 mod gates;
+#[cfg(test)]
+mod made;
 mod simulate;
 #[cfg(test)]
 mod tests;

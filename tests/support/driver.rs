@@ -9,6 +9,7 @@ use clawscope::app::effect::{Effect, Write};
 use clawscope::app::event::{Event, Listing};
 use clawscope::app::state::Options;
 use clawscope::commit::{Clock, UndoTarget};
+use clawscope::explain::explain;
 use clawscope::gateway::env::Environment;
 use clawscope::gateway::ruleset::Chosen;
 use clawscope::inspect::Inspection;
@@ -179,6 +180,10 @@ impl Driver {
             Effect::ReadRecovery { inspection } => {
                 let view = recovery_of(&inspection).map(Arc::new).map_err(|error| error.to_string());
                 vec![Event::Recovery { epoch: inspection.epoch, view }]
+            }
+            Effect::Explain { inspection } => {
+                let view = explain(&inspection).map(Arc::new).map_err(|error| error.to_string());
+                vec![Event::Explained { epoch: inspection.epoch, view }]
             }
             Effect::Prepare(what) => {
                 let (inspection, plan) = parts(&what);
