@@ -142,6 +142,10 @@ screens! {
     without_a_report_the_parts_before_the_messages_are_unknown: "breakdown no report",
     a_recovery_stands_beside_what_is_recorded_of_it: "recovery",
     without_an_overflow_the_next_one_is_thought_of: "next overflow",
+    a_verdict_stands_above_its_evidence_and_what_would_have_helped: "explain",
+    an_overflow_that_no_setting_prevents_is_said_so: "explain none helps",
+    a_session_that_fits_says_how_much_room_there_is: "explain well",
+    an_explanation_that_is_being_read_says_so: "explain reading",
 }
 
 #[test]

@@ -92,6 +92,8 @@ pub enum Effect {
     Explain {
         /// The session.
         inspection: Arc<Inspection>,
+        /// When the next call would be made, ms.
+        now_ms: i64,
     },
     /// Check what a write would do, without writing.
     Prepare(Write),

@@ -30,8 +30,10 @@ pub(super) fn run(
             "explain: expected a SESSION, or --all. `clawscope sessions` lists them.",
         ));
     };
-    let inspection = with_context(Scene::for_session(target, place, around)?.open(target)?)?;
-    let explanation = explain(&inspection).map_err(|error| Failure::unreadable(error.to_string()))?;
+    let scene = Scene::for_session(target, place, around)?;
+    let inspection = with_context(scene.open(target)?)?;
+    let explanation =
+        explain(&inspection, scene.now_ms).map_err(|error| Failure::unreadable(error.to_string()))?;
     if args.json {
         return Ok(output.json(answer(&inspection, &explanation))?);
     }

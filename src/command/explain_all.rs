@@ -48,7 +48,7 @@ fn one(scene: &Scene, item: &SessionItem) -> Explained {
         Err(Failure::Told { message, .. }) => return unread(message),
         Err(_) => return unread("it cannot be opened".to_owned()),
     };
-    match explain(&inspection) {
+    match explain(&inspection, scene.now_ms) {
         Ok(said) => Explained { item: inspection.session, said: Ok(said) },
         Err(error) => unread(error.to_string()),
     }

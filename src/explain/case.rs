@@ -37,6 +37,8 @@ pub(super) struct OtherError {
 pub(super) struct Case<'a> {
     /// The session.
     pub inspection: &'a Inspection,
+    /// When the next call would be made, ms.
+    pub now_ms: f64,
     /// Its overflows, in the order of the file.
     pub overflows: Vec<Overflow>,
     /// The call of the last one.
@@ -65,7 +67,7 @@ impl<'a> Case<'a> {
     ///
     /// # Errors
     /// When an entry cannot be read again.
-    pub(super) fn read(inspection: &'a Inspection) -> Result<Self, BodyError> {
+    pub(super) fn read(inspection: &'a Inspection, now_ms: f64) -> Result<Self, BodyError> {
         let own = calls(inspection, &inspection.context.path);
         let found = overflows(inspection, &own)?;
         let path = match found.last() {
@@ -95,6 +97,7 @@ impl<'a> Case<'a> {
             ratio,
             touches,
             inspection,
+            now_ms,
         })
     }
 
@@ -135,7 +138,9 @@ impl<'a> Case<'a> {
     /// The longest time between two calls of the path, ms, and the call behind it.
     pub(super) fn longest_gap(&self) -> Option<(f64, EntryIx)> {
         let gaps = self.calls.windows(2).map(|pair| (pair[1].at - pair[0].at, pair[1].entry));
-        gaps.filter(|(gap, _)| gap.is_finite()).max_by(|a, b| a.0.total_cmp(&b.0))
+        let last = self.calls.last().zip(self.failure.as_ref());
+        let last = last.map(|(call, failure)| (failure.overflow.at - call.at, failure.overflow.entry));
+        gaps.chain(last).filter(|(gap, _)| gap.is_finite()).max_by(|a, b| a.0.total_cmp(&b.0))
     }
 
     /// The name of the tool of a result.

@@ -143,13 +143,9 @@ fn factors(
         0 => ratio,
         _ => tokens as f64 / estimated as f64,
     };
-    match before {
-        Some(before) => {
-            (share(before.saturating_sub(fixed), old), share(requested.saturating_sub(before), new))
-        }
-        None => {
-            let one = share(requested.saturating_sub(fixed), old + new);
-            (one, one)
-        }
+    if let Some(before) = before {
+        return (share(before.saturating_sub(fixed), old), share(requested.saturating_sub(before), new));
     }
+    let one = share(requested.saturating_sub(fixed), old + new);
+    (one, one)
 }

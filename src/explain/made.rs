@@ -6,14 +6,14 @@ use crate::context::budget::FixedChars;
 use crate::gateway::compaction::CompactionSettings;
 use crate::gateway::config::GatewayConfig;
 use crate::ids::EntryIx;
-use crate::inspect::Inspection;
 use crate::inspect::testing::{inspection, quoted};
+use crate::inspect::{Counted, Inspection, SourceOfCount};
 use crate::js;
 use crate::policy::settings::{RowSource, rows};
 use crate::store::prompt_report::SystemPromptReport;
 
 /// 2026-11-19T08:00:00Z.
-const START_MS: f64 = 1_795_075_200_000.0;
+pub(super) const START_MS: f64 = 1_795_075_200_000.0;
 const MINUTE: f64 = 60_000.0;
 
 /// A session in the making. Entries are `e0`, `e1`, …, each the child of the one before.
@@ -162,14 +162,13 @@ impl Made {
     pub(super) fn compaction(&mut self, summary: &str, kept: usize) -> usize {
         let before = self.prompt();
         self.tokens.retain(|(at, _)| *at >= kept);
-        let at = self.push(
+        self.push(
             &format!(
                 r#""type":"compaction","summary":{},"firstKeptEntryId":"e{kept}","tokensBefore":{before}"#,
                 quoted(summary)
             ),
             summary.len(),
-        );
-        at
+        )
     }
 
     /// The touch that a run leaves at its end.
@@ -202,6 +201,9 @@ impl Made {
         read.configured.prune.ttl_ms = 3_600_000.0;
         (read.provider, read.model) = (self.model.0.into(), self.model.1.into());
         set_rows(&mut read);
+        let last = read.index.entries.iter().rev().find_map(|entry| entry.message);
+        let counted = last.and_then(|size| size.usage).map(|usage| usage.prompt_tokens() as u64);
+        read.session.tokens = counted.map(|tokens| Counted { tokens, source: SourceOfCount::Measured });
         read
     }
 }

@@ -61,11 +61,12 @@ impl Explanation {
 }
 
 /// Explains a session. Reads the bodies of failed calls, of compactions, and of some messages where estimates are far off.
+/// `now_ms` is when the next call would be made, ms since the epoch.
 ///
 /// # Errors
 /// When an entry cannot be read again.
-pub fn explain(inspection: &Inspection) -> Result<Explanation, BodyError> {
-    let case = Case::read(inspection)?;
+pub fn explain(inspection: &Inspection, now_ms: f64) -> Result<Explanation, BodyError> {
+    let case = Case::read(inspection, now_ms)?;
     let findings = classes::findings(&case);
     let advice = advice::advise(&case, &findings);
     Ok(Explanation { overflows: case.overflows, failure: case.failure, findings, advice })

@@ -8,7 +8,7 @@ use crate::gateway::ruleset::Ruleset;
 use crate::inspect::Inspection;
 
 fn said(read: &Inspection) -> Explanation {
-    explain(read).expect("it reads")
+    explain(read, crate::explain::made::START_MS).expect("it reads")
 }
 
 fn line(explanation: &Explanation) -> String {
@@ -68,12 +68,20 @@ fn one_process_poll_of_raw_terminal_bytes() {
         "protected tail",
     ];
     let explanation = told(&made.read(200_000.0), (Class::SingleResult, Confidence::Sure), &parts);
-    assert!(explanation.no_setting_helps(), "{:?}", explanation.advice);
+    let pruning = |advice: &&crate::explain::Advice| advice.words().contains("contextPruning");
+    assert!(
+        explanation.advice.iter().filter(pruning).all(|advice| !advice.helps),
+        "{:?}",
+        explanation.advice
+    );
 }
 
 #[test]
 fn seven_compactions_refilled_by_the_same_loop() {
     let mut made = Made::new();
+    made.user("hello");
+    made.answer(40);
+    made.touch();
     made.user("fix the build");
     for _ in 0..7 {
         while made.prompt() < 243_000 {
@@ -85,9 +93,8 @@ fn seven_compactions_refilled_by_the_same_loop() {
     while made.prompt() < 145_000 {
         made.step("exec", &[30_000]);
     }
-    made.touch();
     let read = made.read(272_000.0);
-    let parts = ["7 compactions worked and were refilled by the same tool loop"];
+    let parts = ["7 compactions worked and were refilled by the same tool loop; "];
     let explanation = told(&read, (Class::ToolLoopTreadmill, Confidence::Sure), &parts);
     assert!(!explanation.overflowed() && !explanation.no_setting_helps());
 }
@@ -108,7 +115,7 @@ fn a_loop_that_outgrows_the_window_within_one_run_and_a_shorter_ttl_that_would_h
     let explanation = told(&read, (Class::ToolLoopTreadmill, Confidence::Sure), &parts);
     assert_eq!(number(&explanation, "over"), over as f64);
     let helps: Vec<String> =
-        explanation.advice.iter().filter(|advice| advice.helps).map(|advice| advice.words()).collect();
+        explanation.advice.iter().filter(|advice| advice.helps).map(crate::explain::Advice::words).collect();
     assert!(!explanation.no_setting_helps(), "{:#?}", explanation.advice);
     assert!(
         helps.iter().any(|words| words.contains("historyLimit") || words.contains("reserveTokens")),
@@ -391,8 +398,8 @@ fn the_same_job_in_the_same_session() {
     }
     let explanation = told(
         &made.read(128_000.0),
-        (Class::RecurringSessionGrowth, Confidence::Likely),
-        &["the same job ran 289 times in one session: 1,811 -> ", "more each run; full in about"],
+        (Class::RecurringSessionGrowth, Confidence::Sure),
+        &["The same job ran 289 times in one session: 1,811 -> ", "more each run; full in about"],
     );
     assert_eq!(number(&explanation, "runs"), 289.0);
 }
@@ -451,7 +458,6 @@ fn what_only_looks_like_an_overflow_is_none() {
     well(&rate_limited.read(200_000.0));
 
     let mut nearly_full = Made::new();
-    nearly_full.grow_to(90_000, 4_000);
     while nearly_full.prompt() < 172_000 {
         let chars = 9_000 + nearly_full.count * 11;
         nearly_full.user(&words(chars));

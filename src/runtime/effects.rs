@@ -43,7 +43,7 @@ impl Shell {
             Effect::Estimate { inspection } => self.estimate(inspection),
             Effect::StopEstimates => self.jobs.cancel(Kind::Estimates),
             Effect::ReadRecovery { inspection } => self.read_recovery(inspection),
-            Effect::Explain { inspection } => self.explain(inspection),
+            Effect::Explain { inspection, now_ms } => self.explain(inspection, now_ms),
             Effect::Prepare(write) => self.prepare(write),
             Effect::Write(write) => self.write(write),
             Effect::Copy { text, what } => self.copy(text, what),
@@ -112,9 +112,9 @@ impl Shell {
         });
     }
 
-    fn explain(&mut self, inspection: Arc<Inspection>) {
+    fn explain(&mut self, inspection: Arc<Inspection>, now_ms: i64) {
         self.jobs.start(Kind::Explain, move |ticket| {
-            let view = explain(&inspection).map(Arc::new).map_err(|error| error.to_string());
+            let view = explain(&inspection, now_ms as f64).map(Arc::new).map_err(|error| error.to_string());
             ticket.send(Event::Explained { epoch: inspection.epoch, view });
         });
     }

@@ -131,11 +131,10 @@ impl Line<'_> {
         let mut end = self.end();
         if let Some(first) = evidence.entries.first() {
             let more = evidence.entries.len() - 1;
-            let mut words = format!("{} ", glyphs::ARROW);
-            if self.area.width >= WIDE {
-                words.push_str(&self.inspection.index.name(*first));
-                words.push_str(&if more > 0 { format!(" +{more}") } else { String::new() });
-            }
+            let name =
+                if self.area.width >= WIDE { self.inspection.index.name(*first) } else { String::new() };
+            let others = if more > 0 && !name.is_empty() { format!(" +{more}") } else { String::new() };
+            let words = format!("{} {name}{others}", glyphs::ARROW);
             let from = if self.area.width >= WIDE { end.saturating_sub(18) } else { end.saturating_sub(2) };
             put(buf, (from, y), end, &words, theme.style(Role::Focus));
             end = from.saturating_sub(1);

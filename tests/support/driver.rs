@@ -181,8 +181,9 @@ impl Driver {
                 let view = recovery_of(&inspection).map(Arc::new).map_err(|error| error.to_string());
                 vec![Event::Recovery { epoch: inspection.epoch, view }]
             }
-            Effect::Explain { inspection } => {
-                let view = explain(&inspection).map(Arc::new).map_err(|error| error.to_string());
+            Effect::Explain { inspection, now_ms } => {
+                let view =
+                    explain(&inspection, now_ms as f64).map(Arc::new).map_err(|error| error.to_string());
                 vec![Event::Explained { epoch: inspection.epoch, view }]
             }
             Effect::Prepare(what) => {

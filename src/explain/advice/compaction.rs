@@ -23,8 +23,8 @@ pub(super) fn larger_reserve(case: &Case<'_>, failure: &Failure) -> Option<Advic
     if !settings.enabled || reserve <= settings.reserve_tokens || reserve > window * MOST_RESERVE {
         return None;
     }
-    let change = change(then, "compaction.reserveTokens", Value::from(reserve))
-        .or_else(|| change(then, "compaction.reserveTokensFloor", Value::from(reserve)))?;
+    let change = change(then, "compaction.reserveTokens", &Value::from(reserve))
+        .or_else(|| change(then, "compaction.reserveTokensFloor", &Value::from(reserve)))?;
     let after = compacted(failure, &check, settings.keep_recent_tokens)?;
     let note = format!("compacts above {} tokens, a summary more", exact((window - reserve) as u64));
     Some(Advice::new(failure, vec![change], after, note))
@@ -40,7 +40,7 @@ pub(super) fn smaller_reserve(case: &Case<'_>, failure: &Failure) -> Option<Advi
         return None;
     }
     let keys = ["compaction.reserveTokens", "compaction.reserveTokensFloor"];
-    let changes: Vec<_> = keys.iter().filter_map(|key| change(then, key, Value::from(reserve))).collect();
+    let changes: Vec<_> = keys.iter().filter_map(|key| change(then, key, &Value::from(reserve))).collect();
     // Where only the floor is read, the runtime's own reserve stays above it.
     if changes.is_empty() || changes.len() < keys.len() {
         return None;

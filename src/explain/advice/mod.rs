@@ -76,10 +76,11 @@ impl Advice {
 pub(super) fn advise(case: &Case<'_>, findings: &[Finding]) -> Vec<Advice> {
     let Some(failure) = &case.failure else { return Vec::new() };
     let has = |class: Class| findings.iter().any(|finding| finding.class == class);
-    let mut advice = Vec::new();
+    // A call that fits is still over the trigger there, so nothing else is of use.
     if has(Class::ImpossibleBudget) {
-        advice.extend(compaction::smaller_reserve(case, failure));
+        return compaction::smaller_reserve(case, failure).into_iter().collect();
     }
+    let mut advice = Vec::new();
     if has(Class::WrongWindow) {
         advice.extend(window::served(case, failure));
     }
@@ -99,15 +100,15 @@ fn movable<'a>(inspection: &'a Inspection, key: &str) -> Option<(&'a StepSetting
 }
 
 /// A change of a setting; none where the version has no such key.
-fn change(inspection: &Inspection, key: &str, value: Value) -> Option<Change> {
+fn change(inspection: &Inspection, key: &str, value: &Value) -> Option<Change> {
     let (row, path) = movable(inspection, key)?;
     let unit = row.row.control.unit();
-    let written = if row.row.key == "ttl" { ttl_text(&value) } else { value.clone() };
+    let written = if row.row.key == "ttl" { ttl_text(value) } else { value.clone() };
     Some(Change {
         key: row.key(),
         path: path.to_owned(),
         was: plain_text(unit, &row.row.value),
-        now: plain_text(unit, &value),
+        now: plain_text(unit, value),
         value: written,
     })
 }

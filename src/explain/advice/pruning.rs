@@ -37,7 +37,7 @@ pub(super) fn advice(case: &Case<'_>, failure: &Failure) -> Vec<Advice> {
     for harder in HARDER {
         let mut changes = opened.changes.clone();
         let added: Vec<Option<Change>> =
-            harder.iter().map(|(key, value)| change(&failure.then, key, Value::from(*value))).collect();
+            harder.iter().map(|(key, value)| change(&failure.then, key, &Value::from(*value))).collect();
         if added.iter().any(Option::is_none) {
             continue;
         }
@@ -70,7 +70,7 @@ fn opened(case: &Case<'_>, failure: &Failure) -> Option<Opened> {
     let mut changes = Vec::new();
     let mut touch = then.last_touch;
     if !on {
-        changes.push(change(then, "contextPruning.mode", Value::from("cache-ttl"))?);
+        changes.push(change(then, "contextPruning.mode", &Value::from("cache-ttl"))?);
         // Runs under it would have left a touch at their end (pruning 4.4).
         touch = last_check(failure, &case.calls).map(|check| check.at);
     }
@@ -83,7 +83,7 @@ fn opened(case: &Case<'_>, failure: &Failure) -> Option<Opened> {
                 *ttl < ttl_ms && gate(&prune).is_open()
             };
             let ttl = TTLS.into_iter().find(opens)?;
-            changes.push(change(then, "contextPruning.ttl", Value::from(ttl))?);
+            changes.push(change(then, "contextPruning.ttl", &Value::from(ttl))?);
             Some(Opened { changes, touch })
         }
         _ => None,

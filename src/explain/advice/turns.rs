@@ -29,10 +29,11 @@ pub(super) fn advice(failure: &Failure) -> Option<Advice> {
         }
     }
     let after = limited(failure, low as f64);
-    let note = match after <= failure.limit {
-        true => "older turns are not sent, and not summarised either",
-        false => "even one turn is too large",
+    let note = if after <= failure.limit {
+        "older turns are not sent, and not summarised either"
+    } else {
+        "even one turn is too large"
     };
-    let change = change(&failure.then, KEY, Value::from(low as f64))?;
+    let change = change(&failure.then, KEY, &Value::from(low as f64))?;
     Some(Advice::new(failure, vec![change], after, note))
 }

@@ -2,6 +2,7 @@
 
 use crate::explain::case::Case;
 use crate::explain::classes::{numbers_of, overflow};
+use crate::explain::failure::Failure;
 use crate::explain::finding::{Class, Confidence, Evidence, Finding};
 use crate::explain::words::{about, exact, percent};
 
@@ -14,17 +15,8 @@ const NAMED: f64 = 0.2;
 
 pub(super) fn look(case: &Case<'_>) -> Option<Finding> {
     let (ratio, confidence) = match &case.failure {
-        Some(failure) => {
-            let own = failure.requested as f64 / failure.estimate().max(1) as f64;
-            let unseen = failure.counted && failure.estimate() <= failure.limit;
-            (unseen && own >= LEAST).then_some((own, Confidence::Likely))?
-        }
-        None => {
-            let (least, share) = LEAST_AT_REST;
-            let ratio = case.ratio?;
-            let large = case.prompt().0 as f64 >= share * case.window() as f64;
-            (ratio >= least && large).then_some((ratio, Confidence::Sure))?
-        }
+        Some(failure) => (unseen(failure)?, Confidence::Likely),
+        None => (at_rest(case)?, Confidence::Sure),
     };
     let keep = case.inspection.compaction.keep_recent_tokens.max(0.0);
     let cjk = case.cjk_share().filter(|share| *share >= NAMED);
@@ -61,4 +53,17 @@ fn growth(case: &Case<'_>) -> Option<Evidence> {
         exact(estimated)
     );
     Some(Evidence::new(text).at([last.entry, first.entry]).by("compaction 1.1"))
+}
+
+/// How far off the estimate was at an overflow that it did not see.
+fn unseen(failure: &Failure) -> Option<f64> {
+    let ratio = failure.requested as f64 / failure.estimate().max(1) as f64;
+    (failure.counted && failure.estimate() <= failure.limit && ratio >= LEAST).then_some(ratio)
+}
+
+/// How far off it is in a session of some size.
+fn at_rest(case: &Case<'_>) -> Option<f64> {
+    let (least, share) = LEAST_AT_REST;
+    let large = case.prompt().0 as f64 >= share * case.window() as f64;
+    case.ratio.filter(|ratio| large && *ratio >= least)
 }

@@ -14,9 +14,10 @@ pub(super) fn look(case: &Case<'_>) -> Option<Finding> {
         return None;
     }
     let most = (window / 4.0).floor() as u64;
-    let floor = match most < reserve as u64 && fixed + most < window as u64 {
-        true => format!("the reserve must go down (<= {}), not up", exact(most)),
-        false => "no reserve makes room: only a larger window or a shorter prompt does".to_owned(),
+    let floor = if most < reserve as u64 && fixed + most < window as u64 {
+        format!("the reserve must go down (<= {}), not up", exact(most))
+    } else {
+        "no reserve makes room: only a larger window or a shorter prompt does".to_owned()
     };
     let line =
         format!("Impossible budget: fixed overhead {} > {} usable; {floor}", about(fixed), exact(usable));

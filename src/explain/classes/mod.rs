@@ -24,6 +24,7 @@ mod wrong_window;
 use crate::explain::case::Case;
 use crate::explain::failure::Failure;
 use crate::explain::finding::{Confidence, Evidence, Finding};
+use crate::explain::simulate::last_check;
 use crate::explain::words::{exact, told};
 
 type Look = fn(&Case<'_>) -> Option<Finding>;
@@ -74,6 +75,23 @@ fn overflow(failure: &Failure) -> String {
 /// As sure as the numbers: counted ones, or estimates.
 fn by_count(failure: &Failure) -> Confidence {
     if failure.counted { Confidence::Sure } else { Confidence::Likely }
+}
+
+/// What the runtime compared before the run that failed (compaction 2.9, 2.11).
+fn compared(case: &Case<'_>, failure: &Failure) -> Option<Evidence> {
+    let check = last_check(failure, &case.calls)?;
+    let trigger = case.trigger();
+    let (relation, what) = if check.tokens > trigger {
+        ("over", "so it should have compacted")
+    } else {
+        ("not over", "so it did not compact")
+    };
+    let text = format!(
+        "before that run the runtime compared {} tokens, the last answer's own count, with its trigger of {}: {relation}, {what}",
+        exact(check.tokens as u64),
+        exact(trigger.max(0.0) as u64),
+    );
+    Some(Evidence::new(text).at([check.entry]).by("compaction 2.11"))
 }
 
 /// What was refused, who says so, and what the gateway's own estimate was.

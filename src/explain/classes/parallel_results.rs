@@ -2,7 +2,7 @@
 
 use crate::explain::batch::Batch;
 use crate::explain::case::Case;
-use crate::explain::classes::{by_count, numbers_of, overflow};
+use crate::explain::classes::{by_count, compared, numbers_of, overflow};
 use crate::explain::finding::{Class, Evidence, Finding};
 use crate::explain::words::{about, count, exact};
 
@@ -45,5 +45,6 @@ pub(super) fn look(case: &Case<'_>) -> Option<Finding> {
         );
         finding = finding.seen(Evidence::new(text).at([result.entry]).by("pruning 5.12"));
     }
+    finding.evidence.extend(compared(case, failure));
     Some(finding)
 }

@@ -10,8 +10,8 @@ use crate::policy::prune::Gate;
 
 /// Share of what fits that pruning must have freed to matter.
 const LEAST_FREED: f64 = 0.05;
-/// Share of the window from which that is worth a word without an overflow, and calls from which it never ran.
-const AT_REST: (f64, usize) = (0.6, 20);
+/// Share of the window from which that is worth a word without an overflow, and runs after which it never ran.
+const AT_REST: (f64, usize) = (0.6, 8);
 
 pub(super) fn look(case: &Case<'_>) -> Option<Finding> {
     if !case.inspection.configured_on {
@@ -19,14 +19,8 @@ pub(super) fn look(case: &Case<'_>) -> Option<Finding> {
     }
     let (gate, then, limit) = match &case.failure {
         Some(failure) => (gates::at_failure(failure), &failure.then, failure.limit),
-        None => {
-            let (share, calls) = AT_REST;
-            let large = case.prompt().0 as f64 >= share * case.window() as f64;
-            if !large || case.calls.len() < calls {
-                return None;
-            }
-            (gates::at_last_call(case), case.inspection, case.window())
-        }
+        None if is_worth_it(case) => (gates::at_last_call(case), case.inspection, case.window()),
+        None => return None,
     };
     if gate.is_open() {
         return None;
@@ -61,4 +55,11 @@ pub(super) fn look(case: &Case<'_>) -> Option<Finding> {
             .number("touches", case.touches.len() as f64)
             .number("longestGapMs", gap.map_or(f64::NAN, |(gap, _)| gap)),
     )
+}
+
+/// Whether a session that fits is so large, and ran so often, that pruning should have.
+fn is_worth_it(case: &Case<'_>) -> bool {
+    let (share, runs) = AT_REST;
+    let large = case.prompt().0 as f64 >= share * case.window() as f64;
+    large && case.touches.len().max(case.asked().len()) >= runs
 }

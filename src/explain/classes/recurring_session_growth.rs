@@ -29,11 +29,11 @@ pub(super) fn look(case: &Case<'_>) -> Option<Finding> {
     let each = (last - first.prompt) / same.len() as u64;
     let left = window.saturating_sub(last).checked_div(each).unwrap_or(0);
     let (head, tail) = match &case.failure {
-        Some(failure) => (format!("{}: ", overflow(failure)), String::new()),
-        None => (String::new(), format!("; full in about {}", count(left as usize, "run"))),
+        Some(failure) => (format!("{}: the", overflow(failure)), String::new()),
+        None => ("The".to_owned(), format!("; full in about {}", count(left as usize, "run"))),
     };
     let line = format!(
-        "{head}the same job ran {} times in one session: {} -> {} tokens, {} more each run{tail}; give it a session of its own",
+        "{head} same job ran {} times in one session: {} -> {} tokens, {} more each run{tail}; give it a session of its own",
         exact(same.len() as u64),
         exact(first.prompt),
         exact(last),

@@ -2,7 +2,7 @@
 
 use crate::explain::batch::Batch;
 use crate::explain::case::Case;
-use crate::explain::classes::{by_count, numbers_of, overflow};
+use crate::explain::classes::{by_count, compared, numbers_of, overflow};
 use crate::explain::finding::{Class, Evidence, Finding};
 use crate::explain::words::{about, exact, percent};
 
@@ -45,6 +45,7 @@ pub(super) fn look(case: &Case<'_>) -> Option<Finding> {
         .number("resultChars", f64::from(size.text_chars))
         .number("share", largest.tokens / failure.requested as f64);
     finding.evidence.extend(before);
+    finding.evidence.extend(compared(case, failure));
     finding.numbers.extend(batch.cap_chars(failure.limit).map(|cap| ("capChars", cap)));
     Some(finding)
 }

@@ -2,7 +2,7 @@
 //! long run that outgrows the window before the next check (compaction 2.9).
 
 use crate::explain::case::Case;
-use crate::explain::classes::{by_count, numbers_of, overflow};
+use crate::explain::classes::{by_count, compared, numbers_of, overflow};
 use crate::explain::compactions::Compaction;
 use crate::explain::failure::Failure;
 use crate::explain::finding::{Class, Confidence, Evidence, Finding};
@@ -17,7 +17,7 @@ const LEAST_RESULTS: f64 = 0.45;
 /// Compactions that make a treadmill by themselves.
 const SEVERAL: usize = 3;
 /// Share of the trigger to which the context must have been filled again.
-const REFILLED: f64 = 0.6;
+const REFILLED: f64 = 0.5;
 /// Calls of one run that make it a loop.
 const LOOP: usize = 4;
 
@@ -68,7 +68,9 @@ fn at_overflow(case: &Case<'_>, failure: &Failure, refilled: &[&Compaction]) -> 
         .number("resultTokens", results.round())
         .number("compactions", before.len() as f64)
         .number("callsOfRun", run as f64);
-    Some(with_rounds(finding, case, refilled))
+    let mut finding = with_rounds(finding, case, refilled);
+    finding.evidence.extend(compared(case, failure));
+    Some(finding)
 }
 
 fn at_rest(case: &Case<'_>, refilled: &[&Compaction]) -> Finding {

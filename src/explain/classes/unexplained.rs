@@ -1,7 +1,7 @@
 //! It overflowed, and none of the known patterns is there: the numbers alone.
 
 use crate::explain::case::Case;
-use crate::explain::classes::{numbers_of, overflow};
+use crate::explain::classes::{compared, numbers_of, overflow};
 use crate::explain::failure::Failure;
 use crate::explain::finding::{Class, Confidence, Evidence, Finding};
 use crate::explain::words::{count, exact, percent, thousands, told};
@@ -19,14 +19,14 @@ pub(super) fn finding(case: &Case<'_>, failure: &Failure) -> Finding {
     let share = |(role, name): (Role, &str)| {
         format!("{name} {}", percent(failure.tokens_of(role), failure.requested as f64))
     };
-    let trigger = format!("compaction waits for {} tokens", exact(case.trigger().max(0.0) as u64));
-    Finding::new(Class::Unexplained, Confidence::Possible, line)
+    let mut finding = Finding::new(Class::Unexplained, Confidence::Possible, line)
         .by("compaction 8.8")
         .seen(numbers_of(failure))
         .seen(Evidence::new(roles.map(share).join(", ")))
-        .seen(Evidence::new(trigger).by("compaction 2.7"))
         .number("over", failure.over() as f64)
-        .number("requested", failure.requested as f64)
+        .number("requested", failure.requested as f64);
+    finding.evidence.extend(compared(case, failure));
+    finding
 }
 
 /// Nothing was refused yet, but the next prompt is larger than the window.
