@@ -87,6 +87,12 @@ pub enum Command {
     /// Preview what pruning would do under other settings; writes nothing
     #[command(after_long_help = help::SIMULATE)]
     Simulate(SimulateArgs),
+    /// Follow a session call by call again under other settings, beside what is recorded
+    #[command(after_long_help = help::REPLAY)]
+    Replay(ReplayArgs),
+    /// Tell whether every call of a session fits a budget under some settings, by the exit code
+    #[command(after_long_help = help::CHECK)]
+    Check(CheckArgs),
     /// Make the summary that a compaction would store; writes nothing
     #[command(after_long_help = help::SUMMARIZE)]
     Summarize(SummarizeArgs),
@@ -219,6 +225,53 @@ pub struct SimulateArgs {
     pub plan: PlanArgs,
 }
 
+/// Which settings a session is replayed with.
+#[derive(Debug, Clone, Args)]
+#[command(next_help_heading = "Settings")]
+pub struct ReplaySettingsArgs {
+    /// The steps that take part, as for `simulate`; with `compact` the recorded compactions are left out, and made where
+    /// the settings say [default: gateway, and the steps whose settings are --set]
+    #[arg(long, value_name = "LIST", value_delimiter = ',', value_parser = PossibleValuesParser::new(POLICIES))]
+    pub policy: Vec<String>,
+    /// A setting by the gateway's own name; may be given often
+    #[arg(long, value_name = "KEY=VALUE")]
+    pub set: Vec<String>,
+    /// Settings from a JSON or JSON5 file: an openclaw.json, or its contextPruning alone; --set comes after
+    #[arg(long, value_name = "FILE")]
+    pub settings: Option<PathBuf>,
+}
+
+/// A replay.
+#[derive(Debug, Args)]
+pub struct ReplayArgs {
+    /// The session.
+    #[command(flatten)]
+    pub session: SessionArgs,
+    /// The settings.
+    #[command(flatten)]
+    pub with: ReplaySettingsArgs,
+    /// The entry the path ends at, by its id or the unique start of one [default: the active leaf]
+    #[arg(long, value_name = "ID")]
+    pub leaf: Option<String>,
+    /// Every call, not the last 40
+    #[arg(long)]
+    pub all: bool,
+}
+
+/// A check.
+#[derive(Debug, Args)]
+pub struct CheckArgs {
+    /// The session.
+    #[command(flatten)]
+    pub session: SessionArgs,
+    /// Tokens that no prompt may exceed, or a share of the provider's window such as `80%`
+    #[arg(long, value_name = "N|PCT")]
+    pub budget: String,
+    /// The settings.
+    #[command(flatten)]
+    pub with: ReplaySettingsArgs,
+}
+
 /// A summary.
 #[derive(Debug, Args)]
 pub struct SummarizeArgs {
@@ -300,6 +353,8 @@ impl Cli {
             Some(Command::Explain(args)) => args.json,
             Some(Command::Context(args)) => args.context.session.json,
             Some(Command::Simulate(args)) => args.context.session.json,
+            Some(Command::Replay(args)) => args.session.json,
+            Some(Command::Check(args)) => args.session.json,
             Some(Command::Summarize(args)) => args.session.json,
             Some(Command::Commit(args)) => args.session.json,
             Some(Command::Undo(args)) => args.session.json,

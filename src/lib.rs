@@ -5,6 +5,7 @@
 //!
 //! ```text
 //! bytes ─ store ─▶ transcript ─▶ context ─▶ policy ─▶ plan ─▶ inspect ─▶ explain ─▶ app ─▶ ui
+//!                                                      ├────▶ replay ─▶ inspect
 //!                                                      └────▶ commit ─▶ bytes (append only)
 //! ```
 //!
@@ -17,7 +18,8 @@
 //!   index, growth, bodies on demand, and the embedded demo store.
 //! * **Transcript**: [`transcript`], entries to tree and branches; [`context`], a branch to what the model is
 //!   sent, its sizes, estimates and the rows a person sees of it.
-//! * **Rules**: [`policy`], sizes to fates; [`plan`], fates to one change that is shown, applied and committed.
+//! * **Rules**: [`policy`], sizes to fates; [`plan`], fates to one change that is shown, applied and committed;
+//!   [`replay`], every call of a session again under other settings.
 //! * **Questions**: [`explain`], why a session overflowed and what would have helped; [`summarize`], who writes a compaction's summary: clawscope out of the conversation's own words, a
 //!   program, or a model where the person names one; [`commit`], the only writer of session files; [`inspect`], one session with everything that is
 //!   asked of it, for commands and screens alike; [`export`], screens as pictures.
@@ -43,6 +45,7 @@ pub mod inspect;
 pub mod js;
 pub mod plan;
 pub mod policy;
+pub mod replay;
 pub mod runtime;
 pub mod store;
 pub mod summarize;

@@ -63,7 +63,7 @@ fn the_rules_of_another_version_fix_settings_and_plan_anew() {
     };
     assert_eq!(ruleset(&driver).ruleset, Ruleset::V2026_3_2);
     driver.press("4 j j");
-    assert_eq!(driver.app.tuning.rows[2].key, "softTrimRatio");
+    assert_eq!(driver.app.tuning.current().map(|row| row.key), Some("softTrimRatio"));
     driver.press("l l");
     assert!(driver.app.tuning.any_changed());
     driver.press("V");
@@ -174,8 +174,8 @@ fn a_shut_gate_is_looked_past_until_it_is_obeyed() {
 fn moving_a_threshold_changes_the_rows_at_once_and_zero_takes_it_back() {
     let mut driver = tuned();
     driver.press("4");
-    let at = driver.app.tuning.rows.iter().position(|row| row.key == "hardClearRatio").expect("the row");
-    driver.press(&"j ".repeat(at));
+    let at = driver.app.tuning.rows.iter().position(|row| row.row.key == "hardClearRatio").expect("the row");
+    driver.press(&"j ".repeat(at - driver.app.tuning.range().start));
     let before = driver.app.plan.as_ref().expect("a plan").total_after();
     driver.press("H H H");
     let after = driver.app.plan.as_ref().expect("a plan").total_after();

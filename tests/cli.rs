@@ -1119,3 +1119,52 @@ fn the_newest_version_cuts_turns_in_batches() {
     };
     assert_eq!((dropped("2026.3.2"), dropped("2026.9"), dropped("pi-0.55")), (4, 3, 0));
 }
+
+#[test]
+fn replay_puts_every_recorded_call_beside_the_same_under_other_settings() {
+    let store = Store::new();
+    let answer = store.json(&["replay", "main"]);
+    has_keys(
+        &answer,
+        &["session", "ruleset", "providerWindow", "retention", "policy", "calls", "totals", "log"],
+    );
+    let calls = answer["calls"].as_array().unwrap();
+    assert_eq!(calls.len(), RESULTS + 3);
+    for (at, call) in calls.iter().enumerate() {
+        assert_eq!(call["index"], at);
+        has_keys(&call["recorded"], &["tokens", "measured", "overflow", "cost"]);
+        let keys =
+            ["tokens", "overflow", "cleared", "trimmed", "compacted", "cacheRead", "cacheWrite", "cost"];
+        has_keys(&call["simulated"], &keys);
+        assert_eq!(call["recorded"]["tokens"], call["simulated"]["tokens"]);
+    }
+    assert_eq!(answer["totals"]["recorded"]["cost"], answer["totals"]["simulated"]["cost"]);
+    let cleared = store.json(&["replay", "main", "--set", "clearToolUses.trigger=4000"]);
+    let last = &cleared["calls"][RESULTS + 2];
+    assert!(last["simulated"]["cleared"].as_u64() > Some(0), "{last}");
+    assert!(last["simulated"]["tokens"].as_u64() < last["recorded"]["tokens"].as_u64());
+    assert!(cleared["log"].as_array().unwrap().iter().any(|fired| fired["kind"] == "clear"));
+}
+
+#[test]
+fn replay_prints_a_summary_the_calls_and_what_the_policies_did() {
+    let (code, out, _) = Store::new().run(&["replay", "main", "--set", "clearToolUses.trigger=4000"]);
+    assert_eq!(code, 0);
+    for part in ["9 calls: recorded,", "largest prompt", "call-0", "what the policies did: ", "clear"] {
+        assert!(out.contains(part), "{part} in {out}");
+    }
+}
+
+#[test]
+fn check_answers_by_its_exit_code_and_in_one_line() {
+    let store = Store::new();
+    let (code, out, error) = store.run(&["check", "main", "--budget", "1000000"]);
+    assert_eq!((code, out.lines().count(), error.as_str()), (0, 1, ""));
+    let (code, out, error) = store.run(&["check", "main", "--budget", "99"]);
+    assert_eq!((code, out.lines().count(), error.as_str()), (1, 1, ""));
+    assert!(out.contains("9 of 9 calls over 99 tokens, the first at call-0"), "{out}");
+    let (code, out, _) = store.run(&["check", "main", "--budget", "99", "--json"]);
+    let answer: Value = serde_json::from_str(&out).expect("JSON");
+    assert_eq!((code, &answer["fits"], &answer["over"]), (1, &json!(false), &json!(9)));
+    assert_eq!(store.run(&["check", "main", "--budget", "much"]).0, 2);
+}

@@ -8,6 +8,7 @@ mod driver;
 
 use clawscope::app::effect::Effect;
 use clawscope::app::event::Event;
+use clawscope::app::layout::Pane;
 use clawscope::app::state::{Overlay, WriteStage};
 use clawscope::app::transcript::TranscriptPane;
 use clawscope::inspect::{Inspection, Mark, SourceOfCount, Unmeasured};
@@ -170,7 +171,8 @@ fn a_slider_that_was_taken_keeps_moving_wherever_the_mouse_strays() {
     let mut driver = tuned();
     driver.press("4");
     let layout = driver.app.layout();
-    let (row, track) = (layout.tuning.y + 1, layout.slider_track());
+    let (row, track) = (layout.tuning.y + layout.head(Pane::Tuning), layout.slider_track());
+    let first = driver.app.tuning.range().start;
     let mut mouse = |kind, column, row| {
         driver.event(Event::Mouse(MouseEvent { kind, column, row, modifiers: KeyModifiers::NONE }));
         (
@@ -181,8 +183,8 @@ fn a_slider_that_was_taken_keeps_moving_wherever_the_mouse_strays() {
         )
     };
     let drag = MouseEventKind::Drag(MouseButton::Left);
-    assert_eq!(mouse(drag, track.start + 9, row + 3), (0, vec![]), "nothing was taken");
-    assert_eq!(mouse(MouseEventKind::Down(MouseButton::Left), track.start + 9, row), (0, vec![0]));
-    assert_eq!(mouse(drag, track.end + 20, row + 4), (0, vec![0]));
-    assert_eq!(driver.app.tuning.share(0), Some(1.0), "the end of the track, not beyond");
+    assert_eq!(mouse(drag, track.start + 9, row + 3), (first, vec![]), "nothing was taken");
+    assert_eq!(mouse(MouseEventKind::Down(MouseButton::Left), track.start + 9, row), (first, vec![first]));
+    assert_eq!(mouse(drag, track.end + 20, row + 4), (first, vec![first]));
+    assert_eq!(driver.app.tuning.share(first), Some(1.0), "the end of the track, not beyond");
 }

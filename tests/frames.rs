@@ -13,6 +13,7 @@ use std::sync::OnceLock;
 
 use clawscope::app::App;
 use clawscope::app::event::Event;
+use clawscope::policy::Step;
 use clawscope::store::demo::NOW_MS;
 use clawscope::ui;
 use clawscope::ui::theme::{ColourDepth, Theme};
@@ -21,7 +22,7 @@ use proptest::prelude::*;
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
 use ratatui::style::{Color, Modifier};
-use screens::{STATES, at_rest, estimating, opened, preview, settled, taken_apart};
+use screens::{STATES, at_rest, estimating, opened, preview, settled, stepping, taken_apart};
 
 /// The sizes that screens are looked at in.
 const SIZES: [(u16, u16); 4] = [(130, 36), (120, 40), (80, 24), (60, 20)];
@@ -135,6 +136,10 @@ screens! {
     a_session_that_cannot_be_opened_says_why: "open error",
     missing_numbers_are_dashes_with_a_reason: "no usage",
     a_zoomed_pane_takes_the_screen: "zoom",
+    the_limit_of_turns_drops_what_stands_before_them: "history",
+    a_compaction_shows_its_cut_in_the_tree: "compaction",
+    the_guard_has_a_tab_of_its_own: "guard",
+    every_step_says_what_it_does: "steps",
     estimators_stand_beside_what_was_counted: "estimators",
     estimates_that_are_being_made_say_how_far_they_are: "estimators reading",
     the_window_is_taken_apart_under_its_bar: "breakdown",
@@ -157,6 +162,21 @@ fn colours_carry_the_plan_in_every_theme() {
         let theme = Theme::load(name, depth).expect("a theme");
         insta::assert_snapshot!(format!("styles {name} {depth:?}"), styles_of(&drawn(&driver.app, &theme)));
     }
+}
+
+#[test]
+fn the_tuning_tab_names_its_step() {
+    let mut driver = stepping(60, 20);
+    driver.press("enter j");
+    let driver = settled(driver);
+    insta::assert_snapshot!("tuning tab 60x20", text_of(&drawn(&driver.app, &dark())));
+}
+
+#[test]
+fn the_steps_are_told_in_light_colours_too() {
+    let theme = Theme::load("light", ColourDepth::True).expect("a theme");
+    let driver = settled(stepping(130, 36));
+    insta::assert_snapshot!("steps light", styles_of(&drawn(&driver.app, &theme)));
 }
 
 #[test]
@@ -237,7 +257,7 @@ fn mint_stands_for_the_plan_and_for_nothing_else() {
 /// At rest, with nothing that the configured settings would save.
 fn unsaved() -> App {
     let mut app = at_rest(130, 36).app;
-    app.would_save = Some(0);
+    app.would_save = vec![(Step::Prune, Some(0))];
     app
 }
 

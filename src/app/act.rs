@@ -10,6 +10,7 @@ use crate::app::state::{App, Live, Overlay, Prompt, Purpose};
 use crate::context::rows::RowKind;
 use crate::gateway::provenance::Provenance;
 use crate::gateway::ruleset::Chosen;
+use crate::policy::Step;
 
 impl App {
     /// Does what an action says.
@@ -48,6 +49,7 @@ impl App {
         let dialog = matches!(self.overlay, Some(Overlay::Write(_)));
         match action {
             Action::Diff if dialog => self.diff_from_dialog(),
+            Action::Fold if matches!(self.overlay, Some(Overlay::Steps(_))) => self.toggle_step(),
             Action::Fold | Action::Collapse | Action::Expand | Action::FoldAll | Action::UnfoldAll
                 if self.overlay.is_some() =>
             {
@@ -62,6 +64,10 @@ impl App {
             Action::FocusTranscript => self.focus_on(Pane::Transcript),
             Action::FocusMessage => self.focus_on(Pane::Message),
             Action::FocusTuning => self.focus_on(Pane::Tuning),
+            Action::Steps => self.show_steps(),
+            Action::ToggleStep => self.toggle_step(),
+            Action::NextStep => self.step_focus_by(1),
+            Action::PreviousStep => self.step_focus_by(-1),
             Action::Zoom => self.set_zoom(!self.zoom),
             Action::Diff => self.show_message(MessageView::Diff),
             Action::Raw => self.show_message(MessageView::Raw),
@@ -115,6 +121,7 @@ impl App {
             Some(Overlay::Findings { scroll }) => {
                 scroll.step(by, found, usize::from(self.size.1).saturating_sub(4));
             }
+            Some(Overlay::Steps(screen)) => screen.move_by(by),
             Some(Overlay::Recovery(screen)) => screen.step(by, self.size.1),
             Some(Overlay::Explain(screen)) => screen.step(by, self.size.1),
             Some(_) => {}
@@ -140,7 +147,7 @@ impl App {
             }
             Pane::Message => self.step_message(by),
             Pane::Tuning => {
-                self.tuning.step(by, height);
+                self.tuning.move_by(by, height);
                 self.replan(false);
             }
         }
@@ -176,6 +183,7 @@ impl App {
 
     fn open_here(&mut self) -> Vec<Effect> {
         match (&self.overlay, self.focus) {
+            (Some(Overlay::Steps(_)), _) => self.open_step(),
             (Some(Overlay::Estimators(_)), _) => self.go_to_call(),
             (Some(Overlay::Breakdown(_)), _) => self.open_in_breakdown(),
             (Some(Overlay::Recovery(_)), _) => self.leave_recovery(),
@@ -191,6 +199,10 @@ impl App {
                 let fold = self.transcript.as_ref().and_then(|pane| pane.selected());
                 match fold.map(|row| row.kind) {
                     Some(RowKind::Entry) => self.show_message(self.message.view),
+                    Some(RowKind::Cut) => {
+                        self.tuning.focus_step(Step::Compact);
+                        self.show_steps();
+                    }
                     Some(_) => self.transcript_action(Action::Fold),
                     None => {}
                 }
@@ -256,9 +268,10 @@ impl App {
 
     fn tuning_action(&mut self, action: Action) {
         match action {
-            Action::TogglePrune => self.tuning.preview = !self.tuning.preview,
+            Action::TogglePrune => self.tuning.toggle_preview(),
             Action::ToggleGate => {
                 self.tuning.obey_gates = !self.tuning.obey_gates;
+                self.tuning.steps = self.tuning.steps.with(Step::Prune, true);
                 self.tuning.preview = true;
             }
             Action::Less => self.adjust(-1.0),
@@ -268,7 +281,7 @@ impl App {
             Action::ToDefault => self.tuning.to_default(),
             Action::ToConfig => self.tuning.to_config(),
             Action::AllToConfig => self.tuning.all_to_config(),
-            Action::Edit if self.tells_fixed() => return,
+            Action::Edit if self.tells_fixed() || self.tuning.focused().is_none() => return,
             Action::Edit => {
                 self.prompt = Some(Prompt::new(Purpose::Setting, self.tuning.edit_text()));
                 return;
@@ -284,18 +297,21 @@ impl App {
         if self.tells_fixed() {
             return;
         }
-        let control = self.tuning.rows.get(self.tuning.cursor).map(|row| row.control);
-        if matches!(control, Some(Control::List | Control::Text)) {
+        let Some(control) = self.tuning.current().map(|row| row.control) else {
+            self.toast(format!("{} has no settings", self.tuning.step.word()), false);
+            return;
+        };
+        if matches!(control, Control::List | Control::Text) {
             self.prompt = Some(Prompt::new(Purpose::Setting, self.tuning.edit_text()));
             return;
         }
-        self.tuning.preview = true;
+        self.tuning.show_step();
         self.tuning.adjust(steps);
     }
 
     /// Says why the focused setting does not move, where the version has it built in.
     pub(super) fn tells_fixed(&mut self) -> bool {
-        let row = self.tuning.rows.get(self.tuning.cursor);
+        let row = self.tuning.current();
         let told = row.and_then(|row| Some(format!("{} is {}", row.key, row.control.fixed()?)));
         let fixed = told.is_some();
         if let Some(words) = told {

@@ -80,8 +80,16 @@ pub enum Action {
     CycleFilterBack,
     /// Live window, or the full history.
     ToggleHistory,
-    /// Preview pruning, or not.
+    /// Preview the steps, or not.
     TogglePrune,
+    /// What each step does.
+    Steps,
+    /// Switch the focused step on or off.
+    ToggleStep,
+    /// The settings of the next step.
+    NextStep,
+    /// The settings of the step before.
+    PreviousStep,
     /// Leave everything as it is while a gate is shut, or show what pruning does once it runs.
     ToggleGate,
     /// Side by side: before and after.
@@ -247,7 +255,11 @@ pub const ACTIONS: &[ActionRow] = &[
     (Action::CopyPath, "copy-path", Group::Message, "copy the file's path"),
     (Action::CopyId, "copy-id", Group::Message, "copy the id"),
     (Action::Pager, "pager", Group::Message, "open in pager"),
-    (Action::TogglePrune, "toggle-prune", Group::Tuning, "prune preview"),
+    (Action::TogglePrune, "toggle-prune", Group::Tuning, "preview, or not"),
+    (Action::Steps, "steps", Group::Tuning, "what each step does"),
+    (Action::ToggleStep, "toggle-step", Group::Tuning, "step on or off"),
+    (Action::NextStep, "next-step", Group::Tuning, "next step's settings"),
+    (Action::PreviousStep, "previous-step", Group::Tuning, "step before"),
     (Action::ToggleGate, "toggle-gate", Group::Tuning, "obey the gates, or look past them"),
     (Action::Less, "less", Group::Tuning, "less"),
     (Action::More, "more", Group::Tuning, "more"),

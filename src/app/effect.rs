@@ -5,6 +5,7 @@ use std::sync::Arc;
 use crate::gateway::ruleset::Chosen;
 use crate::ids::{EntryIx, Epoch, SessionKey};
 use crate::inspect::Inspection;
+use crate::inspect::summary_calls::CallsAsked;
 use crate::plan::Plan;
 
 /// A request to write: a plan as a new branch, or the branch before as the active one.
@@ -59,6 +60,18 @@ pub enum Effect {
         entry: EntryIx,
         /// The plan shown.
         plan: Option<Arc<Plan>>,
+    },
+    /// Read what steps that look at more than sizes ask for. The newest request wins.
+    ReadTexts {
+        /// The session.
+        inspection: Arc<Inspection>,
+    },
+    /// Tell the calls that a planned compaction's summary takes. The newest request wins.
+    TellCalls {
+        /// The session.
+        inspection: Arc<Inspection>,
+        /// The settings.
+        asked: CallsAsked,
     },
     /// Name the heaviest blocks of these entries.
     ReadBlocks {

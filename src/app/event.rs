@@ -14,8 +14,9 @@ use crate::inspect::estimators::Estimates;
 use crate::inspect::excerpt::Excerpt;
 use crate::inspect::message::MessageText;
 use crate::inspect::recovery::RecoveryView;
+use crate::inspect::summary_calls::{CallsAsked, SummaryCalls};
 pub use crate::inspect::write::{Check, WritePreview, Written};
-use crate::inspect::{Inspection, SessionItem};
+use crate::inspect::{Closer, Inspection, SessionItem};
 
 /// The sessions of a store, as listed.
 #[derive(Debug, Clone, Default)]
@@ -93,6 +94,20 @@ pub enum Event {
         entry: EntryIx,
         /// Its text, or what is wrong.
         text: Result<Arc<MessageText>, String>,
+    },
+    /// What steps ask for that look at more than sizes.
+    Texts {
+        /// The reading it belongs to.
+        epoch: Epoch,
+        /// It, or what is wrong.
+        closer: Result<Arc<Closer>, String>,
+    },
+    /// The calls that a planned compaction's summary takes.
+    Calls {
+        /// What was asked.
+        asked: CallsAsked,
+        /// They, or why there are none.
+        told: Result<SummaryCalls, String>,
     },
     /// The heaviest blocks of heavy messages.
     Blocks {

@@ -15,8 +15,9 @@ impl App {
         let Some(pane) = &mut self.transcript else { return };
         let changed = |row: &Row| plan.as_deref().is_some_and(|plan| row_changes(row, plan));
         let index = std::sync::Arc::clone(&pane.inspection.index);
-        let is_turn = |row: &Row| index.entry(row.entry).role() == Some(Role::User);
-        let is_message = |row: &Row| index.entry(row.entry).message.is_some();
+        let is_turn =
+            |row: &Row| row.kind != RowKind::Cut && index.entry(row.entry).role() == Some(Role::User);
+        let is_message = |row: &Row| row.kind != RowKind::Cut && index.entry(row.entry).message.is_some();
         let to = match action {
             Action::NextMessage => pane.find_row(true, is_message),
             Action::PreviousMessage => pane.find_row(false, is_message),
@@ -67,7 +68,7 @@ impl TranscriptPane {
         let open = self.selected().is_some_and(|row| match row.kind {
             RowKind::Branch { open, .. } | RowKind::Compacted { open, .. } => open,
             RowKind::Entry => row.depth == 0,
-            RowKind::Turn { .. } => false,
+            RowKind::Turn { .. } | RowKind::Cut => false,
         });
         if open {
             self.toggle_fold(height);
@@ -90,7 +91,7 @@ impl TranscriptPane {
         let closed = self.selected().is_some_and(|row| match row.kind {
             RowKind::Branch { open, .. } | RowKind::Compacted { open, .. } => !open,
             RowKind::Turn { .. } => true,
-            RowKind::Entry => false,
+            RowKind::Entry | RowKind::Cut => false,
         });
         if closed {
             self.toggle_fold(height);

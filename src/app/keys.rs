@@ -136,7 +136,7 @@ impl App {
     fn submit_setting(&mut self, prompt: Prompt) -> Vec<Effect> {
         match self.tuning.set_text(&prompt.text) {
             Ok(()) => {
-                self.tuning.preview = true;
+                self.tuning.show_step();
                 self.replan(true);
             }
             Err(expected) => {

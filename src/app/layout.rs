@@ -1,7 +1,11 @@
 //! Where everything stands, from the size alone and before anything is drawn, so that keys, mouse and
 //! drawing agree.
 
+use std::ops::Range;
+
 use ratatui::layout::Rect;
+
+use crate::policy::Step;
 
 /// A pane.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -59,7 +63,7 @@ pub struct Shape {
     pub focus: Pane,
     /// The focused pane takes the whole screen.
     pub zoom: bool,
-    /// Rows the tuning pane would like to have, its title line not counted.
+    /// Rows the tuning pane would like to have for settings.
     pub tuning_rows: u16,
 }
 
@@ -88,6 +92,8 @@ pub struct Layout {
     pub message: Rect,
     /// Tuning, its title line first.
     pub tuning: Rect,
+    /// The line under its title that says what the plan saves, or would; where there is no room, the title does.
+    pub tuning_facts: Rect,
     /// The line above the status line in the narrowest layout: fate of the row, changed setting.
     pub note: Rect,
     /// Keys that work now.
@@ -112,6 +118,7 @@ pub fn layout(shape: &Shape) -> Layout {
         transcript: NONE,
         message: NONE,
         tuning: NONE,
+        tuning_facts: NONE,
         note: NONE,
         status: NONE,
     };
@@ -126,6 +133,7 @@ pub fn layout(shape: &Shape) -> Layout {
         }
         let whole = rows.rest();
         *layout.pane_mut(shape.focus) = whole;
+        facts(&mut layout, shape);
         return layout;
     }
     top(&mut layout, &mut rows, shape);
@@ -136,6 +144,7 @@ pub fn layout(shape: &Shape) -> Layout {
             let whole = rows.rest();
             layout.tabs = Rect { height: whole.height.min(1), ..whole };
             *layout.pane_mut(shape.focus) = whole;
+            facts(&mut layout, shape);
         }
         _ => panes(&mut layout, &mut rows, shape),
     }
@@ -171,6 +180,7 @@ fn top(layout: &mut Layout, rows: &mut Rows, shape: &Shape) {
 
 fn panes(layout: &mut Layout, rows: &mut Rows, shape: &Shape) {
     layout.tuning = rows.take_last(tuning_height(layout.breadth, shape));
+    facts(layout, shape);
     let middle = rows.rest();
     let (sessions, message) = match layout.breadth {
         Breadth::Wide => (26, 38 + shape.width.saturating_sub(160) * 2 / 5),
@@ -189,6 +199,15 @@ fn panes(layout: &mut Layout, rows: &mut Rows, shape: &Shape) {
     }
 }
 
+/// The line of facts under the title of the tuning pane, where there is room for one; among tabs it is the only line
+/// that can name the steps.
+fn facts(layout: &mut Layout, shape: &Shape) {
+    let roomy = shape.height >= 30 && layout.breadth >= Breadth::Medium;
+    if (roomy || layout.breadth == Breadth::Tabs) && layout.tuning.height >= 2 {
+        layout.tuning_facts = Rect { y: layout.tuning.y + 1, height: 1, ..layout.tuning };
+    }
+}
+
 /// The tuning pane: its line, and a row that says what would be saved; under a plan its sliders.
 fn tuning_height(breadth: Breadth, shape: &Shape) -> u16 {
     let open = shape.plan || shape.focus == Pane::Tuning;
@@ -196,7 +215,7 @@ fn tuning_height(breadth: Breadth, shape: &Shape) -> u16 {
         _ if !open => 2,
         Breadth::Narrow => 3,
         _ if shape.height < 30 => 3,
-        _ => (shape.tuning_rows + 1).min(shape.height / 4),
+        _ => (shape.tuning_rows + 2).min(shape.height / 4 + 1),
     }
 }
 
@@ -220,10 +239,18 @@ impl Layout {
         }
     }
 
-    /// Rows of a pane below its title line; the sessions lose one more to their filter.
+    /// Lines of a pane above its rows: its title, of the sessions the filter too, of tuning the facts.
+    pub fn head(&self, pane: Pane) -> u16 {
+        match pane {
+            Pane::Sessions => 2,
+            Pane::Tuning => 1 + self.tuning_facts.height,
+            Pane::Transcript | Pane::Message => 1,
+        }
+    }
+
+    /// Rows of a pane below its head.
     pub fn rows(&self, pane: Pane) -> usize {
-        let head = if pane == Pane::Sessions { 2 } else { 1 };
-        usize::from(self.pane(pane).height.saturating_sub(head))
+        usize::from(self.pane(pane).height.saturating_sub(self.head(pane)))
     }
 
     /// Everything above the status line.
@@ -241,12 +268,48 @@ impl Layout {
         self.tuning.x + start..self.tuning.x + end.max(start + 4)
     }
 
+    /// The line that names the steps: the title of the tuning pane, or the one under the tabs.
+    pub fn steps_line(&self) -> Rect {
+        if self.tabs.is_empty() {
+            Rect { height: self.tuning.height.min(1), ..self.tuning }
+        } else {
+            self.tuning_facts
+        }
+    }
+
+    /// Where the steps stand on their line: all of them where they fit, else the focused one.
+    pub fn step_spots(&self, focused: Step) -> Vec<(Step, Range<u16>)> {
+        step_spots(self.steps_line(), if self.tabs.is_empty() { STEPS_FROM } else { 1 }, focused)
+    }
+
     /// The pane at a place, and the row below its title line.
     pub fn hit(&self, column: u16, row: u16) -> Option<(Pane, u16)> {
         let at = ratatui::layout::Position { x: column, y: row };
         let pane = Pane::ALL.into_iter().find(|pane| self.pane(*pane).contains(at))?;
         Some((pane, row - self.pane(pane).y))
     }
+}
+
+/// Columns before the first step on the title line of the tuning pane, blanks between two, and those of a sign with
+/// the blank before it.
+const STEPS_FROM: u16 = 11;
+const STEPS_GAP: u16 = 2;
+const SIGN: u16 = 2;
+
+fn step_spots(area: Rect, from: u16, focused: Step) -> Vec<(Step, Range<u16>)> {
+    let place = |steps: &[Step]| {
+        let mut x = area.x + from;
+        let mut spots = Vec::new();
+        for step in steps {
+            let end = x + step.word().len() as u16 + SIGN;
+            spots.push((*step, x..end));
+            x = end + STEPS_GAP;
+        }
+        spots
+    };
+    let all = place(&Step::ALL);
+    let fits = all.last().is_some_and(|(_, columns)| columns.end < area.right());
+    if fits { all } else { place(&[focused]) }
 }
 
 /// Hands rows out from both ends.
@@ -287,7 +350,7 @@ mod tests {
     fn at_130_columns_three_panes_stand_side_by_side() {
         let layout = layout(&shape(130, 36));
         assert_eq!((layout.sessions.width, layout.transcript.width, layout.message.width), (26, 66, 38));
-        assert_eq!(layout.tuning.height, 8);
+        assert_eq!((layout.tuning.height, layout.rows(Pane::Tuning)), (9, 7));
     }
 
     #[test]
@@ -303,6 +366,16 @@ mod tests {
         assert!(layout.transcript.height > 0);
         assert_eq!(layout.sessions, NONE);
         assert_eq!(layout.tabs.height, 1);
+    }
+
+    #[test]
+    fn the_title_names_every_step_where_they_fit_and_else_the_focused_one() {
+        let words = |width| -> Vec<Step> {
+            let area = Rect { x: 0, y: 0, width, height: 1 };
+            step_spots(area, STEPS_FROM, Step::Guard).into_iter().map(|(step, _)| step).collect()
+        };
+        assert_eq!(words(100), Step::ALL);
+        assert_eq!(words(80), [Step::Guard]);
     }
 
     #[test]

@@ -7,7 +7,7 @@ use crate::app::action::Action;
 use crate::app::effect::Effect;
 use crate::app::layout::Pane;
 use crate::app::sessions::SessionRow;
-use crate::app::state::App;
+use crate::app::state::{App, Overlay};
 
 /// Rows a notch of the wheel scrolls.
 const NOTCH: isize = 3;
@@ -25,7 +25,10 @@ impl App {
             return match mouse.kind {
                 MouseEventKind::ScrollDown => self.step(NOTCH),
                 MouseEventKind::ScrollUp => self.step(-NOTCH),
-                MouseEventKind::Down(MouseButton::Left) => self.click_breakdown(mouse.row),
+                MouseEventKind::Down(MouseButton::Left) => match self.overlay {
+                    Some(Overlay::Steps(_)) => self.click_steps(mouse.column, mouse.row),
+                    _ => self.click_breakdown(mouse.row),
+                },
                 _ => Vec::new(),
             };
         }
@@ -115,17 +118,35 @@ impl App {
 
     fn click_tuning(&mut self, row: u16, column: u16) -> Vec<Effect> {
         let layout = self.layout();
-        let Some(line) = usize::from(row).checked_sub(1) else { return Vec::new() };
+        if layout.tuning.y + row == layout.steps_line().y {
+            return self.click_step(column);
+        }
+        let Some(line) = row.checked_sub(layout.head(Pane::Tuning)).map(usize::from) else {
+            return Vec::new();
+        };
         let Some(at) = self.tuning.row_at(line) else { return Vec::new() };
         let track = layout.slider_track();
+        self.tuning.cursor = at;
         if (track.start..track.end).contains(&column) {
-            self.tuning.cursor = at;
             // A switch is flipped once, not with every cell the pointer passes.
             self.dragging = self.tuning.unit(at).is_some();
             self.slide(column);
         } else {
-            self.tuning.cursor = at;
             self.replan(false);
+        }
+        Vec::new()
+    }
+
+    /// The steps of the title line: a click shows the settings of one, and one on the step that is shown switches it.
+    fn click_step(&mut self, column: u16) -> Vec<Effect> {
+        let spots = self.layout().step_spots(self.tuning.step);
+        let Some((step, _)) = spots.into_iter().find(|(_, columns)| columns.contains(&column)) else {
+            return Vec::new();
+        };
+        if step == self.tuning.step {
+            self.toggle_step();
+        } else {
+            self.focus_step(step);
         }
         Vec::new()
     }
@@ -135,7 +156,7 @@ impl App {
         let track = self.layout().slider_track();
         let last = track.end.saturating_sub(1).max(track.start + 1);
         let share = f64::from(column.clamp(track.start, last) - track.start) / f64::from(last - track.start);
-        self.tuning.preview = true;
+        self.tuning.show_step();
         self.tuning.slide_to(self.tuning.cursor, share);
         self.replan(true);
     }

@@ -5,35 +5,47 @@ use std::sync::Arc;
 use crate::app::figures::Figures;
 use crate::app::layout::Pane;
 use crate::app::state::{App, Flash};
+use crate::app::texts::told;
+use crate::app::tuning::configured_steps;
 use crate::inspect::Inspection;
 use crate::plan::Plan;
 use crate::policy::prune::Gate;
+use crate::policy::{Step, StepSet, StepSettings};
 
 /// How long a changed value stays marked, ms.
 const FLASH_MS: i64 = 400;
-/// Messages up to which a slider's profile is computed with each key: it takes a plan for each position.
+/// Messages up to which a slider's profile is computed with each key: it takes a plan for each position. Steps that look
+/// closer each take as long as all the others together.
 const PROFILE_MESSAGES: usize = 5_000;
 
 impl App {
     /// Makes the plan anew. `flash` marks what differs from the plan before.
     pub(super) fn replan(&mut self, flash: bool) {
         let before = self.plan.take();
+        let values = self.told_values.take();
+        self.waiting = StepSet::NONE;
         let Some(inspection) = self.inspection().cloned() else { return };
+        let gate = self.tuning.gate(&inspection, self.now_ms as f64);
         if self.tuning.preview {
-            let gate = self.tuning.gate(&inspection, self.now_ms as f64);
-            match inspection.plan(&self.tuning.step_settings(&inspection), gate) {
+            let (plan, waiting) = told(&inspection, self.tuning.step_settings(&inspection), gate);
+            self.waiting = waiting;
+            match plan {
                 Ok(plan) => self.plan = Some(Arc::new(plan)),
-                Err(error) => self.toast(format!("this context cannot be measured: {error}"), true),
+                Err(error) => self.toast(format!("no plan can be made: {error}"), true),
             }
             self.profile(&inspection, gate);
+            self.told_values = Some(self.tuning.values.clone());
         }
+        self.weigh_steps(&inspection, gate);
+        let height = self.height(Pane::Transcript);
         if let Some(pane) = &mut self.transcript {
-            pane.count(self.plan.as_deref());
+            pane.count(self.plan.as_deref(), height);
         }
         let max_chars = self.tuning.settings().soft_trim.max_chars;
         self.figures = Figures::count(&inspection, self.plan.as_deref(), max_chars, self.now_ms as f64);
         if flash {
-            self.flash = self.difference(before.as_deref());
+            let moved = values.is_some() && values != self.told_values;
+            self.flash = self.difference(before.as_deref(), moved);
         }
         if self.plan.is_some() != before.is_some() {
             self.keep_in_sight();
@@ -41,20 +53,21 @@ impl App {
     }
 
     fn profile(&mut self, inspection: &Inspection, gate: Gate) {
-        if inspection.context.messages.len() <= PROFILE_MESSAGES {
-            self.tuning.compute_profile(inspection, gate);
+        let closer = self.tuning.steps.iter().filter(|step| step.needs_texture()).count();
+        if inspection.context.messages.len() * (1 + closer) <= PROFILE_MESSAGES {
+            self.tuning.compute_profile(inspection, gate, self.waiting);
         } else {
             self.tuning.profile.clear();
         }
     }
 
-    /// What the last key changed: at most a screenful of numbers flashes.
-    fn difference(&self, before: Option<&Plan>) -> Flash {
+    /// What the last key changed: at most a screenful of numbers flashes. `moved` tells that a setting was.
+    fn difference(&self, before: Option<&Plan>, moved: bool) -> Flash {
         let (Some(before), Some(after)) = (before, self.plan.as_deref()) else { return Flash::default() };
-        let moved = |at: &usize| before.tokens_after.get(*at) != after.tokens_after.get(*at);
+        let differs = |at: &usize| before.tokens_after.get(*at) != after.tokens_after.get(*at);
         Flash {
-            messages: self.visible_messages().into_iter().filter(moved).collect(),
-            setting: (before.settings != after.settings).then_some(self.tuning.cursor),
+            messages: self.visible_messages().into_iter().filter(differs).collect(),
+            setting: self.tuning.focused().filter(|_| moved),
             total: before.total_after() != after.total_after(),
             until_ms: if self.options.motion { self.now_ms + FLASH_MS } else { i64::MAX },
         }
@@ -70,8 +83,14 @@ impl App {
     }
 }
 
-/// What the configured settings would free if the gate let them.
-pub(super) fn would_save(inspection: &Inspection) -> Option<u64> {
-    let plan = inspection.plan(&inspection.configured, Gate::Open { idle_ms: f64::NAN }).ok()?;
-    Some(plan.total_before().saturating_sub(plan.total_after()))
+/// What each configured step would free on its own if nothing held it back, as far as sizes tell; none where that
+/// cannot be measured.
+pub(super) fn would_save(inspection: &Inspection) -> Vec<(Step, Option<u64>)> {
+    let steps = configured_steps(inspection).with(Step::Prune, true);
+    let freed = |step| {
+        let settings = StepSettings { steps: StepSet::of(&[step]), ..inspection.configured.clone() };
+        let plan = inspection.plan(&settings, Gate::Open { idle_ms: f64::NAN }).ok()?;
+        Some(plan.total_before().saturating_sub(plan.total_after()))
+    };
+    steps.iter().map(|step| (step, freed(step))).collect()
 }

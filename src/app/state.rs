@@ -14,14 +14,16 @@ use crate::app::message::MessagePane;
 use crate::app::recovery::RecoveryScreen;
 use crate::app::scroll::Scroll;
 use crate::app::sessions::SessionsPane;
+use crate::app::steps::StepsScreen;
 use crate::app::transcript::TranscriptPane;
 use crate::app::tuning::TuningPane;
 use crate::error::Finding;
 use crate::ids::{EntryIx, Epoch, SessionKey};
 use crate::inspect::Inspection;
+use crate::js::Value;
 use crate::plan::Plan;
-use crate::policy::MessageFate;
 use crate::policy::edit::Edit;
+use crate::policy::{MessageFate, Step, StepSet};
 
 /// How a person wants it, from config and flags.
 #[derive(Debug, Clone)]
@@ -121,6 +123,8 @@ pub enum Overlay {
         /// Cursor.
         scroll: Scroll,
     },
+    /// The steps and what each does.
+    Steps(StepsScreen),
     /// Every estimator beside what was counted.
     Estimators(EstimatorsView),
     /// What is in the window.
@@ -218,8 +222,12 @@ pub struct App {
     pub rereading: bool,
     /// The plan of the tuned settings, while the preview is on.
     pub plan: Option<Arc<Plan>>,
-    /// What the configured settings would save with the gates open, tokens; none without a session.
-    pub would_save: Option<u64>,
+    /// Steps that are switched on and wait for texts to be read: the plan is told without them.
+    pub waiting: StepSet,
+    /// The texts of this reading could not be read.
+    pub texts_failed: bool,
+    /// What configured steps would save with the gates open, tokens, each on its own; none where it cannot be measured.
+    pub would_save: Vec<(Step, Option<u64>)>,
     /// What is over the screen.
     pub overlay: Option<Overlay>,
     /// The line being typed.
@@ -236,6 +244,10 @@ pub struct App {
     pub epoch: Epoch,
     /// The message that was asked for last: reading, entry, its fate and how the plan makes its text.
     pub(super) asked_message: Option<AskedMessage>,
+    /// The reading whose texts were asked for last.
+    pub(super) asked_texts: Option<Epoch>,
+    /// The tuned values that the plan was made with, while one is shown.
+    pub(super) told_values: Option<Vec<Value>>,
     /// The moment a timer was asked for last, ms.
     pub(super) armed: Option<i64>,
     /// The time of the last event, ms.
@@ -261,7 +273,9 @@ impl App {
             figures: Figures::default(),
             rereading: false,
             plan: None,
-            would_save: None,
+            waiting: StepSet::NONE,
+            texts_failed: false,
+            would_save: Vec::new(),
             overlay: None,
             prompt: None,
             toast: None,
@@ -270,6 +284,8 @@ impl App {
             dragging: false,
             epoch: Epoch::default(),
             asked_message: None,
+            asked_texts: None,
+            told_values: None,
             armed: None,
             now_ms: 0,
         }
@@ -283,7 +299,7 @@ impl App {
             plan: self.plan.is_some(),
             focus: self.focus,
             zoom: self.zoom,
-            tuning_rows: self.tuning.rows.len() as u16 + 1,
+            tuning_rows: self.tuning.most_lines() as u16,
         })
     }
 

@@ -3,6 +3,7 @@
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
+use crate::app::cut::CutLine;
 use crate::app::scroll::Scroll;
 use crate::app::search::Search;
 use crate::context::budget::{largest, running_totals};
@@ -26,6 +27,8 @@ pub struct TranscriptPane {
     pub rows: Vec<Row>,
     /// Cursor over `rows`.
     pub scroll: Scroll,
+    /// Where a planned compaction would cut.
+    pub cut: Option<CutLine>,
     /// What is folded.
     pub folds: Folds,
     /// Which entries get rows.
@@ -85,6 +88,7 @@ impl TranscriptPane {
             search: Search::default(),
             inspection,
             rows: Vec::new(),
+            cut: None,
             scroll: Scroll::default(),
             folds: Folds::default(),
             filter: Filter::default(),
@@ -128,7 +132,7 @@ impl TranscriptPane {
 
     /// Makes the rows anew and keeps the cursor on its entry and its line of the screen.
     pub fn rebuild(&mut self, height: usize) {
-        let at = self.selected().map(|row| (row.entry, is_branch(row)));
+        let at = self.selected().map(|row| (row.entry, aside(row)));
         let line = self.scroll.cursor.saturating_sub(self.scroll.top);
         self.rows = rows(&View {
             index: &self.inspection.index,
@@ -138,8 +142,9 @@ impl TranscriptPane {
             folds: &self.folds,
             filter: self.filter,
         });
-        if let Some((entry, branch)) = at {
-            let same = |row: &Row| row.entry == entry && is_branch(row) == branch;
+        self.place_cut(self.cut, height);
+        if let Some((entry, was)) = at {
+            let same = |row: &Row| row.entry == entry && aside(row) == was;
             let row = self.rows.iter().position(same).or_else(|| self.row_of(entry));
             let row = row.unwrap_or(self.scroll.cursor);
             self.scroll.top = row.saturating_sub(line);
@@ -147,16 +152,20 @@ impl TranscriptPane {
         }
     }
 
-    /// Counts tokens under a plan, or as they stand.
-    pub fn count(&mut self, plan: Option<&Plan>) {
+    /// Counts tokens under a plan, or as they stand, and shows where a compaction would cut.
+    pub fn count(&mut self, plan: Option<&Plan>, height: usize) {
         let messages = &self.inspection.context.messages;
         self.tokens = match plan {
             Some(plan) => plan.tokens_after.clone(),
             None => messages.iter().map(|message| estimate_or_zero(&message.size)).collect(),
         };
         let fixed = self.inspection.fixed_tokens();
-        self.totals = running_totals(fixed, self.tokens.iter().copied());
+        self.totals = match plan {
+            Some(plan) => plan.running_totals(fixed),
+            None => running_totals(fixed, self.tokens.iter().copied()),
+        };
         self.largest = largest(messages);
+        self.place_cut(plan.and_then(CutLine::of), height);
     }
 
     /// The row under the cursor.
@@ -166,15 +175,12 @@ impl TranscriptPane {
 
     /// The row that shows an entry, or the fold that hides it.
     pub fn row_of(&self, entry: EntryIx) -> Option<usize> {
-        self.rows
-            .iter()
-            .position(|row| row.entry == entry && !matches!(row.kind, RowKind::Branch { .. }))
-            .or_else(|| {
-                let at = self.inspection.context.position(entry)?;
-                self.rows.iter().position(|row| {
-                    row.message.is_some_and(|first| (first..first + row.messages as usize).contains(&at))
-                })
+        self.rows.iter().position(|row| row.entry == entry && !aside(row).0).or_else(|| {
+            let at = self.inspection.context.position(entry)?;
+            self.rows.iter().position(|row| {
+                row.message.is_some_and(|first| (first..first + row.messages as usize).contains(&at))
             })
+        })
     }
 
     /// The numbers of a row under a plan.
@@ -218,6 +224,7 @@ impl TranscriptPane {
             RowKind::Branch { .. } => toggle(&mut self.folds.branches, row.entry),
             RowKind::Compacted { .. } => self.folds.history = !self.folds.history,
             RowKind::Turn { .. } => toggle(&mut self.folds.turns, row.entry),
+            RowKind::Cut => return,
             RowKind::Entry => {
                 let Some(turn) = self.turn_of(self.scroll.cursor) else { return };
                 toggle(&mut self.folds.turns, turn);
@@ -236,7 +243,7 @@ impl TranscriptPane {
         let rows = self.rows.get(..=row)?;
         rows.iter()
             .rev()
-            .find(|row| row.depth == 0 && self.role(row.entry) == Some(Role::User))
+            .find(|row| row.depth == 0 && !aside(row).0 && self.role(row.entry) == Some(Role::User))
             .map(|row| row.entry)
     }
 
@@ -281,7 +288,7 @@ impl TranscriptPane {
         if let Some(at) = self
             .rows
             .iter()
-            .position(|row| row.entry == entry && !is_branch(row))
+            .position(|row| row.entry == entry && !aside(row).0)
             .or_else(|| self.row_of(entry))
         {
             self.scroll.to(at, self.rows.len(), height);
@@ -334,8 +341,9 @@ impl TranscriptPane {
     }
 }
 
-fn is_branch(row: &Row) -> bool {
-    matches!(row.kind, RowKind::Branch { .. })
+/// Whether a row tells of something beside its entry, and whether that is a cut.
+fn aside(row: &Row) -> (bool, bool) {
+    (matches!(row.kind, RowKind::Branch { .. } | RowKind::Cut), row.kind == RowKind::Cut)
 }
 
 fn toggle(set: &mut HashSet<EntryIx>, entry: EntryIx) {

@@ -1,26 +1,38 @@
-//! The tuning pane: every `contextPruning` setting with its range, default, configured value and origin.
-//! Moving one changes a copy; the gateway's own config is never touched.
+//! The tuning pane: the steps as switches, and every setting of the focused one with its range, default, configured
+//! value and origin. Moving one changes a copy; the gateway's own config is never touched.
+
+use std::ops::Range;
 
 use crate::gateway::prune_setting::{Control, PruneSetting, Unit};
 use crate::gateway::pruning::PruneSettings;
-use crate::gateway::setting_value::{assign, parse_value, plain_text, share_of, tidy};
+use crate::gateway::setting_value::{parse_value, plain_text, share_of, tidy};
 use crate::inspect::Inspection;
 use crate::js::Value;
-use crate::plan::Plan;
 use crate::policy::prune::Gate;
-use crate::policy::{Step, StepSettings};
+use crate::policy::settings::{StepSetting, settings_of};
+use crate::policy::{Step, StepSet, StepSettings};
 
 /// The settings as they are tuned.
-#[derive(Debug, Clone, Default, PartialEq)]
+#[derive(Debug, Clone, PartialEq)]
 pub struct TuningPane {
-    /// The configured rows, `mode` left out: it is the switch in the title.
-    pub rows: Vec<PruneSetting>,
+    /// The configured rows of every step, in the order of the steps; `contextPruning.mode` is left out: it is the
+    /// switch in the title.
+    pub rows: Vec<StepSetting>,
     /// The tuned values, one for each row.
     pub values: Vec<Value>,
-    /// The focused row.
+    /// The step whose rows are shown.
+    pub step: Step,
+    /// The steps that take part while a plan is shown.
+    pub steps: StepSet,
+    /// The steps that take part as configured.
+    configured: StepSet,
+    /// The focused row, counted over the rows of all steps. Of a step without settings there is none:
+    /// [`Self::focused`].
     pub cursor: usize,
-    /// The first visible row.
+    /// The first visible row, counted from the first of the step.
     pub top: usize,
+    /// Where the cursor was in each step, counted from its first row.
+    left: [usize; Step::ALL.len()],
     /// The plan is shown.
     pub preview: bool,
     /// A shut gate leaves everything as it is; otherwise the effect of pruning is shown as if it ran.
@@ -34,48 +46,140 @@ pub struct TuningPane {
 /// Positions a slider's profile is computed for.
 pub const PROFILE_STEPS: usize = 44;
 
+impl Default for TuningPane {
+    fn default() -> Self {
+        let steps = StepSettings::default().steps;
+        Self {
+            rows: Vec::new(),
+            values: Vec::new(),
+            step: Step::Prune,
+            steps,
+            configured: steps,
+            cursor: 0,
+            top: 0,
+            left: [0; Step::ALL.len()],
+            preview: false,
+            obey_gates: false,
+            profile: Vec::new(),
+            editing: None,
+        }
+    }
+}
+
+/// The steps that take part as things are configured: those of the plan, and the turn limit where there is one.
+pub(super) fn configured_steps(inspection: &Inspection) -> StepSet {
+    let configured = &inspection.configured;
+    configured
+        .steps
+        .with(Step::History, configured.history_limit > 0.0 || configured.steps.has(Step::History))
+}
+
 impl TuningPane {
-    /// Shows the configured values of a session; tuned values of the same store are kept.
+    /// Shows the configured values of a session; what was tuned is kept wherever the same place says the same.
     pub fn configure(&mut self, inspection: &Inspection) {
-        let rows: Vec<PruneSetting> = inspection
-            .settings
-            .iter()
-            .filter(|row| row.step == Step::Prune && row.row.key != "mode")
-            .map(|row| row.row.clone())
-            .collect();
-        let same = self.rows.len() == rows.len()
-            && self.rows.iter().zip(&rows).all(|(old, new)| old.key == new.key && old.value == new.value);
-        if !same {
-            self.values = rows.iter().map(|row| row.value.clone()).collect();
-            self.cursor = 0;
-            self.top = 0;
-        }
-        for (value, row) in self.values.iter_mut().zip(&rows).filter(|(_, row)| row.control.fixed().is_some())
-        {
-            *value = row.value.clone();
-        }
+        let offset = self.cursor.saturating_sub(self.range().start);
+        let rows = inspection.settings.iter().filter(|row| row.key() != "contextPruning.mode");
+        let rows: Vec<StepSetting> = rows.cloned().collect();
+        self.values =
+            rows.iter().map(|row| self.kept(row).unwrap_or_else(|| row.row.value.clone())).collect();
         self.rows = rows;
+        let steps = configured_steps(inspection);
+        if self.steps == std::mem::replace(&mut self.configured, steps) {
+            self.steps = steps;
+        }
+        self.enter(offset);
     }
 
-    /// The tuned settings, as the gateway would read them.
-    pub fn settings(&self) -> PruneSettings {
-        let mut settings = PruneSettings::default();
-        for (row, value) in self.rows.iter().zip(&self.values) {
-            assign(&mut settings, row.key, value);
+    /// The tuned value of a row that was there before with the same reader and the same configured value.
+    fn kept(&self, row: &StepSetting) -> Option<Value> {
+        let same = |old: &StepSetting| {
+            old.key() == row.key() && old.reader == row.reader && old.row.value == row.row.value
+        };
+        let at = self.rows.iter().position(same).filter(|_| row.row.control.fixed().is_none())?;
+        self.values.get(at).cloned()
+    }
+
+    /// The rows of the focused step, counted over all rows.
+    pub fn range(&self) -> Range<usize> {
+        let from = self.rows.partition_point(|row| row.step < self.step);
+        from..self.rows.partition_point(|row| row.step <= self.step)
+    }
+
+    /// The focused row; none where the step has no settings.
+    pub fn focused(&self) -> Option<usize> {
+        Some(self.cursor).filter(|at| self.range().contains(at))
+    }
+
+    /// A row: its key without what stands before it, control, values, origin.
+    pub fn row(&self, at: usize) -> Option<&PruneSetting> {
+        self.rows.get(at).map(|row| &row.row)
+    }
+
+    /// The focused row.
+    pub fn current(&self) -> Option<&PruneSetting> {
+        self.row(self.focused()?)
+    }
+
+    /// Shows the rows of a step, the cursor where it was left.
+    pub fn focus_step(&mut self, step: Step) {
+        self.left[self.step as usize] = self.cursor.saturating_sub(self.range().start);
+        self.step = step;
+        self.enter(self.left[step as usize]);
+    }
+
+    /// Puts the cursor on a row of the step.
+    fn enter(&mut self, offset: usize) {
+        let range = self.range();
+        self.cursor = range.start + offset.min(range.len().saturating_sub(1));
+        self.top = self.top.min(offset);
+    }
+
+    /// The step so many further, around the end.
+    pub fn step_by(&self, by: isize) -> Step {
+        let count = Step::ALL.len() as isize;
+        Step::ALL[(self.step as isize + by).rem_euclid(count) as usize]
+    }
+
+    /// Whether a step takes part in the plan that is shown.
+    pub fn is_on(&self, step: Step) -> bool {
+        self.preview && self.steps.has(step)
+    }
+
+    /// Switches a step. While no plan is shown none is on: the first one switched on is shown alone. With the last
+    /// one the plan goes.
+    pub fn toggle(&mut self, step: Step) {
+        let shown = if self.preview { self.steps } else { StepSet::NONE };
+        self.steps = shown.with(step, !shown.has(step));
+        self.preview = !self.steps.is_empty();
+    }
+
+    /// Shows the plan or not. Without a step there would be nothing to show, so that pruning is switched on.
+    pub fn toggle_preview(&mut self) {
+        self.preview = !self.preview;
+        if self.preview && self.steps.is_empty() {
+            self.steps = StepSet::of(&[Step::Prune]);
         }
-        settings
+    }
+
+    /// The plan is shown, the focused step in it: one of its settings was moved.
+    pub fn show_step(&mut self) {
+        self.steps = self.steps.with(self.step, true);
+        self.preview = true;
+    }
+
+    /// The tuned settings of pruning, as the gateway would read them.
+    pub fn settings(&self) -> PruneSettings {
+        settings_of(&self.rows, &self.values, &StepSettings::default()).prune
     }
 
     /// The settings of every step: tuned where there are rows, configured otherwise.
     pub fn step_settings(&self, inspection: &Inspection) -> StepSettings {
-        let mut prune = self.settings();
-        prune.soft_trim.images = inspection.configured.prune.soft_trim.images;
-        StepSettings { prune, ..inspection.configured.clone() }
+        StepSettings { steps: self.steps, ..settings_of(&self.rows, &self.values, &inspection.configured) }
     }
 
     /// Whether a row differs from the configuration.
     pub fn is_changed(&self, at: usize) -> bool {
-        self.values.get(at) != self.rows.get(at).map(|row| &row.value)
+        self.values.get(at) != self.row(at).map(|row| &row.value)
     }
 
     /// Whether anything differs from the configuration.
@@ -83,33 +187,53 @@ impl TuningPane {
         (0..self.rows.len()).any(|at| self.is_changed(at))
     }
 
+    /// How many rows of a step differ from the configuration.
+    pub fn changed(&self, step: Step) -> usize {
+        (0..self.rows.len()).filter(|at| self.rows[*at].step == step && self.is_changed(*at)).count()
+    }
+
     /// Moves the cursor.
-    pub fn step(&mut self, by: isize, height: usize) {
-        let last = self.rows.len().saturating_sub(1);
-        self.cursor = self.cursor.saturating_add_signed(by).min(last);
+    pub fn move_by(&mut self, by: isize, height: usize) {
+        let range = self.range();
+        let last = range.end.saturating_sub(1).max(range.start);
+        self.cursor = self.cursor.saturating_add_signed(by).clamp(range.start, last);
         self.keep(height);
     }
 
-    /// The setting shown on a line of the pane, below its title; the line under the focused slider is its
-    /// profile, and belongs to it.
+    /// The setting shown on a line of the pane, below its title and its facts; the line under the focused slider is
+    /// its profile, and belongs to it.
     pub fn row_at(&self, line: usize) -> Option<usize> {
-        let row = self.top + line;
+        let range = self.range();
+        let row = range.start + self.top + line;
         let row = if row > self.cursor { row - 1 } else { row };
-        (row < self.rows.len()).then_some(row)
+        range.contains(&row).then_some(row)
+    }
+
+    /// Lines that the rows of the step take, the profile among them.
+    pub fn lines(&self) -> usize {
+        let rows = self.range().len();
+        if rows == 0 { 0 } else { rows + 1 }
+    }
+
+    /// Lines of the step that takes most.
+    pub fn most_lines(&self) -> usize {
+        let rows = |step| self.rows.iter().filter(|row| row.step == step).count();
+        Step::ALL.into_iter().map(rows).max().unwrap_or(0) + 1
     }
 
     /// Brings the focused row into sight; its profile takes a row of its own.
     pub fn keep(&mut self, height: usize) {
         let room = height.saturating_sub(1).max(1);
-        self.top = self.top.clamp((self.cursor + 1).saturating_sub(room), self.cursor);
-        self.top = self.top.min((self.rows.len() + 1).saturating_sub(height));
+        let offset = self.cursor.saturating_sub(self.range().start);
+        self.top = self.top.clamp((offset + 1).saturating_sub(room), offset);
+        self.top = self.top.min(self.lines().saturating_sub(height));
     }
 
     /// Moves the focused setting by steps of its own.
     pub fn adjust(&mut self, steps: f64) {
-        let Some(row) = self.rows.get(self.cursor) else { return };
-        let value = &mut self.values[self.cursor];
-        match row.control {
+        let Some(at) = self.focused() else { return };
+        let (control, value) = (self.rows[at].row.control, &mut self.values[at]);
+        match control {
             Control::Slider { min, max, step, .. } => {
                 let now = value.as_f64().unwrap_or(min);
                 let moved = ((now / step).round() + steps) * step;
@@ -120,13 +244,13 @@ impl TuningPane {
         }
     }
 
-    /// Puts the focused slider at a share of its track, 0 to 1.
+    /// Puts a slider at a share of its track, 0 to 1, and the focus on it.
     pub fn slide_to(&mut self, row: usize, share: f64) {
-        self.cursor = row.min(self.rows.len().saturating_sub(1));
-        match self.rows.get(self.cursor).map(|row| row.control) {
+        self.cursor = row;
+        match self.current().map(|row| row.control) {
             Some(Control::Slider { min, max, step, .. }) => {
                 let at = (min + (max - min) * share.clamp(0.0, 1.0)) / step;
-                self.values[self.cursor] = Value::Number(tidy(at.round() * step, step));
+                self.values[row] = Value::Number(tidy(at.round() * step, step));
             }
             Some(Control::Switch) => self.adjust(1.0),
             _ => {}
@@ -135,51 +259,51 @@ impl TuningPane {
 
     /// The focused setting back to the gateway's default.
     pub fn to_default(&mut self) {
-        if let Some(row) = self.rows.get(self.cursor) {
-            self.values[self.cursor] = row.default.clone();
-        }
+        self.set_focused(|row| row.default.clone());
     }
 
     /// The focused setting back to the configured value.
     pub fn to_config(&mut self) {
-        if let Some(row) = self.rows.get(self.cursor) {
-            self.values[self.cursor] = row.value.clone();
+        self.set_focused(|row| row.value.clone());
+    }
+
+    fn set_focused(&mut self, value: impl Fn(&PruneSetting) -> Value) {
+        if let Some(at) = self.focused() {
+            self.values[at] = value(&self.rows[at].row);
         }
     }
 
-    /// Every setting back to the configured value.
+    /// Every setting of every step back to the configured value.
     pub fn all_to_config(&mut self) {
-        self.values = self.rows.iter().map(|row| row.value.clone()).collect();
+        self.values = self.rows.iter().map(|row| row.row.value.clone()).collect();
     }
 
     /// The text a person edits for the focused row.
     pub fn edit_text(&self) -> String {
-        self.values
-            .get(self.cursor)
-            .map(|value| plain_text(self.unit(self.cursor), value))
-            .unwrap_or_default()
+        let value = self.focused().and_then(|at| Some(plain_text(self.unit(at), self.values.get(at)?)));
+        value.unwrap_or_default()
     }
 
     /// Takes what was typed into the focused row; answers what was expected where it does not fit.
     pub fn set_text(&mut self, text: &str) -> Result<(), &'static str> {
-        let Some(row) = self.rows.get(self.cursor) else { return Ok(()) };
-        self.values[self.cursor] = parse_value(row, text)?;
+        let Some(at) = self.focused() else { return Ok(()) };
+        self.values[at] = parse_value(&self.rows[at].row, text)?;
         Ok(())
     }
 
     /// What a row's slider counts.
     pub fn unit(&self, at: usize) -> Option<Unit> {
-        self.rows.get(at)?.control.unit()
+        self.row(at)?.control.unit()
     }
 
     /// Where a row's tuned value stands on its track, 0 to 1.
     pub fn share(&self, at: usize) -> Option<f64> {
-        share_of(self.rows.get(at)?, self.values.get(at)?)
+        share_of(self.row(at)?, self.values.get(at)?)
     }
 
     /// Where a row's configured value stands on its track.
     pub fn config_share(&self, at: usize) -> Option<f64> {
-        let row = self.rows.get(at)?;
+        let row = self.row(at)?;
         share_of(row, &row.value)
     }
 
@@ -194,86 +318,25 @@ impl TuningPane {
         if self.obey_gates || gate.is_open() { gate } else { Gate::Open { idle_ms: f64::NAN } }
     }
 
-    /// Computes the total after for positions along the focused slider; nothing for other controls.
-    pub fn compute_profile(&mut self, inspection: &Inspection, gate: Gate) {
+    /// Computes the total after for positions along the focused slider; nothing for other controls. `waiting` are
+    /// steps that cannot be told yet.
+    pub fn compute_profile(&mut self, inspection: &Inspection, gate: Gate, waiting: StepSet) {
         self.profile.clear();
-        let Some(row) = self.rows.get(self.cursor) else { return };
-        let Control::Slider { min, max, step, .. } = row.control else { return };
-        let key = row.key;
-        let mut settings = self.step_settings(inspection).prune;
+        let Some(at) = self.focused() else { return };
+        let Control::Slider { min, max, step, .. } = self.rows[at].row.control else { return };
+        let mut values = self.values.clone();
         let fixed = inspection.fixed_tokens();
-        for at in 0..PROFILE_STEPS {
-            let share = at as f64 / (PROFILE_STEPS - 1) as f64;
-            let value = tidy(((min + (max - min) * share) / step).round() * step, step);
-            assign(&mut settings, key, &Value::Number(value));
-            let total = inspection
-                .plan(&StepSettings::prune(settings.clone()), gate)
-                .map_or(0, |plan: Plan| plan.total_after());
+        for position in 0..PROFILE_STEPS {
+            let share = position as f64 / (PROFILE_STEPS - 1) as f64;
+            values[at] = Value::Number(tidy(((min + (max - min) * share) / step).round() * step, step));
+            let settings = settings_of(&self.rows, &values, &inspection.configured);
+            let settings = StepSettings { steps: self.steps.without(waiting), ..settings };
+            let total = inspection.plan(&settings, gate).map_or(0, |plan| plan.total_after());
             self.profile.push(fixed + total);
         }
     }
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::gateway::config::GatewayConfig;
-    use crate::gateway::prune_setting::prune_settings;
-    use crate::gateway::ruleset::Ruleset;
-
-    fn pane() -> TuningPane {
-        let rows: Vec<PruneSetting> = prune_settings(&GatewayConfig::empty(), Ruleset::default())
-            .into_iter()
-            .filter(|row| row.key != "mode")
-            .collect();
-        let values = rows.iter().map(|row| row.value.clone()).collect();
-        TuningPane { rows, values, ..TuningPane::default() }
-    }
-
-    fn focus(pane: &mut TuningPane, key: &str) {
-        pane.cursor = pane.rows.iter().position(|row| row.key == key).expect("a known key");
-    }
-
-    #[test]
-    fn untouched_values_are_the_gateways_defaults() {
-        assert_eq!(pane().settings().soft_trim, PruneSettings::default().soft_trim);
-        assert_eq!(pane().settings().ttl_ms, 300_000.0);
-        assert!(!pane().any_changed());
-    }
-
-    #[test]
-    fn a_step_moves_a_ratio_by_a_hundredth_without_drift() {
-        let mut pane = pane();
-        focus(&mut pane, "hardClearRatio");
-        for _ in 0..15 {
-            pane.adjust(-1.0);
-        }
-        assert_eq!(pane.settings().hard_clear_ratio, 0.35);
-        pane.to_config();
-        assert!(!pane.any_changed());
-    }
-
-    #[test]
-    fn typed_values_are_checked_and_say_what_was_expected() {
-        let mut pane = pane();
-        focus(&mut pane, "ttl");
-        assert_eq!(pane.set_text("1h30m"), Ok(()));
-        assert_eq!(pane.settings().ttl_ms, 5_400_000.0);
-        assert_eq!(pane.edit_text(), "90m");
-        assert!(pane.set_text("soon").is_err());
-        focus(&mut pane, "tools.deny");
-        assert_eq!(pane.set_text("browser, *image*"), Ok(()));
-        assert!(!pane.settings().tool_filter().prunable(Some(&Value::from("browser"))));
-    }
-
-    #[test]
-    fn the_patch_holds_what_was_changed_and_switches_pruning_on_where_it_is_off() {
-        let mut pane = pane();
-        focus(&mut pane, "softTrim.maxChars");
-        pane.adjust(-10.0);
-        let patch = pane.patch(false);
-        assert!(patch.contains("\"mode\": \"cache-ttl\""), "{patch}");
-        assert!(patch.contains("\"maxChars\": 3000"), "{patch}");
-        assert!(!patch.contains("ttl\":"), "{patch}");
-    }
-}
+#[path = "tuning_tests.rs"]
+mod tests;

@@ -66,6 +66,8 @@ impl App {
             {
                 self.message.take(text);
             }
+            Event::Texts { epoch: of, closer } if Some(of) == epoch => self.take_texts(closer),
+            Event::Calls { asked, told } => self.take_calls(&asked, told),
             Event::Blocks { epoch: of, blocks } if Some(of) == epoch => self.take_blocks(blocks),
             Event::Found { epoch, query, from, matches } => return self.found(epoch, &query, from, matches),
             Event::Estimating { epoch, done, total } => self.estimating(epoch, done, total),
@@ -181,6 +183,8 @@ impl App {
             self.message = self.message.for_another_session();
         }
         self.asked_message = None;
+        self.asked_texts = None;
+        self.texts_failed = false;
         self.tuning.configure(inspection);
         self.would_save = crate::app::preview::would_save(inspection);
         self.rereading = false;
@@ -307,6 +311,8 @@ impl App {
                 effects.push(Effect::ReadExcerpts { inspection: Arc::clone(&pane.inspection), entries });
             }
         }
+        self.want_texts(effects);
+        self.want_calls(effects);
         self.want_message(effects);
         self.prepare_message();
         let moments = [self.toast.as_ref().map(|toast| toast.until_ms), Some(self.flash.until_ms)];

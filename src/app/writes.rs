@@ -9,7 +9,8 @@ use crate::app::message::MessageView;
 use crate::app::state::{App, Overlay, WriteDialog, WriteStage};
 use crate::inspect::message::MessageText;
 use crate::js::{self, Object, Value};
-use crate::plan::Plan;
+use crate::plan::{Plan, StepEffect};
+use crate::policy::Step;
 
 impl App {
     pub(super) fn write_action(&mut self, action: Action) -> Vec<Effect> {
@@ -32,6 +33,11 @@ impl App {
             self.toast("nothing to write: p shows a plan first".into(), false);
             return Vec::new();
         };
+        if !self.waiting.is_empty() {
+            let steps: Vec<&str> = self.waiting.iter().map(Step::word).collect();
+            self.toast(format!("not yet: the texts for {} are not read", steps.join(", ")), false);
+            return Vec::new();
+        }
         if plan.is_empty() {
             let why =
                 plan.gate.reason().map_or("no message changes", |_| "the gate is shut; i looks past it");
@@ -162,6 +168,17 @@ impl App {
     }
 }
 
+/// One step of a plan: what it was given and what it left.
+fn step_json(effect: &StepEffect) -> Value {
+    Value::Object(Object::from([
+        ("step", Value::from(effect.step.word())),
+        ("messagesBefore", Value::from(effect.messages_before)),
+        ("messagesAfter", Value::from(effect.messages_after)),
+        ("tokensBefore", Value::from(effect.tokens_before)),
+        ("tokensAfter", Value::from(effect.tokens_after)),
+    ]))
+}
+
 /// A plan as JSON: exact numbers, stable words.
 pub fn plan_json(session: &str, plan: &Plan) -> String {
     let number = |number: f64| if number.is_finite() { Value::Number(number) } else { Value::Null };
@@ -180,6 +197,8 @@ pub fn plan_json(session: &str, plan: &Plan) -> String {
         ("window", number(plan.window)),
         ("tokensBefore", Value::from(plan.total_before())),
         ("tokensAfter", Value::from(plan.total_after())),
+        ("tokensMade", Value::from(plan.tokens_made)),
+        ("steps", Value::Array(plan.effects.iter().map(step_json).collect())),
         ("fates", Value::Array(fates.collect())),
     ]));
     js::stringify(&value) + "\n"

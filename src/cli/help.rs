@@ -195,6 +195,42 @@ compactionFailure, rateLimit, transient}}, earlierOverflows, attempts: [{number,
 shown, ...}]}], ending: {outcome, kind, reset, reply, rule}, recorded: [{what, entry, time}]}. step is call,
 compactionInRun, compactionByGateway, runAgain or truncation; shown says whether the transcript shows it.";
 
+pub(super) const REPLAY: &str = "\
+Examples:
+  clawscope replay KEY                                    the session as the gateway is configured now
+  clawscope replay KEY --set contextPruning.ttl=5m        what another ttl would have done
+  clawscope replay KEY --policy gateway,compact --set compaction.keepRecentTokens=30000
+                                                          compactions where these settings make them
+  clawscope replay KEY --all --json | jq '.calls[] | select(.simulated.overflow)'
+
+Every call that the path records is made again, in its order and at its time: `recorded` under the settings in force, with
+the compactions as they were written, and `simulated` under the others. What tools returned and the model said stays as it
+was, and an answer that was never given costs nothing. A step in force that the provider's counts speak against is left out.
+Estimated tokens are marked ~ and calibrated to the session where it has enough calls; `prompt` is what the provider
+counted, moved by what the settings change. Costs are those of the record where the prompt is the recorded one, else those
+of a model of the provider's cache (5 minutes, or an hour where the configuration asks for it). Summaries have an assumed
+length (compaction.summaryTokens); what they cost is estimated on both sides.
+
+Signs: ! did not fit   \u{2717} nor after what was tried   \u{3a3} compacted before   ~ trimmed   \u{2702} cleared   \u{21e5} cut in the transcript
+
+JSON: {schemaVersion, session, leaf, ruleset, window, providerWindow, retention, touches: recorded|assumed, fitErrorPercent,
+policy, contradicted, calls: [{index, entry, time, idleMs, model, recorded, simulated}], totals: {recorded, simulated}, log: [{kind, call,
+calls, time, messages, first, tokens, cost}], policies: [{kind, times, every, tokens, cost, tooOften}]}. recorded and simulated
+of a call: {tokens, expected, measured, overflow, failed, messages, gate, cleared, trimmed, freed, history, compacted:
+{byOverflow, recorded, messages, tokens, cost} or null, truncated, firstChanged, cacheRead, cacheWrite, input, output, cost,
+costFrom: recorded|model, totalCost}; measured is the provider's count or null, and only of recorded. Of totals: {calls,
+overflows, failed, peak, peakCall, freed, compactions, cost, modelCost, summaryCost, cacheRead, cacheWrite, input}.";
+
+pub(super) const CHECK: &str = "\
+Examples:
+  clawscope check KEY --budget 90%
+  clawscope check KEY --budget 150000 --set contextPruning.ttl=5m --json
+
+Replays the session (`clawscope help replay`) and tells whether every prompt fits the budget: exit code 0 where all do, 1 where
+one does not. Prompts are what the provider counted, moved by what the settings change, or estimates where it counted nothing.
+
+JSON: {schemaVersion, session, ruleset, budget, fits, over, peak, peakCall, calls, first: {index, entry, time, tokens} or null}.";
+
 pub(super) const SIMULATE: &str = "\
 Examples:
   clawscope simulate KEY                                  what pruning does as the gateway is configured

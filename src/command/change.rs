@@ -228,7 +228,7 @@ mod tests {
     fn set(text: &str) -> Result<Change, String> {
         parse_set(text).map_err(|failure| match failure {
             Failure::Told { exit, message, .. } => format!("{} {message}", exit.code()),
-            Failure::Closed => String::new(),
+            Failure::Closed | Failure::No => String::new(),
         })
     }
 

@@ -9,6 +9,8 @@ use crate::store::find::FindError;
 pub enum Exit {
     /// Done.
     Done,
+    /// The question's answer is no.
+    No,
     /// A bad option, key or value.
     Usage,
     /// A store or a transcript cannot be read.
@@ -22,6 +24,7 @@ impl Exit {
     pub fn code(self) -> u8 {
         match self {
             Self::Done => 0,
+            Self::No => 1,
             Self::Usage => 2,
             Self::Unreadable => 3,
             Self::Refused => 4,
@@ -32,6 +35,7 @@ impl Exit {
     pub fn word(self) -> &'static str {
         match self {
             Self::Done => "done",
+            Self::No => "no",
             Self::Usage => "usage",
             Self::Unreadable => "unreadable",
             Self::Refused => "refused",
@@ -44,6 +48,8 @@ impl Exit {
 pub enum Failure {
     /// The reader of the output went away, as `head` does. That is no error.
     Closed,
+    /// The question's answer is no, and was printed.
+    No,
     /// Something to tell.
     Told {
         /// The exit code.
@@ -79,6 +85,7 @@ impl Failure {
     pub fn exit(&self) -> Exit {
         match self {
             Self::Closed => Exit::Done,
+            Self::No => Exit::No,
             Self::Told { exit, .. } => *exit,
         }
     }

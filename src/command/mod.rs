@@ -6,6 +6,7 @@
 mod breakdown;
 mod breakdown_json;
 mod change;
+mod check;
 mod checkup;
 mod commit;
 mod completions;
@@ -21,6 +22,8 @@ mod messages;
 pub mod output;
 mod preview;
 mod recovery;
+mod replay;
+mod replay_json;
 mod ruleset;
 pub mod scene;
 mod screen;
@@ -93,6 +96,8 @@ fn run(command: &Command, place: &PlaceArgs, around: &Around, output: &mut Outpu
         Command::Explain(args) if args.all => explain_all::run(args, place, around, output),
         Command::Explain(args) => explain::run(args, place, around, output),
         Command::Simulate(args) => simulate::run(args, place, around, output),
+        Command::Replay(args) => replay::run(args, place, around, output),
+        Command::Check(args) => check::run(args, place, around, output),
         Command::Summarize(args) => summarize::run(args, place, around, output),
         Command::Commit(args) => commit::run(args, place, around, output),
         Command::Undo(args) => undo::run(args, place, around, output),

@@ -89,7 +89,7 @@ mod tests {
             Ok(Some(chosen)) => format!("{} {}", chosen.ruleset.id(), chosen.from_words()),
             Ok(None) => String::new(),
             Err(Failure::Told { exit, message, .. }) => format!("{} {message}", exit.code()),
-            Err(Failure::Closed) => "closed".to_owned(),
+            Err(Failure::Closed | Failure::No) => "closed".to_owned(),
         }
     }
 

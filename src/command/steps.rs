@@ -41,8 +41,21 @@ pub(super) fn steps_of(policy: &[String], changes: &[Change], ruleset: Ruleset) 
     Ok(steps)
 }
 
+/// The steps of a replay: without `--policy` those of the gateway, and the steps whose settings are changed.
+pub(super) fn replayed_steps(
+    policy: &[String],
+    changes: &[Change],
+    ruleset: Ruleset,
+) -> Result<StepSet, Failure> {
+    if !policy.is_empty() {
+        return steps_of(policy, changes, ruleset);
+    }
+    let changed = changes.iter().filter_map(|change| change.step);
+    Ok(changed.fold(of_gateway(ruleset), |steps, step| steps.with(step, true)))
+}
+
 /// What a run and a call of a version go through by themselves (pruning 1.1–1.4, 8).
-fn of_gateway(ruleset: Ruleset) -> StepSet {
+pub(super) fn of_gateway(ruleset: Ruleset) -> StepSet {
     let rules = ruleset.rules();
     StepSet::of(&[Step::Repair, Step::History])
         .with(Step::Images, rules.legacy_images != LegacyImages::Stay)

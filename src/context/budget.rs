@@ -135,7 +135,8 @@ impl Budget {
         self.tokens[part as usize] += tokens;
     }
 
-    fn add_message(&mut self, size: &MessageSize, tokens: u64) {
+    /// Adds a message that counts so many tokens.
+    pub fn add_message(&mut self, size: &MessageSize, tokens: u64) {
         if size.role == Role::Assistant {
             let thinking = thinking_tokens(size, tokens);
             self.add(Part::Thinking, thinking);

@@ -71,6 +71,8 @@ pub enum RowKind {
         /// Its entries follow as rows.
         open: bool,
     },
+    /// The line where a planned compaction would cut: its entry is the first one kept.
+    Cut,
 }
 
 /// What is drawn to the left of a row.

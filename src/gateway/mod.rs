@@ -18,6 +18,7 @@ pub mod memory_flush;
 pub mod provenance;
 pub mod prune_setting;
 pub mod pruning;
+pub mod retention;
 pub mod ruleset;
 pub mod secrets;
 pub mod setting_value;

@@ -1,8 +1,9 @@
 //! The thresholds on the budget bar, all in prompt tokens: a ratio of the messages stands to the right by
 //! what precedes the messages.
 
-use crate::gateway::pruning::PruneSettings;
+use crate::gateway::compaction::CompactionSettings;
 use crate::inspect::Inspection;
+use crate::policy::StepSettings;
 
 /// A threshold.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -44,7 +45,7 @@ pub struct ThresholdMark {
 }
 
 /// The marks from left to right. `fixed` is what precedes the messages, in tokens.
-pub fn marks(inspection: &Inspection, settings: &PruneSettings, fixed: u64) -> Vec<ThresholdMark> {
+pub fn marks(inspection: &Inspection, settings: &StepSettings, fixed: u64) -> Vec<ThresholdMark> {
     let window = inspection.window.tokens.max(0.0);
     let share = |ratio: f64| fixed + (ratio * window) as u64;
     let moved = |threshold, now: f64, configured: f64| ThresholdMark {
@@ -54,10 +55,15 @@ pub fn marks(inspection: &Inspection, settings: &PruneSettings, fixed: u64) -> V
     };
     let configured = &inspection.configured.prune;
     let still = |threshold, at: f64| ThresholdMark { threshold, at: at.max(0.0) as u64, was: None };
+    let above = |compaction: CompactionSettings| compaction.threshold(window).max(0.0) as u64;
+    let compacts = (above(settings.compaction), above(inspection.compaction));
     let mut marks = vec![
-        moved(Threshold::Soft, settings.soft_trim_ratio, configured.soft_trim_ratio),
-        moved(Threshold::Hard, settings.hard_clear_ratio, configured.hard_clear_ratio),
-        still(Threshold::Compact, inspection.compaction.threshold(window)),
+        moved(Threshold::Soft, settings.prune.soft_trim_ratio, configured.soft_trim_ratio),
+        moved(Threshold::Hard, settings.prune.hard_clear_ratio, configured.hard_clear_ratio),
+        ThresholdMark {
+            was: Some(compacts.1).filter(|was| *was != compacts.0),
+            ..still(Threshold::Compact, compacts.0 as f64)
+        },
         still(Threshold::Window, window),
     ];
     let flush = inspection.memory_flush().filter(|flush| flush.state.is_on());

@@ -5,8 +5,9 @@ use std::ops::Range;
 
 use crate::context::tokens::chars4::estimate_or_zero;
 use crate::context::tokens::usage::last_usage;
+use crate::gateway::compaction::CompactionSettings;
 use crate::ids::EntryIx;
-use crate::inspect::Inspection;
+use crate::inspect::{Inspection, Unmeasured};
 use crate::plan::Plan;
 use crate::policy::compact::{BranchEntry, Preparation};
 use crate::store::entry::{EntryKind, Role};
@@ -82,12 +83,20 @@ pub struct Trigger {
 impl Inspection {
     /// Whether the runtime would compact after the last answer on the path: by that answer's usage alone.
     pub fn compaction_trigger(&self, plan: &Plan) -> Trigger {
-        let settings = &plan.settings.compaction;
-        let usage = last_usage(&self.index, &self.context.path).map(|(_, usage)| usage.context_tokens);
+        self.trigger_under(&plan.settings.compaction)
+    }
+
+    /// The same under these settings. What was counted before a summary, or on the branch that this one was copied
+    /// from, is not looked at (compaction 2.13).
+    pub fn trigger_under(&self, settings: &CompactionSettings) -> Trigger {
+        let (window, rules) = (self.window.tokens, self.ruleset.ruleset.rules());
+        let stale = matches!(self.measured, Err(Unmeasured::SinceCompaction | Unmeasured::SinceCommit));
+        let usage = last_usage(&self.index, &self.context.path).filter(|_| !stale);
+        let tokens = usage.map(|(_, usage)| usage.context_tokens);
         Trigger {
-            tokens: usage,
-            threshold: settings.threshold(self.window.tokens),
-            fires: usage.is_some_and(|tokens| settings.should_compact(tokens, self.window.tokens)),
+            tokens,
+            threshold: settings.threshold(window),
+            fires: tokens.is_some_and(|tokens| settings.should_compact_under(rules, tokens, window)),
         }
     }
 
@@ -147,7 +156,7 @@ fn split(branch: &[BranchEntry], preparation: &Preparation) -> Split {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::inspect::testing::{at, call, inspection, result, transcript, user};
+    use crate::inspect::testing::{at, call, inspection, message, result, transcript, user};
     use crate::policy::prune::Gate;
     use crate::policy::{Step, StepSet, StepSettings};
 
@@ -180,6 +189,23 @@ mod tests {
         let entries = [user("12345678"), call("c1", "exec", "{}"), touch, user("12345678")];
         let view = view(&entries, 2.0);
         assert_eq!((view.split, view.history.messages, view.turn_prefix.messages), (Split::False, 0, 2));
+    }
+
+    #[test]
+    fn a_session_compacts_strictly_above_the_window_less_the_reserve() {
+        let answer = |total: u32| {
+            let usage = format!(r#""usage":{{"input":{total},"totalTokens":{total}}}"#);
+            message(&format!(r#"{{"role":"assistant","stopReason":"stop","content":[],{usage}}}"#))
+        };
+        let settings = CompactionSettings { reserve_tokens: 20_000.0, ..CompactionSettings::default() };
+        let trigger = |total, measured| {
+            let session = inspection(&transcript(&[user("go"), answer(total)]), 200_000.0);
+            Inspection { measured: Err(measured), ..session }.trigger_under(&settings)
+        };
+        assert!(!trigger(180_000, Unmeasured::NoUsage).fires);
+        assert!(trigger(180_001, Unmeasured::NoUsage).fires);
+        let stale = trigger(180_001, Unmeasured::SinceCompaction);
+        assert_eq!((stale.tokens, stale.threshold, stale.fires), (None, 180_000.0, false));
     }
 
     #[test]

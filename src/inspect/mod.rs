@@ -1,6 +1,7 @@
 //! One session with everything that questions ask of it: transcript, tree, context, window, settings
 //! and what is measured. The commands and the screens start from here.
 
+pub mod again;
 pub mod breakdown;
 pub mod budget_marks;
 mod closer;
@@ -23,6 +24,7 @@ pub mod recovery;
 pub mod rewrite_loss;
 pub mod search;
 pub mod summary;
+pub mod summary_calls;
 #[cfg(test)]
 pub(crate) mod testing;
 pub mod upkeep;
@@ -35,7 +37,7 @@ mod write_checks;
 
 use std::sync::Arc;
 
-pub use closer::Closer;
+pub use closer::{Closer, Known};
 pub use item::{Counted, Mark, SessionItem, SourceOfCount};
 
 use crate::context::Context;
@@ -204,6 +206,10 @@ impl Inspection {
 
     /// What would fill the window under a plan.
     pub fn budget_after(&self, plan: &Plan) -> Budget {
-        Budget::new(self.fixed, &self.context, |at| plan.tokens_after[at])
+        let mut budget = Budget::new(self.fixed, &self.context, |at| plan.tokens_after[at]);
+        for (size, tokens) in plan.made() {
+            budget.add_message(size, tokens);
+        }
+        budget
     }
 }

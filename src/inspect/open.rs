@@ -18,7 +18,7 @@ use crate::inspect::count::{complete, last_prompt};
 use crate::inspect::list::listed_item;
 use crate::inspect::price::price;
 use crate::inspect::upkeep::Upkeep;
-use crate::inspect::{Inspection, Mark};
+use crate::inspect::{Closer, Inspection, Known, Mark};
 use crate::js;
 use crate::policy::StepSettings;
 use crate::policy::prune::last_touch_under;
@@ -86,7 +86,20 @@ pub fn open(
     let source = Source::open(path).map_err(read_error)?;
     let (index, grown_from) = read(&source, previous.filter(|known| known.source.path() == path), progress)?;
     let epoch = previous.map_or(Epoch(1), |known| known.epoch.next());
-    Ok(Inspection { grown_from, ..inspect(store, session, source, index, epoch, now_ms) })
+    let inspection = Inspection { grown_from, ..inspect(store, session, source, index, epoch, now_ms) };
+    let closer = previous.and_then(|known| grown_closer(known, &inspection, progress));
+    Ok(Inspection { closer, ..inspection })
+}
+
+/// What closer steps ask for, where it was known of the reading before and entries were only added since: theirs is
+/// read. Where that fails it is as if nobody had asked yet.
+fn grown_closer(before: &Inspection, now: &Inspection, progress: Progress<'_>) -> Option<Arc<Closer>> {
+    now.grown_from?;
+    let known = Known { context: &before.context, closer: before.closer.as_ref()? };
+    let bytes = now.session.bytes;
+    let mut wanted = || progress(bytes, bytes);
+    let read = Closer::read_while(&now.source, &now.index, &now.context, Some(known), &mut wanted);
+    read.ok().flatten().map(Arc::new)
 }
 
 fn read(

@@ -51,10 +51,8 @@ impl Facts<'_> {
         let Some(numbers) = self.plan.guarded else { return Vec::new() };
         let (single, budget) = (of(numbers.limits.single, "char"), of(numbers.limits.budget, "char"));
         let total = format!("All messages count {}", of(numbers.total, "char"));
-        let whole = match numbers.total > numbers.limits.budget {
-            true => format!("{total}, over the guard's budget of {budget}."),
-            false => format!("{total}, within the guard's budget of {budget}."),
-        };
+        let relation = if numbers.total > numbers.limits.budget { "over" } else { "within" };
+        let whole = format!("{total}, {relation} the guard's budget of {budget}.");
         match reason {
             Reason::GuardCut => vec![
                 format!("It counts for more than the {single} that the guard lets one result have."),

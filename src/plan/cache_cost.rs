@@ -24,7 +24,9 @@ impl CacheCost {
     pub fn new(plan: &Plan, price: &Price, idle_ms: Option<f64>) -> Option<Self> {
         let first = plan.fates().iter().position(|message| message.fate.changes())?;
         let tokens = |counts: &[u64]| counts[first..].iter().sum::<u64>() as f64 / 1e6;
-        let (before, after) = (tokens(&plan.tokens_before), tokens(&plan.tokens_after));
+        // What is made stands behind the first change: at a cut, or behind a call.
+        let made = plan.tokens_made as f64 / 1e6;
+        let (before, after) = (tokens(&plan.tokens_before), tokens(&plan.tokens_after) + made);
         let warm = idle_ms.is_some_and(|idle| idle < RETENTION_MS);
         // Where writing to the cache has no price of its own it costs what input costs.
         let write = if price.cache_write > 0.0 { price.cache_write } else { price.input };

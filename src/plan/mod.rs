@@ -13,6 +13,7 @@ pub use persist::InMemory;
 pub use run::{Asked, PlanError};
 pub use summary::MadeSummary;
 
+use crate::context::budget::running_totals;
 use crate::context::tokens::chars4::estimate_or_zero;
 use crate::js::Throws;
 use crate::policy::clear_tool_uses::Cleared;
@@ -22,6 +23,7 @@ use crate::policy::guard::Guarded;
 use crate::policy::list::Item;
 use crate::policy::prune::{Gate, Outcome};
 use crate::policy::{Fate, MessageFate, StepSettings};
+use crate::store::entry::MessageSize;
 
 /// What some steps would do to one context.
 #[derive(Debug, Clone, PartialEq)]
@@ -86,6 +88,36 @@ impl Plan {
     /// Estimated tokens of all messages after, those that stand in no file included.
     pub fn total_after(&self) -> u64 {
         self.tokens_after.iter().sum::<u64>() + self.tokens_made
+    }
+
+    /// The messages that stand in no file, with their estimated tokens, in the order they are sent.
+    pub fn made(&self) -> impl Iterator<Item = (&MessageSize, u64)> {
+        let made = self.items.iter().filter(|item| item.position().is_none());
+        made.filter_map(|item| item.change.as_ref())
+            .map(|change| (&change.size, estimate_or_zero(&change.size)))
+    }
+
+    /// Prompt tokens up to and with each message of the context, what precedes the messages (`fixed`) included; those
+    /// that stand in no file count at the place they are sent in.
+    pub fn running_totals(&self, fixed: u64) -> Vec<u64> {
+        let mut extra = vec![0; self.tokens_after.len()];
+        let mut waiting = 0;
+        let mut last = None;
+        for item in &self.items {
+            match (item.position(), &item.change) {
+                (Some(position), _) => {
+                    extra[position] += std::mem::take(&mut waiting);
+                    last = Some(position);
+                }
+                (None, Some(change)) => waiting += estimate_or_zero(&change.size),
+                (None, None) => {}
+            }
+        }
+        // What is made at the end counts with the last message there is.
+        if let Some(at) = last.or(extra.len().checked_sub(1)) {
+            extra[at] += waiting;
+        }
+        running_totals(fixed, self.tokens_after.iter().zip(extra).map(|(tokens, extra)| tokens + extra))
     }
 
     /// Chars of all messages before and after, as the pruner counts them (pruning 5.4).

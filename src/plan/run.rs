@@ -225,3 +225,7 @@ fn merge(known: &mut MessageFate, fate: &MessageFate) {
         *known = MessageFate { before: known.before, ..*fate };
     }
 }
+
+#[cfg(test)]
+#[path = "run_tests.rs"]
+mod tests;

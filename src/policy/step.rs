@@ -105,6 +105,12 @@ impl StepSet {
         Self(if on { self.0 | bit } else { self.0 & !bit })
     }
 
+    /// The same set without those of another.
+    #[must_use]
+    pub fn without(self, other: Self) -> Self {
+        Self(self.0 & !other.0)
+    }
+
     /// The steps, in order.
     pub fn iter(self) -> impl Iterator<Item = Step> {
         Step::ALL.into_iter().filter(move |step| self.has(*step))
@@ -138,5 +144,6 @@ mod tests {
         assert_eq!(set.iter().collect::<Vec<_>>(), [Step::History, Step::Prune]);
         assert_eq!(set.with(Step::History, false), StepSet::of(&[Step::Prune]));
         assert!(!set.needs_texture() && set.with(Step::Guard, true).needs_texture());
+        assert_eq!(set.without(StepSet::of(&[Step::Prune, Step::Clear])), StepSet::of(&[Step::History]));
     }
 }

@@ -16,8 +16,8 @@ use crate::transcript::{Leaf, Tree};
 pub(crate) struct List {
     pub(crate) bodies: Vec<Value>,
     pub(crate) index: Index,
-    context: Context,
-    textures: Vec<Texture>,
+    pub(crate) context: Context,
+    pub(crate) textures: Vec<Texture>,
 }
 
 impl List {

@@ -13,8 +13,10 @@ use crate::inspect::estimators::{self, EstimatesError};
 use crate::inspect::open::{OpenError, open};
 use crate::inspect::recovery::recovery_of;
 use crate::inspect::search::search;
+use crate::inspect::summary::SummarySettings;
+use crate::inspect::summary_calls::{CallsAsked, SummaryCalls};
 use crate::inspect::write::{Ask, WriteRequest, prepare, preview, write};
-use crate::inspect::{Inspection, message};
+use crate::inspect::{Closer, Inspection, message};
 use crate::plan::Plan;
 use crate::runtime::clipboard::{self, TERMINAL_BYTES};
 use crate::runtime::clock::system_ms;
@@ -38,6 +40,8 @@ impl Shell {
                 self.excerpts.ask(&mut self.jobs, inspection, entries);
             }
             Effect::ReadMessage { inspection, entry, plan } => self.read_message(inspection, entry, plan),
+            Effect::ReadTexts { inspection } => self.read_texts(inspection),
+            Effect::TellCalls { inspection, asked } => self.tell_calls(inspection, asked),
             Effect::ReadBlocks { inspection, entries } => self.read_blocks(inspection, entries),
             Effect::Search { inspection, query, from } => self.search(inspection, query, from),
             Effect::Estimate { inspection } => self.estimate(inspection),
@@ -128,6 +132,28 @@ impl Shell {
             if highlight::load() {
                 ticket.send(Event::Timer);
             }
+        });
+    }
+
+    fn read_texts(&mut self, inspection: Arc<Inspection>) {
+        self.jobs.start(Kind::Texts, move |ticket| {
+            let Inspection { source, index, context, epoch, .. } = &*inspection;
+            let read = Closer::read_while(source, index, context, None, &mut || ticket.is_wanted());
+            let closer = read.map(|closer| closer.map(Arc::new)).map_err(|error| error.to_string());
+            if let Some(closer) = closer.transpose() {
+                ticket.send(Event::Texts { epoch: *epoch, closer });
+            }
+        });
+    }
+
+    fn tell_calls(&mut self, inspection: Arc<Inspection>, asked: CallsAsked) {
+        let Some(store) = self.library.store.clone() else { return };
+        let now_ms = self.clock.now_ms() as f64;
+        self.jobs.start(Kind::Calls, move |ticket| {
+            let rules = inspection.ruleset.ruleset.rules();
+            let summary = SummarySettings::of(rules, &store.config.js);
+            let told = SummaryCalls::tell(&inspection, &asked, summary, now_ms);
+            ticket.send(Event::Calls { asked, told });
         });
     }
 

@@ -28,6 +28,10 @@ pub(super) enum Kind {
     Excerpts,
     /// The message under the cursor.
     Message,
+    /// What steps ask for that look at more than sizes.
+    Texts,
+    /// The calls of a summary.
+    Calls,
     /// The heaviest blocks of a window.
     Blocks,
     /// What is recorded of an overflow.

@@ -196,6 +196,11 @@ impl Usage {
     pub fn prompt_tokens(&self) -> f64 {
         self.input + self.cache_read + self.cache_write
     }
+
+    /// Whether it says how large the prompt was.
+    pub fn is_counted(&self) -> bool {
+        self.prompt_tokens() >= 1.0 && self.prompt_tokens().is_finite()
+    }
 }
 
 /// The sizes of one message: everything that estimates and policies ask for, without its text.

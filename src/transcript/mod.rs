@@ -1,6 +1,8 @@
 //! Entries → tree, branches and names. Pure.
 
+mod copies;
 pub mod labels;
 pub mod tree;
 
+pub use copies::copied_answers;
 pub use tree::{Leaf, Tree};

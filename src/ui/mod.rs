@@ -20,6 +20,7 @@ mod recovery;
 mod sessions;
 mod states;
 mod status;
+mod steps;
 pub mod theme;
 mod transcript;
 mod tuning;
@@ -78,6 +79,7 @@ fn screen(app: &App, theme: &Theme, layout: &Layout, buf: &mut Buffer) -> Option
         Some(Overlay::Help { top }) => help::draw(app, theme, *top, buf),
         Some(Overlay::Palette { text, at }) => cursor = Some(palette::draw(app, theme, text, *at, buf)),
         Some(Overlay::Findings { scroll }) => findings::draw(app, theme, *scroll, body, buf),
+        Some(Overlay::Steps(screen)) => steps::draw(app, theme, screen, buf),
         Some(Overlay::Estimators(view)) => estimators::draw(app, theme, view, body, buf),
         Some(Overlay::Breakdown(screen)) => breakdown::draw(app, theme, screen, buf),
         Some(Overlay::Recovery(screen)) => recovery::draw(app, theme, screen, body, buf),

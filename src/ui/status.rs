@@ -124,6 +124,8 @@ fn left_hints(app: &App) -> Vec<Hint> {
         ],
         Pane::Tuning => vec![
             (&[Action::Less, Action::More], "adjust"),
+            (&[Action::PreviousStep, Action::NextStep], "step"),
+            (&[Action::ToggleStep], "on/off"),
             (&[Action::Edit], "type"),
             (&[Action::ToDefault], "default"),
             (&[Action::ToConfig], "config"),
@@ -176,7 +178,7 @@ fn transcript_hints(app: &App) -> Vec<Hint> {
         hints.push((&[Action::TogglePrune], "end preview"));
         hints.push((&[Action::Commit], "commit…"));
     } else {
-        hints.push((&[Action::TogglePrune], "prune preview"));
+        hints.push((&[Action::TogglePrune], "preview"));
     }
     hints.push(NEXT_PANE);
     hints
@@ -187,6 +189,12 @@ fn overlay_hints(overlay: &Overlay) -> Vec<Hint> {
         Overlay::Help { .. } => vec![(&[Action::Down, Action::Up], "scroll"), (&[Action::Back], "close")],
         Overlay::Palette { .. } => vec![(&[Action::Open], "run"), (&[Action::Back], "close")],
         Overlay::Findings { .. } => vec![MOVE, (&[Action::Copy], "copy"), (&[Action::Back], "close")],
+        Overlay::Steps(_) => vec![
+            MOVE,
+            (&[Action::ToggleStep], "on/off"),
+            (&[Action::Open], "settings"),
+            (&[Action::Back], "close"),
+        ],
         Overlay::Estimators(_) => {
             vec![MOVE, (&[Action::Open], "go there"), (&[Action::Copy], "copy"), (&[Action::Back], "close")]
         }

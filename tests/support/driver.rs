@@ -12,6 +12,7 @@ use clawscope::commit::{Clock, UndoTarget};
 use clawscope::explain::explain;
 use clawscope::gateway::env::Environment;
 use clawscope::gateway::ruleset::Chosen;
+use clawscope::inspect::Closer;
 use clawscope::inspect::Inspection;
 use clawscope::inspect::breakdown::heavy_blocks;
 use clawscope::inspect::estimators;
@@ -22,6 +23,8 @@ use clawscope::inspect::open::open;
 use clawscope::inspect::place::{OpenPlace, Place};
 use clawscope::inspect::recovery::recovery_of;
 use clawscope::inspect::search::search;
+use clawscope::inspect::summary::SummarySettings;
+use clawscope::inspect::summary_calls::SummaryCalls;
 use clawscope::inspect::write::{Ask, WriteRequest, prepare, preview, write};
 use clawscope::store::demo;
 use clawscope::store::survey::Store;
@@ -162,6 +165,18 @@ impl Driver {
                 let text = message::read(&inspection, entry, plan.as_deref());
                 let text = text.map(Arc::new).map_err(|error| error.to_string());
                 vec![Event::Message { epoch: inspection.epoch, entry, text }]
+            }
+            Effect::ReadTexts { inspection } => {
+                let (source, index, context) = (&inspection.source, &inspection.index, &inspection.context);
+                let closer = Closer::read(source, index, context);
+                let closer = closer.map(Arc::new).map_err(|error| error.to_string());
+                vec![Event::Texts { epoch: inspection.epoch, closer }]
+            }
+            Effect::TellCalls { inspection, asked } => {
+                let config = &self.store.as_ref().expect("a store").config.js;
+                let summary = SummarySettings::of(inspection.ruleset.ruleset.rules(), config);
+                let told = SummaryCalls::tell(&inspection, &asked, summary, self.now_ms as f64);
+                vec![Event::Calls { asked, told }]
             }
             Effect::ReadBlocks { inspection, entries } => {
                 let blocks = heavy_blocks(&inspection, &entries, &mut || true);

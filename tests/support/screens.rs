@@ -3,6 +3,7 @@
 use clawscope::app::App;
 use clawscope::app::event::{Event, Listing};
 use clawscope::app::state::{Loading, Options, Overlay, WriteStage};
+use clawscope::context::rows::RowKind;
 use clawscope::error::{Finding, Severity};
 use clawscope::gateway::window::{WindowInfo, WindowSource};
 use clawscope::ids::SessionKey;
@@ -183,6 +184,38 @@ pub(crate) fn zoomed(width: u16, height: u16) -> Driver {
     driver
 }
 
+/// The limit of turns alone, moved to three of them.
+pub(crate) fn limited(width: u16, height: u16) -> Driver {
+    let mut driver = opened(width, height);
+    driver.press("4 , , x e ctrl-u text:3 enter 2");
+    driver
+}
+
+/// A compaction alone, at the line of its cut.
+pub(crate) fn compacted(width: u16, height: u16) -> Driver {
+    let mut driver = opened(width, height);
+    driver.press(", , , , , x 2");
+    let rows = &driver.app.transcript.as_ref().expect("a transcript").rows;
+    let cut = rows.iter().position(|row| row.kind == RowKind::Cut).expect("a cut");
+    driver.press("g");
+    driver.press(&"j ".repeat(cut));
+    driver
+}
+
+/// The guard beside pruning.
+pub(crate) fn guarded(width: u16, height: u16) -> Driver {
+    let mut driver = opened(width, height);
+    driver.press("p . x 4");
+    driver
+}
+
+/// Every step and what it does, compaction and pruning switched on.
+pub(crate) fn stepping(width: u16, height: u16) -> Driver {
+    let mut driver = opened(width, height);
+    driver.press("s x k k k k k x");
+    driver
+}
+
 /// The Chinese session, whose tokens chars/4 tells badly.
 pub(crate) fn estimating(width: u16, height: u16) -> Driver {
     let mut driver = opened(width, height);
@@ -270,7 +303,7 @@ pub(crate) fn explaining_yet(width: u16, height: u16) -> Driver {
 /// A state by its name.
 pub(crate) type Named = (&'static str, fn(u16, u16) -> Driver);
 
-pub(crate) const STATES: [Named; 30] = [
+pub(crate) const STATES: [Named; 34] = [
     ("rest", at_rest),
     ("gate shut", gate_shut),
     ("preview", preview),
@@ -290,6 +323,10 @@ pub(crate) const STATES: [Named; 30] = [
     ("open error", failed_to_open),
     ("no usage", unmeasured),
     ("zoom", zoomed),
+    ("history", limited),
+    ("compaction", compacted),
+    ("guard", guarded),
+    ("steps", stepping),
     ("estimators", estimating),
     ("estimators reading", reading_estimates),
     ("breakdown", taken_apart),

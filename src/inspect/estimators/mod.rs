@@ -177,6 +177,15 @@ pub fn read(inspection: &Inspection, progress: Progress<'_>) -> Result<Estimates
 }
 
 impl Inspection {
+    /// The fit of this session, and with it the tokens of the message of each entry of the path; none with too few calls,
+    /// or when the file cannot be read any more. Reads every message of the path.
+    pub fn calibrated_weights(&self) -> Option<(Calibration, Vec<f64>)> {
+        let weights = weigh::path(self, None, &mut |_, _| true).ok()?;
+        let fit = calibrate(&samples(&walk::walk(self, &weights).calls)).ok()?;
+        let tokens = weights.iter().map(|weights| fit.messages(weights.chars, weights.images));
+        Some((fit, tokens.collect()))
+    }
+
     /// Tokens per char of this session as its own usage tells, with the error of that; none with too few calls, or when
     /// the file cannot be read any more. Reads every message of the path.
     pub fn calibration(&self) -> Option<Calibration> {

@@ -1,14 +1,15 @@
 //! The path once from its root to its leaf: at every call with a count, what the context held then. Running sums make
 //! that a subtraction, also where a compaction moved the start of the context (compaction 4.2, 4.3).
 
-use std::collections::{HashMap, HashSet};
+use std::collections::HashMap;
 
 use crate::ids::EntryIx;
 use crate::inspect::Inspection;
 use crate::inspect::estimators::weigh::Weights;
-use crate::store::entry::{Entry, EntryKind, Usage};
+use crate::store::entry::{EntryKind, Usage};
 use crate::store::index::Index;
 use crate::store::intern::{IdIx, WordIx};
+use crate::transcript::copied_answers;
 
 /// A prompt may be so much smaller than one before it without being taken for a pruned one: providers move
 /// a few tokens about.
@@ -62,7 +63,7 @@ pub(super) struct Walked {
 pub(super) fn walk(inspection: &Inspection, weights: &[Weights]) -> Walked {
     let index = &*inspection.index;
     let path = &inspection.context.path;
-    let beside = answers_off_path(index, path);
+    let copied = copied_answers(index, path);
     let mut walk = Walk::default();
     let (mut calls, mut copies) = (Vec::new(), 0);
     for (ix, weight) in path.iter().zip(weights) {
@@ -71,11 +72,8 @@ pub(super) fn walk(inspection: &Inspection, weights: &[Weights]) -> Walked {
             walk.compact(index, *ix, *weight);
         }
         let usage = entry.message.and_then(|message| message.usage);
-        if let Some(usage) =
-            usage.filter(|usage| usage.prompt_tokens() >= 1.0 && usage.prompt_tokens().is_finite())
-        {
-            let original = Likeness::of(entry).and_then(|likeness| beside.get(&likeness));
-            if original.is_some_and(|original| original < ix) {
+        if let Some(usage) = usage.filter(|usage| usage.is_counted()) {
+            if copied.contains(ix) {
                 copies += 1;
             } else {
                 calls.push(walk.call(*ix, usage.prompt_tokens() as u64, entry.model));
@@ -163,36 +161,4 @@ impl Walk {
             _ => Anchor::Nothing,
         }
     }
-}
-
-/// What tells one counted answer from another and stays when it is copied: its usage, and how much it says, thinks and
-/// calls. Arguments of calls may be cleared in a copy.
-#[derive(PartialEq, Eq, Hash)]
-struct Likeness {
-    usage: [u64; 5],
-    text: u32,
-    thinking: u32,
-    calls: u32,
-}
-
-impl Likeness {
-    fn of(entry: &Entry) -> Option<Self> {
-        let size = entry.message?;
-        let usage = size.usage?;
-        let usage = [usage.input, usage.output, usage.cache_read, usage.cache_write, usage.cost];
-        Some(Self {
-            usage: usage.map(f64::to_bits),
-            text: size.text_chars,
-            thinking: size.thinking_chars,
-            calls: entry.calls.1 - entry.calls.0,
-        })
-    }
-}
-
-/// The counted answers beside the path, the first of each likeness. A rewritten branch copies answers with their usage,
-/// which is that of another context: an answer on the path that is like one before it in the file is such a copy.
-fn answers_off_path(index: &Index, path: &[EntryIx]) -> HashMap<Likeness, EntryIx> {
-    let on_path: HashSet<EntryIx> = path.iter().copied().collect();
-    let beside = index.iter().rev().filter(|(ix, _)| !on_path.contains(ix));
-    beside.filter_map(|(ix, entry)| Some((Likeness::of(entry)?, ix))).collect()
 }

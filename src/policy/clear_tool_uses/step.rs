@@ -110,8 +110,11 @@ impl Run<'_, '_> {
         let results: Vec<usize> = (0..self.list.len()).filter(is_result).collect();
         let count = candidates(results.len(), self.settings.keep)?;
         let (old, kept) = results.split_at(count);
-        kept.iter().for_each(|at| self.fates[*at].reason = Reason::KeptUse);
-        old.iter().for_each(|at| self.fates[*at].reason = Reason::ClearedAtLeast);
+        for (results, reason) in [(kept, Reason::KeptUse), (old, Reason::ClearedAtLeast)] {
+            for at in results {
+                self.fates[*at].reason = reason;
+            }
+        }
         for at in old {
             let cleared = self.clear(*at);
             let reclaimed = before.saturating_sub(self.after) as f64;

@@ -36,6 +36,6 @@ pub use job::{Cancel, Dropped, Mode, NoSummary, SummaryJob, Written};
 pub use prepare::{Material, Preparation, prepare};
 pub use request::{Form, Identifiers, Purpose, SummaryRequest};
 pub use stages::{Answers, Ended, NoAnswer};
-pub use step::{Compacted, compact_list};
+pub use step::{Compacted, assumed_summary, compact_list};
 pub use summarise::{summarise, summarise_within};
 pub use v2026_9::{Before, prepare_under, stored_summary};

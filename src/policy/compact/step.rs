@@ -75,8 +75,17 @@ fn fate(preparation: &Preparation, at: usize, size: &MessageSize) -> MessageFate
     }
 }
 
-/// The summary's message: sizes of the role, and of a text this long.
+/// A summary of this many tokens at the front of a list.
 fn summary(tokens: u64) -> Item {
+    let (size, texture) = assumed_summary(tokens);
+    Item {
+        from: From::Summary,
+        change: Some(Box::new(Change { size, edits: Vec::new(), texture: Some(texture) })),
+    }
+}
+
+/// What is known of the message of a summary that is not made yet: sizes of the role, and of a text this long in tokens.
+pub fn assumed_summary(tokens: u64) -> (MessageSize, Texture) {
     let chars = (tokens * CHARS_PER_TOKEN) as f64;
     let size = MessageSize {
         role: Role::CompactionSummary,
@@ -85,10 +94,7 @@ fn summary(tokens: u64) -> Item {
         text_chars: chars as u32,
         ..MessageSize::NOTHING
     };
-    Item {
-        from: From::Summary,
-        change: Some(Box::new(Change { size, edits: Vec::new(), texture: Some(texture(chars)) })),
-    }
+    (size, texture(chars))
 }
 
 /// The summary's texture: that of a text this long in what a summary is sent in.

@@ -49,7 +49,7 @@ pub(super) fn cut_text(text: &JsString, max_chars: f64) -> JsString {
     }
 }
 
-/// [`cut_text`] for a text that is known by its texture.
+/// The same for a text that is known by its texture (pruning 6.34).
 pub fn cut_texture(text: &Text, max_chars: f64) -> Text {
     match cut(text.chars, max_chars, |at| text.last_line_feed(at)) {
         Cut::Whole => text.clone(),

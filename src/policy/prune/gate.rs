@@ -126,22 +126,41 @@ pub fn touches(index: &Index) -> impl Iterator<Item = (EntryIx, f64)> {
 pub fn last_touch_under<E>(
     rules: &Rules,
     index: &Index,
-    (provider, model): (&str, &str),
+    of_model: (&str, &str),
     body: impl Fn(EntryIx) -> Result<Value, E>,
 ) -> Option<f64> {
-    let same = |ix: EntryIx| {
+    counted_touches(rules, index, of_model, body).next().map(|(_, time)| time)
+}
+
+/// Every touch that counts by the rules of a version, in file order, with its time in ms.
+pub fn touches_under<E>(
+    rules: &Rules,
+    index: &Index,
+    of_model: (&str, &str),
+    body: impl Fn(EntryIx) -> Result<Value, E>,
+) -> Vec<(EntryIx, f64)> {
+    let mut found: Vec<_> = counted_touches(rules, index, of_model, body).collect();
+    found.reverse();
+    found
+}
+
+fn counted_touches<E>(
+    rules: &Rules,
+    index: &Index,
+    (provider, model): (&str, &str),
+    body: impl Fn(EntryIx) -> Result<Value, E>,
+) -> impl Iterator<Item = (EntryIx, f64)> {
+    let wanted = [provider, model].map(|name| Some(name.trim().to_lowercase()));
+    let same = move |ix: EntryIx| {
         let Ok(entry) = body(ix) else { return false };
         let told = |key: &str| {
             let value = entry.get("data").and_then(|data| data.get(key)).and_then(js::Value::as_str);
             value.map(|text| text.trim().to_string_lossy().to_lowercase())
         };
-        let wanted = [provider, model].map(|name| Some(name.trim().to_lowercase()));
         [told("provider"), told("modelId")] == wanted
     };
-    match rules.touch {
-        Touch::Any => last_touch(index),
-        Touch::SameModel => touches(index).find(|(ix, _)| same(*ix)).map(|(_, time)| time),
-    }
+    let any = rules.touch == Touch::Any;
+    touches(index).filter(move |(ix, _)| any || same(*ix))
 }
 
 #[cfg(test)]

@@ -82,10 +82,10 @@ fn repaired_reason(body: &Value, made: &Value) -> Option<Reason> {
         let blocks = message.get("content").and_then(Value::as_array).unwrap_or_default();
         blocks.iter().filter(|block| is_call(block)).count()
     };
-    match calls(made) < calls(body) {
-        true => Some(Reason::CallRemoved),
-        false => (made != body).then_some(Reason::CallTidied),
+    if calls(made) < calls(body) {
+        return Some(Reason::CallRemoved);
     }
+    (made != body).then_some(Reason::CallTidied)
 }
 
 /// Takes the details off every tool result.

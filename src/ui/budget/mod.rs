@@ -51,7 +51,7 @@ impl<'a> Picture<'a> {
     fn new(app: &'a App, theme: &'a Theme, layout: &'a Layout, inspection: &Inspection) -> Self {
         let (now, plan) = (app.figures.now, app.figures.after);
         let settings =
-            if plan.is_some() { app.tuning.settings() } else { inspection.configured.prune.clone() };
+            if plan.is_some() { app.tuning.step_settings(inspection) } else { inspection.configured.clone() };
         let window = inspection.window.tokens.max(0.0) as u64;
         let start = if layout.breadth >= Breadth::Medium { 21 } else { 20 };
         Self {

@@ -1,5 +1,6 @@
 //! The transcript pane: one row for each message, with its rail, text, fate and tokens.
 
+mod cut;
 mod row;
 
 use ratatui::buffer::Buffer;

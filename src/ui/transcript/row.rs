@@ -7,7 +7,7 @@ use ratatui::layout::Rect;
 use ratatui::style::{Modifier, Style};
 use ratatui::text::Span;
 
-use super::{Columns, number};
+use super::{Columns, cut, number};
 use crate::app::App;
 use crate::app::transcript::{RowNumbers, TranscriptPane};
 use crate::context::rows::{Rail, Row, RowKind, only_calls};
@@ -38,6 +38,10 @@ impl Line<'_> {
     pub(super) fn draw(&self, row: &Row, selected: bool, buf: &mut Buffer) {
         let numbers = self.numbers(row);
         self.grounds(row, &numbers, selected, buf);
+        if row.kind == RowKind::Cut {
+            cut::draw(self, buf);
+            return;
+        }
         self.rail(row, buf);
         if let Some(error) = self.pane.excerpts.get(&row.entry).and_then(|excerpt| excerpt.error.as_deref()) {
             self.error(row, error, buf);
@@ -124,7 +128,7 @@ impl Line<'_> {
             (RowKind::Entry, Rail::End) => {
                 put(buf, at, end, glyphs::END, rail);
             }
-            (RowKind::Entry, Rail::None | Rail::Fork) => {}
+            (RowKind::Entry, Rail::None | Rail::Fork) | (RowKind::Cut, _) => {}
         }
     }
 
@@ -148,7 +152,7 @@ impl Line<'_> {
         let end = if wide { self.columns.after_end } else { self.columns.text_end };
         // What a fold holds stays in sight when its text is cut.
         let (texts, tail) = match row.kind {
-            RowKind::Entry | RowKind::Compacted { .. } => (&spans[..], &[][..]),
+            RowKind::Entry | RowKind::Cut | RowKind::Compacted { .. } => (&spans[..], &[][..]),
             _ => spans.split_at(spans.len() - 1),
         };
         let room = end.saturating_sub(spans_width(tail)).max(at.0);

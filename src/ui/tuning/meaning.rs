@@ -8,7 +8,10 @@ use crate::gateway::prune_setting::Unit;
 use crate::gateway::setting_value::{duration_text, plain_text};
 use crate::inspect::Inspection;
 use crate::js::Value;
-use crate::ui::widgets::number::{counted, elapsed, grouped, minute, round_thousands};
+use crate::policy::Step;
+use crate::policy::settings::{Reader, StepSetting};
+use crate::store::entry::Role;
+use crate::ui::widgets::number::{counted, elapsed, estimate, grouped, minute, round_thousands};
 
 /// The tuned value as it stands in its column.
 pub(super) fn value_text(app: &App, at: usize) -> String {
@@ -19,7 +22,9 @@ pub(super) fn value_text(app: &App, at: usize) -> String {
 pub(super) fn text_of(unit: Option<Unit>, value: &Value) -> String {
     match (unit, value) {
         (Some(Unit::Share), Value::Number(share)) => format!("{share:.2}"),
-        (Some(Unit::Chars | Unit::Messages), Value::Number(count)) => grouped(*count as i64),
+        (Some(Unit::Chars | Unit::Messages | Unit::Tokens | Unit::Turns), Value::Number(count)) => {
+            grouped(*count as i64)
+        }
         (Some(Unit::Milliseconds), Value::Number(ms)) => duration_text(*ms),
         (unit, value) => plain_text(unit, value),
     }
@@ -31,22 +36,78 @@ pub(super) fn meaning(app: &App, inspection: &Inspection, at: usize) -> String {
         return String::new();
     };
     let number = value.as_f64().unwrap_or(0.0);
-    match row.key {
+    match row.step {
+        Step::Prune => pruning(app, inspection, row.row.key, number),
+        Step::Compact => compaction(app, inspection, row.row.key, number),
+        Step::History => turns(inspection, number),
+        Step::Truncate | Step::Guard | Step::Clear => limit(inspection, row, number),
+        Step::Repair | Step::Images => String::new(),
+    }
+}
+
+fn pruning(app: &App, inspection: &Inspection, key: &str, number: f64) -> String {
+    match key {
         "ttl" => touched(app, inspection),
         "keepLastAssistants" => cutoff(app, inspection),
-        "softTrimRatio" | "hardClearRatio" => {
-            format!("{} of messages", round_thousands((number * inspection.window.tokens.max(0.0)) as u64))
-        }
+        "softTrimRatio" | "hardClearRatio" => format!("{} of messages", of_window(inspection, number)),
         "minPrunableToolChars" => prunable(app),
         "softTrim.maxChars" => format!("{} over", counted(app.figures.long_results, "result")),
         "softTrim.headChars" => "kept from the start".to_owned(),
         "softTrim.tailChars" => "kept from the end".to_owned(),
-        "hardClear.enabled" if app.plan.is_some() => format!("{} cleared", app.figures.cleared),
+        "hardClear.enabled" if app.tuning.is_on(Step::Prune) => format!("{} cleared", app.figures.cleared),
         "hardClear.placeholder" => "stands for what is cleared".to_owned(),
         "tools.allow" => "empty: every tool".to_owned(),
         "tools.deny" => denied(app),
         _ => String::new(),
     }
+}
+
+fn compaction(app: &App, inspection: &Inspection, key: &str, number: f64) -> String {
+    match key {
+        "reserveTokens" => {
+            let above = inspection.window.tokens - number;
+            if above < 0.0 {
+                "always compacts".to_owned()
+            } else {
+                format!("compacts above {}", round_thousands(above as u64))
+            }
+        }
+        "reserveTokensFloor" => "least reserve".to_owned(),
+        "keepRecentTokens" => app
+            .transcript
+            .as_ref()
+            .and_then(|pane| pane.cut)
+            .map_or_else(|| "kept at the end".to_owned(), |cut| format!("{} kept", estimate(cut.kept))),
+        "summaryTokens" => "assumed length".to_owned(),
+        _ => String::new(),
+    }
+}
+
+fn turns(inspection: &Inspection, number: f64) -> String {
+    let users = inspection.context.messages.iter().filter(|message| message.size.role == Role::User).count();
+    if number > 0.0 { format!("of {}", counted(users as u64, "turn")) } else { "no limit".to_owned() }
+}
+
+/// What truncation, the guard and clearing compare with.
+fn limit(inspection: &Inspection, row: &StepSetting, number: f64) -> String {
+    match row.row.key {
+        "windowShare" | "singleShare" => format!("{} of one result", of_window(inspection, number)),
+        "maxChars" => "whatever the window".to_owned(),
+        "minKeepChars" => "kept of every block".to_owned(),
+        "budgetShare" => format!("{} of all", of_window(inspection, number)),
+        "trigger" => "clears from here on".to_owned(),
+        "keep" => "newest uses kept".to_owned(),
+        "clearAtLeast" => "or nothing goes".to_owned(),
+        "clearToolInputs" => "arguments go too".to_owned(),
+        "excludeTools" => "never cleared".to_owned(),
+        "placeholder" => "stands for a result".to_owned(),
+        _ => String::new(),
+    }
+}
+
+/// A share of the window, in tokens.
+fn of_window(inspection: &Inspection, share: f64) -> String {
+    round_thousands((share * inspection.window.tokens.max(0.0)) as u64)
 }
 
 fn touched(app: &App, inspection: &Inspection) -> String {
@@ -80,8 +141,18 @@ fn denied(app: &App) -> String {
     format!("{} protected", counted(app.figures.denied, "result"))
 }
 
-/// Where a value comes from: the file's name and line, or that it is built in.
-pub(super) fn origin(provenance: &Provenance) -> String {
+/// Where a value comes from: the file's name and line, or who else settles it.
+pub(super) fn origin(app: &App, at: usize) -> String {
+    let Some(row) = app.tuning.rows.get(at) else { return String::new() };
+    match row.reader {
+        Reader::Gateway(_) => provenance(&row.row.provenance),
+        Reader::BuiltIn => "built in".to_owned(),
+        Reader::Client => "the client's".to_owned(),
+        Reader::Preview => "assumed".to_owned(),
+    }
+}
+
+fn provenance(provenance: &Provenance) -> String {
     let name = |path: &Path| path.file_name().unwrap_or(path.as_os_str()).to_string_lossy().into_owned();
     match provenance {
         Provenance::File { path, line: Some(line), .. } => format!("{}:{line}", name(path)),

@@ -1,25 +1,26 @@
-//! The tuning pane: what each setting is, where it could be, what it means here and where it comes from.
+//! The tuning pane: the steps, what each setting of the focused one is, where it could be, what it means here and
+//! where it comes from.
 
+mod about;
+mod facts;
 mod meaning;
 mod row;
 
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
+use ratatui::style::{Modifier, Style};
 use ratatui::text::Span;
 
 use crate::app::App;
-use crate::app::action::Action;
-use crate::app::keymap::Context;
-use crate::app::layout::{Breadth, Pane};
-use crate::inspect::words::money;
-use crate::plan::Plan;
-use crate::policy::Fate;
-use crate::policy::prune::Gate;
+use crate::app::layout::{Breadth, Layout, Pane};
+use crate::policy::Step;
 use crate::ui::glyphs;
-use crate::ui::status::first_key;
 use crate::ui::theme::{Role, Theme};
-use crate::ui::widgets::number::{counted, elapsed, estimate};
-use crate::ui::widgets::{on_title, put, put_facts, put_right, title};
+use crate::ui::widgets::number::{counted, estimate};
+use crate::ui::widgets::{on_title, put, put_facts, put_right, put_spans, title};
+
+pub(super) use about::words as words_of;
+pub(super) use facts::gate_words;
 
 /// Draws the pane.
 pub(super) fn draw(app: &App, theme: &Theme, area: Rect, buf: &mut Buffer) {
@@ -29,47 +30,88 @@ pub(super) fn draw(app: &App, theme: &Theme, area: Rect, buf: &mut Buffer) {
     let layout = app.layout();
     let tabs = !layout.tabs.is_empty();
     if !tabs {
-        title_line(app, theme, area, buf);
+        title_line(app, theme, &layout, buf);
     }
     if app.plan.is_none() && app.focus != Pane::Tuning {
         at_rest(app, theme, area, buf);
         return;
     }
-    for line in 0..usize::from(area.height.saturating_sub(1)) {
-        let y = area.y + 1 + line as u16;
+    if !layout.tuning_facts.is_empty() {
+        facts::draw(app, theme, layout.tuning_facts, buf);
+        if tabs {
+            steps(app, theme, &layout, buf);
+        }
+    }
+    let head = layout.head(Pane::Tuning);
+    for line in 0..layout.rows(Pane::Tuning) {
+        let y = area.y + head + line as u16;
         let row = row::Line { app, theme, layout: &layout, area: Rect { y, height: 1, ..area } };
         match app.tuning.row_at(line) {
-            Some(at) if at == app.tuning.cursor && app.tuning.top + line > at => row.profile(buf),
+            Some(at) if at == app.tuning.cursor && line + app.tuning.top > at - app.tuning.range().start => {
+                row.profile(buf);
+            }
             Some(at) => row.setting(at, buf),
             None => {}
         }
     }
+    let used = app.tuning.lines().saturating_sub(app.tuning.top) as u16;
+    let below = Rect { y: area.y + head + used, height: area.height.saturating_sub(head + used), ..area };
+    about::draw(app, theme, below, buf);
 }
 
-/// The title line: which policies are shown, the gate, and what they save.
-fn title_line(app: &App, theme: &Theme, area: Rect, buf: &mut Buffer) {
+/// The title line: the steps and which take part, and what they save.
+fn title_line(app: &App, theme: &Theme, layout: &Layout, buf: &mut Buffer) {
+    let area = layout.tuning;
     let focused = app.focus == Pane::Tuning;
-    let x = title(theme, buf, area, Pane::Tuning.title(), focused);
+    title(theme, buf, area, Pane::Tuning.title(), focused);
     joints(app, theme, area, focused, buf);
-    let on = app.tuning.preview;
-    let role = if on { Role::Text } else { Role::Muted };
-    let sign = if on { glyphs::ON } else { glyphs::OFF };
-    let sign_role = if on { Role::Plan } else { Role::Muted };
-    let switch = [
-        Span::styled(" prune ", theme.style(role)),
-        Span::styled(sign, theme.style(sign_role)),
-        Span::raw(" "),
-    ];
-    let x = crate::ui::widgets::put_spans(buf, (x + 1, area.y), area.right(), &switch);
-    let x = gate(app, theme, (x + 1, area.y), area.right(), buf);
+    let mut x = steps(app, theme, layout, buf);
     let end = area.right().saturating_sub(1);
-    let wide = app.layout().breadth >= Breadth::Medium;
-    if let Some(plan) = &app.plan {
-        on_title(buf, area.y, x + 1, end, &saved(app, plan, theme, wide));
-    } else {
-        let words = if app.tuning.any_changed() { "changed, not shown" } else { "nothing changed" };
-        on_title(buf, area.y, x + 1, end, &[Span::styled(words, theme.style(Role::Muted))]);
+    if layout.tuning_facts.is_empty() {
+        x = facts::gate(app, theme, (x + 1, area.y), end, buf);
     }
+    let wide = layout.breadth >= Breadth::Medium;
+    on_title(buf, area.y, x + 1, end, &facts::on_title(app, theme, wide && layout.tuning_facts.is_empty()));
+}
+
+/// The steps on their line, or the focused one and how many others take part; answers the column after them.
+fn steps(app: &App, theme: &Theme, layout: &Layout, buf: &mut Buffer) -> u16 {
+    let line = layout.steps_line();
+    let spots = layout.step_spots(app.tuning.step);
+    let mut x = line.x;
+    for (step, columns) in &spots {
+        put(buf, (columns.start - 1, line.y), line.right(), " ", Style::new());
+        x = put_spans(buf, (columns.start, line.y), line.right(), &switch(app, theme, *step));
+        x = put(buf, (x, line.y), line.right(), " ", Style::new());
+    }
+    if spots.len() == 1 { others(app, theme, (x, line.y), line.right().saturating_sub(1), buf) } else { x }
+}
+
+/// A step's word and whether it takes part in what is shown; the focused one is underlined.
+fn switch<'a>(app: &App, theme: &Theme, step: Step) -> [Span<'a>; 3] {
+    let on = app.tuning.is_on(step);
+    let focused = app.tuning.step == step;
+    let style = match (focused, on) {
+        (true, _) => theme.bold(Role::Bright).add_modifier(Modifier::UNDERLINED),
+        (false, true) => theme.style(Role::Text),
+        (false, false) => theme.style(Role::Muted),
+    };
+    let role = match on {
+        true if app.waiting.has(step) => Role::Warn,
+        true => Role::Plan,
+        false => Role::Muted,
+    };
+    let sign = if on { glyphs::ON } else { glyphs::OFF };
+    [Span::styled(step.word(), style), Span::raw(" "), Span::styled(sign, theme.style(role))]
+}
+
+/// How many steps take part beside the one that is named.
+fn others(app: &App, theme: &Theme, at: (u16, u16), end: u16, buf: &mut Buffer) -> u16 {
+    let count = Step::ALL.iter().filter(|step| **step != app.tuning.step && app.tuning.is_on(**step)).count();
+    if count == 0 {
+        return at.0;
+    }
+    put(buf, at, end, &format!("+{count} "), theme.style(Role::Plan))
 }
 
 /// Where hairlines from above end on the line.
@@ -83,78 +125,6 @@ fn joints(app: &App, theme: &Theme, area: Rect, focused: bool, buf: &mut Buffer)
     }
 }
 
-/// Why the pruner would not run now, or that this is left aside.
-fn gate(app: &App, theme: &Theme, at: (u16, u16), end: u16, buf: &mut Buffer) -> u16 {
-    let key = || first_key(app, Context::Tuning, Action::ToggleGate);
-    let Some(inspection) = app.inspection().filter(|_| app.plan.is_some()) else { return at.0 };
-    let gate = app.tuning.gate_now(inspection, app.now_ms as f64);
-    let (words, role) = match gate_words(gate, app) {
-        Some(words) if app.tuning.obey_gates => {
-            (format!(" gate shut: {words} · {} look past it ", key()), Role::Warn)
-        }
-        Some(words) => (format!(" gate shut now: {words} · {} obey it ", key()), Role::Warn),
-        None => (" gate open ".to_owned(), Role::Muted),
-    };
-    let room = end.saturating_sub(at.0);
-    if crate::text::width(&words) as u16 > room {
-        return put(buf, at, end, " gate shut ", theme.style(role));
-    }
-    put(buf, at, end, &words, theme.style(role))
-}
-
-/// Why a gate is shut, in a few words; none when it is open.
-fn gate_words(gate: Gate, app: &App) -> Option<String> {
-    Some(match gate {
-        Gate::Open { .. } => return None,
-        Gate::Off => "pruning is off".to_owned(),
-        Gate::NoPruner => {
-            app.inspection().map_or("this version", |open| open.ruleset.ruleset.name()).to_owned()
-                + " never prunes"
-        }
-        Gate::NotEligible => {
-            let provider = app.inspection().map_or("", |inspection| inspection.provider.as_str());
-            format!("{provider} models are never pruned")
-        }
-        Gate::NeverTouched => "no cache touch recorded".to_owned(),
-        Gate::NoTtl => "ttl is 0".to_owned(),
-        Gate::Warm { idle_ms, .. } if idle_ms < 0.0 => "last touch lies in the future".to_owned(),
-        Gate::Warm { idle_ms, ttl_ms } => format!("cache warm {} of {}", elapsed(idle_ms), elapsed(ttl_ms)),
-    })
-}
-
-/// What the plan saves, and of how many messages.
-fn saved<'a>(app: &App, plan: &Plan, theme: &Theme, wide: bool) -> Vec<Span<'a>> {
-    let freed = plan.total_before().saturating_sub(plan.total_after());
-    let muted = theme.style(Role::Muted);
-    let mut spans = Vec::new();
-    if plan.is_empty() {
-        return vec![Span::styled("nothing to prune", muted)];
-    }
-    if wide {
-        spans.push(Span::styled("saves ", muted));
-        spans.push(Span::styled(estimate(freed), theme.bold(Role::Plan)));
-    }
-    let (cleared, trimmed) = (app.figures.cleared, app.figures.trimmed);
-    for (fate, word, count) in [(Fate::Cleared, "cleared", cleared), (Fate::SoftTrimmed, "trimmed", trimmed)]
-    {
-        if count == 0 {
-            continue;
-        }
-        if !spans.is_empty() {
-            spans.push(Span::raw("   "));
-        }
-        spans.push(Span::styled(fate.sign(), theme.fate(fate)));
-        let words = if wide { format!(" {count} {word}") } else { format!(" {count}") };
-        spans.push(Span::styled(words, theme.style(Role::Text)));
-    }
-    if let Some(cost) = app.figures.cost.filter(|_| wide) {
-        let role = if cost.next_call > 0.0 { Role::Warn } else { Role::Plan };
-        spans.push(Span::styled("   next call ", muted));
-        spans.push(Span::styled(money(cost.next_call), theme.bold(role)));
-    }
-    spans
-}
-
 /// One row that says what the configured settings would save.
 fn at_rest(app: &App, theme: &Theme, area: Rect, buf: &mut Buffer) {
     let y = area.y + 1;
@@ -166,16 +136,26 @@ fn at_rest(app: &App, theme: &Theme, area: Rect, buf: &mut Buffer) {
         return;
     };
     let muted = theme.style(Role::Muted);
-    let saves = match app.would_save {
-        None => vec![Span::styled(glyphs::NONE, muted), Span::styled(" cannot be measured", muted)],
-        Some(0) => vec![Span::styled("nothing", muted)],
-        Some(tokens) => vec![Span::styled(estimate(tokens), theme.style(Role::Plan))],
-    };
-    let mut fact = vec![Span::styled("prune", theme.style(Role::Text)), Span::styled(" would save ", muted)];
-    fact.extend(saves);
+    let mut facts: Vec<Vec<Span>> = Vec::new();
+    // Pruning first: it is what most people look for.
+    let prune = app.would_save.iter().filter(|(step, _)| *step == Step::Prune);
+    for (step, saves) in prune.chain(app.would_save.iter().filter(|(step, _)| *step != Step::Prune)) {
+        let mut fact = vec![Span::styled(step.word(), theme.style(Role::Text))];
+        if facts.is_empty() {
+            fact.push(Span::styled(" would save", muted));
+        }
+        fact.push(Span::raw(" "));
+        fact.extend(match saves {
+            None => vec![Span::styled(glyphs::NONE, muted), Span::styled(" cannot be measured", muted)],
+            Some(0) => vec![Span::styled("nothing", muted)],
+            Some(tokens) => vec![Span::styled(estimate(*tokens), theme.style(Role::Plan))],
+        });
+        facts.push(fact);
+    }
     let off =
         if inspection.configured_on { Vec::new() } else { vec![Span::styled("off in the config", muted)] };
-    let x = put_facts(buf, (1, y), area.right(), &[fact, off]);
+    facts.insert(facts.len().min(1), off);
+    let x = put_facts(buf, (1, y), area.right(), &facts);
     let changed = (0..app.tuning.rows.len()).filter(|at| app.tuning.is_changed(*at)).count();
     let words = match changed {
         0 => "at their config values".to_owned(),
@@ -192,7 +172,7 @@ pub(super) fn note(app: &App, theme: &Theme, area: Rect, buf: &mut Buffer) {
     let end = area.right().saturating_sub(1);
     let mut start = end;
     if app.plan.is_some()
-        && let Some(row) = app.tuning.rows.get(app.tuning.cursor)
+        && let Some(row) = app.tuning.current()
     {
         let value = meaning::value_text(app, app.tuning.cursor);
         let role = if app.tuning.is_changed(app.tuning.cursor) { Role::Plan } else { Role::Muted };
@@ -209,6 +189,6 @@ pub(super) fn note(app: &App, theme: &Theme, area: Rect, buf: &mut Buffer) {
             Span::styled(format!("{} {}", fate.fate.sign(), fate.fate.word()), theme.fate(fate.fate)),
             Span::styled(format!("   {}", fate.reason.rule()), theme.style(Role::Muted)),
         ];
-        crate::ui::widgets::put_spans(buf, (area.x + 1, area.y), start.saturating_sub(2), &spans);
+        put_spans(buf, (area.x + 1, area.y), start.saturating_sub(2), &spans);
     }
 }

@@ -40,7 +40,7 @@ impl Line<'_> {
     /// Draws a setting.
     pub(super) fn setting(&self, at: usize, buf: &mut Buffer) {
         let (app, theme, y) = (self.app, self.theme, self.area.y);
-        let Some(row) = app.tuning.rows.get(at) else { return };
+        let Some(row) = app.tuning.row(at) else { return };
         let selected = at == app.tuning.cursor;
         self.cursor(selected, buf);
         let (name, value_end, track) = self.columns();
@@ -118,7 +118,7 @@ impl Line<'_> {
     fn plain(&self, at: usize, style: Style, track: std::ops::Range<u16>, buf: &mut Buffer) {
         let (app, theme) = (self.app, self.theme);
         let from = (track.start, self.area.y);
-        match (app.tuning.rows.get(at).map(|row| row.control), app.tuning.values.get(at)) {
+        match (app.tuning.row(at).map(|row| row.control), app.tuning.values.get(at)) {
             (Some(Control::Switch), Some(value)) => {
                 let on = value.as_bool().unwrap_or(false);
                 let end = |named: bool, word: &'static str| {
@@ -141,7 +141,7 @@ impl Line<'_> {
     /// What it means, what it was, where that comes from.
     fn beside(&self, at: usize, changed: bool, buf: &mut Buffer) {
         let (app, theme, y) = (self.app, self.theme, self.area.y);
-        let Some(row) = app.tuning.rows.get(at) else { return };
+        let Some(row) = app.tuning.row(at) else { return };
         let track = self.layout.slider_track();
         let end = self.area.right().saturating_sub(1).max(track.end);
         let muted = theme.style(Role::Muted);
@@ -154,15 +154,13 @@ impl Line<'_> {
         if self.is_narrow() {
             match was {
                 Some(was) => put_right(buf, y, track.end + 2, end, &was_spans(was)),
-                None => {
-                    put_right(buf, y, track.end + 2, end, &[Span::styled(origin(&row.provenance), muted)])
-                }
+                None => put_right(buf, y, track.end + 2, end, &[Span::styled(origin(app, at), muted)]),
             };
             return;
         }
         let from = track.end + 3;
         // What it was goes before where that comes from.
-        let origin = [Span::styled(origin(&row.provenance), muted)];
+        let origin = [Span::styled(origin(app, at), muted)];
         let was_width = was.as_ref().map_or(0, |was| crate::text::width(was) as u16 + 6);
         let room = end.saturating_sub(from + MEANING + was_width);
         let origin_fits = was.is_none() || spans_width(&origin) <= room;
@@ -217,7 +215,7 @@ impl Line<'_> {
     /// Where moving on changes nothing any more.
     fn flat(&self) -> Option<String> {
         let (tuning, profile) = (&self.app.tuning, &self.app.tuning.profile);
-        let Control::Slider { min, max, .. } = tuning.rows.get(tuning.cursor)?.control else { return None };
+        let Control::Slider { min, max, .. } = tuning.current()?.control else { return None };
         let last = profile.len() - 1;
         let below = profile.iter().position(|total| *total != profile[0])?.saturating_sub(1);
         let above = profile.iter().rposition(|total| *total != profile[last])? + 1;

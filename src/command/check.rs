@@ -1,0 +1,125 @@
+//! `clawscope check SESSION --budget N|PCT`: whether every call fits, for scripts.
+
+use super::described::session_value;
+use super::failure::Failure;
+use super::output::{Output, Tone};
+use super::replay::{Replayed, make};
+use super::replay_json::whole;
+use super::ruleset::ruleset_value;
+use super::scene::Around;
+use super::words::{counted, grouped};
+use crate::cli::{CheckArgs, PlaceArgs};
+use crate::js::{Object, Value};
+
+/// Answers in one line and by the exit code.
+pub(super) fn run(
+    args: &CheckArgs,
+    place: &PlaceArgs,
+    around: &Around,
+    output: &mut Output,
+) -> Result<(), Failure> {
+    let asked = Budget::parse(&args.budget)?;
+    let replayed = make(&args.session.session, None, &args.with, place, around)?;
+    let budget = asked.tokens(replayed.material.provider_window)?;
+    let is_over = |at: &usize| {
+        let call = &replayed.replay.simulated[*at];
+        call.expected > budget || call.failed
+    };
+    let over: Vec<usize> = (0..replayed.replay.calls.len()).filter(is_over).collect();
+    if args.session.json {
+        output.json(answer(&replayed, budget, &over))?;
+    } else {
+        let tone = if over.is_empty() { Tone::Plain } else { Tone::Warning };
+        output.line(tone, &line(&replayed, budget, &over))?;
+    }
+    if over.is_empty() { Ok(()) } else { Err(Failure::No) }
+}
+
+/// A budget as it is asked for.
+#[derive(Debug, Clone, Copy, PartialEq)]
+enum Budget {
+    Tokens(f64),
+    Share(f64),
+}
+
+impl Budget {
+    fn parse(text: &str) -> Result<Self, Failure> {
+        let text = text.trim();
+        let positive = |number: &str| number.trim().parse::<f64>().ok().filter(|n| n.is_finite() && *n > 0.0);
+        let parsed = match text.strip_suffix('%') {
+            Some(share) => positive(share).map(|share| Self::Share(share / 100.0)),
+            None => positive(text).map(Self::Tokens),
+        };
+        parsed.ok_or_else(|| {
+            Failure::usage(format!(
+                "--budget {text:?}: expected tokens such as 150000, or a share of the window such as 90%"
+            ))
+        })
+    }
+
+    fn tokens(self, window: f64) -> Result<f64, Failure> {
+        match self {
+            Self::Tokens(tokens) => Ok(tokens),
+            Self::Share(share) if window > 0.0 => Ok((share * window).floor()),
+            Self::Share(_) => Err(Failure::usage(
+                "--budget: nothing tells the window of the model, so there is no share of it. Give tokens instead.",
+            )),
+        }
+    }
+}
+
+fn line(replayed: &Replayed, budget: f64, over: &[usize]) -> String {
+    let key = &replayed.inspection.session.key.0;
+    let replay = &replayed.replay;
+    let calls = counted(replay.calls.len() as u64, "call", "calls");
+    let budget = grouped(budget as u64);
+    let Some(first) = over.first() else {
+        let [_, simulated] = replay.totals();
+        let peak = grouped(simulated.peak.0.round() as u64);
+        return format!("{key}: {calls}, the largest {peak} tokens: all within {budget}");
+    };
+    let call = &replay.simulated[*first];
+    let entry = replayed.inspection.index.name(replay.calls[*first].entry);
+    let count = grouped(over.len() as u64);
+    let tokens = grouped(call.expected.round() as u64);
+    format!("{key}: {count} of {calls} over {budget} tokens, the first at {entry} (#{first}) with {tokens}")
+}
+
+fn answer(replayed: &Replayed, budget: f64, over: &[usize]) -> Object {
+    let replay = &replayed.replay;
+    let [_, simulated] = replay.totals();
+    let first = over.first().map_or(Value::Null, |at| {
+        Value::from(Object::from([
+            ("index", Value::from(*at)),
+            ("entry", Value::from(replayed.inspection.index.name(replay.calls[*at].entry))),
+            ("time", whole(replay.calls[*at].started)),
+            ("tokens", whole(replay.simulated[*at].expected)),
+        ]))
+    });
+    Object::from([
+        ("session", session_value(&replayed.inspection.session)),
+        ("ruleset", ruleset_value(&replayed.inspection.ruleset)),
+        ("budget", whole(budget)),
+        ("fits", Value::from(over.is_empty())),
+        ("over", Value::from(over.len())),
+        ("peak", whole(simulated.peak.0)),
+        ("peakCall", Value::from(simulated.peak.1)),
+        ("calls", Value::from(replay.calls.len())),
+        ("first", first),
+    ])
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_budget_is_tokens_or_a_share_of_the_window() {
+        assert_eq!(Budget::parse(" 150000 ").unwrap().tokens(f64::NAN).unwrap(), 150_000.0);
+        assert_eq!(Budget::parse("12.5%").unwrap().tokens(200_001.0).unwrap(), 25_000.0);
+        assert!(Budget::parse("90%").unwrap().tokens(f64::NAN).is_err());
+        for odd in ["", "%", "-1", "0", "NaN", "inf", "90 percent"] {
+            assert!(Budget::parse(odd).is_err(), "{odd}");
+        }
+    }
+}

@@ -1,0 +1,338 @@
+//! `clawscope replay SESSION`: every call again, recorded beside simulated.
+
+use std::io::Write as _;
+
+use super::change::{Change, read_changes};
+use super::described::print_head;
+use super::failure::Failure;
+use super::output::{Output, Tone};
+use super::replay_json::answer;
+use super::ruleset::{print_ruleset, refuse_fixed};
+use super::scene::{Around, Scene, at_leaf, with_context};
+use super::settings::{Simulated, simulated};
+use super::steps::{of_gateway, replayed_steps};
+use super::table::{Align, Cell, Table};
+use super::words::{counted, estimated, grouped, moment, percent, span};
+use crate::cli::{PlaceArgs, ReplayArgs, ReplaySettingsArgs};
+use crate::inspect::Inspection;
+use crate::inspect::again::Material;
+use crate::inspect::words::dollars;
+use crate::policy::StepSet;
+use crate::replay::{CallReplay, FiredKind, Record, Replay, Totals, contradicted, record};
+
+/// Calls that are printed unless all are asked for: the newest.
+const SHOWN: usize = 40;
+/// Lines of the log that are printed unless all are asked for: the newest.
+const LOGGED: usize = 15;
+
+/// A replay and everything it was made from.
+#[derive(Debug)]
+pub(super) struct Replayed {
+    /// The session, under the window of the settings.
+    pub inspection: Inspection,
+    /// The settings.
+    pub simulated: Simulated,
+    /// What was read of it.
+    pub material: Material,
+    /// Steps in force that the provider's counts speak against.
+    pub doubted: StepSet,
+    /// Both lanes.
+    pub replay: Replay,
+    /// What fired in the simulated one.
+    pub record: Record,
+}
+
+/// Replays a session by arguments.
+pub(super) fn make(
+    session: &str,
+    leaf: Option<&str>,
+    args: &ReplaySettingsArgs,
+    place: &PlaceArgs,
+    around: &Around,
+) -> Result<Replayed, Failure> {
+    let changes: Vec<Change> = read_changes(args.settings.as_deref(), &args.set)?;
+    let scene = Scene::for_session(session, place, around)?;
+    let inspection = with_context(at_leaf(&scene, scene.open(session)?, leaf)?)?;
+    refuse_fixed(&changes, &inspection)?;
+    let ruleset = inspection.ruleset.ruleset;
+    let steps = replayed_steps(&args.policy, &changes, ruleset)?;
+    let config = &scene.store().config;
+    let in_force = simulated(config, &inspection, &[], of_gateway(ruleset));
+    let mut simulated = simulated(config, &inspection, &changes, steps);
+    let all = in_force.steps.steps.iter().fold(steps, |steps, step| steps.with(step, true));
+    let material = Material::read(&inspection, &config.js, all)
+        .map_err(|error| Failure::unreadable(error.to_string()))?;
+    let mut recorded = inspection.replay_settings(in_force.steps, in_force.on);
+    let doubted = contradicted(&material.replay(&inspection, &recorded, &recorded));
+    recorded.steps.steps = without(recorded.steps.steps, doubted);
+    if args.policy.is_empty() {
+        let set = changes.iter().filter_map(|change| change.step).collect::<Vec<_>>();
+        let left_out = without(doubted, StepSet::of(&set));
+        simulated.steps.steps = without(simulated.steps.steps, left_out);
+    }
+    let inspection = Inspection { window: simulated.window, ..inspection };
+    let other = inspection.replay_settings(simulated.steps.clone(), simulated.on);
+    let replay = material.replay(&inspection, &recorded, &other);
+    let record = record(&replay, material.provider_window);
+    Ok(Replayed { inspection, simulated, material, doubted, replay, record })
+}
+
+/// Some steps without others.
+fn without(steps: StepSet, others: StepSet) -> StepSet {
+    others.iter().fold(steps, |steps, step| steps.with(step, false))
+}
+
+/// Prints a replay.
+pub(super) fn run(
+    args: &ReplayArgs,
+    place: &PlaceArgs,
+    around: &Around,
+    output: &mut Output,
+) -> Result<(), Failure> {
+    let replayed = make(&args.session.session, args.leaf.as_deref(), &args.with, place, around)?;
+    if args.session.json {
+        return Ok(output.json(answer(&replayed))?);
+    }
+    print_head(output, &replayed.inspection, replayed.inspection.window)?;
+    print_ruleset(&replayed.inspection.ruleset, output)?;
+    writeln!(output)?;
+    if replayed.replay.calls.is_empty() {
+        return Ok(output.line(Tone::Plain, "no call is recorded on this path")?);
+    }
+    print_summary(&replayed, output)?;
+    print_calls(&replayed, args.all, output)?;
+    print_log(&replayed, args.all, output)
+}
+
+fn usd(cost: Option<f64>) -> String {
+    cost.map_or_else(|| "-".to_owned(), dollars)
+}
+
+fn tokens(tokens: f64) -> u64 {
+    tokens.max(0.0).round() as u64
+}
+
+fn print_summary(replayed: &Replayed, output: &mut Output) -> Result<(), Failure> {
+    let totals = replayed.replay.totals();
+    output.line(Tone::Strong, &headline(&totals))?;
+    for (tone, line) in remarks(replayed, &totals) {
+        output.line(tone, &line)?;
+    }
+    writeln!(output)?;
+    let mut table = Table::new(&[("", Align::Left), ("recorded", Align::Right), ("simulated", Align::Right)]);
+    let window = tokens(replayed.material.provider_window);
+    let rows: [(&str, [String; 2]); 9] = [
+        ("calls", totals.map(|total| grouped(total.calls as u64))),
+        ("that did not fit", totals.map(|total| grouped(total.overflows as u64))),
+        ("  nor in the end", totals.map(|total| grouped(total.failed as u64))),
+        ("largest prompt", totals.map(|total| peak(&total, window))),
+        ("compactions", totals.map(|total| grouped(total.compactions as u64))),
+        ("freed by each call's steps", totals.map(|total| estimated(tokens(total.freed)))),
+        ("cost of calls", totals.map(|total| usd(total.cost))),
+        ("  by the model of the cache", totals.map(|total| usd(total.modelled))),
+        ("cost of summaries (est)", totals.map(|total| dollars(total.summaries))),
+    ];
+    for (name, values) in rows {
+        let [recorded, simulated] = values;
+        let tone = if recorded == simulated { Tone::Plain } else { Tone::Warning };
+        table.push(vec![name.into(), recorded.into(), Cell::new(&simulated, tone)]);
+    }
+    Ok(table.print(output, "  ")?)
+}
+
+fn peak(total: &Totals, window: u64) -> String {
+    let at = total.peak.1.map_or_else(String::new, |at| format!(" at #{at}"));
+    format!("{} ({}){at}", grouped(tokens(total.peak.0)), percent(tokens(total.peak.0), window))
+}
+
+/// The answer in one line.
+fn headline([recorded, simulated]: &[Totals; 2]) -> String {
+    let calls = counted(recorded.calls as u64, "call", "calls");
+    let fitted = |total: &Totals| match total.overflows {
+        0 => "all fit".to_owned(),
+        count => counted(count as u64, "does not fit", "do not fit"),
+    };
+    let cost = match (recorded.cost, simulated.cost) {
+        (Some(before), Some(after)) => {
+            format!("; {} → {}", dollars(before + recorded.summaries), dollars(after + simulated.summaries))
+        }
+        _ => String::new(),
+    };
+    format!("{calls}: recorded, {}; simulated, {}{cost}", fitted(recorded), fitted(simulated))
+}
+
+/// What the numbers rest on, and what cannot work.
+fn remarks(replayed: &Replayed, totals: &[Totals; 2]) -> Vec<(Tone, String)> {
+    let Replayed { inspection, simulated, material, replay, record, .. } = replayed;
+    let mut lines = Vec::new();
+    let window = tokens(material.provider_window);
+    if material.provider_window < inspection.upkeep.runtime_window {
+        lines.push((
+            Tone::Warning,
+            format!(
+                "a refusal says that the provider takes {} tokens, not as many as the gateway believes",
+                grouped(window)
+            ),
+        ));
+    }
+    lines.extend(replayed.doubted.iter().map(|step| {
+        let word = step.word();
+        let line = format!(
+            "the provider's counts show that `{word}` did nothing here: left out of the record, and unless --policy names it"
+        );
+        (Tone::Warning, line)
+    }));
+    if simulated.switched_on {
+        lines.push((
+            Tone::Warning,
+            "pruning is off in the configuration; simulated with mode cache-ttl".to_owned(),
+        ));
+    }
+    if simulated.on && !replay.touches_recorded {
+        lines.push((
+            Tone::Dim,
+            "no cache touch is recorded: one is assumed at the end of each run (pruning 4.4)".to_owned(),
+        ));
+    }
+    lines.push((
+        Tone::Dim,
+        match material.fit_error {
+            Some(error) => {
+                format!("estimates are calibrated to this session, off by {:.1}% on average", error * 100.0)
+            }
+            None => "estimates are chars/4: too few calls were counted to calibrate them".to_owned(),
+        },
+    ));
+    let own = totals[1].measured;
+    let kept = own < replay.calls.len();
+    lines.push((
+        Tone::Dim,
+        format!(
+            "cost: recorded for {} of the simulated calls, the others by the cache's model (retention {})",
+            grouped(own as u64),
+            material.retention.word()
+        ),
+    ));
+    lines.truncate(if kept { lines.len() } else { lines.len() - 1 });
+    lines.extend(record.often.iter().filter(|often| often.too_often).map(|often| {
+        let each = tokens(often.tokens / often.times as f64);
+        let line = format!(
+            "{} fires too often: {}, every {:.0} calls, for {} tokens each",
+            often.kind.word(),
+            counted(often.times as u64, "time", "times"),
+            often.every,
+            estimated(each)
+        );
+        (Tone::Warning, line)
+    }));
+    lines
+}
+
+fn print_calls(replayed: &Replayed, all: bool, output: &mut Output) -> Result<(), Failure> {
+    let replay = &replayed.replay;
+    let count = replay.calls.len();
+    let shown = if all { count } else { SHOWN.min(count) };
+    writeln!(output)?;
+    let which = if shown < count {
+        format!("the last {shown} calls (--all: every one)")
+    } else {
+        "every call".to_owned()
+    };
+    output.line(Tone::Strong, &which)?;
+    let mut table = Table::new(&[
+        ("#", Align::Right),
+        ("entry", Align::Left),
+        ("time", Align::Left),
+        ("idle", Align::Right),
+        ("recorded", Align::Right),
+        ("", Align::Left),
+        ("cost", Align::Right),
+        ("simulated", Align::Right),
+        ("", Align::Left),
+        ("cost", Align::Right),
+        ("total", Align::Right),
+    ]);
+    for at in count - shown..count {
+        let (call, recorded, simulated) = (&replay.calls[at], &replay.recorded[at], &replay.simulated[at]);
+        let tone = |call: &CallReplay| if call.overflow { Tone::Warning } else { Tone::Plain };
+        table.push(vec![
+            at.to_string().into(),
+            replayed.inspection.index.name(call.entry).into(),
+            Cell::new(&moment(call.started), Tone::Dim),
+            Cell::new(&span(call.idle_ms), Tone::Dim),
+            Cell::new(&prompt(recorded, call.measured().is_some()), tone(recorded)),
+            Cell::new(&signs(recorded), tone(recorded)),
+            usd(recorded.cost).into(),
+            Cell::new(&prompt(simulated, simulated.measured), tone(simulated)),
+            Cell::new(&signs(simulated), tone(simulated)),
+            usd(simulated.cost).into(),
+            dollars(simulated.total_cost).into(),
+        ]);
+    }
+    Ok(table.print(output, "")?)
+}
+
+/// The prompt in tokens, marked where nobody counted it.
+fn prompt(call: &CallReplay, counted: bool) -> String {
+    if counted { grouped(tokens(call.expected)) } else { estimated(tokens(call.expected)) }
+}
+
+/// What happened at a call, in signs.
+fn signs(call: &CallReplay) -> String {
+    let mut signs = String::new();
+    let mut add = |there: bool, sign: &str| signs.push_str(if there { sign } else { "" });
+    add(call.overflow && !call.failed, "!");
+    add(call.failed, "✗");
+    add(call.compacted.is_some(), "Σ");
+    add(call.truncated.is_some(), "⇥");
+    add(call.trimmed() > 0, "~");
+    add(call.cleared() > 0, "✂");
+    signs
+}
+
+fn print_log(replayed: &Replayed, all: bool, output: &mut Output) -> Result<(), Failure> {
+    let fired = &replayed.record.fired;
+    writeln!(output)?;
+    if fired.is_empty() {
+        return Ok(output.line(Tone::Dim, "no policy changed a prompt")?);
+    }
+    let shown = if all { fired.len() } else { LOGGED.min(fired.len()) };
+    let more = if shown < fired.len() { format!(", the last {shown}") } else { String::new() };
+    let often: Vec<String> = replayed
+        .record
+        .often
+        .iter()
+        .map(|often| format!("{} {}", often.kind.word(), grouped(often.times as u64)))
+        .collect();
+    output.line(Tone::Strong, &format!("what the policies did: {}{more}", often.join(" · ")))?;
+    let mut table = Table::new(&[
+        ("policy", Align::Left),
+        ("at", Align::Right),
+        ("calls", Align::Right),
+        ("time", Align::Left),
+        ("messages", Align::Right),
+        ("first", Align::Left),
+        ("freed", Align::Right),
+        ("cost", Align::Right),
+    ]);
+    for fired in &fired[fired.len() - shown..] {
+        let signed = |usd: f64| if usd < 0.0 { format!("-{}", dollars(-usd)) } else { dollars(usd) };
+        let freed = if fired.tokens < 0.0 {
+            format!("-{}", estimated(tokens(-fired.tokens)))
+        } else {
+            estimated(tokens(fired.tokens))
+        };
+        let kind = fired.kind;
+        table.push(vec![
+            Cell::new(kind.word(), if kind == FiredKind::Compact { Tone::Cleared } else { Tone::Plain }),
+            format!("#{}", fired.call).into(),
+            grouped(fired.calls as u64).into(),
+            Cell::new(&moment(fired.time), Tone::Dim),
+            grouped(u64::from(fired.messages)).into(),
+            fired.first.map(|ix| replayed.inspection.index.name(ix)).unwrap_or_default().into(),
+            freed.into(),
+            fired.cost.map_or_else(|| "-".to_owned(), signed).into(),
+        ]);
+    }
+    Ok(table.print(output, "")?)
+}

@@ -1,0 +1,124 @@
+//! How long a provider keeps the prefix of a prompt, as the configuration asks for it (compaction 10.7).
+
+use super::eligible::Route;
+use crate::js::Value;
+
+/// ms of a short retention.
+const SHORT_MS: f64 = 300_000.0;
+/// ms of a long one at Anthropic.
+const LONG_MS: f64 = 3_600_000.0;
+/// ms of a long one at `OpenAI`.
+const DAY_MS: f64 = 86_400_000.0;
+
+/// How long a cached prefix lives after it was last used.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Retention {
+    /// Nothing is cached.
+    None,
+    /// Five minutes.
+    #[default]
+    Short,
+    /// An hour.
+    Long,
+    /// A day, which only `OpenAI` has.
+    Day,
+}
+
+impl Retention {
+    /// In ms; 0 where nothing is cached.
+    pub fn ms(self) -> f64 {
+        match self {
+            Self::None => 0.0,
+            Self::Short => SHORT_MS,
+            Self::Long => LONG_MS,
+            Self::Day => DAY_MS,
+        }
+    }
+
+    /// Its word in JSON.
+    pub fn word(self) -> &'static str {
+        match self {
+            Self::None => "none",
+            Self::Short => "5m",
+            Self::Long => "1h",
+            Self::Day => "24h",
+        }
+    }
+
+    /// For a model of an agent: the model's parameters, then those of the agent. A long retention is only sent to the
+    /// providers' own addresses; Bedrock caches where it is told to, and Claude alone.
+    pub fn of(config: &Value, agent: &str, provider: &str, model: &str, route: &Route) -> Self {
+        let asked = asked(config, agent, provider, model);
+        let is_bedrock = provider == "amazon-bedrock";
+        if is_bedrock && (asked.is_none() || !model.contains("claude")) {
+            return Self::None;
+        }
+        let at = |host: &str| route.base_url.as_deref().is_none_or(|url| url.contains(host));
+        match asked {
+            Some(Self::Long) if provider == "openai" && at("api.openai.com") => Self::Day,
+            Some(Self::Long) if provider == "anthropic" && at("api.anthropic.com") => Self::Long,
+            Some(Self::None) => Self::None,
+            _ => Self::Short,
+        }
+    }
+}
+
+/// What the parameters say.
+fn asked(config: &Value, agent: &str, provider: &str, model: &str) -> Option<Retention> {
+    let agents = config.get("agents")?;
+    let of_model = || {
+        let models = agents.get("defaults")?.get("models")?;
+        read(models.get(&format!("{provider}/{model}"))?.get("params")?)
+    };
+    let of_agent = || {
+        let list = agents.get("list")?.as_array()?;
+        read(list.iter().find(|entry| entry.get("id").is_some_and(|id| id.str_is(agent)))?.get("params")?)
+    };
+    of_agent().or_else(of_model)
+}
+
+fn read(params: &Value) -> Option<Retention> {
+    let is = |key: &str, word: &str| params.get(key).is_some_and(|value| value.str_is(word));
+    let words = [("none", Retention::None), ("short", Retention::Short), ("long", Retention::Long)];
+    let legacy = [("5m", Retention::Short), ("1h", Retention::Long)];
+    let found = words.into_iter().find(|(word, _)| is("cacheRetention", word));
+    let found = found.or_else(|| legacy.into_iter().find(|(word, _)| is("cacheControlTtl", word)));
+    found.map(|(_, retention)| retention)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::js::parse;
+
+    fn of(config: &str, provider: &str, model: &str, url: Option<&str>) -> Retention {
+        let config = parse(config).expect("test JSON");
+        let route = Route { api: None, base_url: url.map(str::to_owned) };
+        Retention::of(&config, "main", provider, model, &route)
+    }
+
+    const LONG: &str = r#"{"agents":{"defaults":{"models":{"anthropic/opus":{"params":{"cacheRetention":"long"}},
+        "openai/gpt":{"params":{"cacheControlTtl":"1h"}},"amazon-bedrock/claude":{"params":{"cacheRetention":"short"}}}}}}"#;
+
+    #[test]
+    fn it_is_short_unless_the_model_asks_for_more_at_the_providers_own_address() {
+        assert_eq!(of("{}", "anthropic", "opus", None), Retention::Short);
+        assert_eq!(of(LONG, "anthropic", "opus", None), Retention::Long);
+        assert_eq!(of(LONG, "anthropic", "opus", Some("https://proxy.local")), Retention::Short);
+        assert_eq!(of(LONG, "openai", "gpt", Some("https://api.openai.com/v1")), Retention::Day);
+    }
+
+    #[test]
+    fn bedrock_caches_only_claude_and_only_where_it_is_told_to() {
+        assert_eq!(of("{}", "amazon-bedrock", "claude", None), Retention::None);
+        assert_eq!(of(LONG, "amazon-bedrock", "claude", None), Retention::Short);
+        assert_eq!(of(LONG, "amazon-bedrock", "nova", None), Retention::None);
+    }
+
+    #[test]
+    fn an_agent_has_its_own_word_over_the_models() {
+        let config = r#"{"agents":{"defaults":{"models":{"anthropic/opus":{"params":{"cacheRetention":"long"}}}},
+            "list":[{"id":"main","params":{"cacheRetention":"none"}}]}}"#;
+        assert_eq!(of(config, "anthropic", "opus", None), Retention::None);
+    }
+}

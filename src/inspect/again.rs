@@ -1,0 +1,159 @@
+//! What a replay asks of a session beyond sizes: textures, texts of refusals, touches, factors of its own usage, prices.
+//! Read once; any number of replays under other settings follow from it.
+
+use std::collections::HashMap;
+
+use rayon::iter::{IntoParallelRefIterator, ParallelIterator};
+
+use crate::context::bodies::message_of;
+use crate::gateway::catalog::Price;
+use crate::gateway::eligible::{Route, eligible_under};
+use crate::gateway::retention::Retention;
+use crate::ids::EntryIx;
+use crate::inspect::Inspection;
+use crate::inspect::price::price;
+use crate::inspect::recovery::refusal_at;
+use crate::js::Value;
+use crate::policy::compact::{BranchEntry, branch};
+use crate::policy::prune::touches_under;
+use crate::policy::recovery::ErrorSource;
+use crate::policy::texture::Texture;
+use crate::policy::{StepSet, StepSettings};
+use crate::replay::{Calibrated, Refused, Replay, Session, Settings, replay};
+use crate::store::body::{self, BodyError};
+use crate::store::entry::EntryKind;
+use crate::store::intern::WordIx;
+
+/// What is read for replays of one session.
+#[derive(Debug, Clone)]
+pub struct Material {
+    branch: Vec<BranchEntry>,
+    textures: Option<Vec<Option<Texture>>>,
+    refused: Vec<Refused>,
+    touches: Vec<(EntryIx, f64)>,
+    /// Tokens before the messages, and of each message of the path.
+    calibrated: Option<(f64, Vec<f64>)>,
+    eligible: bool,
+    prices: HashMap<(WordIx, WordIx), Option<Price>>,
+    /// How long prompts are cached.
+    pub retention: Retention,
+    /// What the provider takes, in tokens: less than the runtime believes where a refusal says so.
+    pub provider_window: f64,
+    /// By how much the fitted tokens are off at the calls they were fitted from, on average, as a share.
+    pub fit_error: Option<f64>,
+}
+
+impl Material {
+    /// Reads it for replays under any of these steps. `config` is the gateway's.
+    ///
+    /// # Errors
+    /// When an entry cannot be read again.
+    pub fn read(inspection: &Inspection, config: &Value, steps: StepSet) -> Result<Self, BodyError> {
+        let Inspection { index, context, source, .. } = inspection;
+        let read = |ix: EntryIx| body::entry(source, index, ix);
+        let rules = inspection.ruleset.ruleset.rules();
+        let model = (inspection.provider.as_str(), inspection.model.as_str());
+        let refused = refused(inspection)?;
+        let limits = refused.iter().filter_map(|refused| refused.limit).filter(|limit| *limit > 0.0);
+        let fit = inspection.calibrated_weights();
+        Ok(Self {
+            branch: branch(index, &context.path, read)?,
+            textures: steps.needs_texture().then(|| textures(inspection)).transpose()?,
+            provider_window: limits.fold(inspection.upkeep.runtime_window, f64::min),
+            refused,
+            touches: touches_under(rules, index, model, read),
+            eligible: eligible_under(rules, model.0, model.1, &inspection.route),
+            prices: prices(inspection, config),
+            retention: Retention::of(
+                config,
+                &inspection.session.agent,
+                model.0,
+                model.1,
+                &Route::of(config, model.0, model.1),
+            ),
+            fit_error: fit.as_ref().map(|(fit, _)| fit.deviation.mean),
+            calibrated: fit.map(|(fit, weights)| (fit.fixed, weights)),
+        })
+    }
+
+    /// Replays the session under the settings in force and under others.
+    pub fn replay(&self, inspection: &Inspection, recorded: &Settings, simulated: &Settings) -> Replay {
+        let calibrated = self.calibrated.as_ref();
+        let session = Session {
+            index: &inspection.index,
+            path: &inspection.context.path,
+            branch: &self.branch,
+            textures: self.textures.as_deref(),
+            refused: &self.refused,
+            touches: &self.touches,
+            eligible: self.eligible,
+            fixed_tokens: inspection.fixed_tokens(),
+            calibrated: calibrated.map(|(fixed, weights)| Calibrated { fixed: *fixed, weights }),
+            provider_window: self.provider_window,
+            runtime_window: inspection.upkeep.runtime_window,
+            mode: inspection.upkeep.mode,
+            retention: self.retention,
+            price: inspection.price,
+            prices: &self.prices,
+        };
+        replay(&session, recorded, simulated)
+    }
+
+    /// The same without factors of the session's own usage: every message counts by its chars.
+    #[must_use]
+    pub fn uncalibrated(self) -> Self {
+        Self { calibrated: None, fit_error: None, ..self }
+    }
+}
+
+impl Inspection {
+    /// Settings of a lane under this session's windows.
+    pub fn replay_settings(&self, steps: StepSettings, prune_on: bool) -> Settings {
+        Settings { steps, prune_on, window: self.window.tokens, guard_window: self.window.own }
+    }
+}
+
+/// The calls of the path that were refused as too large, by their words.
+fn refused(inspection: &Inspection) -> Result<Vec<Refused>, BodyError> {
+    let mut found = Vec::new();
+    for ix in &inspection.context.path {
+        let Some(refusal) = refusal_at(inspection, *ix)? else { continue };
+        if refusal.source != ErrorSource::Silent {
+            let number = |tokens: Option<u64>| tokens.map(|tokens| tokens as f64);
+            found.push(Refused {
+                entry: *ix,
+                requested: number(refusal.tokens),
+                limit: number(refusal.limit),
+            });
+        }
+    }
+    found.sort_by_key(|refused| refused.entry);
+    Ok(found)
+}
+
+/// The texture of every entry of the path that has a message.
+fn textures(inspection: &Inspection) -> Result<Vec<Option<Texture>>, BodyError> {
+    let texture = |ix: &EntryIx| {
+        let entry = inspection.index.entry(*ix);
+        let sent = entry.makes_message() || entry.kind == EntryKind::Compaction;
+        if !sent || entry.message.is_none() {
+            return Ok(None);
+        }
+        let value = body::entry(&inspection.source, &inspection.index, *ix)?;
+        Ok(Some(Texture::of(&message_of(&value, entry.kind))))
+    };
+    inspection.context.path.par_iter().map(texture).collect()
+}
+
+/// The price of every model of the path.
+fn prices(inspection: &Inspection, config: &Value) -> HashMap<(WordIx, WordIx), Option<Price>> {
+    let index = &inspection.index;
+    let models = inspection.context.path.iter().filter_map(|ix| index.entry(*ix).model);
+    let mut prices = HashMap::new();
+    for model in models {
+        prices
+            .entry(model)
+            .or_insert_with(|| price(config, &index.words.text(model.0)?, &index.words.text(model.1)?));
+    }
+    prices
+}

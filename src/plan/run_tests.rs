@@ -1,0 +1,70 @@
+//! Steps one after another.
+
+use super::*;
+use crate::policy::StepSet;
+use crate::policy::list::From;
+use crate::policy::testing::{List as Messages, calls, result};
+
+const USER: &str = r#"{"role":"user","content":"go"}"#;
+
+fn plan(messages: &Messages, settings: &StepSettings, textures: bool) -> Result<Plan, PlanError> {
+    Plan::new(&Asked {
+        index: &messages.index,
+        context: &messages.context,
+        branch: None,
+        textures: textures.then_some(messages.textures.as_slice()),
+        settings,
+        window: 10_000.0,
+        guard_window: 10_000.0,
+        gate: Gate::Off,
+    })
+}
+
+fn settings(steps: &[Step]) -> StepSettings {
+    StepSettings { steps: StepSet::of(steps), history_limit: 1.0, ..StepSettings::default() }
+}
+
+/// An id is used twice: while the first turn is there, its result is the only one.
+fn reused() -> Messages {
+    let result = result("c", "a");
+    Messages::of(&[USER, &calls(&["c"]), &result, USER, &calls(&["c"]), &result])
+}
+
+#[test]
+fn what_the_history_limit_leaves_is_paired_again() {
+    let plan = plan(&reused(), &settings(&[Step::Repair, Step::History]), true).expect("plans");
+    let steps: Vec<(Step, usize, usize)> = plan
+        .effects
+        .iter()
+        .map(|effect| (effect.step, effect.messages_before, effect.messages_after))
+        .collect();
+    assert_eq!(steps, [(Step::Repair, 6, 5), (Step::History, 5, 2), (Step::Repair, 2, 3)]);
+    let from: Vec<Option<usize>> = plan.items.iter().map(Item::position).collect();
+    assert_eq!(from, [Some(3), Some(4), None]);
+    assert!(matches!(plan.items[2].from, From::Missing(_)) && plan.tokens_made > 0);
+    assert_eq!(plan.fates()[5].reason, Reason::DuplicateResult);
+}
+
+#[test]
+fn history_alone_pairs_nothing_and_repair_alone_pairs_once() {
+    let history = plan(&reused(), &settings(&[Step::History]), true).expect("plans");
+    assert_eq!((history.effects.len(), history.items.len()), (1, 3));
+    let repair = plan(&reused(), &settings(&[Step::Repair]), true).expect("plans");
+    assert_eq!((repair.effects.len(), repair.items.len()), (1, 5));
+}
+
+#[test]
+fn details_that_go_change_nothing_that_is_sent() {
+    let messages = Messages::of(&[USER, &calls(&["c"]), &result("c", "a")]);
+    let plan = plan(&messages, &settings(&[Step::Repair]), true).expect("plans");
+    assert!(plan.is_empty() && !plan.edits(2).is_empty());
+    assert!(plan.edits(2).iter().all(|edit| !edit.is_written()));
+}
+
+#[test]
+fn closer_steps_ask_for_texts() {
+    for step in Step::ALL.into_iter().filter(|step| step.needs_texture()) {
+        let refused = plan(&reused(), &settings(&[step]), false).map(|_| ());
+        assert_eq!(refused, Err(PlanError::NeedsTexts(step)));
+    }
+}

@@ -1,0 +1,103 @@
+//! Values as clearing compares them, without keeping them (pruning 7.2 f).
+
+use std::hash::{DefaultHasher, Hash, Hasher};
+
+use crate::js::{JsString, Object, Value};
+
+/// Two numbers that stand for a value: different values with the same ones are not to be met.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Digest(u64, u64);
+
+impl Digest {
+    fn of(write: impl Fn(&mut DefaultHasher)) -> Self {
+        let half = |seed: u8| {
+            let mut hasher = DefaultHasher::new();
+            hasher.write_u8(seed);
+            write(&mut hasher);
+            hasher.finish()
+        };
+        Self(half(0), half(1))
+    }
+
+    /// Of a text.
+    pub(super) fn of_text(text: &JsString) -> Self {
+        Self::of(|hasher| text.hash(hasher))
+    }
+
+    /// Of arguments: equal where Python has them equal.
+    pub(super) fn of_arguments(arguments: &Object) -> Self {
+        Self::of(|hasher| write_object(hasher, arguments))
+    }
+}
+
+/// What Python compares of a dictionary: keys in any order.
+fn write_object(hasher: &mut DefaultHasher, object: &Object) {
+    let mut members: Vec<(&JsString, &Value)> = object.iter().collect();
+    members.sort_by_key(|(key, _)| *key);
+    hasher.write_u8(b'{');
+    hasher.write_usize(members.len());
+    for (key, value) in members {
+        key.hash(hasher);
+        write_value(hasher, value);
+    }
+}
+
+/// `true` is 1, 0 is −0, and a number that JSON cannot write is null.
+fn write_value(hasher: &mut DefaultHasher, value: &Value) {
+    let number = |hasher: &mut DefaultHasher, number: f64| {
+        hasher.write_u8(b'0');
+        hasher.write_u64((number + 0.0).to_bits());
+    };
+    match value {
+        Value::Bool(bool) => number(hasher, f64::from(u8::from(*bool))),
+        Value::Number(finite) if finite.is_finite() => number(hasher, *finite),
+        Value::Null | Value::Number(_) => hasher.write_u8(b'n'),
+        Value::String(text) => {
+            hasher.write_u8(b'"');
+            text.hash(hasher);
+        }
+        Value::Array(items) => {
+            hasher.write_u8(b'[');
+            hasher.write_usize(items.len());
+            for item in items {
+                write_value(hasher, item);
+            }
+        }
+        Value::Object(object) => write_object(hasher, object),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::js;
+    use crate::policy::clear_tool_uses::python::equal_objects;
+
+    fn object(json: &str) -> Object {
+        js::parse(json).unwrap().as_object().unwrap().clone()
+    }
+
+    #[test]
+    fn arguments_have_one_digest_where_python_has_them_equal() {
+        let all = [
+            r#"{"a":1,"b":[2]}"#,
+            r#"{"b":[2.0],"a":true}"#,
+            r#"{"a":1,"b":[2,2]}"#,
+            r#"{"a":-0,"b":null}"#,
+            r#"{"a":false,"b":1e400}"#,
+            r#"{"a":"0","b":{}}"#,
+            r#"{"a":"0","b":[]}"#,
+            "{}",
+        ]
+        .map(object);
+        for a in &all {
+            for b in &all {
+                assert_eq!(
+                    Digest::of_arguments(a) == Digest::of_arguments(b),
+                    equal_objects(a, b),
+                    "{a:?} {b:?}"
+                );
+            }
+        }
+    }
+}

@@ -1,0 +1,130 @@
+//! The content of a tool result, block by block.
+
+use crate::js::Value;
+use crate::policy::guard;
+use crate::policy::texture::text::Text;
+use crate::store::entry::{MessageSize, Size};
+use crate::store::measure::{PI_IMAGE_CHARS, PRUNE_IMAGE_CHARS};
+
+/// The content of a tool result.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Content {
+    /// A string.
+    Text(Text),
+    /// Blocks, in order.
+    Blocks(Vec<Block>),
+    /// Neither, or a message of another role.
+    Other,
+}
+
+/// One block of a content.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Block {
+    /// A text block whose text is a string.
+    Text(Text),
+    /// An image.
+    Image,
+    /// Anything else.
+    Other {
+        /// Chars as the guard counts it (pruning 6.32).
+        chars: f64,
+    },
+}
+
+impl Content {
+    /// The texture of a content.
+    pub(super) fn of(content: Option<&Value>) -> Self {
+        match content {
+            Some(Value::String(text)) => Self::Text(Text::of(text)),
+            Some(Value::Array(blocks)) => Self::Blocks(blocks.iter().map(block).collect()),
+            _ => Self::Other,
+        }
+    }
+
+    /// The text blocks, where it has blocks.
+    pub fn texts(&self) -> impl Iterator<Item = &Text> {
+        self.blocks().iter().filter_map(|block| match block {
+            Block::Text(text) => Some(text),
+            _ => None,
+        })
+    }
+
+    fn blocks(&self) -> &[Block] {
+        match self {
+            Self::Blocks(blocks) => blocks,
+            _ => &[],
+        }
+    }
+
+    fn images(&self) -> usize {
+        self.blocks().iter().filter(|block| **block == Block::Image).count()
+    }
+
+    /// Chars as the guard counts them, before doubling (pruning 6.32).
+    pub(super) fn guard_chars(&self) -> f64 {
+        let block = |block: &Block| match block {
+            Block::Text(text) => text.chars as f64,
+            Block::Image => guard::IMAGE_CHARS,
+            Block::Other { chars } => *chars,
+        };
+        match self {
+            Self::Text(text) => text.chars as f64,
+            _ => self.blocks().iter().fold(0.0, |sum, each| sum + block(each)),
+        }
+    }
+
+    /// Code points and images as clearing counts them: one text, unless there is an image (pruning 7.4).
+    pub(super) fn code_points(&self) -> (usize, usize) {
+        if let Self::Text(text) = self {
+            return (text.code_points(), 0);
+        }
+        let (texts, sum) =
+            self.texts().fold((0, 0), |(count, sum), text| (count + 1, sum + text.code_points()));
+        match self.images() {
+            0 => (sum + usize::saturating_sub(texts, 1), 0),
+            images => (sum, images),
+        }
+    }
+
+    /// The sizes of a tool result with this content.
+    pub fn sized(&self, before: &MessageSize) -> MessageSize {
+        let (count, chars) = self.texts().fold((0, 0), |(count, sum), text| (count + 1, sum + text.chars));
+        let images = self.images() as f64;
+        let (whole, outside) = match self {
+            Self::Text(text) => (text.chars, text.chars),
+            _ => (chars, 0),
+        };
+        MessageSize {
+            pi_chars: Size::new(Ok(whole as f64 + PI_IMAGE_CHARS * images)),
+            prune_chars: Size::new(Ok((whole - outside) as f64 + PRUNE_IMAGE_CHARS * images)),
+            joined_chars: (chars + usize::saturating_sub(count, 1)) as f64,
+            text_blocks: count as u32,
+            images: images as u32,
+            text_chars: whole as u32,
+            odd: false,
+            ..*before
+        }
+    }
+}
+
+fn block(block: &Value) -> Block {
+    let is = |kind| block.get("type").is_some_and(|value| value.str_is(kind));
+    match block.get("text").and_then(Value::as_str) {
+        Some(text) if is("text") => Block::Text(Text::of(text)),
+        _ if is("image") => Block::Image,
+        _ => Block::Other { chars: guard::unknown_chars(block) },
+    }
+}
+
+/// Whether a content is a string, or blocks none of which makes the real programs throw or count oddly.
+pub(super) fn is_plain(content: Option<&Value>) -> bool {
+    let odd = |block: &Value| {
+        let text = block.get("type").is_some_and(|kind| kind.str_is("text"));
+        block.is_null() || text && block.get("text").and_then(Value::as_str).is_none()
+    };
+    match content {
+        Some(Value::String(_)) => true,
+        Some(Value::Array(blocks)) => !blocks.iter().any(odd),
+        _ => false,
+    }
+}

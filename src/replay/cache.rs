@@ -1,0 +1,182 @@
+//! The provider's prompt cache as a model: which beginning of a prompt is read back, what is written again, and what the
+//! call costs (compaction 10.8–10.11). It knows nothing of a provider's own reasons to forget.
+
+use crate::gateway::catalog::Price;
+use crate::gateway::retention::Retention;
+use crate::store::entry::Usage;
+
+/// Prompts that are remembered: a pruned one and the unpruned one before it may be alive at once.
+const REMEMBERED: usize = 4;
+
+/// The tokens of one call by what they cost.
+#[derive(Debug, Clone, Copy, PartialEq, Default)]
+pub struct Split {
+    /// Prompt tokens read from the cache.
+    pub read: f64,
+    /// Prompt tokens written to it.
+    pub write: f64,
+    /// Prompt tokens that are neither.
+    pub input: f64,
+    /// Tokens of the answer.
+    pub output: f64,
+}
+
+impl Split {
+    /// A request of so many tokens, of which the first `reusable` are in the cache and the last `uncached` stand behind
+    /// the last breakpoint (compaction 10.11). Where writing has no price of its own, nothing is marked as written;
+    /// where reading has none, the provider sells no cache.
+    pub fn of(request: f64, reusable: f64, uncached: f64, output: f64, price: Option<&Price>) -> Self {
+        let (reads, writes) =
+            price.map_or((true, true), |price| (price.cache_read > 0.0, price.cache_write > 0.0));
+        let read = if reads { reusable.clamp(0.0, request.max(0.0)) } else { 0.0 };
+        let rest = request - read;
+        let input = if reads && writes { uncached.clamp(0.0, rest.max(0.0)) } else { rest };
+        Self { read, write: rest - input, input, output }
+    }
+
+    /// What the provider counted. Parts that are no number count 0.
+    pub fn recorded(usage: &Usage) -> Self {
+        let known = |tokens: f64| if tokens.is_finite() { tokens.max(0.0) } else { 0.0 };
+        Self {
+            read: known(usage.cache_read),
+            write: known(usage.cache_write),
+            input: known(usage.input),
+            output: known(usage.output),
+        }
+    }
+
+    /// In USD, the parts added as the gateway adds them (compaction 10.2).
+    pub fn cost(&self, price: &Price) -> f64 {
+        // Where writing costs no more than input it has no price of its own.
+        let write = if price.cache_write > 0.0 { price.cache_write } else { price.input };
+        (self.input * price.input
+            + self.output * price.output
+            + self.read * price.cache_read
+            + self.write * write)
+            / 1e6
+    }
+}
+
+/// A place in a list of messages and what was made of the message there.
+pub type Edited = (usize, u64);
+
+/// A prompt that was sent.
+#[derive(Debug, Clone, PartialEq)]
+struct Cached<M> {
+    /// When it was sent, ms.
+    at: f64,
+    model: M,
+    /// How many of its first messages still stand as they were.
+    valid: usize,
+    edits: Vec<Edited>,
+}
+
+/// The prompts a provider still remembers. `M` is what a prefix belongs to besides its text: model and thinking.
+#[derive(Debug, Clone)]
+pub struct PrefixCache<M> {
+    retention_ms: f64,
+    prompts: Vec<Cached<M>>,
+}
+
+impl<M: PartialEq> PrefixCache<M> {
+    /// An empty one.
+    pub fn new(retention: Retention) -> Self {
+        Self { retention_ms: retention.ms(), prompts: Vec::new() }
+    }
+
+    /// The list behind the prompts changed from a message on: what was cached holds only up to there.
+    pub fn changed_from(&mut self, first: usize) {
+        for prompt in &mut self.prompts {
+            prompt.valid = prompt.valid.min(first);
+        }
+    }
+
+    /// How many of the first messages of a prompt are in the cache; none where nothing of it is, not even what stands
+    /// before the messages. A time that is not known keeps nothing alive.
+    pub fn reusable(&self, at: f64, model: &M, len: usize, edits: &[Edited]) -> Option<usize> {
+        let alive = |prompt: &&Cached<M>| prompt.model == *model && at - prompt.at < self.retention_ms;
+        let common = |prompt: &Cached<M>| prompt.valid.min(len).min(first_difference(&prompt.edits, edits));
+        self.prompts.iter().filter(alive).map(common).max()
+    }
+
+    /// A prompt was sent.
+    pub fn sent(&mut self, at: f64, model: M, len: usize, edits: Vec<Edited>) {
+        if self.prompts.len() == REMEMBERED {
+            self.prompts.remove(0);
+        }
+        self.prompts.push(Cached { at, model, valid: len, edits });
+    }
+}
+
+/// The first place where two lists of edits differ.
+fn first_difference(one: &[Edited], other: &[Edited]) -> usize {
+    let same = one.iter().zip(other).take_while(|(one, other)| one == other).count();
+    let place = |edits: &[Edited]| edits.get(same).map_or(usize::MAX, |(at, _)| *at);
+    place(one).min(place(other))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::gateway::catalog::find;
+
+    fn opus() -> Price {
+        find("anthropic", "claude-opus-4-6").expect("in the catalogue").price
+    }
+
+    fn cents(split: &Split) -> f64 {
+        (split.cost(&opus()) * 100.0).round()
+    }
+
+    /// The worked example of compaction 10.4.
+    #[test]
+    fn a_hundred_thousand_tokens_cost_ten_cents_warm_and_sixty_three_cold_and_nineteen_once_compacted() {
+        let warm = Split::of(100_000.0, 90_000.0, 10_000.0, 0.0, Some(&opus()));
+        assert_eq!((warm.read, warm.write, warm.input), (90_000.0, 0.0, 10_000.0));
+        assert_eq!((warm.cost(&opus()), cents(&warm)), (0.095, 10.0));
+        let cold = Split::of(100_000.0, 0.0, 0.0, 0.0, Some(&opus()));
+        assert_eq!((cold.cost(&opus()), cents(&cold)), (0.625, 63.0));
+        let compacted = Split::of(30_000.0, 0.0, 0.0, 0.0, Some(&opus()));
+        assert_eq!((compacted.cost(&opus()), cents(&compacted)), (0.1875, 19.0));
+    }
+
+    #[test]
+    fn a_provider_that_sells_no_cache_takes_everything_as_input() {
+        let price = Price { input: 2.0, output: 8.0, cache_read: 0.0, cache_write: 0.0 };
+        let split = Split::of(1e6, 9e5, 0.0, 1e6, Some(&price));
+        assert_eq!((split.read, split.write, split.input, split.cost(&price)), (0.0, 0.0, 1e6, 10.0));
+        let automatic = Price { cache_read: 0.5, ..price };
+        let split = Split::of(1e6, 9e5, 0.0, 0.0, Some(&automatic));
+        assert_eq!((split.read, split.write, split.input), (9e5, 0.0, 1e5));
+    }
+
+    #[test]
+    fn a_growing_prompt_reads_what_was_sent_before_until_the_retention_has_passed() {
+        let mut cache = PrefixCache::new(Retention::Short);
+        assert_eq!(cache.reusable(0.0, &1, 5, &[]), None);
+        cache.sent(0.0, 1, 5, Vec::new());
+        assert_eq!(cache.reusable(299_999.0, &1, 7, &[]), Some(5));
+        assert_eq!(cache.reusable(300_000.0, &1, 7, &[]), None);
+        assert_eq!(cache.reusable(1.0, &2, 7, &[]), None);
+        assert_eq!(cache.reusable(f64::NAN, &1, 7, &[]), None);
+    }
+
+    #[test]
+    fn a_pruned_prompt_is_cached_up_to_its_first_change_and_the_unpruned_one_beside_it() {
+        let mut cache = PrefixCache::new(Retention::Long);
+        cache.sent(0.0, 1, 10, Vec::new());
+        assert_eq!(cache.reusable(1.0, &1, 11, &[(3, 9), (6, 9)]), Some(3));
+        cache.sent(1.0, 1, 11, vec![(3, 9), (6, 9)]);
+        assert_eq!(cache.reusable(2.0, &1, 12, &[]), Some(10));
+        assert_eq!(cache.reusable(2.0, &1, 12, &[(3, 9), (6, 9), (11, 9)]), Some(11));
+        assert_eq!(cache.reusable(2.0, &1, 12, &[(3, 9), (6, 5)]), Some(6));
+    }
+
+    #[test]
+    fn a_compaction_leaves_what_stands_before_the_messages() {
+        let mut cache = PrefixCache::new(Retention::Short);
+        cache.sent(0.0, 1, 10, Vec::new());
+        cache.changed_from(0);
+        assert_eq!(cache.reusable(1.0, &1, 3, &[]), Some(0));
+    }
+}

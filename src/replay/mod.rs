@@ -1,0 +1,157 @@
+//! A session again, call by call, under any settings: what each call was sent, what the steps did to it at that moment,
+//! whether it fitted, and what it cost. One pass over the path: totals are differences of running sums, and a list of
+//! messages is only made at calls where a step can act.
+//!
+//! Two lanes run side by side over the calls of the record. The *recorded* one goes by the settings in force and keeps
+//! the compactions where they were written. The *simulated* one goes by others; with the step `compact` it leaves the
+//! written compactions out and decides by itself when to compact, with a summary of assumed length.
+
+mod arena;
+pub mod cache;
+mod calls;
+mod evidence;
+mod lane;
+mod log;
+mod outcome;
+mod rewrite;
+mod run;
+mod send;
+mod sums;
+mod totals;
+
+pub use calls::{Call, Mind, Refused, calls};
+pub use evidence::contradicted;
+pub use log::{Fired, FiredKind, Often, Record, record};
+pub use outcome::{CallReplay, Compacting, Trimmed};
+pub use totals::Totals;
+
+use std::collections::HashMap;
+
+use crate::gateway::catalog::Price;
+use crate::gateway::compaction::CompactionMode;
+use crate::gateway::retention::Retention;
+use crate::ids::EntryIx;
+use crate::policy::compact::BranchEntry;
+use crate::policy::texture::Texture;
+use crate::policy::{Step, StepSettings};
+use crate::store::index::Index;
+use crate::store::intern::WordIx;
+use lane::Lane;
+
+/// Tokens by factors fitted to this session's own usage.
+#[derive(Debug, Clone, Copy)]
+pub struct Calibrated<'a> {
+    /// Before the messages.
+    pub fixed: f64,
+    /// Of the message of each entry of the path, in its order; 0 of those without one.
+    pub weights: &'a [f64],
+}
+
+/// What is replayed. Everything is in order of the path where nothing else is said.
+#[derive(Debug, Clone, Copy)]
+pub struct Session<'a> {
+    /// Sizes.
+    pub index: &'a Index,
+    /// Entries from the root to the leaf.
+    pub path: &'a [EntryIx],
+    /// The same as a compaction looks at them.
+    pub branch: &'a [BranchEntry],
+    /// The texture of each entry that has a message; none where texts were not read, and no step asks for them.
+    pub textures: Option<&'a [Option<Texture>]>,
+    /// Calls whose texts say that the prompt was too large, in file order.
+    pub refused: &'a [Refused],
+    /// Cache touches that count, in file order, with their time in ms (pruning 4.3).
+    pub touches: &'a [(EntryIx, f64)],
+    /// Pruning can be installed for the model (pruning 3.6).
+    pub eligible: bool,
+    /// Tokens before the messages, by chars.
+    pub fixed_tokens: u64,
+    /// The fit, where there is one.
+    pub calibrated: Option<Calibrated<'a>>,
+    /// What the provider takes, in tokens; NaN when nobody knows.
+    pub provider_window: f64,
+    /// The runtime's window, in tokens (compaction 2.8).
+    pub runtime_window: f64,
+    /// Who writes summaries.
+    pub mode: CompactionMode,
+    /// How long prompts are cached.
+    pub retention: Retention,
+    /// Price of the model, and of each other one of the path.
+    pub price: Option<Price>,
+    /// Prices of models by the words of the path.
+    pub prices: &'a HashMap<(WordIx, WordIx), Option<Price>>,
+}
+
+impl Session<'_> {
+    /// Tokens before the messages.
+    fn fixed(&self) -> f64 {
+        self.calibrated.map_or(self.fixed_tokens as f64, |fit| fit.fixed)
+    }
+
+    /// The price of a call.
+    fn price_of(&self, call: &Call) -> Option<Price> {
+        let of_model = call.mind.model.and_then(|model| self.prices.get(&model).copied());
+        of_model.unwrap_or(self.price)
+    }
+}
+
+/// Settings of one lane.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Settings {
+    /// The steps and their parameters.
+    pub steps: StepSettings,
+    /// Pruning is on.
+    pub prune_on: bool,
+    /// Window of the pruner, in tokens, `contextTokens` considered.
+    pub window: f64,
+    /// Window of the model itself, in tokens, which the guard goes by (pruning 6.30).
+    pub guard_window: f64,
+}
+
+/// A session again.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Replay {
+    /// The calls of the record.
+    pub calls: Vec<Call>,
+    /// Each of them under the settings in force.
+    pub recorded: Vec<CallReplay>,
+    /// Each of them under the others.
+    pub simulated: Vec<CallReplay>,
+    /// Touches of the cache are those of the record, not assumed at the end of each run.
+    pub touches_recorded: bool,
+}
+
+impl Replay {
+    /// What all calls come to, recorded and simulated.
+    pub fn totals(&self) -> [Totals; 2] {
+        [&self.recorded, &self.simulated].map(|lane| Totals::of(&self.calls, lane))
+    }
+}
+
+/// Replays a session under the settings in force and under others.
+pub fn replay(session: &Session<'_>, recorded: &Settings, simulated: &Settings) -> Replay {
+    let calls = calls(session.index, session.path, session.refused, session.runtime_window);
+    let mut lanes = [Lane::new(session, recorded, false), Lane::new(session, simulated, true)];
+    let (mut first, mut second) = (Vec::with_capacity(calls.len()), Vec::with_capacity(calls.len()));
+    let mut place = 0;
+    for call in &calls {
+        let until = call.place;
+        lanes.iter_mut().for_each(|lane| (place..until).for_each(|place| lane.push(place)));
+        place = until;
+        let [recorded, simulated] = &mut lanes;
+        let own = recorded.call(call, None);
+        second.push(simulated.call(call, Some(&own)));
+        first.push(own);
+    }
+    Replay { calls, recorded: first, simulated: second, touches_recorded: !session.touches.is_empty() }
+}
+
+impl Settings {
+    /// Whether this lane decides by itself when to compact.
+    fn compacts(&self) -> bool {
+        self.steps.steps.has(Step::Compact)
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,114 @@
+//! What became of one call.
+
+use crate::ids::EntryIx;
+use crate::policy::prune::Gate;
+use crate::replay::cache::{Edited, Split};
+
+/// What one step changed in a prompt.
+#[derive(Debug, Clone, Copy, Default, PartialEq)]
+pub struct Trimmed {
+    /// Messages of which a part stays.
+    pub trimmed: u32,
+    /// Messages that a placeholder stands for, or that are left out.
+    pub cleared: u32,
+    /// Tokens less.
+    pub tokens: f64,
+}
+
+impl Trimmed {
+    /// Whether it changed anything.
+    pub fn is_some(&self) -> bool {
+        self.trimmed + self.cleared > 0
+    }
+}
+
+/// A compaction, or a cut of large results in the transcript, before a call.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Compacting {
+    /// The provider had refused the prompt; without it the threshold was passed (compaction 2.11).
+    pub by_overflow: bool,
+    /// It stands in the transcript.
+    pub recorded: bool,
+    /// Messages that went.
+    pub messages: u32,
+    /// Tokens less.
+    pub tokens: f64,
+    /// What its summary costs, USD; none where the model has no price.
+    pub summary_cost: Option<f64>,
+}
+
+/// What tells two prompts of one call apart: which messages, and what was done to them.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub(super) struct Prompt {
+    /// The summary at the front; of one that is assumed the place where it was made.
+    pub(super) front: Option<(EntryIx, bool)>,
+    /// The first message behind it.
+    pub(super) from: usize,
+    /// Messages in all.
+    pub(super) len: usize,
+    /// Tokens of its messages before anything was done for this call.
+    pub(super) base: f64,
+    pub(super) edits: Vec<Edited>,
+}
+
+/// One call under some settings.
+#[derive(Debug, Clone, PartialEq)]
+pub struct CallReplay {
+    /// Estimated tokens of the prompt.
+    pub tokens: f64,
+    /// Tokens of the prompt as the provider would count them: what it counted, moved by what the settings change; the
+    /// estimate where it counted nothing.
+    pub expected: f64,
+    /// The prompt did not fit. A compaction may have made the second try fit.
+    pub overflow: bool,
+    /// It did not fit in the end either: there was no answer.
+    pub failed: bool,
+    /// Messages of the prompt.
+    pub messages: usize,
+    /// What the pruner's gate said.
+    pub gate: Gate,
+    /// What pruning did.
+    pub pruned: Trimmed,
+    /// What the guard did.
+    pub guarded: Trimmed,
+    /// What the clearing of tool uses did.
+    pub cleared: Trimmed,
+    /// What the turn limit left out for this run.
+    pub history: Trimmed,
+    /// The compaction before it.
+    pub compacted: Option<Compacting>,
+    /// Large results were cut in the transcript before it.
+    pub truncated: Option<Compacting>,
+    /// The first message that differs from the transcript for this call.
+    pub first_changed: Option<EntryIx>,
+    /// Its tokens by what they cost.
+    pub split: Split,
+    /// What they cost, USD; none where nothing tells a price.
+    pub cost: Option<f64>,
+    /// What they cost by the model of the cache, whatever was recorded.
+    pub modelled: Option<f64>,
+    /// The split is what the provider counted, not the model of the cache.
+    pub measured: bool,
+    /// What the steps of this call add to its cost at the cache, USD; negative where it is cheaper at once.
+    pub cache_cost: Option<f64>,
+    /// Cost of all calls so far, and of their summaries.
+    pub total_cost: f64,
+    pub(super) prompt: Prompt,
+}
+
+impl CallReplay {
+    /// Messages that are trimmed for this call.
+    pub fn trimmed(&self) -> u32 {
+        self.pruned.trimmed + self.guarded.trimmed + self.cleared.trimmed
+    }
+
+    /// Messages that are cleared for this call.
+    pub fn cleared(&self) -> u32 {
+        self.pruned.cleared + self.guarded.cleared + self.cleared.cleared
+    }
+
+    /// Whether a prompt is the same one.
+    pub(super) fn is_like(&self, other: &Prompt) -> bool {
+        self.prompt == *other
+    }
+}

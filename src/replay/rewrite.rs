@@ -1,0 +1,141 @@
+//! What a lane writes to its transcript: compactions, and large results that are cut after an overflow.
+
+use crate::context::tokens::chars4::estimate_message;
+use crate::gateway::compaction::CompactionMode;
+use crate::ids::EntryIx;
+use crate::js::Throws;
+use crate::policy::Step;
+use crate::policy::compact::{Before, BranchEntry, assumed_summary, prepare_under};
+use crate::policy::edit::Edit;
+use crate::policy::truncate::truncate_list;
+use crate::replay::arena::item;
+use crate::replay::lane::{Lane, Start};
+use crate::replay::outcome::{Compacting, Trimmed};
+use crate::replay::sums::Sums;
+use crate::store::entry::{EntryKind, Role};
+
+/// The branch of a lane so far, as a compaction looks at it.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Branch {
+    entries: Vec<BranchEntry>,
+    /// Messages of the path before each entry.
+    before: Vec<usize>,
+    /// The first entry that the last compaction kept.
+    first_kept: Option<usize>,
+}
+
+impl Branch {
+    /// Adds an entry with so many messages of the path before it.
+    pub(super) fn push(&mut self, entry: BranchEntry, before: usize) {
+        self.entries.push(entry);
+        self.before.push(before);
+    }
+
+    /// The last compaction keeps the messages from this one on.
+    pub(super) fn kept(&mut self, message: usize) {
+        self.first_kept = Some(self.before.partition_point(|before| *before < message));
+    }
+}
+
+impl Lane<'_> {
+    /// Compacts before the entry `ix`, with a summary of assumed length; false where there is nothing to compact, or
+    /// the gateway refuses to (compaction 3.1, 5.1).
+    pub(super) fn compact(&mut self, ix: EntryIx, by_overflow: bool) -> bool {
+        let settings = &self.settings.steps;
+        let from_hook = self.session.mode == CompactionMode::Safeguard;
+        let before = Before { first_kept: self.branch.first_kept, from_hook, ..Before::default() };
+        let tokens = |entry: &BranchEntry| {
+            let size = entry.message.ok_or(Throws)?;
+            estimate_message(&size)
+        };
+        let keep = settings.compaction.keep_recent_tokens;
+        let rules = settings.ruleset.rules();
+        let prepared = prepare_under(rules, &self.branch.entries, &before, keep, tokens);
+        let Ok(Some(prepared)) = prepared else { return false };
+        let is_real = |entry: &BranchEntry| {
+            let role = entry.message.map(|size| size.role);
+            matches!(role, Some(Role::User | Role::Assistant | Role::ToolResult))
+        };
+        if from_hook && !self.branch.entries[prepared.history()].iter().any(is_real) {
+            return false;
+        }
+        let (size, texture) = assumed_summary(settings.summary_tokens);
+        let front = self.arena.push_assumed(ix, size, texture);
+        let from = self.branch.before[prepared.cut.first_kept];
+        self.compact_to(Start { front: Some(front), from }, by_overflow, false);
+        let entry = BranchEntry {
+            entry: ix,
+            kind: EntryKind::Compaction,
+            named: true,
+            message: Some(size),
+            no_message: false,
+        };
+        self.branch.push(entry, self.upto);
+        self.branch.first_kept = Some(prepared.cut.first_kept);
+        true
+    }
+
+    /// From here on the list is a summary and what is kept (compaction 4.2). What a run did to its history is undone.
+    pub(super) fn compact_to(&mut self, start: Start, by_overflow: bool, recorded: bool) {
+        let old = self.session_start;
+        self.loaded = None;
+        self.history = Trimmed::default();
+        self.run_start = old;
+        let (count, tokens) = (self.list_len(), self.held().tokens);
+        let from = start.from.max(old.from);
+        let summary =
+            |front: Option<usize>| front.map_or(0.0, |at| self.arena.weigh(at, self.arena.size(at)));
+        let read = summary(old.front) + self.sums.held(old.from.min(from), from, self.seen).tokens;
+        let summary_cost =
+            self.session.price.map(|price| (read * price.input + summary(start.front) * price.output) / 1e6);
+        self.session_start = start;
+        self.run_start = start;
+        self.cache.changed_from(0);
+        self.compacted_in_run = true;
+        let earlier = self.compacted.map_or(0.0, |earlier| earlier.tokens);
+        self.compacted = Some(Compacting {
+            by_overflow,
+            recorded,
+            messages: (count + 1).saturating_sub(self.list_len()) as u32,
+            tokens: earlier + tokens - self.held().tokens,
+            summary_cost,
+        });
+    }
+
+    /// Cuts every result over the limit in the transcript, as the gateway does after an overflow that a compaction did
+    /// not help (compaction 8.17); false where none is.
+    pub(super) fn truncate(&mut self) -> bool {
+        if !self.steps().has(Step::Truncate) {
+            return false;
+        }
+        let (from, to) = (self.session_start.from, self.upto);
+        let mut list = self.arena.list((from..to).map(item).collect());
+        truncate_list(&mut list, self.settings.window, &self.settings.steps.truncate);
+        let cut: Vec<(usize, Edit)> = list
+            .items
+            .iter()
+            .enumerate()
+            .filter_map(|(at, item)| Some((from + at, item.edits().first()?.clone())))
+            .collect();
+        let Some((first, _)) = cut.first() else { return false };
+        let before = self.held().tokens;
+        self.cache.changed_from(first - from);
+        for (at, edit) in &cut {
+            self.arena.settle(*at, edit);
+            let (entry, size) = (self.arena.context.messages[*at].entry, *self.arena.size(*at));
+            let own = self.branch.entries.iter_mut().filter(|own| own.entry == entry);
+            own.for_each(|own| own.message = Some(size));
+        }
+        self.sums = Sums::new(&self.arena, &self.measure);
+        self.loaded = None;
+        self.run_start = self.session_start;
+        self.truncated = Some(Compacting {
+            by_overflow: true,
+            recorded: false,
+            messages: cut.len() as u32,
+            tokens: before - self.held().tokens,
+            summary_cost: None,
+        });
+        true
+    }
+}

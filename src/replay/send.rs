@@ -1,0 +1,281 @@
+//! One call: what its prompt is made into at that moment, whether that fits, and what it costs (pruning 1.4, 4.6;
+//! compaction 2.11, 10.11).
+
+use crate::ids::EntryIx;
+use crate::policy::clear_tool_uses::clear_list;
+use crate::policy::guard::guard_list;
+use crate::policy::list::{Item, List};
+use crate::policy::prune::{Gate, gate_under, prune_list};
+use crate::policy::{Fate, MessageFate, Step};
+use crate::replay::arena::Arena;
+use crate::replay::cache::{Edited, Split};
+use crate::replay::calls::Call;
+use crate::replay::lane::Lane;
+use crate::replay::outcome::{CallReplay, Prompt, Trimmed};
+use crate::replay::sums::Held;
+
+/// Chars per token of the window (pruning 5.1).
+const CHARS_PER_TOKEN: f64 = 4.0;
+
+/// A prompt as it is sent.
+struct Sent {
+    tokens: f64,
+    gate: Gate,
+    pruned: Trimmed,
+    guarded: Trimmed,
+    cleared: Trimmed,
+    first_changed: Option<EntryIx>,
+    prompt: Prompt,
+    /// Tokens less than without the edit, for each edit.
+    less: Vec<f64>,
+}
+
+/// What the steps of one call did to a list.
+struct Worked {
+    pruned: Trimmed,
+    guarded: Trimmed,
+    cleared: Trimmed,
+    /// Place, tokens after, and tokens less.
+    edits: Vec<(usize, f64, f64)>,
+    first: Option<EntryIx>,
+    /// Pruning replaced something, be it by the same bytes.
+    touched: bool,
+}
+
+impl Lane<'_> {
+    /// What becomes of a call. The record's own lane takes what happened for granted.
+    pub(super) fn answer(&mut self, call: &Call, record: Option<&CallReplay>) -> CallReplay {
+        let mut sent = self.send(call);
+        let window = self.session.provider_window;
+        let (expected, overflow) = match record {
+            None => (self.recorded_tokens(call, sent.tokens), call.refused.is_some()),
+            Some(record) => {
+                // What the provider counted, moved by what the settings change.
+                let offset = record.expected - record.tokens;
+                let expected = |sent: &Sent| (sent.tokens + offset).max(0.0);
+                let overflow = expected(&sent) > window;
+                if overflow && self.compacts && self.settings.steps.compaction.enabled {
+                    if self.compact(call.entry, true) {
+                        sent = self.send(call);
+                    }
+                }
+                if expected(&sent) > window && self.truncate() {
+                    sent = self.send(call);
+                }
+                (expected(&sent), overflow)
+            }
+        };
+        let failed = if record.is_some() { expected > window } else { overflow && call.usage.is_none() };
+        self.pay(call, record, sent, expected, (overflow, failed))
+    }
+
+    /// What the provider counted, or the words of a refusal say; a refusal without a number was over the window.
+    fn recorded_tokens(&self, call: &Call, estimated: f64) -> f64 {
+        let least = self.session.provider_window + 1.0;
+        let told = call.refused.map(|refused| refused.requested.unwrap_or(estimated.max(least)));
+        call.measured().or(told.filter(|tokens| tokens.is_finite())).unwrap_or(estimated)
+    }
+
+    /// The prompt at this moment. Where a pruner changes it, the touch is now (pruning 4.6).
+    fn send(&mut self, call: &Call) -> Sent {
+        let settings = &self.settings.steps;
+        let gate = gate_under(
+            settings.ruleset.rules(),
+            self.settings.prune_on.then_some(&settings.prune),
+            self.session.eligible,
+            self.touch,
+            call.started,
+        );
+        let held = self.held();
+        let prompt = Prompt {
+            front: self.run_start.front.map(|at| self.arena.summary(at)),
+            from: self.run_start.from,
+            len: self.list_len(),
+            base: held.tokens,
+            edits: Vec::new(),
+        };
+        let fixed = self.session.fixed();
+        let mut sent = Sent {
+            tokens: fixed + held.tokens,
+            gate,
+            pruned: Trimmed::default(),
+            guarded: Trimmed::default(),
+            cleared: Trimmed::default(),
+            first_changed: None,
+            prompt,
+            less: Vec::new(),
+        };
+        let may = self.may_act(&held, gate);
+        if may.iter().any(|may| *may) {
+            let worked = self.work(gate);
+            if worked.touched {
+                self.touch = Some(call.started);
+            }
+            sent.tokens -= worked.edits.iter().map(|(_, _, less)| less).sum::<f64>();
+            sent.first_changed = worked.first;
+            (sent.pruned, sent.guarded, sent.cleared) = (worked.pruned, worked.guarded, worked.cleared);
+            for (at, after, less) in worked.edits {
+                sent.prompt.edits.push((at, after.round() as u64));
+                sent.less.push(less);
+            }
+        }
+        sent
+    }
+
+    /// Whether pruning, the guard and clearing can change anything of a list that holds this much.
+    fn may_act(&self, held: &Held, gate: Gate) -> [bool; 3] {
+        let settings = &self.settings.steps;
+        let steps = settings.steps;
+        let ratio = held.prune / (self.settings.window * CHARS_PER_TOKEN);
+        let unsure = held.odd > 0;
+        let is_over = |limit: f64, tokens: f64| limit.is_nan() || tokens > limit;
+        [
+            steps.has(Step::Prune)
+                && gate.is_open()
+                && (unsure || ratio.is_nan() || ratio >= settings.prune.soft_trim_ratio),
+            steps.has(Step::Guard)
+                && (unsure || held.large > 0 || is_over(self.measure.budget(), held.guard)),
+            steps.has(Step::Clear) && (unsure || is_over(settings.clear.trigger, held.clear)),
+        ]
+    }
+
+    /// Takes the steps of a call. One that the real program fails on leaves the list as it was.
+    fn work(&self, gate: Gate) -> Worked {
+        let settings = &self.settings.steps;
+        let (arena, steps) = (&self.arena, settings.steps);
+        let items: Vec<Item> = (0..self.list_len()).map(|at| self.item_at(at)).collect();
+        let before: Vec<f64> = items.iter().map(|item| arena.weigh_item(item)).collect();
+        let mut tokens = before.clone();
+        let mut list = arena.list(items);
+        let (mut pruned, mut guarded, mut cleared) = Default::default();
+        let mut touched = false;
+        if steps.has(Step::Prune)
+            && let Ok(outcome) =
+                prune_list(&mut list, &self.session.index.words, &settings.prune, self.settings.window, gate)
+        {
+            touched = outcome.changed;
+            pruned = tally(arena, &list, &outcome.fates, &mut tokens);
+        }
+        if steps.has(Step::Guard)
+            && let Ok((fates, _)) = guard_list(&mut list, self.settings.guard_window, &settings.guard)
+        {
+            guarded = tally(arena, &list, &fates, &mut tokens);
+        }
+        if steps.has(Step::Clear)
+            && let Ok((fates, _)) = clear_list(&mut list, &settings.clear)
+        {
+            cleared = tally(arena, &list, &fates, &mut tokens);
+        }
+        let is_new = |at: usize, item: &Item| item.edits().len() > self.item_edits(at);
+        let edits = list.items.iter().enumerate().filter(|(at, item)| is_new(*at, item));
+        let edits: Vec<(usize, f64, f64)> =
+            edits.map(|(at, _)| (at, tokens[at], before[at] - tokens[at])).collect();
+        let first = edits.first().and_then(|(at, _, _)| list.items[*at].position());
+        let first = first.map(|at| arena.context.messages[at].entry);
+        Worked { pruned, guarded, cleared, edits, first, touched }
+    }
+
+    /// Edits that an item of the list has from the beginning of the run.
+    fn item_edits(&self, at: usize) -> usize {
+        self.loaded.as_ref().and_then(|loaded| loaded.items.get(at)).map_or(0, |item| item.edits().len())
+    }
+
+    /// Splits the prompt by what it costs and adds up.
+    fn pay(
+        &mut self,
+        call: &Call,
+        record: Option<&CallReplay>,
+        sent: Sent,
+        expected: f64,
+        (overflow, failed): (bool, bool),
+    ) -> CallReplay {
+        let price = self.session.price_of(call);
+        let free = failed || call.failed();
+        let same = record.is_none_or(|record| record.is_like(&sent.prompt));
+        let measured = same && self.was_same && call.usage.is_some() && !free;
+        self.was_same = same;
+        let output = self.output(call);
+        let modelled = self.split(call, &sent, expected, output, true);
+        let cost_of = |split: &Split| price.map(|price| split.cost(&price));
+        let plain = (!sent.prompt.edits.is_empty()).then(|| self.split(call, &sent, expected, output, false));
+        let split = match call.usage {
+            _ if free => Split::default(),
+            Some(usage) if measured => Split::recorded(&usage),
+            _ => modelled,
+        };
+        let told = call.usage.map(|usage| usage.cost).filter(|usd| measured && usd.is_finite() && *usd > 0.0);
+        let cost = told.or_else(|| cost_of(&split));
+        let summary = self.compacted.and_then(|compacted| compacted.summary_cost).unwrap_or(0.0);
+        self.total_cost += cost.unwrap_or(0.0) + summary;
+        if !free {
+            let edits: Vec<Edited> = sent.prompt.edits.clone();
+            self.cache.sent(call.started, call.mind, sent.prompt.len, edits);
+        }
+        CallReplay {
+            tokens: sent.tokens,
+            expected,
+            overflow,
+            failed,
+            messages: sent.prompt.len,
+            gate: sent.gate,
+            pruned: sent.pruned,
+            guarded: sent.guarded,
+            cleared: sent.cleared,
+            history: self.history,
+            compacted: self.compacted.take(),
+            truncated: self.truncated.take(),
+            first_changed: sent.first_changed,
+            split,
+            cost,
+            modelled: if free { Some(0.0) } else { cost_of(&modelled) },
+            measured,
+            cache_cost: plain
+                .filter(|_| !free)
+                .and_then(|plain| Some(cost_of(&modelled)? - cost_of(&plain)?)),
+            total_cost: self.total_cost,
+            prompt: sent.prompt,
+        }
+    }
+
+    /// Tokens of the answer: as counted, else estimated.
+    fn output(&self, call: &Call) -> f64 {
+        let counted = call.usage.map(|usage| usage.output).filter(|tokens| tokens.is_finite());
+        counted.unwrap_or_else(|| {
+            let size = self.session.index.entry(call.entry).message;
+            size.map_or(0.0, |size| crate::context::tokens::chars4::estimate_or_zero(&size) as f64)
+        })
+    }
+
+    /// The split of a prompt by the model of the cache, with the edits of this call or without them.
+    fn split(&self, call: &Call, sent: &Sent, expected: f64, output: f64, edited: bool) -> Split {
+        let price = self.session.price_of(call);
+        let edits = if edited { sent.prompt.edits.as_slice() } else { &[] };
+        let less: f64 = if edited { 0.0 } else { sent.less.iter().sum() };
+        let tokens = sent.tokens + less;
+        let reusable = self.cache.reusable(call.started, &call.mind, sent.prompt.len, edits);
+        let read = reusable.map_or(0.0, |count| {
+            let gone = edits.iter().zip(&sent.less).filter(|((at, _), _)| *at < count);
+            self.session.fixed() + self.prefix(count) - gone.map(|(_, less)| less).sum::<f64>()
+        });
+        let request = expected + less;
+        let scale = if tokens > 0.0 { request / tokens } else { 0.0 };
+        Split::of(request, read * scale, 0.0, output, price.as_ref())
+    }
+}
+
+/// What a step did; `tokens` are those of each message before it, and after it when this returns.
+fn tally(arena: &Arena, list: &List<'_>, fates: &[MessageFate], tokens: &mut [f64]) -> Trimmed {
+    let mut done = Trimmed::default();
+    for (at, fate) in fates.iter().enumerate() {
+        let counted = match fate.fate {
+            Fate::SoftTrimmed | Fate::Truncated => &mut done.trimmed,
+            Fate::Cleared => &mut done.cleared,
+            _ => continue,
+        };
+        *counted += 1;
+        let after = arena.weigh_item(&list.items[at]);
+        done.tokens += tokens[at] - after;
+        tokens[at] = after;
+    }
+    done
+}

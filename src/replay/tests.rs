@@ -1,0 +1,241 @@
+//! Small sessions again, by the examples of the rules.
+
+use std::fmt::Write as _;
+
+use super::*;
+use crate::gateway::catalog::find;
+use crate::gateway::pruning::PruneSettings;
+use crate::ids::LineIds;
+use crate::js;
+use crate::policy::StepSet;
+use crate::policy::compact::branch;
+use crate::policy::prune::Gate;
+use crate::store::load::load_bytes;
+
+const MINUTE: i64 = 60_000;
+/// 2026-02-21T05:00:00Z, ms.
+const START: i64 = 1_771_650_000_000;
+
+/// A session written entry by entry, each the child of the one before.
+#[derive(Default)]
+struct Script {
+    text: String,
+    entries: usize,
+    minutes: i64,
+}
+
+impl Script {
+    fn entry(mut self, rest: &str) -> Self {
+        let at = self.entries;
+        let parent = at.checked_sub(1).map_or("null".to_owned(), |at| format!("\"e{at}\""));
+        let time = js::iso_text(START + self.minutes * MINUTE);
+        let _ =
+            writeln!(self.text, "{{\"id\":\"e{at}\",\"parentId\":{parent},\"timestamp\":\"{time}\",{rest}}}");
+        self.entries += 1;
+        self
+    }
+
+    fn after(mut self, minutes: i64) -> Self {
+        self.minutes += minutes;
+        self
+    }
+
+    fn user(self) -> Self {
+        self.entry(r#""type":"message","message":{"role":"user","content":"go on"}"#)
+    }
+
+    /// An answer to a prompt of so many tokens; with `calls` it asks for a tool.
+    fn answer(self, prompt: u64, calls: bool) -> Self {
+        let id = self.entries;
+        let (block, stop) = if calls {
+            (format!(r#"{{"type":"toolCall","id":"c{id}","name":"exec","arguments":{{}}}}"#), "toolUse")
+        } else {
+            (r#"{"type":"text","text":"done"}"#.to_owned(), "stop")
+        };
+        self.entry(&format!(
+            r#""type":"message","message":{{"role":"assistant","content":[{block}],"stopReason":"{stop}","usage":{{"input":{prompt},"output":10,"cacheRead":0,"cacheWrite":0,"totalTokens":{}}}}}"#,
+            prompt + 10
+        ))
+    }
+
+    /// The result of the call before, of so many chars.
+    fn result(self, chars: usize) -> Self {
+        let (id, text) = (self.entries - 1, "x".repeat(chars));
+        self.entry(&format!(
+            r#""type":"message","message":{{"role":"toolResult","toolCallId":"c{id}","toolName":"exec","content":[{{"type":"text","text":"{text}"}}]}}"#
+        ))
+    }
+
+    fn refused(self, words: &str) -> Self {
+        self.entry(&format!(
+            r#""type":"message","message":{{"role":"assistant","content":[],"stopReason":"error","errorMessage":"{words}"}}"#
+        ))
+    }
+
+    fn index(&self) -> Index {
+        let text = format!("{{\"type\":\"session\",\"version\":3,\"id\":\"s\"}}\n{}", self.text);
+        load_bytes("t.jsonl", text.as_bytes(), &mut LineIds)
+    }
+
+    /// Replays it with a provider that takes `window` tokens. The record has no steps.
+    fn replay(&self, simulated: &Settings, window: f64, refused: &[Refused]) -> Replay {
+        let index = self.index();
+        let path: Vec<EntryIx> = index.iter().map(|(ix, _)| ix).collect();
+        let branch = branch(&index, &path, |_| Ok::<_, ()>(js::Value::Null)).expect("reads");
+        let session = Session {
+            index: &index,
+            path: &path,
+            branch: &branch,
+            textures: None,
+            refused,
+            touches: &[],
+            eligible: true,
+            fixed_tokens: 0,
+            calibrated: None,
+            provider_window: window,
+            runtime_window: window,
+            mode: CompactionMode::Default,
+            retention: Retention::Short,
+            price: find("anthropic", "claude-opus-4-6").map(|entry| entry.price),
+            prices: &HashMap::new(),
+        };
+        replay(&session, &settings(&[]), simulated)
+    }
+}
+
+fn settings(steps: &[Step]) -> Settings {
+    let mut all = StepSettings::prune(PruneSettings {
+        keep_last_assistants: 1.0,
+        soft_trim_ratio: 0.1,
+        min_prunable_tool_chars: 1.0,
+        ..PruneSettings::default()
+    });
+    all.steps = StepSet::of(steps);
+    all.compaction.keep_recent_tokens = 100.0;
+    all.compaction.reserve_tokens = 1_000.0;
+    all.summary_tokens = 50;
+    Settings { steps: all, prune_on: true, window: 10_000.0, guard_window: 10_000.0 }
+}
+
+/// A run with a large result; then, after an idle time, one with two calls.
+fn idle(minutes: i64) -> Script {
+    let first = Script::default().user().answer(2, true).result(20_000).answer(5_100, false);
+    first.after(minutes).user().answer(5_200, true).result(40).answer(5_300, false)
+}
+
+#[test]
+fn after_an_idle_time_the_first_call_is_pruned_and_the_next_within_the_ttl_is_not() {
+    let replay = idle(5).replay(&settings(&[Step::Prune]), 200_000.0, &[]);
+    let pruned: Vec<bool> = replay.simulated.iter().map(|call| call.pruned.is_some()).collect();
+    assert_eq!(pruned, [false, false, true, false]);
+    let gates = replay.simulated.iter().map(|call| call.gate);
+    let words: Vec<&str> = gates.map(|gate| gate.reason().map_or("open", |reason| reason.word())).collect();
+    assert_eq!(words[2], "open");
+    assert!(matches!(replay.simulated[0].gate, Gate::NeverTouched));
+    assert!(matches!(replay.simulated[3].gate, Gate::Warm { .. }));
+    assert_eq!(replay.simulated[2].first_changed, Some(EntryIx(2)));
+    assert_eq!(replay.simulated[3].tokens, replay.recorded[3].tokens);
+    assert!(!replay.touches_recorded);
+}
+
+#[test]
+fn a_minute_less_than_the_ttl_prunes_nothing() {
+    let replay = idle(4).replay(&settings(&[Step::Prune]), 200_000.0, &[]);
+    assert!(replay.simulated.iter().all(|call| !call.pruned.is_some()));
+    assert_eq!(record(&replay, 200_000.0), Record { fired: Vec::new(), often: Vec::new() });
+}
+
+#[test]
+fn a_pruned_prompt_is_written_to_the_cold_cache_and_the_unpruned_one_after_it_again() {
+    let replay = idle(5).replay(&settings(&[Step::Prune]), 200_000.0, &[]);
+    let [_, _, pruned, unpruned] = &replay.simulated[..] else { panic!("four calls") };
+    assert!(!pruned.measured && pruned.split.read == 0.0 && pruned.split.write == pruned.expected);
+    // What stands before the pruned result is all that the next call can read.
+    assert!(unpruned.split.read < 10.0 && unpruned.split.write > 5_000.0, "{:?}", unpruned.split);
+    assert!(pruned.cache_cost.expect("a price") < 0.0);
+    let fired = record(&replay, 200_000.0).fired;
+    assert_eq!(
+        fired.iter().map(|fired| (fired.kind, fired.call)).collect::<Vec<_>>(),
+        [(FiredKind::Prune, 2)]
+    );
+    assert_eq!(fired[0].first, Some(EntryIx(2)));
+}
+
+/// Two runs, the first of which ends with a count of so many tokens.
+fn two_runs(count: u64) -> Script {
+    Script::default()
+        .user()
+        .answer(2, true)
+        .result(4_000)
+        .answer(count - 10, false)
+        .after(1)
+        .user()
+        .answer(2_000, false)
+}
+
+#[test]
+fn the_threshold_is_passed_by_more_than_window_less_reserve() {
+    let at = |count| {
+        let replay = two_runs(count).replay(&settings(&[Step::Compact]), 10_000.0, &[]);
+        replay.simulated.iter().map(|call| call.compacted.is_some()).collect::<Vec<_>>()
+    };
+    assert_eq!(at(9_000), [false, false, false]);
+    assert_eq!(at(9_001), [false, false, true]);
+}
+
+#[test]
+fn a_compaction_frees_what_it_summarises_and_the_cache_begins_anew() {
+    let replay = two_runs(9_001).replay(&settings(&[Step::Compact]), 10_000.0, &[]);
+    let (before, after) = (&replay.recorded[2], &replay.simulated[2]);
+    let compacted = after.compacted.expect("compacted");
+    assert!(!compacted.by_overflow && !compacted.recorded);
+    assert_eq!(before.tokens - after.tokens, compacted.tokens);
+    assert_eq!(after.split.read, 0.0);
+    assert!(compacted.summary_cost.expect("a price") > 0.0);
+}
+
+#[test]
+fn a_refused_prompt_is_compacted_and_fits_the_second_time() {
+    let script = two_runs(5_000).after(1).user().refused("prompt is too long: 12000 tokens > 10000 maximum");
+    let refused = [Refused { entry: EntryIx(7), requested: Some(12_000.0), limit: Some(10_000.0) }];
+    let mut compacting = settings(&[Step::Compact]);
+    compacting.steps.compaction.keep_recent_tokens = 1.0;
+    let replay = script.replay(&compacting, 11_500.0, &refused);
+    let (recorded, simulated) = (&replay.recorded[3], &replay.simulated[3]);
+    assert!(recorded.overflow && recorded.failed && recorded.expected == 12_000.0);
+    assert!(simulated.overflow && !simulated.failed, "{simulated:?}");
+    assert!(simulated.compacted.is_some_and(|compacted| compacted.by_overflow));
+    let alone = script.replay(&settings(&[]), 11_500.0, &refused);
+    assert!(alone.simulated[3].overflow && alone.simulated[3].failed);
+    assert_eq!(alone.totals()[1].overflows, 1);
+}
+
+#[test]
+fn an_answer_that_took_in_more_than_the_window_overflowed_silently() {
+    let replay = two_runs(12_000).replay(&settings(&[]), 10_000.0, &[]);
+    let overflows: Vec<bool> = replay.recorded.iter().map(|call| call.overflow).collect();
+    assert_eq!(overflows, [false, true, false]);
+    // There was an answer all the same.
+    assert!(!replay.recorded[1].failed);
+}
+
+#[test]
+fn calls_know_when_they_were_made_and_what_stood_before_them() {
+    let calls = idle(30).replay(&settings(&[]), 1e6, &[]).calls;
+    let idle: Vec<f64> = calls.iter().map(|call| call.idle_ms).collect();
+    assert!(idle[0].is_nan());
+    assert_eq!(idle[1..], [0.0, 30.0 * MINUTE as f64, 0.0]);
+    assert_eq!(calls.iter().map(|call| call.opens_run).collect::<Vec<_>>(), [true, false, true, false]);
+}
+
+#[test]
+fn a_policy_that_frees_next_to_nothing_again_and_again_fires_too_often() {
+    let mut script = Script::default().user().answer(2, true).result(20_000).answer(5_000, false);
+    for _ in 0..4 {
+        script = script.after(6).user().answer(5_000, false);
+    }
+    let replay = script.replay(&settings(&[Step::Prune]), 200_000.0, &[]);
+    let often = |window: f64| record(&replay, window).often;
+    assert_eq!((often(200_000.0)[0].times, often(200_000.0)[0].too_often), (4, false));
+    assert!(often(1e6)[0].too_often, "{:?}", often(1e6));
+}

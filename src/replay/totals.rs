@@ -1,0 +1,65 @@
+//! What all calls of a lane come to.
+
+use crate::replay::calls::Call;
+use crate::replay::outcome::CallReplay;
+
+/// Sums over the calls of a lane.
+#[derive(Debug, Clone, Copy, PartialEq, Default)]
+pub struct Totals {
+    /// Calls.
+    pub calls: usize,
+    /// Those whose prompt did not fit at first.
+    pub overflows: usize,
+    /// Those that did not fit in the end.
+    pub failed: usize,
+    /// The largest prompt in tokens, as the provider counts or would, and which call that is.
+    pub peak: (f64, Option<usize>),
+    /// Messages that were trimmed or cleared for a call, once for each call.
+    pub changed: u64,
+    /// Tokens that the steps of each call took away, once for each call.
+    pub freed: f64,
+    /// Compactions.
+    pub compactions: usize,
+    /// What the calls cost, USD; none where no call has a price.
+    pub cost: Option<f64>,
+    /// The same by the model of the cache, whatever was counted.
+    pub modelled: Option<f64>,
+    /// What the summaries cost, USD, told from sizes.
+    pub summaries: f64,
+    /// Prompt tokens read from the cache, written to it, and neither.
+    pub read: f64,
+    /// Written.
+    pub write: f64,
+    /// Neither.
+    pub input: f64,
+    /// Calls whose split is the provider's own.
+    pub measured: usize,
+}
+
+impl Totals {
+    /// Of a lane.
+    pub fn of(calls: &[Call], lane: &[CallReplay]) -> Self {
+        debug_assert_eq!(calls.len(), lane.len());
+        lane.iter().enumerate().fold(Self { calls: calls.len(), ..Self::default() }, Self::with)
+    }
+
+    fn with(mut self, (at, call): (usize, &CallReplay)) -> Self {
+        self.overflows += usize::from(call.overflow);
+        self.failed += usize::from(call.failed);
+        if call.expected > self.peak.0 {
+            self.peak = (call.expected, Some(at));
+        }
+        self.changed += u64::from(call.trimmed() + call.cleared());
+        self.freed += call.pruned.tokens + call.guarded.tokens + call.cleared.tokens;
+        self.compactions += usize::from(call.compacted.is_some());
+        let sum = |sum: Option<f64>, own: Option<f64>| own.map_or(sum, |own| Some(sum.unwrap_or(0.0) + own));
+        self.cost = sum(self.cost, call.cost);
+        self.modelled = sum(self.modelled, call.modelled);
+        self.summaries += call.compacted.and_then(|compacted| compacted.summary_cost).unwrap_or(0.0);
+        self.read += call.split.read;
+        self.write += call.split.write;
+        self.input += call.split.input;
+        self.measured += usize::from(call.measured);
+        self
+    }
+}

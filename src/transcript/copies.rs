@@ -1,0 +1,48 @@
+//! Answers of a path that are copies. A rewritten branch copies answers with their usage, which is that of another
+//! context: an answer on the path that is like one beside it, and stands behind it in the file, is such a copy.
+
+use std::collections::{HashMap, HashSet};
+
+use crate::ids::EntryIx;
+use crate::store::entry::Entry;
+use crate::store::index::Index;
+
+/// What tells one counted answer from another and stays when it is copied: its usage, and how much it says, thinks and
+/// calls. Arguments of calls may be cleared in a copy.
+#[derive(PartialEq, Eq, Hash)]
+struct Likeness {
+    usage: [u64; 5],
+    text: u32,
+    thinking: u32,
+    calls: u32,
+}
+
+impl Likeness {
+    fn of(entry: &Entry) -> Option<Self> {
+        let size = entry.message?;
+        let usage = size.usage?;
+        let usage = [usage.input, usage.output, usage.cache_read, usage.cache_write, usage.cost];
+        Some(Self {
+            usage: usage.map(f64::to_bits),
+            text: size.text_chars,
+            thinking: size.thinking_chars,
+            calls: entry.calls.1 - entry.calls.0,
+        })
+    }
+}
+
+/// The answers of a path that a provider counted for another branch.
+pub fn copied_answers(index: &Index, path: &[EntryIx]) -> HashSet<EntryIx> {
+    let on_path: HashSet<EntryIx> = path.iter().copied().collect();
+    let beside = index.iter().rev().filter(|(ix, _)| !on_path.contains(ix));
+    // Of several alike the first of the file stays.
+    let beside: HashMap<Likeness, EntryIx> =
+        beside.filter_map(|(ix, entry)| Some((Likeness::of(entry)?, ix))).collect();
+    let is_copy = |ix: &EntryIx| {
+        let entry = index.entry(*ix);
+        let counted = entry.message.and_then(|size| size.usage).is_some_and(|usage| usage.is_counted());
+        let original = Likeness::of(entry).and_then(|likeness| beside.get(&likeness));
+        counted && original.is_some_and(|original| original < ix)
+    };
+    path.iter().copied().filter(is_copy).collect()
+}

@@ -1,0 +1,218 @@
+//! Under the steps: what the one under the cursor does, and of a compaction when it starts, where it cuts, what that
+//! loses and what it leaves.
+
+use ratatui::buffer::Buffer;
+use ratatui::layout::Rect;
+use ratatui::text::Span;
+
+use crate::app::App;
+use crate::app::cut::CutLine;
+use crate::app::state::Overlay;
+use crate::gateway::ruleset::{Guard, LegacyImages, Ruleset};
+use crate::inspect::Inspection;
+use crate::inspect::compaction::{CompactionView, Split};
+use crate::inspect::words::dollars;
+use crate::plan::Plan;
+use crate::policy::{Fate, Step};
+use crate::ui::glyphs;
+use crate::ui::theme::{Role, Theme};
+use crate::ui::tuning::{gate_words, words_of};
+use crate::ui::widgets::number::{counted, estimate, grouped, minute, round_thousands};
+use crate::ui::widgets::{put, put_facts};
+
+/// A line: its label and its words, each group of them whole or not there.
+type Told<'a> = (&'static str, Vec<Vec<Span<'a>>>);
+
+/// Columns of the labels.
+const LABEL: u16 = 10;
+
+/// Draws what is known of a step.
+pub(super) fn draw(app: &App, theme: &Theme, step: Step, area: Rect, buf: &mut Buffer) {
+    if area.height == 0 {
+        return;
+    }
+    let end = area.right().saturating_sub(1);
+    for x in area.left()..area.right() {
+        put(buf, (x, area.y), area.right(), glyphs::LIGHT, theme.style(Role::Faint));
+    }
+    let (does, rule) = words_of(step);
+    let muted = theme.style(Role::Muted);
+    let mut lines: Vec<Told> = vec![(
+        step.word(),
+        vec![vec![Span::styled(does, theme.style(Role::Text))], vec![Span::styled(rule, muted)]],
+    )];
+    if let Some(inspection) = app.inspection() {
+        if !in_version(step, inspection.ruleset.ruleset) {
+            let words = format!("{} has no such step", inspection.ruleset.ruleset.name());
+            lines.push(("version", vec![vec![Span::styled(words, theme.style(Role::Warn))]]));
+        }
+        match step {
+            Step::Compact => lines.extend(compaction(app, inspection, theme)),
+            Step::Prune => lines.extend(gate(app, inspection, theme)),
+            _ => {}
+        }
+    }
+    for (y, (label, facts)) in (area.y + 1..area.bottom()).zip(&lines) {
+        put(buf, (area.x + 1, y), area.x + LABEL, label, muted);
+        put_facts(buf, (area.x + 1 + LABEL, y), end, facts);
+    }
+}
+
+/// Whether a version takes a step at all (pruning 8).
+fn in_version(step: Step, ruleset: Ruleset) -> bool {
+    let rules = ruleset.rules();
+    match step {
+        Step::Images => rules.legacy_images != LegacyImages::Stay,
+        Step::Prune => rules.pruner.is_active(),
+        Step::Guard => rules.guard != Guard::None,
+        _ => true,
+    }
+}
+
+fn gate<'a>(app: &App, inspection: &Inspection, theme: &Theme) -> Option<Told<'a>> {
+    let gate = app.tuning.gate_now(inspection, app.now_ms as f64);
+    let words = gate_words(gate, app)?;
+    let looked_past = if app.tuning.obey_gates { "" } else { ", looked past here" };
+    Some((
+        "gate",
+        vec![vec![Span::styled(format!("shut now: {words}{looked_past}"), theme.style(Role::Warn))]],
+    ))
+}
+
+/// The lines of a compaction, the most important first: a small screen shows the first ones.
+fn compaction<'a>(app: &App, inspection: &Inspection, theme: &Theme) -> Vec<Told<'a>> {
+    let mut lines = vec![trigger(app, inspection, theme)];
+    let on = app.plan.as_deref().filter(|plan| plan.settings.steps.has(Step::Compact));
+    let Some(plan) = on else { return lines };
+    let (Some(cut), Some(view)) = (CutLine::of(plan), inspection.compaction_view(plan)) else {
+        let words = "Nothing to compact: the branch ends in a compaction, or holds nothing.";
+        lines.push(("cut", vec![vec![Span::styled(words, theme.style(Role::Muted))]]));
+        return lines;
+    };
+    lines.push(tokens(plan, &cut, theme));
+    lines.push(cut_at(inspection, &cut, theme));
+    lines.extend(calls(app, theme));
+    lines.extend(told_split(&view, theme));
+    if cut.lost_messages > 0 {
+        let words = format!(
+            "{}, {}: kept by the compaction before, neither summarised nor kept by this one (compaction 3.3)",
+            counted(cut.lost_messages as u64, "message"),
+            estimate(cut.lost)
+        );
+        lines.push(("lost", vec![vec![Span::styled(words, theme.style(Role::Warn))]]));
+    }
+    lines
+}
+
+/// Whether it would start now.
+fn trigger<'a>(app: &App, inspection: &Inspection, theme: &Theme) -> Told<'a> {
+    let settings = app.tuning.step_settings(inspection).compaction;
+    let trigger = inspection.trigger_under(&settings);
+    let muted = theme.style(Role::Muted);
+    let tokens = |tokens: f64| round_thousands(tokens.max(0.0) as u64);
+    let (words, role) = match (trigger.tokens, inspection.measured) {
+        _ if !settings.enabled => ("never on its own: it is switched off".to_owned(), Role::Text),
+        (Some(counted), _) if trigger.fires => {
+            (format!("starts now: the last call counted {}", grouped(counted as i64)), Role::Warn)
+        }
+        (Some(counted), _) => {
+            let left = trigger.threshold - counted;
+            (
+                format!("not yet: {} counted, {} to go", grouped(counted as i64), grouped(left as i64)),
+                Role::Text,
+            )
+        }
+        (None, Err(why)) => (format!("unknown: {}", why.words()), Role::Text),
+        (None, Ok(_)) => ("unknown: no usage recorded".to_owned(), Role::Text),
+    };
+    let above = format!(
+        "above {}: window {} − reserve {}",
+        tokens(trigger.threshold),
+        tokens(inspection.window.tokens),
+        tokens(settings.reserve_tokens)
+    );
+    ("trigger", vec![vec![Span::styled(words, theme.style(role))], vec![Span::styled(above, muted)]])
+}
+
+fn tokens<'a>(plan: &Plan, cut: &CutLine, theme: &Theme) -> Told<'a> {
+    let muted = theme.style(Role::Muted);
+    let effect = plan.effects.iter().find(|effect| effect.step == Step::Compact);
+    let (before, after) = effect.map_or((0, 0), |effect| (effect.tokens_before, effect.tokens_after));
+    let becomes = vec![
+        Span::styled(estimate(before), theme.style(Role::Text)),
+        Span::styled(format!(" {} ", glyphs::ARROW), muted),
+        Span::styled(estimate(after), theme.bold(Role::Plan)),
+    ];
+    let summary = format!("{} of it the summary, as assumed", estimate(cut.summary));
+    ("tokens", vec![becomes, vec![Span::styled(summary, muted)]])
+}
+
+fn cut_at<'a>(inspection: &Inspection, cut: &CutLine, theme: &Theme) -> Told<'a> {
+    let muted = theme.style(Role::Muted);
+    let entry = inspection.index.entry(cut.entry);
+    let at = minute(entry.time).map_or_else(String::new, |at| format!("at {at}"));
+    let above = vec![
+        Span::styled(Fate::Summarised.sign(), theme.fate(Fate::Summarised)),
+        Span::styled(
+            format!(" {} summarised, {}", counted(cut.messages as u64, "message"), estimate(cut.summarised)),
+            theme.style(Role::Text),
+        ),
+    ];
+    let kept = inspection.context.messages.len() - cut.first_kept;
+    let below = format!("{} kept, {}", counted(kept as u64, "message"), estimate(cut.kept));
+    let at = if at.is_empty() { Vec::new() } else { vec![Span::styled(at, theme.style(Role::Text))] };
+    ("cut", vec![at, above, vec![Span::styled(below, muted)]])
+}
+
+/// The calls of its summary: how many, their sizes, what they cost.
+fn calls<'a>(app: &App, theme: &Theme) -> Option<Told<'a>> {
+    let Some(Overlay::Steps(screen)) = &app.overlay else { return None };
+    let muted = theme.style(Role::Muted);
+    let facts = match &screen.calls.as_ref()?.1 {
+        None => vec![vec![Span::styled("reading what would be summarised…", muted)]],
+        Some(Err(why)) => vec![vec![Span::styled(why.clone(), theme.style(Role::Warn))]],
+        Some(Ok(told)) => {
+            let cost = told
+                .cost
+                .map_or_else(|| format!("{} no price", glyphs::NONE), |cost| format!("~{}", dollars(cost)));
+            let mut facts = vec![
+                vec![Span::styled(counted(told.calls, "call"), theme.style(Role::Text))],
+                vec![Span::styled(cost, theme.bold(Role::Warn))],
+                vec![Span::styled(
+                    format!("{} in, {} out", estimate(told.input_tokens), estimate(told.output_tokens)),
+                    theme.style(Role::Text),
+                )],
+            ];
+            if told.calls > 1 {
+                facts.push(vec![Span::styled(
+                    format!("the largest {} in", estimate(told.largest_input)),
+                    muted,
+                )]);
+            }
+            facts
+        }
+    };
+    Some(("calls", facts))
+}
+
+fn told_split<'a>(view: &CompactionView, theme: &Theme) -> Option<Told<'a>> {
+    let messages = counted(view.turn_prefix.messages, "message");
+    let (words, role) = match (view.split, view.turn_prefix.messages) {
+        (Split::None, _) => return None,
+        (_, 0) => (
+            "it counts as splitting a turn of which nothing stands above (compaction 3.8b)".to_owned(),
+            Role::Text,
+        ),
+        (Split::Turn, _) => (
+            format!("the cut splits a turn: {messages} of it get a summary of their own (compaction 3.8)"),
+            Role::Text,
+        ),
+        (Split::False, _) => (
+            format!(
+                "a false split: the whole turn before, {messages}, gets a summary of its own (compaction 3.8c)"
+            ),
+            Role::Warn,
+        ),
+    };
+    Some(("split", vec![vec![Span::styled(words, theme.style(role))]]))
+}

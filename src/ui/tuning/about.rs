@@ -1,0 +1,90 @@
+//! What a step does, in words: under its settings, and on the screen of the steps.
+
+use ratatui::buffer::Buffer;
+use ratatui::layout::Rect;
+use ratatui::text::Span;
+
+use crate::app::App;
+use crate::policy::{Fate, Step};
+use crate::ui::glyphs;
+use crate::ui::theme::{Role, Theme};
+use crate::ui::widgets::number::{counted, estimate};
+use crate::ui::widgets::{put, put_facts};
+
+/// What a step does, and the rule it follows.
+pub(in crate::ui) fn words(step: Step) -> (&'static str, &'static str) {
+    match step {
+        Step::Compact => {
+            ("Old messages give way to a summary; the newest stay word for word.", "compaction 3")
+        }
+        Step::Truncate => {
+            ("Tool results over a share of the window are cut in the transcript.", "pruning 6b")
+        }
+        Step::Repair => {
+            ("Calls and results are paired: strays go, missing results are invented.", "compaction 6")
+        }
+        Step::History => ("Only the last turns of the person are sent, and what follows them.", "pruning 2"),
+        Step::Images => ("Images that the model has answered to give way to a short text.", "pruning 1.6"),
+        Step::Prune => ("Old tool results are trimmed, then cleared, once the cache is cold.", "pruning 3–5"),
+        Step::Guard => ("Tool results are held to their share of the window in every call.", "pruning 6d"),
+        Step::Clear => ("Beyond a trigger the oldest tool uses are cleared, the newest kept.", "pruning 7"),
+    }
+}
+
+/// Draws what the focused step does and what it changes, where its settings leave room.
+pub(super) fn draw(app: &App, theme: &Theme, area: Rect, buf: &mut Buffer) {
+    let step = app.tuning.step;
+    let rows = app.tuning.range().len();
+    // A blank line apart from the settings.
+    let top = if rows == 0 { area.y } else { area.y + 1 };
+    let end = area.right().saturating_sub(1);
+    if top >= area.bottom() {
+        return;
+    }
+    let (does, rule) = words(step);
+    let muted = theme.style(Role::Muted);
+    let spans = [vec![Span::styled(does, theme.style(Role::Text))], vec![Span::styled(rule, muted)]];
+    put_facts(buf, (area.x + 3, top), end, &spans);
+    if top + 1 < area.bottom() {
+        effect(app, theme, step, (area.x + 3, top + 1), end, buf);
+    }
+}
+
+/// What a step changes in the plan that is shown.
+fn effect(app: &App, theme: &Theme, step: Step, at: (u16, u16), end: u16, buf: &mut Buffer) {
+    let muted = theme.style(Role::Muted);
+    let told = app.plan.as_ref().and_then(|plan| plan.effects.iter().find(|effect| effect.step == step));
+    let Some(effect) = told else {
+        let words = match app.tuning.is_on(step) {
+            true if app.texts_failed => "The texts it looks at cannot be read.",
+            true => "The texts it looks at are being read.",
+            false => "Switched off.",
+        };
+        put(buf, at, end, words, muted);
+        return;
+    };
+    if !effect.changed {
+        put(buf, at, end, "It changes nothing here.", muted);
+        return;
+    }
+    let tokens = vec![
+        Span::styled(estimate(effect.tokens_before), muted),
+        Span::styled(format!(" {} ", glyphs::ARROW), muted),
+        Span::styled(estimate(effect.tokens_after), theme.bold(Role::Plan)),
+    ];
+    let messages = format!(
+        "{} {} {}",
+        effect.messages_before,
+        glyphs::ARROW,
+        counted(effect.messages_after as u64, "message")
+    );
+    let mut facts = vec![tokens, vec![Span::styled(messages, muted)]];
+    for fate in Fate::ALL.into_iter().filter(|fate| fate.changes() && effect.count(*fate) > 0) {
+        let words = format!(" {} {}", effect.count(fate), fate.word());
+        facts.push(vec![
+            Span::styled(fate.sign(), theme.fate(fate)),
+            Span::styled(words, theme.style(Role::Text)),
+        ]);
+    }
+    put_facts(buf, at, end, &facts);
+}

@@ -1,0 +1,171 @@
+//! What the steps that are switched on come to: the pruner's gate, tokens saved, messages by fate, the next call.
+
+use ratatui::buffer::Buffer;
+use ratatui::layout::Rect;
+use ratatui::text::Span;
+
+use crate::app::App;
+use crate::app::action::Action;
+use crate::app::keymap::Context;
+use crate::inspect::words::money;
+use crate::plan::Plan;
+use crate::policy::prune::Gate;
+use crate::policy::{Fate, Step};
+use crate::ui::status::first_key;
+use crate::ui::theme::{Role, Theme};
+use crate::ui::widgets::number::{elapsed, estimate};
+use crate::ui::widgets::{put, put_facts_right, spans_width};
+
+/// A few words that belong together.
+type Fact<'a> = Vec<Span<'a>>;
+
+/// Draws the line under the title: the gate on its left, what the plan comes to on its right. What it saves stands in
+/// the title.
+pub(super) fn draw(app: &App, theme: &Theme, area: Rect, buf: &mut Buffer) {
+    if !app.layout().tabs.is_empty() {
+        // The steps stand on its left.
+        let facts = [on_title(app, theme, false)];
+        put_facts_right(buf, area.y, area.x + area.width / 3, area.right().saturating_sub(1), &facts);
+        return;
+    }
+    let Some(plan) = &app.plan else {
+        super::at_rest(app, theme, Rect { y: area.y - 1, height: 2, ..area }, buf);
+        return;
+    };
+    let end = area.right().saturating_sub(1);
+    let mut facts = counts(plan, theme, true);
+    facts.extend(next_call(app, theme));
+    let width: u16 = facts.iter().map(|fact| spans_width(fact) + 3).sum();
+    let x = gate(app, theme, (area.x, area.y), end.saturating_sub(width), buf);
+    put_facts_right(buf, area.y, x + 2, end, &facts);
+}
+
+/// The same in the title, where it has no line of its own; there the title says in few words how things stand.
+pub(super) fn on_title<'a>(app: &App, theme: &Theme, wide: bool) -> Fact<'a> {
+    let muted = theme.style(Role::Muted);
+    let Some(plan) = &app.plan else {
+        let words = if app.tuning.any_changed() { "changed, not shown" } else { "nothing changed" };
+        return vec![Span::styled(words, muted)];
+    };
+    let own_line = !app.layout().tuning_facts.is_empty();
+    if own_line {
+        return match reading(app, theme) {
+            Some(words) => vec![words],
+            None => saved(plan, theme),
+        };
+    }
+    told(app, plan, theme, wide).join(&Span::raw("   "))
+}
+
+/// That texts are being read, or cannot be.
+fn reading<'a>(app: &App, theme: &Theme) -> Option<Span<'a>> {
+    if app.waiting.is_empty() {
+        return None;
+    }
+    let failed = app.texts_failed;
+    let words = if failed { "texts cannot be read" } else { "reading texts…" };
+    Some(Span::styled(words, theme.style(if failed { Role::Danger } else { Role::Warn })))
+}
+
+fn saved<'a>(plan: &Plan, theme: &Theme) -> Fact<'a> {
+    let (before, after) = (plan.total_before(), plan.total_after());
+    let muted = theme.style(Role::Muted);
+    match before.checked_sub(after) {
+        _ if plan.is_empty() => vec![Span::styled("nothing changes", muted)],
+        Some(freed) => {
+            vec![Span::styled("saves ", muted), Span::styled(estimate(freed), theme.bold(Role::Plan))]
+        }
+        // Results that repair invents, a summary longer than what it stands for.
+        None => {
+            vec![Span::styled("adds ", muted), Span::styled(estimate(after - before), theme.bold(Role::Warn))]
+        }
+    }
+}
+
+/// What the plan comes to; in narrow layouts signs and counts alone.
+fn told<'a>(app: &App, plan: &Plan, theme: &Theme, wide: bool) -> Vec<Fact<'a>> {
+    let mut facts: Vec<Fact> = Vec::new();
+    facts.extend(reading(app, theme).map(|words| vec![words]));
+    if plan.is_empty() {
+        // What waits may change something yet.
+        if facts.is_empty() {
+            facts.push(saved(plan, theme));
+        }
+        return facts;
+    }
+    if wide {
+        facts.push(saved(plan, theme));
+    }
+    facts.extend(counts(plan, theme, wide));
+    facts.extend(next_call(app, theme).filter(|_| wide));
+    facts
+}
+
+/// What the next call costs more or less than without the plan.
+fn next_call<'a>(app: &App, theme: &Theme) -> Option<Fact<'a>> {
+    let cost = app.figures.cost?;
+    let role = if cost.next_call > 0.0 { Role::Warn } else { Role::Plan };
+    let words = Span::styled("next call ", theme.style(Role::Muted));
+    Some(vec![words, Span::styled(money(cost.next_call), theme.bold(role))])
+}
+
+/// The messages of each fate that changes one, and those that stand in no file.
+fn counts<'a>(plan: &Plan, theme: &Theme, wide: bool) -> Vec<Fact<'a>> {
+    let text = theme.style(Role::Text);
+    let fact = |fate: Fate, count: usize| {
+        let words = if wide { format!(" {count} {}", fate.word()) } else { format!(" {count}") };
+        vec![Span::styled(fate.sign(), theme.fate(fate)), Span::styled(words, text)]
+    };
+    let strongest_first = Fate::ALL.into_iter().rev().filter(|fate| fate.changes());
+    let told = strongest_first.map(|fate| (fate, plan.count(fate))).filter(|(_, count)| *count > 0);
+    let mut facts: Vec<Fact> = told.map(|(fate, count)| fact(fate, count)).collect();
+    let made = plan.made().count();
+    if made > 0 {
+        let words =
+            if wide { format!("+{made} made {}", estimate(plan.tokens_made)) } else { format!("+{made}") };
+        facts.push(vec![Span::styled(words, text)]);
+    }
+    facts
+}
+
+/// Why the pruner would not run now, or that this is left aside.
+pub(super) fn gate(app: &App, theme: &Theme, at: (u16, u16), end: u16, buf: &mut Buffer) -> u16 {
+    let key = || first_key(app, Context::Tuning, Action::ToggleGate);
+    let Some(inspection) = app.inspection().filter(|_| app.plan.is_some() && app.tuning.is_on(Step::Prune))
+    else {
+        return at.0;
+    };
+    let gate = app.tuning.gate_now(inspection, app.now_ms as f64);
+    let (words, role) = match gate_words(gate, app) {
+        Some(words) if app.tuning.obey_gates => {
+            (format!(" gate shut: {words} · {} look past it ", key()), Role::Warn)
+        }
+        Some(words) => (format!(" gate shut now: {words} · {} obey it ", key()), Role::Warn),
+        None => (" gate open ".to_owned(), Role::Muted),
+    };
+    let room = end.saturating_sub(at.0);
+    if crate::text::width(&words) as u16 > room {
+        return put(buf, at, end, " gate shut ", theme.style(role));
+    }
+    put(buf, at, end, &words, theme.style(role))
+}
+
+/// Why a gate is shut, in a few words; none when it is open.
+pub(in crate::ui) fn gate_words(gate: Gate, app: &App) -> Option<String> {
+    Some(match gate {
+        Gate::Open { .. } => return None,
+        Gate::Off => "pruning is off".to_owned(),
+        Gate::NoPruner => {
+            app.inspection().map_or("this version", |open| open.ruleset.ruleset.name()).to_owned()
+                + " never prunes"
+        }
+        Gate::NotEligible => {
+            let provider = app.inspection().map_or("", |inspection| inspection.provider.as_str());
+            format!("{provider} models are never pruned")
+        }
+        Gate::NeverTouched => "no cache touch recorded".to_owned(),
+        Gate::NoTtl => "ttl is 0".to_owned(),
+        Gate::Warm { idle_ms, .. } if idle_ms < 0.0 => "last touch lies in the future".to_owned(),
+        Gate::Warm { idle_ms, ttl_ms } => format!("cache warm {} of {}", elapsed(idle_ms), elapsed(ttl_ms)),
+    })
+}

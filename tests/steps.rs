@@ -1,0 +1,343 @@
+//! Steps switched and tuned key by key, without a terminal.
+
+#![allow(clippy::expect_used, clippy::panic, reason = "a test program fails loudly")]
+
+#[path = "support/driver.rs"]
+#[allow(dead_code, reason = "other programs use the rest")]
+mod driver;
+
+use clawscope::app::effect::Effect;
+use clawscope::app::event::Event;
+use clawscope::app::layout::Pane;
+use clawscope::app::state::Overlay;
+use clawscope::context::rows::RowKind;
+use clawscope::ids::Epoch;
+use clawscope::inspect::{Closer, Inspection};
+use clawscope::plan::Plan;
+use clawscope::policy::{Fate, Reason, Step, StepSet};
+use crossterm::event::{KeyModifiers, MouseButton, MouseEvent, MouseEventKind};
+use driver::Driver;
+
+/// The overflowed build session; its config limits the person's turns and switches pruning on.
+fn opened() -> Driver {
+    let mut driver = Driver::demo(130, 36);
+    driver.go_to("telegram:direct:8812");
+    driver
+}
+
+fn inspection(driver: &Driver) -> &Inspection {
+    driver.app.inspection().expect("a session")
+}
+
+fn plan(driver: &Driver) -> &Plan {
+    driver.app.plan.as_deref().expect("a plan")
+}
+
+fn on(driver: &Driver) -> Vec<Step> {
+    driver.app.tuning.steps.iter().filter(|step| driver.app.tuning.is_on(*step)).collect()
+}
+
+fn cut(driver: &Driver) -> Option<usize> {
+    let rows = &driver.app.transcript.as_ref().expect("a transcript").rows;
+    rows.iter().position(|row| row.kind == RowKind::Cut)
+}
+
+/// What the bar, the last running total and the plan say agrees, whatever takes part.
+fn agree(driver: &Driver) {
+    let after = driver.app.figures.after.expect("a plan");
+    let total = plan(driver).total_after();
+    assert_eq!(after.messages(), total);
+    let totals = &driver.app.transcript.as_ref().expect("a transcript").totals;
+    assert!(totals.is_sorted());
+    assert_eq!(totals.last().copied(), Some(after.fixed() + total));
+}
+
+#[test]
+fn a_preview_shows_the_configured_steps_and_one_alone_when_it_is_asked_for() {
+    let mut driver = opened();
+    assert_eq!(on(&driver), []);
+    driver.press("p");
+    assert_eq!(on(&driver), [Step::History, Step::Prune]);
+    driver.press("p , , x");
+    assert_eq!(on(&driver), [Step::History]);
+    driver.press("x");
+    assert!(driver.app.plan.is_none() && on(&driver).is_empty());
+    driver.press("p");
+    assert_eq!(on(&driver), [Step::Prune]);
+}
+
+#[test]
+fn each_step_changes_the_totals_by_itself_and_together() {
+    let mut driver = opened();
+    driver.press("p");
+    let pruned = plan(&driver).total_after();
+    agree(&driver);
+    driver.press(", , 4 e ctrl-u text:5 enter");
+    let both = plan(&driver).total_after();
+    assert!(both < pruned, "{both} < {pruned}");
+    assert!(plan(&driver).count(Fate::Dropped) > 10);
+    agree(&driver);
+    driver.press(". . x");
+    assert_eq!(on(&driver), [Step::History]);
+    let limited = plan(&driver).total_after();
+    assert!(both < limited && limited < plan(&driver).total_before());
+    agree(&driver);
+}
+
+#[test]
+fn moving_a_setting_switches_its_step_on() {
+    let mut driver = opened();
+    driver.press("p , , , , , 4");
+    assert_eq!(driver.app.tuning.step, Step::Compact);
+    driver.press("j j h");
+    assert_eq!(on(&driver), [Step::Compact, Step::History, Step::Prune]);
+    assert!(plan(&driver).compaction.is_some());
+    assert_eq!(driver.app.flash.setting, Some(driver.app.tuning.cursor));
+}
+
+#[test]
+fn a_step_without_settings_says_so_and_moves_nothing() {
+    let mut driver = opened();
+    driver.press("4 , ");
+    assert_eq!(driver.app.tuning.step, Step::Images);
+    driver.press("l");
+    assert!(driver.app.toast.as_ref().is_some_and(|toast| toast.text.contains("no settings")));
+    assert!(!driver.app.tuning.any_changed() && driver.app.plan.is_none());
+}
+
+#[test]
+fn a_compaction_puts_its_cut_between_what_goes_and_what_stays() {
+    let mut driver = opened();
+    driver.press("2 k k k");
+    let entry = driver.app.selected_entry();
+    driver.press(", , , , , x");
+    assert_eq!(driver.app.selected_entry(), entry, "the cursor stays on its entry");
+    let at = cut(&driver).expect("a line");
+    let pane = driver.app.transcript.as_ref().expect("a transcript");
+    for (row, shown) in pane.rows.iter().enumerate() {
+        let Some(message) = shown.message.filter(|_| shown.messages == 1) else { continue };
+        let fate = plan(&driver).fates()[message];
+        let leaves = matches!(fate.fate, Fate::Summarised | Fate::Dropped);
+        assert_eq!(leaves, row < at, "row {row}: {fate:?}");
+    }
+    let line = pane.cut.expect("its numbers");
+    assert_eq!(line.summarised + line.lost + line.kept, plan(&driver).total_before());
+    assert_eq!(plan(&driver).total_after(), line.kept + line.summary);
+    agree(&driver);
+    driver.press("x");
+    assert_eq!((cut(&driver), driver.app.selected_entry()), (None, entry));
+}
+
+#[test]
+fn the_cut_follows_what_is_kept_and_survives_folds_and_filters() {
+    let mut driver = opened();
+    driver.press(", , , , , x 4 j j");
+    let before = cut(&driver).expect("a line");
+    driver.press("L L L L");
+    let pane = driver.app.transcript.as_ref().expect("a transcript");
+    let row = cut(&driver).expect("a line");
+    assert!(row < before, "more is kept: {row} < {before}");
+    assert_eq!(pane.rows.iter().filter(|row| row.kind == RowKind::Cut).count(), 1);
+    driver.press("2 - ctrl-o ctrl-o ctrl-o f");
+    let pane = driver.app.transcript.as_ref().expect("a transcript");
+    assert_eq!(pane.rows.iter().filter(|row| row.kind == RowKind::Cut).count(), 1);
+}
+
+#[test]
+fn keys_on_the_cut_lead_to_the_steps() {
+    let mut driver = opened();
+    driver.press(", , , , , x 2 g");
+    let at = cut(&driver).expect("a line");
+    driver.press(&"j ".repeat(at));
+    driver.press("space enter");
+    let Some(Overlay::Steps(screen)) = &driver.app.overlay else { panic!("{:?}", driver.app.overlay) };
+    assert_eq!(screen.selected(), Step::Compact);
+}
+
+#[test]
+fn texts_are_asked_for_once_and_the_other_steps_are_shown_meanwhile() {
+    let mut driver = opened();
+    driver.press("p");
+    let pruned = plan(&driver).total_after();
+    driver.press(", , , , ,");
+    let effects = driver.held_key("x");
+    let asked = |effects: &[Effect]| {
+        effects.iter().filter(|effect| matches!(effect, Effect::ReadTexts { .. })).count()
+    };
+    assert_eq!(asked(&effects), 1);
+    assert_eq!(driver.app.waiting, StepSet::of(&[Step::Compact]));
+    assert_eq!(plan(&driver).total_after(), pruned, "the plan is that of the others");
+    let again = driver.held_key("j");
+    assert_eq!(asked(&again), 0);
+    driver.press("2 c");
+    assert!(driver.app.overlay.is_none(), "nothing is written that is told in part");
+    assert!(driver.app.toast.as_ref().is_some_and(|toast| toast.text.contains("compact")));
+    driver.perform(effects);
+    assert!(driver.app.waiting.is_empty());
+    assert!(plan(&driver).compaction.is_some());
+}
+
+#[test]
+fn texts_of_an_older_reading_are_dropped() {
+    let mut driver = opened();
+    driver.press("p , , , , ,");
+    driver.held_key("x");
+    let read = |driver: &Driver| {
+        let Inspection { source, index, context, epoch, .. } = inspection(driver);
+        (*epoch, Closer::read(source, index, context).expect("reads"))
+    };
+    let (epoch, closer) = read(&driver);
+    driver.held(Event::Texts { epoch: Epoch(epoch.0 + 1), closer: Ok(closer.clone().into()) });
+    assert!(inspection(&driver).closer.is_none() && !driver.app.waiting.is_empty());
+    driver.held(Event::Texts { epoch, closer: Ok(closer.into()) });
+    assert!(inspection(&driver).closer.is_some() && driver.app.waiting.is_empty());
+}
+
+#[test]
+fn texts_that_cannot_be_read_are_told_and_not_asked_for_again() {
+    let mut driver = opened();
+    driver.press("p , , , , ,");
+    driver.held_key("x");
+    let epoch = inspection(&driver).epoch;
+    let effects = driver.held(Event::Texts { epoch, closer: Err("line 7 changed".into()) });
+    assert!(driver.app.texts_failed && driver.app.toast.as_ref().is_some_and(|toast| toast.failed));
+    assert!(!effects.iter().any(|effect| matches!(effect, Effect::ReadTexts { .. })));
+    driver.press("R");
+    assert!(!driver.app.texts_failed && driver.app.waiting.is_empty(), "a new reading asks anew");
+}
+
+#[test]
+fn a_growing_session_keeps_its_texts() {
+    let mut driver = opened();
+    driver.press("p , , , , , x");
+    let before = inspection(&driver).context.messages.len();
+    let index = &inspection(&driver).index;
+    let parent = index.name(index.last().expect("an entry"));
+    let line = format!(
+        "{{\"type\":\"message\",\"id\":\"feedf00d\",\"parentId\":\"{parent}\",\"timestamp\":\"2026-03-05T14:06:41.000Z\",\"message\":{{\"role\":\"user\",\"content\":\"one more thing\"}}}}\n"
+    );
+    let path = driver.path();
+    driver::append_to(&path, &line);
+    let read = driver.held(Event::Changed(vec![path]));
+    driver.perform(read);
+    let session = inspection(&driver);
+    assert_eq!(session.context.messages.len(), before + 1);
+    let fresh = Closer::read(&session.source, &session.index, &session.context).expect("reads");
+    assert_eq!(session.closer.as_deref(), Some(&fresh));
+    agree(&driver);
+}
+
+#[test]
+fn the_screen_of_the_steps_switches_them_and_leads_to_their_settings() {
+    let mut driver = opened();
+    driver.press("s");
+    let alone = |driver: &Driver, step| match &driver.app.overlay {
+        Some(Overlay::Steps(screen)) => screen.alone(step).cloned(),
+        _ => panic!("no screen"),
+    };
+    let prune = alone(&driver, Step::Prune).expect("told");
+    assert!(prune.tokens_after < prune.tokens_before);
+    assert!(alone(&driver, Step::Compact).is_some(), "the texts were read for the screen");
+    driver.press("x");
+    assert_eq!(on(&driver), [Step::Prune]);
+    assert_eq!(plan(&driver).total_after(), prune.tokens_after);
+    driver.press("k k space");
+    assert_eq!(on(&driver), [Step::History, Step::Prune]);
+    driver.press("enter");
+    assert!(driver.app.overlay.is_none());
+    assert_eq!((driver.app.focus, driver.app.tuning.step), (Pane::Tuning, Step::History));
+    driver.press("s s");
+    assert!(driver.app.overlay.is_none());
+}
+
+#[test]
+fn the_calls_of_a_summary_are_told_for_the_settings_that_are_shown() {
+    let mut driver = opened();
+    driver.press("s g");
+    let calls = |driver: &Driver| match &driver.app.overlay {
+        Some(Overlay::Steps(screen)) => screen.calls.clone(),
+        _ => panic!("no screen"),
+    };
+    let effects = driver.held_key("x");
+    let asked = calls(&driver).expect("asked for").0;
+    assert_eq!(asked.compaction, plan(&driver).settings.compaction);
+    let old = clawscope::inspect::summary_calls::CallsAsked { summary_tokens: 1, ..asked };
+    driver.held(Event::Calls { asked: old, told: Err("of other settings".into()) });
+    assert_eq!(calls(&driver), Some((asked, None)), "another answer is not taken");
+    driver.perform(effects);
+    let told = calls(&driver).expect("asked for").1.expect("told").expect("calls");
+    assert!(told.calls > 1 && told.largest_input < told.input_tokens, "{told:?}");
+    let summarised = driver.app.transcript.as_ref().and_then(|pane| pane.cut).expect("a cut").summarised;
+    assert!(told.input_tokens > summarised / 2, "{told:?}");
+    assert!(told.cost.is_some_and(|cost| cost > 0.0));
+}
+
+#[test]
+fn the_mouse_switches_steps_in_the_title_and_on_the_screen() {
+    let mut driver = opened();
+    let click = |driver: &mut Driver, column, row| {
+        let kind = MouseEventKind::Down(MouseButton::Left);
+        driver.event(Event::Mouse(MouseEvent { kind, column, row, modifiers: KeyModifiers::NONE }));
+    };
+    let area = driver.app.layout().tuning;
+    let spots = driver.app.layout().step_spots(Step::Prune);
+    let history = spots.iter().find(|(step, _)| *step == Step::History).expect("its word").1.start;
+    click(&mut driver, history, area.y);
+    assert_eq!((driver.app.tuning.step, on(&driver)), (Step::History, vec![]));
+    let area = driver.app.layout().tuning;
+    click(&mut driver, history, area.y);
+    assert_eq!(on(&driver), [Step::History]);
+    driver.press("s");
+    let top = driver.app.steps_area().y;
+    // The first line names the moment, the second is the first step.
+    click(&mut driver, 2, top + 2);
+    assert_eq!(on(&driver), [Step::Compact, Step::History]);
+    click(&mut driver, 30, top + 1);
+    assert_eq!(on(&driver), [Step::Compact, Step::History]);
+}
+
+#[test]
+fn among_tabs_the_line_under_them_names_the_step() {
+    let mut driver = Driver::demo(60, 20);
+    driver.go_to("telegram:direct:8812");
+    driver.press("4 , ,");
+    let line = driver.app.layout().steps_line();
+    let kind = MouseEventKind::Down(MouseButton::Left);
+    driver.event(Event::Mouse(MouseEvent { kind, column: 2, row: line.y, modifiers: KeyModifiers::NONE }));
+    assert_eq!(on(&driver), [Step::History]);
+}
+
+#[test]
+fn the_patch_puts_every_key_where_its_reader_looks() {
+    let mut driver = opened();
+    driver.press(", , 4 e ctrl-u text:20 enter");
+    driver.press(", , , e ctrl-u text:34000 enter");
+    driver.press(", , e ctrl-u text:0.6 enter P");
+    let patch = driver.copied.last().expect("copied");
+    assert_eq!(
+        patch,
+        "// guard.budgetShare 0.6: built into the gateway, no key sets it\n\
+         {\n  \"agents\": {\n    \"defaults\": {\n      \"compaction\": {\n        \"reserveTokens\": 34000\n      }\n    }\n  },\n  \
+         \"channels\": {\n    \"telegram\": {\n      \"dms\": {\n        \"8812\": {\n          \"historyLimit\": 20\n        }\n      }\n    }\n  }\n}"
+    );
+}
+
+#[test]
+fn a_kept_message_says_that_the_compaction_keeps_it() {
+    let mut driver = opened();
+    driver.press(", , , , , x");
+    let last = plan(&driver).fates().last().expect("a message");
+    assert_eq!((last.fate, last.reason), (Fate::Kept, Reason::KeptRecent));
+}
+
+#[test]
+fn no_sequence_of_keys_panics_with_any_step() {
+    let keys = "x . x . x s j x space j x k x enter l L h H 0 c C e esc y P , , x s G x g x esc 2 g j j space enter esc p p i - f ctrl-o";
+    for (width, height) in [(1, 1), (60, 20), (80, 24), (130, 36), (200, 60)] {
+        let mut driver = Driver::demo(width, height);
+        driver.go_to("telegram:direct:8812");
+        driver.press(keys);
+        driver.go_to("llvm-notes");
+        driver.press(keys);
+    }
+}
