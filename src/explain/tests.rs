@@ -88,13 +88,14 @@ fn seven_compactions_refilled_by_the_same_loop() {
             made.step("exec", &[30_000]);
         }
         let kept = made.count - 4;
+        made.touch();
         made.compaction(&words(6_000), kept);
     }
     while made.prompt() < 145_000 {
         made.step("exec", &[30_000]);
     }
     let read = made.read(272_000.0);
-    let parts = ["7 compactions worked and were refilled by the same tool loop; "];
+    let parts = ["7 compactions worked and were refilled by the same tool loop; no gap >= ttl 1h ever let pruning run"];
     let explanation = told(&read, (Class::ToolLoopTreadmill, Confidence::Sure), &parts);
     assert!(!explanation.overflowed() && !explanation.no_setting_helps());
 }

@@ -143,8 +143,8 @@ impl Line<'_> {
         }
         if self.area.width >= WIDE {
             let rule = [Span::styled(evidence.rule, theme.style(Role::Muted))];
-            let from = put_right(buf, y, end.saturating_sub(16), end.saturating_sub(2), &rule);
-            end = from.min(end.saturating_sub(16)).saturating_sub(1);
+            let from = put_right(buf, y, end.saturating_sub(18), end.saturating_sub(2), &rule);
+            end = from.min(end.saturating_sub(18)).saturating_sub(1);
         }
         let x = self.area.x + 2;
         put(buf, (x, y), end, &format!("{number:>2}"), theme.style(Role::Muted));
