@@ -81,6 +81,9 @@ pub enum Command {
     /// Show what the gateway tries after an overflow, beside what the transcript records
     #[command(after_long_help = help::RECOVERY)]
     Recovery(SessionArgs),
+    /// Tell why a session overflowed, with evidence, and which settings would have helped
+    #[command(after_long_help = help::EXPLAIN)]
+    Explain(ExplainArgs),
     /// Preview what pruning, compaction and other steps would do under other settings; writes nothing
     #[command(after_long_help = help::SIMULATE)]
     Simulate(SimulateArgs),
@@ -134,6 +137,24 @@ pub struct ListArgs {
 pub struct SessionArgs {
     /// A session key, a session id or the unique start of one, or a path to a transcript
     pub session: String,
+    /// One JSON object instead of text
+    #[arg(long)]
+    pub json: bool,
+}
+
+/// What to explain.
+#[derive(Debug, Args)]
+pub struct ExplainArgs {
+    /// A session key, a session id or the unique start of one, or a path to a transcript; with --all, the store
+    #[arg(value_name = "SESSION", required_unless_present = "all")]
+    pub target: Option<String>,
+    /// Every session of the store, those at risk first
+    #[arg(long)]
+    pub all: bool,
+    /// With --all: whether each session would fit in a window of so many tokens, as of a fallback model; may be given
+    /// often
+    #[arg(long, value_name = "N", requires = "all", value_parser = clap::value_parser!(u64).range(1..))]
+    pub window: Vec<u64>,
     /// One JSON object instead of text
     #[arg(long)]
     pub json: bool,
@@ -339,6 +360,7 @@ impl Cli {
         match &self.command {
             Some(Command::Sessions(args) | Command::Doctor(args)) => args.json,
             Some(Command::Tree(args) | Command::Recovery(args)) => args.json,
+            Some(Command::Explain(args)) => args.json,
             Some(Command::Context(args)) => args.context.session.json,
             Some(Command::Simulate(args)) => args.context.session.json,
             Some(Command::Replay(args)) => args.session.json,

@@ -235,6 +235,61 @@ fn recovery_of_a_session_that_never_overflowed_is_that_of_its_next_call() {
 }
 
 #[test]
+fn an_explanation_names_the_verdict_first_and_has_stable_keys() {
+    let store = overflowed();
+    let answer = store.json(&["explain", "main"]);
+    let wanted = [
+        "schemaVersion",
+        "session",
+        "ruleset",
+        "overflowed",
+        "events",
+        "verdict",
+        "findings",
+        "advice",
+        "noSettingHelps",
+    ];
+    has_keys(&answer, &wanted);
+    let event = &answer["events"][0];
+    assert_eq!(
+        (&event["entry"], &event["requested"], &event["limit"]),
+        (&json!("refused-0"), &json!(203_412), &json!(200_000))
+    );
+    has_keys(&answer["verdict"], &["class", "confidence", "line"]);
+    let first = &answer["findings"][0];
+    has_keys(first, &["class", "confidence", "text", "rule", "evidence", "lines", "numbers"]);
+    assert_eq!((&first["class"], &first["text"]), (&answer["verdict"]["class"], &answer["verdict"]["line"]));
+    assert!(first["evidence"].as_array().unwrap().contains(&json!("refused-0")), "{first}");
+    for advice in answer["advice"].as_array().unwrap() {
+        let keys =
+            ["set", "helps", "overflows", "peak", "cost", "note", "before", "limit", "patch", "commands"];
+        has_keys(advice, &keys);
+    }
+    let (code, out, _) = store.run(&["explain", "main"]);
+    assert_eq!((code, out.lines().next()), (0, answer["verdict"]["line"].as_str()));
+}
+
+#[test]
+fn a_whole_store_is_explained_with_those_at_risk_first() {
+    let store = overflowed();
+    let answer = store.json(&["explain", "--all", "--window", "1000", "--window", "131072"]);
+    let session = &answer["sessions"][0];
+    let keys = ["session", "overflowed", "verdict", "noSettingHelps", "tokens", "window", "windows"];
+    has_keys(session, &keys);
+    assert_eq!(session["overflowed"], true);
+    let windows: Vec<_> =
+        session["windows"].as_array().unwrap().iter().map(|it| (&it["window"], &it["overflows"])).collect();
+    assert_eq!(windows.len(), 2);
+    assert_eq!(windows[1], (&json!(131_072), &json!(false)));
+    let (code, out, _) = store.run(&["explain", "--all"]);
+    assert!(code == 0 && out.starts_with("1 session, 1 overflowed"), "{out}");
+    let (code, _, error) = store.run(&["explain"]);
+    assert!(code == 2 && error.contains("SESSION"), "{error}");
+    let (code, _, error) = store.run(&["explain", "main", "--window", "5"]);
+    assert!(code == 2 && error.contains("--all"), "{error}");
+}
+
+#[test]
 fn a_silent_answer_is_marked_in_the_tree() {
     let store = overflowed();
     let answer = store.json(&["tree", "main"]);

@@ -30,6 +30,7 @@ impl App {
             Action::Search => self.prompt_here(),
             Action::Breakdown => self.show_breakdown(),
             Action::Recovery => self.open_recovery(),
+            Action::Explain => self.open_explain(),
             Action::Yes | Action::No | Action::Commit | Action::Undo | Action::SavePlan => {
                 self.write_action(action)
             }
@@ -121,6 +122,7 @@ impl App {
     fn page_rows(&self) -> usize {
         match &self.overlay {
             Some(Overlay::Recovery(_)) => list_rows(self.size.1),
+            Some(Overlay::Explain(_)) => crate::app::explain::list_rows(self.size.1),
             Some(Overlay::Breakdown(_)) => self.breakdown_rows(),
             Some(Overlay::Write(_)) => SUMMARY_PAGE,
             _ => self.estimators_page().unwrap_or_else(|| self.height(self.focus)),
@@ -142,6 +144,7 @@ impl App {
             Some(Overlay::Steps(screen)) => screen.move_by(by),
             Some(Overlay::Recovery(screen)) => screen.step(by, self.size.1),
             Some(Overlay::Write(dialog)) => dialog.scroll(by, self.size.0),
+            Some(Overlay::Explain(screen)) => screen.step(by, self.size.1),
             Some(_) => {}
             None => return self.step_pane(self.focus, by),
         }
@@ -205,6 +208,7 @@ impl App {
             (Some(Overlay::Estimators(_)), _) => self.go_to_call(),
             (Some(Overlay::Breakdown(_)), _) => self.open_in_breakdown(),
             (Some(Overlay::Recovery(_)), _) => self.leave_recovery(),
+            (Some(Overlay::Explain(_)), _) => self.leave_explain(),
             (Some(_), _) => self.overlay = None,
             (None, Pane::Sessions) => {
                 let key = self.sessions.selected().map(|item| item.key.clone());

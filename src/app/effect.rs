@@ -116,6 +116,13 @@ pub enum Effect {
     },
     /// Nobody waits for a summary any more.
     StopSummary,
+    /// Explain a session.
+    Explain {
+        /// The session.
+        inspection: Arc<Inspection>,
+        /// When the next call would be made, ms.
+        now_ms: i64,
+    },
     /// Check what a write would do, without writing.
     Prepare(Write),
     /// Write.

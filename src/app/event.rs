@@ -6,6 +6,7 @@ use std::sync::Arc;
 use crossterm::event::{KeyEvent, MouseEvent};
 
 use crate::error::Finding;
+use crate::explain::Explanation;
 use crate::gateway::ruleset::Chosen;
 use crate::ids::{EntryIx, Epoch, SessionKey};
 use crate::inspect::breakdown::Blocks;
@@ -171,6 +172,13 @@ pub enum Event {
         epoch: Epoch,
         /// What is said of it.
         said: SummarySaid,
+    },
+    /// The explanation asked for.
+    Explained {
+        /// The reading it belongs to.
+        epoch: Epoch,
+        /// It, or what is wrong.
+        view: Result<Arc<Explanation>, String>,
     },
     /// What a commit would write, or why it would be refused.
     Prepared(Result<WritePreview, String>),

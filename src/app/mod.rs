@@ -10,6 +10,7 @@ pub mod diff;
 pub mod effect;
 pub mod estimators;
 pub mod event;
+pub mod explain;
 pub mod figures;
 mod folds;
 pub mod keymap;

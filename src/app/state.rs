@@ -6,6 +6,7 @@ use crate::app::breakdown::BreakdownScreen;
 use crate::app::effect::Write;
 use crate::app::estimators::EstimatorsView;
 use crate::app::event::{Listing, WritePreview};
+use crate::app::explain::ExplainScreen;
 use crate::app::figures::Figures;
 use crate::app::keymap::Keymap;
 use crate::app::layout::{Layout, Pane, Shape, layout};
@@ -136,6 +137,8 @@ pub enum Overlay {
     Breakdown(Box<BreakdownScreen>),
     /// What the gateway tries after an overflow.
     Recovery(RecoveryScreen),
+    /// Why it overflowed.
+    Explain(ExplainScreen),
     /// The confirmation before a write.
     Write(WriteDialog),
 }

@@ -78,6 +78,7 @@ impl App {
             Event::Estimated { epoch, estimates } => self.estimated(epoch, estimates),
             Event::Recovery { epoch: of, view } if Some(of) == epoch => self.recovery_read(view),
             Event::Summary { epoch, said } => return self.summary_said(epoch, said),
+            Event::Explained { epoch: of, view } if Some(of) == epoch => self.explained(view),
             Event::Prepared(preview) => self.prepared(preview),
             Event::Written(written) => return self.written(written),
             Event::Said(text) => self.toast(text, false),
@@ -199,6 +200,7 @@ impl App {
         effects.extend(self.estimate_again());
         effects.extend(self.renew_breakdown());
         effects.extend(self.ask_recovery());
+        effects.extend(self.ask_explain());
         effects
     }
 

@@ -134,6 +134,10 @@ impl App {
         if let (Some(Overlay::Breakdown(screen)), Action::Copy) = (&self.overlay, action) {
             return copy(screen.row_text(), "line");
         }
+        if let (Some(Overlay::Explain(screen)), Action::Copy | Action::CopyPatch) = (&self.overlay, action) {
+            let copied = screen.copied(action == Action::CopyPatch);
+            return copied.map(|(text, what)| Effect::Copy { text, what }).into_iter().collect();
+        }
         match action {
             Action::Copy => match session {
                 Some(item) => copy(Some(item.key.0.clone()), "session key"),

@@ -161,6 +161,28 @@ remainder: {tokens, measured, estimated, since, entry, reason: no-report|estimat
 older-report|estimator|not-measured, words}, report: as stored, or null}. \
 system, files and schemas are null where no report is stored.";
 
+pub(super) const EXPLAIN: &str = "\
+Examples:
+  clawscope explain agent:main:main
+  clawscope explain KEY --json | jq -r '.verdict.line'
+  clawscope explain --all --window 131072     which sessions a fallback model would refuse
+
+The first line is the verdict. Below it stand the other findings, the surest first, each with what was seen, where, and by
+which rule; then the settings that were tried on the call that failed, with the tokens it would have had. Only keys that the
+version reads are named, and where none would have helped, that is said.
+
+Classes: single-result, parallel-results, tool-loop-treadmill, counter-stale-low, counter-inflated, impossible-budget,
+wrong-window, estimator-error, pruning-inert, compaction-hollow, compaction-no-op, compaction-refused, compaction-timeout,
+fixed-overhead, image-bloat, recurring-session-growth, model-switch, runtime-fault, unexplained, healthy.
+
+JSON: {schemaVersion, session, ruleset, overflowed, events: [{entry, kind, time, requested, limit, by, text}],
+verdict: {class, confidence: sure|likely|possible, line}, findings: [{class, confidence, text, rule, evidence: [entry ids],
+lines: [{text, rule, entries}], numbers: {}}], advice: [{set: {key: value}, helps, overflows, peak, cost, note, before, limit,
+patch, commands}], noSettingHelps}. kind is refused or cut-short; requested and limit are null where nothing names them. peak
+is the failing call under the change, in tokens; cost is null until calls are replayed.
+With --all: {schemaVersion, ruleset, sessions: [{session, overflowed, verdict, noSettingHelps, tokens: {value, source} or null,
+window, windows: [{window, overflows, over}]}], unread: [{session, error}]}.";
+
 pub(super) const RECOVERY: &str = "\
 Examples:
   clawscope recovery agent:main:main

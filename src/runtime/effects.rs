@@ -6,6 +6,7 @@ use std::time::Duration;
 use crate::app::effect::{Effect, Write};
 use crate::app::event::Event;
 use crate::commit::{SystemClock, UndoTarget};
+use crate::explain::explain;
 use crate::ids::{EntryIx, SessionKey};
 use crate::inspect::breakdown::heavy_blocks;
 use crate::inspect::estimators::{self, EstimatesError};
@@ -48,6 +49,7 @@ impl Shell {
             Effect::ReadRecovery { inspection } => self.read_recovery(inspection),
             Effect::Summarise { inspection, plan, agreed } => self.summarise(inspection, plan, agreed),
             Effect::StopSummary => self.stop_summary(),
+            Effect::Explain { inspection, now_ms } => self.explain(inspection, now_ms),
             Effect::Prepare(write) => self.prepare(write),
             Effect::Write(write) => self.write(write),
             Effect::Copy { text, what } => self.copy(text, what),
@@ -113,6 +115,13 @@ impl Shell {
         self.jobs.start(Kind::Recovery, move |ticket| {
             let view = recovery_of(&inspection).map(Arc::new).map_err(|error| error.to_string());
             ticket.send(Event::Recovery { epoch: inspection.epoch, view });
+        });
+    }
+
+    fn explain(&mut self, inspection: Arc<Inspection>, now_ms: i64) {
+        self.jobs.start(Kind::Explain, move |ticket| {
+            let view = explain(&inspection, now_ms as f64).map(Arc::new).map_err(|error| error.to_string());
+            ticket.send(Event::Explained { epoch: inspection.epoch, view });
         });
     }
 

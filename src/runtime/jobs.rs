@@ -36,6 +36,8 @@ pub(super) enum Kind {
     Blocks,
     /// What is recorded of an overflow.
     Recovery,
+    /// Why a session overflowed.
+    Explain,
     /// Looking for words.
     Search,
     /// Making estimates.

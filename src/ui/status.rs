@@ -215,6 +215,13 @@ fn overlay_hints(overlay: &Overlay) -> Vec<Hint> {
                 (&[Action::Back], "close"),
             ]
         }
+        Overlay::Explain(_) => vec![
+            MOVE,
+            (&[Action::Open], "go to the entry"),
+            (&[Action::Copy], "copy"),
+            (&[Action::CopyPatch], "copy patch"),
+            (&[Action::Back], "close"),
+        ],
         Overlay::Recovery(_) => vec![MOVE, (&[Action::Open], "go to the entry"), (&[Action::Back], "close")],
         Overlay::Write(dialog) => match dialog.stage {
             WriteStage::Asking(_) => vec![

@@ -10,6 +10,7 @@ use clawscope::app::event::{Event, Listing, SummarySaid};
 use clawscope::app::state::Options;
 use clawscope::commit::{Clock, UndoTarget};
 use clawscope::config::SummarizerConfig;
+use clawscope::explain::explain;
 use clawscope::gateway::env::Environment;
 use clawscope::gateway::ruleset::Chosen;
 use clawscope::inspect::Closer;
@@ -204,6 +205,11 @@ impl Driver {
                 vec![Event::Recovery { epoch: inspection.epoch, view }]
             }
             Effect::Summarise { inspection, plan, agreed } => self.summary(&inspection, &plan, agreed),
+            Effect::Explain { inspection, now_ms } => {
+                let view =
+                    explain(&inspection, now_ms as f64).map(Arc::new).map_err(|error| error.to_string());
+                vec![Event::Explained { epoch: inspection.epoch, view }]
+            }
             Effect::Prepare(what) => {
                 let request = self.request(&what);
                 let shown = prepare(&request).map(|prepared| preview(&request, &prepared, self.now_ms));

@@ -324,10 +324,40 @@ pub(crate) fn next_overflow(width: u16, height: u16) -> Driver {
     driver
 }
 
+/// The explanation of the build session, on the first change that would have helped.
+pub(crate) fn explaining(width: u16, height: u16) -> Driver {
+    let mut driver = opened(width, height);
+    driver.press("e G k k");
+    driver
+}
+
+/// An overflow that no setting would have prevented.
+pub(crate) fn explaining_in_vain(width: u16, height: u16) -> Driver {
+    let mut driver = opened(width, height);
+    driver.go_to("slack:channel:c07infra");
+    driver.press("e j j");
+    driver
+}
+
+/// A session that nothing is wrong with.
+pub(crate) fn explaining_nothing(width: u16, height: u16) -> Driver {
+    let mut driver = opened(width, height);
+    driver.go_to("whatsapp:group:120363041188");
+    driver.press("e");
+    driver
+}
+
+/// An explanation that is still being read.
+pub(crate) fn explaining_yet(width: u16, height: u16) -> Driver {
+    let mut driver = opened(width, height);
+    driver.held_key("e");
+    driver
+}
+
 /// A state by its name.
 pub(crate) type Named = (&'static str, fn(u16, u16) -> Driver);
 
-pub(crate) const STATES: [Named; 34] = [
+pub(crate) const STATES: [Named; 38] = [
     ("rest", at_rest),
     ("gate shut", gate_shut),
     ("preview", preview),
@@ -362,4 +392,8 @@ pub(crate) const STATES: [Named; 34] = [
     ("summary call", summarising),
     ("summary failed", unsummarised),
     ("append", appending),
+    ("explain", explaining),
+    ("explain none helps", explaining_in_vain),
+    ("explain well", explaining_nothing),
+    ("explain reading", explaining_yet),
 ];

@@ -7,8 +7,7 @@ mod rows;
 mod words;
 
 pub use recorded::Recorded;
-pub use refusal::Refusal;
-pub(super) use refusal::at as refusal_at;
+pub use refusal::{Refusal, at as refusal_at};
 pub use rows::{RecoveryRow, RowKind, Sign};
 
 use crate::inspect::Inspection;
