@@ -81,7 +81,7 @@ pub enum Command {
     /// Show what the gateway tries after an overflow, beside what the transcript records
     #[command(after_long_help = help::RECOVERY)]
     Recovery(SessionArgs),
-    /// Preview what pruning would do under other settings; writes nothing
+    /// Preview what pruning, compaction and other steps would do under other settings; writes nothing
     #[command(after_long_help = help::SIMULATE)]
     Simulate(SimulateArgs),
     /// Follow a session call by call again under other settings, beside what is recorded
@@ -93,7 +93,7 @@ pub enum Command {
     /// Make the summary that a compaction would store; writes nothing
     #[command(after_long_help = help::SUMMARIZE)]
     Summarize(SummarizeArgs),
-    /// Write what pruning would do as a new branch; a dry run without --apply
+    /// Write what pruning would do as a new branch, or a compaction; a dry run without --apply
     #[command(after_long_help = help::COMMIT)]
     Commit(CommitArgs),
     /// Make the branch before the last commit active again; a dry run without --apply
@@ -202,6 +202,12 @@ pub struct SimulateArgs {
     /// The settings.
     #[command(flatten)]
     pub plan: PlanArgs,
+    /// Make the compaction's summary and count its real length; stored nowhere
+    #[arg(long)]
+    pub summary: bool,
+    /// Who writes that summary [default: as config.toml says, else extractive]; without --summary too
+    #[arg(long, value_name = "KIND", value_parser = PossibleValuesParser::new(SUMMARIZERS))]
+    pub with: Option<String>,
 }
 
 /// Which settings a session is replayed with.
@@ -280,6 +286,10 @@ pub struct CommitArgs {
     /// The settings.
     #[command(flatten)]
     pub plan: PlanArgs,
+    /// Who writes a compaction's summary [default: with --apply as config.toml says, else extractive; a dry run asks
+    /// nobody but extractive]
+    #[arg(long, value_name = "KIND", value_parser = PossibleValuesParser::new(SUMMARIZERS))]
+    pub with: Option<String>,
     /// How it is written.
     #[command(flatten)]
     pub write: WriteArgs,

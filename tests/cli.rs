@@ -1113,3 +1113,47 @@ fn check_answers_by_its_exit_code_and_in_one_line() {
     assert_eq!((code, &answer["fits"], &answer["over"]), (1, &json!(false), &json!(9)));
     assert_eq!(store.run(&["check", "main", "--budget", "much"]).0, 2);
 }
+
+#[test]
+fn steps_follow_the_rules_of_the_version() {
+    let store = Store::new();
+    let mut entries = vec![
+        json!({ "type": "session", "version": 3, "id": "long", "timestamp": "2026-03-05T08:00:00.000Z" }),
+        message("u", None, &json!({ "role": "user", "content": "go", "timestamp": 0 })),
+    ];
+    let mut parent = "u".to_owned();
+    for at in 0..5 {
+        let (call, id) = (format!("a{at}"), format!("r{at}"));
+        let block = json!({ "type": "toolCall", "id": id, "name": "exec", "arguments": {} });
+        entries.push(message(
+            &call,
+            Some(&parent),
+            &json!({ "role": "assistant", "content": [block], "timestamp": at }),
+        ));
+        let text = json!({ "type": "text", "text": format!("{}\n error: no", "x".repeat(70_000)) });
+        let result = json!({ "role": "toolResult", "toolCallId": id, "toolName": "exec", "content": [text], "timestamp": at });
+        entries.push(message(&id, Some(&call), &result));
+        parent = id;
+    }
+    store.write("long.jsonl", &lines(&entries));
+    let path = store.path().join("long.jsonl");
+    let simulate = |ruleset: &str, policy: &str| {
+        store.json(&["simulate", path.to_str().unwrap(), "--policy", policy, "--ruleset", ruleset])
+    };
+    let steps = |ruleset: &str| -> Vec<String> {
+        let answer = simulate(ruleset, "gateway");
+        let steps = answer["steps"].as_array().unwrap().iter();
+        steps.map(|step| step["step"].as_str().unwrap().to_owned()).collect()
+    };
+    assert_eq!(steps("2026.3.2"), ["repair", "history", "images", "prune", "guard"]);
+    assert_eq!(steps("2026.2.19"), ["repair", "history", "guard"]);
+    assert_eq!(steps("pi-0.55"), ["repair", "history"]);
+    let most = |ruleset: &str| {
+        let step = simulate(ruleset, "truncate")["steps"][0].clone();
+        assert_eq!(step["fates"]["truncated"], json!(5), "{ruleset}");
+        step["settings"]["truncate.maxChars"]["value"].clone()
+    };
+    assert_eq!([most("2026.3.2"), most("2026.9")], [json!(400_000), json!(64_000)]);
+    let guard = |ruleset: &str| simulate(ruleset, "guard")["steps"][0]["changed"].clone();
+    assert_eq!(guard("pi-0.55"), json!(false));
+}

@@ -7,6 +7,7 @@ use crate::app::message::{MessagePane, MessageView};
 use crate::app::recovery::list_rows;
 use crate::app::scroll::Scroll;
 use crate::app::state::{App, Live, Overlay, Prompt, Purpose};
+use crate::app::summary::SUMMARY_PAGE;
 use crate::context::rows::RowKind;
 use crate::gateway::provenance::Provenance;
 use crate::gateway::ruleset::Chosen;
@@ -103,6 +104,7 @@ impl App {
         match &self.overlay {
             Some(Overlay::Recovery(_)) => list_rows(self.size.1),
             Some(Overlay::Breakdown(_)) => self.breakdown_rows(),
+            Some(Overlay::Write(_)) => SUMMARY_PAGE,
             _ => self.estimators_page().unwrap_or_else(|| self.height(self.focus)),
         }
     }
@@ -121,6 +123,7 @@ impl App {
             }
             Some(Overlay::Steps(screen)) => screen.move_by(by),
             Some(Overlay::Recovery(screen)) => screen.step(by, self.size.1),
+            Some(Overlay::Write(dialog)) => dialog.scroll(by, self.size.0),
             Some(_) => {}
             None => return self.step_pane(self.focus, by),
         }

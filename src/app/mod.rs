@@ -29,6 +29,7 @@ pub mod sessions;
 pub mod shown;
 pub mod state;
 pub mod steps;
+pub mod summary;
 mod texts;
 pub mod transcript;
 pub mod tuning;

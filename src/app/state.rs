@@ -14,11 +14,14 @@ use crate::app::recovery::RecoveryScreen;
 use crate::app::scroll::Scroll;
 use crate::app::sessions::SessionsPane;
 use crate::app::steps::StepsScreen;
+use crate::app::summary::Summarising;
 use crate::app::transcript::TranscriptPane;
 use crate::app::tuning::TuningPane;
 use crate::error::Finding;
 use crate::ids::{EntryIx, Epoch, SessionKey};
 use crate::inspect::Inspection;
+use crate::inspect::making::Made;
+use crate::inspect::writer::Writer;
 use crate::js::Value;
 use crate::plan::Plan;
 use crate::policy::edit::Edit;
@@ -37,6 +40,8 @@ pub struct Options {
     pub themes: Vec<String>,
     /// The theme in force.
     pub theme: usize,
+    /// Who writes summaries.
+    pub summarizer: Writer,
 }
 
 impl Default for Options {
@@ -47,6 +52,7 @@ impl Default for Options {
             mouse: true,
             themes: vec!["dark".into(), "light".into(), "mono".into()],
             theme: 0,
+            summarizer: Writer::default(),
         }
     }
 }
@@ -141,6 +147,8 @@ pub struct WriteDialog {
     pub write: Write,
     /// How far it is.
     pub stage: WriteStage,
+    /// The first line that is seen of its summary.
+    pub top: usize,
 }
 
 /// How far a write is.
@@ -148,6 +156,10 @@ pub struct WriteDialog {
 pub enum WriteStage {
     /// Waiting for the session to be read again, so that what is asked about is what stands there now.
     Waiting,
+    /// Its summary is being made, or offered.
+    Summarising(Summarising),
+    /// There is no summary, so nothing is written: why.
+    NoSummary(String),
     /// Being checked.
     Checking,
     /// Waiting for y or n.
@@ -219,6 +231,8 @@ pub struct App {
     pub rereading: bool,
     /// The plan of the tuned settings, while the preview is on.
     pub plan: Option<Arc<Plan>>,
+    /// The summary that was made last; the preview counts its length until the cut changes.
+    pub made: Option<Arc<Made>>,
     /// Steps that are switched on and wait for texts to be read: the plan is told without them.
     pub waiting: StepSet,
     /// The texts of this reading could not be read.
@@ -270,6 +284,7 @@ impl App {
             figures: Figures::default(),
             rereading: false,
             plan: None,
+            made: None,
             waiting: StepSet::NONE,
             texts_failed: false,
             would_save: Vec::new(),

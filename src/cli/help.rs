@@ -218,6 +218,7 @@ Examples:
   clawscope simulate KEY --policy gateway                 what the gateway itself sends, step by step
   clawscope simulate KEY --policy compact --set compaction.keepRecentTokens=30000
                                                           what a compaction would keep, summarise and lose
+  clawscope simulate KEY --policy compact --summary       the same with its summary made, and its real length
 
 Steps, in the order they are taken whatever the order of --policy: compact and truncate are written to the transcript; repair,
 history and images are done once a run; prune, guard and clear for every model call.
@@ -226,17 +227,24 @@ The gateway prunes only when the mode is cache-ttl, provider and model are eligi
 call. The preview shows what it does once it runs, and says beside it whether it would run now; with --gates, or at a
 moment given by --now, a shut gate leaves everything as it is. `clawscope --help` lists the keys of --set.
 
+A compaction's summary is taken to be as long as the session's earlier ones, else 2,000 tokens. With --summary or --with it is
+made, as by `clawscope summarize`, and its own length counts; it is stored nowhere. ctrl-c cancels.
+
 Signs: · kept   ◆ protected   ~ soft-trimmed   ✂ cleared   ⇥ truncated   Σ summarised   ✗ dropped
 
 JSON: {schemaVersion, session, leaf, now, settings, provenance, ruleset: {id, name, from, note}, gate: {open, reason, rule,
 idleMs, ttlMs, ignored}, window, ratios, before: {tokens, chars}, after: {tokens, chars}, steps: [{step, moment, changed,
 messagesBefore, messagesAfter, tokensBefore, tokensAfter, fates: {FATE: count}, settings: {KEY: {value, from, reader}}}],
 compaction: {trigger: {tokens, threshold, fires}, firstKept, split: none|turn|false, history, turnPrefix, kept, lost:
-{messages, tokens}, tokensBefore, summaryTokens, tokensAfter} or null, fates: [{index, entry, role, tool, fate, reason, rule,
+{messages, tokens}, tokensBefore, summaryTokens, summaryFrom: assumed|earlier|set|made, calls: {count, inputTokens,
+outputTokens, cost, each: [{purpose, merges, messages, inputTokens, maxTokens, outputTokens}]} or null, tokensAfter} or null,
+fates: [{index, entry, role, tool, fate, reason, rule,
 before, after, tokensBefore, tokensAfter}], rewriteLoss}; before and after of a fate are chars as context pruning counts them.
-With --messages the messages after the plan are in messages. Where the plan cuts results in the transcript, rewriteLoss:
-{results, labels, branchSummaries, compaction: {entry, firstKept, messages, tokens}, brokenOff, sentence} tells what the
-gateway's own rewrite would lose and a commit keeps; else it is null.";
+calls are those that the gateway itself would make for the summary, cost in US dollars; null where it would cancel. With
+--summary: summary: {summarizer, model, tokens, calls: [{purpose, merges, messages, attempts, inputTokens, outputTokens, source,
+cut}], costUsd, text}. With --messages the messages after the plan are in messages. Where the plan cuts results in the
+transcript, rewriteLoss: {results, labels, branchSummaries, compaction: {entry, firstKept, messages, tokens}, brokenOff,
+sentence} tells what the gateway's own rewrite would lose and a commit keeps; else it is null.";
 
 pub(super) const SUMMARIZE: &str = "\
 Examples:
@@ -273,6 +281,8 @@ pub(super) const COMMIT: &str = "\
 Examples:
   clawscope commit KEY                                    what would be written; writes nothing
   clawscope commit KEY --apply
+  clawscope commit KEY --policy compact --apply           a compaction with its summary, offline by default
+  clawscope commit KEY --policy compact,prune --with http --apply
   clawscope undo KEY --apply                              the branch before it is active again
 
 A commit appends a new branch with the shortened results to the transcript, under the gateway's own lock, after checking
@@ -280,8 +290,17 @@ that the file is as it was read. Nothing that stands in the file is changed; the
 and labels, are named by the ids of the copies. A compaction is appended with a summary that was made for it, and is
 always the last line: the runtime would compact once more, and keep nothing, if anything stood behind it.
 
+That summary is made first, by whom --with names: extractive (offline), command or http (`clawscope summarize --help`). Without
+--with a dry run is always extractive, so that nobody is asked and nothing paid for a look; --apply does as config.toml says.
+What would be refused is refused before it is made. Progress goes to the error stream, ctrl-c cancels; where no summary can be
+made, nothing is written and the exit code is 4.
+
 Not everything can be written: the history limit and the repair of tool calls leave out, move or invent messages on every
-run and never touch the file. A plan with them is refused, with what to do instead.";
+run and never touch the file. A plan with them is refused, with what to do instead.
+
+JSON: {schemaVersion, session, kind, applied, path, entries, bytes, fileBytes, from, oldLeaf, newLeaf, offset, lock, checks:
+[{check: passed|warning, what}], changed: [{from, to}], undo, tokens: {before, after}, summary}; summary is null without a
+compaction, else as in `clawscope simulate --summary`, and tokens.after counts it.";
 
 pub(super) const UNDO: &str = "\
 Examples:

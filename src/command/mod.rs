@@ -30,6 +30,7 @@ mod settings;
 mod simulate;
 mod steps;
 mod summarize;
+mod summary;
 mod table;
 mod tree;
 mod undo;

@@ -13,6 +13,9 @@ use crate::js::{Object, Value};
 use crate::policy::settings::{StepSetting, settings_of};
 use crate::policy::{Step, StepSet, StepSettings};
 
+/// The length a summary is taken to have.
+pub(super) const SUMMARY_TOKENS: &str = "compaction.summaryTokens";
+
 /// One setting as it is in force for a preview.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct InForce {
@@ -54,6 +57,17 @@ pub(super) struct Simulated {
     pub window: WindowInfo,
     /// `contextTokens` was set, but the model takes less.
     pub window_unmoved: bool,
+}
+
+impl Simulated {
+    /// The summary is taken to have this many tokens.
+    pub(super) fn set_summary_tokens(&mut self, tokens: u64) {
+        self.steps.summary_tokens = tokens;
+        let row = self.step_rows.iter_mut().find(|row| row.setting.key() == SUMMARY_TOKENS);
+        if let Some(row) = row {
+            row.value = Value::from(tokens);
+        }
+    }
 }
 
 /// Applies changes to the configuration of a session. Changing any key but `mode` switches pruning on.

@@ -151,7 +151,7 @@ impl Lane<'_> {
             pair_list(&mut list);
         }
         if steps.has(Step::Images) {
-            remove_seen_images(&mut list);
+            remove_seen_images(&mut list, settings.ruleset.rules());
         }
         // An empty list is not taken over (pruning 1.1, step 8).
         if !list.is_empty() || before == 0 {

@@ -158,7 +158,8 @@ impl Lane<'_> {
             pruned = tally(arena, &list, &outcome.fates, &mut tokens);
         }
         if steps.has(Step::Guard)
-            && let Ok((fates, _)) = guard_list(&mut list, self.settings.guard_window, &settings.guard)
+            && let Ok((fates, _)) =
+                guard_list(&mut list, settings.ruleset.rules(), self.settings.guard_window, &settings.guard)
         {
             guarded = tally(arena, &list, &fates, &mut tokens);
         }

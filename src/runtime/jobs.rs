@@ -40,6 +40,8 @@ pub(super) enum Kind {
     Search,
     /// Making estimates.
     Estimates,
+    /// Making a summary.
+    Summary,
     /// Checking what a write would do.
     Prepare,
     /// Writing; never taken back.

@@ -10,6 +10,7 @@ use crate::app::keymap::Context;
 use crate::app::layout::Pane;
 use crate::app::message::MessageView;
 use crate::app::state::{Overlay, Prompt, Purpose, WriteStage};
+use crate::app::summary::Summarising;
 use crate::text;
 use crate::ui::glyphs;
 use crate::ui::theme::{Ground, Role, Theme};
@@ -218,6 +219,10 @@ fn overlay_hints(overlay: &Overlay) -> Vec<Hint> {
                 (&[Action::Diff], "diff"),
                 (&[Action::SavePlan], "save plan"),
             ],
+            WriteStage::Summarising(Summarising::Offered(_)) => {
+                vec![(&[Action::Yes], "summarise"), (&[Action::No], "cancel")]
+            }
+            WriteStage::Summarising(_) => vec![(&[Action::No], "cancel")],
             _ => vec![(&[Action::No], "close")],
         },
     }

@@ -14,6 +14,7 @@ pub use rows::{RecoveryRow, RowKind, Sign};
 use crate::inspect::Inspection;
 use crate::policy::compact::branch;
 use crate::policy::recovery::{self, Branch, ErrorSource, Facts};
+use crate::policy::truncate::max_result_chars_under;
 use crate::store::body::{self, BodyError};
 use crate::store::entry::EntryKind;
 
@@ -71,6 +72,7 @@ pub fn recovery_of(inspection: &Inspection) -> Result<RecoveryView, BodyError> {
         same_model: true,
         before_compaction: compacted_at.is_some_and(|at| refusal.at < at),
         gateway: upkeep.gateway,
+        result_limit: max_result_chars_under(rules, inspection.window.tokens),
         max_attempts: rules.recovery.attempts,
         truncation_restarts: rules.recovery.truncation_restarts,
         chat: upkeep.chat,

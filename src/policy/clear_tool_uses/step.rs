@@ -6,7 +6,7 @@ use std::collections::HashMap;
 use crate::context::tokens::chars4::estimate_or_zero;
 use crate::js::{JsString, Object, Throws, Value};
 use crate::policy::clear_tool_uses::edit::{candidates, code_point_order};
-use crate::policy::clear_tool_uses::settings::{ClearSettings, Counting};
+use crate::policy::clear_tool_uses::settings::{ClearSettings, ClearedBy, Counting};
 use crate::policy::clear_tool_uses::sketch::Sketch;
 use crate::policy::edit::Edit;
 use crate::policy::fate::{Fate, MessageFate};
@@ -17,9 +17,9 @@ use crate::policy::reason::Reason;
 /// The numbers of a clearing. Tokens as its settings count them.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Cleared {
-    /// Of all messages before.
+    /// Of all messages before; where a server clears, of the whole prompt.
     pub before: u64,
-    /// Of all messages after.
+    /// The same after.
     pub after: u64,
 }
 
@@ -68,11 +68,11 @@ pub fn clear_list(list: &mut List, settings: &ClearSettings) -> Result<(Vec<Mess
     let mut run = Run { sent, marks: HashMap::new(), fates: Vec::new(), after: 0, list, settings };
     run.after = (0..run.list.len()).map(|at| run.tokens(at)).sum();
     run.fates = (0..run.list.len()).map(|at| run.untouched(at)).collect();
-    let before = run.after;
-    if before as f64 > settings.trigger {
+    let (before, prompt) = (run.after, settings.by.prompt_tokens());
+    if (before + prompt) as f64 > settings.trigger {
         run.clear_all(before)?;
     }
-    Ok((run.fates, Cleared { before, after: run.after }))
+    Ok((run.fates, Cleared { before: before + prompt, after: run.after + prompt }))
 }
 
 struct Run<'l, 'a> {
@@ -110,19 +110,35 @@ impl Run<'_, '_> {
         let results: Vec<usize> = (0..self.list.len()).filter(is_result).collect();
         let count = candidates(results.len(), self.settings.keep)?;
         let (old, kept) = results.split_at(count);
-        for (results, reason) in [(kept, Reason::KeptUse), (old, Reason::ClearedAtLeast)] {
-            for at in results {
-                self.fates[*at].reason = reason;
-            }
+        self.tell(kept, Reason::KeptUse);
+        let server = self.settings.by != ClearedBy::Client;
+        if server && self.clearable(old) < self.settings.clear_at_least {
+            self.tell(old, Reason::TooLittleToClear);
+            return Ok(());
         }
+        self.tell(old, Reason::ClearedAtLeast);
         for at in old {
             let cleared = self.clear(*at);
             let reclaimed = before.saturating_sub(self.after) as f64;
-            if cleared && self.settings.clear_at_least > 0.0 && reclaimed >= self.settings.clear_at_least {
+            let enough = self.settings.clear_at_least > 0.0 && reclaimed >= self.settings.clear_at_least;
+            if cleared && enough && !server {
                 break;
             }
         }
         Ok(())
+    }
+
+    fn tell(&mut self, results: &[usize], reason: Reason) {
+        for at in results {
+            self.fates[*at].reason = reason;
+        }
+    }
+
+    /// Tokens of those results that would be cleared; what stands for them is not counted.
+    fn clearable(&self, old: &[usize]) -> f64 {
+        let tool = |at: &usize| self.called(*at).map(|(_, _, name)| name);
+        let goes = |at: &&usize| tool(at).is_some_and(|name| !self.settings.exclude_tools.contains(&name));
+        old.iter().filter(goes).map(|at| self.tokens(*at) as f64).sum()
     }
 
     /// Clears the result at a position; false when it stays (pruning 7.2, step 3).
@@ -157,7 +173,9 @@ impl Run<'_, '_> {
     /// (pruning 7.2 f).
     fn clear_inputs(&mut self, reply: usize, id: JsString) {
         let equal = |at: &usize| {
-            self.sketch(*at) == self.sketch(reply) && self.marks.get(at) == self.marks.get(&reply)
+            let replies = self.sketch(*at).zip(self.sketch(reply));
+            let equal = replies.is_some_and(|(one, other)| one.is_equal_reply(other));
+            equal && self.marks.get(at) == self.marks.get(&reply)
         };
         let at = (0..reply).find(equal).unwrap_or(reply);
         let marks = self.marks.entry(at).or_default();

@@ -38,4 +38,4 @@ pub use request::{Form, Identifiers, Purpose, SummaryRequest};
 pub use stages::{Answers, Ended, NoAnswer};
 pub use step::{Compacted, assumed_summary, compact_list};
 pub use summarise::{summarise, summarise_within};
-pub use v2026_9::{Before, prepare_under, stored_summary};
+pub use v2026_9::{Before, Compacting, prepare_under, stored_summary, weighted_tokens};

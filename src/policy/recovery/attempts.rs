@@ -5,7 +5,6 @@ use crate::policy::recovery::{
     Asked, Attempt, Branch, Compacted, Ending, ErrorKind, ErrorSource, Facts, Recovery, Step, is_transient,
     loop_limit,
 };
-use crate::policy::truncate::max_result_chars;
 
 /// Share of the reserve that a summary may take (compaction 3.17).
 const SUMMARY_SHARE: f64 = 0.8;
@@ -146,7 +145,7 @@ impl<'a> Loop<'a> {
 
     /// The fallback: whether results were cut (compaction 8.14).
     fn cut_results(&mut self) -> bool {
-        let limit = max_result_chars(self.facts.window);
+        let limit = self.facts.result_limit;
         let largest = self.branch.largest_result();
         if self.truncated {
             return false;
