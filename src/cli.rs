@@ -81,7 +81,10 @@ pub enum Command {
     /// Show what the gateway tries after an overflow, beside what the transcript records
     #[command(after_long_help = help::RECOVERY)]
     Recovery(SessionArgs),
-    /// Preview what pruning would do under other settings; writes nothing
+    /// Tell why a session overflowed, with evidence, and which settings would have helped
+    #[command(after_long_help = help::EXPLAIN)]
+    Explain(ExplainArgs),
+    /// Preview what pruning, compaction and other steps would do under other settings; writes nothing
     #[command(after_long_help = help::SIMULATE)]
     Simulate(SimulateArgs),
     /// Follow a session call by call again under other settings, beside what is recorded
@@ -93,7 +96,7 @@ pub enum Command {
     /// Make the summary that a compaction would store; writes nothing
     #[command(after_long_help = help::SUMMARIZE)]
     Summarize(SummarizeArgs),
-    /// Write what pruning would do as a new branch; a dry run without --apply
+    /// Write what pruning would do as a new branch, or a compaction; a dry run without --apply
     #[command(after_long_help = help::COMMIT)]
     Commit(CommitArgs),
     /// Make the branch before the last commit active again; a dry run without --apply
@@ -134,6 +137,24 @@ pub struct ListArgs {
 pub struct SessionArgs {
     /// A session key, a session id or the unique start of one, or a path to a transcript
     pub session: String,
+    /// One JSON object instead of text
+    #[arg(long)]
+    pub json: bool,
+}
+
+/// What to explain.
+#[derive(Debug, Args)]
+pub struct ExplainArgs {
+    /// A session key, a session id or the unique start of one, or a path to a transcript; with --all, the store
+    #[arg(value_name = "SESSION", required_unless_present = "all")]
+    pub target: Option<String>,
+    /// Every session of the store, those at risk first
+    #[arg(long)]
+    pub all: bool,
+    /// With --all: whether each session would fit in a window of so many tokens, as of a fallback model; may be given
+    /// often
+    #[arg(long, value_name = "N", requires = "all", value_parser = clap::value_parser!(u64).range(1..))]
+    pub window: Vec<u64>,
     /// One JSON object instead of text
     #[arg(long)]
     pub json: bool,
@@ -202,6 +223,12 @@ pub struct SimulateArgs {
     /// The settings.
     #[command(flatten)]
     pub plan: PlanArgs,
+    /// Make the compaction's summary and count its real length; stored nowhere
+    #[arg(long)]
+    pub summary: bool,
+    /// Who writes that summary [default: as config.toml says, else extractive]; without --summary too
+    #[arg(long, value_name = "KIND", value_parser = PossibleValuesParser::new(SUMMARIZERS))]
+    pub with: Option<String>,
 }
 
 /// Which settings a session is replayed with.
@@ -280,6 +307,10 @@ pub struct CommitArgs {
     /// The settings.
     #[command(flatten)]
     pub plan: PlanArgs,
+    /// Who writes a compaction's summary [default: with --apply as config.toml says, else extractive; a dry run asks
+    /// nobody but extractive]
+    #[arg(long, value_name = "KIND", value_parser = PossibleValuesParser::new(SUMMARIZERS))]
+    pub with: Option<String>,
     /// How it is written.
     #[command(flatten)]
     pub write: WriteArgs,
@@ -329,6 +360,7 @@ impl Cli {
         match &self.command {
             Some(Command::Sessions(args) | Command::Doctor(args)) => args.json,
             Some(Command::Tree(args) | Command::Recovery(args)) => args.json,
+            Some(Command::Explain(args)) => args.json,
             Some(Command::Context(args)) => args.context.session.json,
             Some(Command::Simulate(args)) => args.context.session.json,
             Some(Command::Replay(args)) => args.session.json,

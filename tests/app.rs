@@ -650,9 +650,10 @@ fn the_key_of_a_screen_leads_to_it_from_any_other_and_closes_its_own() {
         Some(Overlay::Estimators(_)) => "E",
         Some(Overlay::Breakdown(_)) => "B",
         Some(Overlay::Recovery(_)) => "v",
+        Some(Overlay::Explain(_)) => "e",
         Some(_) => "another",
     };
-    let screens = ["?", "!", "s", "E", "B", "v"];
+    let screens = ["?", "!", "s", "E", "B", "v", "e"];
     for from in screens {
         for to in screens.into_iter().filter(|to| *to != from) {
             driver.press(from);
@@ -692,4 +693,60 @@ fn a_recovery_follows_the_file_and_one_of_an_older_reading_is_dropped() {
     assert_eq!(recorded(&driver), 2);
     driver.perform(asked);
     assert_eq!(recorded(&driver), 2);
+}
+
+/// The explanation that is open.
+fn explanation(driver: &Driver) -> &clawscope::app::explain::ExplainScreen {
+    match &driver.app.overlay {
+        Some(Overlay::Explain(screen)) => screen,
+        other => panic!("{other:?}"),
+    }
+}
+
+#[test]
+fn e_explains_the_session_and_enter_goes_to_what_is_seen() {
+    let mut driver = Driver::demo(130, 36);
+    driver.go_to("slack:channel:c07infra");
+    driver.press("g e");
+    let verdict = explanation(&driver).explanation().expect("read").verdict().expect("a verdict").clone();
+    assert_eq!(verdict.class, clawscope::explain::Class::ParallelResults);
+    let wanted = verdict.evidence[1].entries[0];
+    driver.press("j enter");
+    assert!(driver.app.overlay.is_none() && driver.app.focus == Pane::Transcript);
+    assert_eq!(driver.app.selected_entry(), Some(wanted));
+}
+
+#[test]
+fn a_change_that_would_have_helped_is_copied_as_command_or_patch() {
+    let mut driver = Driver::demo(130, 36);
+    driver.go_to("telegram:direct:8812");
+    driver.press("e G k k");
+    let copied = |effects: Vec<Effect>| match effects.as_slice() {
+        [Effect::Copy { text, what }] => (text.clone(), *what),
+        other => panic!("{other:?}"),
+    };
+    let (command, what) = copied(driver.held_key("y"));
+    assert_eq!(
+        (command.as_str(), what),
+        ("openclaw config set agents.defaults.contextPruning.ttl 30m", "config commands")
+    );
+    let (patch, what) = copied(driver.held_key("P"));
+    assert!(patch.contains("\"ttl\": \"30m\"") && what == "config patch", "{patch}");
+}
+
+#[test]
+fn a_line_without_an_entry_stays_open_and_an_older_reading_is_dropped() {
+    let mut driver = Driver::demo(80, 24);
+    driver.go_to("slack:channel:c07infra");
+    let asked = driver.held_key("e");
+    assert!(explanation(&driver).explanation().is_none());
+    driver.append("{\"type\":\"custom\",\"customType\":\"x\",\"id\":\"late1\",\"parentId\":null,\"timestamp\":\"2026-03-05T15:00:00Z\"}\n");
+    assert!(explanation(&driver).explanation().is_some(), "read again for what was added");
+    let rows = explanation(&driver).rows.len();
+    driver.perform(asked);
+    assert_eq!(explanation(&driver).rows.len(), rows);
+    driver.press("G enter");
+    assert!(driver.app.toast.as_ref().is_some_and(|toast| toast.text.contains("no entry")));
+    driver.press("esc");
+    assert!(driver.app.overlay.is_none());
 }

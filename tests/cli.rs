@@ -235,6 +235,61 @@ fn recovery_of_a_session_that_never_overflowed_is_that_of_its_next_call() {
 }
 
 #[test]
+fn an_explanation_names_the_verdict_first_and_has_stable_keys() {
+    let store = overflowed();
+    let answer = store.json(&["explain", "main"]);
+    let wanted = [
+        "schemaVersion",
+        "session",
+        "ruleset",
+        "overflowed",
+        "events",
+        "verdict",
+        "findings",
+        "advice",
+        "noSettingHelps",
+    ];
+    has_keys(&answer, &wanted);
+    let event = &answer["events"][0];
+    assert_eq!(
+        (&event["entry"], &event["requested"], &event["limit"]),
+        (&json!("refused-0"), &json!(203_412), &json!(200_000))
+    );
+    has_keys(&answer["verdict"], &["class", "confidence", "line"]);
+    let first = &answer["findings"][0];
+    has_keys(first, &["class", "confidence", "text", "rule", "evidence", "lines", "numbers"]);
+    assert_eq!((&first["class"], &first["text"]), (&answer["verdict"]["class"], &answer["verdict"]["line"]));
+    assert!(first["evidence"].as_array().unwrap().contains(&json!("refused-0")), "{first}");
+    for advice in answer["advice"].as_array().unwrap() {
+        let keys =
+            ["set", "helps", "overflows", "peak", "cost", "note", "before", "limit", "patch", "commands"];
+        has_keys(advice, &keys);
+    }
+    let (code, out, _) = store.run(&["explain", "main"]);
+    assert_eq!((code, out.lines().next()), (0, answer["verdict"]["line"].as_str()));
+}
+
+#[test]
+fn a_whole_store_is_explained_with_those_at_risk_first() {
+    let store = overflowed();
+    let answer = store.json(&["explain", "--all", "--window", "1000", "--window", "131072"]);
+    let session = &answer["sessions"][0];
+    let keys = ["session", "overflowed", "verdict", "noSettingHelps", "tokens", "window", "windows"];
+    has_keys(session, &keys);
+    assert_eq!(session["overflowed"], true);
+    let windows: Vec<_> =
+        session["windows"].as_array().unwrap().iter().map(|it| (&it["window"], &it["overflows"])).collect();
+    assert_eq!(windows.len(), 2);
+    assert_eq!(windows[1], (&json!(131_072), &json!(false)));
+    let (code, out, _) = store.run(&["explain", "--all"]);
+    assert!(code == 0 && out.starts_with("1 session, 1 overflowed"), "{out}");
+    let (code, _, error) = store.run(&["explain"]);
+    assert!(code == 2 && error.contains("SESSION"), "{error}");
+    let (code, _, error) = store.run(&["explain", "main", "--window", "5"]);
+    assert!(code == 2 && error.contains("--all"), "{error}");
+}
+
+#[test]
 fn a_silent_answer_is_marked_in_the_tree() {
     let store = overflowed();
     let answer = store.json(&["tree", "main"]);
@@ -787,6 +842,18 @@ fn doctor_names_the_entry_when_the_gateway_would_fail_on_it() {
 }
 
 #[test]
+fn doctor_tells_the_memory_flush_as_the_version_has_it() {
+    let store = Store::new();
+    let size = |ruleset: &str| {
+        let rows = store.json(&["doctor", "--ruleset", ruleset])["memoryFlush"].clone();
+        let rows = rows.as_array().unwrap();
+        let row = rows.iter().find(|row| row["key"] == "memoryFlush.forceFlushTranscriptBytes");
+        row.unwrap()["value"].clone()
+    };
+    assert_eq!((size("2026.3.2"), size("2026.2.19")), (json!(2_097_152), json!(0)));
+}
+
+#[test]
 fn doctor_tells_what_is_wrong_with_file_and_line() {
     let store = Store::new();
     let healthy = store.json(&["doctor"]);
@@ -1157,4 +1224,48 @@ fn check_answers_by_its_exit_code_and_in_one_line() {
     let answer: Value = serde_json::from_str(&out).expect("JSON");
     assert_eq!((code, &answer["fits"], &answer["over"]), (1, &json!(false), &json!(9)));
     assert_eq!(store.run(&["check", "main", "--budget", "much"]).0, 2);
+}
+
+#[test]
+fn steps_follow_the_rules_of_the_version() {
+    let store = Store::new();
+    let mut entries = vec![
+        json!({ "type": "session", "version": 3, "id": "long", "timestamp": "2026-03-05T08:00:00.000Z" }),
+        message("u", None, &json!({ "role": "user", "content": "go", "timestamp": 0 })),
+    ];
+    let mut parent = "u".to_owned();
+    for at in 0..5 {
+        let (call, id) = (format!("a{at}"), format!("r{at}"));
+        let block = json!({ "type": "toolCall", "id": id, "name": "exec", "arguments": {} });
+        entries.push(message(
+            &call,
+            Some(&parent),
+            &json!({ "role": "assistant", "content": [block], "timestamp": at }),
+        ));
+        let text = json!({ "type": "text", "text": format!("{}\n error: no", "x".repeat(70_000)) });
+        let result = json!({ "role": "toolResult", "toolCallId": id, "toolName": "exec", "content": [text], "timestamp": at });
+        entries.push(message(&id, Some(&call), &result));
+        parent = id;
+    }
+    store.write("long.jsonl", &lines(&entries));
+    let path = store.path().join("long.jsonl");
+    let simulate = |ruleset: &str, policy: &str| {
+        store.json(&["simulate", path.to_str().unwrap(), "--policy", policy, "--ruleset", ruleset])
+    };
+    let steps = |ruleset: &str| -> Vec<String> {
+        let answer = simulate(ruleset, "gateway");
+        let steps = answer["steps"].as_array().unwrap().iter();
+        steps.map(|step| step["step"].as_str().unwrap().to_owned()).collect()
+    };
+    assert_eq!(steps("2026.3.2"), ["repair", "history", "images", "prune", "guard"]);
+    assert_eq!(steps("2026.2.19"), ["repair", "history", "guard"]);
+    assert_eq!(steps("pi-0.55"), ["repair", "history"]);
+    let most = |ruleset: &str| {
+        let step = simulate(ruleset, "truncate")["steps"][0].clone();
+        assert_eq!(step["fates"]["truncated"], json!(5), "{ruleset}");
+        step["settings"]["truncate.maxChars"]["value"].clone()
+    };
+    assert_eq!([most("2026.3.2"), most("2026.9")], [json!(400_000), json!(64_000)]);
+    let guard = |ruleset: &str| simulate(ruleset, "guard")["steps"][0]["changed"].clone();
+    assert_eq!(guard("pi-0.55"), json!(false));
 }

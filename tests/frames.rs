@@ -147,6 +147,14 @@ screens! {
     without_a_report_the_parts_before_the_messages_are_unknown: "breakdown no report",
     a_recovery_stands_beside_what_is_recorded_of_it: "recovery",
     without_an_overflow_the_next_one_is_thought_of: "next overflow",
+    a_model_is_asked_only_after_its_cost_is_told: "summary offered",
+    a_summary_tells_call_by_call_how_far_it_is: "summary call",
+    a_summary_that_fails_says_why_and_that_nothing_was_touched: "summary failed",
+    a_compaction_is_asked_about_with_its_summary: "append",
+    a_verdict_stands_above_its_evidence_and_what_would_have_helped: "explain",
+    an_overflow_that_no_setting_prevents_is_said_so: "explain none helps",
+    a_session_that_fits_says_how_much_room_there_is: "explain well",
+    an_explanation_that_is_being_read_says_so: "explain reading",
 }
 
 #[test]

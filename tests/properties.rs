@@ -13,20 +13,23 @@ use clawscope::context::tokens::chars4::estimate_or_zero;
 use clawscope::context::{bodies, build};
 use clawscope::gateway::compaction::CompactionSettings;
 use clawscope::gateway::pruning::{HardClear, PruneSettings, SoftTrim};
-use clawscope::gateway::ruleset::ImageResults;
+use clawscope::gateway::ruleset::{ImageResults, Ruleset};
 use clawscope::ids::LineIds;
 use clawscope::inspect::Closer;
 use clawscope::js::{self, JsString, Object, Throws, Value};
 use clawscope::plan::{Asked, Plan, PlanError, after};
 use clawscope::policy::clear_tool_uses::{
-    ClearSettings, Counting, Message, clear as clear_messages, message_of,
+    ClearSettings, ClearedBy, Counting, Message, clear as clear_messages, message_of,
 };
 use clawscope::policy::edit::apply_all;
 use clawscope::policy::guard::guard_messages;
+use clawscope::policy::guard_2026_9::guarded_result;
 use clawscope::policy::list::From;
+use clawscope::policy::media_2026_9::without_seen_media;
 use clawscope::policy::prune::Gate;
 use clawscope::policy::settings::{GuardSettings, TruncateSettings};
 use clawscope::policy::texture::Texture;
+use clawscope::policy::truncate::v2026_9::truncate_call;
 use clawscope::policy::{Step, StepSet, StepSettings};
 use clawscope::store::entry::MessageSize;
 use clawscope::store::index::Index;
@@ -147,6 +150,7 @@ fn user() -> impl Strategy<Value = Value> {
     let block = prop_oneof![3 => text().prop_map(text_block), 1 => image];
     let content = prop_oneof![
         2 => text().prop_map(Value::String),
+        1 => Just(Value::from("see media://inbound/a.png and [media attached 1/2: b.png]")),
         1 => vec(block, 0..3).prop_map(Value::Array),
     ];
     content.prop_map(|content| object(vec![("role", "user".into()), ("content", content)]))
@@ -237,9 +241,10 @@ fn step_sets() -> impl Strategy<Value = StepSet> {
 /// Parameters of the steps that the gateway has built in, or that a client has.
 fn closer_settings() -> impl Strategy<Value = (TruncateSettings, GuardSettings, ClearSettings)> {
     let truncate = (0.0..1.0, 0_u32..4000, 0_u32..60);
-    let clear = (0_u32..400, 0_u32..4, 0_u32..100, any::<bool>(), any::<bool>(), any::<bool>());
+    let clear =
+        (0_u32..400, 0_u32..4, 0_u32..100, any::<bool>(), any::<bool>(), any::<bool>(), any::<bool>());
     (truncate, 0.0..1.0, 0.0..1.0, clear).prop_map(|(truncate, budget_share, single_share, clear)| {
-        let (trigger, keep, least, inputs, model, excluded) = clear;
+        let (trigger, keep, least, inputs, model, excluded, server) = clear;
         let counting = if model { Counting::Model } else { Counting::Approximate };
         (
             TruncateSettings {
@@ -256,9 +261,15 @@ fn closer_settings() -> impl Strategy<Value = (TruncateSettings, GuardSettings, 
                 exclude_tools: if excluded { vec!["read".into()] } else { Vec::new() },
                 placeholder: "[gone 😀]".into(),
                 counting,
+                by: if server { ClearedBy::Server { prompt_tokens: 30 } } else { ClearedBy::Client },
             },
         )
     })
+}
+
+/// Any version.
+fn rulesets() -> impl Strategy<Value = Ruleset> {
+    proptest::sample::select(&Ruleset::ALL[..])
 }
 
 /// A message without what a step takes away or corrects though it keeps it: details and the name of the tool.
@@ -312,13 +323,16 @@ proptest! {
         history_limit in 0..4_u8,
         keep in 1_u32..3000,
         window in 1_u32..4000,
+        ruleset in rulesets(),
     ) {
         let text = transcript(&messages);
         let source = Source::memory("t.jsonl", text.as_bytes());
         let index = load(&source, &mut LineIds, &mut |_, _| true).expect("reads");
         let context = build(&index, &Tree::new(&index), &Leaf::Own).expect("builds");
-        let read = Closer::read(&source, &index, &context).expect("bodies");
+        let rules = ruleset.rules();
+        let read = Closer::read(&source, &index, &context, rules).expect("bodies");
         let settings = StepSettings {
+            ruleset,
             steps,
             truncate: closer.0,
             guard: closer.1,
@@ -330,7 +344,7 @@ proptest! {
         let plan = Plan::new(&Asked {
             index: &index,
             context: &context,
-            branch: Some(&read.branch),
+            branch: Some(read.compacting()),
             textures: Some(&read.textures),
             settings: &settings,
             window: f64::from(window),
@@ -350,7 +364,11 @@ proptest! {
             let applied = apply_all(&change.edits, &body);
             prop_assert_eq!(bits(&size_message(&applied).size), bits(&change.size), "{:?}", change.edits);
             if let Some(texture) = &change.texture {
-                prop_assert_eq!(texture, &Texture::of(&applied));
+                let read = match &item.from {
+                    From::Context(_) => Texture::of_under(rules, &applied),
+                    _ => Texture::of(&applied),
+                };
+                prop_assert_eq!(texture, &read);
             }
         }
         for (position, (body, fate)) in bodies.iter().zip(plan.fates()).enumerate() {
@@ -407,10 +425,11 @@ proptest! {
         let source = Source::memory("t.jsonl", text.as_bytes());
         let index = load(&source, &mut LineIds, &mut |_, _| true).expect("reads");
         let context = build(&index, &Tree::new(&index), &Leaf::Own).expect("builds");
-        let read = Closer::read(&source, &index, &context).expect("bodies");
+        let rules = Ruleset::default().rules();
+        let read = Closer::read(&source, &index, &context, rules).expect("bodies");
         let bodies = bodies::messages(&source, &index, &context).expect("bodies");
         let (truncate, guard, clear) = closer;
-        let clear = ClearSettings { counting: Counting::Approximate, ..clear };
+        let clear = ClearSettings { counting: Counting::Approximate, by: ClearedBy::Client, ..clear };
         let made = |step: Step| {
             let steps = StepSet::of(&[step]);
             let settings = StepSettings { steps, truncate, guard, clear: clear.clone(), ..StepSettings::default() };
@@ -442,6 +461,43 @@ proptest! {
             }
             (Ok(_), Err(Throws)) => return Err(TestCaseError::fail("the messages throw, their sketches do not")),
         }
+    }
+
+    #[test]
+    fn by_the_newest_rules_steps_make_what_the_rules_make_of_texts(messages in vec(message(), 1..30), window in 1_u32..6000) {
+        let text = transcript(&messages);
+        let source = Source::memory("t.jsonl", text.as_bytes());
+        let index = load(&source, &mut LineIds, &mut |_, _| true).expect("reads");
+        let context = build(&index, &Tree::new(&index), &Leaf::Own).expect("builds");
+        let (rules, window) = (Ruleset::V2026_9.rules(), f64::from(window));
+        let read = Closer::read(&source, &index, &context, rules).expect("bodies");
+        let bodies = bodies::messages(&source, &index, &context).expect("bodies");
+        let made = |step: Step| -> Vec<Value> {
+            let steps = StepSet::of(&[step]);
+            let settings = StepSettings { steps, ..StepSettings::built_in(Ruleset::V2026_9, window) };
+            let plan = Plan::new(&Asked {
+                index: &index,
+                context: &context,
+                branch: None,
+                textures: Some(&read.textures),
+                settings: &settings,
+                window,
+                guard_window: window,
+                gate: Gate::Off,
+            });
+            let plan = plan.expect("these steps never throw by these rules");
+            bodies.iter().enumerate().map(|(at, body)| after(body, at, &plan)).collect()
+        };
+        let or_old = |new: Option<Value>, old: &Value| new.unwrap_or_else(|| old.clone());
+        let truncated = truncate_call(&bodies, window).into_iter().zip(&bodies);
+        prop_assert_eq!(made(Step::Truncate), truncated.map(|(new, old)| or_old(new, old)).collect::<Vec<_>>());
+        let guarded: Vec<Value> = bodies.iter().map(|old| or_old(guarded_result(old, window), old)).collect();
+        prop_assert_eq!(made(Step::Guard), guarded);
+        let mut unseen = bodies.clone();
+        for (at, new) in without_seen_media(&bodies, 3) {
+            unseen[at] = new;
+        }
+        prop_assert_eq!(made(Step::Images), unseen);
     }
 
     #[test]

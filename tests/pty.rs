@@ -3,6 +3,8 @@
 #![cfg(unix)]
 #![allow(clippy::unwrap_used, reason = "a failing test stops there")]
 
+#[path = "support/process.rs"]
+mod process;
 #[path = "support/terminal.rs"]
 mod terminal;
 
@@ -109,6 +111,57 @@ fn without_a_store_the_demo_is_shown_and_says_so() {
     let ended = program.ended();
     assert_eq!(ended.code, 0);
     assert_restored(&ended);
+}
+
+/// The program on the demo, a compaction of its long session offered to a program that never ends. That one writes the id
+/// of what it started to `file`.
+fn offered_to_a_program_that_hangs(folder: &Path, file: &Path) -> Started {
+    let script = format!("sleep 300 & echo $! > {0}.new; mv {0}.new {0}; wait", file.display());
+    let table = format!("[summarizer]\nkind = \"command\"\ncommand = [\"sh\", \"-c\", {script:?}]\n");
+    std::fs::create_dir_all(folder.join("clawscope")).unwrap();
+    std::fs::File::create(folder.join("clawscope/config.toml")).unwrap().write_all(table.as_bytes()).unwrap();
+    let mut program = Started::new(&["--demo"], &[("XDG_CONFIG_HOME", folder.to_str().unwrap())]);
+    program.until_shown("telegram 8812");
+    program.keys("/8812");
+    program.keys("\r");
+    program.until_shown("overflow");
+    program.keys(",,,,,x");
+    program.until_shown("summarised");
+    program.keys("c");
+    program.until_shown("Make the summary?");
+    assert!(!file.exists(), "nobody was asked yet");
+    program.keys("y");
+    program.until("the program to start", |_| file.exists());
+    program
+}
+
+#[test]
+fn esc_and_leaving_end_the_program_that_writes_a_summary_and_what_it_started() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("id");
+    let mut program = offered_to_a_program_that_hangs(folder.path(), &file);
+    program.until_shown("call 1 of");
+    let started = process::written_in(&file);
+    program.keys("\u{1b}");
+    program.until_shown("The summary was cancelled.");
+    program.until("what it started to end", |_| process::is_gone(started));
+    std::fs::remove_file(&file).unwrap();
+    program.keys("\u{1b}");
+    program.until("the dialog is closed", |screen| !screen.contents().contains("The summary was cancelled."));
+    program.keys("c");
+    program.until_shown("Make the summary?");
+    program.keys("y");
+    program.until("the program to start again", |_| file.exists());
+    let started = process::written_in(&file);
+    program.keys("\x03");
+    let ended = program.ended();
+    assert_eq!(ended.code, 0);
+    assert_restored(&ended);
+    let begun = std::time::Instant::now();
+    while !process::is_gone(started) {
+        assert!(begun.elapsed() < std::time::Duration::from_secs(10), "it goes on without us");
+        std::thread::park_timeout(std::time::Duration::from_millis(20));
+    }
 }
 
 /// A home with this keymap in it.

@@ -13,6 +13,7 @@ mod pi;
 mod session;
 
 use std::path::PathBuf;
+use std::process::Command;
 
 use clawscope::commit::{Prepared, Refusal, SystemClock, UndoTarget, write};
 use clawscope::gateway::ruleset::Ruleset;
@@ -158,6 +159,57 @@ fn the_real_pi_reads_a_compaction_as_it_was_previewed_and_sees_nothing_to_compac
         for (opened, (seed, _, preview)) in pi.open(&paths(&compacted), false).iter().zip(&previews) {
             assert_eq!((&plain_all(&opened.context), opened.compacts), (preview, false), "seed {seed}: redo");
         }
+    }
+}
+
+/// Runs the program on a transcript; its exit code, and what it printed as JSON or as an error.
+fn told(words: &[&str], session: &Session) -> (i32, js::Value) {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_clawscope"));
+    command.env_clear().env("HOME", "/nonexistent/clawscope-test").arg(words[0]).arg(&session.path);
+    let output = command.args(&words[1..]).arg("--json").output().expect("it runs");
+    let text = if output.status.success() { output.stdout } else { output.stderr };
+    let text = String::from_utf8(text).expect("UTF-8");
+    (
+        output.status.code().expect("a code"),
+        js::parse(&text).unwrap_or_else(|error| panic!("{error:?}: {text}")),
+    )
+}
+
+#[test]
+fn the_real_pi_reads_a_compaction_committed_by_hand_as_simulate_told_it() {
+    let Some(pi) = Pi::find() else { return };
+    let plan = ["--policy", "compact", "--set", "compaction.keepRecentTokens=150", "--with", "extractive"];
+    let (mut compacted, mut simulated, mut headed) = (Vec::new(), Vec::new(), 0);
+    for (seed, session) in sessions() {
+        let (code, answer) = told(&[&["simulate"], &plan[..], &["--messages"]].concat(), &session);
+        if code != 0 || answer.get("summary").is_none() {
+            continue;
+        }
+        let before = session.bytes();
+        let (code, _) = told(&[&["commit"], &plan[..], &["--allow-orphan"]].concat(), &session);
+        assert_eq!(session.bytes(), before, "seed {seed}: a dry run");
+        if code != 0 {
+            continue;
+        }
+        let (code, done) = told(&[&["commit"], &plan[..], &["--allow-orphan", "--apply"]].concat(), &session);
+        assert!(code == 0 && session.bytes().starts_with(&before), "seed {seed}: {done:?}");
+        let messages = answer.get("messages").and_then(js::Value::as_array).expect("messages");
+        let text = |value: &js::Value, key: &str| {
+            value.get(key).and_then(js::Value::as_str).expect("a summary").to_string_lossy()
+        };
+        let made = text(answer.get("summary").expect("a summary"), "text");
+        assert_eq!(text(&messages[0], "summary"), made, "seed {seed}");
+        assert!(!made.trim().is_empty(), "seed {seed}");
+        headed += usize::from(made.contains("## Goal"));
+        simulated
+            .push((seed, messages.iter().map(|message| plain(&js::stringify(message))).collect::<Vec<_>>()));
+        compacted.push((seed, session));
+    }
+    let counts = (compacted.len(), headed);
+    assert!(counts.0 > 8 && counts.1 > 4, "sessions, histories among them: {counts:?}");
+    for (opened, (seed, messages)) in pi.open(&paths(&compacted), false).iter().zip(&simulated) {
+        assert_eq!(&plain_all(&opened.context), messages, "seed {seed}");
+        assert!(!opened.compacts, "seed {seed}: it would compact again, and keep nothing");
     }
 }
 

@@ -70,11 +70,12 @@ fn context_before(inspection: &Inspection, place: usize) -> Context {
 }
 
 fn planned(inspection: &Inspection, context: &Context, settings: &Settings, gate: Gate) -> Plan {
-    let closer = Closer::read(&inspection.source, &inspection.index, context).expect("reads");
+    let closer = Closer::read(&inspection.source, &inspection.index, context, settings.steps.ruleset.rules())
+        .expect("reads");
     Plan::new(&Asked {
         index: &inspection.index,
         context,
-        branch: Some(&closer.branch),
+        branch: Some(closer.compacting()),
         textures: Some(&closer.textures),
         settings: &settings.steps,
         window: settings.window,

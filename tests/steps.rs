@@ -184,7 +184,8 @@ fn texts_of_an_older_reading_are_dropped() {
     driver.held_key("x");
     let read = |driver: &Driver| {
         let Inspection { source, index, context, epoch, .. } = inspection(driver);
-        (*epoch, Closer::read(source, index, context).expect("reads"))
+        let rules = inspection(driver).ruleset.ruleset.rules();
+        (*epoch, Closer::read(source, index, context, rules).expect("reads"))
     };
     let (epoch, closer) = read(&driver);
     driver.held(Event::Texts { epoch: Epoch(epoch.0 + 1), closer: Ok(closer.clone().into()) });
@@ -222,7 +223,9 @@ fn a_growing_session_keeps_its_texts() {
     driver.perform(read);
     let session = inspection(&driver);
     assert_eq!(session.context.messages.len(), before + 1);
-    let fresh = Closer::read(&session.source, &session.index, &session.context).expect("reads");
+    let fresh =
+        Closer::read(&session.source, &session.index, &session.context, session.ruleset.ruleset.rules())
+            .expect("reads");
     assert_eq!(session.closer.as_deref(), Some(&fresh));
     agree(&driver);
 }

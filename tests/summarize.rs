@@ -2,6 +2,9 @@
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a failing test stops there")]
 
+#[cfg(unix)]
+#[path = "support/process.rs"]
+mod process;
 #[allow(dead_code, reason = "each test file uses its own part of it")]
 #[path = "support/store.rs"]
 mod store;
@@ -211,7 +214,7 @@ fn a_server_that_repeats_the_key_does_not_make_us_tell_it() {
 #[cfg(unix)]
 #[test]
 fn ctrl_c_leaves_nothing_behind() {
-    use rustix::process::{Pid, Signal, kill_process, test_kill_process};
+    use rustix::process::{Pid, Signal, kill_process};
     use std::time::{Duration, Instant};
 
     let (store, ids) = (store(), tempfile::tempdir().unwrap());
@@ -230,16 +233,167 @@ fn ctrl_c_leaves_nothing_behind() {
         }
     };
     waited(&mut || file.exists());
-    let started = Pid::from_raw(fs::read_to_string(&file).unwrap().trim().parse().unwrap()).unwrap();
+    let started = process::written_in(&file);
     kill_process(Pid::from_child(&child), Signal::INT).unwrap();
     assert_eq!(child.wait().unwrap().code(), Some(4));
-    waited(&mut || test_kill_process(started).is_err() || is_zombie(started.as_raw_nonzero().get()));
+    waited(&mut || process::is_gone(started));
 }
 
-/// Ended, and not yet collected by whoever adopted it.
+/// The whole session under a plan that compacts it: what the words before it ask for.
+const COMPACT: [&str; 2] = ["--policy", "compact"];
+
+fn words<'a>(command: &'a str, more: &[&'a str]) -> Vec<&'a str> {
+    [&[command, "agent:main:main"], &COMPACT[..], more].concat()
+}
+
+/// Runs with these settings and reads the JSON that is printed.
+fn answer(store: &Store, settings: &Path, words: &[&str]) -> Value {
+    let output = command(store, settings, words).arg("--json").output().unwrap();
+    assert!(output.status.success(), "{words:?}: {}", String::from_utf8_lossy(&output.stderr));
+    serde_json::from_slice(&output.stdout).unwrap()
+}
+
+#[test]
+fn a_preview_tells_the_calls_a_summary_would_take_and_counts_the_one_that_is_made() {
+    let store = store();
+    let before = bytes(&store);
+    let assumed = store.json(&words("simulate", &[]));
+    let compaction = &assumed["compaction"];
+    assert_eq!((&compaction["summaryTokens"], &compaction["summaryFrom"]), (&json!(2000), &json!("assumed")));
+    let calls = &compaction["calls"];
+    let each = calls["each"].as_array().unwrap();
+    assert_eq!(calls["count"], each.len());
+    let sum: u64 = each.iter().map(|call| call["inputTokens"].as_u64().unwrap()).sum();
+    assert_eq!(calls["inputTokens"], sum);
+    assert!(calls["cost"].as_f64().unwrap() > 0.0 && assumed.get("summary").is_none(), "{calls}");
+    let told = store.json(&["summarize", "agent:main:main", "--calls"]);
+    assert_eq!(told["gateway"]["inputTokens"], calls["inputTokens"], "as `summarize` tells them");
+
+    let made = store.json(&words("simulate", &["--summary", "--messages"]));
+    let tokens = made["summary"]["tokens"].as_u64().unwrap();
+    assert_eq!(
+        (&made["compaction"]["summaryTokens"], &made["compaction"]["summaryFrom"]),
+        (&json!(tokens), &json!("made"))
+    );
+    let after = |answer: &Value| answer["after"]["tokens"].as_u64().unwrap();
+    assert_eq!(after(&made) + 2000, after(&assumed) + tokens);
+    assert_eq!(made["messages"][0]["summary"], made["summary"]["text"]);
+    assert_eq!(store.json(&["summarize", "agent:main:main"])["summary"], made["summary"]["text"]);
+    assert_eq!(bytes(&store), before);
+    let (code, out, err) = store.run(&words("simulate", &["--with", "extractive"]));
+    assert!(
+        code == 0 && out.contains("the gateway would take ") && out.contains("summary by extractive"),
+        "{out}{err}"
+    );
+}
+
+#[test]
+fn the_length_of_earlier_summaries_is_the_measure_of_the_next_unless_one_is_told() {
+    let store = store();
+    let earlier = "s".repeat(1200);
+    store.append(&json!({ "type": "compaction", "id": "c", "parentId": "user-1", "summary": earlier, "firstKeptEntryId": "user-1", "tokensBefore": 1 }));
+    let next = |id: &str, parent: &str| {
+        message(id, Some(parent), &json!({ "role": "user", "content": "more ".repeat(5000), "timestamp": 3 }))
+    };
+    store.append(&next("user-2", "c"));
+    store.append(&next("user-3", "user-2"));
+    let length = |more: &[&str]| {
+        let answer = store.json(&words("simulate", more));
+        let compaction = &answer["compaction"];
+        (
+            compaction["summaryTokens"].as_u64().unwrap(),
+            compaction["summaryFrom"].as_str().unwrap().to_owned(),
+        )
+    };
+    assert_eq!(length(&[]), (300, "earlier".to_owned()));
+    assert_eq!(length(&["--set", "compaction.summaryTokens=7"]), (7, "set".to_owned()));
+}
+
+#[test]
+fn a_summary_without_a_compaction_is_a_slip() {
+    let store = store();
+    for words in [
+        &["simulate", "agent:main:main", "--summary"][..],
+        &["commit", "agent:main:main", "--with", "extractive"],
+    ] {
+        let (code, _, err) = store.run(words);
+        assert!(code == 2 && err.contains("Add compact to --policy"), "{words:?}: {code} {err}");
+    }
+}
+
+#[test]
+fn a_compaction_is_committed_by_hand_offline_and_taken_back() {
+    let store = store();
+    let before = bytes(&store);
+    let planned = store.json(&words("simulate", &["--summary", "--messages"]));
+    let dry = store.json(&words("commit", &[]));
+    assert_eq!((&dry["applied"], &dry["kind"]), (&json!(false), &json!("commit")));
+    assert_eq!(dry["tokens"]["after"], planned["after"]["tokens"], "the real length");
+    assert_eq!(dry["summary"], planned["summary"]);
+    assert_eq!(bytes(&store), before);
+    let (code, out, err) = store.run(&words("commit", &[]));
+    assert!(
+        code == 0 && out.contains("summary by extractive") && out.contains("Nothing was written"),
+        "{out}{err}"
+    );
+
+    let done = store.json(&words("commit", &["--apply"]));
+    assert_eq!((&done["applied"], &done["tokens"]), (&json!(true), &dry["tokens"]));
+    let after = bytes(&store);
+    assert!(after.starts_with(&before) && after.len() > before.len());
+    let context = store.json(&["context", "agent:main:main", "--messages"]);
+    assert_eq!(context["messageTokens"], planned["after"]["tokens"]);
+    assert_eq!(context["messages"][0]["message"]["summary"], planned["summary"]["text"]);
+    let (code, _, err) = store.run(&words("commit", &["--apply"]));
+    assert!(code == 4 && err.contains("nothing to write"), "there is nothing left to compact: {err}");
+    store.json(&["undo", "agent:main:main", "--apply"]);
+    assert_eq!(store.json(&["context", "agent:main:main"])["messageTokens"], planned["before"]["tokens"]);
+}
+
 #[cfg(unix)]
-fn is_zombie(pid: i32) -> bool {
-    let state =
-        std::process::Command::new("ps").args(["-o", "stat=", "-p", &pid.to_string()]).output().unwrap();
-    String::from_utf8_lossy(&state.stdout).trim().starts_with('Z')
+#[test]
+fn a_dry_run_asks_nobody_who_was_not_named_on_the_command_line() {
+    let (store, folder) = (store(), tempfile::tempdir().unwrap());
+    let mark = folder.path().join("asked");
+    let script = format!("cat > /dev/null; touch {}; echo by hand", mark.display());
+    let settings = settings(&format!("kind = \"command\"\ncommand = [\"sh\", \"-c\", {script:?}]"));
+    let dry = answer(&store, settings.path(), &words("commit", &[]));
+    assert!(dry["summary"]["summarizer"] == "extractive" && !mark.exists(), "{dry}");
+    let (_, out, _) = run(&mut command(&store, settings.path(), &words("commit", &[])));
+    assert!(out.contains("with --apply command writes the summary") && !mark.exists(), "{out}");
+    let named = answer(&store, settings.path(), &words("commit", &["--with", "command"]));
+    assert!(mark.exists() && named["summary"]["text"].as_str().unwrap().starts_with("by hand"), "{named}");
+    let (code, _, err) = run(&mut command(&store, settings.path(), &words("commit", &["--apply"])));
+    assert!(code == 0 && err.contains("call 1 of "), "{err}");
+    let context = store.json(&["context", "agent:main:main", "--messages"]);
+    let summary = context["messages"][0]["message"]["summary"].as_str().unwrap().to_owned();
+    assert!(summary.starts_with("by hand"), "{summary}");
+}
+
+#[cfg(unix)]
+#[test]
+fn a_summary_that_fails_or_is_not_wanted_writes_nothing() {
+    let (store, folder) = (store(), tempfile::tempdir().unwrap());
+    let before = bytes(&store);
+    let bad = settings("kind = \"command\"\ncommand = [\"sh\", \"-c\", \"exit 7\"]");
+    let (code, out, err) = run(&mut command(&store, bad.path(), &words("commit", &["--apply"])));
+    assert!(code == 4 && out.is_empty() && err.contains("exit status: 7"), "{code} {out} {err}");
+    assert!(err.contains("Nothing was written") && bytes(&store) == before, "{err}");
+    let empty = settings("kind = \"command\"");
+    let (code, _, err) = run(&mut command(&store, empty.path(), &words("commit", &["--apply"])));
+    assert!(code == 2 && err.contains("no program is named"), "{code} {err}");
+    // A commit without a compaction has nothing to do with it.
+    let prune = ["commit", "agent:main:main", "--set", "contextPruning.softTrimRatio=0.1"];
+    let (code, _, err) = run(&mut command(&store, empty.path(), &prune));
+    assert_eq!((code, err.as_str()), (0, ""));
+
+    // What is refused anyway is refused before anybody is asked.
+    let mark = folder.path().join("asked");
+    let asks =
+        settings(&format!("kind = \"command\"\ncommand = [\"touch\", {:?}]", mark.display().to_string()));
+    store.write_rows(&json!({}));
+    let orphan = ["commit", "long-1", "--policy", "compact", "--apply"];
+    let (code, _, err) = run(&mut command(&store, asks.path(), &orphan));
+    assert!(code == 4 && err.contains("no row of the session store") && !mark.exists(), "{code} {err}");
+    assert_eq!(bytes(&store), before);
 }

@@ -7,9 +7,11 @@ use crate::app::message::{MessagePane, MessageView};
 use crate::app::recovery::list_rows;
 use crate::app::scroll::Scroll;
 use crate::app::state::{App, Live, Overlay, Prompt, Purpose};
+use crate::app::summary::SUMMARY_PAGE;
 use crate::context::rows::RowKind;
 use crate::gateway::provenance::Provenance;
 use crate::gateway::ruleset::Chosen;
+use crate::ids::EntryIx;
 use crate::policy::Step;
 
 impl App {
@@ -28,6 +30,7 @@ impl App {
             Action::Search => self.prompt_here(),
             Action::Breakdown => self.show_breakdown(),
             Action::Recovery => self.open_recovery(),
+            Action::Explain => self.open_explain(),
             Action::Yes | Action::No | Action::Commit | Action::Undo | Action::SavePlan => {
                 self.write_action(action)
             }
@@ -56,6 +59,7 @@ impl App {
             Action::Estimators => matches!(overlay, Overlay::Estimators(_)),
             Action::Breakdown => matches!(overlay, Overlay::Breakdown(_)),
             Action::Recovery => matches!(overlay, Overlay::Recovery(_)),
+            Action::Explain => matches!(overlay, Overlay::Explain(_)),
             _ => false,
         }
     }
@@ -119,7 +123,9 @@ impl App {
     fn page_rows(&self) -> usize {
         match &self.overlay {
             Some(Overlay::Recovery(_)) => list_rows(self.size.1),
+            Some(Overlay::Explain(_)) => crate::app::explain::list_rows(self.size.1),
             Some(Overlay::Breakdown(_)) => self.breakdown_rows(),
+            Some(Overlay::Write(_)) => SUMMARY_PAGE,
             _ => self.estimators_page().unwrap_or_else(|| self.height(self.focus)),
         }
     }
@@ -138,6 +144,8 @@ impl App {
             }
             Some(Overlay::Steps(screen)) => screen.move_by(by),
             Some(Overlay::Recovery(screen)) => screen.step(by, self.size.1),
+            Some(Overlay::Write(dialog)) => dialog.scroll(by, self.size.0),
+            Some(Overlay::Explain(screen)) => screen.step(by, self.size.1),
             Some(_) => {}
             None => return self.step_pane(self.focus, by),
         }
@@ -201,6 +209,7 @@ impl App {
             (Some(Overlay::Estimators(_)), _) => self.go_to_call(),
             (Some(Overlay::Breakdown(_)), _) => self.open_in_breakdown(),
             (Some(Overlay::Recovery(_)), _) => self.leave_recovery(),
+            (Some(Overlay::Explain(_)), _) => self.leave_explain(),
             (Some(_), _) => self.overlay = None,
             (None, Pane::Sessions) => {
                 let key = self.sessions.selected().map(|item| item.key.clone());
@@ -248,6 +257,17 @@ impl App {
     pub(super) fn focus_on(&mut self, pane: Pane) {
         self.focus = pane;
         self.keep_in_sight();
+    }
+
+    /// From a screen over the panes to an entry in the transcript.
+    pub(super) fn go_to(&mut self, entry: EntryIx) {
+        self.overlay = None;
+        self.set_zoom(false);
+        self.focus_on(Pane::Transcript);
+        let height = self.height(Pane::Transcript);
+        if let Some(pane) = &mut self.transcript {
+            pane.reveal(entry, height);
+        }
     }
 
     pub(super) fn set_zoom(&mut self, zoom: bool) {

@@ -142,6 +142,8 @@ pub enum Action {
     Breakdown,
     /// What the gateway tries after an overflow, recorded beside expected.
     Recovery,
+    /// Why the session overflowed, and what would have helped.
+    Explain,
     /// Open the embedded demo store.
     Demo,
     /// Take the mouse, or leave it to the terminal.
@@ -229,6 +231,7 @@ pub const ACTIONS: &[ActionRow] = &[
     (Action::Search, "search", Group::Screen, "search or filter"),
     (Action::NextMatch, "next-match", Group::Screen, "next match"),
     (Action::PreviousMatch, "previous-match", Group::Screen, "match before"),
+    (Action::Explain, "explain", Group::Screen, "why it overflowed"),
     (Action::Recovery, "recovery", Group::Screen, "recovery from an overflow"),
     (Action::Fold, "fold", Group::Transcript, "fold"),
     (Action::Collapse, "collapse", Group::Transcript, "fold, or out"),

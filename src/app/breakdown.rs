@@ -8,7 +8,6 @@ use ratatui::layout::Rect;
 
 use crate::app::action::Action;
 use crate::app::effect::Effect;
-use crate::app::layout::Pane;
 use crate::app::scroll::Scroll;
 use crate::app::state::{App, Overlay};
 use crate::inspect::Inspection;
@@ -147,13 +146,9 @@ impl BreakdownScreen {
 }
 
 impl App {
-    /// Where the screen stands: under the budget bar, so that both are seen to agree.
+    /// Where the screen stands.
     pub fn breakdown_area(&self) -> Rect {
-        let layout = self.layout();
-        let panes = [layout.tabs, layout.sessions];
-        let under = panes.into_iter().find(|area| !area.is_empty()).map(|area| area.y);
-        let y = under.unwrap_or(layout.header.bottom());
-        Rect { x: 0, y, width: self.size.0, height: layout.status.y.saturating_sub(y) }
+        self.layout().under_bar(self.size)
     }
 
     /// Rows of its list.
@@ -217,13 +212,7 @@ impl App {
             self.fold_breakdown(Action::Fold);
             return;
         };
-        self.overlay = None;
-        self.set_zoom(false);
-        self.focus_on(Pane::Transcript);
-        let height = self.height(Pane::Transcript);
-        if let Some(pane) = &mut self.transcript {
-            pane.reveal(entry, height);
-        }
+        self.go_to(entry);
     }
 
     /// A click selects a row, and one on the selected row opens it.

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use crate::gateway::ruleset::Chosen;
 use crate::ids::{EntryIx, Epoch, SessionKey};
 use crate::inspect::Inspection;
+use crate::inspect::making::Made;
 use crate::inspect::summary_calls::CallsAsked;
 use crate::plan::Plan;
 
@@ -17,6 +18,8 @@ pub enum Write {
         inspection: Arc<Inspection>,
         /// The plan.
         plan: Arc<Plan>,
+        /// The summary that was made for its compaction.
+        made: Option<Arc<Made>>,
     },
     /// Undo the last commit.
     Undo {
@@ -100,6 +103,25 @@ pub enum Effect {
     ReadRecovery {
         /// The session.
         inspection: Arc<Inspection>,
+    },
+    /// Make the summary of a plan's compaction; the answers come as [`super::event::Event::Summary`]. The newest request
+    /// wins.
+    Summarise {
+        /// The session.
+        inspection: Arc<Inspection>,
+        /// The plan.
+        plan: Arc<Plan>,
+        /// The person agreed that the conversation leaves the program; without that it is only told what it takes.
+        agreed: bool,
+    },
+    /// Nobody waits for a summary any more.
+    StopSummary,
+    /// Explain a session.
+    Explain {
+        /// The session.
+        inspection: Arc<Inspection>,
+        /// When the next call would be made, ms.
+        now_ms: i64,
     },
     /// Check what a write would do, without writing.
     Prepare(Write),

@@ -3,7 +3,6 @@
 use std::sync::Arc;
 
 use crate::app::effect::Effect;
-use crate::app::layout::Pane;
 use crate::app::scroll::Scroll;
 use crate::app::state::{App, Overlay};
 use crate::ids::Epoch;
@@ -170,13 +169,9 @@ impl App {
     /// Closes the panel and goes to the entry of the call under the cursor.
     pub(super) fn go_to_call(&mut self) {
         let entry = self.estimators().and_then(EstimatorsView::selected).map(|call| call.entry);
-        self.overlay = None;
-        let Some(entry) = entry else { return };
-        self.focus_on(Pane::Transcript);
-        let height = self.height(Pane::Transcript);
-        if let Some(pane) = &mut self.transcript {
-            pane.follow = false;
-            pane.reveal(entry, height);
+        match entry {
+            Some(entry) => self.go_to(entry),
+            None => self.overlay = None,
         }
     }
 

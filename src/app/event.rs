@@ -6,16 +6,20 @@ use std::sync::Arc;
 use crossterm::event::{KeyEvent, MouseEvent};
 
 use crate::error::Finding;
+use crate::explain::Explanation;
 use crate::gateway::ruleset::Chosen;
 use crate::ids::{EntryIx, Epoch, SessionKey};
 use crate::inspect::breakdown::Blocks;
 use crate::inspect::estimators::Estimates;
 use crate::inspect::excerpt::Excerpt;
+use crate::inspect::making::Made;
 use crate::inspect::message::MessageText;
 use crate::inspect::recovery::RecoveryView;
 use crate::inspect::summary_calls::{CallsAsked, SummaryCalls};
 pub use crate::inspect::write::{Check, WritePreview, Written};
+use crate::inspect::writer::Offer;
 use crate::inspect::{Closer, Inspection, SessionItem};
+use crate::summarize::Progress;
 
 /// The sessions of a store, as listed.
 #[derive(Debug, Clone, Default)]
@@ -32,6 +36,19 @@ pub struct Listing {
     pub findings: Vec<Finding>,
     /// It is the embedded demo store.
     pub demo: bool,
+}
+
+/// What is said of a summary on its way.
+#[derive(Debug, Clone)]
+pub enum SummarySaid {
+    /// It would take this; nobody was asked yet.
+    Offered(Offer),
+    /// A call begins, or is tried again.
+    Calling(Progress),
+    /// It was made.
+    Made(Arc<Made>),
+    /// There is none: why.
+    Failed(String),
 }
 
 /// Something that happened.
@@ -148,6 +165,20 @@ pub enum Event {
         epoch: Epoch,
         /// It, or what is wrong.
         view: Result<Arc<RecoveryView>, String>,
+    },
+    /// What became of the summary that was asked for.
+    Summary {
+        /// The reading it belongs to.
+        epoch: Epoch,
+        /// What is said of it.
+        said: SummarySaid,
+    },
+    /// The explanation asked for.
+    Explained {
+        /// The reading it belongs to.
+        epoch: Epoch,
+        /// It, or what is wrong.
+        view: Result<Arc<Explanation>, String>,
     },
     /// What a commit would write, or why it would be refused.
     Prepared(Result<WritePreview, String>),

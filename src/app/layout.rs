@@ -258,6 +258,14 @@ impl Layout {
         Rect { x: 0, y: 0, width: size.0, height: size.1.saturating_sub(self.status.height) }
     }
 
+    /// Everything between the budget bar and the status line: where a screen stands that the bar is to agree with.
+    pub fn under_bar(&self, size: (u16, u16)) -> Rect {
+        let panes = [self.tabs, self.sessions];
+        let under = panes.into_iter().find(|area| !area.is_empty()).map(|area| area.y);
+        let y = under.unwrap_or(self.header.bottom());
+        Rect { x: 0, y, width: size.0, height: self.status.y.saturating_sub(y) }
+    }
+
     /// Columns of a slider's track in the tuning pane.
     pub fn slider_track(&self) -> std::ops::Range<u16> {
         let (start, end) = match self.breadth {

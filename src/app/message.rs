@@ -318,12 +318,6 @@ impl App {
     }
 }
 
-/// Rows of the message's text in a pane of so many columns inside its edges.
-pub fn line_count(app: &App, width: u16) -> usize {
-    let room = Room { columns: usize::from(width), ..app.message_room() };
-    app.message.shown(room).map_or(0, |shown| shown.rows())
-}
-
 #[cfg(test)]
 #[path = "message_tests.rs"]
 mod tests;

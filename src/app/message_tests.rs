@@ -8,6 +8,12 @@ fn page(app: &App) -> (usize, usize) {
     (screen.body_rows, screen.shown.rows())
 }
 
+/// Rows of the message's text in a pane of so many columns inside its edges.
+fn line_count(app: &App, width: u16) -> usize {
+    let room = Room { columns: usize::from(width), ..app.message_room() };
+    app.message.shown(room).map_or(0, |shown| shown.rows())
+}
+
 fn place(app: &App) -> Option<(usize, usize)> {
     app.message.found.map(|found| (found.at, found.count))
 }

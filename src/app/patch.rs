@@ -52,6 +52,7 @@ fn plain(row: &StepSetting, value: &Value) -> String {
 fn comment(row: &StepSetting, value: &str, reader: &Reader) -> String {
     let why = match reader {
         Reader::BuiltIn => "built into the gateway, no key sets it",
+        Reader::Server => "derived by the gateway, which asks it of the provider's server",
         Reader::Client => "set by the client that sends the request, not by the gateway",
         Reader::Gateway(_) | Reader::Preview => "an assumption of this preview, nothing to set",
     };
@@ -80,6 +81,7 @@ mod tests {
     use crate::gateway::compaction::CompactionSettings;
     use crate::gateway::config::GatewayConfig;
     use crate::gateway::ruleset::Ruleset;
+    use crate::policy::clear_tool_uses::ClearSettings;
     use crate::policy::settings::{RowSource, rows};
 
     fn pane(session_key: &str) -> TuningPane {
@@ -90,6 +92,7 @@ mod tests {
             session_key,
             runtime: CompactionSettings::default(),
             window: 200_000.0,
+            clear: &ClearSettings::default(),
         };
         let rows = rows(&source);
         let values = rows.iter().map(|row| row.row.value.clone()).collect();

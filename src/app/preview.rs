@@ -30,7 +30,7 @@ impl App {
             let (plan, waiting) = told(&inspection, self.tuning.step_settings(&inspection), gate);
             self.waiting = waiting;
             match plan {
-                Ok(plan) => self.plan = Some(Arc::new(plan)),
+                Ok(plan) => self.plan = Some(Arc::new(self.with_made_summary(&inspection, plan))),
                 Err(error) => self.toast(format!("no plan can be made: {error}"), true),
             }
             self.profile(&inspection, gate);
@@ -53,7 +53,8 @@ impl App {
     }
 
     fn profile(&mut self, inspection: &Inspection, gate: Gate) {
-        let closer = self.tuning.steps.iter().filter(|step| step.needs_texture()).count();
+        let rules = inspection.ruleset.ruleset.rules();
+        let closer = self.tuning.steps.iter().filter(|step| step.needs_texture(rules)).count();
         if inspection.context.messages.len() * (1 + closer) <= PROFILE_MESSAGES {
             self.tuning.compute_profile(inspection, gate, self.waiting);
         } else {

@@ -3,7 +3,6 @@
 use std::sync::Arc;
 
 use crate::app::effect::Effect;
-use crate::app::layout::Pane;
 use crate::app::scroll::Scroll;
 use crate::app::state::{App, Overlay};
 use crate::inspect::recovery::{RecoveryRow, RecoveryView, RowKind};
@@ -85,12 +84,6 @@ impl App {
             self.toast("the transcript shows nothing of this".into(), false);
             return;
         };
-        self.overlay = None;
-        self.zoom = false;
-        self.focus_on(Pane::Transcript);
-        let height = self.height(Pane::Transcript);
-        if let Some(pane) = &mut self.transcript {
-            pane.reveal(entry, height);
-        }
+        self.go_to(entry);
     }
 }

@@ -6,6 +6,7 @@ use crate::app::breakdown::BreakdownScreen;
 use crate::app::effect::Write;
 use crate::app::estimators::EstimatorsView;
 use crate::app::event::{Listing, WritePreview};
+use crate::app::explain::ExplainScreen;
 use crate::app::figures::Figures;
 use crate::app::keymap::Keymap;
 use crate::app::layout::{Layout, Pane, Shape, layout};
@@ -14,11 +15,14 @@ use crate::app::recovery::RecoveryScreen;
 use crate::app::scroll::Scroll;
 use crate::app::sessions::SessionsPane;
 use crate::app::steps::StepsScreen;
+use crate::app::summary::Summarising;
 use crate::app::transcript::TranscriptPane;
 use crate::app::tuning::TuningPane;
 use crate::error::Finding;
 use crate::ids::{EntryIx, Epoch, SessionKey};
 use crate::inspect::Inspection;
+use crate::inspect::making::Made;
+use crate::inspect::writer::Writer;
 use crate::js::Value;
 use crate::plan::Plan;
 use crate::policy::edit::Edit;
@@ -37,6 +41,8 @@ pub struct Options {
     pub themes: Vec<String>,
     /// The theme in force.
     pub theme: usize,
+    /// Who writes summaries.
+    pub summarizer: Writer,
 }
 
 impl Default for Options {
@@ -47,6 +53,7 @@ impl Default for Options {
             mouse: true,
             themes: vec!["dark".into(), "light".into(), "mono".into()],
             theme: 0,
+            summarizer: Writer::default(),
         }
     }
 }
@@ -130,6 +137,8 @@ pub enum Overlay {
     Breakdown(Box<BreakdownScreen>),
     /// What the gateway tries after an overflow.
     Recovery(RecoveryScreen),
+    /// Why it overflowed.
+    Explain(ExplainScreen),
     /// The confirmation before a write.
     Write(WriteDialog),
 }
@@ -141,6 +150,8 @@ pub struct WriteDialog {
     pub write: Write,
     /// How far it is.
     pub stage: WriteStage,
+    /// The first line that is seen of its summary.
+    pub top: usize,
 }
 
 /// How far a write is.
@@ -148,6 +159,10 @@ pub struct WriteDialog {
 pub enum WriteStage {
     /// Waiting for the session to be read again, so that what is asked about is what stands there now.
     Waiting,
+    /// Its summary is being made, or offered.
+    Summarising(Summarising),
+    /// There is no summary, so nothing is written: why.
+    NoSummary(String),
     /// Being checked.
     Checking,
     /// Waiting for y or n.
@@ -219,6 +234,8 @@ pub struct App {
     pub rereading: bool,
     /// The plan of the tuned settings, while the preview is on.
     pub plan: Option<Arc<Plan>>,
+    /// The summary that was made last; the preview counts its length until the cut changes.
+    pub made: Option<Arc<Made>>,
     /// Steps that are switched on and wait for texts to be read: the plan is told without them.
     pub waiting: StepSet,
     /// The texts of this reading could not be read.
@@ -270,6 +287,7 @@ impl App {
             figures: Figures::default(),
             rereading: false,
             plan: None,
+            made: None,
             waiting: StepSet::NONE,
             texts_failed: false,
             would_save: Vec::new(),

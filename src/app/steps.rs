@@ -45,13 +45,9 @@ impl StepsScreen {
 }
 
 impl App {
-    /// Where the screen stands: under the budget bar, so that both are seen to agree.
+    /// Where the screen stands.
     pub fn steps_area(&self) -> Rect {
-        let layout = self.layout();
-        let panes = [layout.tabs, layout.sessions];
-        let under = panes.into_iter().find(|area| !area.is_empty()).map(|area| area.y);
-        let y = under.unwrap_or(layout.header.bottom());
-        Rect { x: 0, y, width: self.size.0, height: layout.status.y.saturating_sub(y) }
+        self.layout().under_bar(self.size)
     }
 
     /// Opens the screen, the focused step under the cursor.

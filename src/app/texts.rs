@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use crate::app::effect::Effect;
 use crate::app::state::{App, Overlay};
+use crate::gateway::ruleset::Ruleset;
 use crate::inspect::{Closer, Inspection};
 use crate::plan::{Plan, PlanError};
 use crate::policy::prune::Gate;
@@ -29,16 +30,18 @@ pub(super) fn told(
 }
 
 /// Whether one of these steps looks at more than sizes: at texts, or at the branch they stand on.
-fn look_closer(steps: StepSet) -> bool {
-    steps.needs_texture() || steps.has(Step::Compact)
+fn look_closer(steps: StepSet, ruleset: Ruleset) -> bool {
+    steps.needs_texture(ruleset.rules()) || steps.has(Step::Compact)
 }
 
 impl App {
     /// Asks for what closer steps look at: once for a reading, as soon as one of them is shown.
     pub(super) fn want_texts(&mut self, effects: &mut Vec<Effect>) {
-        let shown = self.tuning.preview && look_closer(self.tuning.steps);
-        let listed = matches!(self.overlay, Some(Overlay::Steps(_)));
-        let Some(inspection) = self.inspection().filter(|_| shown || listed) else { return };
+        let Some(inspection) = self.inspection() else { return };
+        let shown = self.tuning.preview && look_closer(self.tuning.steps, inspection.ruleset.ruleset);
+        if !shown && !matches!(self.overlay, Some(Overlay::Steps(_))) {
+            return;
+        }
         if inspection.closer.is_some() || self.asked_texts == Some(inspection.epoch) {
             return;
         }

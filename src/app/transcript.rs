@@ -305,7 +305,7 @@ impl TranscriptPane {
         let next = if forward {
             matches.find(|entry| Some(**entry) > at).or(self.matches.first())
         } else {
-            matches.rev().filter(another).find(|entry| Some(**entry) < at).or(self.matches.last())
+            matches.rev().filter(|entry| Some(**entry) < at).find(another).or(self.matches.last())
         };
         next.copied()
     }
@@ -324,11 +324,12 @@ impl TranscriptPane {
     /// Opens every branch on the way from an entry to the active path.
     fn open_branch_of(&mut self, entry: EntryIx) {
         let tree = &self.inspection.tree;
+        let active: HashSet<EntryIx> = self.inspection.context.path.iter().copied().collect();
         let mut at = entry;
         for _ in 0..=self.inspection.index.entries.len() {
             let Some(parent) = tree.parent(at) else { break };
             let first_child = tree.children(parent).first() == Some(&at);
-            if !first_child || self.inspection.context.path.contains(&parent) {
+            if !first_child || active.contains(&parent) {
                 self.folds.branches.insert(at);
             }
             at = parent;

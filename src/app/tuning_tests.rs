@@ -3,6 +3,7 @@ use crate::gateway::compaction::CompactionSettings;
 use crate::gateway::config::GatewayConfig;
 use crate::gateway::ruleset::Ruleset;
 use crate::inspect::testing::{inspection, transcript, user};
+use crate::policy::clear_tool_uses::ClearSettings;
 use crate::policy::settings::{RowSource, rows};
 
 /// A session of one turn, configured as nothing says otherwise.
@@ -14,6 +15,7 @@ fn session() -> Inspection {
         session_key: "agent:main:telegram:direct:8812",
         runtime: CompactionSettings::default(),
         window: 200_000.0,
+        clear: &ClearSettings::default(),
     };
     Inspection { settings: rows(&source), ..inspection(&transcript(&[user("hi")]), 200_000.0) }
 }

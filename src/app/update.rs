@@ -26,6 +26,7 @@ impl App {
     pub fn update(&mut self, event: Event, now_ms: i64) -> Vec<Effect> {
         self.now_ms = now_ms;
         let estimators = self.estimators().is_some();
+        let summarising = self.is_summarising();
         let mut effects = match event {
             Event::Key(key) => self.key(key),
             Event::Mouse(mouse) => self.mouse(mouse),
@@ -46,6 +47,9 @@ impl App {
         self.rereading |= effects.iter().any(|effect| matches!(effect, Effect::Refresh { .. }));
         if estimators && self.estimators().is_none() {
             effects.push(Effect::StopEstimates);
+        }
+        if summarising && !self.is_summarising() {
+            effects.push(Effect::StopSummary);
         }
         self.expire();
         self.settle(&mut effects);
@@ -73,6 +77,8 @@ impl App {
             Event::Estimating { epoch, done, total } => self.estimating(epoch, done, total),
             Event::Estimated { epoch, estimates } => self.estimated(epoch, estimates),
             Event::Recovery { epoch: of, view } if Some(of) == epoch => self.recovery_read(view),
+            Event::Summary { epoch, said } => return self.summary_said(epoch, said),
+            Event::Explained { epoch: of, view } if Some(of) == epoch => self.explained(view),
             Event::Prepared(preview) => self.prepared(preview),
             Event::Written(written) => return self.written(written),
             Event::Said(text) => self.toast(text, false),
@@ -194,6 +200,7 @@ impl App {
         effects.extend(self.estimate_again());
         effects.extend(self.renew_breakdown());
         effects.extend(self.ask_recovery());
+        effects.extend(self.ask_explain());
         effects
     }
 

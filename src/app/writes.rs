@@ -7,6 +7,7 @@ use crate::app::effect::{Effect, Write};
 use crate::app::layout::Pane;
 use crate::app::message::MessageView;
 use crate::app::state::{App, Overlay, WriteDialog, WriteStage};
+use crate::app::summary::Summarising;
 use crate::inspect::message::MessageText;
 use crate::js::{self, Object, Value};
 use crate::plan::{Plan, StepEffect};
@@ -17,9 +18,12 @@ impl App {
         match action {
             Action::Commit => self.ask_commit(),
             Action::Undo => self.ask_undo(),
+            Action::Yes if self.is_summarising() => self.agree_to_summary(),
             Action::Yes => self.confirm(),
             Action::No => {
-                self.overlay = None;
+                if !self.refuse_summary() {
+                    self.overlay = None;
+                }
                 Vec::new()
             }
             Action::SavePlan => self.save_plan(),
@@ -27,7 +31,7 @@ impl App {
         }
     }
 
-    fn ask_commit(&mut self) -> Vec<Effect> {
+    pub(super) fn ask_commit(&mut self) -> Vec<Effect> {
         let Some(inspection) = self.inspection().cloned() else { return Vec::new() };
         let Some(plan) = self.plan.clone() else {
             self.toast("nothing to write: p shows a plan first".into(), false);
@@ -44,7 +48,8 @@ impl App {
             self.toast(format!("nothing to write: {why}"), false);
             return Vec::new();
         }
-        self.ask(Write::Commit { inspection, plan })
+        let made = self.made_for(&inspection, &plan);
+        self.ask(Write::Commit { inspection, plan, made })
     }
 
     fn ask_undo(&mut self) -> Vec<Effect> {
@@ -53,16 +58,25 @@ impl App {
     }
 
     /// Opens the dialog. While the session is being read again that comes first: a write is only made to
-    /// the file that was read.
+    /// the file that was read. A compaction needs its summary before anything can be checked.
     fn ask(&mut self, write: Write) -> Vec<Effect> {
-        let stage = if self.rereading { WriteStage::Waiting } else { WriteStage::Checking };
-        self.overlay = Some(Overlay::Write(WriteDialog { write: write.clone(), stage }));
-        if self.rereading { Vec::new() } else { vec![Effect::Prepare(write)] }
+        let (stage, effect) = match &write {
+            _ if self.rereading => (WriteStage::Waiting, None),
+            Write::Commit { inspection, plan, made: None } if plan.compaction.is_some() => {
+                let (inspection, plan) = (Arc::clone(inspection), Arc::clone(plan));
+                let stage = WriteStage::Summarising(Summarising::Reading);
+                (stage, Some(Effect::Summarise { inspection, plan, agreed: false }))
+            }
+            _ => (WriteStage::Checking, Some(Effect::Prepare(write.clone()))),
+        };
+        self.overlay = Some(Overlay::Write(WriteDialog { write, stage, top: 0 }));
+        effect.into_iter().collect()
     }
 
     /// Asks again what waited for the session to be read, about what stands there now.
     pub(super) fn ask_again(&mut self) -> Vec<Effect> {
-        let Some(Overlay::Write(WriteDialog { write, stage: WriteStage::Waiting })) = &self.overlay else {
+        let Some(Overlay::Write(WriteDialog { write, stage: WriteStage::Waiting, .. })) = &self.overlay
+        else {
             return Vec::new();
         };
         let (Write::Commit { inspection: asked, .. } | Write::Undo { inspection: asked }) = write;
@@ -119,6 +133,10 @@ impl App {
         }
         if let (Some(Overlay::Breakdown(screen)), Action::Copy) = (&self.overlay, action) {
             return copy(screen.row_text(), "line");
+        }
+        if let (Some(Overlay::Explain(screen)), Action::Copy | Action::CopyPatch) = (&self.overlay, action) {
+            let copied = screen.copied(action == Action::CopyPatch);
+            return copied.map(|(text, what)| Effect::Copy { text, what }).into_iter().collect();
         }
         match action {
             Action::Copy => match session {

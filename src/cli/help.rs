@@ -161,6 +161,28 @@ remainder: {tokens, measured, estimated, since, entry, reason: no-report|estimat
 older-report|estimator|not-measured, words}, report: as stored, or null}. \
 system, files and schemas are null where no report is stored.";
 
+pub(super) const EXPLAIN: &str = "\
+Examples:
+  clawscope explain agent:main:main
+  clawscope explain KEY --json | jq -r '.verdict.line'
+  clawscope explain --all --window 131072     which sessions a fallback model would refuse
+
+The first line is the verdict. Below it stand the other findings, the surest first, each with what was seen, where, and by
+which rule; then the settings that were tried on the call that failed, with the tokens it would have had. Only keys that the
+version reads are named, and where none would have helped, that is said.
+
+Classes: single-result, parallel-results, tool-loop-treadmill, counter-stale-low, counter-inflated, impossible-budget,
+wrong-window, estimator-error, pruning-inert, compaction-hollow, compaction-no-op, compaction-refused, compaction-timeout,
+fixed-overhead, image-bloat, recurring-session-growth, model-switch, runtime-fault, unexplained, healthy.
+
+JSON: {schemaVersion, session, ruleset, overflowed, events: [{entry, kind, time, requested, limit, by, text}],
+verdict: {class, confidence: sure|likely|possible, line}, findings: [{class, confidence, text, rule, evidence: [entry ids],
+lines: [{text, rule, entries}], numbers: {}}], advice: [{set: {key: value}, helps, overflows, peak, cost, note, before, limit,
+patch, commands}], noSettingHelps}. kind is refused or cut-short; requested and limit are null where nothing names them. peak
+is the failing call under the change, in tokens; cost is null until calls are replayed.
+With --all: {schemaVersion, ruleset, sessions: [{session, overflowed, verdict, noSettingHelps, tokens: {value, source} or null,
+window, windows: [{window, overflows, over}]}], unread: [{session, error}]}.";
+
 pub(super) const RECOVERY: &str = "\
 Examples:
   clawscope recovery agent:main:main
@@ -223,6 +245,7 @@ Examples:
   clawscope simulate KEY --policy gateway                 what the gateway sends, step by step
   clawscope simulate KEY --policy compact --set compaction.keepRecentTokens=30000
                                                           what a compaction keeps and loses
+  clawscope simulate KEY --policy compact --summary       with its summary made, at its length
 
 Steps, in the order they are taken whatever the order of --policy: compact and truncate are written to the transcript; repair, \
 history and images are done once a run; prune, guard and clear for every model call.
@@ -231,17 +254,24 @@ The gateway prunes only when the mode is cache-ttl, provider and model are eligi
 call. The preview shows what it does once it runs, and says beside it whether it would run now; with --gates, or at a \
 moment given by --now, a shut gate leaves everything as it is. `clawscope --help` lists the keys of --set.
 
+A compaction's summary is taken to be as long as the session's earlier ones, else 2,000 tokens. With --summary or --with it is
+made, as by `clawscope summarize`, and its own length counts; it is stored nowhere. ctrl-c cancels.
+
 Signs: · kept   ◆ protected   ~ soft-trimmed   ✂ cleared   ⇥ truncated   Σ summarised   ✗ dropped
 
 JSON: {schemaVersion, session, leaf, now, settings, provenance, ruleset: {id, name, from, note}, gate: {open, reason, rule, \
 idleMs, ttlMs, ignored}, window, ratios, before: {tokens, chars}, after: {tokens, chars}, steps: [{step, moment, changed, \
 messagesBefore, messagesAfter, tokensBefore, tokensAfter, fates: {FATE: count}, settings: {KEY: {value, from, reader}}}], \
-compaction: {trigger: {tokens, threshold, fires}, firstKept, split: none|turn|false, previousSummary, history, turnPrefix, kept, lost: \
-{messages, tokens}, tokensBefore, summaryTokens, tokensAfter} or null, fates: [{index, entry, role, tool, fate, reason, rule, \
-before, after, tokensBefore, tokensAfter}], rewriteLoss}; before and after of a fate are chars as context pruning counts them. \
-With --messages the messages after the plan are in messages. Where the plan cuts results in the transcript, rewriteLoss: \
-{results, labels, branchSummaries, compaction: {entry, firstKept, messages, tokens}, brokenOff, sentence} tells what the \
-gateway's own rewrite would lose and a commit keeps; else it is null.";
+compaction: {trigger: {tokens, threshold, fires}, firstKept, split: none|turn|false, previousSummary, history, turnPrefix, \
+kept, lost: {messages, tokens}, tokensBefore, summaryTokens, summaryFrom: assumed|earlier|set|made, calls: {count, inputTokens, \
+outputTokens, cost, each: [{purpose, merges, messages, inputTokens, maxTokens, outputTokens}]} or null, tokensAfter} or null, \
+fates: [{index, entry, role, tool, fate, reason, rule, before, after, tokensBefore, tokensAfter}], rewriteLoss}; before and \
+after of a fate are chars as context pruning counts them. calls are those that the gateway itself would make for the summary, \
+cost in US dollars; null where it would cancel. With --summary: summary: {summarizer, model, tokens, calls: [{purpose, merges, \
+messages, attempts, inputTokens, outputTokens, source, cut}], costUsd, text}. With --messages the messages after the plan are in \
+messages. Where the plan cuts results in the transcript, rewriteLoss: {results, labels, branchSummaries, compaction: {entry, \
+firstKept, messages, tokens}, brokenOff, sentence} tells what the gateway's own rewrite would lose and a commit keeps; else it \
+is null.";
 
 pub(super) const SUMMARIZE: &str = "\
 Examples:
@@ -279,6 +309,8 @@ pub(super) const COMMIT: &str = "\
 Examples:
   clawscope commit KEY                                    what would be written; writes nothing
   clawscope commit KEY --apply
+  clawscope commit KEY --policy compact --apply           a compaction with its summary, offline
+  clawscope commit KEY --policy compact,prune --with http --apply
   clawscope undo KEY --apply                              the branch before it is active again
 
 A commit appends a new branch with the shortened results to the transcript, under the gateway's own lock, after checking \
@@ -286,8 +318,17 @@ that the file is as it was read. Nothing that stands in the file is changed; the
 and labels, are named by the ids of the copies. A compaction is appended with a summary that was made for it, and is \
 always the last line: the runtime would compact once more, and keep nothing, if anything stood behind it.
 
+That summary is made first, by whom --with names: extractive (offline), command or http (`clawscope summarize --help`). \
+Without --with a dry run is always extractive, so that nobody is asked and nothing paid for a look; --apply does as config.toml \
+says. What would be refused is refused before it is made. Progress goes to the error stream, ctrl-c cancels; where no summary \
+can be made, nothing is written and the exit code is 4.
+
 Not everything can be written: the history limit and the repair of tool calls leave out, move or invent messages on every \
-run and never touch the file. A plan with them is refused, with what to do instead.";
+run and never touch the file. A plan with them is refused, with what to do instead.
+
+JSON: {schemaVersion, session, kind, applied, path, entries, bytes, fileBytes, from, oldLeaf, newLeaf, offset, lock, checks: \
+[{check: passed|warning, what}], changed: [{from, to}], undo, tokens: {before, after}, summary}; summary is null without a \
+compaction, else as in `clawscope simulate --summary`, and tokens.after counts it.";
 
 pub(super) const UNDO: &str = "\
 Examples:

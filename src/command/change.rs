@@ -12,6 +12,7 @@ use crate::gateway::prune_setting::{Control, Unit};
 use crate::gateway::ruleset::Ruleset;
 use crate::js::{self, Value};
 use crate::policy::Step;
+use crate::policy::clear_tool_uses::ClearSettings;
 use crate::policy::settings::{RowSource, StepSetting, rows};
 
 /// Before the keys of the pruner.
@@ -74,6 +75,7 @@ fn all_rows() -> Vec<StepSetting> {
         session_key: "",
         runtime: CompactionSettings::default(),
         window: f64::NAN,
+        clear: &ClearSettings::default(),
     })
 }
 

@@ -13,11 +13,12 @@ use crate::gateway::compaction::{
 };
 use crate::gateway::compaction_setting::compaction_settings;
 use crate::gateway::eligible::{Route, eligible_under};
-use crate::gateway::memory_flush::{FlushSettings, flush_settings};
+use crate::gateway::memory_flush::{FlushSettings, flush_settings_under};
 use crate::gateway::prune_setting::PruneSetting;
 use crate::gateway::ruleset::Reserve;
 use crate::gateway::state_dir::{StateDirSource, state_dir};
 use crate::gateway::window::WindowInfo;
+use crate::gateway::window_lookup::flush_window;
 use crate::gateway::window_rules::window_under;
 use crate::inspect::{Inspection, Mark, SessionItem};
 use crate::store::model::{DEFAULT_MODEL, ModelRef};
@@ -62,6 +63,7 @@ pub(super) struct Checkup {
     pub settings: Vec<InForce>,
     pub compaction: CompactionSettings,
     pub mode: CompactionMode,
+    /// As the version goes by them, for the model of the first agent.
     pub flush: FlushSettings,
     pub locks: Vec<Lock>,
     /// Of the store, its configuration and every transcript.
@@ -84,14 +86,17 @@ impl Checkup {
         let config = &scene.store().config;
         let agents = agents(scene);
         let compaction = compaction(scene, &read);
+        let rules = scene.store().ruleset.ruleset.rules();
+        let model = agents.first().map_or("", |agent| agent.model.id.as_str());
+        let flush = flush_settings_under(rules, config, flush_window(&config.js, model));
         let mut checkup = Self {
             compaction_rows: compaction_rows(scene, &agents, compaction),
             why: why(scene),
             agents,
             settings: in_force(config, scene.store().ruleset.ruleset),
             compaction,
-            mode: compaction_mode(scene.store().ruleset.ruleset.rules(), &config.js),
-            flush: flush_settings(config),
+            mode: compaction_mode(rules, &config.js),
+            flush,
             locks: locks(scene),
             findings: scene.listed.findings.clone(),
             files: 0,

@@ -16,7 +16,6 @@ use super::words::{bytes, counted, grouped};
 use crate::cli::{ListArgs, PlaceArgs};
 use crate::error::Severity;
 use crate::gateway::provenance::Setting;
-use crate::gateway::prune_setting::PruneSetting;
 use crate::js::{Object, Value};
 
 /// Examines a store.
@@ -68,6 +67,11 @@ fn answer(scene: &Scene, checkup: &Checkup) -> Object {
         ("path", Value::from(scene.store().state_dir.to_string_lossy().as_ref())),
         ("why", Value::from(checkup.why.as_str())),
     ]);
+    let pruning =
+        checkup.settings.iter().map(|row| setting_value(row.key, &row.value, &row.provenance.to_string()));
+    let compaction = checkup.compaction_rows.iter();
+    let compaction = compaction.map(|row| setting_value(row.key, &row.value, &row.provenance.to_string()));
+    let flush = flush_rows(checkup).map(|(key, value, from)| setting_value(key, &value, &from));
     Object::from([
         ("place", Value::from(scene.listed.name.as_str())),
         ("demo", Value::from(scene.listed.demo)),
@@ -76,13 +80,10 @@ fn answer(scene: &Scene, checkup: &Checkup) -> Object {
         ("config", Value::from(config)),
         ("counts", Value::from(counts.collect::<Object>())),
         ("agents", Value::from(checkup.agents.iter().map(agent_value).collect::<Vec<_>>())),
-        ("contextPruning", Value::from(checkup.settings.iter().map(setting_value).collect::<Vec<_>>())),
+        ("contextPruning", Value::from(pruning.collect::<Vec<_>>())),
         ("compaction", compaction_value(checkup)),
-        (
-            "compactionSettings",
-            Value::from(checkup.compaction_rows.iter().map(row_value).collect::<Vec<_>>()),
-        ),
-        ("memoryFlush", Value::from(flush_rows(checkup).into_iter().map(flush_value).collect::<Vec<_>>())),
+        ("compactionSettings", Value::from(compaction.collect::<Vec<_>>())),
+        ("memoryFlush", Value::from(Vec::from(flush))),
         ("locks", Value::from(checkup.locks.iter().map(lock_value).collect::<Vec<_>>())),
         ("findings", Value::from(checkup.findings.iter().map(finding_value).collect::<Vec<_>>())),
     ])
@@ -102,19 +103,12 @@ fn agent_value(agent: &super::checkup::AgentFacts) -> Value {
     ]))
 }
 
-fn setting_value(row: &super::settings::InForce) -> Value {
+/// A setting: its key, its value, and where that comes from.
+fn setting_value(key: &str, value: &Value, from: &str) -> Value {
     Value::from(Object::from([
-        ("key", Value::from(row.key)),
-        ("value", row.value.clone()),
-        ("from", Value::from(row.provenance.to_string())),
-    ]))
-}
-
-fn row_value(row: &PruneSetting) -> Value {
-    Value::from(Object::from([
-        ("key", Value::from(row.key)),
-        ("value", row.value.clone()),
-        ("from", Value::from(row.provenance.to_string())),
+        ("key", Value::from(key)),
+        ("value", value.clone()),
+        ("from", Value::from(from)),
     ]))
 }
 
@@ -138,10 +132,6 @@ fn flush_rows(checkup: &Checkup) -> [(&'static str, Value, String); 4] {
         number_row("memoryFlush.forceFlushTranscriptBytes", &flush.force_bytes),
         number_row("reserveTokensFloor", &flush.floor_tokens),
     ]
-}
-
-fn flush_value((key, value, from): (&'static str, Value, String)) -> Value {
-    Value::from(Object::from([("key", Value::from(key)), ("value", value), ("from", Value::from(from))]))
 }
 
 fn lock_value(lock: &Lock) -> Value {

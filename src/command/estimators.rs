@@ -7,7 +7,7 @@ use super::failure::Failure;
 use super::output::{Output, Tone};
 use super::scene::{Around, Scene, at_leaf, with_context};
 use super::table::{Align, Cell, Table};
-use super::words::{counted, estimated, grouped};
+use super::words::{commas, counted, estimated, grouped};
 use crate::cli::{ContextViewArgs, PlaceArgs};
 use crate::context::tokens::calibrated::Calibration;
 use crate::context::tokens::script::Script;
@@ -38,20 +38,15 @@ pub(super) fn run(
     }
     print_head(output, &inspection, inspection.window)?;
     writeln!(output)?;
-    output.line(Tone::Strong, &plain(&words::headline(&estimates)))?;
+    output.line(Tone::Strong, &commas(&words::headline(&estimates)))?;
     let lines =
         [words::fixed(&estimates), words::tokenizer(&estimates, &inspection), words::factors(&estimates)];
     for line in lines.into_iter().chain(words::sureness(&estimates)) {
-        output.line(Tone::Plain, &plain(&line))?;
+        output.line(Tone::Plain, &commas(&line))?;
     }
     writeln!(output)?;
     summary(&estimates).print(output, "")?;
     print_calls(&inspection, &estimates, args.all, output)
-}
-
-/// Groups parted as the commands part them.
-fn plain(line: &str) -> String {
-    line.replace(crate::inspect::words::GROUP, ",")
 }
 
 fn summary(estimates: &Estimates) -> Table {

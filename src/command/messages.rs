@@ -7,7 +7,7 @@ use super::output::{Output, Tone};
 use crate::context::bodies;
 use crate::inspect::Inspection;
 use crate::js::{self, JsString, Object, Value};
-use crate::plan::{Plan, messages_after};
+use crate::plan::{MadeSummary, Plan, messages_after};
 use crate::policy::Fate;
 use crate::text::visible;
 
@@ -18,11 +18,16 @@ pub(super) fn read(inspection: &Inspection) -> Result<Vec<Value>, Failure> {
 }
 
 /// The messages as they would be sent under a plan. A summary that nobody made yet is told by what it stands for.
-pub(super) fn read_after(inspection: &Inspection, plan: &Plan, now_ms: f64) -> Result<Vec<Value>, Failure> {
-    let summarised = plan.count(Fate::Summarised);
+pub(super) fn read_after(
+    inspection: &Inspection,
+    plan: &Plan,
+    made: Option<&MadeSummary>,
+    now_ms: f64,
+) -> Result<Vec<Value>, Failure> {
+    let not_made = || format!("[summary of {} messages, not made yet]", plan.count(Fate::Summarised)).into();
     let summary = Value::from(Object::from([
         ("role", Value::from("compactionSummary")),
-        ("summary", Value::from(format!("[summary of {summarised} messages, not made yet]"))),
+        ("summary", made.map_or_else(not_made, |made| Value::String(made.text.clone()))),
         ("tokensBefore", plan.compaction.map_or(Value::Null, |compaction| compaction.tokens_before.into())),
         ("timestamp", Value::from(now_ms)),
     ]));

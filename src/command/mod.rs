@@ -14,6 +14,8 @@ mod context;
 mod described;
 mod doctor;
 mod estimators;
+mod explain;
+mod explain_all;
 pub mod failure;
 mod man;
 mod messages;
@@ -30,6 +32,7 @@ mod settings;
 mod simulate;
 mod steps;
 mod summarize;
+mod summary;
 mod table;
 mod tree;
 mod undo;
@@ -91,6 +94,8 @@ fn run(command: &Command, place: &PlaceArgs, around: &Around, output: &mut Outpu
         Command::Context(args) if args.estimators => estimators::run(args, place, around, output),
         Command::Context(args) => context::run(args, place, around, output),
         Command::Recovery(args) => recovery::run(args, place, around, output),
+        Command::Explain(args) if args.all => explain_all::run(args, place, around, output),
+        Command::Explain(args) => explain::run(args, place, around, output),
         Command::Simulate(args) => simulate::run(args, place, around, output),
         Command::Replay(args) => replay::run(args, place, around, output),
         Command::Check(args) => check::run(args, place, around, output),

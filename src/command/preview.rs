@@ -7,7 +7,7 @@ use super::failure::Failure;
 use super::output::{Output, Tone};
 use super::ruleset::refuse_fixed;
 use super::scene::{Around, Scene, at_leaf, with_context};
-use super::settings::{Simulated, simulated};
+use super::settings::{SUMMARY_TOKENS, Simulated, simulated};
 use super::steps::steps_of;
 use super::table::{Align, Cell, Table};
 use super::words::{counted, estimated, parse_moment, percent, span};
@@ -17,6 +17,7 @@ use crate::gateway::prune_setting::{Control, Unit};
 use crate::gateway::setting_value::plain_text;
 use crate::inspect::Inspection;
 use crate::inspect::rewrite_loss::{RewriteLoss, rewrite_loss};
+use crate::inspect::summary::assumed_summary;
 use crate::inspect::words::cost_words;
 use crate::js::Value;
 use crate::plan::Plan;
@@ -38,8 +39,44 @@ pub(super) struct Preview {
     pub now_ms: f64,
     /// The plan.
     pub plan: Plan,
+    /// Where the length of its summary comes from.
+    pub summary_length: SummaryLength,
     /// The store; the demo's folder lives as long as this does.
     pub scene: Scene,
+}
+
+/// Where the length of a compaction's summary comes from.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) enum SummaryLength {
+    /// Nothing tells: the fixed assumption (compaction 5.21).
+    Assumed,
+    /// The average of the branch's earlier summaries (compaction 5.21).
+    Earlier,
+    /// Told with `--set` or `--settings`.
+    Set,
+    /// One was made, by this writer.
+    Made(String),
+}
+
+impl SummaryLength {
+    /// The word in JSON.
+    pub(super) fn word(&self) -> &'static str {
+        match self {
+            Self::Assumed => "assumed",
+            Self::Earlier => "earlier",
+            Self::Set => "set",
+            Self::Made(_) => "made",
+        }
+    }
+
+    /// In words, where the setting itself tells nothing.
+    pub(super) fn words(&self) -> String {
+        match self {
+            Self::Assumed | Self::Set => "assumed until a summary is made".to_owned(),
+            Self::Earlier => "average of this session's earlier summaries".to_owned(),
+            Self::Made(writer) => format!("the summary that was made: {writer}"),
+        }
+    }
 }
 
 /// Makes the plan that the arguments ask for.
@@ -55,9 +92,10 @@ pub(super) fn make(
     let now_ms = parse_moment(args.now.as_deref().unwrap_or("now"), scene.now_ms).map_err(Failure::usage)?;
     let inspection = with_context(at_leaf(&scene, scene.open(session)?, leaf)?)?;
     refuse_fixed(&changes, &inspection)?;
-    let steps = steps_of(&args.policy, &changes, inspection.ruleset.ruleset)?;
-    let simulated = simulated(&scene.store().config, &inspection, &changes, steps);
+    let steps = steps_of(&args.policy, &changes, &inspection)?;
+    let mut simulated = simulated(&scene.store().config, &inspection, &changes, steps);
     let inspection = closer(Inspection { window: simulated.window, ..inspection }, steps)?;
+    let summary_length = assume_summary(&mut simulated, &inspection, &changes);
     let gate = inspection.gate(simulated.on, &simulated.settings, now_ms);
     // What a person moves thresholds for is their effect; whether the gateway would look at them at this
     // moment is said beside it. A mode that is off is a setting, and stays.
@@ -70,18 +108,38 @@ pub(super) fn make(
             inspection.source.path().display()
         ))
     })?;
-    Ok(Preview { inspection, simulated, gate, ignored, now_ms, plan, scene })
+    Ok(Preview { inspection, simulated, gate, ignored, now_ms, plan, summary_length, scene })
 }
 
 /// A session with what its steps ask for beyond sizes.
 fn closer(inspection: Inspection, steps: StepSet) -> Result<Inspection, Failure> {
-    if !steps.needs_texture() && !steps.has(Step::Compact) {
+    if !steps.needs_texture(inspection.ruleset.ruleset.rules()) && !steps.has(Step::Compact) {
         return Ok(inspection);
     }
     inspection.with_closer().map_err(|error| Failure::unreadable(error.to_string()))
 }
 
+/// Takes the session's earlier summaries for the measure of the next one, unless a length was told.
+fn assume_summary(simulated: &mut Simulated, inspection: &Inspection, changes: &[Change]) -> SummaryLength {
+    if changes.iter().any(|change| change.key == SUMMARY_TOKENS) {
+        return SummaryLength::Set;
+    }
+    let compacts = simulated.steps.steps.has(Step::Compact);
+    let Some(closer) = inspection.closer.as_ref().filter(|_| compacts) else {
+        return SummaryLength::Assumed;
+    };
+    let assumed = assumed_summary(&closer.branch, simulated.steps.compaction.reserve_tokens);
+    simulated.set_summary_tokens(assumed.tokens as u64);
+    if assumed.from_earlier { SummaryLength::Earlier } else { SummaryLength::Assumed }
+}
+
 impl Preview {
+    /// The summary has another length from now on.
+    pub(super) fn set_summary_length(&mut self, from: SummaryLength, tokens: u64) {
+        self.simulated.set_summary_tokens(tokens);
+        self.summary_length = from;
+    }
+
     /// Every setting with its origin.
     pub(super) fn print_settings(&self, output: &mut Output) -> Result<(), Failure> {
         output.line(Tone::Strong, "settings")?;

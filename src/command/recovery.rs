@@ -16,7 +16,7 @@ use crate::inspect::words::GROUP;
 use crate::js::{Object, Value};
 use crate::policy::overflow::{gateway, pi};
 use crate::policy::recovery::{Asked, Attempt, Compacted, Ending, Step, is_transient};
-use crate::policy::truncate::max_result_chars;
+use crate::policy::truncate::max_result_chars_under;
 
 /// Shows the recovery of a session.
 pub(super) fn run(
@@ -34,6 +34,11 @@ pub(super) fn run(
     print(&inspection, &view, output)
 }
 
+/// Chars that one tool result may have by the rules of the session.
+fn result_limit(inspection: &Inspection) -> f64 {
+    max_result_chars_under(inspection.ruleset.ruleset.rules(), inspection.window.tokens)
+}
+
 fn answer(inspection: &Inspection, view: &RecoveryView) -> Object {
     let entry = |ix: Option<_>| Value::from(ix.map(|ix| inspection.index.name(ix)));
     let settings = Object::from([
@@ -41,7 +46,7 @@ fn answer(inspection: &Inspection, view: &RecoveryView) -> Object {
         ("mode", Value::from(inspection.upkeep.mode.name())),
         ("reserveTokens", number(inspection.compaction.reserve_tokens)),
         ("keepRecentTokens", number(inspection.compaction.keep_recent_tokens)),
-        ("maxResultChars", number(max_result_chars(inspection.window.tokens))),
+        ("maxResultChars", number(result_limit(inspection))),
         ("runtimeWindow", number(inspection.upkeep.runtime_window)),
     ]);
     let attempts = view.expected.attempts.iter().enumerate();
@@ -180,12 +185,11 @@ fn print(inspection: &Inspection, view: &RecoveryView, output: &mut Output) -> R
         inspection.upkeep.mode.name(),
         grouped(inspection.compaction.reserve_tokens.max(0.0) as u64),
         grouped(inspection.compaction.keep_recent_tokens.max(0.0) as u64),
-        grouped(max_result_chars(inspection.window.tokens).max(0.0) as u64),
+        grouped(result_limit(inspection).max(0.0) as u64),
     );
     output.line(Tone::Dim, &line)?;
     if inspection.ruleset.ruleset == Ruleset::V2026_9 {
-        let note =
-            "compactions and cuts are followed by the rules of 2026.3.2, which 2026.9 has changed in part";
+        let note = "compactions are followed by the rules of 2026.3.2, which 2026.9 has changed in part; the limit of a result is its own";
         output.line(Tone::Warning, note)?;
     }
     writeln!(output)?;

@@ -54,16 +54,17 @@ pub(super) fn make(
     let scene = Scene::for_session(session, place, around)?;
     let inspection = with_context(at_leaf(&scene, scene.open(session)?, leaf)?)?;
     refuse_fixed(&changes, &inspection)?;
-    let ruleset = inspection.ruleset.ruleset;
-    let steps = replayed_steps(&args.policy, &changes, ruleset)?;
+    let steps = replayed_steps(&args.policy, &changes, &inspection)?;
     let config = &scene.store().config;
-    let in_force = simulated(config, &inspection, &[], of_gateway(ruleset));
+    let in_force = simulated(config, &inspection, &[], of_gateway(&inspection));
     let mut simulated = simulated(config, &inspection, &changes, steps);
     let all = in_force.steps.steps.iter().fold(steps, |steps, step| steps.with(step, true));
     let material = Material::read(&inspection, &config.js, all)
         .map_err(|error| Failure::unreadable(error.to_string()))?;
     let mut recorded = inspection.replay_settings(in_force.steps, in_force.on);
-    let doubted = contradicted(&material.replay(&inspection, &recorded, &recorded));
+    let mut nothing = recorded.clone();
+    nothing.steps.steps = StepSet::NONE;
+    let doubted = contradicted(&material.replay(&inspection, &recorded, &nothing));
     recorded.steps.steps = without(recorded.steps.steps, doubted);
     if args.policy.is_empty() {
         let set = changes.iter().filter_map(|change| change.step).collect::<Vec<_>>();

@@ -11,6 +11,7 @@ use crate::cli::Cli;
 use crate::config::{self, Config, Named};
 use crate::gateway::env::{Environment, absolute};
 use crate::inspect::place::Place;
+use crate::inspect::writer::Writer;
 use crate::runtime::{self, RunOptions};
 use crate::ui::glyphs::needs_ascii;
 
@@ -41,6 +42,7 @@ pub(super) fn run(cli: &Cli, around: &Around) -> Result<(), Failure> {
         ascii: ascii(&config, &environment),
         agent: cli.place.agent.clone(),
         ruleset: asked_of(&cli.place, &config)?,
+        summarizer: config.summarizer,
         environment,
     };
     runtime::run(place, options).map_err(|error| Failure::unreadable(format!("{error:#}")))
@@ -67,7 +69,12 @@ fn ascii(config: &Config, env: &Environment) -> bool {
 
 /// The screen's options under these settings; a theme, key or action that is not there is told with its origin.
 fn screen_options(config: &Config) -> Result<Options, Failure> {
-    let mut options = Options { mouse: config.mouse, motion: config.motion, ..Options::default() };
+    let mut options = Options {
+        mouse: config.mouse,
+        motion: config.motion,
+        summarizer: Writer::of(config.summarizer.kind, &config.summarizer),
+        ..Options::default()
+    };
     if let Some(Named { name, origin }) = &config.theme {
         let known = options.themes.iter().position(|theme| theme == name);
         options.theme = known.ok_or_else(|| {

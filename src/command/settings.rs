@@ -13,6 +13,9 @@ use crate::js::{Object, Value};
 use crate::policy::settings::{StepSetting, settings_of};
 use crate::policy::{Step, StepSet, StepSettings};
 
+/// The length a summary is taken to have.
+pub(super) const SUMMARY_TOKENS: &str = "compaction.summaryTokens";
+
 /// One setting as it is in force for a preview.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct InForce {
@@ -54,6 +57,17 @@ pub(super) struct Simulated {
     pub window: WindowInfo,
     /// `contextTokens` was set, but the model takes less.
     pub window_unmoved: bool,
+}
+
+impl Simulated {
+    /// The summary is taken to have this many tokens.
+    pub(super) fn set_summary_tokens(&mut self, tokens: u64) {
+        self.steps.summary_tokens = tokens;
+        let row = self.step_rows.iter_mut().find(|row| row.setting.key() == SUMMARY_TOKENS);
+        if let Some(row) = row {
+            row.value = Value::from(tokens);
+        }
+    }
 }
 
 /// Applies changes to the configuration of a session. Changing any key but `mode` switches pruning on.
@@ -178,26 +192,14 @@ fn rows(
 pub(super) fn settings_value(settings: &PruneSettings, on: bool) -> Value {
     let list = |key| settings.tools.get(key).filter(|list| list.as_array().is_some()).cloned();
     let list = |key| list(key).unwrap_or_else(|| Value::Array(Vec::new()));
-    let soft = Object::from([
-        ("maxChars", settings.soft_trim.max_chars),
-        ("headChars", settings.soft_trim.head_chars),
-        ("tailChars", settings.soft_trim.tail_chars),
-    ]);
-    let hard = Object::from([
-        ("enabled", Value::Bool(settings.hard_clear.enabled)),
-        ("placeholder", Value::from(settings.hard_clear.placeholder.clone())),
-    ]);
     let tools = Object::from([("allow", list("allow")), ("deny", list("deny"))]);
-    Value::from(Object::from([
+    let mut object = Object::from([
         ("mode", Value::from(if on { "cache-ttl" } else { "off" })),
         ("ttl", Value::from(duration_text(settings.ttl_ms))),
-        ("ttlMs", Value::from(settings.ttl_ms)),
-        ("keepLastAssistants", Value::from(settings.keep_last_assistants)),
-        ("softTrimRatio", Value::from(settings.soft_trim_ratio)),
-        ("hardClearRatio", Value::from(settings.hard_clear_ratio)),
-        ("minPrunableToolChars", Value::from(settings.min_prunable_tool_chars)),
-        ("softTrim", Value::from(soft)),
-        ("hardClear", Value::from(hard)),
-        ("tools", Value::from(tools)),
-    ]))
+    ]);
+    for (key, value) in settings.object() {
+        object.insert(key, value);
+    }
+    object.set("tools", Value::from(tools));
+    Value::from(object)
 }

@@ -12,10 +12,14 @@ use super::ruleset::{print_ruleset, ruleset_value};
 use super::scene::Around;
 use super::settings::settings_value;
 use super::steps::{self, compaction_value, steps_value};
+use super::summary::{
+    self, Asked, config_of, kind_of, made_value, print_made, refuse_without_compaction, summarizer,
+};
 use super::table::{Align, Cell, Table};
 use super::words::{estimated, grouped, moment};
 use crate::cli::{PlaceArgs, SimulateArgs};
 use crate::inspect::excerpt::excerpt;
+use crate::inspect::making::Made;
 use crate::inspect::rewrite_loss::RewriteLoss;
 use crate::js::{Object, Value};
 use crate::policy::prune::Gate;
@@ -29,23 +33,57 @@ pub(super) fn run(
     output: &mut Output,
 ) -> Result<(), Failure> {
     let session = &args.context.session;
-    let preview = make(&session.session, args.context.leaf.as_deref(), &args.plan, place, around)?;
+    let asked = asked(args, around)?;
+    let mut preview = make(&session.session, args.context.leaf.as_deref(), &args.plan, place, around)?;
+    let made = match asked {
+        Some(asked) => made(&mut preview, asked, session.json, output)?,
+        None => None,
+    };
     let bodies = if args.context.messages {
-        Some(messages::read_after(&preview.inspection, &preview.plan, preview.now_ms)?)
+        let summary = made.as_ref().map(|made| &made.summary);
+        Some(messages::read_after(&preview.inspection, &preview.plan, summary, preview.now_ms)?)
     } else {
         None
     };
     if session.json {
-        return Ok(output.json(answer(&preview, bodies)?)?);
+        return Ok(output.json(answer(&preview, made.as_ref(), bodies)?)?);
     }
     print(&preview, output)?;
+    if let Some(made) = &made {
+        writeln!(output)?;
+        print_made(made, output)?;
+    }
     if let Some(bodies) = bodies {
         print_messages(&preview, &bodies, output)?;
     }
     Ok(())
 }
 
-fn answer(preview: &Preview, bodies: Option<Vec<Value>>) -> Result<Object, Failure> {
+/// Who makes the summary, where one is asked for: the one of `--with`, else of config.toml.
+fn asked(args: &SimulateArgs, around: &Around) -> Result<Option<Asked>, Failure> {
+    if !args.summary && args.with.is_none() {
+        return Ok(None);
+    }
+    let config = config_of(around)?;
+    let kind = kind_of(args.with.as_deref()).unwrap_or(config.kind);
+    summarizer(kind, &config, around).map(Some)
+}
+
+/// The summary; none where there is nothing to compact, which the preview says itself.
+fn made(
+    preview: &mut Preview,
+    asked: Asked,
+    json: bool,
+    output: &mut Output,
+) -> Result<Option<Made>, Failure> {
+    refuse_without_compaction(preview, "--summary")?;
+    if preview.plan.compaction.is_none() {
+        return Ok(None);
+    }
+    summary::make(preview, asked, json, output).map(Some)
+}
+
+fn answer(preview: &Preview, made: Option<&Made>, bodies: Option<Vec<Value>>) -> Result<Object, Failure> {
     let Preview { inspection, simulated, plan, .. } = preview;
     let chars = plan.total_chars().ok();
     let total = |tokens: u64, chars: Option<f64>| {
@@ -72,12 +110,15 @@ fn answer(preview: &Preview, bodies: Option<Vec<Value>>) -> Result<Object, Failu
         ("prompt", Value::from(Object::from([("before", budgets[0]), ("after", budgets[1])]))),
         ("changed", Value::from(!plan.is_empty())),
         ("steps", steps_value(preview)),
-        ("compaction", compaction_value(preview)),
+        ("compaction", compaction_value(preview)?),
         ("before", Value::from(total(plan.total_before(), chars.map(|chars| chars.0)))),
         ("after", Value::from(total(plan.total_after(), chars.map(|chars| chars.1)))),
         ("fates", Value::from(fates.collect::<Vec<_>>())),
         ("rewriteLoss", preview.rewrite_loss()?.map_or(Value::Null, |loss| rewrite_loss_value(&loss))),
     ]);
+    if let Some(made) = made {
+        object.set("summary", made_value(made));
+    }
     if let Some(bodies) = bodies {
         object.set("messages", Value::from(bodies));
     }

@@ -4,29 +4,37 @@ use super::change::Change;
 use super::described::number;
 use super::failure::Failure;
 use super::output::{Output, Tone};
-use super::preview::{Preview, value_words};
+use super::preview::{Preview, SummaryLength, value_words};
+use super::settings::SUMMARY_TOKENS;
+use super::summary::{gateway_calls_value, print_gateway_calls};
 use super::table::{Align, Cell, Table};
 use super::words::{counted, estimated, grouped};
 use crate::gateway::provenance::Provenance;
 use crate::gateway::prune_setting::Unit;
-use crate::gateway::ruleset::{Guard, LegacyImages, Ruleset};
+use crate::gateway::ruleset::{Compaction, Guard, LegacyImages};
+use crate::inspect::Inspection;
 use crate::inspect::compaction::{CompactionView, Part, Split, Trigger};
 use crate::js::{Object, Value};
 use crate::plan::StepEffect;
+use crate::policy::clear_tool_uses::ClearedBy;
 use crate::policy::settings::Reader;
 use crate::policy::step::Moment;
 use crate::policy::{Fate, Step, StepSet};
 
 /// The steps that `--policy` and the changed settings ask for. Without `--policy`, pruning and the steps whose
 /// settings are changed.
-pub(super) fn steps_of(policy: &[String], changes: &[Change], ruleset: Ruleset) -> Result<StepSet, Failure> {
+pub(super) fn steps_of(
+    policy: &[String],
+    changes: &[Change],
+    inspection: &Inspection,
+) -> Result<StepSet, Failure> {
     let changed = changes.iter().filter_map(|change| Some((change.step?, change)));
     if policy.is_empty() {
         return Ok(changed.fold(StepSet::of(&[Step::Prune]), |steps, (step, _)| steps.with(step, true)));
     }
     let steps = policy.iter().fold(StepSet::NONE, |steps, word| match word.as_str() {
         "all" => Step::ALL.into_iter().fold(steps, |steps, step| steps.with(step, true)),
-        "gateway" => of_gateway(ruleset).iter().fold(steps, |steps, step| steps.with(step, true)),
+        "gateway" => of_gateway(inspection).iter().fold(steps, |steps, step| steps.with(step, true)),
         word => Step::from_word(word).map_or(steps, |step| steps.with(step, true)),
     });
     for (step, change) in changed.filter(|(step, _)| !steps.has(*step)) {
@@ -45,21 +53,24 @@ pub(super) fn steps_of(policy: &[String], changes: &[Change], ruleset: Ruleset) 
 pub(super) fn replayed_steps(
     policy: &[String],
     changes: &[Change],
-    ruleset: Ruleset,
+    inspection: &Inspection,
 ) -> Result<StepSet, Failure> {
     if !policy.is_empty() {
-        return steps_of(policy, changes, ruleset);
+        return steps_of(policy, changes, inspection);
     }
     let changed = changes.iter().filter_map(|change| change.step);
-    Ok(changed.fold(of_gateway(ruleset), |steps, step| steps.with(step, true)))
+    Ok(changed.fold(of_gateway(inspection), |steps, step| steps.with(step, true)))
 }
 
-/// What a run and a call of a version go through by themselves (pruning 1.1–1.4, 8).
-pub(super) fn of_gateway(ruleset: Ruleset) -> StepSet {
-    let rules = ruleset.rules();
+/// What a run and a call of a version go through by themselves (pruning 1.1–1.4, 8). Where the server clears, nothing new is
+/// pruned (pruning 7.10).
+pub(super) fn of_gateway(inspection: &Inspection) -> StepSet {
+    let rules = inspection.ruleset.ruleset.rules();
+    let server = inspection.configured.clear.by != ClearedBy::Client;
     StepSet::of(&[Step::Repair, Step::History])
         .with(Step::Images, rules.legacy_images != LegacyImages::Stay)
-        .with(Step::Prune, rules.pruner.is_active())
+        .with(Step::Prune, rules.pruner.is_active() && !server)
+        .with(Step::Clear, server)
         .with(Step::Guard, rules.guard != Guard::None)
 }
 
@@ -100,6 +111,7 @@ pub(super) fn print(preview: &Preview, output: &mut Output) -> Result<(), Failur
     }
     table.print(output, "  ")?;
     print_settings(preview, output)?;
+    print_server(preview, output)?;
     print_compaction(preview, output)
 }
 
@@ -131,13 +143,20 @@ fn print_settings(preview: &Preview, output: &mut Output) -> Result<(), Failure>
             None => value_words(unit, &row.value),
         };
         let tone = if row.provenance == Provenance::Flag { Tone::Warning } else { Tone::Plain };
+        let made =
+            row.setting.key() == SUMMARY_TOKENS && matches!(preview.summary_length, SummaryLength::Made(_));
         let from = match (&row.provenance, &row.setting.reader) {
             (Provenance::Default, Reader::BuiltIn) => "built into the gateway".to_owned(),
+            (Provenance::Default, Reader::Server) => "asked of the provider's server".to_owned(),
             (Provenance::Default, Reader::Client) => "default of the client".to_owned(),
             (Provenance::Default, Reader::Preview) if row.setting.step == Step::History => {
                 "no channel of this key has a limit".to_owned()
             }
-            (Provenance::Default, Reader::Preview) => "assumed until a summary is made".to_owned(),
+            (Provenance::Default, Reader::Preview) if row.setting.step == Step::Clear => {
+                "assumed: the server has a text of its own".to_owned()
+            }
+            (_, Reader::Preview) if made => preview.summary_length.words(),
+            (Provenance::Default, Reader::Preview) => preview.summary_length.words(),
             (provenance, _) => provenance.to_string(),
         };
         table.push(vec![
@@ -149,6 +168,17 @@ fn print_settings(preview: &Preview, output: &mut Output) -> Result<(), Failure>
     Ok(table.print(output, "  ")?)
 }
 
+/// Clearing that is not done here is an estimate.
+fn print_server(preview: &Preview, output: &mut Output) -> Result<(), Failure> {
+    let steps = &preview.simulated.steps;
+    if !steps.steps.has(Step::Clear) || steps.clear.by == ClearedBy::Client {
+        return Ok(());
+    }
+    let words = "clearing is an estimate: the provider's server does it where the key is one of its API, and counts by \
+                 itself (pruning 7.10)";
+    Ok(output.line(Tone::Dim, words)?)
+}
+
 fn print_compaction(preview: &Preview, output: &mut Output) -> Result<(), Failure> {
     if !preview.simulated.steps.steps.has(Step::Compact) {
         return Ok(());
@@ -156,8 +186,14 @@ fn print_compaction(preview: &Preview, output: &mut Output) -> Result<(), Failur
     let inspection = &preview.inspection;
     output.line(Tone::Plain, "")?;
     let Some(view) = inspection.compaction_view(&preview.plan) else {
-        let words =
-            "compaction: nothing to do: the branch ends in a compaction, or is empty (compaction 3.1)";
+        let words = match inspection.ruleset.ruleset.rules().compaction {
+            Compaction::AfterPrevious => {
+                "compaction: nothing to do: the branch ends in a compaction, or is empty (compaction 3.1)"
+            }
+            Compaction::FromFirstKept => {
+                "compaction: nothing to do: no message stands before the newest, which are kept (compaction 12)"
+            }
+        };
         return Ok(output.line(Tone::Strong, words)?);
     };
     let name = inspection.index.name(view.first_kept);
@@ -169,10 +205,10 @@ fn print_compaction(preview: &Preview, output: &mut Output) -> Result<(), Failur
             output.line(Tone::Plain, &format!("  {messages}, {} tokens, {words}", estimated(part.tokens)))?;
         }
     }
-    for (tone, words) in remarks(&view) {
+    for (tone, words) in remarks(&view, &preview.summary_length) {
         output.line(tone, &format!("  {words}"))?;
     }
-    Ok(())
+    print_gateway_calls(preview, output)
 }
 
 fn trigger_words(trigger: &Trigger) -> String {
@@ -202,14 +238,20 @@ fn parts(view: &CompactionView) -> [(Part, &'static str); 5] {
     ]
 }
 
-fn remarks(view: &CompactionView) -> Vec<(Tone, String)> {
-    let mut remarks = vec![(
-        Tone::Dim,
-        format!(
-            "the summary is taken to have {} tokens; --set compaction.summaryTokens tells another length",
-            grouped(view.summary_tokens)
+fn remarks(view: &CompactionView, length: &SummaryLength) -> Vec<(Tone, String)> {
+    let tokens = grouped(view.summary_tokens);
+    let mut remarks = vec![match length {
+        SummaryLength::Made(writer) => {
+            (Tone::Plain, format!("the summary that was made has ~{tokens} tokens ({writer})"))
+        }
+        _ => (
+            Tone::Dim,
+            format!(
+                "the summary is taken to have {tokens} tokens; --set compaction.summaryTokens tells another length, \
+                 --summary makes it"
+            ),
         ),
-    )];
+    }];
     if view.split == Split::False {
         let words = "the cut stands between two turns, but an entry before the person's message makes the runtime \
                      summarise the turn before as a split one (compaction 3.8c)";
@@ -246,6 +288,7 @@ fn settings_value(preview: &Preview, step: Step) -> Object {
             Reader::Gateway(path) => path.clone(),
             Reader::BuiltIn => "built in".to_owned(),
             Reader::Client => "client".to_owned(),
+            Reader::Server => "server".to_owned(),
             Reader::Preview => "preview".to_owned(),
         };
         let value = Object::from([
@@ -259,15 +302,15 @@ fn settings_value(preview: &Preview, step: Step) -> Object {
 }
 
 /// The compaction as JSON; null where it takes no part or finds nothing to do.
-pub(super) fn compaction_value(preview: &Preview) -> Value {
-    let Some(view) = preview.inspection.compaction_view(&preview.plan) else { return Value::Null };
+pub(super) fn compaction_value(preview: &Preview) -> Result<Value, Failure> {
+    let Some(view) = preview.inspection.compaction_view(&preview.plan) else { return Ok(Value::Null) };
     let part = |part: Part| Value::from(Object::from([("messages", part.messages), ("tokens", part.tokens)]));
     let trigger = Object::from([
         ("tokens", view.trigger.tokens.map_or(Value::Null, number)),
         ("threshold", number(view.trigger.threshold)),
         ("fires", Value::from(view.trigger.fires)),
     ]);
-    Value::from(Object::from([
+    Ok(Value::from(Object::from([
         ("trigger", Value::from(trigger)),
         ("firstKept", Value::from(preview.inspection.index.name(view.first_kept))),
         ("split", Value::from(view.split.word())),
@@ -278,6 +321,8 @@ pub(super) fn compaction_value(preview: &Preview) -> Value {
         ("lost", part(view.lost)),
         ("tokensBefore", number(view.tokens_before)),
         ("summaryTokens", Value::from(view.summary_tokens)),
+        ("summaryFrom", Value::from(preview.summary_length.word())),
+        ("calls", gateway_calls_value(preview)?),
         ("tokensAfter", Value::from(view.tokens_after)),
-    ]))
+    ])))
 }

@@ -2,7 +2,6 @@
 
 mod answer;
 
-use std::cell::RefCell;
 use std::io::Write as _;
 
 use answer::{answer, cost, summary_tokens};
@@ -12,19 +11,17 @@ use super::failure::Failure;
 use super::output::{Output, Tone};
 use super::ruleset::print_ruleset;
 use super::scene::{Around, Scene, at_leaf, with_context};
-use super::table::{Align, Table};
-use super::words::{counted, estimated, grouped, span};
+use super::summary::{calls_table, cancellable, config_of, kind_of, summarizer};
+use super::words::{counted, estimated, grouped};
 use crate::cli::{PlaceArgs, SummarizeArgs};
-use crate::config::{self, SummarizerConfig};
 use crate::gateway::ruleset::Ruleset;
 use crate::inspect::Inspection;
+use crate::inspect::making::{no_summary_words, summary_error_words};
 use crate::inspect::summary::{Compactable, NotCompactable, SummarySettings};
 use crate::inspect::words::dollars;
-use crate::policy::compact::{Calls, NoSummary};
-use crate::runtime::interruptible;
-use crate::summarize::{
-    Cancel, Progress, Summarizer, SummarizerKind, Summary, SummaryError, choose, run as summarise,
-};
+use crate::inspect::writer::Writer;
+use crate::policy::compact::{Calls, stored_summary};
+use crate::summarize::{Summarizer, SummarizerKind, Summary, run as summarise};
 use crate::text::visible;
 
 /// Everything an answer is made from.
@@ -33,7 +30,8 @@ struct Asked {
     compactable: Compactable,
     /// What the gateway's own calls would be.
     gateway: Calls,
-    config: SummarizerConfig,
+    /// Who writes it.
+    writer: Writer,
 }
 
 /// Makes a summary, or tells the calls that it takes.
@@ -43,16 +41,10 @@ pub(super) fn run(
     around: &Around,
     output: &mut Output,
 ) -> Result<(), Failure> {
-    let config = config::read(&around.env).map_err(|error| Failure::usage(error.to_string()))?.summarizer;
-    let kind = args
-        .with
-        .as_deref()
-        .and_then(|word| SummarizerKind::ALL.into_iter().find(|kind| kind.word() == word));
-    let kind = kind.unwrap_or(config.kind);
-    // A slip in the settings is told before anything is read or asked.
-    let summarizer = choose(kind, &config, &around.env).map_err(|error| Failure::usage(error.to_string()));
-    let summarizer = if args.calls { None } else { Some(summarizer?) };
-    let asked = ask(args, config, place, around)?;
+    let config = config_of(around)?;
+    let kind = kind_of(args.with.as_deref()).unwrap_or(config.kind);
+    let summarizer = if args.calls { None } else { Some(summarizer(kind, &config, around)?.summarizer) };
+    let asked = ask(args, Writer::of(kind, &config), place, around)?;
     let summary = match &summarizer {
         Some(summarizer) => Some(made(&asked, summarizer.as_ref(), args.session.json, output)?),
         None => None,
@@ -66,12 +58,7 @@ pub(super) fn run(
     }
 }
 
-fn ask(
-    args: &SummarizeArgs,
-    config: SummarizerConfig,
-    place: &PlaceArgs,
-    around: &Around,
-) -> Result<Asked, Failure> {
+fn ask(args: &SummarizeArgs, writer: Writer, place: &PlaceArgs, around: &Around) -> Result<Asked, Failure> {
     let scene = Scene::for_session(&args.session.session, place, around)?;
     let inspection = scene.open(&args.session.session)?;
     let inspection = with_context(at_leaf(&scene, inspection, args.leaf.as_deref())?)?;
@@ -84,16 +71,8 @@ fn ask(
         NotCompactable::Read(error) => Failure::unreadable(error.to_string()),
         other => Failure::refused(format!("{}: {other}", inspection.session.key.0)),
     })?;
-    let gateway = compactable.calls().map_err(|error| {
-        Failure::refused(match error {
-            NoSummary::Cancelled(reason) => {
-                format!("the gateway would cancel this compaction: {} ({})", reason.words(), reason.rule())
-            }
-            NoSummary::Failed(why) => format!("the runtime would fail to compact: {why}"),
-            NoSummary::Ended => "the calls cannot be told".to_owned(),
-        })
-    })?;
-    Ok(Asked { inspection, compactable, gateway, config })
+    let gateway = compactable.calls().map_err(|error| Failure::refused(no_summary_words(&error)))?;
+    Ok(Asked { inspection, compactable, gateway, writer })
 }
 
 /// Makes the summary; ctrl-c cancels it in order.
@@ -103,38 +82,12 @@ fn made(
     json: bool,
     output: &mut Output,
 ) -> Result<Summary, Failure> {
-    let cancel = Cancel::new();
-    let stop = cancel.clone();
-    let told = RefCell::new(output);
-    let mut progress = |progress: Progress| {
-        if !json && summarizer.kind() != SummarizerKind::Extractive {
-            // That a note cannot be told is no reason to stop.
-            _ = told.borrow_mut().note(&progress_words(&progress));
-        }
-    };
+    let quiet = json || summarizer.kind() == SummarizerKind::Extractive;
     let job = &asked.compactable.job;
-    let result = interruptible(move || stop.cancel(), || summarise(job, summarizer, &cancel, &mut progress));
-    result?.map_err(|error| Failure::refused(refusal(&error)))
-}
-
-fn progress_words(progress: &Progress) -> String {
-    let Progress { call, of, purpose, tokens, attempt, wait_ms } = progress;
-    let again = match (attempt, wait_ms) {
-        (1, _) => String::new(),
-        (attempt, wait) => format!(", attempt {attempt} in {}", span((*wait as f64).max(1000.0))),
-    };
-    format!("call {call} of {of}: {} · {} tokens{again}", purpose.word(), estimated(*tokens))
-}
-
-fn refusal(error: &SummaryError) -> String {
-    match error {
-        SummaryError::Failed { why, gateway_stores: Some(text) } => format!(
-            "no summary: {why}\nNothing was written. The gateway would put this in the place of the history: {}",
-            text.to_string_lossy()
-        ),
-        SummaryError::Failed { why, .. } => format!("no summary: {why}"),
-        other => other.to_string(),
-    }
+    let made = cancellable(quiet, output, |cancel, progress| summarise(job, summarizer, cancel, progress))?;
+    let summary = made.map_err(|error| Failure::refused(summary_error_words(&error)))?;
+    let rules = asked.inspection.ruleset.ruleset.rules();
+    Ok(Summary { text: stored_summary(rules, &summary.text), ..summary })
 }
 
 /// The summary on standard output, everything else beside it.
@@ -210,30 +163,7 @@ fn print_calls(asked: &Asked, output: &mut Output) -> Result<(), Failure> {
         output.line(Tone::Warning, &text)?;
     }
     writeln!(output)?;
-    let mut table = Table::new(&[
-        ("#", Align::Right),
-        ("summarises", Align::Left),
-        ("messages", Align::Right),
-        ("tokens in", Align::Right),
-        ("tokens out", Align::Right),
-        ("at most", Align::Right),
-    ]);
-    for (at, call) in asked.gateway.calls.iter().enumerate() {
-        let what = if call.merges {
-            format!("{}: merge", call.purpose.word())
-        } else {
-            call.purpose.word().to_owned()
-        };
-        table.push(vec![
-            (at + 1).to_string().into(),
-            what.into(),
-            grouped(call.messages as u64).into(),
-            estimated(call.input_tokens).into(),
-            estimated(call.output_tokens).into(),
-            grouped(call.max_tokens.max(0.0) as u64).into(),
-        ]);
-    }
-    table.print(output, "  ")?;
+    calls_table(&asked.gateway).print(output, "  ")?;
     writeln!(output)?;
     output.line(Tone::Strong, &gateway_words(asked))?;
     let assumed = grouped(asked.compactable.assumed_tokens as u64);

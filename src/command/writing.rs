@@ -9,6 +9,7 @@ use super::words::{bytes, counted};
 use crate::cli::{PlaceArgs, WriteArgs};
 use crate::commit::{LockState, Prepared, ReceiptKind, SystemClock, UndoTarget, Written, lock_state};
 use crate::inspect::Inspection;
+use crate::inspect::making;
 use crate::inspect::write::{self, Ask, Check, WriteError, WritePreview, WriteRequest};
 use crate::js::{Object, Value};
 
@@ -37,20 +38,35 @@ pub(super) struct Ready {
     shown: WritePreview,
 }
 
-/// Says what would be written, or why nothing is. Writes nothing.
-pub(super) fn prepare(job: &Job) -> Result<Ready, Failure> {
+/// Refuses what would be refused whatever a summary says: it is made only where it can be written.
+pub(super) fn refuse_early(job: &Job) -> Result<(), Failure> {
+    refuse_demo(job)?;
+    making::refuse_early(&request(job)).map_err(|error| told(&error))
+}
+
+fn refuse_demo(job: &Job) -> Result<(), Failure> {
     if job.write.apply && job.demo {
         return Err(Failure::refused(
             "the demo store is made for this command alone and goes with it. Try the commit on the screen \
              (`clawscope --demo`), or on a copy of your own store.",
         ));
     }
-    let request = WriteRequest {
+    Ok(())
+}
+
+fn request<'a>(job: &Job<'a>) -> WriteRequest<'a> {
+    WriteRequest {
         inspection: job.inspection,
         ask: job.ask.clone(),
         allow_orphan: job.write.allow_orphan,
         now_ms: job.now_ms,
-    };
+    }
+}
+
+/// Says what would be written, or why nothing is. Writes nothing.
+pub(super) fn prepare(job: &Job) -> Result<Ready, Failure> {
+    refuse_demo(job)?;
+    let request = request(job);
     let prepared = write::prepare(&request).map_err(|error| told(&error))?;
     let shown = write::preview(&request, &prepared, job.now_ms);
     Ok(Ready { prepared, shown })

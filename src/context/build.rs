@@ -101,7 +101,7 @@ fn last<T>(
 
 /// Where the kept part begins: the entry that `firstKeptEntryId` names, if it stands before the
 /// compaction on the path; otherwise nothing is kept (compaction 4.3).
-fn first_kept(index: &Index, before: &[EntryIx], compaction: EntryIx) -> Option<usize> {
+pub fn first_kept(index: &Index, before: &[EntryIx], compaction: EntryIx) -> Option<usize> {
     let kept = index.entry(compaction).reference?;
     before.iter().position(|ix| index.entry(*ix).id == Some(kept))
 }

@@ -1,7 +1,7 @@
 //! What compaction holds back and keeps: reserve and keep of a run, for the compaction mark and the preview
 //! (compaction 2.1, 2.2, 2.7).
 
-use super::ruleset::{Reserve, Rules, Ruleset};
+use super::ruleset::{Reserve, Rules};
 use crate::js;
 
 /// pi's own reserve, in tokens (compaction 2.1).
@@ -91,11 +91,6 @@ pub fn pi_compaction(settings: Option<&js::Value>) -> CompactionSettings {
     }
 }
 
-/// The settings of a gateway run by the reference's rules: [`gateway_compaction_under`], whatever the window.
-pub fn gateway_compaction(config: &js::Value, pi: CompactionSettings) -> CompactionSettings {
-    gateway_compaction_under(Ruleset::default().rules(), config, pi, f64::NAN)
-}
-
 /// The settings of a gateway run: `agents.defaults.compaction` of `config` over pi's, as far as the version reads them
 /// (compaction 2.2; 12, row "Reserve"). `window` is the model's in tokens; up to the reference the reserve is not
 /// capped by it (compaction 2.3).
@@ -128,6 +123,12 @@ pub fn gateway_compaction_under(
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::gateway::ruleset::Ruleset;
+
+    /// By the reference's rules, which do not look at the window.
+    fn gateway_compaction(config: &js::Value, pi: CompactionSettings) -> CompactionSettings {
+        gateway_compaction_under(Ruleset::default().rules(), config, pi, f64::NAN)
+    }
 
     fn reserve(compaction: &str, pi: CompactionSettings) -> f64 {
         let config =

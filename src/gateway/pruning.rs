@@ -81,6 +81,29 @@ impl PruneSettings {
         settings
     }
 
+    /// The settings under their names in the configuration; the ttl in ms, as `ttlMs`.
+    pub fn object(&self) -> js::Object {
+        let soft = js::Object::from([
+            ("maxChars", self.soft_trim.max_chars),
+            ("headChars", self.soft_trim.head_chars),
+            ("tailChars", self.soft_trim.tail_chars),
+        ]);
+        let hard = js::Object::from([
+            ("enabled", js::Value::Bool(self.hard_clear.enabled)),
+            ("placeholder", js::Value::String(self.hard_clear.placeholder.clone())),
+        ]);
+        js::Object::from([
+            ("ttlMs", js::Value::Number(self.ttl_ms)),
+            ("keepLastAssistants", js::Value::Number(self.keep_last_assistants)),
+            ("softTrimRatio", js::Value::Number(self.soft_trim_ratio)),
+            ("hardClearRatio", js::Value::Number(self.hard_clear_ratio)),
+            ("minPrunableToolChars", js::Value::Number(self.min_prunable_tool_chars)),
+            ("softTrim", js::Value::Object(soft)),
+            ("hardClear", js::Value::Object(hard)),
+            ("tools", self.tools.clone()),
+        ])
+    }
+
     /// The compiled allow and deny lists (pruning 3.5).
     pub fn tool_filter(&self) -> ToolFilter {
         ToolFilter::compile(Some(&self.tools))

@@ -58,7 +58,7 @@ impl Material {
         let fit = inspection.calibrated_weights();
         Ok(Self {
             branch: branch(index, &context.path, read)?,
-            textures: steps.needs_texture().then(|| textures(inspection)).transpose()?,
+            textures: steps.needs_texture(rules).then(|| textures(inspection)).transpose()?,
             provider_window: limits.fold(inspection.upkeep.runtime_window, f64::min),
             refused,
             touches: touches_under(rules, index, model, read),
@@ -133,6 +133,7 @@ fn refused(inspection: &Inspection) -> Result<Vec<Refused>, BodyError> {
 
 /// The texture of every entry of the path that has a message.
 fn textures(inspection: &Inspection) -> Result<Vec<Option<Texture>>, BodyError> {
+    let rules = inspection.ruleset.ruleset.rules();
     let texture = |ix: &EntryIx| {
         let entry = inspection.index.entry(*ix);
         let sent = entry.makes_message() || entry.kind == EntryKind::Compaction;
@@ -140,7 +141,7 @@ fn textures(inspection: &Inspection) -> Result<Vec<Option<Texture>>, BodyError> 
             return Ok(None);
         }
         let value = body::entry(&inspection.source, &inspection.index, *ix)?;
-        Ok(Some(Texture::of(&message_of(&value, entry.kind))))
+        Ok(Some(Texture::of_under(rules, &message_of(&value, entry.kind))))
     };
     inspection.context.path.par_iter().map(texture).collect()
 }

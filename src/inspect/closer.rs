@@ -3,18 +3,23 @@
 use std::collections::HashMap;
 
 use crate::context::{Context, bodies};
+use crate::gateway::ruleset::Rules;
 use crate::ids::EntryIx;
-use crate::policy::compact::{BranchEntry, branch};
+use crate::policy::compact::{Before, BranchEntry, Compacting, branch, weighted_tokens};
 use crate::policy::texture::Texture;
 use crate::store::body::{self, BodyError};
 use crate::store::index::Index;
 use crate::store::source::Source;
 
 /// The branch as a compaction looks at it, and the texture of every message.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, Default, PartialEq)]
 pub struct Closer {
     /// The entries of the path, root first.
     pub branch: Vec<BranchEntry>,
+    /// What its last compaction says.
+    pub before: Before,
+    /// Weighted tokens of the messages of the context, where the rules look at letters.
+    pub tokens: HashMap<EntryIx, f64>,
     /// One for each message of the context.
     pub textures: Vec<Texture>,
 }
@@ -29,35 +34,48 @@ pub struct Known<'a> {
 }
 
 impl Closer {
-    /// Reads it: every message of the context is read back, one at a time.
-    pub fn read(source: &Source, index: &Index, context: &Context) -> Result<Self, BodyError> {
-        let all = Self::read_while(source, index, context, None, &mut || true)?;
-        Ok(all.unwrap_or_else(|| Self { branch: Vec::new(), textures: Vec::new() }))
+    /// Reads it for the rules of a version: every message of the context is read back, one at a time.
+    pub fn read(source: &Source, index: &Index, context: &Context, rules: &Rules) -> Result<Self, BodyError> {
+        let all = Self::read_while(source, index, context, rules, None, &mut || true)?;
+        Ok(all.unwrap_or_default())
     }
 
-    /// The same, with what is known of messages that were there before, and as long as it is wanted: asked before each
+    /// The same, with what is known by the same rules of messages that were there before, and as long as it is wanted: asked before each
     /// message is read. Nothing is answered when it is not.
     pub fn read_while(
         source: &Source,
         index: &Index,
         context: &Context,
+        rules: &Rules,
         known: Option<Known<'_>>,
         wanted: &mut dyn FnMut() -> bool,
     ) -> Result<Option<Self>, BodyError> {
-        let known: HashMap<EntryIx, &Texture> = known.map(textures_by_entry).unwrap_or_default();
+        let known_textures: HashMap<EntryIx, &Texture> = known.map(textures_by_entry).unwrap_or_default();
         let mut textures = Vec::with_capacity(context.messages.len());
+        let mut tokens = HashMap::new();
         for message in &context.messages {
-            if let Some(texture) = known.get(&message.entry) {
+            if let Some(texture) = known_textures.get(&message.entry) {
                 textures.push((*texture).clone());
+                let weighted = known.and_then(|known| known.closer.tokens.get(&message.entry));
+                tokens.extend(weighted.map(|weighted| (message.entry, *weighted)));
                 continue;
             }
             if !wanted() {
                 return Ok(None);
             }
-            textures.push(Texture::of(&bodies::message(source, index, message)?));
+            let body = bodies::message(source, index, message)?;
+            textures.push(Texture::of_under(rules, &body));
+            tokens.extend(weighted_tokens(rules, &body).map(|weighted| (message.entry, weighted)));
         }
-        let branch = branch(index, &context.path, |ix| body::entry(source, index, ix))?;
-        Ok(Some(Self { branch, textures }))
+        let entry = |ix| body::entry(source, index, ix);
+        let branch = branch(index, &context.path, entry)?;
+        let before = Before::of(index, &branch, entry)?;
+        Ok(Some(Self { branch, before, tokens, textures }))
+    }
+
+    /// The branch as a compaction asks for it.
+    pub fn compacting(&self) -> Compacting<'_> {
+        Compacting { branch: &self.branch, before: &self.before, tokens: &self.tokens }
     }
 }
 
@@ -69,6 +87,7 @@ fn textures_by_entry(known: Known<'_>) -> HashMap<EntryIx, &Texture> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::gateway::ruleset::Ruleset;
     use crate::inspect::testing::{call, inspection, result, transcript, user};
 
     fn lines(count: usize) -> String {
@@ -84,8 +103,9 @@ mod tests {
 
     #[test]
     fn after_growth_only_what_was_added_is_read() {
+        let rules = Ruleset::V2026_9.rules();
         let (before, after) = (inspection(&lines(3), 1e5), inspection(&lines(5), 1e5));
-        let closer = Closer::read(&before.source, &before.index, &before.context).unwrap();
+        let closer = Closer::read(&before.source, &before.index, &before.context, rules).unwrap();
         let known = Known { context: &before.context, closer: &closer };
         let mut asked = 0;
         let mut count = || {
@@ -93,20 +113,22 @@ mod tests {
             true
         };
         let (source, index, context) = (&after.source, &after.index, &after.context);
-        let grown = Closer::read_while(source, index, context, Some(known), &mut count).unwrap();
+        let grown = Closer::read_while(source, index, context, rules, Some(known), &mut count).unwrap();
         assert_eq!(asked, 2);
-        assert_eq!(grown, Some(Closer::read(source, index, context).unwrap()));
+        assert_eq!(grown, Some(Closer::read(source, index, context, rules).unwrap()));
     }
 
     #[test]
     fn reading_stops_when_nobody_wants_it() {
+        let rules = Ruleset::default().rules();
         let all = inspection(&lines(5), 1e5);
         let mut left = 2;
         let mut wanted = || {
             left -= 1;
             left > 0
         };
-        let read = Closer::read_while(&all.source, &all.index, &all.context, None, &mut wanted).unwrap();
+        let read =
+            Closer::read_while(&all.source, &all.index, &all.context, rules, None, &mut wanted).unwrap();
         assert_eq!((read, left), (None, 0));
     }
 }

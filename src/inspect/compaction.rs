@@ -1,6 +1,7 @@
 //! What a compaction of a session comes to, in numbers a person asks for: whether it would fire, where it cuts, what
 //! it summarises, keeps and loses.
 
+use std::collections::HashSet;
 use std::ops::Range;
 
 use crate::context::tokens::chars4::estimate_or_zero;
@@ -107,18 +108,18 @@ impl Inspection {
     pub fn compaction_view(&self, plan: &Plan) -> Option<CompactionView> {
         let preparation = plan.compaction?;
         let branch = &self.closer.as_ref()?.branch;
-        let previous = preparation.previous.unwrap_or(0);
-        let in_context = |entry: &BranchEntry| self.context.position(entry.entry).is_some();
-        let lost = branch[..previous].iter().filter(|entry| in_context(entry));
+        let lost_until = preparation.previous.unwrap_or(0).min(preparation.start);
+        let sent: HashSet<EntryIx> = self.context.messages.iter().map(|message| message.entry).collect();
+        let lost = branch[..lost_until].iter().filter(|entry| sent.contains(&entry.entry));
         Some(CompactionView {
             trigger: self.compaction_trigger(plan),
             tokens_before: preparation.tokens_before,
             first_kept: preparation.first_kept,
             split: split(branch, &preparation),
             previous: previous_summary(plan),
-            history: part(&branch[preparation.history()]),
-            turn_prefix: part(&branch[preparation.turn_prefix()]),
-            kept: part(&branch[kept(branch, &preparation)]),
+            history: part(branch, preparation.history(), preparation.previous),
+            turn_prefix: part(branch, preparation.turn_prefix(), preparation.previous),
+            kept: part(branch, kept(branch, &preparation), preparation.previous),
             lost: lost.fold(Part::default(), add),
             summary_tokens: plan.settings.summary_tokens,
             tokens_after: plan
@@ -142,8 +143,9 @@ fn kept(branch: &[BranchEntry], preparation: &Preparation) -> Range<usize> {
     preparation.cut.first_kept..branch.len()
 }
 
-fn part(entries: &[BranchEntry]) -> Part {
-    entries.iter().fold(Part::default(), add)
+/// The messages of some entries, without the summary before, which is no part of what is considered.
+fn part(branch: &[BranchEntry], range: Range<usize>, previous: Option<usize>) -> Part {
+    range.filter(|at| Some(*at) != previous).map(|at| &branch[at]).fold(Part::default(), add)
 }
 
 fn add(part: Part, entry: &BranchEntry) -> Part {
@@ -168,9 +170,10 @@ fn split(branch: &[BranchEntry], preparation: &Preparation) -> Split {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::gateway::ruleset::Ruleset;
     use crate::inspect::testing::{at, call, inspection, message, result, transcript, user};
     use crate::policy::prune::Gate;
-    use crate::policy::{Step, StepSet, StepSettings};
+    use crate::policy::{Reason, Step, StepSet, StepSettings};
 
     fn view(entries: &[String], keep: f64) -> CompactionView {
         let inspection = inspection(&transcript(entries), 200_000.0).with_closer().expect("reads");
@@ -201,6 +204,32 @@ mod tests {
         let entries = [user("12345678"), call("c1", "exec", "{}"), touch, user("12345678")];
         let view = view(&entries, 2.0);
         assert_eq!((view.split, view.history.messages, view.turn_prefix.messages), (Split::False, 0, 2));
+    }
+
+    #[test]
+    fn by_the_newest_rules_what_the_compaction_before_kept_is_considered_again() {
+        let before =
+            r#"{"type":"compaction","summary":"so far","firstKeptEntryId":"e0","tokensBefore":9}"#.to_owned();
+        let entries = [user("12345678"), before, user("12345678"), user("12345678")];
+        let mut inspection = inspection(&transcript(&entries), 200_000.0);
+        inspection.ruleset.ruleset = Ruleset::V2026_9;
+        let inspection = inspection.with_closer().expect("reads");
+        let mut settings = StepSettings::built_in(Ruleset::V2026_9, 200_000.0);
+        settings.steps = StepSet::of(&[Step::Compact]);
+        settings.compaction.keep_recent_tokens = 2.0;
+        let plan = inspection.plan(&settings, Gate::Off).expect("plans");
+        let view = inspection.compaction_view(&plan).expect("something to compact");
+        assert_eq!((view.lost.messages, view.history.messages, view.kept.messages), (0, 2, 1));
+        let reasons: Vec<Reason> = plan.fates().iter().map(|fate| fate.reason).collect();
+        assert_eq!(
+            reasons,
+            [
+                Reason::PreviousSummary,
+                Reason::SummarisedHistory,
+                Reason::SummarisedHistory,
+                Reason::KeptRecent
+            ]
+        );
     }
 
     #[test]

@@ -13,6 +13,7 @@ mod facts;
 mod indent;
 pub mod item;
 pub mod list;
+pub mod making;
 pub mod message;
 mod oddities;
 pub mod open;
@@ -23,6 +24,7 @@ mod recorded;
 pub mod recovery;
 pub mod rewrite_loss;
 pub mod search;
+mod server_clear;
 pub mod summary;
 pub mod summary_calls;
 #[cfg(test)]
@@ -34,6 +36,7 @@ mod windows;
 pub mod words;
 pub mod write;
 mod write_checks;
+pub mod writer;
 
 use std::sync::Arc;
 
@@ -166,7 +169,7 @@ impl Inspection {
         Plan::new(&Asked {
             index: &self.index,
             context: &self.context,
-            branch: self.closer.as_ref().map(|closer| closer.branch.as_slice()),
+            branch: self.closer.as_ref().map(|closer| closer.compacting()),
             textures: self.closer.as_ref().map(|closer| closer.textures.as_slice()),
             settings,
             window: self.window.tokens,
@@ -178,7 +181,8 @@ impl Inspection {
     /// The same with what closer steps ask for, read from the transcript where it is not there yet.
     pub fn with_closer(mut self) -> Result<Self, BodyError> {
         if self.closer.is_none() {
-            self.closer = Some(Arc::new(Closer::read(&self.source, &self.index, &self.context)?));
+            let rules = self.ruleset.ruleset.rules();
+            self.closer = Some(Arc::new(Closer::read(&self.source, &self.index, &self.context, rules)?));
         }
         Ok(self)
     }

@@ -17,6 +17,7 @@ use crate::ids::{Epoch, LineIds, SessionKey};
 use crate::inspect::count::{complete, last_prompt};
 use crate::inspect::list::listed_item;
 use crate::inspect::price::price;
+use crate::inspect::server_clear::server_clear;
 use crate::inspect::upkeep::Upkeep;
 use crate::inspect::{Closer, Inspection, Known, Mark};
 use crate::js;
@@ -92,13 +93,17 @@ pub fn open(
 }
 
 /// What closer steps ask for, where it was known of the reading before and entries were only added since: theirs is
-/// read. Where that fails it is as if nobody had asked yet.
+/// read. By other rules all of it is asked for anew. Where that fails it is as if nobody had asked yet.
 fn grown_closer(before: &Inspection, now: &Inspection, progress: Progress<'_>) -> Option<Arc<Closer>> {
     now.grown_from?;
+    if before.ruleset.ruleset != now.ruleset.ruleset {
+        return None;
+    }
+    let rules = now.ruleset.ruleset.rules();
     let known = Known { context: &before.context, closer: before.closer.as_ref()? };
     let bytes = now.session.bytes;
     let mut wanted = || progress(bytes, bytes);
-    let read = Closer::read_while(&now.source, &now.index, &now.context, Some(known), &mut wanted);
+    let read = Closer::read_while(&now.source, &now.index, &now.context, rules, Some(known), &mut wanted);
     read.ok().flatten().map(Arc::new)
 }
 
@@ -145,13 +150,6 @@ pub fn inspect(
         history_limit_under(rules, &item.key.0, &config.js).map_or(0.0, |limit| limit.turns());
     let runtime = runtime_compaction(store);
     let compaction = gateway_compaction_under(rules, &config.js, runtime, window.tokens);
-    let settings = rows(&RowSource {
-        config,
-        ruleset: store.ruleset.ruleset,
-        session_key: &item.key.0,
-        runtime,
-        window: window.tokens,
-    });
     let mut inspection = Inspection {
         last_touch: last_touch_under(rules, &index, (&item.provider, &item.model), touched),
         window,
@@ -169,13 +167,13 @@ pub fn inspect(
         last_call: None,
         upkeep,
         compaction,
-        settings,
+        settings: Vec::new(),
         configured_on: configured.is_some(),
         configured: StepSettings {
-            ruleset: store.ruleset.ruleset,
             compaction,
             history_limit,
-            ..StepSettings::prune(configured.unwrap_or_else(|| PruneSettings::built_in(rules)))
+            prune: configured.unwrap_or_else(|| PruneSettings::built_in(rules)),
+            ..StepSettings::built_in(store.ruleset.ruleset, window.tokens)
         },
         closer: None,
         tree: Arc::new(tree),
@@ -185,6 +183,17 @@ pub fn inspect(
         epoch,
         grown_from: None,
     };
+    if let Some(clear) = server_clear(&inspection, &config.js) {
+        inspection.configured.clear = clear;
+    }
+    inspection.settings = rows(&RowSource {
+        config,
+        ruleset: store.ruleset.ruleset,
+        session_key: &inspection.session.key.0,
+        runtime,
+        window: inspection.window.tokens,
+        clear: &inspection.configured.clear,
+    });
     let running = lock_state(inspection.source.path(), now_ms);
     complete(&mut inspection, session.row.as_ref());
     inspection.session.set_mark(Mark::Running, matches!(running, Ok(LockState::Held { .. })));

@@ -48,38 +48,15 @@ fn settings(step: Step, plan: &Plan) -> Value {
         ]),
         Step::History => Object::from([("historyLimit", all.history_limit)]),
         Step::Guard => Object::from([
-            ("window", plan.window),
+            ("window", plan.guard_window),
             ("budgetShare", all.guard.budget_share),
             ("singleShare", all.guard.single_share),
         ]),
-        Step::Prune => prune(all),
+        Step::Prune => all.prune.object(),
         Step::Clear => clear(all),
         Step::Repair | Step::Images => Object::default(),
     };
     Value::Object(object)
-}
-
-fn prune(all: &StepSettings) -> Object {
-    let settings = &all.prune;
-    let soft = Object::from([
-        ("maxChars", settings.soft_trim.max_chars),
-        ("headChars", settings.soft_trim.head_chars),
-        ("tailChars", settings.soft_trim.tail_chars),
-    ]);
-    let hard = Object::from([
-        ("enabled", Value::Bool(settings.hard_clear.enabled)),
-        ("placeholder", Value::String(settings.hard_clear.placeholder.clone())),
-    ]);
-    Object::from([
-        ("ttlMs", Value::Number(settings.ttl_ms)),
-        ("keepLastAssistants", Value::Number(settings.keep_last_assistants)),
-        ("softTrimRatio", Value::Number(settings.soft_trim_ratio)),
-        ("hardClearRatio", Value::Number(settings.hard_clear_ratio)),
-        ("minPrunableToolChars", Value::Number(settings.min_prunable_tool_chars)),
-        ("softTrim", Value::Object(soft)),
-        ("hardClear", Value::Object(hard)),
-        ("tools", settings.tools.clone()),
-    ])
 }
 
 fn clear(all: &StepSettings) -> Object {

@@ -107,13 +107,13 @@ impl RewriteLoss {
         };
         let there: HashSet<EntryIx> =
             after.messages.iter().filter_map(|message| original(message.entry)).collect();
-        let place = |ix: EntryIx| context.path.iter().position(|entry| *entry == ix);
-        let compaction = context.compaction.and_then(place);
+        let before_compaction: HashSet<EntryIx> =
+            context.path.iter().copied().take_while(|ix| Some(*ix) != context.compaction).collect();
         let mut dangling = (0, 0);
         for message in context.messages.iter().filter(|message| !there.contains(&message.entry)) {
             if index.entry(message.entry).kind == EntryKind::BranchSummary {
                 self.branch_summaries += 1;
-            } else if compaction > place(message.entry) {
+            } else if context.compaction.is_some() && before_compaction.contains(&message.entry) {
                 dangling.0 += 1;
                 dangling.1 += estimate_or_zero(&message.size);
             } else {

@@ -1,7 +1,9 @@
 //! What a compaction of a session would summarise, under the settings in force (compaction 2.2, 2.5, 2.18, 5.6).
 
+use std::collections::HashMap;
 use std::path::Path;
 
+use crate::context::bodies;
 use crate::gateway::compaction::CompactionSettings;
 use crate::gateway::ruleset::Rules;
 use crate::ids::EntryIx;
@@ -9,8 +11,8 @@ use crate::inspect::Inspection;
 use crate::js::{JsString, Value};
 use crate::policy::compact::share::DEFAULT_HISTORY_SHARE;
 use crate::policy::compact::{
-    BranchEntry, Calls, Identifiers, Mode, NoSummary, Preparation, SummaryJob, assumed_tokens, branch, calls,
-    prepare,
+    Before, BranchEntry, Calls, Compacting, Identifiers, Mode, NoSummary, Preparation, SummaryJob,
+    assumed_tokens, branch, calls, weighted_tokens,
 };
 use crate::store::body::{self, BodyError};
 use crate::store::entry::EntryKind;
@@ -88,7 +90,7 @@ impl Compactable {
         let read = |ix: EntryIx| body::entry(&inspection.source, &inspection.index, ix);
         let path = inspection.tree.branch(&inspection.index, &inspection.leaf);
         let branch = branch(&inspection.index, &path, read)?;
-        let prepared = prepare(&branch, settings.keep_recent_tokens).map_err(|_| NotCompactable::Throws)?;
+        let prepared = prepared(inspection, &branch, settings.keep_recent_tokens)?;
         let preparation = prepared.ok_or_else(|| why_not(&branch))?;
         let workspace = inspection.index.header.as_ref().and_then(|header| header.cwd.as_deref());
         let rules = match (summary.mode, workspace) {
@@ -107,17 +109,47 @@ impl Compactable {
             rules,
             now_ms,
         };
-        Ok(Self {
-            preparation,
-            job,
-            assumed_tokens: assumed_tokens(&earlier(&branch), settings.reserve_tokens),
-        })
+        let assumed_tokens = assumed_summary(&branch, settings.reserve_tokens).tokens;
+        Ok(Self { preparation, job, assumed_tokens })
     }
 
     /// The calls that the gateway itself would make, when each succeeds.
     pub fn calls(&self) -> Result<Calls, NoSummary> {
         calls(&self.job, self.assumed_tokens)
     }
+}
+
+/// Where the branch is cut by the rules that the session is read by.
+fn prepared(
+    inspection: &Inspection,
+    branch: &[BranchEntry],
+    keep_tokens: f64,
+) -> Result<Option<Preparation>, NotCompactable> {
+    let Inspection { source, index, context, .. } = inspection;
+    let rules = inspection.ruleset.ruleset.rules();
+    let before = Before::of(index, branch, |ix| body::entry(source, index, ix))?;
+    let mut tokens = HashMap::new();
+    for message in context.messages.iter().filter(|_| rules.looks_at_letters()) {
+        let body = bodies::message(source, index, message)?;
+        tokens.extend(weighted_tokens(rules, &body).map(|weighted| (message.entry, weighted)));
+    }
+    let compacting = Compacting { branch, before: &before, tokens: &tokens };
+    compacting.prepare(rules, keep_tokens).map_err(|_| NotCompactable::Throws)
+}
+
+/// The length a summary is taken to have until one is made (compaction 5.21).
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct AssumedSummary {
+    /// Tokens.
+    pub tokens: f64,
+    /// It is the average of the branch's earlier summaries, not a fixed assumption.
+    pub from_earlier: bool,
+}
+
+/// The length to assume for the next summary of a branch, under this reserve.
+pub fn assumed_summary(branch: &[BranchEntry], reserve_tokens: f64) -> AssumedSummary {
+    let earlier = earlier(branch);
+    AssumedSummary { tokens: assumed_tokens(&earlier, reserve_tokens), from_earlier: !earlier.is_empty() }
 }
 
 fn why_not(branch: &[BranchEntry]) -> NotCompactable {

@@ -3,8 +3,9 @@
 use crate::gateway::compaction::CompactionSettings;
 use crate::ids::Epoch;
 use crate::inspect::Inspection;
+use crate::inspect::making::no_summary_words;
 use crate::inspect::summary::{Compactable, SummarySettings};
-use crate::policy::compact::{NoSummary, calls};
+use crate::policy::compact::calls;
 
 /// What the calls are asked for with: an answer to anything else is old.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -42,13 +43,7 @@ impl SummaryCalls {
     ) -> Result<Self, String> {
         let compactable = Compactable::new(inspection, asked.compaction, summary, None, now_ms);
         let job = compactable.map_err(|error| error.to_string())?.job;
-        let told = calls(&job, asked.summary_tokens as f64).map_err(|error| match error {
-            NoSummary::Cancelled(why) => {
-                format!("the gateway would cancel this compaction: {} ({})", why.words(), why.rule())
-            }
-            NoSummary::Failed(why) => format!("the runtime would fail to compact: {why}"),
-            NoSummary::Ended => "the calls cannot be told".to_owned(),
-        })?;
+        let told = calls(&job, asked.summary_tokens as f64).map_err(|why| no_summary_words(&why))?;
         Ok(Self {
             calls: told.calls.len() as u64,
             input_tokens: told.input_tokens(),

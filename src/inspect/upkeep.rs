@@ -55,6 +55,12 @@ pub struct StoredTotals {
     pub compactions: Option<f64>,
     /// `memoryFlushCompactionCount`.
     pub flushed_at: Option<f64>,
+    /// `inputTokens`.
+    pub input: Option<f64>,
+    /// `cacheRead`.
+    pub cache_read: Option<f64>,
+    /// `cacheWrite`.
+    pub cache_write: Option<f64>,
 }
 
 impl StoredTotals {
@@ -66,6 +72,9 @@ impl StoredTotals {
             context_tokens: row.context_tokens,
             compactions: number("compactionCount"),
             flushed_at: number("memoryFlushCompactionCount"),
+            input: number("inputTokens"),
+            cache_read: number("cacheRead"),
+            cache_write: number("cacheWrite"),
         }
     }
 }

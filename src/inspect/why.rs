@@ -92,6 +92,9 @@ impl Facts<'_> {
                 format!("Only the last {turns} and what follows them are sent.")
             }
             Reason::SeenImages => "The model has answered since: its images are not sent again.".into(),
+            Reason::SeenMedia => {
+                "The model has answered three turns since: its media are not sent again.".into()
+            }
             Reason::SummarisedHistory => "The summary stands for it.".into(),
             Reason::SummarisedTurn => {
                 "The beginning of a turn that the cut splits: it has a summary of its own.".into()

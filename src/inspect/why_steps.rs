@@ -2,20 +2,26 @@
 
 use crate::inspect::why::Facts;
 use crate::inspect::words::{counted, of};
+use crate::policy::clear_tool_uses::ClearedBy;
 use crate::policy::truncate::sized_result_chars;
+use crate::policy::truncate::v2026_9::aggregate_chars;
 use crate::policy::{Fate, Reason};
 
 impl Facts<'_> {
     /// The sentences of a reason that one of these steps gives; none for any other.
     pub(super) fn of_closer_steps(&self, reason: Reason) -> Option<Vec<String>> {
         Some(match reason {
-            Reason::OverLimit | Reason::WithinLimit => self.truncated(reason),
-            Reason::GuardCut | Reason::GuardCompacted | Reason::WithinGuard | Reason::TooSmallToCompact => {
-                self.guarded(reason)
-            }
-            Reason::ClearedUse | Reason::BelowTrigger | Reason::KeptUse | Reason::ClearedAtLeast => {
-                self.clearing(reason)
-            }
+            Reason::OverLimit | Reason::OverAggregate | Reason::WithinLimit => self.truncated(reason),
+            Reason::GuardCut
+            | Reason::GuardFitted
+            | Reason::GuardCompacted
+            | Reason::WithinGuard
+            | Reason::TooSmallToCompact => self.guarded(reason),
+            Reason::ClearedUse
+            | Reason::BelowTrigger
+            | Reason::KeptUse
+            | Reason::ClearedAtLeast
+            | Reason::TooLittleToClear => self.clearing(reason),
             _ => vec![self.repaired(reason)?],
         })
     }
@@ -23,7 +29,12 @@ impl Facts<'_> {
     /// Against the limit of one result (pruning 6.2, 6.6).
     fn truncated(&self, reason: Reason) -> Vec<String> {
         let settings = &self.plan.settings.truncate;
-        let limit = counted(settings.max_result_chars(self.plan.window));
+        let rules = self.plan.settings.ruleset.rules();
+        let most = settings.max_result_chars_under(rules, self.plan.window);
+        if reason == Reason::OverAggregate {
+            return self.aggregated(aggregate_chars(self.plan.window, most));
+        }
+        let limit = counted(most);
         let relation = if reason == Reason::OverLimit { "are over" } else { "are not over" };
         let compared = match sized_result_chars(self.size) {
             Some(chars) => {
@@ -46,6 +57,19 @@ impl Facts<'_> {
         vec![compared, stays]
     }
 
+    /// Against what all results may have (pruning 8.3).
+    fn aggregated(&self, budget: f64) -> Vec<String> {
+        let stays = match self.fate.fate {
+            Fate::Cleared => "A note that it was left out stays, as far as there is room.".to_owned(),
+            _ => format!("{} stay, a note among them.", of(self.fate.after.chars() as f64, "char")),
+        };
+        let budget = of(budget, "char");
+        vec![
+            format!("All results together are over {budget}; the oldest that were answered give way."),
+            stays,
+        ]
+    }
+
     /// Against the limits of a call (pruning 6.33, 6.35).
     fn guarded(&self, reason: Reason) -> Vec<String> {
         let Some(numbers) = self.plan.guarded else { return Vec::new() };
@@ -54,6 +78,13 @@ impl Facts<'_> {
         let relation = if numbers.total > numbers.limits.budget { "over" } else { "within" };
         let whole = format!("{total}, {relation} the guard's budget of {budget}.");
         match reason {
+            Reason::GuardFitted => vec![
+                format!("It counts for more than the {single} that the guard lets one result have."),
+                "A text counts double, heavy scripts more. What fits of texts and images stays, its details go.".into(),
+            ],
+            Reason::WithinGuard if numbers.limits.budget.is_infinite() => {
+                vec![format!("It counts for no more than {single}.")]
+            }
             Reason::GuardCut => vec![
                 format!("It counts for more than the {single} that the guard lets one result have."),
                 "A result counts double, with its details. One text stays.".into(),
@@ -74,11 +105,12 @@ impl Facts<'_> {
         let settings = &self.plan.settings.clear;
         let Some(numbers) = self.plan.cleared else { return Vec::new() };
         let trigger = counted(settings.trigger);
+        let whole = match settings.by {
+            ClearedBy::Client => "All messages count",
+            ClearedBy::Server { .. } => "The prompt counts",
+        };
         let total = |relation| {
-            format!(
-                "All messages count ~{}, {relation} the trigger of {trigger}.",
-                of(numbers.before as f64, "token")
-            )
+            format!("{whole} ~{}, {relation} the trigger of {trigger}.", of(numbers.before as f64, "token"))
         };
         match reason {
             Reason::BelowTrigger => vec![total("not over")],
@@ -89,6 +121,13 @@ impl Facts<'_> {
             Reason::KeptUse => {
                 vec![format!("Among the last {}, which are kept.", of(settings.keep, "result"))]
             }
+            Reason::TooLittleToClear => vec![
+                total("over"),
+                format!(
+                    "Less than {} could be cleared, so nothing is.",
+                    of(settings.clear_at_least, "token")
+                ),
+            ],
             Reason::ClearedAtLeast => vec![format!(
                 "Clearing older results reclaimed ~{}, which is at least {}.",
                 of(numbers.before.saturating_sub(numbers.after) as f64, "token"),
@@ -96,7 +135,14 @@ impl Facts<'_> {
             )],
             _ => vec![
                 total("over"),
-                format!("A placeholder of {} stays.", of(settings.placeholder.len() as f64, "char")),
+                match settings.by {
+                    ClearedBy::Client => {
+                        format!("A placeholder of {} stays.", of(settings.placeholder.len() as f64, "char"))
+                    }
+                    ClearedBy::Server { .. } => {
+                        "The provider's server clears it, by a count of its own.".into()
+                    }
+                },
             ],
         }
     }
@@ -115,6 +161,7 @@ impl Facts<'_> {
             Reason::CallTidied => "A call is sent with its name trimmed or its attachments redacted.",
             Reason::DetailsStripped => "Its text stays; its details go, which no model is sent.",
             Reason::InputsCleared => "The arguments of its calls go with their results.",
+            Reason::NoGuard => "This runtime has no guard: every result is sent as it is.",
             Reason::ExcludedTool => "Its tool is excluded from clearing.",
             Reason::UncalledResult => "The answer before it holds no call with its id: it is never cleared.",
             _ => return None,

@@ -12,6 +12,7 @@ use crate::inspect::write_checks::checks;
 use crate::inspect::{Inspection, Mark};
 use crate::js;
 use crate::plan::{EntryChange, InMemory, MadeSummary, Plan, changes};
+use crate::policy::compact::stored_summary;
 use crate::store::body::BodyError;
 use crate::store::measure::prune_chars;
 
@@ -52,6 +53,8 @@ pub struct WritePreview {
     pub bytes: u64,
     /// Entries that would be appended.
     pub entries: usize,
+    /// They begin a branch with copies; otherwise the active one goes on.
+    pub is_branch: bool,
     /// The entry the new branch starts after; none for a new root.
     pub from: Option<String>,
     /// The leaf now.
@@ -173,6 +176,7 @@ pub fn preview(request: &WriteRequest<'_>, prepared: &Prepared, now_ms: i64) -> 
         path: prepared.path.to_path_buf(),
         bytes: inspection.index.end + inspection.index.pending,
         entries: prepared.lines.len(),
+        is_branch: prepared.is_branch(),
         from: prepared.parent.clone(),
         old_leaf: prepared.from_leaf.clone(),
         appended_bytes: prepared.len(),
@@ -214,7 +218,7 @@ fn compaction(
     let missing = || WriteError::NoSummary { path: inspection.source.path().to_path_buf() };
     let summary = summary.ok_or_else(missing)?;
     Ok(Some(PlannedCompaction {
-        summary: summary.text.clone(),
+        summary: stored_summary(inspection.ruleset.ruleset.rules(), &summary.text),
         first_kept: preparation.first_kept,
         tokens_before: preparation.tokens_before,
         details: summary.details.clone(),
@@ -237,10 +241,8 @@ fn standing(inspection: &Inspection) -> SessionStanding {
 fn checked_changes(inspection: &Inspection, plan: &Plan) -> Result<Vec<EntryChange>, WriteError> {
     let (index, context) = (&inspection.index, &inspection.context);
     let changes = changes(&inspection.source, index, context, plan)?;
-    let planned = plan.items.iter().filter(|item| !item.edits().is_empty());
-    for (change, item) in changes.iter().zip(planned) {
-        let planned = item.change.as_ref().map_or(Err(js::Throws), |change| change.size.prune_chars.get());
-        let found = prune_chars(&change.message);
+    for (change, (_, made)) in changes.iter().zip(plan.rewritten()) {
+        let (planned, found) = (made.size.prune_chars.get(), prune_chars(&change.message));
         if planned != found {
             let text = |size: Result<f64, js::Throws>| size.map_or_else(|_| "no".into(), js::number_text);
             return Err(WriteError::Sizes {

@@ -46,23 +46,20 @@ pub fn messages_after(
     plan.items.iter().map(message).collect()
 }
 
-/// Every entry whose text is edited, with its new message, in the order of the list. Edits that no transcript has are
-/// left out ([`Edit::is_written`]).
+/// The entry of every [rewritten](Plan::rewritten) message, with its new message, in the same order. Edits that no
+/// transcript has are left out ([`Edit::is_written`]).
 pub fn changes(
     source: &Source,
     index: &Index,
     context: &Context,
     plan: &Plan,
 ) -> Result<Vec<EntryChange>, BodyError> {
-    let written = |item: &Item| -> Vec<Edit> {
-        item.edits().iter().filter(|edit| edit.is_written()).cloned().collect()
-    };
-    let edited = plan.items.iter().map(|item| (item, written(item))).filter(|(_, edits)| !edits.is_empty());
-    edited
-        .filter_map(|(item, edits)| Some((&context.messages[item.position()?], edits)))
-        .map(|(message, edits)| {
+    plan.rewritten()
+        .map(|(position, change)| {
+            let message = &context.messages[position];
+            let written: Vec<Edit> = change.edits.iter().filter(|edit| edit.is_written()).cloned().collect();
             let body = bodies::message(source, index, message)?;
-            Ok(EntryChange { entry: message.entry, message: apply_all(&edits, &body) })
+            Ok(EntryChange { entry: message.entry, message: apply_all(&written, &body) })
         })
         .collect()
 }

@@ -20,7 +20,7 @@ use crate::policy::clear_tool_uses::Cleared;
 use crate::policy::compact::Preparation;
 use crate::policy::edit::Edit;
 use crate::policy::guard::Guarded;
-use crate::policy::list::Item;
+use crate::policy::list::{Change, Item};
 use crate::policy::prune::{Gate, Outcome};
 use crate::policy::{Fate, MessageFate, StepSettings};
 use crate::store::entry::MessageSize;
@@ -32,6 +32,8 @@ pub struct Plan {
     pub settings: StepSettings,
     /// Window in tokens it was made with; NaN when none is known.
     pub window: f64,
+    /// Window of the model itself in tokens, which the guard went by; NaN when none is known.
+    pub guard_window: f64,
     /// What the pruner's gate said. A shut gate leaves every message to the other steps.
     pub gate: Gate,
     /// The numbers behind pruning, its positions told as those of the context; of nothing when it takes no part.
@@ -125,6 +127,13 @@ impl Plan {
         self.fates.iter().try_fold((0.0, 0.0), |(before, after), fate| {
             Ok((before + fate.before.get()?, after + fate.after.get()?))
         })
+    }
+
+    /// The messages of the context whose text differs in a transcript written under the plan: their positions, and what
+    /// was done to them, in the order they are sent.
+    pub fn rewritten(&self) -> impl Iterator<Item = (usize, &Change)> {
+        let changed = self.items.iter().filter_map(|item| Some((item.position()?, item.change.as_deref()?)));
+        changed.filter(|(_, change)| change.edits.iter().any(Edit::is_written))
     }
 
     /// What is done to the text of a message of the context.

@@ -6,7 +6,7 @@ use crate::js::Throws;
 use crate::plan::effect::{StepEffect, total};
 use crate::plan::{Plan, tokens};
 use crate::policy::clear_tool_uses::{Cleared, clear_list};
-use crate::policy::compact::{BranchEntry, Preparation, compact_list};
+use crate::policy::compact::{Compacting, Preparation, compact_list};
 use crate::policy::guard::{Guarded, guard_list};
 use crate::policy::history_batches::limit_history_under;
 use crate::policy::images::remove_seen_images;
@@ -26,7 +26,7 @@ pub struct Asked<'a> {
     /// The context.
     pub context: &'a Context,
     /// Its branch as a compaction looks at it; none where it was not read.
-    pub branch: Option<&'a [BranchEntry]>,
+    pub branch: Option<Compacting<'a>>,
     /// Textures of its messages; none where they were not read.
     pub textures: Option<&'a [Texture]>,
     /// The steps and their parameters.
@@ -84,7 +84,7 @@ pub(super) fn run(asked: &Asked<'_>) -> Result<Plan, PlanError> {
 
 impl Run<'_> {
     fn step(&mut self, step: Step) -> Result<(), PlanError> {
-        if step.needs_texture() && self.asked.textures.is_none() {
+        if step.needs_texture(self.asked.settings.ruleset.rules()) && self.asked.textures.is_none() {
             return Err(PlanError::NeedsTexts(step));
         }
         let before = (self.list.len(), total(&self.list));
@@ -116,33 +116,34 @@ impl Run<'_> {
     fn fates_of(&mut self, step: Step) -> Result<(Vec<MessageFate>, bool), PlanError> {
         let Asked { settings, index, window, gate, .. } = *self.asked;
         let throws = |Throws| PlanError::Throws(step);
+        let rules = settings.ruleset.rules();
         let fates = match step {
             Step::Compact => {
-                let branch = self.asked.branch.ok_or(PlanError::NeedsTexts(step))?;
+                let compacting = self.asked.branch.ok_or(PlanError::NeedsTexts(step))?;
                 let keep = settings.compaction.keep_recent_tokens;
                 let compacted =
-                    compact_list(&mut self.list, branch, keep, settings.summary_tokens).map_err(throws)?;
+                    compact_list(&mut self.list, rules, &compacting, keep, settings.summary_tokens)
+                        .map_err(throws)?;
                 self.compaction = compacted.preparation;
                 compacted.fates
             }
-            Step::History => {
-                limit_history_under(settings.ruleset.rules(), &mut self.list, settings.history_limit)
-            }
-            Step::Images => remove_seen_images(&mut self.list),
+            Step::History => limit_history_under(rules, &mut self.list, settings.history_limit),
+            Step::Images => remove_seen_images(&mut self.list, rules),
             Step::Prune => {
                 let outcome = prune_list(&mut self.list, &index.words, &settings.prune, window, gate)
                     .map_err(throws)?;
                 return Ok(self.pruned(outcome));
             }
-            Step::Truncate => truncate_list(&mut self.list, window, &settings.truncate),
+            Step::Truncate => truncate_list(&mut self.list, rules, window, &settings.truncate),
             Step::Repair => {
                 let repaired = repair_list(&mut self.list);
                 return Ok((repaired.fates, repaired.changed));
             }
             Step::Guard => {
                 let window = self.asked.guard_window;
-                let (fates, guarded) = guard_list(&mut self.list, window, &settings.guard).map_err(throws)?;
-                self.guarded = Some(guarded);
+                let (fates, guarded) =
+                    guard_list(&mut self.list, rules, window, &settings.guard).map_err(throws)?;
+                self.guarded = guarded;
                 fates
             }
             Step::Clear => {
@@ -185,7 +186,7 @@ impl Run<'_> {
     }
 
     fn plan(mut self) -> Plan {
-        let Asked { context, settings, window, gate, .. } = *self.asked;
+        let Asked { context, settings, window, guard_window, gate, .. } = *self.asked;
         let tokens_before = tokens(context);
         let mut tokens_after = vec![0; tokens_before.len()];
         let mut tokens_made = 0;
@@ -204,6 +205,7 @@ impl Run<'_> {
         Plan {
             settings: settings.clone(),
             window,
+            guard_window,
             gate,
             outcome: self.outcome,
             compaction: self.compaction,

@@ -63,7 +63,8 @@ fn details_that_go_change_nothing_that_is_sent() {
 
 #[test]
 fn closer_steps_ask_for_texts() {
-    for step in Step::ALL.into_iter().filter(|step| step.needs_texture()) {
+    let rules = StepSettings::default().ruleset.rules();
+    for step in Step::ALL.into_iter().filter(|step| step.needs_texture(rules)) {
         let refused = plan(&reused(), &settings(&[step]), false).map(|_| ());
         assert_eq!(refused, Err(PlanError::NeedsTexts(step)));
     }

@@ -2,12 +2,16 @@
 //! looks or a plan is written, makes the text.
 
 use crate::gateway::pruning::SoftTrim;
+use crate::gateway::ruleset::Truncation;
 use crate::js::{JsString, Object, Value};
 use crate::policy::clear_tool_uses::{cleared_use, without_arguments};
 use crate::policy::guard::{compacted_message, cut_message};
+use crate::policy::guard_2026_9::fitted_result;
+use crate::policy::media_2026_9::without_media;
 use crate::policy::prune::{cleared_message, soft_trimmed_message};
 use crate::policy::repair::{renamed, repaired_message};
-use crate::policy::truncate::{Cut, truncated_message};
+use crate::policy::truncate::v2026_9::elided_to;
+use crate::policy::truncate::{Cut, truncated_message_by};
 use crate::store::entry::{MessageSize, Role, Size};
 
 /// The text that stands for an image the model has seen (pruning 1.6).
@@ -28,12 +32,26 @@ pub enum Edit {
         max_chars: f64,
         /// Chars that every cut block keeps.
         min_keep_chars: f64,
+        /// How a text is cut.
+        by: Truncation,
+    },
+    /// A note that it was left out stands for a tool result, or as much of it as a limit has room for (pruning 8.3).
+    Elide {
+        /// The limit, weighted chars.
+        max_chars: f64,
     },
     /// The guard holds a tool result to a limit (pruning 6.33).
     GuardCut {
         /// The limit, chars.
         max_chars: f64,
     },
+    /// The guard of 2026.9 holds a tool result to a limit, with as many images as fit (pruning 8.7).
+    GuardFit {
+        /// The limit, weighted chars.
+        max_chars: f64,
+    },
+    /// Images and references to media become texts (pruning 8, row "Legacy images").
+    RemoveMedia,
     /// A tool result gives way to the guard (pruning 6.35).
     GuardCompact,
     /// Unusable tool calls go, and what is odd about the others (compaction 6.7).
@@ -56,10 +74,13 @@ impl Edit {
             Self::SoftTrim(settings) => soft_trimmed_message(message, settings).ok().flatten(),
             Self::Placeholder(text) => Some(cleared_message(message, text)),
             Self::RemoveImages => without_images(message),
-            Self::Truncate { max_chars, min_keep_chars } => {
+            Self::Truncate { max_chars, min_keep_chars, by } => {
                 let cut = Cut { min_keep_chars: *min_keep_chars, ..Cut::default() };
-                truncated_message(message, *max_chars, &cut)
+                truncated_message_by(*by, message, *max_chars, &cut)
             }
+            Self::Elide { max_chars } => elided_to(message, *max_chars),
+            Self::GuardFit { max_chars } => fitted_result(message, *max_chars),
+            Self::RemoveMedia => without_media(message),
             Self::GuardCut { max_chars } => Some(cut_message(message, *max_chars)),
             Self::GuardCompact => Some(compacted_message(message)),
             Self::RepairInputs => repaired_message(message),

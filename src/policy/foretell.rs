@@ -16,15 +16,17 @@ impl Edit {
     pub fn foretell(&self, size: &MessageSize, texture: &Texture) -> (MessageSize, Texture) {
         if let Some(body) = &texture.body {
             let made = self.apply(body);
-            return (size_after(size, &made), Texture::of(&made));
+            return (size_after(size, &made), texture.again(&made));
         }
         match self {
             Self::RemoveImages => (images_removed(size), without_images(size, texture)),
             Self::ClearInputs(ids) => without_arguments(ids, size, texture),
             Self::ToolName(name) => (*size, renamed(name, texture)),
             Self::StripDetails => (*size, texture.without_details()),
-            // Only messages that keep their body are repaired.
-            Self::RepairInputs => (*size, texture.clone()),
+            // Only messages that keep their body are repaired, or trimmed by the letters of their texts.
+            Self::RepairInputs | Self::RemoveMedia | Self::Elide { .. } | Self::GuardFit { .. } => {
+                (*size, texture.clone())
+            }
             _ if size.role == Role::ToolResult => self.of_result(size, texture),
             _ => (*size, texture.clone()),
         }
@@ -39,9 +41,9 @@ impl Edit {
             }
             Self::Placeholder(text) => (one(Text::of(text)), texture.clone()),
             Self::ClearUse(text) => (one(Text::of(text)), texture.without_details()),
-            Self::Truncate { max_chars, min_keep_chars } => {
+            Self::Truncate { max_chars, min_keep_chars, by } => {
                 let cut = Cut { min_keep_chars: *min_keep_chars, ..Cut::default() };
-                let content = truncated_content(&texture.content, *max_chars, &cut);
+                let content = truncated_content(*by, &texture.content, *max_chars, &cut);
                 (content.unwrap_or_else(|| texture.content.clone()), texture.clone())
             }
             Self::GuardCut { max_chars } => {

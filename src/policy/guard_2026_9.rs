@@ -19,12 +19,33 @@ pub fn guard_chars(tokens: f64) -> f64 {
 /// The copy of a tool result that a window in tokens leaves room for; none when it has room as it is, or is no
 /// tool result.
 pub fn guarded_result(message: &Value, tokens: f64) -> Option<Value> {
-    let is_result = message.get("role").is_some_and(|role| role.str_is("toolResult"));
-    let blocks = message.get("content").and_then(Value::as_array).filter(|_| is_result)?;
     let limit = guard_chars(tokens);
-    let images = blocks.iter().filter(|block| is_image(block)).count();
-    let others: f64 = blocks.iter().filter_map(other_block_chars).map(|chars| chars * 2.0).sum();
-    if result_chars(message, GUARD) + others + images as f64 * IMAGE_CHARS <= limit {
+    if counted_chars(message) <= limit { None } else { fitted_result(message, limit) }
+}
+
+/// Chars of a tool result as this guard counts them; 0 for every other message, and for a content that is no list.
+pub fn counted_chars(message: &Value) -> f64 {
+    let images = blocks(message).iter().filter(|block| is_image(block)).count();
+    result_chars(message, GUARD) + others_chars(message) + images as f64 * IMAGE_CHARS
+}
+
+/// The blocks of a tool result.
+fn blocks(message: &Value) -> &[Value] {
+    let is_result = message.get("role").is_some_and(|role| role.str_is("toolResult"));
+    message.get("content").and_then(Value::as_array).filter(|_| is_result).unwrap_or_default()
+}
+
+/// Chars of the blocks that are neither text nor image.
+fn others_chars(message: &Value) -> f64 {
+    blocks(message).iter().filter_map(other_block_chars).map(|chars| chars * 2.0).sum()
+}
+
+/// The copy of a tool result that is over a limit: the leading images that fit stay, its texts share what is left, its
+/// details go. None for a message without blocks.
+pub fn fitted_result(message: &Value, limit: f64) -> Option<Value> {
+    let images = blocks(message).iter().filter(|block| is_image(block)).count();
+    let others = others_chars(message);
+    if blocks(message).is_empty() {
         return None;
     }
     let kept = images.min((limit / IMAGE_CHARS).floor() as usize);

@@ -1,13 +1,42 @@
-//! Images that the model has seen: those of user messages before its last answer become a text (pruning 1.6).
+//! Images that the model has seen: those of user messages before its last answer become a text (pruning 1.6); in 2026.9
+//! those of user messages and results before the last answered turns, and references to media too (pruning 8, row
+//! "Legacy images"). The version before the reference leaves them.
 
+use crate::gateway::ruleset::{LegacyImages, Rules};
 use crate::policy::edit::{Edit, has_legacy_images, images_removed};
 use crate::policy::fate::{Fate, MessageFate};
 use crate::policy::list::List;
+use crate::policy::media_2026_9::first_of_last_turns;
 use crate::policy::reason::Reason;
 use crate::store::entry::Role;
 
-/// Replaces the images of every user message before the last answer, and tells the fate of every message.
-pub fn remove_seen_images(list: &mut List) -> Vec<MessageFate> {
+/// Replaces the images that a version takes for seen, and tells the fate of every message.
+pub fn remove_seen_images(list: &mut List, rules: &Rules) -> Vec<MessageFate> {
+    match rules.legacy_images {
+        LegacyImages::Stay => list.sizes().map(|size| MessageFate::kept(size, Reason::Untouched)).collect(),
+        LegacyImages::BeforeLastAnswer => before_last_answer(list),
+        LegacyImages::BeforeLastTurns { kept } => before_last_turns(list, kept),
+    }
+}
+
+/// Replaces images and references before the last answered turns, of which so many stay as they are.
+fn before_last_turns(list: &mut List, kept: usize) -> Vec<MessageFate> {
+    let roles = list.sizes().map(|size| size.role);
+    let end = first_of_last_turns(roles, kept).unwrap_or(0);
+    let mut fates: Vec<MessageFate> =
+        list.sizes().map(|size| MessageFate::kept(size, Reason::Untouched)).collect();
+    for (at, fate) in fates.iter_mut().enumerate().take(end) {
+        let letters = list.texture(at).and_then(|texture| texture.letters);
+        if letters.is_some_and(|letters| letters.has_media) {
+            list.make(at, Edit::RemoveMedia);
+            let after = list.size(at).prune_chars;
+            *fate = MessageFate { fate: Fate::Cleared, reason: Reason::SeenMedia, after, ..*fate };
+        }
+    }
+    fates
+}
+
+fn before_last_answer(list: &mut List) -> Vec<MessageFate> {
     let last_answer = list.sizes().rposition(|size| size.role == Role::Assistant).unwrap_or(0);
     let mut fates: Vec<MessageFate> =
         list.sizes().map(|size| MessageFate::kept(size, Reason::Untouched)).collect();
@@ -32,9 +61,12 @@ pub fn remove_seen_images(list: &mut List) -> Vec<MessageFate> {
 mod tests {
     use super::*;
     use crate::context::build;
+    use crate::gateway::ruleset::Ruleset;
     use crate::ids::LineIds;
     use crate::js;
     use crate::policy::edit::apply_all;
+    use crate::policy::media_2026_9::without_seen_media;
+    use crate::policy::testing::List as Messages;
     use crate::store::load::load_bytes;
     use crate::store::scan::size_message;
     use crate::transcript::{Leaf, Tree};
@@ -53,7 +85,7 @@ mod tests {
         let index = load_bytes("t.jsonl", text.as_bytes(), &mut LineIds);
         let context = build(&index, &Tree::new(&index), &Leaf::Own).expect("builds");
         let mut list = List::of(&context, None);
-        let fates = remove_seen_images(&mut list);
+        let fates = remove_seen_images(&mut list, Ruleset::V2026_3_2.rules());
         for (item, message) in list.items.iter().zip(messages) {
             let message = js::parse(message).expect("test JSON");
             let made = apply_all(item.edits(), &message);
@@ -67,5 +99,36 @@ mod tests {
     fn only_pictures_before_the_last_answer_go() {
         assert_eq!(fates(&[PICTURE, ANSWER, PICTURE]), [Fate::Cleared, Fate::Kept, Fate::Kept]);
         assert_eq!(fates(&[PICTURE]), [Fate::Kept]);
+    }
+
+    /// The fates under a version; those of the newest checked against the rule on texts.
+    fn fates_under(ruleset: Ruleset, messages: &[&str]) -> Vec<Fate> {
+        let messages = Messages::under(ruleset, messages);
+        let mut list = messages.list();
+        let fates = remove_seen_images(&mut list, ruleset.rules());
+        let made = messages.check(&list);
+        if ruleset == Ruleset::V2026_9 {
+            let mut expected = messages.bodies.clone();
+            for (at, new) in without_seen_media(&messages.bodies, 3) {
+                expected[at] = new;
+            }
+            assert_eq!(made, expected);
+        }
+        fates.iter().map(|fate| fate.fate).collect()
+    }
+
+    #[test]
+    fn the_newest_version_keeps_three_answered_turns_and_takes_references_away_too() {
+        const SAID: &str = r#"{"role":"user","content":"see media://inbound/a.png"}"#;
+        const SHOT: &str = r#"{"role":"toolResult","toolCallId":"c","toolName":"browser","content":[{"type":"image","data":"x"}]}"#;
+        let turns = [SAID, ANSWER, SHOT, ANSWER, PICTURE, ANSWER, SAID, ANSWER, PICTURE, ANSWER];
+        let gone: Vec<usize> = fates_under(Ruleset::V2026_9, &turns)
+            .iter()
+            .enumerate()
+            .filter(|(_, fate)| fate.changes())
+            .map(|(at, _)| at)
+            .collect();
+        assert_eq!(gone, [0, 2]);
+        assert!(fates_under(Ruleset::V2026_2_19, &turns).iter().all(|fate| *fate == Fate::Kept));
     }
 }

@@ -2,6 +2,8 @@
 //! become a text in what is sent; the transcript keeps them (pruning 8, row "Legacy images").
 
 use crate::js::{JsString, Value};
+use crate::store::entry::Role;
+use crate::store::measure::role_of;
 
 /// Stands for an image.
 const SEEN_IMAGE: &str = "[image data removed - already processed by model]";
@@ -11,39 +13,38 @@ const SEEN_REFERENCE: &str = "[media reference removed - already processed by mo
 /// The messages that are sent without images and references, by position; those that stay are not among them. `kept` is
 /// how many of the last answered turns stay as they are.
 pub fn without_seen_media(messages: &[Value], kept: usize) -> Vec<(usize, Value)> {
-    let Some(end) = first_of_last_turns(messages, kept) else { return Vec::new() };
+    let roles = messages.iter().map(role_of);
+    let Some(end) = first_of_last_turns(roles, kept) else { return Vec::new() };
     let older = messages.iter().enumerate().take(end);
     older.filter_map(|(at, message)| Some((at, without_media(message)?))).collect()
 }
 
-fn role_is(message: &Value, role: &str) -> bool {
-    message.get("role").is_some_and(|value| value.str_is(role))
-}
-
 /// Where the last answered turns begin; none when there are no more than so many. A turn begins with a user message, or
 /// with the first message of the conversation.
-fn first_of_last_turns(messages: &[Value], kept: usize) -> Option<usize> {
+pub fn first_of_last_turns(roles: impl ExactSizeIterator<Item = Role>, kept: usize) -> Option<usize> {
+    let count = roles.len();
     let mut answered = Vec::new();
     let mut turn = None;
-    for (at, message) in messages.iter().enumerate() {
-        if role_is(message, "user") {
-            turn = Some(at);
-        } else if role_is(message, "toolResult") {
-            turn.get_or_insert(at);
-        } else if role_is(message, "assistant") {
-            let start = *turn.get_or_insert(at);
-            if answered.last() != Some(&start) {
-                answered.push(start);
+    for (at, role) in roles.enumerate() {
+        match role {
+            Role::User => turn = Some(at),
+            Role::ToolResult => _ = turn.get_or_insert(at),
+            Role::Assistant => {
+                let start = *turn.get_or_insert(at);
+                if answered.last() != Some(&start) {
+                    answered.push(start);
+                }
             }
+            _ => {}
         }
     }
     let first = answered.len().checked_sub(kept).filter(|first| *first > 0)?;
-    Some(answered.get(first).copied().unwrap_or(messages.len()))
+    Some(answered.get(first).copied().unwrap_or(count))
 }
 
 /// The copy of a user message or tool result; none where it has nothing to take away.
-fn without_media(message: &Value) -> Option<Value> {
-    if !role_is(message, "user") && !role_is(message, "toolResult") {
+pub fn without_media(message: &Value) -> Option<Value> {
+    if !matches!(role_of(message), Role::User | Role::ToolResult) {
         return None;
     }
     let content = match message.get("content")? {

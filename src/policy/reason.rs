@@ -51,6 +51,8 @@ pub enum Reason {
     BeyondHistoryLimit,
     /// Its images stand before the last answer: the model has seen them (pruning 1.6).
     SeenImages,
+    /// It holds media, and stands before the last answered turns: the model has seen it (pruning 8).
+    SeenMedia,
     /// A summary stands for it (compaction 3.11).
     SummarisedHistory,
     /// The beginning of a turn that the cut splits; a summary stands for it (compaction 3.8, 3.11).
@@ -63,10 +65,16 @@ pub enum Reason {
     KeptRecent,
     /// Longer than one result may be (pruning 6.4).
     OverLimit,
+    /// All results together are longer than they may be (pruning 8.3).
+    OverAggregate,
     /// Not longer than one result may be (pruning 6.2).
     WithinLimit,
     /// The guard counts more of it than one result may have (pruning 6.33).
     GuardCut,
+    /// The guard counts more of it than one result may have; what fits stays (pruning 8.7).
+    GuardFitted,
+    /// This runtime has no guard (pruning 6.30).
+    NoGuard,
     /// Old, and the guard counts more than the budget of all messages (pruning 6.35).
     GuardCompacted,
     /// Within what the guard allows, or what older results gave was enough (pruning 6.33, 6.35).
@@ -99,6 +107,8 @@ pub enum Reason {
     ExcludedTool,
     /// Clearing older results reclaimed enough (pruning 7.2g).
     ClearedAtLeast,
+    /// All that could be cleared is less than must be, so nothing is (pruning 7.11).
+    TooLittleToClear,
     /// The answer before it holds no call with its id (pruning 7.2c).
     UncalledResult,
 }
@@ -153,14 +163,18 @@ impl Reason {
             Self::Untouched => ("untouched", ""),
             Self::BeyondHistoryLimit => ("beyond-history-limit", "pruning 2.1"),
             Self::SeenImages => ("seen-images", "pruning 1.6"),
+            Self::SeenMedia => ("seen-media", "pruning 8"),
             Self::SummarisedHistory => ("summarised-history", "compaction 3.11"),
             Self::SummarisedTurn => ("summarised-turn", "compaction 3.8"),
             Self::PreviousSummary => ("previous-summary", "compaction 3.12"),
             Self::LostTail => ("lost-tail", "compaction 3.3"),
             Self::KeptRecent => ("kept-recent", "compaction 3.6"),
             Self::OverLimit => ("over-limit", "pruning 6.4"),
+            Self::OverAggregate => ("over-aggregate", "pruning 8.3"),
             Self::WithinLimit => ("within-limit", "pruning 6.2"),
             Self::GuardCut => ("guard-cut", "pruning 6.33"),
+            Self::GuardFitted => ("guard-fitted", "pruning 8.7"),
+            Self::NoGuard => ("no-guard", "pruning 6.30"),
             Self::GuardCompacted => ("guard-compacted", "pruning 6.35"),
             Self::WithinGuard => ("within-guard", "pruning 6.35"),
             Self::TooSmallToCompact => ("too-small-to-compact", "pruning 6.35"),
@@ -177,6 +191,7 @@ impl Reason {
             Self::KeptUse => ("kept-use", "pruning 7.2"),
             Self::ExcludedTool => ("excluded-tool", "pruning 7.2"),
             Self::ClearedAtLeast => ("cleared-at-least", "pruning 7.2"),
+            Self::TooLittleToClear => ("too-little-to-clear", "pruning 7.11"),
             Self::UncalledResult => ("uncalled-result", "pruning 7.2"),
         }
     }

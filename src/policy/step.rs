@@ -1,6 +1,8 @@
 //! The trimming steps, in the order in which a session meets them: what is written to the transcript first, then
 //! what is done once a run, then what is done for every model call (pruning 1.1–1.4).
 
+use crate::gateway::ruleset::{LegacyImages, Rules};
+
 /// One trimming rule.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Step {
@@ -74,9 +76,13 @@ impl Step {
         }
     }
 
-    /// Whether it needs to know more of a message than its sizes (see [`super::texture`]).
-    pub fn needs_texture(self) -> bool {
-        matches!(self, Self::Truncate | Self::Repair | Self::Guard | Self::Clear)
+    /// Whether it needs to know more of a message than its sizes (see [`super::texture`]) by the rules of a version.
+    pub fn needs_texture(self, rules: &Rules) -> bool {
+        match self {
+            Self::Truncate | Self::Repair | Self::Guard | Self::Clear => true,
+            Self::Images => matches!(rules.legacy_images, LegacyImages::BeforeLastTurns { .. }),
+            Self::Compact | Self::History | Self::Prune => false,
+        }
     }
 }
 
@@ -116,9 +122,9 @@ impl StepSet {
         Step::ALL.into_iter().filter(move |step| self.has(*step))
     }
 
-    /// Whether one of them needs more than sizes.
-    pub fn needs_texture(self) -> bool {
-        self.iter().any(Step::needs_texture)
+    /// Whether one of them needs more than sizes by the rules of a version.
+    pub fn needs_texture(self, rules: &Rules) -> bool {
+        self.iter().any(|step| step.needs_texture(rules))
     }
 
     /// Whether there is none.
@@ -130,6 +136,7 @@ impl StepSet {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::gateway::ruleset::Ruleset;
 
     #[test]
     fn steps_go_from_the_transcript_to_the_call() {
@@ -143,7 +150,10 @@ mod tests {
         let set = StepSet::of(&[Step::Prune, Step::History]);
         assert_eq!(set.iter().collect::<Vec<_>>(), [Step::History, Step::Prune]);
         assert_eq!(set.with(Step::History, false), StepSet::of(&[Step::Prune]));
-        assert!(!set.needs_texture() && set.with(Step::Guard, true).needs_texture());
+        let rules = Ruleset::default().rules();
+        assert!(!set.needs_texture(rules) && set.with(Step::Guard, true).needs_texture(rules));
+        let images = StepSet::of(&[Step::Images]);
+        assert!(!images.needs_texture(rules) && images.needs_texture(Ruleset::V2026_9.rules()));
         assert_eq!(set.without(StepSet::of(&[Step::Prune, Step::Clear])), StepSet::of(&[Step::History]));
     }
 }

@@ -1,6 +1,7 @@
 //! Lists for tests of the steps that look at more than sizes.
 
 use crate::context::{Context, build};
+use crate::gateway::ruleset::Ruleset;
 use crate::ids::LineIds;
 use crate::js::{self, Value};
 use crate::policy::edit::apply_all;
@@ -18,11 +19,17 @@ pub(crate) struct List {
     pub(crate) index: Index,
     pub(crate) context: Context,
     pub(crate) textures: Vec<Texture>,
+    ruleset: Ruleset,
 }
 
 impl List {
     /// A context of these messages, each its JSON.
     pub(crate) fn of<T: AsRef<str>>(messages: &[T]) -> Self {
+        Self::under(Ruleset::default(), messages)
+    }
+
+    /// The same, read for the rules of a version.
+    pub(crate) fn under<T: AsRef<str>>(ruleset: Ruleset, messages: &[T]) -> Self {
         let entry = |(at, message): (usize, &T)| {
             let parent = at.checked_sub(1).map_or(String::new(), |at| format!("e{at}"));
             let message = message.as_ref();
@@ -34,8 +41,8 @@ impl List {
         let context = build(&index, &Tree::new(&index), &Leaf::Own).expect("builds");
         let bodies: Vec<Value> =
             messages.iter().map(|message| js::parse(message.as_ref()).expect("test JSON")).collect();
-        let textures = bodies.iter().map(Texture::of).collect();
-        Self { bodies, index, context, textures }
+        let textures = bodies.iter().map(|body| Texture::of_under(ruleset.rules(), body)).collect();
+        Self { bodies, index, context, textures, ruleset }
     }
 
     /// The list before any step.
@@ -56,7 +63,11 @@ impl List {
             let size = size_message(&made).size;
             let told = list.size(at);
             assert_eq!(size, MessageSize { tool: size.tool, call: size.call, ..*told }, "{:?}", item.edits());
-            assert_eq!(list.texture(at), Some(&Texture::of(&made)), "{:?}", item.edits());
+            let texture = match item.from {
+                list::From::Context(_) => Texture::of_under(self.ruleset.rules(), &made),
+                _ => Texture::of(&made),
+            };
+            assert_eq!(list.texture(at), Some(&texture), "{:?}", item.edits());
             made
         });
         made.collect()

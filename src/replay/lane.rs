@@ -8,6 +8,7 @@ use crate::policy::{Step, StepSet};
 use crate::replay::arena::Arena;
 use crate::replay::cache::PrefixCache;
 use crate::replay::calls::{Call, Mind};
+use crate::replay::guard::GaveWay;
 use crate::replay::outcome::{CallReplay, Compacting, Trimmed};
 use crate::replay::rewrite::Branch;
 use crate::replay::sums::{Held, Measure, Sums};
@@ -68,6 +69,9 @@ pub(super) struct Lane<'a> {
     pub(super) loaded: Option<Loaded>,
     /// Calls and results are paired all over the path, so a repair changes nothing but details.
     pub(super) is_paired: bool,
+    /// Places of the messages that the guard may replace, and what they come to, by whether their details are gone.
+    pub(super) results: Vec<usize>,
+    pub(super) gave_way: HashMap<usize, (bool, GaveWay)>,
     /// Messages that runs have gone over: details, images.
     pub(super) stripped: usize,
     pub(super) wiped: usize,
@@ -111,6 +115,8 @@ impl<'a> Lane<'a> {
             last_answer: None,
             loaded: None,
             is_paired: true,
+            results: Vec::new(),
+            gave_way: HashMap::new(),
             stripped: 0,
             wiped: 0,
             touch: None,
@@ -126,6 +132,8 @@ impl<'a> Lane<'a> {
             was_same: true,
             total_cost: 0.0,
         };
+        let is_result = |at: &usize| lane.arena.texture(*at).is_some_and(|texture| texture.guard.is_result);
+        lane.results = (0..lane.arena.of_path).filter(is_result).collect();
         lane.is_paired = !settings.steps.steps.has(Step::Repair) || lane.repairs_nothing();
         lane
     }

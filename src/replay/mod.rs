@@ -10,6 +10,7 @@ mod arena;
 pub mod cache;
 mod calls;
 mod evidence;
+mod guard;
 mod lane;
 mod log;
 mod outcome;
@@ -136,12 +137,15 @@ pub fn replay(session: &Session<'_>, recorded: &Settings, simulated: &Settings) 
     let mut place = 0;
     for call in &calls {
         let until = call.place;
-        lanes.iter_mut().for_each(|lane| (place..until).for_each(|place| lane.push(place)));
+        for lane in &mut lanes {
+            (place..until).for_each(|place| lane.push(place));
+        }
         place = until;
         let [recorded, simulated] = &mut lanes;
         let own = recorded.call(call, None);
-        second.push(simulated.call(call, Some(&own)));
-        first.push(own);
+        let other = simulated.call(call, Some(&own));
+        first.push(own.without_edits());
+        second.push(other.without_edits());
     }
     Replay { calls, recorded: first, simulated: second, touches_recorded: !session.touches.is_empty() }
 }

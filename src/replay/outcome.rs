@@ -107,6 +107,13 @@ impl CallReplay {
         self.pruned.cleared + self.guarded.cleared + self.cleared.cleared
     }
 
+    /// Without the edits of its prompt: they were asked for while both lanes stood at this call, and of thousands of
+    /// calls they would take more memory than the session.
+    pub(super) fn without_edits(mut self) -> Self {
+        self.prompt.edits = Vec::new();
+        self
+    }
+
     /// Whether a prompt is the same one.
     pub(super) fn is_like(&self, other: &Prompt) -> bool {
         self.prompt == *other

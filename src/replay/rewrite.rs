@@ -110,7 +110,8 @@ impl Lane<'_> {
         }
         let (from, to) = (self.session_start.from, self.upto);
         let mut list = self.arena.list((from..to).map(item).collect());
-        truncate_list(&mut list, self.settings.window, &self.settings.steps.truncate);
+        let rules = self.settings.steps.ruleset.rules();
+        truncate_list(&mut list, rules, self.settings.window, &self.settings.steps.truncate);
         let cut: Vec<(usize, Edit)> = list
             .items
             .iter()
@@ -127,6 +128,7 @@ impl Lane<'_> {
             own.for_each(|own| own.message = Some(size));
         }
         self.sums = Sums::new(&self.arena, &self.measure);
+        self.gave_way.clear();
         self.loaded = None;
         self.run_start = self.session_start;
         self.truncated = Some(Compacting {

@@ -151,7 +151,7 @@ impl Lane<'_> {
             pair_list(&mut list);
         }
         if steps.has(Step::Images) {
-            remove_seen_images(&mut list);
+            remove_seen_images(&mut list, settings.ruleset.rules());
         }
         // An empty list is not taken over (pruning 1.1, step 8).
         if !list.is_empty() || before == 0 {
@@ -214,14 +214,12 @@ impl Lane<'_> {
 
     /// What the whole list holds.
     pub(super) fn held(&self) -> Held {
-        match &self.loaded {
-            Some(loaded) => loaded.held + self.sums.held(self.run_from, self.upto, self.run_from),
-            None => {
-                let front = self.run_start.front;
-                let front = front.map_or_else(Held::default, |at| self.measure.of(&self.arena, at)[0]);
-                front + self.sums.held(self.run_start.from, self.upto, self.seen)
-            }
+        if let Some(loaded) = &self.loaded {
+            return loaded.held + self.sums.held(self.run_from, self.upto, self.run_from);
         }
+        let front = self.run_start.front;
+        let front = front.map_or_else(Held::default, |at| self.measure.of(&self.arena, at)[0]);
+        front + self.sums.held(self.run_start.from, self.upto, self.seen)
     }
 
     /// Tokens of the first messages of the list.

@@ -31,15 +31,16 @@ struct Sent {
 }
 
 /// What the steps of one call did to a list.
-struct Worked {
-    pruned: Trimmed,
-    guarded: Trimmed,
-    cleared: Trimmed,
+#[derive(Default)]
+pub(super) struct Worked {
+    pub(super) pruned: Trimmed,
+    pub(super) guarded: Trimmed,
+    pub(super) cleared: Trimmed,
     /// Place, tokens after, and tokens less.
-    edits: Vec<(usize, f64, f64)>,
-    first: Option<EntryIx>,
+    pub(super) edits: Vec<(usize, f64, f64)>,
+    pub(super) first: Option<EntryIx>,
     /// Pruning replaced something, be it by the same bytes.
-    touched: bool,
+    pub(super) touched: bool,
 }
 
 impl Lane<'_> {
@@ -54,10 +55,9 @@ impl Lane<'_> {
                 let offset = record.expected - record.tokens;
                 let expected = |sent: &Sent| (sent.tokens + offset).max(0.0);
                 let overflow = expected(&sent) > window;
-                if overflow && self.compacts && self.settings.steps.compaction.enabled {
-                    if self.compact(call.entry, true) {
-                        sent = self.send(call);
-                    }
+                let compacts = self.compacts && self.settings.steps.compaction.enabled;
+                if overflow && compacts && self.compact(call.entry, true) {
+                    sent = self.send(call);
                 }
                 if expected(&sent) > window && self.truncate() {
                     sent = self.send(call);
@@ -107,7 +107,8 @@ impl Lane<'_> {
         };
         let may = self.may_act(&held, gate);
         if may.iter().any(|may| *may) {
-            let worked = self.work(gate);
+            let alone = may == [false, true, false] && self.guard_is_plain(&held);
+            let worked = if alone { self.guard_alone(&held) } else { self.work(gate) };
             if worked.touched {
                 self.touch = Some(call.started);
             }
@@ -157,7 +158,8 @@ impl Lane<'_> {
             pruned = tally(arena, &list, &outcome.fates, &mut tokens);
         }
         if steps.has(Step::Guard)
-            && let Ok((fates, _)) = guard_list(&mut list, self.settings.guard_window, &settings.guard)
+            && let Ok((fates, _)) =
+                guard_list(&mut list, settings.ruleset.rules(), self.settings.guard_window, &settings.guard)
         {
             guarded = tally(arena, &list, &fates, &mut tokens);
         }

@@ -6,6 +6,7 @@ use std::process::{Command, Stdio};
 
 use crate::gateway::env::Environment;
 use crate::inspect::place::short_path;
+use crate::inspect::words::grouped;
 
 /// Terminals drop longer texts silently; bytes.
 pub(super) const TERMINAL_BYTES: usize = 100_000;
@@ -34,7 +35,7 @@ fn programs(env: &Environment) -> Vec<Program> {
 pub(super) fn copy(text: &str, what: &str, env: &Environment) -> Result<String, String> {
     let piped = programs(env).into_iter().any(|program| pipe(program, text).is_ok());
     if piped || text.len() <= TERMINAL_BYTES {
-        return Ok(format!("Copied {what}: {} chars.", grouped(text.encode_utf16().count())));
+        return Ok(format!("Copied {what}: {} chars.", grouped(text.encode_utf16().count() as u64)));
     }
     let path = to_file(text).map_err(|error| {
         format!("{what} is too long for the terminal's clipboard, and no file could be written: {error}.")
@@ -42,7 +43,7 @@ pub(super) fn copy(text: &str, what: &str, env: &Environment) -> Result<String, 
     let home = crate::gateway::env::effective_home(env);
     Ok(format!(
         "{what} is too long for the terminal's clipboard ({} bytes): written to {}.",
-        grouped(text.len()),
+        grouped(text.len() as u64),
         short_path(&path, &home)
     ))
 }
@@ -67,19 +68,6 @@ fn to_file(text: &str) -> io::Result<std::path::PathBuf> {
     file.write_all(text.as_bytes())?;
     let (_, path) = file.keep()?;
     Ok(path)
-}
-
-/// A number with its thousands apart.
-fn grouped(number: usize) -> String {
-    let digits = number.to_string();
-    let mut text = String::new();
-    for (at, digit) in digits.chars().enumerate() {
-        if at > 0 && (digits.len() - at).is_multiple_of(3) {
-            text.push('\u{a0}');
-        }
-        text.push(digit);
-    }
-    text
 }
 
 #[cfg(test)]
@@ -113,12 +101,5 @@ mod tests {
         assert!(pipe(("clawscope-no-such-program", &[]), "x").is_err());
         assert!(pipe(("false", &[]), "x").is_err());
         assert!(pipe(("cat", &[]), "x").is_ok());
-    }
-
-    #[test]
-    fn thousands_stand_apart() {
-        assert_eq!(grouped(0), "0");
-        assert_eq!(grouped(999), "999");
-        assert_eq!(grouped(1_234_567), "1\u{a0}234\u{a0}567");
     }
 }

@@ -6,6 +6,7 @@ use std::time::Duration;
 use crate::app::effect::{Effect, Write};
 use crate::app::event::Event;
 use crate::commit::{SystemClock, UndoTarget};
+use crate::explain::explain;
 use crate::ids::{EntryIx, SessionKey};
 use crate::inspect::breakdown::heavy_blocks;
 use crate::inspect::estimators::{self, EstimatesError};
@@ -46,6 +47,9 @@ impl Shell {
             Effect::Estimate { inspection } => self.estimate(inspection),
             Effect::StopEstimates => self.jobs.cancel(Kind::Estimates),
             Effect::ReadRecovery { inspection } => self.read_recovery(inspection),
+            Effect::Summarise { inspection, plan, agreed } => self.summarise(inspection, plan, agreed),
+            Effect::StopSummary => self.stop_summary(),
+            Effect::Explain { inspection, now_ms } => self.explain(inspection, now_ms),
             Effect::Prepare(write) => self.prepare(write),
             Effect::Write(write) => self.write(write),
             Effect::Copy { text, what } => self.copy(text, what),
@@ -114,6 +118,13 @@ impl Shell {
         });
     }
 
+    fn explain(&mut self, inspection: Arc<Inspection>, now_ms: i64) {
+        self.jobs.start(Kind::Explain, move |ticket| {
+            let view = explain(&inspection, now_ms as f64).map(Arc::new).map_err(|error| error.to_string());
+            ticket.send(Event::Explained { epoch: inspection.epoch, view });
+        });
+    }
+
     fn read_message(&mut self, inspection: Arc<Inspection>, entry: EntryIx, plan: Option<Arc<Plan>>) {
         self.jobs.start(Kind::Message, move |ticket| {
             let text = message::read(&inspection, entry, plan.as_deref());
@@ -129,7 +140,8 @@ impl Shell {
     fn read_texts(&mut self, inspection: Arc<Inspection>) {
         self.jobs.start(Kind::Texts, move |ticket| {
             let Inspection { source, index, context, epoch, .. } = &*inspection;
-            let read = Closer::read_while(source, index, context, None, &mut || ticket.is_wanted());
+            let rules = inspection.ruleset.ruleset.rules();
+            let read = Closer::read_while(source, index, context, rules, None, &mut || ticket.is_wanted());
             let closer = read.map(|closer| closer.map(Arc::new)).map_err(|error| error.to_string());
             if let Some(closer) = closer.transpose() {
                 ticket.send(Event::Texts { epoch: *epoch, closer });
@@ -238,7 +250,10 @@ impl Shell {
 /// The same request for the preview and for the write.
 fn request(asked: &Write, now_ms: i64) -> WriteRequest<'_> {
     let (inspection, ask) = match asked {
-        Write::Commit { inspection, plan } => (inspection, Ask::Commit { plan, summary: None }),
+        Write::Commit { inspection, plan, made } => {
+            let summary = made.as_ref().map(|made| &made.summary);
+            (inspection, Ask::Commit { plan, summary })
+        }
         Write::Undo { inspection } => (inspection, Ask::Undo(UndoTarget::LastCommit)),
     };
     WriteRequest { inspection, ask, allow_orphan: false, now_ms }

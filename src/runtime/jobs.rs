@@ -36,10 +36,14 @@ pub(super) enum Kind {
     Blocks,
     /// What is recorded of an overflow.
     Recovery,
+    /// Why a session overflowed.
+    Explain,
     /// Looking for words.
     Search,
     /// Making estimates.
     Estimates,
+    /// Making a summary.
+    Summary,
     /// Checking what a write would do.
     Prepare,
     /// Writing; never taken back.

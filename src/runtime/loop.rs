@@ -11,6 +11,7 @@ use tokio::sync::mpsc::{UnboundedReceiver, unbounded_channel};
 
 use crate::app::App;
 use crate::app::event::Event;
+use crate::config::SummarizerConfig;
 use crate::gateway::env::Environment;
 use crate::inspect::list::Listed;
 use crate::inspect::place::{OpenPlace, Place};
@@ -26,6 +27,7 @@ use crate::runtime::signals::{Caught, Signals};
 use crate::runtime::terminal::Screen;
 use crate::runtime::themes::Themes;
 use crate::runtime::watch::{Watch, folders_of};
+use crate::summarize::Cancel;
 use crate::ui;
 
 /// Frames follow each other at most so fast.
@@ -43,6 +45,10 @@ pub(super) struct Shell {
     pub(super) jobs: Jobs,
     pub(super) excerpts: Excerpts,
     counts: Counts,
+    /// Who writes summaries.
+    pub(super) summarizer: SummarizerConfig,
+    /// Ends the summary that is being made.
+    pub(super) summary: Cancel,
     pub(super) clock: Clock,
     /// Moments at which the state wants to be told, ms.
     pub(super) timers: BTreeSet<i64>,
@@ -95,6 +101,8 @@ impl Shell {
             jobs: Jobs::new(reporter),
             excerpts: Excerpts::default(),
             counts: Counts::default(),
+            summarizer: options.summarizer,
+            summary: Cancel::new(),
             clock: Clock::default(),
             timers: BTreeSet::new(),
             page: None,
@@ -256,6 +264,7 @@ impl Shell {
 
     /// A write that has begun is brought to its end: leaving is no reason to lose its answer.
     async fn finish_writes(&mut self) -> anyhow::Result<()> {
+        self.stop_summary();
         while self.jobs.is_running(Kind::Write) {
             let Some(report) = self.reports.recv().await else { break };
             if let Some(Said::Done { panicked: true }) = self.jobs.take(report) {

@@ -17,6 +17,7 @@ mod pager;
 mod poll;
 mod save;
 mod signals;
+mod summary;
 mod terminal;
 mod themes;
 pub mod watch;
@@ -29,6 +30,7 @@ use std::time::Duration;
 use anyhow::{Context, bail};
 
 use crate::app::state::Options;
+use crate::config::SummarizerConfig;
 use crate::gateway::env::Environment;
 use crate::gateway::ruleset::Chosen;
 use crate::inspect::place::Place;
@@ -37,7 +39,7 @@ use crate::runtime::terminal::{Screen, restore_on_panic};
 use crate::runtime::themes::Themes;
 
 /// Threads for work beside the screen. Each kind of work has one running job at most.
-const JOB_THREADS: usize = 12;
+const JOB_THREADS: usize = 16;
 /// How long reading jobs are waited for at the end. They are told to stop; a write is always waited for.
 const LAST_WORDS: Duration = Duration::from_millis(500);
 
@@ -54,6 +56,8 @@ pub struct RunOptions {
     pub agent: Option<String>,
     /// The rules asked for; none: as the store tells.
     pub ruleset: Option<Chosen>,
+    /// Who writes summaries.
+    pub summarizer: SummarizerConfig,
     /// The environment of the process.
     pub environment: Environment,
 }
@@ -66,6 +70,7 @@ impl Default for RunOptions {
             ascii: false,
             agent: None,
             ruleset: None,
+            summarizer: SummarizerConfig::default(),
             environment: Environment::from_process(),
         }
     }

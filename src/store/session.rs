@@ -77,17 +77,12 @@ impl Session {
         self.flags.contains(&flag)
     }
 
-    /// Whether there is a transcript to read.
-    pub fn readable(&self) -> bool {
-        self.path.is_some() && !self.has(Flag::Missing)
-    }
-
     /// Put aside, for whatever reason.
     pub fn archived(&self) -> bool {
         self.flags.iter().any(|flag| matches!(flag, Flag::Archived(_)))
     }
 
-    /// Newest of the row's and the file's time, in ms since the epoch.
+    /// The time of the row's last update, else that of the file, in ms since the epoch.
     pub fn updated_ms(&self) -> Option<i64> {
         let row = self.row.as_ref().and_then(|row| row.updated_at).map(|ms| ms as i64);
         row.or(self.modified_ms)

@@ -24,12 +24,6 @@ pub fn without_token(text: &str) -> Option<&str> {
     (!rest.is_empty()).then_some(rest)
 }
 
-/// Whether a part of a text that is still coming is held back, because it may become the token.
-pub fn may_become_token(part: &str) -> bool {
-    let part = part.trim_start_matches(is_trimmed).to_uppercase();
-    part.contains('_') && SILENT_TOKEN.starts_with(&part)
-}
-
 /// Whether the text blocks of an assistant message say nothing to the person.
 pub fn is_silent_message(message: &Value) -> bool {
     let blocks = message.get("content").and_then(Value::as_array).unwrap_or_default();
@@ -68,15 +62,6 @@ mod tests {
         assert_eq!(without_token("Written down. NO_REPLY \n"), Some("Written down."));
         assert_eq!(without_token("xNO_REPLY"), Some("xNO_REPLY"));
         assert_eq!(without_token(" hello "), Some("hello"));
-    }
-
-    #[test]
-    fn a_part_is_held_back_while_it_may_become_the_token() {
-        for (part, held) in
-            [("NO_", true), ("NO", false), ("No_Re", true), (" NO_REPLY", true), ("NO_X", false)]
-        {
-            assert_eq!(may_become_token(part), held, "{part:?}");
-        }
     }
 
     #[test]

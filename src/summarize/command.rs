@@ -86,7 +86,10 @@ impl CommandSummarizer {
     /// The text of a program that ended well.
     fn text(&self, child: &mut Child, status: ExitStatus, cancel: &Cancel) -> Result<String, CallError> {
         let begun = Instant::now();
-        while child.output() == Grown::Open && begun.elapsed() < LINGER && !cancel.wait(LOOK) {}
+        // What a program said last may still be on its way when it has ended.
+        let speaks =
+            |child: &Child| child.output() == Grown::Open || !status.success() && !child.has_spoken();
+        while speaks(child) && begun.elapsed() < LINGER && !cancel.wait(LOOK) {}
         let name = &self.program;
         if !status.success() {
             return Err(CallError::passing(format!("{name}: ended with {status}{}", child.last_words())));

@@ -1,4 +1,7 @@
-//! The dialog before a write: what would be written, what was checked, yes or no. No button is the default.
+//! The dialog before a write: the summary it needs, what would be written, what was checked, yes or no. No button is the
+//! default.
+
+mod summary;
 
 use std::path::Path;
 
@@ -12,6 +15,7 @@ use crate::app::effect::Write;
 use crate::app::event::{Check, WritePreview};
 use crate::app::keymap::Context;
 use crate::app::state::{WriteDialog, WriteStage};
+use crate::app::summary::{DIALOG_COLUMNS, Summarising, dialog_line};
 use crate::inspect::Inspection;
 use crate::inspect::words::cost_words;
 use crate::plan::Plan;
@@ -25,8 +29,9 @@ use crate::ui::theme::{Role, Theme};
 use crate::ui::widgets::number::{bytes, counted, estimate, percent, round_thousands};
 use crate::ui::widgets::{ThinBar, put, put_spans, spans_width};
 
-/// Columns of the box, and of the labels in it.
-const WIDTH: u16 = 80;
+/// Columns of the box.
+const WIDTH: u16 = DIALOG_COLUMNS;
+/// Columns of the labels in it.
 const LABEL: u16 = 13;
 
 /// A line of the dialog.
@@ -45,15 +50,10 @@ enum Line<'a> {
 /// Draws the dialog over the screen.
 pub(super) fn draw(app: &App, theme: &Theme, dialog: &WriteDialog, buf: &mut Buffer) {
     theme.backdrop(app.layout().above_status(app.size), buf);
-    let inner = WIDTH.min(buf.area.width.saturating_sub(2)).saturating_sub(8);
+    let inner = dialog_line(buf.area.width) as u16;
     let rows = usize::from(buf.area.height).saturating_sub(5);
-    let lines = fitted(Builder { app, theme, width: inner }.lines(dialog), rows);
-    let title = match (&dialog.stage, &dialog.write) {
-        (WriteStage::Refused(_), _) => "Refused",
-        (_, Write::Commit { .. }) => "Write this plan as a new branch?",
-        (_, Write::Undo { .. }) => "Make the branch before the last commit active again?",
-    };
-    let frame = Frame { title, width: WIDTH, height: lines.len() as u16 + 4 };
+    let lines = fitted(Builder { app, theme, width: inner, rows }.lines(dialog), rows);
+    let frame = Frame { title: title(dialog), width: WIDTH, height: lines.len() as u16 + 4 };
     let area = frame.draw(theme, buf);
     let body = Rect {
         x: area.x + 4,
@@ -63,6 +63,20 @@ pub(super) fn draw(app: &App, theme: &Theme, dialog: &WriteDialog, buf: &mut Buf
     };
     for (y, line) in (body.y + 1..body.bottom()).zip(&lines) {
         draw_line(theme, line, Rect { y, height: 1, ..body }, area, buf);
+    }
+}
+
+fn title(dialog: &WriteDialog) -> &'static str {
+    match (&dialog.stage, &dialog.write) {
+        (WriteStage::Refused(_), _) => "Refused",
+        (WriteStage::NoSummary(_), _) => "No summary",
+        (WriteStage::Summarising(Summarising::Offered(_)), _) => "Make the summary?",
+        (WriteStage::Summarising(_), _) => "Summarise before the commit",
+        (WriteStage::Asking(preview), Write::Commit { .. }) if !preview.is_branch => "Append a compaction?",
+        (WriteStage::Asking(_), Write::Commit { .. }) => "Write this plan as a new branch?",
+        (_, Write::Commit { plan, .. }) if plan.compaction.is_some() => "Write this plan?",
+        (_, Write::Commit { .. }) => "Write this plan as a new branch?",
+        (_, Write::Undo { .. }) => "Make the branch before the last commit active again?",
     }
 }
 
@@ -118,12 +132,14 @@ fn short_path(path: &Path, room: usize) -> String {
     fits.or(forms.last()).cloned().unwrap_or_default()
 }
 
-/// Lines that fit: blank ones go first.
+/// Lines that fit: blank ones go first, then the bar, whose numbers stand above it.
 fn fitted(mut lines: Vec<Line>, rows: usize) -> Vec<Line> {
-    while lines.len() > rows
-        && let Some(blank) = lines.iter().rposition(|line| matches!(line, Line::Blank))
-    {
-        lines.remove(blank);
+    for least in [|line: &Line| matches!(line, Line::Blank), |line: &Line| matches!(line, Line::Bar(..))] {
+        while lines.len() > rows
+            && let Some(at) = lines.iter().rposition(least)
+        {
+            lines.remove(at);
+        }
     }
     // The keys stay whatever else must go.
     if lines.len() > rows {
@@ -140,6 +156,8 @@ struct Builder<'a> {
     theme: &'a Theme,
     /// Columns of a line.
     width: u16,
+    /// Lines there is room for.
+    rows: usize,
 }
 
 impl<'a> Builder<'a> {
@@ -159,17 +177,11 @@ impl<'a> Builder<'a> {
             WriteStage::Writing => {
                 lines.extend([Line::Blank, self.words("Writing…", Role::Bright)]);
             }
-            WriteStage::Asking(preview) => {
-                lines.push(self.file(preview));
-                if let Write::Commit { plan, .. } = &dialog.write {
-                    lines.extend(self.plan(inspection, plan));
-                }
-                lines.extend(self.appends(preview));
-                if let Write::Commit { plan, .. } = &dialog.write {
-                    lines.extend(self.cost(inspection.cache_cost(plan, self.app.now_ms as f64).as_ref()));
-                }
-                lines.extend(self.checks(preview));
-                lines.extend(self.keys(&Self::offers(dialog)));
+            WriteStage::Summarising(stage) => lines.extend(self.summarising(stage)),
+            WriteStage::Asking(preview) => lines.extend(self.asking(dialog, preview, inspection)),
+            WriteStage::NoSummary(why) => {
+                lines.extend(self.refused(why));
+                lines.extend(self.keys(&[(Action::No, "close")]));
             }
             WriteStage::Refused(reason) => {
                 lines.extend(self.refused(reason));
@@ -179,10 +191,37 @@ impl<'a> Builder<'a> {
         lines
     }
 
-    fn offers(dialog: &WriteDialog) -> Vec<(Action, &'static str)> {
+    fn asking(
+        &self,
+        dialog: &'a WriteDialog,
+        preview: &'a WritePreview,
+        inspection: &Inspection,
+    ) -> Vec<Line<'a>> {
+        let mut lines = vec![self.file(preview)];
+        let mut summary_at = None;
+        if let Write::Commit { plan, made, .. } = &dialog.write {
+            lines.extend(self.plan(inspection, plan));
+            summary_at = made.as_ref().map(|made| (lines.len(), made));
+        }
+        lines.extend(self.appends(dialog, preview));
+        if let Write::Commit { plan, .. } = &dialog.write {
+            lines.extend(self.cost(inspection.cache_cost(plan, self.app.now_ms as f64).as_ref()));
+        }
+        lines.extend(self.checks(preview));
+        lines.extend(self.keys(&Self::offers(dialog, preview)));
+        if let Some((at, made)) = summary_at {
+            // The session's line stands above these, and the summary's own head among its lines.
+            let taken = lines.iter().filter(|line| !matches!(line, Line::Blank | Line::Bar(..))).count() + 2;
+            let told = self.made(dialog, made, self.rows.saturating_sub(taken));
+            lines.splice(at..at, told);
+        }
+        lines
+    }
+
+    fn offers(dialog: &WriteDialog, preview: &WritePreview) -> Vec<(Action, &'static str)> {
         match dialog.write {
             Write::Commit { .. } => vec![
-                (Action::Yes, "write branch"),
+                (Action::Yes, if preview.is_branch { "write branch" } else { "append it" }),
                 (Action::No, "cancel"),
                 (Action::Diff, "diff"),
                 (Action::SavePlan, "save plan as JSON"),
@@ -260,8 +299,10 @@ impl<'a> Builder<'a> {
         spans
     }
 
-    fn appends(&self, preview: &WritePreview) -> Vec<Line<'a>> {
+    fn appends(&self, dialog: &WriteDialog, preview: &WritePreview) -> Vec<Line<'a>> {
         let from = preview.from.clone().unwrap_or_else(|| "the start".to_owned());
+        let goes_on = matches!(dialog.write, Write::Commit { .. }) && !preview.is_branch;
+        let keeps = if goes_on { "every byte that stands there" } else { "the old branch, every byte of it" };
         let text = |words: String| Span::styled(words, self.theme.style(Role::Text));
         vec![
             Line::Field(
@@ -276,7 +317,7 @@ impl<'a> Builder<'a> {
                     text("new".to_owned()),
                 ],
             ),
-            self.field("keeps", "the old branch, every byte of it".to_owned()),
+            self.field("keeps", keeps.to_owned()),
         ]
     }
 

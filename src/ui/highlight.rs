@@ -77,12 +77,6 @@ fn is_code(content: &Content) -> bool {
     !matches!(content, Content::Thinking | Content::Error)
 }
 
-/// The name of the language a text is written in, where it has one all through.
-pub fn language(content: &Content, text: &str) -> Option<String> {
-    let set = SYNTAXES.get()?;
-    syntax_of(set, content, text).map(|syntax| syntax.name.clone())
-}
-
 fn syntax_of<'a>(set: &'a SyntaxSet, content: &Content, text: &str) -> Option<&'a SyntaxReference> {
     match content {
         Content::Json => set.find_syntax_by_extension("json"),

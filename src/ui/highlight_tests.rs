@@ -33,7 +33,8 @@ fn coloured(shown: &Arc<Shown>, line: usize) -> Vec<(String, Role)> {
 fn language_of(title: &str, text: &str) -> Option<String> {
     load();
     let body = &shown("toolResult", title, text).body;
-    language(&body.texts[0].content, &body.texts[0].text)
+    let set = SYNTAXES.get()?;
+    syntax_of(set, &body.texts[0].content, &body.texts[0].text).map(|syntax| syntax.name.clone())
 }
 
 #[test]

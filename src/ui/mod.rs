@@ -6,6 +6,7 @@ mod budget;
 pub mod detail;
 mod dialog;
 mod estimators;
+mod explain;
 mod findings;
 mod frame_box;
 pub mod glyphs;
@@ -82,6 +83,7 @@ fn screen(app: &App, theme: &Theme, layout: &Layout, buf: &mut Buffer) -> Option
         Some(Overlay::Estimators(view)) => estimators::draw(app, theme, view, body, buf),
         Some(Overlay::Breakdown(screen)) => breakdown::draw(app, theme, screen, buf),
         Some(Overlay::Recovery(screen)) => recovery::draw(app, theme, screen, body, buf),
+        Some(Overlay::Explain(screen)) => explain::draw(app, theme, screen, body, buf),
         Some(Overlay::Write(write)) => dialog::draw(app, theme, write, buf),
     }
     cursor.or(typing)

@@ -10,6 +10,7 @@ use crate::app::keymap::Context;
 use crate::app::layout::Pane;
 use crate::app::message::MessageView;
 use crate::app::state::{Overlay, Prompt, Purpose, WriteStage};
+use crate::app::summary::Summarising;
 use crate::text;
 use crate::ui::glyphs;
 use crate::ui::theme::{Ground, Role, Theme};
@@ -214,6 +215,13 @@ fn overlay_hints(overlay: &Overlay) -> Vec<Hint> {
                 (&[Action::Back], "close"),
             ]
         }
+        Overlay::Explain(_) => vec![
+            MOVE,
+            (&[Action::Open], "go to the entry"),
+            (&[Action::Copy], "copy"),
+            (&[Action::CopyPatch], "copy patch"),
+            (&[Action::Back], "close"),
+        ],
         Overlay::Recovery(_) => vec![MOVE, (&[Action::Open], "go to the entry"), (&[Action::Back], "close")],
         Overlay::Write(dialog) => match dialog.stage {
             WriteStage::Asking(_) => vec![
@@ -222,6 +230,10 @@ fn overlay_hints(overlay: &Overlay) -> Vec<Hint> {
                 (&[Action::Diff], "diff"),
                 (&[Action::SavePlan], "save plan"),
             ],
+            WriteStage::Summarising(Summarising::Offered(_)) => {
+                vec![(&[Action::Yes], "summarise"), (&[Action::No], "cancel")]
+            }
+            WriteStage::Summarising(_) => vec![(&[Action::No], "cancel")],
             _ => vec![(&[Action::No], "close")],
         },
     }

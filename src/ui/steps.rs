@@ -170,7 +170,10 @@ impl View<'_> {
         let muted = theme.style(Role::Muted);
         let at = (row.x + self.columns.did, y);
         let Some(effect) = self.screen.alone(step) else {
-            let looks = step.needs_texture() || step == Step::Compact;
+            let looks = self
+                .app
+                .inspection()
+                .is_none_or(|open| step.needs_texture(open.ruleset.ruleset.rules()) || step == Step::Compact);
             let words = match (looks, self.app.texts_failed) {
                 (true, true) => "texts cannot be read",
                 (true, false) => "reading texts…",

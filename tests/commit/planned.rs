@@ -169,6 +169,37 @@ fn the_record_tells_of_every_step_that_changed_something_and_the_real_length_of_
     assert_eq!(prune.tokens_after, estimated as f64, "as the branch is estimated when it is read back");
 }
 
+#[test]
+fn details_that_are_not_written_do_not_shift_the_check_of_sizes() {
+    let long = RESULT.replace("\"long\"", &format!("\"{}\"", "x".repeat(9000)));
+    let long = long.replace("\"r1\"", "\"r2\"").replace("\"c1\"", "\"c2\"").replace("\"a1\"", "\"a4\"");
+    let call = CALL.replace("\"c1\"", "\"c2\"").replace("\"a1\"", "\"a4\"").replace("\"u1\"", "\"r1\"");
+    let answer = ANSWER.replace("\"r1\"", "\"r2\"");
+    let session = Session::new(&lines(&[USER, CALL, RESULT, &call, &long, &answer, NEXT, LAST]));
+    let inspection = inspected(&session.path);
+    let plan = planned(&inspection, &[Step::Repair, Step::Prune], 1.0);
+    assert_eq!(
+        plan.rewritten().map(|(at, _)| at).collect::<Vec<_>>(),
+        [4],
+        "the first result loses details only"
+    );
+    committed(&inspection, &plan, None).unwrap();
+}
+
+#[test]
+fn the_record_names_the_window_that_the_guard_went_by() {
+    let long = RESULT.replace("\"long\"", &format!("\"{}\"", "x".repeat(9000)));
+    let session = Session::new(&lines(&[USER, CALL, &long, ANSWER]));
+    let mut inspection = inspected(&session.path);
+    (inspection.window.tokens, inspection.window.own) = (1000.0, 4000.0);
+    let plan = planned(&inspection, &[Step::Guard], 1.0);
+    committed(&inspection, &plan, None).unwrap();
+    let session = session.reload();
+    let record = &receipts(&session.index, &session.source).unwrap()[0].steps[0];
+    assert_eq!(record.policy, "guard");
+    assert_eq!(record.settings.get("window").and_then(Value::as_f64), Some(4000.0));
+}
+
 const ANSWER_1: &str = r#"{"type":"message","id":"a0","parentId":"u1","timestamp":"2026-02-21T05:00:02.000Z","message":{"role":"assistant","content":[{"type":"text","text":"first"}],"stopReason":"stop"}}"#;
 const USER_2: &str = r#"{"type":"message","id":"u5","parentId":"a0","timestamp":"2026-02-21T05:00:02.000Z","message":{"role":"user","content":"read more"}}"#;
 const CALL_2: &str = r#"{"type":"message","id":"a1","parentId":"u5","timestamp":"2026-02-21T05:00:02.000Z","message":{"role":"assistant","content":[{"type":"toolCall","id":"c1","name":"read","arguments":{}}],"stopReason":"toolUse"}}"#;

@@ -39,6 +39,7 @@ fn settings(session: &Session) -> ClearSettings {
         exclude_tools: excluded.iter().filter_map(Value::as_str).cloned().collect(),
         placeholder: placeholder.unwrap_or(default.placeholder),
         counting: default.counting,
+        by: default.by,
     }
 }
 

@@ -6,9 +6,11 @@ use std::sync::{Arc, OnceLock};
 
 use clawscope::app::App;
 use clawscope::app::effect::{Effect, Write};
-use clawscope::app::event::{Event, Listing};
+use clawscope::app::event::{Event, Listing, SummarySaid};
 use clawscope::app::state::Options;
 use clawscope::commit::{Clock, UndoTarget};
+use clawscope::config::SummarizerConfig;
+use clawscope::explain::explain;
 use clawscope::gateway::env::Environment;
 use clawscope::gateway::ruleset::Chosen;
 use clawscope::inspect::Closer;
@@ -17,6 +19,7 @@ use clawscope::inspect::breakdown::heavy_blocks;
 use clawscope::inspect::estimators;
 use clawscope::inspect::excerpt::excerpt;
 use clawscope::inspect::list::list_under;
+use clawscope::inspect::making::Making;
 use clawscope::inspect::message;
 use clawscope::inspect::open::open;
 use clawscope::inspect::place::{OpenPlace, Place};
@@ -25,8 +28,11 @@ use clawscope::inspect::search::search;
 use clawscope::inspect::summary::SummarySettings;
 use clawscope::inspect::summary_calls::SummaryCalls;
 use clawscope::inspect::write::{Ask, WriteRequest, prepare, preview, write};
+use clawscope::inspect::writer::Writer;
+use clawscope::plan::Plan;
 use clawscope::store::demo;
 use clawscope::store::survey::Store;
+use clawscope::summarize::Cancel;
 use crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
 
 /// A clock that stands still: tests must not wait.
@@ -55,6 +61,8 @@ pub(crate) struct Driver {
     store: Option<Arc<Store>>,
     /// The rules chosen on the screen.
     asked: Option<Chosen>,
+    /// Who writes summaries.
+    summarizer: SummarizerConfig,
 }
 
 impl Driver {
@@ -91,6 +99,7 @@ impl Driver {
             place,
             store: None,
             asked: None,
+            summarizer: SummarizerConfig::default(),
         };
         let effects = driver.app.start(false);
         driver.perform(effects);
@@ -167,7 +176,7 @@ impl Driver {
             }
             Effect::ReadTexts { inspection } => {
                 let (source, index, context) = (&inspection.source, &inspection.index, &inspection.context);
-                let closer = Closer::read(source, index, context);
+                let closer = Closer::read(source, index, context, inspection.ruleset.ruleset.rules());
                 let closer = closer.map(Arc::new).map_err(|error| error.to_string());
                 vec![Event::Texts { epoch: inspection.epoch, closer }]
             }
@@ -195,15 +204,19 @@ impl Driver {
                 let view = recovery_of(&inspection).map(Arc::new).map_err(|error| error.to_string());
                 vec![Event::Recovery { epoch: inspection.epoch, view }]
             }
+            Effect::Summarise { inspection, plan, agreed } => self.summary(&inspection, &plan, agreed),
+            Effect::Explain { inspection, now_ms } => {
+                let view =
+                    explain(&inspection, now_ms as f64).map(Arc::new).map_err(|error| error.to_string());
+                vec![Event::Explained { epoch: inspection.epoch, view }]
+            }
             Effect::Prepare(what) => {
-                let (inspection, plan) = parts(&what);
-                let request = self.request(inspection, plan);
+                let request = self.request(&what);
                 let shown = prepare(&request).map(|prepared| preview(&request, &prepared, self.now_ms));
                 vec![Event::Prepared(shown.map_err(|error| error.to_string()))]
             }
             Effect::Write(what) => {
-                let (inspection, plan) = parts(&what);
-                let written = write(&self.request(inspection, plan), &Still(self.now_ms));
+                let written = write(&self.request(&what), &Still(self.now_ms));
                 vec![Event::Written(written.map_err(|error| error.to_string()))]
             }
             Effect::Copy { text, .. } => {
@@ -219,6 +232,7 @@ impl Driver {
                 Vec::new()
             }
             Effect::StopEstimates
+            | Effect::StopSummary
             | Effect::Page(_)
             | Effect::Mouse(_)
             | Effect::TimerAt(_)
@@ -226,12 +240,39 @@ impl Driver {
         }
     }
 
-    fn request<'a>(
-        &self,
-        inspection: &'a Inspection,
-        plan: Option<&'a clawscope::plan::Plan>,
-    ) -> WriteRequest<'a> {
-        let ask = plan.map_or(Ask::Undo(UndoTarget::LastCommit), |plan| Ask::Commit { plan, summary: None });
+    /// Everything that is said of a summary, in the order it is said.
+    fn summary(&self, inspection: &Inspection, plan: &Plan, agreed: bool) -> Vec<Event> {
+        let mut said = Vec::new();
+        let ask = Ask::Commit { plan, summary: None };
+        let request = WriteRequest { inspection, ask, allow_orphan: false, now_ms: self.now_ms };
+        let config = &self.store.as_ref().expect("a store").config.js;
+        let path = std::env::var("PATH").unwrap_or_default();
+        let env = Environment::new([("PATH", path.as_str())], None, PathBuf::from("/"));
+        let last = Making::for_commit(&request, config, &self.summarizer, &env).and_then(|making| {
+            if making.writer.is_outside() && !agreed {
+                return making.offer().map(SummarySaid::Offered);
+            }
+            let mut progress = |progress| said.push(SummarySaid::Calling(progress));
+            making.make(&Cancel::new(), &mut progress).map(|made| SummarySaid::Made(Arc::new(made)))
+        });
+        said.push(last.unwrap_or_else(|error| SummarySaid::Failed(error.to_string())));
+        said.into_iter().map(|said| Event::Summary { epoch: inspection.epoch, said }).collect()
+    }
+
+    /// Has summaries written by these settings from now on.
+    #[allow(dead_code, reason = "other programs use the rest")]
+    pub(crate) fn summarize_by(&mut self, config: SummarizerConfig) {
+        self.app.options.summarizer = Writer::of(config.kind, &config);
+        self.summarizer = config;
+    }
+
+    fn request<'a>(&self, what: &'a Write) -> WriteRequest<'a> {
+        let (inspection, ask) = match what {
+            Write::Commit { inspection, plan, made } => {
+                (inspection, Ask::Commit { plan, summary: made.as_ref().map(|made| &made.summary) })
+            }
+            Write::Undo { inspection } => (inspection, Ask::Undo(UndoTarget::LastCommit)),
+        };
         WriteRequest { inspection, ask, allow_orphan: false, now_ms: self.now_ms }
     }
 
@@ -293,13 +334,6 @@ pub(crate) fn append_to(path: &Path, text: &str) {
     use std::io::Write as _;
     let mut file = std::fs::OpenOptions::new().append(true).open(path).expect("the transcript");
     file.write_all(text.as_bytes()).expect("appends");
-}
-
-fn parts(what: &Write) -> (&Inspection, Option<&clawscope::plan::Plan>) {
-    match what {
-        Write::Commit { inspection, plan } => (inspection, Some(plan)),
-        Write::Undo { inspection } => (inspection, None),
-    }
 }
 
 fn named(word: &str) -> (KeyCode, KeyModifiers) {

@@ -1,13 +1,16 @@
 //! Every state that has a screen of its own, by name.
 
 use clawscope::app::App;
-use clawscope::app::event::{Event, Listing};
+use clawscope::app::event::{Event, Listing, SummarySaid};
 use clawscope::app::state::{Loading, Options, Overlay, WriteStage};
+use clawscope::config::{SummarizerConfig, SummarizerKind};
 use clawscope::context::rows::RowKind;
 use clawscope::error::{Finding, Severity};
 use clawscope::gateway::window::{WindowInfo, WindowSource};
 use clawscope::ids::SessionKey;
 use clawscope::inspect::Inspection;
+use clawscope::policy::compact::Purpose as SummaryPurpose;
+use clawscope::summarize::Progress;
 
 use crate::driver::Driver;
 
@@ -60,6 +63,57 @@ pub(crate) fn preview(width: u16, height: u16) -> Driver {
 pub(crate) fn asking(width: u16, height: u16) -> Driver {
     let mut driver = settled(preview(width, height));
     driver.press("c");
+    driver
+}
+
+/// A compaction alone, its cut where the configuration has it.
+fn compacting(width: u16, height: u16) -> Driver {
+    let mut driver = opened(width, height);
+    driver.press(", , , , , x");
+    settled(driver)
+}
+
+fn by_model(width: u16, height: u16) -> Driver {
+    let mut driver = compacting(width, height);
+    driver.summarize_by(SummarizerConfig {
+        kind: SummarizerKind::Http,
+        model: Some("claude-haiku-4-5".into()),
+        ..SummarizerConfig::default()
+    });
+    driver
+}
+
+/// What a model would take to write the summary, before it is asked.
+pub(crate) fn offering(width: u16, height: u16) -> Driver {
+    let mut driver = by_model(width, height);
+    driver.press("c");
+    driver
+}
+
+/// The second call of a summary.
+pub(crate) fn summarising(width: u16, height: u16) -> Driver {
+    let mut driver = offering(width, height);
+    let epoch = driver.app.inspection().expect("a session").epoch;
+    let progress =
+        Progress { call: 2, of: 5, purpose: SummaryPurpose::History, tokens: 57_129, attempt: 1, wait_ms: 0 };
+    drop(driver.held_key("y"));
+    driver.event(Event::Summary { epoch, said: SummarySaid::Calling(progress) });
+    driver
+}
+
+pub(crate) fn unsummarised(width: u16, height: u16) -> Driver {
+    let mut driver = summarising(width, height);
+    let epoch = driver.app.inspection().expect("a session").epoch;
+    let why =
+        "no summary: https://api.openai.com/v1 answered 401 (bad key). Check the key in OPENAI_API_KEY.";
+    driver.event(Event::Summary { epoch, said: SummarySaid::Failed(why.into()) });
+    driver
+}
+
+/// A compaction with its summary, two lines down in it.
+pub(crate) fn appending(width: u16, height: u16) -> Driver {
+    let mut driver = compacting(width, height);
+    driver.press("c j j");
     driver
 }
 
@@ -270,10 +324,40 @@ pub(crate) fn next_overflow(width: u16, height: u16) -> Driver {
     driver
 }
 
+/// The explanation of the build session, on the first change that would have helped.
+pub(crate) fn explaining(width: u16, height: u16) -> Driver {
+    let mut driver = opened(width, height);
+    driver.press("e G k k");
+    driver
+}
+
+/// An overflow that no setting would have prevented.
+pub(crate) fn explaining_in_vain(width: u16, height: u16) -> Driver {
+    let mut driver = opened(width, height);
+    driver.go_to("slack:channel:c07infra");
+    driver.press("e j j");
+    driver
+}
+
+/// A session that nothing is wrong with.
+pub(crate) fn explaining_nothing(width: u16, height: u16) -> Driver {
+    let mut driver = opened(width, height);
+    driver.go_to("whatsapp:group:120363041188");
+    driver.press("e");
+    driver
+}
+
+/// An explanation that is still being read.
+pub(crate) fn explaining_yet(width: u16, height: u16) -> Driver {
+    let mut driver = opened(width, height);
+    driver.held_key("e");
+    driver
+}
+
 /// A state by its name.
 pub(crate) type Named = (&'static str, fn(u16, u16) -> Driver);
 
-pub(crate) const STATES: [Named; 30] = [
+pub(crate) const STATES: [Named; 38] = [
     ("rest", at_rest),
     ("gate shut", gate_shut),
     ("preview", preview),
@@ -304,4 +388,12 @@ pub(crate) const STATES: [Named; 30] = [
     ("breakdown no report", taken_apart_without_report),
     ("recovery", recovering),
     ("next overflow", next_overflow),
+    ("summary offered", offering),
+    ("summary call", summarising),
+    ("summary failed", unsummarised),
+    ("append", appending),
+    ("explain", explaining),
+    ("explain none helps", explaining_in_vain),
+    ("explain well", explaining_nothing),
+    ("explain reading", explaining_yet),
 ];

@@ -2,11 +2,11 @@
 
 use super::super::described::{number, session_value, window_value};
 use super::super::ruleset::ruleset_value;
+use super::super::summary::{call_value, made_call_value};
 use super::Asked;
-use crate::gateway::catalog::{self, Price};
 use crate::js::{Object, Value};
-use crate::policy::compact::{Call, Dropped};
-use crate::summarize::{MadeCall, SummarizerKind, Summary};
+use crate::policy::compact::Dropped;
+use crate::summarize::Summary;
 
 /// Everything as one object; without a summary where none was made.
 pub(super) fn answer(asked: &Asked, summary: Option<&Summary>) -> Object {
@@ -45,38 +45,13 @@ fn summary_members(answer: &mut Object, asked: &Asked, summary: &Summary) {
     let details = &summary.written.details;
     let left_out: Vec<Value> = summary.left_out.iter().cloned().map(Value::String).collect();
     answer.set("summarizer", Value::from(summary.kind.word()));
-    answer.set("calls", Value::from(summary.calls.iter().map(made_value).collect::<Vec<_>>()));
+    answer.set("calls", Value::from(summary.calls.iter().map(made_call_value).collect::<Vec<_>>()));
     answer.set("costUsd", cost(asked, summary).map_or(Value::Null, number));
     answer.set("leftOut", Value::from(left_out));
     answer.set("readFiles", Value::from(details.read.clone()));
     answer.set("modifiedFiles", Value::from(details.modified.clone()));
     answer.set("summaryTokens", Value::from(summary_tokens(summary)));
     answer.set("summary", Value::String(summary.text.clone()));
-}
-
-fn call_value(call: &Call) -> Value {
-    Value::from(Object::from([
-        ("purpose", Value::from(call.purpose.word())),
-        ("merges", Value::from(call.merges)),
-        ("messages", Value::from(call.messages)),
-        ("inputTokens", Value::from(call.input_tokens)),
-        ("maxTokens", number(call.max_tokens)),
-        ("outputTokens", Value::from(call.output_tokens)),
-    ]))
-}
-
-fn made_value(call: &MadeCall) -> Value {
-    let tokens = call.measured.unwrap_or(call.estimated);
-    Value::from(Object::from([
-        ("purpose", Value::from(call.purpose.word())),
-        ("merges", Value::from(call.merges)),
-        ("messages", Value::from(call.messages)),
-        ("attempts", Value::from(u64::from(call.attempts))),
-        ("inputTokens", Value::from(tokens.input)),
-        ("outputTokens", Value::from(tokens.output)),
-        ("source", Value::from(if call.measured.is_some() { "measured" } else { "est" })),
-        ("cut", Value::from(call.cut)),
-    ]))
 }
 
 fn dropped_value(dropped: Dropped) -> Value {
@@ -92,20 +67,7 @@ pub(super) fn summary_tokens(summary: &Summary) -> u64 {
     (summary.text.len() as u64).div_ceil(4)
 }
 
-/// US dollars that the calls cost: nothing offline, unknown for a program and for models without a list price.
+/// US dollars that the calls cost, where that is known.
 pub(super) fn cost(asked: &Asked, summary: &Summary) -> Option<f64> {
-    match summary.kind {
-        SummarizerKind::Extractive => Some(0.0),
-        SummarizerKind::Command => None,
-        SummarizerKind::Http => {
-            let price: &Price = &catalog::find("", asked.config.model.as_deref()?)?.price;
-            let tokens = summary.calls.iter().map(|call| call.measured.unwrap_or(call.estimated));
-            Some(
-                tokens
-                    .map(|own| own.input as f64 * price.input + own.output as f64 * price.output)
-                    .sum::<f64>()
-                    / 1e6,
-            )
-        }
-    }
+    asked.writer.cost(summary.calls.iter().map(|call| call.measured.unwrap_or(call.estimated)))
 }

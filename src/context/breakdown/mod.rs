@@ -10,6 +10,7 @@ mod prompt;
 mod share;
 mod tools;
 
+pub use crate::context::tokens::sent::IMAGE_TOKENS;
 pub use history::{Extent, History};
 pub use prompt::{Piece, PromptParts};
 pub use share::share;
@@ -24,9 +25,6 @@ use tools::Tools;
 
 /// Messages named as the heaviest.
 pub const HEAVIEST: usize = 12;
-
-/// Tokens of an image that has a price: 4800 chars (compaction 1.5).
-pub const IMAGE_TOKENS: u64 = 1_200;
 
 /// How much of something there is.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]

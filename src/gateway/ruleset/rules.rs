@@ -28,6 +28,8 @@ pub struct Rules {
     pub rewrite: Rewrite,
     /// Row "Context guard".
     pub guard: Guard,
+    /// Row "Server-side clearing": the provider is asked to clear tool uses where it can.
+    pub server_clearing: bool,
     /// Row "Legacy images".
     pub legacy_images: LegacyImages,
     /// Rows "Token estimate" and "Size estimate": what a character weighs.
@@ -52,6 +54,14 @@ pub struct Rules {
     pub memory_flush: MemoryFlush,
     /// Row "Recovery".
     pub recovery: Recovery,
+}
+
+impl Rules {
+    /// Whether steps ask for the letters of texts and not only for their lengths: what a character weighs, which words end
+    /// a text, where it speaks of media (pruning 8.3, 8.5, 8.7).
+    pub fn looks_at_letters(&self) -> bool {
+        self.estimate == Estimate::Weighted
+    }
 }
 
 /// Whether old tool results are pruned.
@@ -306,6 +316,7 @@ pub static V2026_3_2: Rules = Rules {
     truncation: Truncation::Head { floor_has_suffix: true },
     rewrite: Rewrite::Losing,
     guard: Guard::Placeholders,
+    server_clearing: false,
     legacy_images: LegacyImages::BeforeLastAnswer,
     estimate: Estimate::Units,
     usage_above_zero: false,
@@ -347,6 +358,7 @@ pub static V2026_9: Rules = Rules {
     truncation: Truncation::HeadAndTail,
     rewrite: Rewrite::Remapping,
     guard: Guard::Single,
+    server_clearing: true,
     legacy_images: LegacyImages::BeforeLastTurns { kept: 3 },
     estimate: Estimate::Weighted,
     usage_above_zero: true,

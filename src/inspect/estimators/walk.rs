@@ -72,7 +72,7 @@ pub(super) fn walk(inspection: &Inspection, weights: &[Weights]) -> Walked {
             walk.compact(index, *ix, *weight);
         }
         let usage = entry.message.and_then(|message| message.usage);
-        if let Some(usage) = usage.filter(|usage| usage.is_counted()) {
+        if let Some(usage) = usage.filter(Usage::is_counted) {
             if copied.contains(ix) {
                 copies += 1;
             } else {

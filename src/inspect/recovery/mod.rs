@@ -7,13 +7,13 @@ mod rows;
 mod words;
 
 pub use recorded::Recorded;
-pub use refusal::Refusal;
-pub(super) use refusal::at as refusal_at;
+pub use refusal::{Refusal, at as refusal_at};
 pub use rows::{RecoveryRow, RowKind, Sign};
 
 use crate::inspect::Inspection;
 use crate::policy::compact::branch;
 use crate::policy::recovery::{self, Branch, ErrorSource, Facts};
+use crate::policy::truncate::max_result_chars_under;
 use crate::store::body::{self, BodyError};
 use crate::store::entry::EntryKind;
 
@@ -71,6 +71,7 @@ pub fn recovery_of(inspection: &Inspection) -> Result<RecoveryView, BodyError> {
         same_model: true,
         before_compaction: compacted_at.is_some_and(|at| refusal.at < at),
         gateway: upkeep.gateway,
+        result_limit: max_result_chars_under(rules, inspection.window.tokens),
         max_attempts: rules.recovery.attempts,
         truncation_restarts: rules.recovery.truncation_restarts,
         chat: upkeep.chat,

@@ -1,5 +1,7 @@
 //! What the transcript shows of a recovery, in the order of the file (compaction 8.8).
 
+use std::collections::HashSet;
+
 use crate::commit::receipt_kind;
 use crate::ids::EntryIx;
 use crate::inspect::Inspection;
@@ -7,7 +9,8 @@ use crate::inspect::facts::time;
 use crate::inspect::recovery::refusal::{self, Refusal};
 use crate::js::Value;
 use crate::store::body::{self, BodyError};
-use crate::store::entry::{EntryKind, Role};
+use crate::store::entry::{Entry, EntryKind, Role};
+use crate::store::intern::IdIx;
 
 /// Entries behind the refusal that are looked at.
 const MOST: usize = 2_000;
@@ -76,6 +79,7 @@ pub(super) fn of(inspection: &Inspection, refusal: &Refusal) -> Result<Vec<Recor
     let Some(first) = refusal.entry else { return Ok(Vec::new()) };
     let mut recorded = vec![Recorded::Refused(refusal.clone())];
     let mut rewriting = false;
+    let answered = answered_before(inspection, first);
     for (ix, entry) in index.iter().skip(first.at() + 1).take(MOST) {
         let role =
             entry.message.filter(|_| entry.kind == EntryKind::Message).map(|size| (size.role, size.stop));
@@ -93,7 +97,9 @@ pub(super) fn of(inspection: &Inspection, refusal: &Refusal) -> Result<Vec<Recor
                 recorded.push(Recorded::Compacted { entry: ix });
             }
             Some((Role::User, _)) if !rewriting => recorded.push(Recorded::Prompted { entry: ix }),
-            Some((Role::ToolResult, _)) if !rewriting && repeats(inspection, ix, first) => {
+            Some((Role::ToolResult, _))
+                if !rewriting && call_of(entry).is_some_and(|id| answered.contains(&id)) =>
+            {
                 rewriting = true;
                 recorded.push(Recorded::Rewritten { entry: ix });
             }
@@ -111,11 +117,14 @@ pub(super) fn of(inspection: &Inspection, refusal: &Refusal) -> Result<Vec<Recor
     Ok(recorded)
 }
 
-/// Whether a result answers a call that was answered before the refusal: a copy of that answer.
-fn repeats(inspection: &Inspection, ix: EntryIx, before: EntryIx) -> bool {
-    let call = |ix: EntryIx| inspection.index.entry(ix).message.and_then(|size| size.call);
-    let own = call(ix);
-    own.is_some() && (0..before.at()).any(|at| call(EntryIx(at as u32)) == own)
+/// The calls that were answered before the refusal: another result of one is a copy of that answer.
+fn answered_before(inspection: &Inspection, refused: EntryIx) -> HashSet<IdIx> {
+    inspection.index.entries[..refused.at()].iter().filter_map(call_of).collect()
+}
+
+/// The call that a result answers.
+fn call_of(entry: &Entry) -> Option<IdIx> {
+    entry.message.and_then(|size| size.call)
 }
 
 /// Whether a message is older than the refusal: copies keep their message's own time.

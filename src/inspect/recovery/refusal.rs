@@ -4,7 +4,7 @@ use crate::ids::EntryIx;
 use crate::inspect::Inspection;
 use crate::inspect::facts::time;
 use crate::js::{self, Value};
-use crate::policy::overflow::{gateway, is_overflow};
+use crate::policy::overflow::{Numbers, gateway, is_overflow, numbers};
 use crate::policy::recovery::ErrorSource;
 use crate::store::body::{self, BodyError};
 use crate::store::entry::{EntryKind, Role, StopReason};
@@ -46,23 +46,16 @@ impl Refusal {
 
     /// An error as words, with the numbers in them.
     pub(super) fn said(entry: EntryIx, source: ErrorSource, text: String, at: f64) -> Self {
-        let (tokens, limit) = numbers(&text);
-        Self { entry: Some(entry), source, text, at, tokens, limit }
+        let Numbers { requested, limit } = numbers(&text);
+        Self { entry: Some(entry), source, text, at, tokens: requested, limit }
     }
 }
 
-/// Prompt and limit in `390607 tokens > 200000 maximum`.
-fn numbers(text: &str) -> (Option<u64>, Option<u64>) {
-    let Some((before, after)) = text.split_once(" tokens > ") else { return (None, None) };
-    let tokens =
-        before.rsplit(|char: char| !char.is_ascii_digit()).next().and_then(|digits| digits.parse().ok());
-    let limit =
-        after.split(|char: char| !char.is_ascii_digit()).next().and_then(|digits| digits.parse().ok());
-    (tokens, limit)
-}
-
 /// The refusal that an entry is; none where it is no overflow.
-pub(in crate::inspect) fn at(inspection: &Inspection, ix: EntryIx) -> Result<Option<Refusal>, BodyError> {
+///
+/// # Errors
+/// When its body cannot be read again.
+pub fn at(inspection: &Inspection, ix: EntryIx) -> Result<Option<Refusal>, BodyError> {
     let index = &inspection.index;
     let entry = index.entry(ix);
     let read = || body::entry(&inspection.source, index, ix);
@@ -125,17 +118,4 @@ pub(super) fn last(inspection: &Inspection) -> Result<(Option<Refusal>, usize), 
 /// An answer of the model that did not fail.
 pub(super) fn is_answer(said: Option<(Role, StopReason)>) -> bool {
     matches!(said, Some((Role::Assistant, stop)) if !matches!(stop, StopReason::Error | StopReason::Aborted))
-}
-
-#[cfg(test)]
-mod tests {
-    use super::numbers;
-
-    #[test]
-    fn the_words_of_one_provider_tell_both_numbers() {
-        let words = "400 {\"message\":\"prompt is too long: 390607 tokens > 200000 maximum\"}";
-        assert_eq!(numbers(words), (Some(390_607), Some(200_000)));
-        assert_eq!(numbers("prompt is too long"), (None, None));
-        assert_eq!(numbers("many tokens > few"), (None, None));
-    }
 }

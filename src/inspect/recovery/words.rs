@@ -6,6 +6,7 @@ use crate::gateway::compaction::CompactionMode;
 use crate::inspect::Inspection;
 use crate::inspect::recovery::{Recorded, Refusal};
 use crate::inspect::words::{counted, grouped, moment, of};
+use crate::policy::compact::max_summary_tokens;
 use crate::policy::overflow::{gateway, pi};
 use crate::policy::recovery::{Asked, Compacted, Ending, ErrorKind, ErrorSource, MAX_ATTEMPTS, Step};
 
@@ -40,7 +41,7 @@ pub(super) fn step(inspection: &Inspection, step: &Step) -> (String, String) {
             "the prompt fits".into(),
             format!(
                 "As estimated, with a summary of {} at most. The run goes on.",
-                of((0.8 * inspection.compaction.reserve_tokens).floor().max(0.0), "token")
+                of(max_summary_tokens(inspection.compaction.reserve_tokens).max(0.0), "token")
             ),
         ),
     }

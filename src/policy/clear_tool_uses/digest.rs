@@ -5,7 +5,7 @@ use std::hash::{DefaultHasher, Hash, Hasher};
 use crate::js::{JsString, Object, Value};
 
 /// Two numbers that stand for a value: different values with the same ones are not to be met.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct Digest(u64, u64);
 
 impl Digest {

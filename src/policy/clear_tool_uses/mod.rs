@@ -16,6 +16,6 @@ pub use count::{message_tokens, total_tokens};
 pub use digest::Digest;
 pub use edit::{Clearing, clear};
 pub use message::{Block, Call, Content, Message, message_of};
-pub use settings::{ClearSettings, Counting};
+pub use settings::{ClearSettings, ClearedBy, Counting};
 pub use sketch::{CallSketch, Said, Sketch};
 pub use step::{Cleared, clear_list, cleared_use, without_arguments};

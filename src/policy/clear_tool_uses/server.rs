@@ -4,8 +4,10 @@
 //! No credential is opened: whether the key is one of the kind that clearing needs is told by the configuration, or
 //! not at all.
 
+use crate::gateway::eligible::Route;
 use crate::gateway::tools::ToolFilter;
 use crate::js::{self, JsString, Object, Value};
+use crate::policy::clear_tool_uses::settings::{ClearSettings, ClearedBy, Counting};
 
 /// The edit's type in the request.
 pub const EDIT_TYPE: &str = "clear_tool_uses_20250919";
@@ -31,6 +33,34 @@ pub enum KeyKind {
     Unknown,
 }
 
+impl KeyKind {
+    /// The kind of Anthropic's credential as a configuration tells it: the first profile that the order names, else all
+    /// profiles where they agree. An environment is not asked.
+    pub fn of(config: &Value) -> Self {
+        let auth = |key: &str| config.get("auth").and_then(|auth| auth.get(key));
+        let profiles = auth("profiles").and_then(Value::as_object);
+        let order = auth("order").and_then(|order| order.get("anthropic")).and_then(Value::as_array);
+        let mut named = order.unwrap_or_default().iter().filter_map(Value::as_str);
+        if let Some(kind) = named.find_map(|id| Self::of_profile(profiles?.get(&id.to_string_lossy())?)) {
+            return kind;
+        }
+        let mut kinds =
+            profiles.into_iter().flat_map(Object::iter).filter_map(|(_, it)| Self::of_profile(it));
+        let first = kinds.next();
+        first.filter(|first| kinds.all(|kind| kind == *first)).unwrap_or(Self::Unknown)
+    }
+
+    /// That of one profile; none where it is not Anthropic's or of no known mode.
+    fn of_profile(profile: &Value) -> Option<Self> {
+        let is = |key: &str, word: &str| profile.get(key).is_some_and(|value| value.str_is(word));
+        match is("provider", "anthropic") {
+            true if is("mode", "api_key") => Some(Self::ApiKey),
+            true if is("mode", "oauth") || is("mode", "token") => Some(Self::OAuth),
+            _ => None,
+        }
+    }
+}
+
 /// What decides whether clearing is asked for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ServerFacts<'a> {
@@ -44,6 +74,21 @@ pub struct ServerFacts<'a> {
     pub base_url: Option<&'a str>,
     /// Kind of the credential.
     pub key: KeyKind,
+}
+
+impl<'a> ServerFacts<'a> {
+    /// What a configuration tells of a provider and the route to it; Anthropic's own interface is taken for that of its
+    /// provider where none is named, and its own endpoint: an environment is not asked.
+    pub fn of(config: &Value, mode_on: bool, provider: &'a str, route: &'a Route) -> Self {
+        let own = (provider == "anthropic").then_some("anthropic-messages");
+        Self {
+            mode_on,
+            api: route.api.as_deref().or(own),
+            provider,
+            base_url: route.base_url.as_deref(),
+            key: KeyKind::of(config),
+        }
+    }
 }
 
 /// Whether clearing is asked for (pruning 7.10).
@@ -61,6 +106,13 @@ pub enum ServerState {
     OtherEndpoint,
     /// The credential is a token of a subscription.
     OAuth,
+}
+
+impl ServerState {
+    /// Whether it is, as far as is known.
+    pub fn is_on(self) -> bool {
+        matches!(self, Self::On | Self::OnWithApiKey)
+    }
 }
 
 /// Tells whether clearing is asked for.
@@ -109,6 +161,19 @@ impl ServerClearing {
             trigger: share(TRIGGER),
             clear_at_least: share(AT_LEAST),
             exclude_tools: exclude_tools(tools, known),
+        }
+    }
+
+    /// The parameters as the step takes them; `prompt_tokens` stand before the messages.
+    pub fn settings(&self, prompt_tokens: u64) -> ClearSettings {
+        ClearSettings {
+            trigger: self.trigger,
+            clear_at_least: self.clear_at_least,
+            keep: KEEP as f64,
+            exclude_tools: self.exclude_tools.clone(),
+            counting: Counting::Model,
+            by: ClearedBy::Server { prompt_tokens },
+            ..ClearSettings::default()
         }
     }
 

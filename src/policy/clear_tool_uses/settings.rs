@@ -19,6 +19,33 @@ pub struct ClearSettings {
     pub placeholder: JsString,
     /// How tokens are counted.
     pub counting: Counting,
+    /// Who clears.
+    pub by: ClearedBy,
+}
+
+/// Who clears tool uses.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum ClearedBy {
+    /// The client, before it sends (pruning 7.1, 7.2).
+    #[default]
+    Client,
+    /// The provider's server, as a gateway of 2026.9 asks it to: all but the last and the excluded ones, or nothing where
+    /// that frees less than must be (pruning 7.11). An estimate: the server counts by itself, and its text for a cleared
+    /// result is its own.
+    Server {
+        /// Tokens of the prompt before the messages, which count towards the trigger.
+        prompt_tokens: u64,
+    },
+}
+
+impl ClearedBy {
+    /// Tokens that count towards the trigger beside those of the messages.
+    pub fn prompt_tokens(self) -> u64 {
+        match self {
+            Self::Client => 0,
+            Self::Server { prompt_tokens } => prompt_tokens,
+        }
+    }
 }
 
 /// How the tokens of messages are counted (pruning 7.3). System prompt and tools are not.
@@ -56,6 +83,7 @@ impl Default for ClearSettings {
             exclude_tools: Vec::new(),
             placeholder: "[cleared]".into(),
             counting: Counting::default(),
+            by: ClearedBy::default(),
         }
     }
 }

@@ -95,6 +95,18 @@ impl Sketch {
         }
     }
 
+    /// Whether two replies are equal in Python, where `True` is 1: their lengths may differ then.
+    pub fn is_equal_reply(&self, other: &Self) -> bool {
+        let (Self::Ai { text, calls, .. }, Self::Ai { text: other, calls: others, .. }) = (self, other)
+        else {
+            return false;
+        };
+        let equal = |(a, b): (&CallSketch, &CallSketch)| {
+            a.id == b.id && a.name == b.name && a.arguments == b.arguments
+        };
+        text == other && calls.len() == others.len() && calls.iter().zip(others).all(equal)
+    }
+
     /// Approximate tokens (pruning 7.4).
     pub fn tokens(&self) -> usize {
         let (chars, images) = match self {

@@ -5,8 +5,9 @@ use std::collections::HashMap;
 
 use crate::context::tokens::chars4::estimate_or_zero;
 use crate::js::{JsString, Object, Throws, Value};
+use crate::policy::clear_tool_uses::digest::Digest;
 use crate::policy::clear_tool_uses::edit::{candidates, code_point_order};
-use crate::policy::clear_tool_uses::settings::{ClearSettings, Counting};
+use crate::policy::clear_tool_uses::settings::{ClearSettings, ClearedBy, Counting};
 use crate::policy::clear_tool_uses::sketch::Sketch;
 use crate::policy::edit::Edit;
 use crate::policy::fate::{Fate, MessageFate};
@@ -17,9 +18,9 @@ use crate::policy::reason::Reason;
 /// The numbers of a clearing. Tokens as its settings count them.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Cleared {
-    /// Of all messages before.
+    /// Of all messages before; where a server clears, of the whole prompt.
     pub before: u64,
-    /// Of all messages after.
+    /// The same after.
     pub after: u64,
 }
 
@@ -65,14 +66,23 @@ pub fn clear_list(list: &mut List, settings: &ClearSettings) -> Result<(Vec<Mess
         })
         .collect();
     let sent = sent?;
-    let mut run = Run { sent, marks: HashMap::new(), fates: Vec::new(), after: 0, list, settings };
+    let (marks, alike) = (HashMap::new(), None);
+    let mut run = Run { sent, marks, alike, fates: Vec::new(), after: 0, list, settings };
     run.after = (0..run.list.len()).map(|at| run.tokens(at)).sum();
     run.fates = (0..run.list.len()).map(|at| run.untouched(at)).collect();
-    let before = run.after;
-    if before as f64 > settings.trigger {
+    let (before, prompt) = (run.after, settings.by.prompt_tokens());
+    if (before + prompt) as f64 > settings.trigger {
         run.clear_all(before)?;
     }
-    Ok((run.fates, Cleared { before, after: run.after }))
+    Ok((run.fates, Cleared { before: before + prompt, after: run.after + prompt }))
+}
+
+/// The text of a reply and the ids of its calls: equal replies have the same, cleared or not.
+type Likeness = (Digest, Vec<JsString>);
+
+fn likeness(sketch: &Sketch) -> Option<Likeness> {
+    let Sketch::Ai { text, calls, .. } = sketch else { return None };
+    Some((*text, calls.iter().map(|call| call.id.clone()).collect()))
 }
 
 struct Run<'l, 'a> {
@@ -82,6 +92,9 @@ struct Run<'l, 'a> {
     sent: Vec<bool>,
     /// Ids of the calls whose arguments were cleared, sorted by code points.
     marks: HashMap<usize, Vec<JsString>>,
+    /// Positions of the replies, ascending, by what of them clearing leaves alone; told once, when arguments are first
+    /// cleared.
+    alike: Option<HashMap<Likeness, Vec<usize>>>,
     fates: Vec<MessageFate>,
     /// Tokens as they are now.
     after: u64,
@@ -110,19 +123,35 @@ impl Run<'_, '_> {
         let results: Vec<usize> = (0..self.list.len()).filter(is_result).collect();
         let count = candidates(results.len(), self.settings.keep)?;
         let (old, kept) = results.split_at(count);
-        for (results, reason) in [(kept, Reason::KeptUse), (old, Reason::ClearedAtLeast)] {
-            for at in results {
-                self.fates[*at].reason = reason;
-            }
+        self.tell(kept, Reason::KeptUse);
+        let server = self.settings.by != ClearedBy::Client;
+        if server && self.clearable(old) < self.settings.clear_at_least {
+            self.tell(old, Reason::TooLittleToClear);
+            return Ok(());
         }
+        self.tell(old, Reason::ClearedAtLeast);
         for at in old {
             let cleared = self.clear(*at);
             let reclaimed = before.saturating_sub(self.after) as f64;
-            if cleared && self.settings.clear_at_least > 0.0 && reclaimed >= self.settings.clear_at_least {
+            let enough = self.settings.clear_at_least > 0.0 && reclaimed >= self.settings.clear_at_least;
+            if cleared && enough && !server {
                 break;
             }
         }
         Ok(())
+    }
+
+    fn tell(&mut self, results: &[usize], reason: Reason) {
+        for at in results {
+            self.fates[*at].reason = reason;
+        }
+    }
+
+    /// Tokens of those results that would be cleared; what stands for them is not counted.
+    fn clearable(&self, old: &[usize]) -> f64 {
+        let tool = |at: &usize| self.called(*at).map(|(_, _, name)| name);
+        let goes = |at: &&usize| tool(at).is_some_and(|name| !self.settings.exclude_tools.contains(&name));
+        old.iter().filter(goes).map(|at| self.tokens(*at) as f64).sum()
     }
 
     /// Clears the result at a position; false when it stays (pruning 7.2, step 3).
@@ -156,15 +185,31 @@ impl Run<'_, '_> {
     /// Empties the arguments of the calls with this id, in the first reply that equals the one that holds it
     /// (pruning 7.2 f).
     fn clear_inputs(&mut self, reply: usize, id: JsString) {
+        let alike = self.alike.take().unwrap_or_else(|| self.replies());
         let equal = |at: &usize| {
-            self.sketch(*at) == self.sketch(reply) && self.marks.get(at) == self.marks.get(&reply)
+            let replies = self.sketch(*at).zip(self.sketch(reply));
+            let equal = replies.is_some_and(|(one, other)| one.is_equal_reply(other));
+            equal && self.marks.get(at) == self.marks.get(&reply)
         };
-        let at = (0..reply).find(equal).unwrap_or(reply);
+        let same = self.sketch(reply).and_then(likeness).and_then(|likeness| alike.get(&likeness));
+        let mut before = same.into_iter().flatten().copied().take_while(|at| *at < reply);
+        let at = before.find(equal).unwrap_or(reply);
+        self.alike = Some(alike);
         let marks = self.marks.entry(at).or_default();
         marks.push(id.clone());
         marks.sort_by_cached_key(code_point_order);
         marks.dedup();
         self.edit(at, Edit::ClearInputs(vec![id]), Reason::InputsCleared);
+    }
+
+    fn replies(&self) -> HashMap<Likeness, Vec<usize>> {
+        let mut replies: HashMap<Likeness, Vec<usize>> = HashMap::new();
+        for at in 0..self.list.len() {
+            if let Some(likeness) = self.sketch(at).and_then(likeness) {
+                replies.entry(likeness).or_default().push(at);
+            }
+        }
+        replies
     }
 
     fn edit(&mut self, at: usize, edit: Edit, reason: Reason) {

@@ -100,3 +100,15 @@ fn a_message_that_cannot_be_sent_throws_and_one_that_is_not_does_not_count() {
     let odd = List::of(&[r#"{"role":"user","content":[{"type":"text"}]}"#]);
     assert!(clear_list(&mut odd.list(), &eager()).is_err());
 }
+
+#[test]
+fn a_reply_that_only_python_has_equal_is_edited_in_the_place_of_the_later_one() {
+    let reply = |number: &str| {
+        format!(
+            r#"{{"role":"assistant","content":[{{"type":"toolCall","id":"c","name":"f","arguments":{{"n":{number}}}}}]}}"#
+        )
+    };
+    let settings = ClearSettings { clear_tool_inputs: true, ..eager() };
+    let (_, reasons) = cleared(&[reply("1"), reply("true"), result("c", "text")], &settings);
+    assert_eq!(reasons, [Reason::InputsCleared, Reason::Untouched, Reason::ClearedUse]);
+}

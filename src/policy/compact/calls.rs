@@ -8,7 +8,7 @@ use crate::policy::compact::stages::{Answers, NoAnswer, max_summary_tokens};
 use crate::policy::compact::summarise::summarise_within;
 
 /// Tokens a summary is assumed to have where none of the session tells (compaction 5.21).
-pub const ASSUMED_SUMMARY_TOKENS: f64 = 2000.0;
+pub const ASSUMED_SUMMARY_TOKENS: u64 = 2_000;
 
 const PER_MILLION: f64 = 1e6;
 
@@ -75,7 +75,7 @@ pub fn assumed_tokens(earlier_chars: &[u64], reserve_tokens: f64) -> f64 {
     let most = max_summary_tokens(reserve_tokens);
     let count = earlier_chars.len() as f64;
     let average = earlier_chars.iter().sum::<u64>() as f64 / count / 4.0;
-    let assumed = if earlier_chars.is_empty() { ASSUMED_SUMMARY_TOKENS } else { average.ceil() };
+    let assumed = if earlier_chars.is_empty() { ASSUMED_SUMMARY_TOKENS as f64 } else { average.ceil() };
     assumed.min(most).max(0.0)
 }
 

@@ -28,14 +28,14 @@ pub mod v2026_9;
 
 pub use after::{After, CompactionEntry, after};
 pub use branch::{BranchEntry, branch};
-pub use calls::{Call, Calls, assumed_tokens, calls, calls_within};
+pub use calls::{ASSUMED_SUMMARY_TOKENS, Call, Calls, assumed_tokens, calls, calls_within};
 pub use conversation::conversation;
 pub use cut_point::{CutPoint, cut_point};
 pub use files::{FileLists, FileOps};
 pub use job::{Cancel, Dropped, Mode, NoSummary, SummaryJob, Written};
 pub use prepare::{Material, Preparation, prepare};
 pub use request::{Form, Identifiers, Purpose, SummaryRequest};
-pub use stages::{Answers, Ended, NoAnswer};
+pub use stages::{Answers, Ended, NoAnswer, max_summary_tokens};
 pub use step::{Compacted, assumed_summary, compact_list};
 pub use summarise::{summarise, summarise_within};
-pub use v2026_9::{Before, prepare_under, stored_summary};
+pub use v2026_9::{Before, Compacting, prepare_under, stored_summary, weighted_tokens};

@@ -2,10 +2,12 @@
 //! sizes (compaction 3, 4.2).
 
 use crate::context::ContextMessage;
+use crate::gateway::ruleset::Rules;
 use crate::js::{Object, Throws, Value};
 use crate::policy::clear_tool_uses::Sketch;
 use crate::policy::compact::branch::BranchEntry;
-use crate::policy::compact::prepare::{Preparation, prepare};
+use crate::policy::compact::prepare::Preparation;
+use crate::policy::compact::v2026_9::Compacting;
 use crate::policy::fate::{Fate, MessageFate};
 use crate::policy::list::{Change, From, Item, List};
 use crate::policy::reason::Reason;
@@ -30,11 +32,13 @@ pub struct Compacted {
 /// built from the branch. Throws where preparing does; the list is untouched then.
 pub fn compact_list(
     list: &mut List,
-    branch: &[BranchEntry],
+    rules: &Rules,
+    compacting: &Compacting<'_>,
     keep_tokens: f64,
     summary_tokens: u64,
 ) -> Result<Compacted, Throws> {
-    let Some(preparation) = prepare(branch, keep_tokens)? else {
+    let branch = compacting.branch;
+    let Some(preparation) = compacting.prepare(rules, keep_tokens)? else {
         let kept = |size| MessageFate::kept(size, Reason::Untouched);
         return Ok(Compacted { fates: list.sizes().map(kept).collect(), preparation: None });
     };
@@ -67,7 +71,8 @@ fn positions(list: &List, branch: &[BranchEntry]) -> Vec<usize> {
 fn fate(preparation: &Preparation, at: usize, size: &MessageSize) -> MessageFate {
     let gone = |fate, reason| MessageFate::gone(size, fate, reason);
     match preparation.previous {
-        Some(previous) if at < previous => gone(Fate::Dropped, Reason::LostTail),
+        // What the compaction before kept is considered again where the part that is looked at begins with it.
+        Some(previous) if at < previous.min(preparation.start) => gone(Fate::Dropped, Reason::LostTail),
         Some(previous) if at == previous => gone(Fate::Summarised, Reason::PreviousSummary),
         _ if preparation.turn_prefix().contains(&at) => gone(Fate::Summarised, Reason::SummarisedTurn),
         _ if preparation.history().contains(&at) => gone(Fate::Summarised, Reason::SummarisedHistory),

@@ -1,14 +1,19 @@
 //! What a compaction of gateways of 2026.9 summarises and keeps: what the one before kept is considered again, every message
 //! counts towards the budget, and the nearest earlier cut will do (compaction 12, rows "Range start", "Cut point").
 
-use crate::context::ContextMessage;
-use crate::context::tokens::estimate_context;
+use std::collections::HashMap;
+
+use crate::context::tokens::weighted;
+use crate::context::tokens::{estimate_context, estimate_message};
+use crate::context::{ContextMessage, first_kept};
 use crate::gateway::ruleset::{Compaction, Rules};
-use crate::js::Throws;
+use crate::ids::EntryIx;
+use crate::js::{Throws, Value};
 use crate::policy::compact::branch::BranchEntry;
 use crate::policy::compact::cut_point::CutPoint;
 use crate::policy::compact::prepare::{Preparation, prepare};
 use crate::store::entry::{EntryKind, Role};
+use crate::store::index::Index;
 
 /// Note at the end of a summary that was cut.
 const CUT_NOTE: &str = "\n\n[Compaction summary truncated to fit budget]";
@@ -22,6 +27,54 @@ pub struct Before {
     pub from_hook: bool,
     /// Tokens that a provider counted, against the estimate of the same messages; 1 where none are known.
     pub usage_ratio: f64,
+}
+
+impl Before {
+    /// What the branch and the body of its last compaction say. `body` reads an entry; it is asked only for that one. How
+    /// the provider's counts relate to estimates is not told: they count as one.
+    pub fn of<E>(
+        index: &Index,
+        branch: &[BranchEntry],
+        body: impl Fn(EntryIx) -> Result<Value, E>,
+    ) -> Result<Self, E> {
+        let previous = branch.iter().rposition(|entry| entry.kind == EntryKind::Compaction);
+        let Some(at) = previous else { return Ok(Self::default()) };
+        let path: Vec<EntryIx> = branch[..at].iter().map(|entry| entry.entry).collect();
+        let body = body(branch[at].entry)?;
+        Ok(Self {
+            first_kept: first_kept(index, &path, branch[at].entry),
+            from_hook: body.get("fromHook").and_then(Value::as_bool) == Some(true),
+            ..Self::default()
+        })
+    }
+}
+
+/// A branch that is to be compacted, and what rules ask of it beside its sizes.
+#[derive(Debug, Clone, Copy)]
+pub struct Compacting<'a> {
+    /// Its entries, root first.
+    pub branch: &'a [BranchEntry],
+    /// What its last compaction says.
+    pub before: &'a Before,
+    /// Weighted tokens by entry, where the rules look at letters; an entry without counts chars over 4.
+    pub tokens: &'a HashMap<EntryIx, f64>,
+}
+
+impl Compacting<'_> {
+    /// [`prepare_under`] for what is known of the branch.
+    pub fn prepare(&self, rules: &Rules, keep_tokens: f64) -> Result<Option<Preparation>, Throws> {
+        let tokens = |entry: &BranchEntry| match (self.tokens.get(&entry.entry), entry.message) {
+            (Some(tokens), _) => Ok(*tokens),
+            (None, Some(size)) => estimate_message(&size),
+            (None, None) => Ok(0.0),
+        };
+        prepare_under(rules, self.branch, self.before, keep_tokens, tokens)
+    }
+}
+
+/// Weighted tokens of a message, where the rules of a version look at letters (pruning 8.5).
+pub fn weighted_tokens(rules: &Rules, message: &Value) -> Option<f64> {
+    rules.looks_at_letters().then(|| weighted::estimate_message(message))
 }
 
 impl Default for Before {
@@ -139,9 +192,7 @@ pub fn stored_summary(rules: &Rules, summary: &crate::js::JsString) -> crate::js
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::context::tokens::estimate_message;
     use crate::gateway::ruleset::Ruleset;
-    use crate::ids::EntryIx;
     use crate::js;
     use crate::store::scan::size_message;
 

@@ -1,5 +1,6 @@
 //! What the guard allows for a window (pruning 6.30).
 
+use crate::gateway::ruleset::{Guard, Rules};
 use crate::policy::settings::GuardSettings;
 use crate::policy::truncate::maximum;
 
@@ -22,6 +23,19 @@ pub struct Limits {
 }
 
 impl Limits {
+    /// Those of a version for a window in tokens: the newest has none for all messages, and takes a window that nobody knows
+    /// for the smallest (pruning 8.7). None where there is no guard.
+    pub fn under(rules: &Rules, window: f64, settings: &GuardSettings) -> Option<Self> {
+        match rules.guard {
+            Guard::None => None,
+            Guard::Placeholders => Some(Self::new(window, settings)),
+            Guard::Single => {
+                let known = if window.is_nan() { 1.0 } else { window };
+                Some(Self { budget: f64::INFINITY, ..Self::new(known, settings) })
+            }
+        }
+    }
+
     /// For a window in tokens; NaN is a window that nobody knows.
     pub fn new(window: f64, settings: &GuardSettings) -> Self {
         let window = if window.is_nan() { UNKNOWN_WINDOW } else { window };

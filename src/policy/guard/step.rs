@@ -1,5 +1,6 @@
 //! The guard as a step: decides over what it counts of each message, and leaves the list as the call is sent.
 
+use crate::gateway::ruleset::{Guard, Rules};
 use crate::js::Throws;
 use crate::policy::edit::Edit;
 use crate::policy::fate::{Fate, MessageFate};
@@ -15,22 +16,33 @@ use crate::store::entry::Role;
 pub struct Guarded {
     /// What it allows.
     pub limits: Limits,
-    /// All messages, once every result is held to its limit: what the budget is compared with.
+    /// All messages, once every result is held to its limit: what the budget is compared with. In 2026.9 all results
+    /// before; there is no budget.
     pub total: f64,
     /// All messages at the end.
     pub after: f64,
 }
 
-/// Holds tool results to their limits. `window` is the model's own, in tokens; NaN when nobody knows it. Throws where a
+/// Holds tool results to their limits by the rules of a version; no numbers where it has no guard. `window` is the model's own, in tokens; NaN when nobody knows it. Throws where a
 /// message cannot be counted; the list is untouched then. Comparisons let NaN go on, as the guard's do.
 pub fn guard_list(
     list: &mut List,
+    rules: &Rules,
     window: f64,
     settings: &GuardSettings,
-) -> Result<(Vec<MessageFate>, Guarded), Throws> {
-    total(list)?;
-    let limits = Limits::new(window, settings);
+) -> Result<(Vec<MessageFate>, Option<Guarded>), Throws> {
     let mut fates: Vec<MessageFate> = (0..list.len()).map(|at| untouched(list, at)).collect();
+    let Some(limits) = Limits::under(rules, window, settings) else {
+        for fate in fates.iter_mut().filter(|fate| fate.reason == Reason::WithinGuard) {
+            fate.reason = Reason::NoGuard;
+        }
+        return Ok((fates, None));
+    };
+    if rules.guard == Guard::Single {
+        let guarded = fit(list, &mut fates, limits);
+        return Ok((fates, Some(guarded)));
+    }
+    total(list)?;
     for (at, fate) in fates.iter_mut().enumerate().filter(|(_, fate)| fate.reason != Reason::Untouched) {
         if chars(list, at)? <= limits.single {
             continue;
@@ -44,7 +56,23 @@ pub fn guard_list(
         compact(list, &mut fates, total - limits.budget)?;
         after = self::total(list)?;
     }
-    Ok((fates, Guarded { limits, total, after }))
+    Ok((fates, Some(Guarded { limits, total, after })))
+}
+
+/// Holds each result to its limit; all together have none (pruning 8.7).
+fn fit(list: &mut List, fates: &mut [MessageFate], limits: Limits) -> Guarded {
+    let chars = |list: &List, at: usize| {
+        let letters = list.texture(at).and_then(|texture| texture.letters);
+        letters.map_or(0.0, |letters| letters.guard_chars)
+    };
+    let total = (0..list.len()).map(|at| chars(list, at)).sum();
+    for (at, fate) in fates.iter_mut().enumerate() {
+        if chars(list, at) > limits.single {
+            let edit = Edit::GuardFit { max_chars: limits.single };
+            replace(list, at, edit, fate, (Fate::Truncated, Reason::GuardFitted));
+        }
+    }
+    Guarded { limits, total, after: (0..list.len()).map(|at| chars(list, at)).sum() }
 }
 
 /// NaN is not.

@@ -3,11 +3,14 @@
 use super::limits::Limits;
 use super::text::cut_text;
 use super::*;
+use crate::gateway::ruleset::{Rules, Ruleset, V2026_3_2 as REFERENCE};
 use crate::js::{self, JsString, Value};
+use crate::policy::guard_2026_9::guarded_result;
 use crate::policy::reason::Reason;
 use crate::policy::settings::GuardSettings;
 use crate::policy::testing::{List, calls, result};
 
+const V2026_3_2: &Rules = &REFERENCE;
 const NOTICE: &str = "[truncated: output exceeded context limit]";
 /// A window under which one result may have 1024 chars and all messages 3072.
 const SMALL: f64 = 1024.0;
@@ -25,9 +28,10 @@ fn guarded<T: AsRef<str>>(messages: &[T], window: f64) -> (Vec<Value>, Vec<Reaso
     let settings = GuardSettings::default();
     let messages = List::of(messages);
     let mut list = messages.list();
-    let (fates, numbers) = guard_list(&mut list, window, &settings).expect("they can be counted");
+    let (fates, numbers) = guard_list(&mut list, V2026_3_2, window, &settings).expect("they can be counted");
     let made = messages.check(&list);
     assert_eq!(Ok(&made), guard_messages(&messages.bodies, window, &settings).as_ref());
+    let numbers = numbers.expect("the reference has a guard");
     assert_eq!(numbers.after, made.iter().map(chars).sum::<f64>());
     (made, fates.iter().map(|fate| fate.reason).collect())
 }
@@ -149,11 +153,61 @@ fn a_text_without_a_length_goes_through_every_comparison_and_an_absent_one_fails
         |text: &str| format!(r#"{{"role":"toolResult","content":[{{"type":"text"{text}}}],"details":"d"}}"#);
     let messages = List::of(&[odd(r#","text":7"#), result("c", "a text")]);
     let mut list = messages.list();
-    let (fates, _) = guard_list(&mut list, SMALL, &GuardSettings::default()).expect("NaN is a number");
+    let (fates, _) =
+        guard_list(&mut list, V2026_3_2, SMALL, &GuardSettings::default()).expect("NaN is a number");
     assert_eq!([fates[0].reason, fates[1].reason], [Reason::GuardCut, Reason::WithinGuard]);
     let made = r#"{"role":"toolResult","content":[{"type":"text","text":"7"}]}"#;
     assert_eq!(js::stringify(&messages.check(&list)[0]), made);
     let absent = List::of(&[odd("")]);
-    assert!(guard_list(&mut absent.list(), SMALL, &GuardSettings::default()).is_err());
+    assert!(guard_list(&mut absent.list(), V2026_3_2, SMALL, &GuardSettings::default()).is_err());
     assert!(guard_messages(&absent.bodies, SMALL, &GuardSettings::default()).is_err());
+}
+
+/// What the guard of 2026.9 makes of messages, checked against its rule on texts, and why.
+fn fitted<T: AsRef<str>>(messages: &[T], window: f64) -> Vec<Reason> {
+    let rules = Ruleset::V2026_9.rules();
+    let messages = List::under(Ruleset::V2026_9, messages);
+    let mut list = messages.list();
+    let (fates, numbers) =
+        guard_list(&mut list, rules, window, &GuardSettings::default()).expect("never throws");
+    let made = messages.check(&list);
+    let expected: Vec<Value> = messages
+        .bodies
+        .iter()
+        .map(|message| guarded_result(message, window).unwrap_or_else(|| message.clone()))
+        .collect();
+    assert_eq!(made, expected);
+    assert!(numbers.is_some_and(|numbers| numbers.limits.budget.is_infinite()));
+    fates.iter().map(|fate| fate.reason).collect()
+}
+
+#[test]
+fn the_newest_version_holds_each_result_to_its_limit_and_lets_images_stay_that_fit() {
+    let many = vec![result("c", &"x".repeat(500)); 20];
+    assert!(fitted(&many, SMALL).iter().all(|reason| *reason == Reason::WithinGuard));
+    let image = r#",{"type":"image","data":"x"}"#;
+    let seen = format!(
+        r#"{{"role":"toolResult","content":[{{"type":"text","text":"{}"}}{}]}}"#,
+        "x".repeat(20_000),
+        image.repeat(3)
+    );
+    assert_eq!(fitted(&[&seen], 40_000.0), [Reason::GuardFitted]);
+    assert_eq!(
+        fitted(&[result("c", "short"), result("d", &"你".repeat(300))], SMALL),
+        [Reason::WithinGuard, Reason::GuardFitted]
+    );
+    let string = format!(r#"{{"role":"toolResult","content":"{}"}}"#, "x".repeat(9000));
+    assert_eq!(fitted(&[string], f64::NAN), [Reason::WithinGuard]);
+}
+
+#[test]
+fn a_runtime_without_a_guard_says_so() {
+    let messages = List::of(&[result("c", &"x".repeat(5000)), calls(&["d"])]);
+    let mut list = messages.list();
+    let rules = Ruleset::Pi0_55.rules();
+    let (fates, numbers) =
+        guard_list(&mut list, rules, SMALL, &GuardSettings::default()).expect("never throws");
+    let reasons: Vec<Reason> = fates.iter().map(|fate| fate.reason).collect();
+    assert_eq!((reasons, numbers), (vec![Reason::NoGuard, Reason::Untouched], None));
+    assert_eq!(messages.check(&list), messages.bodies);
 }

@@ -2,7 +2,10 @@
 //! gateway's, which decide what follows it. They disagree on purpose (compaction 8.1–8.7).
 
 pub mod gateway;
+mod numbers;
 pub mod pi;
+
+pub use numbers::{Numbers, numbers};
 
 /// Whether a recorded error text is an overflow to either of the two programs.
 pub fn is_overflow(text: &str) -> bool {

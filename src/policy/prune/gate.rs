@@ -112,7 +112,7 @@ pub fn last_touch(index: &Index) -> Option<f64> {
 }
 
 /// Every usable touch of a file, the last one first, with its time in ms.
-fn touches(index: &Index) -> impl Iterator<Item = (EntryIx, f64)> {
+pub fn touches(index: &Index) -> impl Iterator<Item = (EntryIx, f64)> {
     let usable = |number: f64| number.is_finite() && number != 0.0;
     let entries = index.entries.iter().enumerate().rev();
     entries

@@ -1,14 +1,12 @@
 //! The attempts, one after the other (compaction 8.9–8.15, 8.20).
 
+use crate::policy::compact::max_summary_tokens;
 use crate::policy::overflow::{gateway, pi};
 use crate::policy::recovery::{
     Asked, Attempt, Branch, Compacted, Ending, ErrorKind, ErrorSource, Facts, Recovery, Step, is_transient,
     loop_limit,
 };
-use crate::policy::truncate::max_result_chars;
 
-/// Share of the reserve that a summary may take (compaction 3.17).
-const SUMMARY_SHARE: f64 = 0.8;
 /// Compactions of one run that are followed; the runtime has no limit (compaction 2.15).
 const IN_RUN_MOST: usize = 4;
 
@@ -124,7 +122,7 @@ impl<'a> Loop<'a> {
 
     fn compact(&mut self) -> Compacted {
         let Facts { settings, mode, runtime_window, .. } = self.facts;
-        let summary = (SUMMARY_SHARE * settings.reserve_tokens).floor().max(0.0) / self.density;
+        let summary = max_summary_tokens(settings.reserve_tokens).max(0.0) / self.density;
         let one_call = runtime_window / self.density;
         self.branch.compact(settings.keep_recent_tokens, *mode, summary, one_call)
     }
@@ -146,7 +144,7 @@ impl<'a> Loop<'a> {
 
     /// The fallback: whether results were cut (compaction 8.14).
     fn cut_results(&mut self) -> bool {
-        let limit = max_result_chars(self.facts.window);
+        let limit = self.facts.result_limit;
         let largest = self.branch.largest_result();
         if self.truncated {
             return false;

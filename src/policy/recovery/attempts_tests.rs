@@ -42,6 +42,7 @@ fn facts(branch: Branch, error: &str) -> Facts<'_> {
         before_compaction: false,
         gateway: true,
         max_attempts: crate::policy::recovery::MAX_ATTEMPTS,
+        result_limit: crate::policy::truncate::max_result_chars(1000.0),
         truncation_restarts: false,
         chat: true,
     }

@@ -76,6 +76,8 @@ pub struct Facts<'a> {
     pub gateway: bool,
     /// Compactions and runs again that one run may take; [`MAX_ATTEMPTS`] in the reference.
     pub max_attempts: u32,
+    /// Chars that one tool result may have (pruning 6.2; 8, row "Single limit").
+    pub result_limit: f64,
     /// Cutting results starts that count anew, as an older gateway did (compaction 12, row "Recovery").
     pub truncation_restarts: bool,
     /// The session is a chat, which the gateway moves to a fresh session in the end (compaction 8.19).

@@ -6,13 +6,11 @@ pub use rows::{Reader, RowSource, StepSetting, rows, settings_of};
 
 use crate::gateway::compaction::CompactionSettings;
 use crate::gateway::pruning::PruneSettings;
-use crate::gateway::ruleset::Ruleset;
+use crate::gateway::ruleset::{ResultLimit, Rules, Ruleset};
 use crate::policy::clear_tool_uses::ClearSettings;
+use crate::policy::compact::ASSUMED_SUMMARY_TOKENS;
 use crate::policy::step::{Step, StepSet};
-use crate::policy::truncate::{HARD_MAX_CHARS, MIN_KEEP_CHARS, WINDOW_SHARE};
-
-/// What a summary is taken to be as long as, until one is made.
-pub const ASSUMED_SUMMARY_TOKENS: u64 = 2_000;
+use crate::policy::truncate::{HARD_MAX_CHARS, MIN_KEEP_CHARS, WINDOW_SHARE, v2026_9};
 
 /// Every step's parameters, and which steps take part.
 #[derive(Debug, Clone, PartialEq)]
@@ -54,6 +52,12 @@ impl Default for StepSettings {
 }
 
 impl StepSettings {
+    /// What a version has built in for a window in tokens.
+    pub fn built_in(ruleset: Ruleset, window: f64) -> Self {
+        let truncate = TruncateSettings::built_in(ruleset.rules(), window);
+        Self { ruleset, truncate, ..Self::default() }
+    }
+
     /// Pruning alone, under these settings.
     pub fn prune(prune: PruneSettings) -> Self {
         Self { prune, ..Self::default() }
@@ -67,8 +71,27 @@ pub struct TruncateSettings {
     pub window_share: f64,
     /// Chars that one result may have whatever the window.
     pub max_chars: f64,
-    /// Chars that every cut block keeps.
+    /// Chars that every cut block keeps; in 2026.9 only of results that the model has not answered yet (pruning 8.3).
     pub min_keep_chars: f64,
+}
+
+impl TruncateSettings {
+    /// What a version has built in: the newest caps a result by the size of the window (pruning 8, row "Single limit").
+    pub fn built_in(rules: &Rules, window: f64) -> Self {
+        let max_chars = match rules.result_limit {
+            ResultLimit::Share { most } => most,
+            ResultLimit::Stepped => v2026_9::result_chars_cap(window),
+        };
+        Self { max_chars, ..Self::default() }
+    }
+
+    /// [`Self::max_result_chars`] by the rules of a version: the newest has a limit for a window that is not known.
+    pub fn max_result_chars_under(&self, rules: &Rules, window: f64) -> f64 {
+        match rules.result_limit {
+            ResultLimit::Stepped if !v2026_9::is_known(window) => v2026_9::UNKNOWN_WINDOW_CHARS,
+            _ => self.max_result_chars(window),
+        }
+    }
 }
 
 impl Default for TruncateSettings {
@@ -80,7 +103,7 @@ impl Default for TruncateSettings {
 /// What tool results may take of the window in one call (pruning 6.30). The gateway has these built in.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct GuardSettings {
-    /// Share of the window that the whole context may take, 0 to 1.
+    /// Share of the window that the whole context may take, 0 to 1; in 2026.9 nothing holds it to one (pruning 8.7).
     pub budget_share: f64,
     /// Share of the window that one result may take, 0 to 1.
     pub single_share: f64,

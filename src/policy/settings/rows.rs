@@ -7,8 +7,9 @@ use crate::gateway::history_accounts::history_limit_under;
 use crate::gateway::history_limit::HistoryLimit;
 use crate::gateway::provenance::Provenance;
 use crate::gateway::prune_setting::{Control, PruneSetting, Unit, prune_settings};
-use crate::gateway::ruleset::Ruleset;
+use crate::gateway::ruleset::{Guard, Ruleset};
 use crate::js::{self, Value};
+use crate::policy::clear_tool_uses::{ClearSettings, ClearedBy};
 use crate::policy::settings::StepSettings;
 use crate::policy::step::Step;
 
@@ -34,6 +35,8 @@ pub enum Reader {
     BuiltIn,
     /// The client that sends the request, or the provider (pruning 7.14).
     Client,
+    /// The provider's server: the gateway derives what it asks of it (pruning 7.11).
+    Server,
     /// Clawscope: an assumption of the preview.
     Preview,
 }
@@ -58,6 +61,8 @@ pub struct RowSource<'a> {
     pub runtime: CompactionSettings,
     /// Window in tokens.
     pub window: f64,
+    /// The parameters that clearing starts from.
+    pub clear: &'a ClearSettings,
 }
 
 const fn slider(max: f64, step: f64, unit: Unit) -> Control {
@@ -66,6 +71,9 @@ const fn slider(max: f64, step: f64, unit: Unit) -> Control {
 
 type Read = fn(&StepSettings) -> Value;
 type Own = (Step, &'static str, &'static str, Reader, Control, Read);
+
+/// A summary is taken to have no more tokens than this, whatever is typed: no window holds more.
+const MOST_SUMMARY_TOKENS: f64 = 1e6;
 
 const SHARE: Control = slider(1.0, 0.01, Unit::Share);
 
@@ -129,29 +137,54 @@ pub fn rows(source: &RowSource<'_>) -> Vec<StepSetting> {
             row,
         }
     };
+    let built_in = StepSettings { clear: source.clear.clone(), ..StepSettings::built_in(ruleset, window) };
     let compaction = compaction_settings(config, ruleset, runtime, window).into_iter();
     let pruning = prune_settings(config, ruleset).into_iter();
     let mut rows: Vec<StepSetting> = compaction
         .map(gateway(Step::Compact, "compaction."))
         .chain(pruning.map(gateway(Step::Prune, "contextPruning.")))
         .chain(std::iter::once(turns(source)))
-        .chain(OWN.iter().map(own))
+        .chain(OWN.iter().map(|row| own(row, ruleset, &built_in)))
         .collect();
     rows.sort_by_key(|row| row.step);
     rows
 }
 
-fn own((step, prefix, key, reader, control, read): &Own) -> StepSetting {
-    let value = read(&StepSettings::default());
+fn own(
+    (step, prefix, key, reader, control, read): &Own,
+    ruleset: Ruleset,
+    built_in: &StepSettings,
+) -> StepSetting {
+    let value = read(built_in);
+    let server = *reader == Reader::Client && built_in.clear.by != ClearedBy::Client;
+    // The server's text for a cleared result is its own (pruning 7.14).
+    let reader = match (server, *key) {
+        (true, "placeholder") => Reader::Preview,
+        (true, _) => Reader::Server,
+        (false, _) => reader.clone(),
+    };
+    let missing = missing(ruleset, *step, key);
+    let control = missing.map_or(*control, |why| Control::Fixed { unit: control.unit(), why });
     let row = PruneSetting {
         key,
-        control: *control,
+        control,
         default: value.clone(),
         config: None,
         value,
-        provenance: Provenance::Default,
+        provenance: missing.map_or(Provenance::Default, Provenance::Fixed),
     };
-    StepSetting { step: *step, prefix, reader: reader.clone(), row }
+    StepSetting { step: *step, prefix, reader, row }
+}
+
+/// Why a version has nothing that a setting would move; none where it has.
+fn missing(ruleset: Ruleset, step: Step, key: &str) -> Option<&'static str> {
+    match ruleset.rules().guard {
+        Guard::None if step == Step::Guard => Some("this runtime has no guard"),
+        Guard::Single if (step, key) == (Step::Guard, "budgetShare") => {
+            Some("no budget for all since 2026.9")
+        }
+        _ => None,
+    }
 }
 
 /// The turn limit of the session (pruning 2.3); where none is set, the place is named where it would be.
@@ -213,7 +246,9 @@ fn assign(settings: &mut StepSettings, row: &StepSetting, value: &Value) {
         ("contextPruning.", key) => crate::gateway::setting_value::assign(&mut settings.prune, key, value),
         ("compaction.", "reserveTokens") => settings.compaction.reserve_tokens = number,
         ("compaction.", "keepRecentTokens") => settings.compaction.keep_recent_tokens = number,
-        ("compaction.", "summaryTokens") => settings.summary_tokens = number as u64,
+        ("compaction.", "summaryTokens") => {
+            settings.summary_tokens = number.min(MOST_SUMMARY_TOKENS) as u64;
+        }
         ("", "historyLimit") => settings.history_limit = number,
         ("truncate.", "windowShare") => settings.truncate.window_share = number,
         ("truncate.", "maxChars") => settings.truncate.max_chars = number,
@@ -249,7 +284,14 @@ mod tests {
     fn a_floor_that_is_built_in_does_not_lift_a_reserve_that_the_window_caps() {
         let config = GatewayConfig::empty();
         let (ruleset, runtime) = (Ruleset::V2026_9, CompactionSettings::default());
-        let rows = rows(&RowSource { config: &config, ruleset, session_key: "", runtime, window: 32_000.0 });
+        let rows = rows(&RowSource {
+            config: &config,
+            ruleset,
+            session_key: "",
+            runtime,
+            window: 32_000.0,
+            clear: &ClearSettings::default(),
+        });
         let values: Vec<Value> = rows.iter().map(|row| row.row.value.clone()).collect();
         let settings = settings_of(&rows, &values, &StepSettings::default());
         assert_eq!(settings.compaction.reserve_tokens, 8_000.0);
@@ -262,6 +304,7 @@ mod tests {
             session_key,
             runtime: CompactionSettings::default(),
             window: 200_000.0,
+            clear: &ClearSettings::default(),
         })
     }
 
@@ -301,6 +344,42 @@ mod tests {
             };
             assert_ne!(settings_of(&rows, &values, &StepSettings::default()), before, "{}", row.key());
         }
+    }
+
+    #[test]
+    fn what_a_version_has_built_in_is_where_its_rows_start() {
+        let config = GatewayConfig::empty();
+        let rows = |ruleset| {
+            let (runtime, window) = (CompactionSettings::default(), 128_000.0);
+            rows(&RowSource {
+                config: &config,
+                ruleset,
+                session_key: "",
+                runtime,
+                window,
+                clear: &ClearSettings::default(),
+            })
+        };
+        let row = |ruleset, key: &str| rows(ruleset).into_iter().find(|row| row.key() == key).unwrap().row;
+        assert_eq!(row(Ruleset::V2026_3_2, "truncate.maxChars").value, 400_000.0.into());
+        assert_eq!(row(Ruleset::V2026_9, "truncate.maxChars").value, 32_000.0.into());
+        let fixed = |ruleset, key| row(ruleset, key).control.fixed().is_some();
+        assert!(
+            fixed(Ruleset::V2026_9, "guard.budgetShare") && !fixed(Ruleset::V2026_9, "guard.singleShare")
+        );
+        assert!(
+            fixed(Ruleset::Pi0_55, "guard.singleShare") && !fixed(Ruleset::V2026_2_19, "guard.budgetShare")
+        );
+    }
+
+    #[test]
+    fn no_summary_is_taken_to_be_longer_than_any_window() {
+        let rows = all(&GatewayConfig::empty(), "agent:main:main");
+        let of = |row: &StepSetting| {
+            if row.key() == "compaction.summaryTokens" { 1e300.into() } else { row.row.value.clone() }
+        };
+        let values: Vec<Value> = rows.iter().map(of).collect();
+        assert_eq!(settings_of(&rows, &values, &StepSettings::default()).summary_tokens, 1_000_000);
     }
 
     #[test]

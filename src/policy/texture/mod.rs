@@ -4,13 +4,16 @@
 //! step decides from textures alone.
 
 mod content;
+mod letters;
 mod text;
 
 use std::sync::Arc;
 
 pub use content::{Block, Content};
+pub use letters::Letters;
 pub use text::Text;
 
+use crate::gateway::ruleset::Rules;
 use crate::js::{Throws, Value};
 use crate::policy::clear_tool_uses::Sketch;
 use crate::policy::guard::{self, Counted};
@@ -32,13 +35,31 @@ pub struct Texture {
     pub guard: Counted,
     /// How clearing counts and pairs it; none where it is not sent to a model. Throws where its classes do.
     pub sketch: Result<Option<Sketch>, Throws>,
-    /// The message itself, where the rest does not tell what an edit makes of it. Such messages are rare.
+    /// What its letters tell, of tool results and user messages; none where the rules do not look at letters.
+    pub letters: Option<Letters>,
+    /// The message itself, where the rest does not tell what an edit makes of it. Such messages are rare; where the rules
+    /// look at letters, all tool results are among them, and user messages with media.
     pub body: Option<Arc<Value>>,
 }
 
 impl Texture {
-    /// The texture of a message.
+    /// The texture of a message, for rules that look at no letters.
     pub fn of(message: &Value) -> Self {
+        Self::read(message, false)
+    }
+
+    /// The texture of a message for the rules of a version.
+    pub fn of_under(rules: &Rules, message: &Value) -> Self {
+        Self::read(message, rules.looks_at_letters())
+    }
+
+    /// The texture of what a message has become, for the rules that this one was read for.
+    #[must_use]
+    pub fn again(&self, made: &Value) -> Self {
+        Self::read(made, self.letters.is_some())
+    }
+
+    fn read(message: &Value, letters: bool) -> Self {
         let role = role_of(message);
         let content = match role {
             Role::ToolResult => Content::of(message.get("content")),
@@ -50,6 +71,7 @@ impl Texture {
             shape: shape_of(message),
             guard: Counted::of(message),
             sketch: Sketch::of_message(message),
+            letters: letters.then(|| Letters::of(role, message)).flatten(),
             body: None,
         };
         if texture.is_untold(role, message) {
@@ -61,6 +83,7 @@ impl Texture {
     /// Whether edits of this message cannot be told from its texture.
     fn is_untold(&self, role: Role, message: &Value) -> bool {
         match role {
+            Role::ToolResult | Role::User if self.letters.is_some_and(|letters| letters.decide(role)) => true,
             Role::ToolResult => self.sketch.is_err() || !content::is_plain(message.get("content")),
             Role::Assistant => self.guard.is_result || needs_input_repair(message),
             _ => self.guard.is_result,
@@ -73,12 +96,6 @@ impl Texture {
         let (code_points, images) = content.code_points();
         let sketch = self.sketch.clone().map(|sketch| sketch.map(|s| s.with_content(code_points, images)));
         Self { content, sketch, ..self.clone() }.counted()
-    }
-
-    /// The same tool result with one text block for its content.
-    #[must_use]
-    pub fn with_text(&self, text: Text) -> Self {
-        self.with_content(Content::Blocks(vec![Block::Text(text)]))
     }
 
     /// The same tool result without its details.

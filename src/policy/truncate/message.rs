@@ -36,18 +36,33 @@ pub fn is_oversized(message: &Value, max_chars: f64) -> bool {
 /// No block is cut below the least to keep and the suffix together, so that all of them may exceed the limit. A
 /// message over the limit is a copy even when no block was cut. Other keys and blocks stay as they are.
 pub fn truncated_message(message: &Value, max_chars: f64, cut: &Cut) -> Option<Value> {
-    with_least(message, max_chars, cut, cut.min_keep_chars + cut.suffix.len() as f64)
+    truncated_message_by(Truncation::Head { floor_has_suffix: true }, message, max_chars, cut)
 }
 
 /// [`truncated_message`] by the rules of a version: the one before the reference does not add the suffix to the least of
 /// a block, the newest keeps tails and has a suffix of its own (pruning 8, row "Truncation").
 pub fn truncated_message_under(rules: &Rules, message: &Value, max_chars: f64, cut: &Cut) -> Option<Value> {
-    match rules.truncation {
-        Truncation::Head { floor_has_suffix: true } => truncated_message(message, max_chars, cut),
-        Truncation::Head { floor_has_suffix: false } => {
-            with_least(message, max_chars, cut, cut.min_keep_chars)
-        }
+    truncated_message_by(rules.truncation, message, max_chars, cut)
+}
+
+/// [`truncated_message_under`] for rules that are known by their row alone.
+pub fn truncated_message_by(
+    truncation: Truncation,
+    message: &Value,
+    max_chars: f64,
+    cut: &Cut,
+) -> Option<Value> {
+    match truncation {
+        Truncation::Head { .. } => with_least(message, max_chars, cut, least_budget(truncation, cut)),
         Truncation::HeadAndTail => truncated_result(message, max_chars, cut.min_keep_chars, NORMAL),
+    }
+}
+
+/// Chars below which no block's share of the limit falls (pruning 6.6; 8, row "Truncation").
+pub fn least_budget(truncation: Truncation, cut: &Cut) -> f64 {
+    match truncation {
+        Truncation::Head { floor_has_suffix: true } => cut.min_keep_chars + cut.suffix.len() as f64,
+        _ => cut.min_keep_chars,
     }
 }
 
@@ -74,22 +89,21 @@ fn truncated_block(block: &Value, budget: impl Fn(&JsString) -> f64, cut: &Cut) 
     copy
 }
 
-/// What a block of this many chars may have of the limit (pruning 6.6).
-fn block_budget(chars: usize, total: f64, max_chars: f64, cut: &Cut) -> f64 {
-    let share = chars as f64 / total;
-    let least = cut.min_keep_chars + cut.suffix.len() as f64;
-    maximum(least, (max_chars * share).floor())
-}
-
-/// [`truncated_message`] for a content that is known by its texture.
-pub(crate) fn truncated_content(content: &Content, max_chars: f64, cut: &Cut) -> Option<Content> {
+/// [`truncated_message_by`] for a content that is known by its texture. One of which a tail may stay is known by its body.
+pub(crate) fn truncated_content(
+    truncation: Truncation,
+    content: &Content,
+    max_chars: f64,
+    cut: &Cut,
+) -> Option<Content> {
     let Content::Blocks(blocks) = content else { return None };
     let total = content.texts().fold(0.0, |sum, text| sum + text.chars as f64);
     if total <= max_chars {
         return None;
     }
+    let least = least_budget(truncation, cut);
     let text = |text: &Text| {
-        let budget = block_budget(text.chars, total, max_chars, cut);
+        let budget = maximum(least, (max_chars * (text.chars as f64 / total)).floor());
         truncated_texture(text, budget, cut).unwrap_or_else(|| text.clone())
     };
     let block = |block: &Block| match block {

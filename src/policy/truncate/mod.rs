@@ -4,19 +4,21 @@
 mod message;
 pub mod session;
 mod step;
+mod step_2026_9;
 mod text;
 pub mod v2026_9;
 mod weighted_cut;
 
 pub(crate) use message::truncated_content;
 pub use message::{
-    is_oversized, result_chars, sized_result_chars, truncated_message, truncated_message_under,
+    is_oversized, least_budget, result_chars, sized_result_chars, truncated_message, truncated_message_by,
+    truncated_message_under,
 };
 pub use step::truncate_list;
 pub(crate) use text::maximum;
 pub use text::{Cut, truncated_text};
 
-use crate::gateway::ruleset::{ResultLimit, Rules};
+use crate::gateway::ruleset::Rules;
 use crate::policy::settings::TruncateSettings;
 
 /// Share of the window that one tool result may take (pruning 6.1).
@@ -44,13 +46,7 @@ impl TruncateSettings {
 
 /// [`max_result_chars`] by the rules of a version (pruning 8, row "Single limit").
 pub fn max_result_chars_under(rules: &Rules, window_tokens: f64) -> f64 {
-    match rules.result_limit {
-        ResultLimit::Share { most } => {
-            let chars = (window_tokens * WINDOW_SHARE).floor() * CHARS_PER_TOKEN;
-            if chars > most { most } else { chars }
-        }
-        ResultLimit::Stepped => v2026_9::result_chars_limit(window_tokens),
-    }
+    TruncateSettings::built_in(rules, window_tokens).max_result_chars_under(rules, window_tokens)
 }
 
 #[cfg(test)]

@@ -1,19 +1,29 @@
 //! Truncation as a step: the tool results of a context that are over the limit of one result are cut, as the gateway
 //! writes them to the transcript after an overflow (pruning 6.8, 6b).
 
+use crate::gateway::ruleset::{Rules, Truncation};
 use crate::policy::edit::Edit;
 use crate::policy::fate::{Fate, MessageFate};
 use crate::policy::list::List;
 use crate::policy::reason::Reason;
 use crate::policy::settings::TruncateSettings;
-use crate::policy::truncate::{result_chars, sized_result_chars};
+use crate::policy::truncate::{result_chars, sized_result_chars, step_2026_9};
 use crate::store::entry::Role;
 
-/// Cuts every result over the limit for a window in tokens. A message over it counts as truncated even where no block
-/// could be cut (pruning 6.6); a content that is no list stays, which only a negative limit finds too long.
-pub fn truncate_list(list: &mut List, window: f64, settings: &TruncateSettings) -> Vec<MessageFate> {
-    let max_chars = settings.max_result_chars(window);
-    let edit = Edit::Truncate { max_chars, min_keep_chars: settings.min_keep_chars };
+/// Cuts every result over the limit for a window in tokens, by the rules of a version. Up to the reference a message over
+/// it counts as truncated even where no block could be cut (pruning 6.6), and a content that is no list stays, which only
+/// a negative limit finds too long.
+pub fn truncate_list(
+    list: &mut List,
+    rules: &Rules,
+    window: f64,
+    settings: &TruncateSettings,
+) -> Vec<MessageFate> {
+    let max_chars = settings.max_result_chars_under(rules, window);
+    if rules.truncation == Truncation::HeadAndTail {
+        return step_2026_9::truncate_list(list, window, max_chars, settings);
+    }
+    let edit = Edit::Truncate { max_chars, min_keep_chars: settings.min_keep_chars, by: rules.truncation };
     (0..list.len()).map(|at| truncate(list, at, max_chars, &edit)).collect()
 }
 
@@ -47,14 +57,24 @@ fn has_blocks(list: &List, at: usize) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::gateway::ruleset::Ruleset;
     use crate::policy::testing::{List as Messages, result};
 
     /// Chars of each message after truncation, and why.
     fn truncated(chars: &[usize], window: f64, settings: &TruncateSettings) -> Vec<(u64, Reason)> {
+        truncated_under(Ruleset::V2026_3_2, chars, window, settings)
+    }
+
+    fn truncated_under(
+        ruleset: Ruleset,
+        chars: &[usize],
+        window: f64,
+        settings: &TruncateSettings,
+    ) -> Vec<(u64, Reason)> {
         let texts: Vec<String> = chars.iter().map(|chars| result("c", &"x".repeat(*chars))).collect();
         let messages = Messages::of(&texts);
         let mut list = messages.list();
-        let fates = truncate_list(&mut list, window, settings);
+        let fates = truncate_list(&mut list, ruleset.rules(), window, settings);
         messages.check(&list);
         fates.iter().map(|fate| (fate.after.chars(), fate.reason)).collect()
     }
@@ -67,6 +87,26 @@ mod tests {
             [(9828, Reason::OverLimit), (9828, Reason::WithinLimit)]
         );
         assert_eq!(truncated(&[9829], f64::NAN, &settings), [(9829, Reason::NoWindow)]);
+    }
+
+    #[test]
+    fn the_version_before_has_a_lower_floor_for_many_texts() {
+        let text = format!(r#"{{"type":"text","text":"{}"}}"#, "x".repeat(2100));
+        let many = format!(r#"{{"role":"toolResult","content":[{}]}}"#, [text.as_str(); 10].join(","));
+        let chars = |ruleset: Ruleset| {
+            let messages = Messages::under(ruleset, &[&many]);
+            let mut list = messages.list();
+            let fates = truncate_list(
+                &mut list,
+                ruleset.rules(),
+                5000.0,
+                &TruncateSettings::built_in(ruleset.rules(), 5000.0),
+            );
+            messages.check(&list);
+            fates[0].after.chars()
+        };
+        // Cut blocks of 2000 chars have the suffix on top.
+        assert_eq!((chars(Ruleset::V2026_3_2), chars(Ruleset::V2026_2_19)), (21_000, 22_170));
     }
 
     #[test]

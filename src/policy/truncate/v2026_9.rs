@@ -7,7 +7,7 @@ use crate::policy::truncate::WINDOW_SHARE;
 use crate::policy::truncate::weighted_cut::{head, last_lf, tail};
 
 /// Chars that one result may have where the window is not known.
-const UNKNOWN_WINDOW_CHARS: f64 = 16_000.0;
+pub const UNKNOWN_WINDOW_CHARS: f64 = 16_000.0;
 /// Chars kept of results that the model has not answered yet.
 pub const FRESH_MIN_KEEP: f64 = 2000.0;
 /// Units at the end of a text that are looked at for what is worth keeping.
@@ -41,21 +41,31 @@ const TELLING: [&str; 15] = [
 
 /// Chars that one result may have for a window in tokens: 0.3 of it, up to a cap.
 pub fn result_chars_limit(tokens: f64) -> f64 {
-    if tokens.is_nan() || tokens <= 0.0 {
+    if !is_known(tokens) {
         return UNKNOWN_WINDOW_CHARS;
     }
-    let cap = match tokens {
+    ((tokens * WINDOW_SHARE).floor() * 4.0).min(result_chars_cap(tokens))
+}
+
+/// Whether a window in tokens says anything.
+pub fn is_known(tokens: f64) -> bool {
+    tokens > 0.0
+}
+
+/// Chars that one result may have at most for a window of this size.
+pub fn result_chars_cap(tokens: f64) -> f64 {
+    match tokens {
+        _ if !is_known(tokens) => UNKNOWN_WINDOW_CHARS,
         ..100_000.0 => 16_000.0,
         ..200_000.0 => 32_000.0,
         _ => 64_000.0,
-    };
-    ((tokens * WINDOW_SHARE).floor() * 4.0).min(cap)
+    }
 }
 
-/// Chars that all results may have together.
-pub fn aggregate_chars(tokens: f64) -> f64 {
-    let half = if tokens > 0.0 { (tokens * 4.0 * 0.5).floor() } else { 0.0 };
-    half.max(4.0 * result_chars_limit(tokens))
+/// Chars that all results may have together, where one may have `limit`.
+pub fn aggregate_chars(tokens: f64, limit: f64) -> f64 {
+    let half = if is_known(tokens) { (tokens * 4.0 * 0.5).floor() } else { 0.0 };
+    half.max(4.0 * limit)
 }
 
 /// What follows a text that lost so many units.
@@ -214,7 +224,7 @@ pub fn truncate_call(messages: &[Value], tokens: f64) -> Vec<Option<Value>> {
     let chars =
         |new: &[Option<Value>], at: usize| result_chars(new[at].as_ref().unwrap_or(&messages[at]), NORMAL);
     let total: f64 = (0..messages.len()).map(|at| chars(&new, at)).sum();
-    let mut over = total - aggregate_chars(tokens);
+    let mut over = total - aggregate_chars(tokens, limit);
     for reduce in [truncated_to, elided_to] {
         for at in 0..fresh_from {
             let now = chars(&new, at);
@@ -233,13 +243,17 @@ pub fn truncate_call(messages: &[Value], tokens: f64) -> Vec<Option<Value>> {
 
 /// A result cut to a length, but not below a notice for each of its texts.
 fn truncated_to(message: &Value, max: f64) -> Option<Value> {
+    truncated_result(message, max.max(notices_chars(message)), 0.0, NORMAL)
+}
+
+/// Chars of a notice for each text of a result: it is cut to no less.
+pub(super) fn notices_chars(message: &Value) -> f64 {
     let texts = blocks(message).iter().filter_map(block_text).count() as f64;
-    let least = texts * notice(result_chars(message, NORMAL) as usize).len() as f64;
-    truncated_result(message, max.max(least), 0.0, NORMAL)
+    texts * notice(result_chars(message, NORMAL) as usize).len() as f64
 }
 
 /// A result whose text is the note that it was left out, or as much of that as there is room for.
-fn elided_to(message: &Value, max: f64) -> Option<Value> {
+pub(in crate::policy) fn elided_to(message: &Value, max: f64) -> Option<Value> {
     if result_chars(message, NORMAL) <= max {
         return None;
     }

@@ -31,7 +31,8 @@ fn the_limit_is_three_tenths_of_the_window_up_to_a_cap_by_its_size() {
         (f64::NAN, 16_000.0, 64_000.0),
         (0.0, 16_000.0, 64_000.0),
     ] {
-        assert_eq!((result_chars_limit(tokens), aggregate_chars(tokens)), (chars, together), "{tokens}");
+        let limit = result_chars_limit(tokens);
+        assert_eq!((limit, aggregate_chars(tokens, limit)), (chars, together), "{tokens}");
     }
 }
 

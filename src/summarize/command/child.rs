@@ -87,6 +87,11 @@ impl Child {
         std::mem::take(&mut locked(&self.out).bytes)
     }
 
+    /// Whether all of its error stream is here.
+    pub(super) fn has_spoken(&self) -> bool {
+        locked(&self.err).closed
+    }
+
     /// The end of its error stream as a half sentence; empty where it said nothing.
     pub(super) fn last_words(&self) -> String {
         let text = String::from_utf8_lossy(&locked(&self.err).bytes).trim().to_owned();

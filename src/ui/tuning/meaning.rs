@@ -148,6 +148,7 @@ pub(super) fn origin(app: &App, at: usize) -> String {
         Reader::Gateway(_) => provenance(&row.row.provenance),
         Reader::BuiltIn => "built in".to_owned(),
         Reader::Client => "the client's".to_owned(),
+        Reader::Server => "asked of the server".to_owned(),
         Reader::Preview => "assumed".to_owned(),
     }
 }

@@ -1,0 +1,52 @@
+//! A compaction that would have come in time, and a reserve that leaves room at all.
+
+use crate::explain::advice::{Advice, change};
+use crate::explain::case::Case;
+use crate::explain::failure::Failure;
+use crate::explain::simulate::{compacted, last_check};
+use crate::explain::words::exact;
+use crate::js::Value;
+
+/// A reserve of a larger share of the window makes more compactions than calls.
+const MOST_RESERVE: f64 = 0.5;
+/// Reserves are set in steps of so many tokens.
+const STEP: f64 = 1_000.0;
+
+/// The smallest reserve under which the session had been compacted before the failing run.
+pub(super) fn larger_reserve(case: &Case<'_>, failure: &Failure) -> Option<Advice> {
+    let then = &failure.then;
+    let check = last_check(failure, &case.calls)?;
+    let settings = then.compaction;
+    let window = then.upkeep.runtime_window;
+    // Compacting is strictly above the threshold (compaction 2.7).
+    let reserve = ((window - check.tokens + 1.0) / STEP).ceil() * STEP;
+    if !settings.enabled || reserve <= settings.reserve_tokens || reserve > window * MOST_RESERVE {
+        return None;
+    }
+    let change = change(then, "compaction.reserveTokens", &Value::from(reserve))
+        .or_else(|| change(then, "compaction.reserveTokensFloor", &Value::from(reserve)))?;
+    let after = compacted(failure, &check, settings.keep_recent_tokens)?;
+    let note = format!("compacts above {} tokens, a summary more", exact((window - reserve) as u64));
+    Some(Advice::new(failure, vec![change], after, note))
+}
+
+/// A reserve of a quarter of the window. Floor and reserve must both go down, as the larger one counts (compaction 2.2).
+pub(super) fn smaller_reserve(case: &Case<'_>, failure: &Failure) -> Option<Advice> {
+    let then = &failure.then;
+    let window = then.upkeep.runtime_window.min(then.window.tokens);
+    let reserve = (window / 4.0).floor();
+    let fixed = case.fixed?;
+    if fixed as f64 >= window - reserve {
+        return None;
+    }
+    let keys = ["compaction.reserveTokens", "compaction.reserveTokensFloor"];
+    let changes: Vec<_> = keys.iter().filter_map(|key| change(then, key, &Value::from(reserve))).collect();
+    // Where only the floor is read, the runtime's own reserve stays above it.
+    if changes.is_empty() || changes.len() < keys.len() {
+        return None;
+    }
+    let room = (window - reserve) as u64 - fixed;
+    let after = fixed + room;
+    let note = format!("leaves ~{} for messages, where there was none", exact(room));
+    Some(Advice::new(failure, changes, after, note))
+}

@@ -1,0 +1,122 @@
+//! Pruning that would have run, and how much harder it would have had to cut.
+
+use crate::explain::advice::{Advice, Change, change};
+use crate::explain::case::Case;
+use crate::explain::failure::Failure;
+use crate::explain::simulate::{last_check, pruned};
+use crate::gateway::pruning::PruneSettings;
+use crate::js::Value;
+use crate::policy::prune::Gate;
+use crate::policy::settings::settings_of;
+
+/// Spans that people set, ms, the longest first.
+const TTLS: [f64; 8] = [
+    6.0 * 3_600_000.0,
+    2.0 * 3_600_000.0,
+    3_600_000.0,
+    1_800_000.0,
+    900_000.0,
+    600_000.0,
+    300_000.0,
+    60_000.0,
+];
+
+/// How much harder to cut, tried in turn until the call fits.
+const HARDER: [&[(&str, f64)]; 4] = [
+    &[],
+    &[("contextPruning.hardClearRatio", 0.3)],
+    &[("contextPruning.keepLastAssistants", 1.0)],
+    &[("contextPruning.hardClearRatio", 0.0), ("contextPruning.keepLastAssistants", 1.0)],
+];
+
+/// Pruning of the failing call: the change that opens its gate, alone and with harder cuts until it fits. A gate that no
+/// setting opens leaves nothing to advise.
+pub(super) fn advice(case: &Case<'_>, failure: &Failure) -> Vec<Advice> {
+    let Some(opened) = opened(case, failure) else { return Vec::new() };
+    let mut tried: Vec<Advice> = Vec::new();
+    for harder in HARDER {
+        let mut changes = opened.changes.clone();
+        let added: Vec<Option<Change>> =
+            harder.iter().map(|(key, value)| change(&failure.then, key, &Value::from(*value))).collect();
+        if added.iter().any(Option::is_none) {
+            continue;
+        }
+        changes.extend(added.into_iter().flatten().filter(|change| change.was != change.now));
+        // Nothing is changed, or no more than what was tried.
+        if changes.is_empty() || tried.iter().any(|known| known.changes == changes) {
+            continue;
+        }
+        let (gate, after) = pruned(failure, true, &settings(failure, &changes), opened.touch);
+        let advice = Advice::new(failure, changes, after, note(failure, gate, after));
+        let helps = advice.helps;
+        tried.push(advice);
+        if helps {
+            break;
+        }
+    }
+    tried.truncate(3);
+    tried
+}
+
+/// What opens the gate at the failing call.
+struct Opened {
+    changes: Vec<Change>,
+    touch: Option<f64>,
+}
+
+fn opened(case: &Case<'_>, failure: &Failure) -> Option<Opened> {
+    let then = &failure.then;
+    let on = then.configured_on;
+    let mut changes = Vec::new();
+    let mut touch = then.last_touch;
+    if !on {
+        changes.push(change(then, "contextPruning.mode", &Value::from("cache-ttl"))?);
+        // Runs under it would have left a touch at their end (pruning 4.4).
+        touch = last_check(failure, &case.calls).map(|check| check.at);
+    }
+    let gate = |prune: &PruneSettings| pruned(failure, true, prune, touch).0;
+    match gate(&then.configured.prune) {
+        Gate::Open { .. } => Some(Opened { changes, touch }),
+        Gate::Warm { ttl_ms, .. } => {
+            let opens = |ttl: &f64| {
+                let prune = PruneSettings { ttl_ms: *ttl, ..then.configured.prune.clone() };
+                *ttl < ttl_ms && gate(&prune).is_open()
+            };
+            let ttl = TTLS.into_iter().find(opens)?;
+            changes.push(change(then, "contextPruning.ttl", &Value::from(ttl))?);
+            Some(Opened { changes, touch })
+        }
+        _ => None,
+    }
+}
+
+/// The configured settings with these changes.
+fn settings(failure: &Failure, changes: &[Change]) -> PruneSettings {
+    let rows = &failure.then.settings;
+    let value = |row: &crate::policy::settings::StepSetting| {
+        let own = changes.iter().find(|change| change.key == row.key());
+        match own {
+            // The ttl is text in the file and a number in the rule.
+            Some(change) if row.row.key == "ttl" => ttl_of(change),
+            Some(change) => change.value.clone(),
+            None => row.row.value.clone(),
+        }
+    };
+    let values: Vec<Value> = rows.iter().map(value).collect();
+    settings_of(rows, &values, &failure.then.configured).prune
+}
+
+fn ttl_of(change: &Change) -> Value {
+    TTLS.into_iter()
+        .find(|ttl| crate::gateway::setting_value::duration_text(*ttl) == change.now)
+        .map_or(Value::Null, Value::from)
+}
+
+fn note(failure: &Failure, gate: Gate, after: u64) -> String {
+    match gate {
+        Gate::Open { .. } if after == failure.requested => "nothing that may be pruned is there".to_owned(),
+        Gate::Open { .. } if after > failure.limit => "what it reaches is too little".to_owned(),
+        Gate::Open { .. } => "the cache is written again from the first cleared result on".to_owned(),
+        _ => "the gate stays shut".to_owned(),
+    }
+}

@@ -1,0 +1,39 @@
+//! A limit of user turns: the highest under which the call fits.
+
+use crate::explain::advice::{Advice, change};
+use crate::explain::failure::Failure;
+use crate::explain::simulate::limited;
+use crate::js::Value;
+use crate::store::entry::Role;
+
+const KEY: &str = "historyLimit";
+
+/// The largest limit that helps; where none does, the smallest, to show how little that is. None for sessions that have no
+/// such setting (pruning 2.3).
+pub(super) fn advice(failure: &Failure) -> Option<Advice> {
+    let messages = &failure.then.context.messages;
+    let turns = messages.iter().filter(|message| message.size.role == Role::User).count();
+    let configured = failure.then.configured.history_limit;
+    let most = if configured > 0.0 { turns.min(configured as usize) } else { turns };
+    if most < 2 {
+        return None;
+    }
+    // Fewer turns never make a longer prompt, so the limit is found by halving.
+    let (mut low, mut high) = (1, most);
+    while high - low > 1 {
+        let middle = low.midpoint(high);
+        if limited(failure, middle as f64) <= failure.limit {
+            low = middle;
+        } else {
+            high = middle;
+        }
+    }
+    let after = limited(failure, low as f64);
+    let note = if after <= failure.limit {
+        "older turns are not sent, and not summarised either"
+    } else {
+        "even one turn is too large"
+    };
+    let change = change(&failure.then, KEY, &Value::from(low as f64))?;
+    Some(Advice::new(failure, vec![change], after, note))
+}

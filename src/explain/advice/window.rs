@@ -1,0 +1,31 @@
+//! The window that the provider really serves, written where the runtime's own trigger reads it (compaction 2.8).
+
+use crate::explain::advice::{Advice, Change};
+use crate::explain::case::Case;
+use crate::explain::failure::Failure;
+use crate::explain::simulate::{compacted, last_check};
+use crate::js::Value;
+
+/// The served window for the model. A cap by `agents.defaults.contextTokens` would not move the trigger.
+pub(super) fn served(case: &Case<'_>, failure: &Failure) -> Option<Advice> {
+    let then = &failure.then;
+    let limit = failure.overflow.limit?;
+    if then.provider.is_empty() || then.model.is_empty() {
+        return None;
+    }
+    let change = Change {
+        key: "contextWindow".to_owned(),
+        path: format!("models.providers.{}.models[{}].contextWindow", then.provider, then.model),
+        was: format!("{}", then.upkeep.runtime_window),
+        now: limit.to_string(),
+        value: Value::from(limit as f64),
+    };
+    let trigger = limit as f64 - then.compaction.reserve_tokens;
+    let check = last_check(failure, &case.calls).filter(|check| check.tokens > trigger);
+    let after = check.and_then(|check| compacted(failure, &check, then.compaction.keep_recent_tokens));
+    let note = match after {
+        Some(_) => "the session is compacted before the run that failed",
+        None => "gateway and provider agree; the run that failed began too small to be compacted before it",
+    };
+    Some(Advice::new(failure, vec![change], after.unwrap_or(failure.requested), note))
+}

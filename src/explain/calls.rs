@@ -1,0 +1,103 @@
+//! The calls of a path that a provider counted, and what the messages between two of them are estimated at.
+
+use crate::context::tokens::chars4::estimate_or_zero;
+use crate::ids::EntryIx;
+use crate::inspect::Inspection;
+use crate::store::entry::{EntryKind, Role, StopReason};
+use crate::store::intern::WordIx;
+
+/// Growth, in tokens, that tells nothing: what a provider wraps around a message weighs as much.
+const LEAST_GROWTH: u64 = 200;
+
+/// One call.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(super) struct Call {
+    /// The answer.
+    pub entry: EntryIx,
+    /// Prompt tokens as counted: input + cacheRead + cacheWrite (store I7).
+    pub prompt: u64,
+    /// Tokens of the reply.
+    pub output: f64,
+    /// What the runtime anchors its trigger on (compaction 1.10).
+    pub context_tokens: f64,
+    /// How it ended.
+    pub stop: StopReason,
+    /// When, ms.
+    pub at: f64,
+    /// Provider and model.
+    pub model: Option<(WordIx, WordIx)>,
+    /// Estimated tokens of the messages since the call before, its answer included; none behind a compaction.
+    pub since: Option<u64>,
+    /// Images among those messages.
+    pub images: u64,
+    /// Estimated tokens of the tool results among them.
+    pub results: u64,
+}
+
+impl Default for Call {
+    fn default() -> Self {
+        Self {
+            entry: EntryIx(0),
+            prompt: 0,
+            output: 0.0,
+            context_tokens: f64::NAN,
+            stop: StopReason::Other,
+            at: f64::NAN,
+            model: None,
+            since: None,
+            images: 0,
+            results: 0,
+        }
+    }
+}
+
+/// The calls on a path, root first.
+pub(super) fn calls(inspection: &Inspection, path: &[EntryIx]) -> Vec<Call> {
+    let index = &inspection.index;
+    let mut calls: Vec<Call> = Vec::new();
+    let mut next = Call { since: None, ..Call::default() };
+    for ix in path {
+        let entry = index.entry(*ix);
+        if entry.kind == EntryKind::Compaction {
+            next = Call::default();
+        }
+        let Some(size) = entry.message.filter(|_| entry.makes_message()) else { continue };
+        let usage = size.usage.filter(|usage| usage.prompt_tokens() >= 1.0 && usage.prompt_tokens() < 1e12);
+        if let Some(usage) = usage {
+            calls.push(Call {
+                entry: *ix,
+                prompt: usage.prompt_tokens() as u64,
+                output: usage.output,
+                context_tokens: usage.context_tokens,
+                stop: size.stop,
+                at: entry.time,
+                model: entry.model,
+                ..next
+            });
+            next = Call { since: Some(0), ..Call::default() };
+        }
+        let tokens = estimate_or_zero(&size);
+        next.since = next.since.map(|sum| sum + tokens);
+        next.images += u64::from(size.images);
+        next.results += if size.role == Role::ToolResult { tokens } else { 0 };
+    }
+    calls
+}
+
+/// How many tokens the provider counts where chars / 4 says one: over all that the prompts grew by, so that what precedes
+/// the messages falls out. None with fewer than four growths to tell from.
+pub(super) fn ratio(calls: &[Call]) -> Option<f64> {
+    let growths = calls.windows(2).filter_map(|pair| {
+        let estimated = pair[1].since.filter(|since| *since >= LEAST_GROWTH)?;
+        let same = pair[0].model == pair[1].model;
+        let counted = pair[1].prompt.checked_sub(pair[0].prompt).filter(|_| same)?;
+        Some((counted, estimated))
+    });
+    let (mut count, mut counted, mut estimated) = (0, 0, 0);
+    for growth in growths {
+        count += 1;
+        counted += growth.0;
+        estimated += growth.1;
+    }
+    (count >= 4 && counted > 0).then(|| counted as f64 / estimated as f64)
+}

@@ -1,0 +1,107 @@
+//! One file per class of verdict: what must be seen for it, and how it is said.
+
+mod compaction_hollow;
+mod compaction_no_op;
+mod compaction_refused;
+mod compaction_timeout;
+mod counter_inflated;
+mod counter_stale_low;
+mod estimator_error;
+mod fixed_overhead;
+mod healthy;
+mod image_bloat;
+mod impossible_budget;
+mod model_switch;
+mod parallel_results;
+mod pruning_inert;
+mod recurring_session_growth;
+mod runtime_fault;
+mod single_result;
+mod tool_loop_treadmill;
+mod unexplained;
+mod wrong_window;
+
+use crate::explain::case::Case;
+use crate::explain::failure::Failure;
+use crate::explain::finding::{Confidence, Evidence, Finding};
+use crate::explain::simulate::last_check;
+use crate::explain::words::{exact, told};
+
+type Look = fn(&Case<'_>) -> Option<Finding>;
+
+/// Every class that something must be seen for.
+const CLASSES: [Look; 18] = [
+    runtime_fault::look,
+    impossible_budget::look,
+    wrong_window::look,
+    model_switch::look,
+    compaction_refused::look,
+    compaction_timeout::look,
+    compaction_hollow::look,
+    compaction_no_op::look,
+    single_result::look,
+    parallel_results::look,
+    image_bloat::look,
+    tool_loop_treadmill::look,
+    recurring_session_growth::look,
+    fixed_overhead::look,
+    estimator_error::look,
+    counter_stale_low::look,
+    counter_inflated::look,
+    pruning_inert::look,
+];
+
+/// All that is found, the surest cause first; never empty.
+pub(super) fn findings(case: &Case<'_>) -> Vec<Finding> {
+    let mut found: Vec<Finding> = CLASSES.iter().filter_map(|look| look(case)).collect();
+    found.sort_by_key(|finding| (finding.confidence, finding.class));
+    if found.is_empty() {
+        found.push(match &case.failure {
+            Some(failure) => unexplained::finding(case, failure),
+            None => unexplained::next_call(case).unwrap_or_else(|| healthy::finding(case)),
+        });
+    }
+    found
+}
+
+/// `OVERFLOW by 190 607`; without a number where nothing is over: then an estimate says that it fits.
+fn overflow(failure: &Failure) -> String {
+    match failure.over() {
+        0 => "OVERFLOW".to_owned(),
+        over => format!("OVERFLOW by {}", told(over, failure.counted)),
+    }
+}
+
+/// As sure as the numbers: counted ones, or estimates.
+fn by_count(failure: &Failure) -> Confidence {
+    if failure.counted { Confidence::Sure } else { Confidence::Likely }
+}
+
+/// What the runtime compared before the run that failed (compaction 2.9, 2.11).
+fn compared(case: &Case<'_>, failure: &Failure) -> Option<Evidence> {
+    let check = last_check(failure, &case.calls)?;
+    let trigger = case.trigger();
+    let (relation, what) = if check.tokens > trigger {
+        ("over", "so it should have compacted")
+    } else {
+        ("not over", "so it did not compact")
+    };
+    let text = format!(
+        "before that run the runtime compared {} tokens, the last answer's own count, with its trigger of {}: {relation}, {what}",
+        exact(check.tokens as u64),
+        exact(trigger.max(0.0) as u64),
+    );
+    Some(Evidence::new(text).at([check.entry]).by("compaction 2.11"))
+}
+
+/// What was refused, who says so, and what the gateway's own estimate was.
+fn numbers_of(failure: &Failure) -> Evidence {
+    let requested = told(failure.requested, failure.counted);
+    let text = format!(
+        "{requested} tokens were sent where {} fit, says {}; chars / 4 said ~{}",
+        exact(failure.limit),
+        failure.overflow.who(),
+        exact(failure.estimate()),
+    );
+    Evidence::new(text).at([failure.overflow.entry]).by("compaction 8.8")
+}

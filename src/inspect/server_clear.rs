@@ -1,0 +1,104 @@
+//! Clearing of tool uses that a gateway asks of the provider's server, for a session as it is configured (pruning 7.10 to
+//! 7.12).
+
+use std::collections::BTreeSet;
+
+use crate::inspect::Inspection;
+use crate::js::{JsString, Value};
+use crate::policy::clear_tool_uses::ClearSettings;
+use crate::policy::clear_tool_uses::server::{ServerClearing, ServerFacts, server_state};
+
+/// What the gateway asks of the server; none where it does not ask. Known tools are those whose results the session holds:
+/// those of the next call are not in a transcript.
+pub(super) fn server_clear(inspection: &Inspection, config: &Value) -> Option<ClearSettings> {
+    let Inspection { provider, route, configured, .. } = inspection;
+    let facts = ServerFacts::of(config, inspection.configured_on, provider, route);
+    let asks = inspection.ruleset.ruleset.rules().server_clearing && server_state(&facts).is_on();
+    let known = tools(inspection);
+    asks.then(|| {
+        let clearing = ServerClearing::new(inspection.window.tokens, Some(&configured.prune.tools), &known);
+        clearing.settings(inspection.fixed_tokens())
+    })
+}
+
+fn tools(inspection: &Inspection) -> BTreeSet<JsString> {
+    let words = inspection.context.messages.iter().map(|message| message.size.tool);
+    words
+        .filter_map(|word| inspection.index.words.value(word)?.as_str().cloned())
+        .filter(|name| !name.is_empty())
+        .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::gateway::ruleset::Ruleset;
+    use crate::inspect::testing::{call, inspection, result, transcript, user};
+    use crate::js;
+    use crate::policy::clear_tool_uses::ClearedBy;
+    use crate::policy::prune::Gate;
+    use crate::policy::{Reason, Step, StepSet, StepSettings};
+
+    fn session(chars: usize, ruleset: Ruleset) -> Inspection {
+        let long = "x".repeat(chars);
+        let uses = (0..5).flat_map(|at| {
+            let id = format!("c{at}");
+            [call(&id, "exec", "{}"), result(&id, "exec", &long, "")]
+        });
+        let lines: Vec<String> = std::iter::once(user("go")).chain(uses).collect();
+        let mut inspection = inspection(&transcript(&lines), 200_000.0);
+        inspection.ruleset.ruleset = ruleset;
+        inspection
+    }
+
+    #[test]
+    fn the_newest_gateway_asks_anthropic_alone_and_not_with_a_subscription() {
+        let asks = |ruleset, config: &str, provider: &str| {
+            let session = Inspection { provider: provider.into(), ..session(1, ruleset) };
+            server_clear(&session, &js::parse(config).unwrap()).map(|settings| settings.trigger)
+        };
+        let profile = |mode: &str| {
+            format!(r#"{{"auth":{{"profiles":{{"a":{{"provider":"anthropic","mode":"{mode}"}}}}}}}}"#)
+        };
+        assert_eq!(asks(Ruleset::V2026_9, "{}", "anthropic"), Some(60_000.0));
+        assert_eq!(asks(Ruleset::V2026_9, &profile("api_key"), "anthropic"), Some(60_000.0));
+        assert_eq!(asks(Ruleset::V2026_9, &profile("oauth"), "anthropic"), None);
+        assert_eq!(asks(Ruleset::V2026_9, "{}", "openrouter"), None);
+        assert_eq!(asks(Ruleset::V2026_3_2, "{}", "anthropic"), None);
+    }
+
+    /// The reasons of the five results.
+    fn reasons(chars: usize) -> Vec<Reason> {
+        let session = session(chars, Ruleset::V2026_9).with_closer().expect("reads");
+        let clear = server_clear(&session, &Value::Null).expect("asks");
+        assert_eq!(clear.by, ClearedBy::Server { prompt_tokens: 0 });
+        let steps = StepSet::of(&[Step::Clear]);
+        let settings = StepSettings { steps, clear, ..StepSettings::built_in(Ruleset::V2026_9, 200_000.0) };
+        let plan = session.plan(&settings, Gate::Off).expect("plans");
+        [2, 4, 6, 8, 10].map(|at: usize| plan.fates()[at].reason).to_vec()
+    }
+
+    #[test]
+    fn the_server_clears_all_but_the_last_three_or_nothing() {
+        use Reason::{BelowTrigger, ClearedUse, KeptUse};
+        assert_eq!(reasons(40_000), [BelowTrigger; 5]);
+        assert_eq!(reasons(60_000), [ClearedUse, ClearedUse, KeptUse, KeptUse, KeptUse]);
+    }
+
+    #[test]
+    fn where_too_little_could_be_cleared_nothing_is() {
+        let long = "x".repeat(100_000);
+        let mut lines = vec![user("go")];
+        for (at, text) in ["short", &long, &long, &long].into_iter().enumerate() {
+            let id = format!("c{at}");
+            lines.extend([call(&id, "exec", "{}"), result(&id, "exec", text, "")]);
+        }
+        let mut session = inspection(&transcript(&lines), 200_000.0);
+        session.ruleset.ruleset = Ruleset::V2026_9;
+        let session = session.with_closer().expect("reads");
+        let clear = server_clear(&session, &Value::Null).expect("asks");
+        let settings = StepSettings { steps: StepSet::of(&[Step::Clear]), clear, ..StepSettings::default() };
+        let plan = session.plan(&settings, Gate::Off).expect("plans");
+        assert_eq!((plan.fates()[2].reason, plan.is_empty()), (Reason::TooLittleToClear, true));
+    }
+}
