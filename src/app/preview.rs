@@ -16,7 +16,7 @@ use crate::policy::{Step, StepSet, StepSettings};
 const FLASH_MS: i64 = 400;
 /// Messages up to which a slider's profile is computed with each key: it takes a plan for each position. Steps that look
 /// closer each take as long as all the others together.
-const PROFILE_MESSAGES: usize = 5_000;
+const PROFILE_MESSAGES: usize = 3_000;
 
 impl App {
     /// Makes the plan anew. `flash` marks what differs from the plan before.
