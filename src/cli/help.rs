@@ -56,8 +56,8 @@ Keys of --set (the gateway's own names, so what is learnt here can be pasted int
                                         how far a single result is cut (built into the gateway)
   guard.budgetShare, .singleShare       0 to 1: share of the window that a call's context, and one
                                         result, may take (built into the gateway)
-  clearToolUses.trigger, .keep, .clearAtLeast, .clearToolInputs, .excludeTools, .placeholder
-                                        tool-use clearing, by the client's or the provider's names
+  clearToolUses.trigger, .keep, .clearAtLeast, .clearToolInputs, .countByModel, .excludeTools,
+    .placeholder                        tool-use clearing, by the client's or the provider's names
 
 Gateways of different versions have different rules and settings. A store is read by those of its own version: that of \
 meta.lastTouchedVersion in openclaw.json, or 2026.9 where an agent has a database; else by those of 2026.3.2. --ruleset \

@@ -241,6 +241,7 @@ mod tests {
             ("ttl", "10"),
             ("hardClear.enabled", "false"),
             ("clearToolInputs", "true"),
+            ("countByModel", "true"),
             ("hardClear.placeholder", "gone = away"),
             ("tools.allow", "exec, web_*"),
             ("tools.deny", r#"["a,b"]"#),

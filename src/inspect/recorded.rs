@@ -67,6 +67,7 @@ fn clear(all: &StepSettings) -> Object {
         ("clearAtLeast", Value::Number(settings.clear_at_least)),
         ("keep", Value::Number(settings.keep)),
         ("clearToolInputs", Value::Bool(settings.clear_tool_inputs)),
+        ("counting", Value::from(settings.counting.word())),
         ("excludeTools", Value::Array(excluded)),
         ("placeholder", Value::String(settings.placeholder.clone())),
     ])

@@ -9,7 +9,7 @@ use crate::gateway::provenance::Provenance;
 use crate::gateway::prune_setting::{Control, PruneSetting, Unit, prune_settings};
 use crate::gateway::ruleset::{Guard, Ruleset};
 use crate::js::{self, Value};
-use crate::policy::clear_tool_uses::{ClearSettings, ClearedBy};
+use crate::policy::clear_tool_uses::{ClearSettings, ClearedBy, Counting};
 use crate::policy::settings::StepSettings;
 use crate::policy::step::Step;
 
@@ -78,7 +78,7 @@ const MOST_SUMMARY_TOKENS: f64 = 1e6;
 const SHARE: Control = slider(1.0, 0.01, Unit::Share);
 
 /// Settings that no configuration of the gateway holds.
-const OWN: [Own; 12] = [
+const OWN: [Own; 13] = [
     (
         Step::Compact,
         "compaction.",
@@ -117,6 +117,9 @@ const OWN: [Own; 12] = [
     ),
     (Step::Clear, "clearToolUses.", "clearToolInputs", Reader::Client, Control::Switch, |s| {
         Value::Bool(s.clear.clear_tool_inputs)
+    }),
+    (Step::Clear, "clearToolUses.", "countByModel", Reader::Client, Control::Switch, |s| {
+        Value::Bool(s.clear.counting == Counting::Model)
     }),
     (Step::Clear, "clearToolUses.", "excludeTools", Reader::Client, Control::List, |s| {
         Value::Array(s.clear.exclude_tools.iter().cloned().map(Value::String).collect())
@@ -268,6 +271,10 @@ fn assign_clear(settings: &mut StepSettings, key: &str, value: &Value) {
         "keep" => clear.keep = number,
         "clearAtLeast" => clear.clear_at_least = number,
         "clearToolInputs" => clear.clear_tool_inputs = value.as_bool().unwrap_or(false),
+        "countByModel" => {
+            let by_model = value.as_bool().unwrap_or(false);
+            clear.counting = if by_model { Counting::Model } else { Counting::Approximate };
+        }
         "excludeTools" => {
             let names = value.as_array().unwrap_or_default().iter();
             clear.exclude_tools = names.filter_map(Value::as_str).cloned().collect();

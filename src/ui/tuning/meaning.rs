@@ -99,6 +99,7 @@ fn limit(inspection: &Inspection, row: &StepSetting, number: f64) -> String {
         "keep" => "newest uses kept".to_owned(),
         "clearAtLeast" => "or nothing goes".to_owned(),
         "clearToolInputs" => "arguments go too".to_owned(),
+        "countByModel" => "or chars/4 + 3 each".to_owned(),
         "excludeTools" => "never cleared".to_owned(),
         "placeholder" => "stands for a result".to_owned(),
         _ => String::new(),
