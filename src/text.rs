@@ -199,6 +199,11 @@ mod tests {
         !character.is_control() && !bidi
     }
 
+    #[test]
+    fn what_follows_a_code_point_does_not_stand_on_it() {
+        assert_eq!(visible("\u{11d46}\u{d7cb}"), "⟨11D46⟩⟨D7CB⟩");
+    }
+
     proptest! {
         #[test]
         fn nothing_that_a_terminal_obeys_comes_through(text in "\\PC*|[\\x00-\\x9f\u{2000}-\u{206f}\u{1f1e6}-\u{1f3ff}\u{200d}\u{fe0f}a-z]{0,40}|.*") {

@@ -33,10 +33,8 @@ pub(super) fn push_cluster(cluster: &str, out: &mut String) {
                 out.push(character);
                 marks += 1;
             }
-            Shape::Mark => {
-                push_lone_mark(character, out);
-                (has_base, marks) = (true, 1);
-            }
+            // A code point is no base: what follows in the cluster would not stand on it.
+            Shape::Mark => (has_base, marks) = (push_lone_mark(character, out), 1),
             Shape::Regional(letter) => {
                 out.push(letter);
                 has_base = true;
@@ -51,14 +49,17 @@ pub(super) fn push_cluster(cluster: &str, out: &mut String) {
     }
 }
 
-/// A mark with nothing to stand on gets a circle; where it would not stand on that either, its code point.
-fn push_lone_mark(character: char, out: &mut String) {
+/// A mark with nothing to stand on gets a circle; where it would not stand on that either, its code point. Answers
+/// whether there is a base now.
+fn push_lone_mark(character: char, out: &mut String) -> bool {
     let circled = String::from_iter(['◌', character]);
-    if circled.graphemes(true).count() == 1 {
+    let stands = circled.graphemes(true).count() == 1;
+    if stands {
         out.push_str(&circled);
     } else {
         push_code(character, out);
     }
+    stands
 }
 
 /// What a character does to the cells around it.
