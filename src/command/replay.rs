@@ -18,7 +18,7 @@ use crate::inspect::Inspection;
 use crate::inspect::again::Material;
 use crate::inspect::words::dollars;
 use crate::policy::StepSet;
-use crate::replay::{CallReplay, FiredKind, Record, Replay, Totals, contradicted, record};
+use crate::replay::{CallReplay, FiredKind, Often, Record, Replay, Totals, contradicted, record};
 
 /// Calls that are printed unless all are asked for: the newest.
 const SHOWN: usize = 40;
@@ -164,17 +164,32 @@ fn headline([recorded, simulated]: &[Totals; 2]) -> String {
 
 /// What the numbers rest on, and what cannot work.
 fn remarks(replayed: &Replayed, totals: &[Totals; 2]) -> Vec<(Tone, String)> {
-    let Replayed { inspection, simulated, material, replay, record, .. } = replayed;
+    let mut lines = doubts(replayed);
+    lines.push((Tone::Dim, estimate_words(replayed.material.fit_error)));
+    let own = totals[1].measured;
+    if own < replayed.replay.calls.len() {
+        let line = format!(
+            "cost: recorded for {} of the simulated calls, the others by the cache's model (retention {})",
+            grouped(own as u64),
+            replayed.material.retention.word()
+        );
+        lines.push((Tone::Dim, line));
+    }
+    let often = replayed.record.often.iter().filter(|often| often.too_often);
+    lines.extend(often.map(|often| (Tone::Warning, often_words(often))));
+    lines
+}
+
+/// Where the record, the settings and the provider do not agree.
+fn doubts(replayed: &Replayed) -> Vec<(Tone, String)> {
+    let Replayed { inspection, simulated, material, replay, .. } = replayed;
     let mut lines = Vec::new();
-    let window = tokens(material.provider_window);
     if material.provider_window < inspection.upkeep.runtime_window {
-        lines.push((
-            Tone::Warning,
-            format!(
-                "a refusal says that the provider takes {} tokens, not as many as the gateway believes",
-                grouped(window)
-            ),
-        ));
+        let window = grouped(tokens(material.provider_window));
+        let line = format!(
+            "a refusal says that the provider takes {window} tokens, not as many as the gateway believes"
+        );
+        lines.push((Tone::Warning, line));
     }
     lines.extend(replayed.doubted.iter().map(|step| {
         let word = step.word();
@@ -184,49 +199,33 @@ fn remarks(replayed: &Replayed, totals: &[Totals; 2]) -> Vec<(Tone, String)> {
         (Tone::Warning, line)
     }));
     if simulated.switched_on {
-        lines.push((
-            Tone::Warning,
-            "pruning is off in the configuration; simulated with mode cache-ttl".to_owned(),
-        ));
+        let line = "pruning is off in the configuration; simulated with mode cache-ttl";
+        lines.push((Tone::Warning, line.to_owned()));
     }
     if simulated.on && !replay.touches_recorded {
-        lines.push((
-            Tone::Dim,
-            "no cache touch is recorded: one is assumed at the end of each run (pruning 4.4)".to_owned(),
-        ));
+        let line = "no cache touch is recorded: one is assumed at the end of each run (pruning 4.4)";
+        lines.push((Tone::Dim, line.to_owned()));
     }
-    lines.push((
-        Tone::Dim,
-        match material.fit_error {
-            Some(error) => {
-                format!("estimates are calibrated to this session, off by {:.1}% on average", error * 100.0)
-            }
-            None => "estimates are chars/4: too few calls were counted to calibrate them".to_owned(),
-        },
-    ));
-    let own = totals[1].measured;
-    let kept = own < replay.calls.len();
-    lines.push((
-        Tone::Dim,
-        format!(
-            "cost: recorded for {} of the simulated calls, the others by the cache's model (retention {})",
-            grouped(own as u64),
-            material.retention.word()
-        ),
-    ));
-    lines.truncate(if kept { lines.len() } else { lines.len() - 1 });
-    lines.extend(record.often.iter().filter(|often| often.too_often).map(|often| {
-        let each = tokens(often.tokens / often.times as f64);
-        let line = format!(
-            "{} fires too often: {}, every {:.0} calls, for {} tokens each",
-            often.kind.word(),
-            counted(often.times as u64, "time", "times"),
-            often.every,
-            estimated(each)
-        );
-        (Tone::Warning, line)
-    }));
     lines
+}
+
+fn estimate_words(fit_error: Option<f64>) -> String {
+    match fit_error {
+        Some(error) => {
+            format!("estimates are calibrated to this session, off by {:.1}% on average", error * 100.0)
+        }
+        None => "estimates are chars/4: too few calls were counted to calibrate them".to_owned(),
+    }
+}
+
+fn often_words(often: &Often) -> String {
+    format!(
+        "{} fires too often: {}, every {:.0} calls, for {} tokens each",
+        often.kind.word(),
+        counted(often.times as u64, "time", "times"),
+        often.every,
+        estimated(tokens(often.tokens / often.times as f64))
+    )
 }
 
 fn print_calls(replayed: &Replayed, all: bool, output: &mut Output) -> Result<(), Failure> {

@@ -140,16 +140,12 @@ pub fn inspect(
     (item.provider, item.model) = model_of_path(&index, &context).unwrap_or((item.provider, item.model));
     let report = session.row.as_ref().and_then(Row::prompt_report);
     let config = &store.config;
-    let raw = config.value(&PRUNING_PATH);
     let rules = store.ruleset.ruleset.rules();
-    let configured = effective_settings_under(rules, raw);
     let window = window_under(rules, &config.js, &item.provider, &item.model);
     let upkeep = Upkeep::of(store, session, &item.provider, &item.model);
     let touched = |ix| body::entry(&source, &index, ix);
-    let history_limit =
-        history_limit_under(rules, &item.key.0, &config.js).map_or(0.0, |limit| limit.turns());
     let runtime = runtime_compaction(store);
-    let compaction = gateway_compaction_under(rules, &config.js, runtime, window.tokens);
+    let settings = configured_steps(store, &item.key.0, runtime, window.tokens);
     let mut inspection = Inspection {
         last_touch: last_touch_under(rules, &index, (&item.provider, &item.model), touched),
         window,
@@ -166,15 +162,10 @@ pub fn inspect(
         measured: last_prompt(&index, &context),
         last_call: None,
         upkeep,
-        compaction,
+        compaction: settings.compaction,
         settings: Vec::new(),
-        configured_on: configured.is_some(),
-        configured: StepSettings {
-            compaction,
-            history_limit,
-            prune: configured.unwrap_or_else(|| PruneSettings::built_in(rules)),
-            ..StepSettings::built_in(store.ruleset.ruleset, window.tokens)
-        },
+        configured_on: effective_settings_under(rules, config.value(&PRUNING_PATH)).is_some(),
+        configured: settings,
         closer: None,
         tree: Arc::new(tree),
         context: Arc::new(context),
@@ -198,6 +189,25 @@ pub fn inspect(
     complete(&mut inspection, session.row.as_ref());
     inspection.session.set_mark(Mark::Running, matches!(running, Ok(LockState::Held { .. })));
     inspection
+}
+
+/// The settings of every step as the store's configuration has them; of pruning the built-in ones where it is off.
+/// `window` is in tokens.
+fn configured_steps(
+    store: &Store,
+    session_key: &str,
+    runtime: CompactionSettings,
+    window: f64,
+) -> StepSettings {
+    let (config, rules) = (&store.config, store.ruleset.ruleset.rules());
+    let limit = history_limit_under(rules, session_key, &config.js);
+    let prune = effective_settings_under(rules, config.value(&PRUNING_PATH));
+    StepSettings {
+        compaction: gateway_compaction_under(rules, &config.js, runtime, window),
+        history_limit: limit.map_or(0.0, |limit| limit.turns()),
+        prune: prune.unwrap_or_else(|| PruneSettings::built_in(rules)),
+        ..StepSettings::built_in(store.ruleset.ruleset, window)
+    }
 }
 
 /// Provider and model in force at the leaf (compaction 4.5), where the path says so in plain words.

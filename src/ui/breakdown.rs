@@ -13,7 +13,7 @@ use crate::inspect::breakdown::{Figure, Line, Section, SectionKind};
 use crate::text;
 use crate::ui::theme::{Ground, Role, Theme};
 use crate::ui::widgets::number::{estimate, percent, round_thousands, thousands};
-use crate::ui::widgets::{ThinBar, on_title, put, put_right, put_spans, row_of, scrollbar, tint, title};
+use crate::ui::widgets::{ThinBar, blank, on_title, put, put_right, put_spans, row_of, scrollbar, title};
 use crate::ui::{frame_box, glyphs};
 
 /// Columns of a number, of a share, and of what a number becomes.
@@ -52,10 +52,7 @@ struct View<'a> {
 /// Draws the screen between the budget bar and the status line.
 pub(super) fn draw(app: &App, theme: &Theme, screen: &BreakdownScreen, buf: &mut Buffer) {
     let area = app.breakdown_area();
-    for position in area.intersection(buf.area).positions() {
-        buf[position].reset();
-    }
-    tint(buf, area, theme.base());
+    blank(theme, buf, area);
     let window = app.inspection().map_or(0, |inspection| inspection.window.tokens.max(0.0) as u64);
     heading(theme, screen, window, area, buf);
     let view = View {

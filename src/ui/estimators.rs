@@ -13,7 +13,7 @@ use crate::inspect::estimators::{Call, Estimates, Estimator, words};
 use crate::text;
 use crate::ui::theme::{Ground, Role, Theme};
 use crate::ui::widgets::number::{bytes, counted, grouped};
-use crate::ui::widgets::{ThinBar, on_title, put, put_right, put_spans, row_of, scrollbar, tint, title};
+use crate::ui::widgets::{ThinBar, blank, on_title, put, put_right, put_spans, row_of, scrollbar, title};
 use crate::ui::{frame_box, glyphs};
 
 /// Where the numbers of an estimator end, from the left: next prompt, last error, mean, lean, worst.
@@ -33,10 +33,7 @@ const USELESS: f64 = 0.25;
 
 /// Draws the panel over everything between header and status line.
 pub(super) fn draw(app: &App, theme: &Theme, view: &EstimatorsView, area: Rect, buf: &mut Buffer) {
-    for position in area.intersection(buf.area).positions() {
-        buf[position].reset();
-    }
-    tint(buf, area, theme.base());
+    blank(theme, buf, area);
     let from = title(theme, buf, area, "Estimators", true);
     let Some(inspection) = app.inspection() else { return };
     match &view.reading {

@@ -12,7 +12,9 @@ use crate::inspect::Inspection;
 use crate::text;
 use crate::ui::theme::{Ground, Role, Theme};
 use crate::ui::widgets::number::{counted, estimate, round_thousands};
-use crate::ui::widgets::{ThinBar, on_title, put, put_right, put_spans, row_of, scrollbar, tint, title};
+use crate::ui::widgets::{
+    ThinBar, blank, note, on_title, put, put_right, put_spans, row_of, scrollbar, title,
+};
 use crate::ui::{frame_box, glyphs};
 
 /// From this width on rules and entries have columns of their own.
@@ -22,10 +24,7 @@ const BAR: u16 = 16;
 
 /// Draws the screen over everything between header and status line.
 pub(super) fn draw(app: &App, theme: &Theme, screen: &ExplainScreen, area: Rect, buf: &mut Buffer) {
-    for position in area.intersection(buf.area).positions() {
-        buf[position].reset();
-    }
-    tint(buf, area, theme.base());
+    blank(theme, buf, area);
     let after = title(theme, buf, area, "Explain", true);
     let explanation = match &screen.view {
         Some(Ok(explanation)) => explanation,
@@ -46,15 +45,6 @@ pub(super) fn draw(app: &App, theme: &Theme, screen: &ExplainScreen, area: Rect,
     }
     scrollbar(theme, buf, list, top, screen.rows.len());
     foot(theme, screen, Rect { y: list.bottom(), height: FOOT_ROWS, ..area }, buf);
-}
-
-fn note(theme: &Theme, what: &str, why: &str, area: Rect, buf: &mut Buffer) {
-    let at = (area.x + 3, area.y + 2);
-    put(buf, at, area.right(), what, theme.bold(Role::Bright));
-    let lines = text::wrap(why, usize::from(area.width.saturating_sub(6)));
-    for (y, line) in (at.1 + 1..area.bottom()).zip(lines) {
-        put(buf, (at.0, y), area.right(), &line, theme.style(Role::Text));
-    }
 }
 
 /// The verdict, over as many rows as there are, and its class on the title line.

@@ -9,7 +9,7 @@ use crate::app::scroll::Scroll;
 use crate::error::{Finding, Severity};
 use crate::text;
 use crate::ui::theme::{Ground, Role, Theme};
-use crate::ui::widgets::{on_title, put, put_spans, row_of, scrollbar, tint, title};
+use crate::ui::widgets::{blank, on_title, put, put_spans, row_of, scrollbar, title};
 use crate::ui::{frame_box, glyphs};
 
 /// Rows below the list: a hairline and what to do about the finding under the cursor.
@@ -17,10 +17,7 @@ const ADVICE: u16 = 2;
 
 /// Draws the list over everything between header and status line.
 pub(super) fn draw(app: &App, theme: &Theme, scroll: Scroll, area: Rect, buf: &mut Buffer) {
-    for position in area.intersection(buf.area).positions() {
-        buf[position].reset();
-    }
-    tint(buf, area, theme.base());
+    blank(theme, buf, area);
     let from = title(theme, buf, area, "Findings", true);
     let count = app.findings().count();
     let count_span = [Span::styled(count.to_string(), theme.style(Role::Muted))];

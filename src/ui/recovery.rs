@@ -13,7 +13,9 @@ use crate::policy::recovery::ErrorSource;
 use crate::text;
 use crate::ui::theme::{Ground, Role, Theme};
 use crate::ui::widgets::number::{counted, estimate, moment, round_thousands, thousands};
-use crate::ui::widgets::{on_title, put, put_facts, put_right, put_spans, row_of, scrollbar, tint, title};
+use crate::ui::widgets::{
+    blank, note, on_title, put, put_facts, put_right, put_spans, row_of, scrollbar, title,
+};
 use crate::ui::{frame_box, glyphs};
 
 /// Where the columns stand. A column of no width is left out.
@@ -62,10 +64,7 @@ impl Columns {
 
 /// Draws the screen over everything between header and status line.
 pub(super) fn draw(app: &App, theme: &Theme, screen: &RecoveryScreen, area: Rect, buf: &mut Buffer) {
-    for position in area.intersection(buf.area).positions() {
-        buf[position].reset();
-    }
-    tint(buf, area, theme.base());
+    blank(theme, buf, area);
     let after = title(theme, buf, area, "Recovery", true);
     let view = match &screen.view {
         Some(Ok(view)) => view,
@@ -89,15 +88,6 @@ pub(super) fn draw(app: &App, theme: &Theme, screen: &RecoveryScreen, area: Rect
     scrollbar(theme, buf, list, top, view.rows.len());
     if let Some(row) = screen.selected() {
         foot(theme, row, Rect { y: list.bottom(), height: FOOT_ROWS, ..area }, buf);
-    }
-}
-
-fn note(theme: &Theme, what: &str, why: &str, area: Rect, buf: &mut Buffer) {
-    let at = (area.x + 3, area.y + 2);
-    put(buf, at, area.right(), what, theme.bold(Role::Bright));
-    let lines = text::wrap(why, usize::from(area.width.saturating_sub(6)));
-    for (y, line) in (at.1 + 1..area.bottom()).zip(lines) {
-        put(buf, (at.0, y), area.right(), &line, theme.style(Role::Text));
     }
 }
 

@@ -14,7 +14,7 @@ use crate::policy::{Fate, Step};
 use crate::ui::theme::{Ground, Role, Theme};
 use crate::ui::tuning::words_of;
 use crate::ui::widgets::number::{estimate, grouped, round_thousands};
-use crate::ui::widgets::{ThinBar, on_title, put, put_facts, put_right, put_spans, row_of, tint, title};
+use crate::ui::widgets::{ThinBar, blank, on_title, put, put_facts, put_right, put_spans, row_of, title};
 use crate::ui::{frame_box, glyphs};
 
 /// Where things stand in a row, counted from its left. Empty columns are not shown.
@@ -57,10 +57,7 @@ struct View<'a> {
 /// Draws the screen between the budget bar and the status line.
 pub(super) fn draw(app: &App, theme: &Theme, screen: &StepsScreen, buf: &mut Buffer) {
     let area = app.steps_area();
-    for position in area.intersection(buf.area).positions() {
-        buf[position].reset();
-    }
-    tint(buf, area, theme.base());
+    blank(theme, buf, area);
     heading(app, theme, area, buf);
     let all = app.figures.now.messages().max(1);
     let view = View { app, theme, screen, columns: columns(area.width), all };

@@ -54,7 +54,7 @@ fn next_valid(branch: &[BranchEntry], at: usize) -> Option<usize> {
 }
 
 /// Never a tool result, and never an entry that says nothing to a model (compaction 3.4).
-fn is_valid(entry: &BranchEntry) -> bool {
+pub(super) fn is_valid(entry: &BranchEntry) -> bool {
     match entry.kind {
         EntryKind::CustomMessage | EntryKind::BranchSummary => true,
         _ => entry.role().is_some_and(|role| !matches!(role, Role::ToolResult | Role::Other)),
@@ -62,7 +62,7 @@ fn is_valid(entry: &BranchEntry) -> bool {
 }
 
 /// Where a turn begins (compaction 3.8).
-fn is_turn_start(entry: &BranchEntry) -> bool {
+pub(super) fn is_turn_start(entry: &BranchEntry) -> bool {
     match entry.kind {
         EntryKind::CustomMessage | EntryKind::BranchSummary => true,
         _ => matches!(entry.role(), Some(Role::User | Role::BashExecution)),

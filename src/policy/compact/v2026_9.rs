@@ -10,9 +10,9 @@ use crate::gateway::ruleset::{Compaction, Rules};
 use crate::ids::EntryIx;
 use crate::js::{Throws, Value};
 use crate::policy::compact::branch::BranchEntry;
-use crate::policy::compact::cut_point::CutPoint;
+use crate::policy::compact::cut_point::{CutPoint, is_turn_start, is_valid};
 use crate::policy::compact::prepare::{Preparation, prepare};
-use crate::store::entry::{EntryKind, Role};
+use crate::store::entry::EntryKind;
 use crate::store::index::Index;
 
 /// Note at the end of a summary that was cut.
@@ -148,22 +148,6 @@ fn cut_again(
     let turn_start =
         (start..cut).rev().filter(|at| Some(*at) != previous).find(|at| is_turn_start(&branch[*at]));
     Ok(Some(CutPoint { first_kept: cut, turn_start: turn_start.filter(|_| !is_turn_start(&branch[cut])) }))
-}
-
-/// Never a tool result, and never an entry that says nothing to a model.
-fn is_valid(entry: &BranchEntry) -> bool {
-    match entry.kind {
-        EntryKind::CustomMessage | EntryKind::BranchSummary => true,
-        _ => entry.role().is_some_and(|role| !matches!(role, Role::ToolResult | Role::Other)),
-    }
-}
-
-/// Whether the message of an entry begins a turn.
-fn is_turn_start(entry: &BranchEntry) -> bool {
-    match entry.kind {
-        EntryKind::CustomMessage | EntryKind::BranchSummary => true,
-        _ => matches!(entry.role(), Some(Role::User | Role::BashExecution)),
-    }
 }
 
 /// The summary before, what it kept, and what came after.

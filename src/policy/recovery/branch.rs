@@ -78,27 +78,10 @@ impl Branch {
             Ok(None) => return Compacted::Nothing,
             Err(Throws) => return Compacted::Throws,
         };
-        let (history, prefix) = (prepared.history(), prepared.turn_prefix());
-        let is_real = |entry: &BranchEntry| {
-            matches!(
-                entry.message.map(|size| size.role),
-                Some(Role::User | Role::Assistant | Role::ToolResult)
-            )
-        };
-        let summarised = || self.entries[history.start..prefix.end].iter().filter_map(|entry| entry.message);
-        match mode {
-            CompactionMode::Safeguard if !self.entries[history.clone()].iter().any(is_real) => {
-                return Compacted::Cancelled;
-            }
-            CompactionMode::Default => {
-                let tokens: f64 = summarised().map(|size| tokens(&size)).sum();
-                if tokens > one_call {
-                    return Compacted::SummaryTooLarge { tokens };
-                }
-            }
-            CompactionMode::Safeguard => {}
+        if let Some(refused) = self.refused(&prepared, mode, one_call) {
+            return refused;
         }
-        let count = summarised().count();
+        let summarised = self.summarised(&prepared).count();
         let lost = self.lost_by(&prepared);
         let first_kept = prepared.cut.first_kept;
         let kept_tokens = self.entries[first_kept..]
@@ -109,23 +92,46 @@ impl Branch {
         let is_user = |entry: &BranchEntry| entry.role() == Some(Role::User);
         let request_kept = self.entries.iter().rposition(is_user).is_none_or(|at| at >= first_kept);
         self.kept_from = Some(first_kept);
-        let last = self.entries[self.entries.len() - 1];
+        self.push_summary(summary_tokens);
+        Compacted::Done { summarised, first_kept: prepared.first_kept, kept_tokens, lost, request_kept }
+    }
+
+    /// Why the safeguard or the runtime's own summary gives up on what was prepared; none when it goes on.
+    fn refused(&self, prepared: &Preparation, mode: CompactionMode, one_call: f64) -> Option<Compacted> {
+        let is_real = |entry: &BranchEntry| {
+            let role = entry.message.map(|size| size.role);
+            matches!(role, Some(Role::User | Role::Assistant | Role::ToolResult))
+        };
+        match mode {
+            CompactionMode::Safeguard => {
+                let real = self.entries[prepared.history()].iter().any(is_real);
+                (!real).then_some(Compacted::Cancelled)
+            }
+            CompactionMode::Default => {
+                let tokens: f64 = self.summarised(prepared).map(|size| tokens(&size)).sum();
+                (tokens > one_call).then_some(Compacted::SummaryTooLarge { tokens })
+            }
+        }
+    }
+
+    /// What a summary would stand for.
+    fn summarised(&self, prepared: &Preparation) -> impl Iterator<Item = MessageSize> {
+        let range = prepared.history().start..prepared.turn_prefix().end;
+        self.entries[range].iter().filter_map(|entry| entry.message)
+    }
+
+    fn push_summary(&mut self, tokens: f64) {
+        let Some(last) = self.entries.last().copied() else { return };
+        let size = MessageSize {
+            role: Role::CompactionSummary,
+            pi_chars: Size::new(Ok(tokens * 4.0)),
+            ..empty_answer()
+        };
         self.entries.push(BranchEntry {
             kind: EntryKind::Compaction,
-            message: Some(MessageSize {
-                role: Role::CompactionSummary,
-                pi_chars: Size::new(Ok(summary_tokens * 4.0)),
-                ..empty_answer()
-            }),
+            message: Some(size),
             ..plain(last.entry)
         });
-        Compacted::Done {
-            summarised: count,
-            first_kept: prepared.first_kept,
-            kept_tokens,
-            lost,
-            request_kept,
-        }
     }
 
     /// Messages that the previous compaction kept and this one drops without a word (compaction 3.3).

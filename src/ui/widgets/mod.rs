@@ -1,6 +1,7 @@
 //! What every screen is made of: text in cells, title lines, thin bars, scrollbars, numbers.
 
 pub mod number;
+mod page;
 mod pane;
 mod thin_bar;
 
@@ -10,6 +11,7 @@ use ratatui::style::{Modifier, Style};
 use ratatui::text::Span;
 
 use crate::text;
+pub use page::{blank, note};
 pub use pane::{content_left, on_title, scrollbar, title};
 pub use thin_bar::ThinBar;
 

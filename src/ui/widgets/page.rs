@@ -1,0 +1,26 @@
+//! A screen of its own over the panes: an empty page, and what stands on it while there is nothing to show.
+
+use ratatui::buffer::Buffer;
+use ratatui::layout::Rect;
+
+use super::{put, tint};
+use crate::text;
+use crate::ui::theme::{Role, Theme};
+
+/// Takes away what stands in an area.
+pub fn blank(theme: &Theme, buf: &mut Buffer, area: Rect) {
+    for position in area.intersection(buf.area).positions() {
+        buf[position].reset();
+    }
+    tint(buf, area, theme.base());
+}
+
+/// Says why a page has nothing to show.
+pub fn note(theme: &Theme, what: &str, why: &str, area: Rect, buf: &mut Buffer) {
+    let at = (area.x + 3, area.y + 2);
+    put(buf, at, area.right(), what, theme.bold(Role::Bright));
+    let lines = text::wrap(why, usize::from(area.width.saturating_sub(6)));
+    for (y, line) in (at.1 + 1..area.bottom()).zip(lines) {
+        put(buf, (at.0, y), area.right(), &line, theme.style(Role::Text));
+    }
+}
