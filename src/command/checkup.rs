@@ -186,7 +186,10 @@ fn agents(scene: &Scene) -> Vec<AgentFacts> {
 
 /// As any session of the store has it: pi's come from its own settings file.
 fn compaction(scene: &Scene, read: &[Read]) -> CompactionSettings {
-    let any = read.iter().find_map(|(_, read)| read.as_ref().ok()).map(|inspection| inspection.compaction);
+    let any = read
+        .iter()
+        .find_map(|(_, read)| read.as_ref().ok())
+        .map(|inspection| inspection.configured.compaction);
     let rules = scene.store().ruleset.ruleset.rules();
     let config = &scene.store().config.js;
     any.unwrap_or_else(|| gateway_compaction_under(rules, config, CompactionSettings::default(), f64::NAN))

@@ -42,10 +42,10 @@ fn result_limit(inspection: &Inspection) -> f64 {
 fn answer(inspection: &Inspection, view: &RecoveryView) -> Object {
     let entry = |ix: Option<_>| Value::from(ix.map(|ix| inspection.index.name(ix)));
     let settings = Object::from([
-        ("enabled", Value::from(inspection.compaction.enabled)),
+        ("enabled", Value::from(inspection.configured.compaction.enabled)),
         ("mode", Value::from(inspection.upkeep.mode.name())),
-        ("reserveTokens", number(inspection.compaction.reserve_tokens)),
-        ("keepRecentTokens", number(inspection.compaction.keep_recent_tokens)),
+        ("reserveTokens", number(inspection.configured.compaction.reserve_tokens)),
+        ("keepRecentTokens", number(inspection.configured.compaction.keep_recent_tokens)),
         ("maxResultChars", number(result_limit(inspection))),
         ("runtimeWindow", number(inspection.upkeep.runtime_window)),
     ]);
@@ -183,8 +183,8 @@ fn print(inspection: &Inspection, view: &RecoveryView, output: &mut Output) -> R
     let line = format!(
         "compaction {} · reserve {} · keeps {} · a result may have {} chars",
         inspection.upkeep.mode.name(),
-        grouped(inspection.compaction.reserve_tokens.max(0.0) as u64),
-        grouped(inspection.compaction.keep_recent_tokens.max(0.0) as u64),
+        grouped(inspection.configured.compaction.reserve_tokens.max(0.0) as u64),
+        grouped(inspection.configured.compaction.keep_recent_tokens.max(0.0) as u64),
         grouped(result_limit(inspection).max(0.0) as u64),
     );
     output.line(Tone::Dim, &line)?;

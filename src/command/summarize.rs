@@ -66,7 +66,7 @@ fn ask(args: &SummarizeArgs, writer: Writer, place: &PlaceArgs, around: &Around)
     let settings = SummarySettings::of(rules, &scene.store().config.js);
     let instructions = args.instructions.as_deref();
     let compactable =
-        Compactable::new(&inspection, inspection.compaction, settings, instructions, scene.now_ms);
+        Compactable::new(&inspection, inspection.configured.compaction, settings, instructions, scene.now_ms);
     let compactable = compactable.map_err(|error| match error {
         NotCompactable::Read(error) => Failure::unreadable(error.to_string()),
         other => Failure::refused(format!("{}: {other}", inspection.session.key.0)),

@@ -80,7 +80,7 @@ impl Batch {
 
     /// What only helps: a cap of every result.
     pub(super) fn cap_words(&self, failure: &Failure) -> String {
-        let reserve = failure.then.compaction.reserve_tokens.max(0.0) as u64;
+        let reserve = failure.then.configured.compaction.reserve_tokens.max(0.0) as u64;
         let k = |chars: f64| format!("{:.1}k", chars / 1_000.0);
         match (self.cap_chars(failure.limit), self.cap_chars(failure.limit.saturating_sub(reserve))) {
             (None, _) => "no cap of a result keeps this turn within the window".to_owned(),

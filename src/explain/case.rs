@@ -108,7 +108,7 @@ impl<'a> Case<'a> {
 
     /// Tokens above which the session compacts (compaction 2.7, 2.8).
     pub(super) fn trigger(&self) -> f64 {
-        self.inspection.compaction.threshold(self.inspection.upkeep.runtime_window)
+        self.inspection.configured.compaction.threshold(self.inspection.upkeep.runtime_window)
     }
 
     /// The largest prompt that was counted.

@@ -196,8 +196,8 @@ impl Made {
     pub(super) fn read(&self, window: f64) -> Inspection {
         let mut read = inspection(&self.text, window);
         read.upkeep.runtime_window = window;
-        read.compaction = CompactionSettings { reserve_tokens: 20_000.0, ..CompactionSettings::default() };
-        read.configured.compaction = read.compaction;
+        read.configured.compaction =
+            CompactionSettings { reserve_tokens: 20_000.0, ..CompactionSettings::default() };
         read.configured.prune.ttl_ms = 3_600_000.0;
         (read.provider, read.model) = (self.model.0.into(), self.model.1.into());
         set_rows(&mut read);
@@ -214,7 +214,7 @@ pub(super) fn set_rows(read: &mut Inspection) {
         config: &GatewayConfig::empty(),
         ruleset: read.ruleset.ruleset,
         session_key: "agent:main:telegram:direct:1",
-        runtime: read.compaction,
+        runtime: read.configured.compaction,
         window: read.window.tokens,
         clear: &read.configured.clear,
     });

@@ -213,7 +213,7 @@ fn a_reserve_that_eats_the_window_must_go_down() {
     made.user("again");
     made.failed("prompt is too long: 33000 tokens > 32768 maximum");
     let mut read = made.read(32_768.0);
-    read.compaction.reserve_tokens = 24_000.0;
+    read.configured.compaction.reserve_tokens = 24_000.0;
     report(&mut read, 40_000, 40_000);
     let parts = [
         "Impossible budget: fixed overhead ~20.0k > 8,768 usable; the reserve must go down (<= 8,192), not up",

@@ -56,7 +56,7 @@ pub fn marks(inspection: &Inspection, settings: &StepSettings, fixed: u64) -> Ve
     let configured = &inspection.configured.prune;
     let still = |threshold, at: f64| ThresholdMark { threshold, at: at.max(0.0) as u64, was: None };
     let above = |compaction: CompactionSettings| compaction.threshold(window).max(0.0) as u64;
-    let compacts = (above(settings.compaction), above(inspection.compaction));
+    let compacts = (above(settings.compaction), above(inspection.configured.compaction));
     let mut marks = vec![
         moved(Threshold::Soft, settings.prune.soft_trim_ratio, configured.soft_trim_ratio),
         moved(Threshold::Hard, settings.prune.hard_clear_ratio, configured.hard_clear_ratio),

@@ -47,7 +47,6 @@ use crate::context::Context;
 use crate::context::budget::{Budget, FixedChars};
 use crate::error::Finding;
 use crate::gateway::catalog::Price;
-use crate::gateway::compaction::CompactionSettings;
 use crate::gateway::eligible::{Route, eligible_under};
 use crate::gateway::pruning::PruneSettings;
 use crate::gateway::ruleset::Chosen;
@@ -138,8 +137,6 @@ pub struct Inspection {
     pub last_call: Option<f64>,
     /// The last cache touch, ms (pruning 4.3).
     pub last_touch: Option<f64>,
-    /// Reserve and keep of the compaction.
-    pub compaction: CompactionSettings,
     /// What keeps it within its window.
     pub upkeep: Upkeep,
     /// Each setting of each step with its configured value and where that comes from.

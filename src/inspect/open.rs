@@ -162,7 +162,6 @@ pub fn inspect(
         measured: last_prompt(&index, &context),
         last_call: None,
         upkeep,
-        compaction: settings.compaction,
         settings: Vec::new(),
         configured_on: effective_settings_under(rules, config.value(&PRUNING_PATH)).is_some(),
         configured: settings,

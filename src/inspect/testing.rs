@@ -4,7 +4,6 @@ use std::fmt::Write as _;
 use std::sync::Arc;
 
 use crate::context::build;
-use crate::gateway::compaction::CompactionSettings;
 use crate::gateway::pruning::PruneSettings;
 use crate::gateway::window::{WindowInfo, WindowSource};
 use crate::ids::{EntryIx, Epoch, LineIds, SessionKey};
@@ -89,7 +88,6 @@ pub(crate) fn inspection(text: &str, window: f64) -> Inspection {
         last_call: None,
         last_touch: last_touch(&index),
         index: Arc::new(index),
-        compaction: CompactionSettings::default(),
         upkeep: crate::inspect::upkeep::Upkeep::default(),
         settings: Vec::new(),
         configured: StepSettings::default(),

@@ -148,7 +148,7 @@ impl Inspection {
         let reads_transcript = self.ruleset.ruleset.rules().memory_flush != MemoryFlush::StoredTotal;
         let facts = FlushFacts {
             window: upkeep.flush_window,
-            reserve_tokens: self.compaction.reserve_tokens,
+            reserve_tokens: self.configured.compaction.reserve_tokens,
             stored_tokens: upkeep.row.total_tokens,
             fresh: upkeep.row.fresh,
             last_call: self.last_call_of_file().filter(|_| reads_transcript),

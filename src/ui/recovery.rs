@@ -122,8 +122,8 @@ fn head(app: &App, theme: &Theme, view: &RecoveryView, area: Rect, buf: &mut Buf
     facts.extend(moment(refusal.at, app.now_ms).map(|at| muted(format!("{at}\u{a0}UTC"))));
     facts.push(named("window", round(inspection.window.tokens)));
     facts.push(named("compaction", inspection.upkeep.mode.name().to_owned()));
-    facts.push(named("reserve", round(inspection.compaction.reserve_tokens)));
-    facts.push(named("keeps", round(inspection.compaction.keep_recent_tokens)));
+    facts.push(named("reserve", round(inspection.configured.compaction.reserve_tokens)));
+    facts.push(named("keeps", round(inspection.configured.compaction.keep_recent_tokens)));
     if inspection.ruleset.ruleset == Ruleset::V2026_9 {
         facts.insert(0, vec![Span::styled("by the rules of 2026.3.2", theme.style(Role::Warn))]);
     }

@@ -29,7 +29,7 @@ pub(super) fn answer(asked: &Asked, summary: Option<&Summary>) -> Object {
         ("mode", Value::from(job.mode.word())),
         ("window", window_value(inspection.window)),
         ("reserveTokens", number(job.reserve_tokens)),
-        ("keepRecentTokens", number(inspection.compaction.keep_recent_tokens)),
+        ("keepRecentTokens", number(inspection.configured.compaction.keep_recent_tokens)),
         ("firstKeptEntryId", Value::from(first_kept)),
         ("tokensBefore", number(job.tokens_before)),
         ("splitTurn", Value::from(compactable.preparation.is_split_turn())),

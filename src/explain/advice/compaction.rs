@@ -16,7 +16,7 @@ const STEP: f64 = 1_000.0;
 pub(super) fn larger_reserve(case: &Case<'_>, failure: &Failure) -> Option<Advice> {
     let then = &failure.then;
     let check = last_check(failure, &case.calls)?;
-    let settings = then.compaction;
+    let settings = then.configured.compaction;
     let window = then.upkeep.runtime_window;
     // Compacting is strictly above the threshold (compaction 2.7).
     let reserve = ((window - check.tokens + 1.0) / STEP).ceil() * STEP;

@@ -20,9 +20,10 @@ pub(super) fn served(case: &Case<'_>, failure: &Failure) -> Option<Advice> {
         now: limit.to_string(),
         value: Value::from(limit as f64),
     };
-    let trigger = limit as f64 - then.compaction.reserve_tokens;
+    let trigger = limit as f64 - then.configured.compaction.reserve_tokens;
     let check = last_check(failure, &case.calls).filter(|check| check.tokens > trigger);
-    let after = check.and_then(|check| compacted(failure, &check, then.compaction.keep_recent_tokens));
+    let after =
+        check.and_then(|check| compacted(failure, &check, then.configured.compaction.keep_recent_tokens));
     let note = match after {
         Some(_) => "the session is compacted before the run that failed",
         None => "gateway and provider agree; the run that failed began too small to be compacted before it",

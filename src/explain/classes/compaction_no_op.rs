@@ -23,7 +23,7 @@ pub(super) fn look(case: &Case<'_>) -> Option<Finding> {
         number + 1,
         exact(last.estimated.0),
         exact(last.estimated.1),
-        exact(case.inspection.compaction.keep_recent_tokens.max(0.0) as u64),
+        exact(case.inspection.configured.compaction.keep_recent_tokens.max(0.0) as u64),
     );
     let newest = number + 1 == case.compactions.len();
     let confidence = if newest { Confidence::Sure } else { Confidence::Possible };

@@ -18,7 +18,7 @@ pub(super) fn look(case: &Case<'_>) -> Option<Finding> {
         Some(failure) => (unseen(failure)?, Confidence::Likely),
         None => (at_rest(case)?, Confidence::Sure),
     };
-    let keep = case.inspection.compaction.keep_recent_tokens.max(0.0);
+    let keep = case.inspection.configured.compaction.keep_recent_tokens.max(0.0);
     let cjk = case.cjk_share().filter(|share| *share >= NAMED);
     let why = cjk.map_or_else(
         || format!("this session runs at {:.1} chars/token", 4.0 / ratio),

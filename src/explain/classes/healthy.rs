@@ -13,7 +13,7 @@ pub(super) fn finding(case: &Case<'_>) -> Finding {
     let sign = if counted { "" } else { "~" };
     let spare = window.saturating_sub(prompt);
     let trigger = case.trigger();
-    let compaction = match case.inspection.compaction.enabled {
+    let compaction = match case.inspection.configured.compaction.enabled {
         false => "compaction is switched off".to_owned(),
         true if trigger <= prompt as f64 => "the next turn compacts".to_owned(),
         true => format!("compaction comes in {sign}{}", thousands((trigger - prompt as f64) as u64)),

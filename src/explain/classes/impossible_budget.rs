@@ -8,9 +8,9 @@ use crate::explain::words::{about, exact};
 pub(super) fn look(case: &Case<'_>) -> Option<Finding> {
     let fixed = case.fixed?;
     let window = case.inspection.upkeep.runtime_window.min(case.inspection.window.tokens);
-    let reserve = case.inspection.compaction.reserve_tokens;
+    let reserve = case.inspection.configured.compaction.reserve_tokens;
     let usable = (window - reserve).max(0.0) as u64;
-    if window <= 0.0 || !case.inspection.compaction.enabled || fixed <= usable {
+    if window <= 0.0 || !case.inspection.configured.compaction.enabled || fixed <= usable {
         return None;
     }
     let most = (window / 4.0).floor() as u64;

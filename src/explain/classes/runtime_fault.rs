@@ -16,7 +16,7 @@ const LONG: f64 = 600_000.0;
 
 pub(super) fn look(case: &Case<'_>) -> Option<Finding> {
     let failure = case.failure.as_ref()?;
-    let tries = case.inspection.upkeep.gateway && case.inspection.compaction.enabled;
+    let tries = case.inspection.upkeep.gateway && case.inspection.configured.compaction.enabled;
     let told = matches!(failure.overflow.kind, Kind::Refused(ErrorSource::Assistant | ErrorSource::Prompt));
     if !tries || !told {
         return None;

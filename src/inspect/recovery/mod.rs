@@ -66,7 +66,7 @@ pub fn recovery_of(inspection: &Inspection) -> Result<RecoveryView, BodyError> {
         refused_tokens: refusal.tokens.map(|tokens| tokens as f64),
         window: inspection.window.tokens,
         runtime_window: refusal.limit.map_or(upkeep.runtime_window, |limit| limit as f64),
-        settings: inspection.compaction,
+        settings: inspection.configured.compaction,
         mode: upkeep.mode,
         same_model: true,
         before_compaction: compacted_at.is_some_and(|at| refusal.at < at),

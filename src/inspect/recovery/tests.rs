@@ -169,7 +169,7 @@ proptest! {
         inspection.upkeep.gateway = gateway;
         inspection.upkeep.mode =
             if safeguard { CompactionMode::Safeguard } else { CompactionMode::Default };
-        inspection.compaction =
+        inspection.configured.compaction =
             CompactionSettings { enabled: true, reserve_tokens: 100.0, keep_recent_tokens: 100.0 };
         let view = recovery_of(&inspection).expect("memory is readable");
         let (tries, cuts) = efforts(&view.expected);

@@ -41,7 +41,7 @@ pub(super) fn step(inspection: &Inspection, step: &Step) -> (String, String) {
             "the prompt fits".into(),
             format!(
                 "As estimated, with a summary of {} at most. The run goes on.",
-                of(max_summary_tokens(inspection.compaction.reserve_tokens).max(0.0), "token")
+                of(max_summary_tokens(inspection.configured.compaction.reserve_tokens).max(0.0), "token")
             ),
         ),
     }
@@ -104,7 +104,7 @@ fn done(inspection: &Inspection, kept_tokens: f64, lost: usize, request_kept: bo
     let mut why = format!(
         "Messages summarised {how}. ~{} stay of the newest ones; keepRecentTokens is {}.",
         of(kept_tokens, "token"),
-        counted(inspection.compaction.keep_recent_tokens)
+        counted(inspection.configured.compaction.keep_recent_tokens)
     );
     if !request_kept {
         why.push_str(" What was asked last is in the summary only.");
