@@ -31,6 +31,7 @@ pub mod shown;
 pub mod state;
 pub mod steps;
 pub mod summary;
+mod take;
 mod texts;
 pub mod transcript;
 pub mod tuning;

@@ -58,7 +58,8 @@ mod tests {
     use super::*;
 
     fn change(path: &str, value: Value) -> Change {
-        Change { key: path.into(), path: path.into(), was: String::new(), now: String::new(), value }
+        let tuned = value.clone();
+        Change { key: path.into(), path: path.into(), was: String::new(), now: String::new(), value, tuned }
     }
 
     #[test]

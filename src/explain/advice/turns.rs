@@ -22,14 +22,14 @@ pub(super) fn advice(failure: &Failure) -> Option<Advice> {
     let (mut low, mut high) = (1, most);
     while high - low > 1 {
         let middle = low.midpoint(high);
-        if limited(failure, middle as f64) <= failure.limit {
+        if failure.fits(limited(failure, middle as f64)) {
             low = middle;
         } else {
             high = middle;
         }
     }
     let after = limited(failure, low as f64);
-    let note = if after <= failure.limit {
+    let note = if failure.fits(after) {
         "older turns are not sent, and not summarised either"
     } else {
         "even one turn is too large"

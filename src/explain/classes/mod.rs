@@ -6,6 +6,7 @@ mod compaction_refused;
 mod compaction_timeout;
 mod counter_inflated;
 mod counter_stale_low;
+mod engine_owned;
 mod estimator_error;
 mod fixed_overhead;
 mod healthy;
@@ -17,6 +18,7 @@ mod pruning_inert;
 mod recurring_session_growth;
 mod runtime_fault;
 mod single_result;
+mod summary_too_large;
 mod tool_loop_treadmill;
 mod unexplained;
 mod wrong_window;
@@ -30,12 +32,14 @@ use crate::explain::words::{exact, told};
 type Look = fn(&Case<'_>) -> Option<Finding>;
 
 /// Every class that something must be seen for.
-const CLASSES: [Look; 18] = [
+const CLASSES: [Look; 20] = [
     runtime_fault::look,
     impossible_budget::look,
+    engine_owned::look,
     wrong_window::look,
     model_switch::look,
     compaction_refused::look,
+    summary_too_large::look,
     compaction_timeout::look,
     compaction_hollow::look,
     compaction_no_op::look,
