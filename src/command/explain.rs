@@ -220,7 +220,7 @@ fn print_advice(explanation: &Explanation, output: &mut Output) -> Result<(), Fa
     }
     let columns = [
         ("change", Align::Left),
-        ("the call", Align::Right),
+        (if explanation.overflowed() { "the call" } else { "next call" }, Align::Right),
         ("of", Align::Right),
         ("fits", Align::Left),
         ("whole session: over", Align::Right),

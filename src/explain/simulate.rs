@@ -76,10 +76,10 @@ pub(super) fn pruned(
     (gate, after.unwrap_or(failure.requested))
 }
 
-/// The prompt with only so many user turns (pruning 2).
+/// The prompt with only so many user turns (pruning 2). What a run is asked with comes behind the history that is limited.
 pub(super) fn limited(failure: &Failure, turns: f64) -> u64 {
     let settings = StepSettings {
-        history_limit: turns,
+        history_limit: turns + if failure.ahead { 0.0 } else { 1.0 },
         steps: StepSet::of(&[Step::History]),
         ..failure.then.configured.clone()
     };

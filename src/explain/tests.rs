@@ -326,7 +326,7 @@ fn pruning_that_no_gate_lets_run() {
 fn pruning_that_is_always_too_early() {
     let mut made = Made::new();
     made.grow_to(150_000, 12_000);
-    let parts = ["contextPruning is configured but never ran: no gap >= ttl 1h ever let pruning run"];
+    let parts = ["No gap >= ttl 1h in 46 turns: cache-ttl pruning cannot fire; longest idle gap = 3m; it would have freed ~100.3k"];
     told(&made.read(200_000.0), (Class::PruningInert, Confidence::Possible), &parts);
 }
 

@@ -9,6 +9,8 @@ use crate::js::Value;
 
 /// A reserve of a larger share of the window makes more compactions than calls.
 const MOST_RESERVE: f64 = 0.5;
+/// The same while nothing failed.
+const MOST_RESERVE_AHEAD: f64 = 0.25;
 /// Reserves are set in steps of so many tokens.
 const STEP: f64 = 1_000.0;
 /// Tails that a compaction may keep, in tokens, the longest first.
@@ -22,7 +24,8 @@ pub(super) fn larger_reserve(case: &Case<'_>, failure: &Failure) -> Option<Advic
     let window = then.upkeep.runtime_window;
     // Compacting is strictly above the threshold (compaction 2.7).
     let reserve = ((window - check.tokens + 1.0) / STEP).ceil() * STEP;
-    if !settings.enabled || reserve <= settings.reserve_tokens || reserve > window * MOST_RESERVE {
+    let most = window * if failure.ahead { MOST_RESERVE_AHEAD } else { MOST_RESERVE };
+    if !settings.enabled || reserve <= settings.reserve_tokens || reserve > most {
         return None;
     }
     let change = change(then, "compaction.reserveTokens", &Value::from(reserve))

@@ -57,8 +57,10 @@ pub struct Advice {
     pub after: u64,
     /// Tokens that fit.
     pub limit: u64,
-    /// Whether the call would have fitted.
+    /// Whether the call would have fitted; of one that fits as it is, whether the change is worth it.
     pub fits: bool,
+    /// The call does not fit under the change.
+    pub is_over: bool,
     /// Whether it would have fitted, and every other call of the session too.
     pub helps: bool,
     /// The whole session under the change; none where it cannot be replayed.
@@ -79,6 +81,7 @@ impl Advice {
             after,
             limit: failure.limit,
             fits,
+            is_over: after + failure.room > failure.limit,
             helps: fits,
             whole: None,
             note: note.into(),
@@ -97,7 +100,7 @@ impl Advice {
     /// Calls of the session that would not have fitted under the change, the one that failed among them.
     pub fn overflows(&self) -> usize {
         let whole = self.whole.map_or((0, false), |whole| (whole.others, whole.failing));
-        whole.0 + usize::from(!self.fits || whole.1)
+        whole.0 + usize::from(self.is_over || whole.1)
     }
 
     /// Tokens of the largest prompt of the session under the change.
@@ -220,6 +223,8 @@ pub(super) fn advise(case: &Case<'_>, findings: &[Finding]) -> Result<Tries, Bod
         })
         .collect();
     tried.extend(compaction::smaller_keep(failure, keeps, whole));
+    // Before anything failed, what changes nothing is not worth a line.
+    tried.retain(|advice| !failure.ahead || advice.after < advice.before);
     // Fewest changes first; what would not have helped is told behind it, as that is asked next.
     tried.sort_by_key(|advice| (!advice.helps, advice.changes.len()));
     Ok(Tries { advice: tried, recorded: session.map(|session| session.as_it_was()) })

@@ -12,7 +12,8 @@ const KEY: &str = "historyLimit";
 /// such setting (pruning 2.3).
 pub(super) fn advice(failure: &Failure) -> Option<Advice> {
     let messages = &failure.then.context.messages;
-    let turns = messages.iter().filter(|message| message.size.role == Role::User).count();
+    let asked = messages.iter().filter(|message| message.size.role == Role::User).count();
+    let turns = if failure.ahead { asked } else { asked.saturating_sub(1) };
     let configured = failure.then.configured.history_limit;
     let most = if configured > 0.0 { turns.min(configured as usize) } else { turns };
     if most < 2 {

@@ -26,9 +26,10 @@ pub(super) fn look(case: &Case<'_>) -> Option<Finding> {
     );
     let head = case.failure.as_ref().map(|failure| format!("{}: ", overflow(failure))).unwrap_or_default();
     let line = format!(
-        "{head}Estimator error {ratio:.1}x: {why}; keepRecentTokens {} really keeps {}, and every threshold is reached that much later than it says",
+        "{head}Estimator error {ratio:.1}x: {why}; keepRecentTokens {} really keeps {} (<= {} keeps what it says), and every threshold is reached that much later than it says",
         exact(keep as u64),
         about((keep * ratio) as u64),
+        about((keep / ratio) as u64),
     );
     let mut finding = Finding::new(Class::EstimatorError, confidence, line)
         .by("compaction 1.1")
