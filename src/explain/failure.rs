@@ -33,11 +33,14 @@ pub struct Failure {
     pub requested: u64,
     /// Whether they were counted.
     pub counted: bool,
+    /// What the count before it and the messages since make of it, whatever the refusal says.
+    pub likely: u64,
     /// Tokens that fit: as told, else the window.
     pub limit: u64,
     /// Estimated tokens before the messages.
     pub fixed: u64,
-    /// Tokens that the reply needs beside it: a reply that was cut short had too few.
+    /// Tokens of the limit that nothing says are there: a reply that was cut short had too few, and of a refusal without a
+    /// number only what was answered before is known to fit.
     pub room: u64,
     /// It is the next call, which nobody made yet.
     pub ahead: bool,
@@ -85,9 +88,10 @@ impl Failure {
             new_from,
             requested,
             counted,
+            likely: estimated,
             limit,
             fixed,
-            room: if overflow.kind == Kind::CutShort { SHORT_REPLY as u64 } else { 0 },
+            room: room(overflow, requested, limit, before.map(|(_, tokens)| tokens)),
             ahead: false,
             factors,
         })
@@ -118,6 +122,7 @@ impl Failure {
             new_from: inspection.context.messages.len(),
             requested,
             counted,
+            likely: requested,
             limit: case.window(),
             fixed,
             room: 0,
@@ -132,7 +137,12 @@ impl Failure {
         let worth = !self.ahead
             || self.requested > self.limit
             || self.requested.saturating_sub(tokens) as f64 >= WORTH * self.limit as f64;
-        worth && tokens + self.room <= self.limit
+        worth && tokens <= self.known()
+    }
+
+    /// Tokens that are known to fit.
+    pub fn known(&self) -> u64 {
+        self.limit.saturating_sub(self.room)
     }
 
     /// By how many tokens it did not fit.
@@ -161,6 +171,17 @@ impl Failure {
     pub fn new_results(&self) -> Vec<usize> {
         let messages = self.then.context.messages.iter().enumerate().skip(self.new_from);
         messages.filter(|(_, message)| message.size.role == Role::ToolResult).map(|(at, _)| at).collect()
+    }
+}
+
+/// Tokens of the limit that are not known to fit.
+fn room(overflow: &Overflow, requested: u64, limit: u64, before: Option<u64>) -> u64 {
+    match overflow.kind {
+        Kind::CutShort => SHORT_REPLY as u64,
+        Kind::Refused(_) if overflow.limit.is_none() && requested <= limit => {
+            limit - before.unwrap_or(requested).min(requested.saturating_sub(1))
+        }
+        Kind::Refused(_) => 0,
     }
 }
 

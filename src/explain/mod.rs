@@ -15,11 +15,7 @@ pub mod errors;
 mod failure;
 pub mod finding;
 mod gates;
-#[cfg(test)]
-mod made;
 mod simulate;
-#[cfg(test)]
-mod tests;
 mod words;
 
 pub use advice::{Advice, Change, Whole};

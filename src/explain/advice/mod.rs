@@ -79,9 +79,9 @@ impl Advice {
         Self {
             before: failure.requested,
             after,
-            limit: failure.limit,
+            limit: failure.known(),
             fits,
-            is_over: after + failure.room > failure.limit,
+            is_over: after > failure.known(),
             helps: fits,
             whole: None,
             note: note.into(),
@@ -125,7 +125,10 @@ impl Advice {
     /// The same with what the replay of the whole session says. A reserve that leaves no room is no matter of one call, so
     /// that what became of it is not asked again.
     fn over_all(mut self, whole: Whole, asked_of_call: bool) -> Self {
-        let whole = Whole { failing: whole.failing && asked_of_call, ..whole };
+        let whole = match asked_of_call {
+            true => whole,
+            false => Whole { failing: false, peak: whole.peak.min(self.after), ..whole },
+        };
         if self.fits && (whole.others > 0 || whole.failing) {
             self.helps = false;
             self.note = match whole.others {

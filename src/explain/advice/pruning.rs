@@ -47,9 +47,10 @@ pub(super) fn advice(case: &Case<'_>, failure: &Failure) -> Vec<Advice> {
         }
         let (gate, after) = pruned(failure, true, &settings_under(&failure.then, &changes).prune, opened.touch);
         let advice = Advice::new(failure, changes, after, note(failure, gate, after));
-        let helps = advice.helps;
+        // With its gate open and nothing to cut, harder cuts find nothing either.
+        let settled = advice.helps || gate.is_open() && after == failure.requested;
         tried.push(advice);
-        if helps {
+        if settled {
             break;
         }
     }

@@ -35,6 +35,9 @@ pub(super) fn advice(failure: &Failure) -> Option<Advice> {
     } else {
         "even one turn is too large"
     };
-    let change = change(&failure.then, KEY, &Value::from(low as f64))?;
+    let mut change = change(&failure.then, KEY, &Value::from(low as f64))?;
+    if configured <= 0.0 {
+        change.was = "off".to_owned();
+    }
     Some(Advice::new(failure, vec![change], after, note))
 }

@@ -64,9 +64,8 @@ impl Session {
         let Some(inspection) = through(case.inspection, failure) else { return Ok(None) };
         let weights = weights(&inspection, &case.calls, failure, case.ratio.unwrap_or(1.0));
         let mut material = Material::of_sizes(&inspection, case.fixed.unwrap_or(0) as f64, weights)?;
-        if failure.overflow.kind == Kind::CutShort {
-            material.provider_window = material.provider_window.min(failure.limit as f64);
-        }
+        let known = if failure.overflow.kind == Kind::CutShort { failure.limit } else { failure.known() };
+        material.provider_window = material.provider_window.min(known as f64);
         let steps = StepSettings { steps: material.recorded.steps.steps, ..inspection.configured.clone() };
         let recorded = inspection.replay_settings(steps, inspection.configured_on);
         let cut = case.overflows.iter().filter(|it| it.kind == Kind::CutShort).map(|it| it.entry).collect();

@@ -25,7 +25,7 @@ mod wrong_window;
 
 use crate::explain::case::Case;
 use crate::explain::failure::Failure;
-use crate::explain::finding::{Confidence, Evidence, Finding};
+use crate::explain::finding::{Class, Confidence, Evidence, Finding};
 use crate::explain::simulate::last_check;
 use crate::explain::words::{exact, told};
 
@@ -55,9 +55,22 @@ const CLASSES: [Look; 20] = [
     pruning_inert::look,
 ];
 
+/// Classes that share out the tokens of the refused prompt.
+const ON_THE_COUNT: [Class; 5] = [
+    Class::SingleResult,
+    Class::ParallelResults,
+    Class::ImageBloat,
+    Class::ToolLoopTreadmill,
+    Class::RecurringSessionGrowth,
+];
+
 /// All that is found, the surest cause first; never empty.
 pub(super) fn findings(case: &Case<'_>) -> Vec<Finding> {
     let mut found: Vec<Finding> = CLASSES.iter().filter_map(|look| look(case)).collect();
+    if estimator_error::overcounted(case).is_some() {
+        // What they say of sizes rests on a count that is none.
+        found.retain(|finding| !ON_THE_COUNT.contains(&finding.class));
+    }
     found.sort_by_key(|finding| (finding.confidence, finding.class));
     if found.is_empty() {
         found.push(match &case.failure {
