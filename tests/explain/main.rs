@@ -7,6 +7,7 @@ mod fixtures;
 mod healthy;
 mod made;
 mod on_store;
+mod record;
 mod reports;
 mod whole;
 
