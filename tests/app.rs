@@ -740,7 +740,10 @@ fn enter_takes_a_change_into_the_tuning_pane_with_the_preview_on() {
     let tuning = &driver.app.tuning;
     assert!(tuning.preview && tuning.steps.has(Step::Prune) && driver.app.plan.is_some());
     let row = tuning.current().expect("a row has the focus");
-    assert_eq!((row.key, tuning.focused().map(|at| tuning.values[at].as_f64())), ("ttl", Some(Some(1_800_000.0))));
+    assert_eq!(
+        (row.key, tuning.focused().map(|at| tuning.values[at].as_f64())),
+        ("ttl", Some(Some(1_800_000.0)))
+    );
     assert_eq!((0..tuning.rows.len()).filter(|at| tuning.is_changed(*at)).count(), 1);
     // Another one takes its place, it is not added to it.
     driver.press("2 e G enter");

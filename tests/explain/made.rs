@@ -129,7 +129,8 @@ impl Made {
 
     /// What a call cost by the list prices of Opus, where the provider says so: input, output, cache read and write.
     fn cost(&mut self, tokens: &[u64; 4]) -> String {
-        let parts: Vec<f64> = tokens.iter().zip([5.0, 25.0, 0.5, 6.25]).map(|(n, usd)| *n as f64 * usd / 1e6).collect();
+        let parts: Vec<f64> =
+            tokens.iter().zip([5.0, 25.0, 0.5, 6.25]).map(|(n, usd)| *n as f64 * usd / 1e6).collect();
         let total: f64 = parts.iter().sum();
         self.paid += total;
         let [input, output, read, write] = parts[..] else { return String::new() };
@@ -184,7 +185,10 @@ impl Made {
 
     /// What the gateway notes of a prompt that threw before the model was asked.
     pub(crate) fn threw(&mut self, text: &str) -> usize {
-        let data = format!(r#""type":"custom","customType":"openclaw:prompt-error","data":{{"error":{}}}"#, quoted(text));
+        let data = format!(
+            r#""type":"custom","customType":"openclaw:prompt-error","data":{{"error":{}}}"#,
+            quoted(text)
+        );
         self.push(&data, 0)
     }
 

@@ -9,7 +9,13 @@ use crate::made::{Made, words};
 use crate::on_store::Read;
 
 /// A session in which the provider counts so many chars as a token.
-fn session(turns: &[(usize, Vec<usize>, usize)], chars_per_token: f64, fixed: f64, cached: bool, priced: bool) -> Made {
+fn session(
+    turns: &[(usize, Vec<usize>, usize)],
+    chars_per_token: f64,
+    fixed: f64,
+    cached: bool,
+    priced: bool,
+) -> Made {
     let mut made = Made::new();
     (made.chars_per_token, made.fixed, made.cached, made.priced) = (chars_per_token, fixed, cached, priced);
     for (number, (asked, results, answer)) in turns.iter().enumerate() {
@@ -24,7 +30,10 @@ fn session(turns: &[(usize, Vec<usize>, usize)], chars_per_token: f64, fixed: f6
 }
 
 fn turns() -> impl Strategy<Value = Vec<(usize, Vec<usize>, usize)>> {
-    prop::collection::vec((1_usize..2_000, prop::collection::vec(200_usize..9_000, 1..4), 40_usize..2_000), 4..12)
+    prop::collection::vec(
+        (1_usize..2_000, prop::collection::vec(200_usize..9_000, 1..4), 40_usize..2_000),
+        4..12,
+    )
 }
 
 fn replayed(read: &Read) -> (Material, clawscope::replay::Replay) {

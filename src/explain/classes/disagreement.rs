@@ -12,13 +12,17 @@ pub(super) fn evidence(case: &Case<'_>) -> Evidence {
     let trigger = exact(case.trigger().max(0.0) as u64);
     let (compared, entry) = compared(case);
     let compared = match compared {
-        Some(tokens) => format!("compaction compared {}, the last answer's own count, with {trigger}", exact(tokens as u64)),
+        Some(tokens) => format!(
+            "compaction compared {}, the last answer's own count, with {trigger}",
+            exact(tokens as u64)
+        ),
         None => format!("compaction had no count yet to compare with {trigger}"),
     };
     let row = &case.inspection.upkeep.row;
     let stored = row.total_tokens.filter(|tokens| *tokens >= 0.0);
     let stale = if row.fresh == Some(false) { ", called stale" } else { "" };
-    let stored = stored.map_or_else(|| "none".to_owned(), |tokens| format!("{}{stale}", exact(tokens as u64)));
+    let stored =
+        stored.map_or_else(|| "none".to_owned(), |tokens| format!("{}{stale}", exact(tokens as u64)));
     let estimate = match &case.failure {
         Some(failure) => failure.estimate(),
         None => case.inspection.budget().total(),
