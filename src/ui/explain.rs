@@ -79,6 +79,11 @@ fn head(theme: &Theme, explanation: &Explanation, after: u16, area: Rect, buf: &
     }
 }
 
+/// What stands at the foot on the head of the changes.
+const TRIED: &str =
+    "Each change was tried on the call that failed, as it was then, and then on every call of the session.";
+const TRIED_AHEAD: &str = "Each change was tried on the next call, and on every call that was made.";
+
 struct Line<'a> {
     theme: &'a Theme,
     screen: &'a ExplainScreen,
@@ -234,7 +239,8 @@ fn foot(theme: &Theme, screen: &ExplainScreen, area: Rect, buf: &mut Buffer) {
         (Some(advice), _, _) => (advice_words(explanation, advice), ""),
         (_, Some(evidence), _) => (evidence.text.clone(), evidence.rule),
         (_, _, Some(finding)) => (finding.line.clone(), finding.rule),
-        _ => ("Each change was tried on the call that failed, as it was then, and then on every call of the session.".to_owned(), ""),
+        _ if explanation.overflowed() => (TRIED.to_owned(), ""),
+        _ => (TRIED_AHEAD.to_owned(), ""),
     };
     if !rule.is_empty() {
         let rule = [Span::styled(rule, theme.style(Role::Muted))];
