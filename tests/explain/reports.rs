@@ -184,7 +184,9 @@ fn a_trigger_that_no_prompt_ever_comes_near() {
             made.step(if turn * 22 + step < 80 { "exec" } else { "read" }, &[3_100]);
         }
         if turn < 3 {
-            (0..3).for_each(|_| drop(made.answer(200)));
+            for _ in 0..3 {
+                made.answer(200);
+            }
         }
     }
     made.failed("Your input exceeds the context window of this model");
