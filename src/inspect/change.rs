@@ -61,9 +61,17 @@ struct Known {
 pub fn read_changes(file: Option<&Path>, sets: &[String]) -> Result<Vec<Change>, ChangeError> {
     let mut changes = file.map(read_file).transpose()?.unwrap_or_default();
     for set in sets {
-        changes.push(parse_set(set)?);
+        changes.push(parse_change("--set", set)?);
     }
     Ok(changes)
+}
+
+/// The key as changes have it, of what a configuration or a person calls it.
+///
+/// # Errors
+/// When no setting is called so; `option` is named, and the keys there are.
+pub fn full_key(option: &str, key: &str) -> Result<String, ChangeError> {
+    known(key.trim()).map(|known| known.key).ok_or_else(|| unknown(option, key.trim()))
 }
 
 /// Every key there is, in the order of the configuration.
@@ -83,15 +91,19 @@ fn all_rows() -> Vec<StepSetting> {
     })
 }
 
-fn parse_set(text: &str) -> Result<Change, ChangeError> {
+/// `KEY=VALUE` as the gateway would read it.
+///
+/// # Errors
+/// When there is no such key, or the gateway would not take the value; `option` is named.
+pub fn parse_change(option: &str, text: &str) -> Result<Change, ChangeError> {
     let Some((key, value)) = text.split_once('=') else {
         return Err(ChangeError(format!(
-            "--set {text:?}: expected KEY=VALUE, such as contextPruning.softTrimRatio=0.2"
+            "{option} {text:?}: expected KEY=VALUE, such as contextPruning.softTrimRatio=0.2"
         )));
     };
-    let Known { key, step, rule } = known(key.trim()).ok_or_else(|| unknown("--set", key.trim()))?;
+    let Known { key, step, rule } = known(key.trim()).ok_or_else(|| unknown(option, key.trim()))?;
     let typed = typed(&rule, value.trim());
-    let value = check(&rule, &typed).map_err(|expected| wrong("--set", &key, value, expected))?;
+    let value = check(&rule, &typed).map_err(|expected| wrong(option, &key, value.trim(), expected))?;
     Ok(Change { key, step, value, origin: Provenance::Flag })
 }
 
@@ -229,7 +241,7 @@ mod tests {
     use std::io::Write as _;
 
     fn set(text: &str) -> Result<Change, String> {
-        parse_set(text).map_err(|error| error.0)
+        parse_change("--set", text).map_err(|error| error.0)
     }
 
     #[test]

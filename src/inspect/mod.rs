@@ -19,6 +19,7 @@ pub mod message;
 mod oddities;
 pub mod open;
 mod parts;
+pub mod patch;
 pub mod place;
 pub mod price;
 mod recorded;

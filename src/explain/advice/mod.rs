@@ -2,7 +2,6 @@
 //! version reads are named.
 
 mod compaction;
-mod patch;
 mod pruning;
 mod turns;
 mod window;
@@ -10,6 +9,7 @@ mod window;
 use crate::explain::case::Case;
 use crate::explain::failure::Failure;
 use crate::explain::finding::{Class, Finding};
+use crate::gateway::patch::{commands, patch};
 use crate::gateway::setting_value::{plain_text, ttl_text};
 use crate::inspect::Inspection;
 use crate::js::Value;
@@ -53,14 +53,16 @@ pub struct Advice {
 
 impl Advice {
     fn new(failure: &Failure, changes: Vec<Change>, after: u64, note: impl Into<String>) -> Self {
+        let settings: Vec<(&str, Value)> =
+            changes.iter().map(|change| (change.path.as_str(), change.value.clone())).collect();
         Self {
             before: failure.requested,
             after,
             limit: failure.limit,
             helps: after <= failure.limit,
             note: note.into(),
-            patch: patch::patch(&changes),
-            commands: patch::commands(&changes),
+            commands: commands(settings.iter().cloned()),
+            patch: patch(settings),
             changes,
         }
     }
