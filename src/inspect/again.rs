@@ -76,10 +76,10 @@ impl Material {
         })
     }
 
-    /// Replays the session under the settings in force and under others.
-    pub fn replay(&self, inspection: &Inspection, recorded: &Settings, simulated: &Settings) -> Replay {
+    /// What is replayed: for lanes one by one (see [`crate::replay::recorded_lane`]).
+    pub fn session<'a>(&'a self, inspection: &'a Inspection) -> Session<'a> {
         let calibrated = self.calibrated.as_ref();
-        let session = Session {
+        Session {
             index: &inspection.index,
             path: &inspection.context.path,
             branch: &self.branch,
@@ -95,8 +95,12 @@ impl Material {
             retention: self.retention,
             price: inspection.price,
             prices: &self.prices,
-        };
-        replay(&session, recorded, simulated)
+        }
+    }
+
+    /// Replays the session under the settings in force and under others.
+    pub fn replay(&self, inspection: &Inspection, recorded: &Settings, simulated: &Settings) -> Replay {
+        replay(&self.session(inspection), recorded, simulated)
     }
 
     /// The same without factors of the session's own usage: every message counts by its chars.
