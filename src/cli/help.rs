@@ -226,6 +226,30 @@ of a call: {tokens, expected, measured, overflow, failed, messages, gate, cleare
 costFrom: recorded|model, totalCost}; measured is the provider's count or null, and only of recorded. Of totals: {calls, \
 overflows, failed, peak, peakCall, freed, compactions, cost, modelCost, summaryCost, cacheRead, cacheWrite, input}.";
 
+pub(super) const SWEEP: &str = "\
+Examples:
+  clawscope sweep KEY                                     the two settings that matter most for it
+  clawscope sweep KEY --vary contextPruning.ttl=15m..2h:15m --vary contextPruning.keepLastAssistants=1,2,3,5
+  clawscope sweep KEY --headroom 10% --patch patch.json5  the smallest change that leaves a tenth free
+  clawscope sweep KEY --vary contextPruning.hardClearRatio=0.2..0.6:0.1 --json | jq .smallestChange
+
+Every cell is a whole replay (`clawscope help replay`) with one value of each setting; the value in force is always one of \
+them, and the steps are the same in every cell. Values are read by the gateway's own checks, and a setting that the version \
+does not have, or that no key sets, is refused by name. A setting of pruning that is off is left `as is` where it is not \
+changed; any other value switches pruning on.
+
+Best trade-offs are the cells that no other beats in cost, peak and tokens cleared together. The smallest change is the cell \
+with the fewest settings changed in which every call fits at first, with the head-room asked for; of several the one with the \
+least distance, which is how far each setting is moved as a share of its axis (1 for a switch), then the cheapest, then the \
+one with the lowest peak. Nothing is ever written to openclaw.json: patch and commands are yours to apply.
+
+JSON: {schemaVersion, session, ruleset, providerWindow, headroom, policy, base: {key: value}, axes: [{key, values, current}], \
+recorded, current, cells: [{set: {key: value}, overflows, failed, fits, peak, cost, cleared, summaries, changes, distance}], \
+pareto: [cell], tradeOffs: [cell], smallestChange: {set: {key: value}, cell, patch, commands} or null}. A cell is named by its \
+index; `current` of an axis is the index of a value, and null among the values leaves the setting as it is. `cleared` are \
+tokens that the model was not sent, once for each call: by the steps of a call, the turn limit and compactions. `pareto` is \
+over all cells; `tradeOffs` leaves those out that overflow while others do not, and repetitions.";
+
 pub(super) const CHECK: &str = "\
 Examples:
   clawscope check KEY --budget 90%

@@ -26,9 +26,9 @@ fn place(path: &str) -> Place<'_> {
         let (id, key) = rest.split_once("].").unwrap_or((rest, "contextWindow"));
         return Place::Model(provider, id, key);
     }
-    let person = path.split_once(IN_PERSON).and_then(|(channel, rest)| {
-        Some((channel, rest.strip_suffix(OWN_LIMIT)?.strip_suffix('.')?))
-    });
+    let person = path
+        .split_once(IN_PERSON)
+        .and_then(|(channel, rest)| Some((channel, rest.strip_suffix(OWN_LIMIT)?.strip_suffix('.')?)));
     person.map_or(Place::Plain(path), |(channel, id)| Place::Person(channel, id))
 }
 

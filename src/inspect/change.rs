@@ -9,6 +9,7 @@ use crate::gateway::duration::parse_duration_ms;
 use crate::gateway::provenance::Provenance;
 use crate::gateway::prune_setting::{Control, Unit};
 use crate::gateway::ruleset::Ruleset;
+use crate::inspect::Inspection;
 use crate::js::{self, Value};
 use crate::policy::Step;
 use crate::policy::clear_tool_uses::ClearSettings;
@@ -29,6 +30,9 @@ const COMPACTION: &str = "compaction.";
 const HISTORY_LIMIT: &str = "historyLimit";
 /// What may stand before any key, as in the configuration itself.
 const DEFAULTS: &str = "agents.defaults.";
+
+/// Where a window is set by versions without [`CONTEXT_TOKENS`].
+const WINDOW_OF_MODEL: &str = "the window is that of the model, or models.providers.*.models[].contextTokens";
 
 /// One setting and its new value.
 #[derive(Debug, Clone, PartialEq)]
@@ -72,6 +76,13 @@ pub fn read_changes(file: Option<&Path>, sets: &[String]) -> Result<Vec<Change>,
 /// When no setting is called so; `option` is named, and the keys there are.
 pub fn full_key(option: &str, key: &str) -> Result<String, ChangeError> {
     known(key.trim()).map(|known| known.key).ok_or_else(|| unknown(option, key.trim()))
+}
+
+/// Why the session's version has no setting of this name, though another has; none where it has.
+pub fn missing_in_version(inspection: &Inspection, key: &str) -> Option<&'static str> {
+    let row = inspection.settings.iter().find(|row| row.key() == key);
+    let window = key == CONTEXT_TOKENS && !inspection.ruleset.ruleset.rules().context_tokens;
+    row.and_then(|row| row.row.control.fixed()).or_else(|| window.then_some(WINDOW_OF_MODEL))
 }
 
 /// Every key there is, in the order of the configuration.

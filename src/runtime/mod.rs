@@ -23,6 +23,7 @@ mod themes;
 pub mod watch;
 
 pub use interrupt::interruptible;
+pub use save::save_new;
 
 use std::io::IsTerminal;
 use std::time::Duration;

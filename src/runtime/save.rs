@@ -22,6 +22,20 @@ pub(super) fn save(folder: &Path, name: &str, text: &str) -> Result<PathBuf, Str
     Err(format!("{}: every name up to {TRIES} is taken. Remove some.", folder.join(name).display()))
 }
 
+/// Writes a new file of exactly this name.
+///
+/// # Errors
+/// When there is one already, or the folder takes none: what to do is told.
+pub fn save_new(path: &Path, text: &str) -> Result<(), String> {
+    let file = OpenOptions::new().write(true).create_new(true).open(path);
+    file.and_then(|mut file| file.write_all(text.as_bytes())).map_err(|error| match error.kind() {
+        io::ErrorKind::AlreadyExists => {
+            format!("{}: is there already, and nothing is overwritten. Name another file.", path.display())
+        }
+        _ => format!("{}: cannot be written: {error}.", path.display()),
+    })
+}
+
 fn numbered(name: &str, number: u32) -> String {
     match name.rsplit_once('.') {
         _ if number == 1 => name.to_owned(),
