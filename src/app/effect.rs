@@ -5,9 +5,12 @@ use std::sync::Arc;
 use crate::gateway::ruleset::Chosen;
 use crate::ids::{EntryIx, Epoch, SessionKey};
 use crate::inspect::Inspection;
+use crate::inspect::again::Material;
 use crate::inspect::making::Made;
 use crate::inspect::summary_calls::CallsAsked;
 use crate::plan::Plan;
+use crate::policy::StepSet;
+use crate::replay::Settings;
 
 /// A request to write: a plan as a new branch, or the branch before as the active one.
 #[derive(Debug, Clone)]
@@ -122,6 +125,24 @@ pub enum Effect {
         inspection: Arc<Inspection>,
         /// When the next call would be made, ms.
         now_ms: i64,
+    },
+    /// Read what replays of a session ask for; the answer comes as [`super::event::Event::Material`]. A running reading may
+    /// finish, the newest request is next.
+    ReadMaterial {
+        /// The session.
+        inspection: Arc<Inspection>,
+        /// Steps of any replay.
+        steps: StepSet,
+    },
+    /// Replay a session. A running replay may finish, so that a slider that moves steadily is followed; the newest request
+    /// is next.
+    Replay {
+        /// The session.
+        inspection: Arc<Inspection>,
+        /// What was read of it.
+        material: Arc<Material>,
+        /// Settings of the simulated lane.
+        settings: Box<Settings>,
     },
     /// Check what a write would do, without writing.
     Prepare(Write),

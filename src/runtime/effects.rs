@@ -8,6 +8,7 @@ use crate::app::event::Event;
 use crate::commit::{SystemClock, UndoTarget};
 use crate::explain::explain;
 use crate::ids::{EntryIx, SessionKey};
+use crate::inspect::again::Material;
 use crate::inspect::breakdown::heavy_blocks;
 use crate::inspect::estimators::{self, EstimatesError};
 use crate::inspect::open::{OpenError, open};
@@ -15,9 +16,12 @@ use crate::inspect::recovery::recovery_of;
 use crate::inspect::search::search;
 use crate::inspect::summary::SummarySettings;
 use crate::inspect::summary_calls::{CallsAsked, SummaryCalls};
+use crate::inspect::timeline::Timeline;
 use crate::inspect::write::{Ask, WriteRequest, prepare, preview, write};
 use crate::inspect::{Closer, Inspection, message};
 use crate::plan::Plan;
+use crate::policy::StepSet;
+use crate::replay::Settings;
 use crate::runtime::clipboard::{self, TERMINAL_BYTES};
 use crate::runtime::clock::system_ms;
 use crate::runtime::jobs::{Kind, Said, Throttle};
@@ -50,6 +54,8 @@ impl Shell {
             Effect::Summarise { inspection, plan, agreed } => self.summarise(inspection, plan, agreed),
             Effect::StopSummary => self.stop_summary(),
             Effect::Explain { inspection, now_ms } => self.explain(inspection, now_ms),
+            Effect::ReadMaterial { inspection, steps } => self.read_material(inspection, steps),
+            Effect::Replay { inspection, material, settings } => self.replay(inspection, material, *settings),
             Effect::Prepare(write) => self.prepare(write),
             Effect::Write(write) => self.write(write),
             Effect::Copy { text, what } => self.copy(text, what),
@@ -122,6 +128,21 @@ impl Shell {
         self.jobs.start(Kind::Explain, move |ticket| {
             let view = explain(&inspection, now_ms as f64).map(Arc::new).map_err(|error| error.to_string());
             ticket.send(Event::Explained { epoch: inspection.epoch, view });
+        });
+    }
+
+    fn read_material(&mut self, inspection: Arc<Inspection>, steps: StepSet) {
+        self.jobs.follow(Kind::Material, move |ticket| {
+            let material =
+                Material::read(&inspection, steps).map(Arc::new).map_err(|error| error.to_string());
+            ticket.send(Event::Material { inspection, material });
+        });
+    }
+
+    fn replay(&mut self, inspection: Arc<Inspection>, material: Arc<Material>, settings: Settings) {
+        self.jobs.follow(Kind::Replay, move |ticket| {
+            let timeline = Timeline::new(inspection, material, settings);
+            ticket.send(Event::Replayed(Arc::new(timeline)));
         });
     }
 

@@ -15,6 +15,7 @@ use clawscope::gateway::env::Environment;
 use clawscope::gateway::ruleset::Chosen;
 use clawscope::inspect::Closer;
 use clawscope::inspect::Inspection;
+use clawscope::inspect::again::Material;
 use clawscope::inspect::breakdown::heavy_blocks;
 use clawscope::inspect::estimators;
 use clawscope::inspect::excerpt::excerpt;
@@ -27,6 +28,7 @@ use clawscope::inspect::recovery::recovery_of;
 use clawscope::inspect::search::search;
 use clawscope::inspect::summary::SummarySettings;
 use clawscope::inspect::summary_calls::SummaryCalls;
+use clawscope::inspect::timeline::Timeline;
 use clawscope::inspect::write::{Ask, WriteRequest, prepare, preview, write};
 use clawscope::inspect::writer::Writer;
 use clawscope::plan::Plan;
@@ -209,6 +211,14 @@ impl Driver {
                 let view =
                     explain(&inspection, now_ms as f64).map(Arc::new).map_err(|error| error.to_string());
                 vec![Event::Explained { epoch: inspection.epoch, view }]
+            }
+            Effect::ReadMaterial { inspection, steps } => {
+                let material = Material::read(&inspection, steps);
+                let material = material.map(Arc::new).map_err(|error| error.to_string());
+                vec![Event::Material { inspection, material }]
+            }
+            Effect::Replay { inspection, material, settings } => {
+                vec![Event::Replayed(Arc::new(Timeline::new(inspection, material, *settings)))]
             }
             Effect::Prepare(what) => {
                 let request = self.request(&what);
