@@ -102,10 +102,10 @@ impl Material {
         self.textures.is_some() || !steps.needs_texture(rules)
     }
 
-    /// Replays the session under the settings in force and under others.
-    pub fn replay(&self, inspection: &Inspection, simulated: &Settings) -> Replay {
+    /// What is replayed: for lanes one by one (see [`crate::replay::recorded_lane`]).
+    pub fn session<'a>(&'a self, inspection: &'a Inspection) -> Session<'a> {
         let calibrated = self.calibrated.as_ref();
-        let session = Session {
+        Session {
             index: &inspection.index,
             path: &inspection.context.path,
             branch: &self.branch,
@@ -121,8 +121,12 @@ impl Material {
             retention: self.retention,
             price: inspection.price,
             prices: &self.prices,
-        };
-        replay(&session, &self.recorded, simulated)
+        }
+    }
+
+    /// Replays the session under the settings in force and under others.
+    pub fn replay(&self, inspection: &Inspection, simulated: &Settings) -> Replay {
+        replay(&self.session(inspection), &self.recorded, simulated)
     }
 
     /// The same with a record that other settings were in force for.

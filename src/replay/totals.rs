@@ -40,10 +40,13 @@ impl Totals {
     /// Of a lane.
     pub fn of(calls: &[Call], lane: &[CallReplay]) -> Self {
         debug_assert_eq!(calls.len(), lane.len());
-        lane.iter().enumerate().fold(Self { calls: calls.len(), ..Self::default() }, Self::with)
+        lane.iter().fold(Self::default(), Self::with)
     }
 
-    fn with(mut self, (at, call): (usize, &CallReplay)) -> Self {
+    /// With one call more.
+    pub(super) fn with(mut self, call: &CallReplay) -> Self {
+        let at = self.calls;
+        self.calls += 1;
         self.overflows += usize::from(call.overflow);
         self.failed += usize::from(call.failed);
         if call.expected > self.peak.0 {
