@@ -5,10 +5,10 @@ use std::sync::Arc;
 
 use crate::app::effect::Effect;
 use crate::app::state::{App, Overlay};
+use crate::app::timeline::TimelineScreen;
 use crate::ids::Epoch;
-use crate::inspect::Inspection;
-use crate::inspect::again::Material;
-use crate::inspect::timeline::Timeline;
+use crate::inspect::timeline::{Recording, Timeline};
+use crate::js::Value;
 use crate::policy::{Step, StepSet};
 use crate::replay::Settings;
 
@@ -21,31 +21,34 @@ const SLOW_MS: i64 = 150;
 /// What is known of replays of the open session.
 #[derive(Debug, Clone, Default)]
 pub struct Again {
-    /// What was read for them, and of which reading.
-    known: Option<Known>,
-    /// The reading that material was asked for last, and for which steps.
-    asked_material: Option<(Epoch, StepSet)>,
+    /// What was read for them.
+    pub recording: Option<Arc<Recording>>,
+    /// The reading that it was asked for last, and for which steps.
+    asked_recording: Option<(Epoch, StepSet)>,
     /// What was replayed last.
     pub timeline: Option<Arc<Timeline>>,
-    /// What was asked for last: the reading, its settings, and when, ms.
-    asked: Option<(Epoch, Settings, i64)>,
-    /// The answer to that is not there yet.
-    waiting: bool,
+    /// What was asked for last.
+    asked: Option<Asked>,
+    /// The request that was answered last, and the one that was made last.
+    answered: u64,
+    newest: u64,
+    /// When that was made, ms.
+    since_ms: i64,
     /// Why there is none.
     pub error: Option<String>,
 }
 
-#[derive(Debug, Clone)]
-struct Known {
-    inspection: Arc<Inspection>,
-    material: Arc<Material>,
+/// What a replay follows from. Settings hold numbers that are none, so that they are no measure of what is the same.
+#[derive(Debug, Clone, PartialEq)]
+struct Asked {
+    epoch: Epoch,
+    tuned: Option<(StepSet, Vec<Value>)>,
 }
 
 impl Again {
     /// When it is to be said that a replay is on its way, ms.
     pub(super) fn slow_at(&self) -> Option<i64> {
-        let (_, _, asked_ms) = self.asked.as_ref().filter(|_| self.waiting)?;
-        Some(asked_ms + SLOW_MS)
+        (self.answered < self.newest).then_some(self.since_ms + SLOW_MS)
     }
 
     /// Whether what is shown is not what was asked for, and has not been for a while.
@@ -62,31 +65,33 @@ impl App {
 
     /// Another session is open: what was known belongs to the one before.
     pub(super) fn forget_replays(&mut self) {
-        self.again = Again::default();
+        let newest = self.again.newest;
+        self.again = Again { newest, answered: newest, ..Again::default() };
+        self.timeline_screen = TimelineScreen::default();
     }
 
-    /// Asks for what the screen shows: material first, then a replay under the settings as they are tuned.
+    /// Asks for what the screen shows: the recording first, then a replay under the settings as they are tuned.
     pub(super) fn want_replay(&mut self, effects: &mut Vec<Effect>) {
         let Some(inspection) = self.inspection().filter(|_| self.replays()).map(Arc::clone) else { return };
-        let asks = self.tuned_steps(inspection.gateway_steps());
-        let known = self.again.known.clone();
+        let steps = self.tuned_steps(inspection.gateway_steps());
         let rules = inspection.ruleset.ruleset.rules();
-        let tells = |known: &Known| known.material.tells(asks, rules);
-        let fresh = known.as_ref().is_some_and(|known| known.inspection.epoch == inspection.epoch);
-        if !(fresh && known.as_ref().is_some_and(tells))
-            && self.again.asked_material != Some((inspection.epoch, asks))
-        {
-            self.again.asked_material = Some((inspection.epoch, asks));
-            effects.push(Effect::ReadMaterial { inspection, steps: asks });
+        let known = self.again.recording.clone();
+        let known = known.filter(|known| known.material.tells(steps, rules));
+        let is_newest = known.as_ref().is_some_and(|known| known.inspection.epoch == inspection.epoch);
+        let asked = Some((inspection.epoch, steps));
+        if !is_newest && self.again.asked_recording != asked {
+            self.again.asked_recording = asked;
+            effects.push(Effect::ReadRecording { inspection, steps });
         }
-        let Some(Known { inspection, material }) = known.filter(|known| tells(known)) else { return };
-        let settings = self.simulated(&inspection, &material);
-        let same =
-            |(epoch, asked, _): &(Epoch, Settings, i64)| *epoch == inspection.epoch && *asked == settings;
-        if !self.again.asked.as_ref().is_some_and(same) {
-            self.again.asked = Some((inspection.epoch, settings.clone(), self.now_ms));
-            self.again.waiting = true;
-            effects.push(Effect::Replay { inspection, material, settings: Box::new(settings) });
+        let Some(recording) = known else { return };
+        let tuned = self.tuning.preview.then(|| (steps, self.tuning.values.clone()));
+        let asked = Some(Asked { epoch: recording.inspection.epoch, tuned });
+        if self.again.asked != asked {
+            self.again.asked = asked;
+            self.again.newest += 1;
+            self.again.since_ms = self.now_ms;
+            let settings = self.tuning.preview.then(|| Box::new(self.simulated(&recording)));
+            effects.push(Effect::Replay { recording, settings, request: self.again.newest });
         }
     }
 
@@ -99,44 +104,33 @@ impl App {
         self.tuning.steps.iter().fold(always, |steps, step| steps.with(step, true))
     }
 
-    /// The settings of the simulated lane: as tuned while a plan is shown, else those in force.
-    fn simulated(&self, inspection: &Inspection, material: &Material) -> Settings {
-        if !self.tuning.preview {
-            return material.recorded.clone();
-        }
-        let mut steps = self.tuning.step_settings(inspection);
-        steps.steps = self.tuned_steps(material.recorded.steps.steps);
-        inspection.replay_settings(steps, self.tuning.steps.has(Step::Prune))
+    /// The settings of the simulated lane, as tuned.
+    fn simulated(&self, recording: &Recording) -> Settings {
+        let mut steps = self.tuning.step_settings(&recording.inspection);
+        steps.steps = self.tuned_steps(recording.material.recorded.steps.steps);
+        recording.inspection.replay_settings(steps, self.tuning.steps.has(Step::Prune))
     }
 
     /// Takes what was read for replays.
-    pub(super) fn take_material(
-        &mut self,
-        inspection: Arc<Inspection>,
-        material: Result<Arc<Material>, String>,
-    ) {
-        if !self.fits(inspection.epoch) {
+    pub(super) fn take_recording(&mut self, epoch: Epoch, recording: Result<Arc<Recording>, String>) {
+        if !self.fits(epoch) {
             return;
         }
-        match material {
-            Ok(material) => {
+        match recording {
+            Ok(recording) => {
                 self.again.error = None;
-                self.again.known = Some(Known { inspection, material });
+                self.again.recording = Some(recording);
             }
             Err(error) => self.again.error = Some(error),
         }
     }
 
-    /// Takes a replay.
-    pub(super) fn replayed(&mut self, timeline: Arc<Timeline>) {
-        if !self.fits(timeline.inspection.epoch) {
+    /// Takes a replay; one of another session, or older than what is shown, is dropped.
+    pub(super) fn replayed(&mut self, request: u64, timeline: Arc<Timeline>) {
+        if !self.fits(timeline.inspection().epoch) || request <= self.again.answered {
             return;
         }
-        let asked = self.again.asked.as_ref();
-        let newest = asked.is_some_and(|(epoch, settings, _)| {
-            *epoch == timeline.inspection.epoch && *settings == timeline.simulated
-        });
-        self.again.waiting &= !newest;
+        self.again.answered = request;
         let before = self.again.timeline.replace(timeline);
         self.follow_timeline(before.as_deref());
     }

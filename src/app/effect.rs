@@ -5,9 +5,9 @@ use std::sync::Arc;
 use crate::gateway::ruleset::Chosen;
 use crate::ids::{EntryIx, Epoch, SessionKey};
 use crate::inspect::Inspection;
-use crate::inspect::again::Material;
 use crate::inspect::making::Made;
 use crate::inspect::summary_calls::CallsAsked;
+use crate::inspect::timeline::Recording;
 use crate::plan::Plan;
 use crate::policy::StepSet;
 use crate::replay::Settings;
@@ -126,9 +126,9 @@ pub enum Effect {
         /// When the next call would be made, ms.
         now_ms: i64,
     },
-    /// Read what replays of a session ask for; the answer comes as [`super::event::Event::Material`]. A running reading may
-    /// finish, the newest request is next.
-    ReadMaterial {
+    /// Read a session for replays; the answer comes as [`super::event::Event::Recording`]. A running reading may finish, the
+    /// newest request is next.
+    ReadRecording {
         /// The session.
         inspection: Arc<Inspection>,
         /// Steps of any replay.
@@ -138,11 +138,11 @@ pub enum Effect {
     /// is next.
     Replay {
         /// The session.
-        inspection: Arc<Inspection>,
-        /// What was read of it.
-        material: Arc<Material>,
-        /// Settings of the simulated lane.
-        settings: Box<Settings>,
+        recording: Arc<Recording>,
+        /// Settings of the simulated lane, where there is to be one.
+        settings: Option<Box<Settings>>,
+        /// Which request it is; they only count up.
+        request: u64,
     },
     /// Check what a write would do, without writing.
     Prepare(Write),

@@ -9,7 +9,6 @@ use crate::error::Finding;
 use crate::explain::Explanation;
 use crate::gateway::ruleset::Chosen;
 use crate::ids::{EntryIx, Epoch, SessionKey};
-use crate::inspect::again::Material;
 use crate::inspect::breakdown::Blocks;
 use crate::inspect::estimators::Estimates;
 use crate::inspect::excerpt::Excerpt;
@@ -17,7 +16,7 @@ use crate::inspect::making::Made;
 use crate::inspect::message::MessageText;
 use crate::inspect::recovery::RecoveryView;
 use crate::inspect::summary_calls::{CallsAsked, SummaryCalls};
-use crate::inspect::timeline::Timeline;
+use crate::inspect::timeline::{Recording, Timeline};
 pub use crate::inspect::write::{Check, WritePreview, Written};
 use crate::inspect::writer::Offer;
 use crate::inspect::{Closer, Inspection, SessionItem};
@@ -183,14 +182,19 @@ pub enum Event {
         view: Result<Arc<Explanation>, String>,
     },
     /// What was read for replays.
-    Material {
-        /// The session.
-        inspection: Arc<Inspection>,
+    Recording {
+        /// The reading it belongs to.
+        epoch: Epoch,
         /// It, or what is wrong.
-        material: Result<Arc<Material>, String>,
+        recording: Result<Arc<Recording>, String>,
     },
     /// A replay.
-    Replayed(Arc<Timeline>),
+    Replayed {
+        /// The request it answers.
+        request: u64,
+        /// It.
+        timeline: Arc<Timeline>,
+    },
     /// What a commit would write, or why it would be refused.
     Prepared(Result<WritePreview, String>),
     /// What was written, or why nothing was.

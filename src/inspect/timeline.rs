@@ -6,8 +6,9 @@ use std::sync::Arc;
 use crate::inspect::Inspection;
 use crate::inspect::again::Material;
 use crate::inspect::budget_marks::{Threshold, ThresholdMark, marks};
-use crate::policy::Step;
-use crate::replay::{CallReplay, Replay, Settings, Totals};
+use crate::policy::{Step, StepSet};
+use crate::replay::{Call, CallReplay, RecordedLane, Settings, Totals, recorded_lane, simulated_lane};
+use crate::store::body::BodyError;
 
 /// One of the two lanes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -51,83 +52,134 @@ pub struct Compaction {
     pub after: f64,
 }
 
-/// A session again, with what it was made from.
-#[derive(Debug, Clone)]
-pub struct Timeline {
+/// A session before anything is simulated: what was read of it for replays, and its recorded lane.
+#[derive(Debug)]
+pub struct Recording {
     /// The session.
     pub inspection: Arc<Inspection>,
     /// What was read of it.
-    pub material: Arc<Material>,
+    pub material: Material,
+    /// Its calls under the settings in force.
+    pub lane: RecordedLane,
+}
+
+impl Recording {
+    /// Reads a session for replays under any of these steps; none once `wanted` says that nobody waits for it.
+    ///
+    /// # Errors
+    /// When an entry cannot be read again.
+    pub fn read(
+        inspection: Arc<Inspection>,
+        steps: StepSet,
+        wanted: &dyn Fn() -> bool,
+    ) -> Result<Option<Self>, BodyError> {
+        let material = Material::read(&inspection, steps)?;
+        let lane = recorded_lane(&material.session(&inspection), &material.recorded, wanted);
+        Ok(lane.map(|lane| Self { inspection, material, lane }))
+    }
+}
+
+/// A session again, recorded, and beside it under other settings where some were given.
+#[derive(Debug, Clone)]
+pub struct Timeline {
+    /// The session.
+    pub recording: Arc<Recording>,
     /// The settings of the simulated lane.
-    pub simulated: Settings,
-    /// Both lanes.
-    pub replay: Replay,
-    /// What they come to, recorded and simulated.
+    settings: Option<Settings>,
+    /// Its calls.
+    simulated: Vec<CallReplay>,
+    /// What the lanes come to, recorded and simulated.
     pub totals: [Totals; 2],
 }
 
 impl Timeline {
-    /// Replays a session.
-    pub fn new(inspection: Arc<Inspection>, material: Arc<Material>, simulated: Settings) -> Self {
-        let replay = material.replay(&inspection, &simulated);
-        Self { totals: replay.totals(), inspection, material, simulated, replay }
+    /// The calls of a recording, replayed under other settings where some are given; none once `wanted` says that nobody
+    /// waits for it.
+    pub fn new(
+        recording: Arc<Recording>,
+        settings: Option<Settings>,
+        wanted: &dyn Fn() -> bool,
+    ) -> Option<Self> {
+        let simulated = match &settings {
+            Some(settings) => {
+                let session = recording.material.session(&recording.inspection);
+                simulated_lane(&session, settings, &recording.lane, wanted)?
+            }
+            None => Vec::new(),
+        };
+        let recorded = recording.lane.totals();
+        let other = settings.as_ref().map_or(recorded, |_| Totals::of(&recording.lane.calls, &simulated));
+        Some(Self { recording, settings, simulated, totals: [recorded, other] })
     }
 
-    /// Whether the simulated lane goes by other settings than the recorded one.
-    pub fn is_changed(&self) -> bool {
-        self.simulated != self.material.recorded
+    /// The session.
+    pub fn inspection(&self) -> &Inspection {
+        &self.recording.inspection
+    }
+
+    /// What was recorded of each call.
+    pub fn calls(&self) -> &[Call] {
+        &self.recording.lane.calls
+    }
+
+    /// Whether there is a simulated lane.
+    pub fn is_simulated(&self) -> bool {
+        self.settings.is_some()
     }
 
     /// Calls.
     pub fn len(&self) -> usize {
-        self.replay.calls.len()
+        self.calls().len()
     }
 
     /// Whether no call is recorded.
     pub fn is_empty(&self) -> bool {
-        self.replay.calls.is_empty()
+        self.calls().is_empty()
     }
 
-    /// The calls of a lane.
+    /// The calls of a lane; those recorded where nothing is simulated.
     pub fn lane(&self, lane: Lane) -> &[CallReplay] {
         match lane {
-            Lane::Recorded => &self.replay.recorded,
-            Lane::Simulated => &self.replay.simulated,
+            Lane::Simulated if self.is_simulated() => &self.simulated,
+            _ => &self.recording.lane.lane,
         }
     }
 
-    /// The lanes that differ: the recorded one alone where nothing is changed.
+    /// The lanes that there are.
     pub fn shown(&self) -> &'static [Lane] {
-        if self.is_changed() { &Lane::BOTH } else { &Lane::BOTH[..1] }
+        if self.is_simulated() { &Lane::BOTH } else { &Lane::BOTH[..1] }
+    }
+
+    /// The lane that is tuned: the simulated one, where there is one.
+    pub fn tuned(&self) -> Lane {
+        if self.is_simulated() { Lane::Simulated } else { Lane::Recorded }
     }
 
     /// The settings of a lane.
     pub fn settings(&self, lane: Lane) -> &Settings {
-        match lane {
-            Lane::Recorded => &self.material.recorded,
-            Lane::Simulated => &self.simulated,
-        }
+        let own = self.settings.as_ref().filter(|_| lane == Lane::Simulated);
+        own.unwrap_or(&self.recording.material.recorded)
     }
 
     /// Tokens that fit, as the provider says; none where nobody knows.
     pub fn window(&self) -> Option<f64> {
-        Some(self.material.provider_window).filter(|window| *window > 0.0)
+        Some(self.recording.material.provider_window).filter(|window| *window > 0.0)
     }
 
     /// Above so many tokens a lane is compacted; none where it never is by itself (compaction 2.7).
     pub fn trigger(&self, lane: Lane) -> Option<f64> {
         let compaction = self.settings(lane).steps.compaction;
-        let window = self.inspection.upkeep.runtime_window;
+        let window = self.inspection().upkeep.runtime_window;
         Some(compaction.threshold(window)).filter(|at| compaction.enabled && *at > 0.0)
     }
 
     /// The thresholds of the lane that is tuned, in prompt tokens; those of pruning only where it is on. The window is
     /// the provider's, and the gateway's own beside it where that is larger.
     pub fn thresholds(&self) -> Vec<ThresholdMark> {
-        let lane = if self.is_changed() { Lane::Simulated } else { Lane::Recorded };
+        let lane = self.tuned();
         let settings = self.settings(lane);
         let prunes = settings.prune_on && settings.steps.steps.has(Step::Prune);
-        let mut marks = marks(&self.inspection, &settings.steps, self.inspection.fixed_tokens());
+        let mut marks = marks(self.inspection(), &settings.steps, self.inspection().fixed_tokens());
         marks.retain(|mark| match mark.threshold {
             Threshold::Soft | Threshold::Hard => prunes,
             Threshold::Compact => self.trigger(lane).is_some(),
@@ -143,14 +195,13 @@ impl Timeline {
 
     /// Pauses as long as this count, ms: after them the pruner finds the cache cold (pruning 4.5).
     pub fn least_gap(&self) -> f64 {
-        let lane = if self.is_changed() { Lane::Simulated } else { Lane::Recorded };
-        self.settings(lane).steps.prune.ttl_ms
+        self.settings(self.tuned()).steps.prune.ttl_ms
     }
 
     /// The pauses that count, in order.
     pub fn gaps(&self) -> impl Iterator<Item = Gap> {
         let least = self.least_gap();
-        let calls = self.replay.calls.iter().enumerate();
+        let calls = self.calls().iter().enumerate();
         calls
             .filter(move |(_, call)| call.idle_ms >= least)
             .map(|(at, call)| Gap { call: at, ms: call.idle_ms })

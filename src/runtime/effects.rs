@@ -8,7 +8,6 @@ use crate::app::event::Event;
 use crate::commit::{SystemClock, UndoTarget};
 use crate::explain::explain;
 use crate::ids::{EntryIx, SessionKey};
-use crate::inspect::again::Material;
 use crate::inspect::breakdown::heavy_blocks;
 use crate::inspect::estimators::{self, EstimatesError};
 use crate::inspect::open::{OpenError, open};
@@ -16,7 +15,7 @@ use crate::inspect::recovery::recovery_of;
 use crate::inspect::search::search;
 use crate::inspect::summary::SummarySettings;
 use crate::inspect::summary_calls::{CallsAsked, SummaryCalls};
-use crate::inspect::timeline::Timeline;
+use crate::inspect::timeline::{Recording, Timeline};
 use crate::inspect::write::{Ask, WriteRequest, prepare, preview, write};
 use crate::inspect::{Closer, Inspection, message};
 use crate::plan::Plan;
@@ -54,8 +53,10 @@ impl Shell {
             Effect::Summarise { inspection, plan, agreed } => self.summarise(inspection, plan, agreed),
             Effect::StopSummary => self.stop_summary(),
             Effect::Explain { inspection, now_ms } => self.explain(inspection, now_ms),
-            Effect::ReadMaterial { inspection, steps } => self.read_material(inspection, steps),
-            Effect::Replay { inspection, material, settings } => self.replay(inspection, material, *settings),
+            Effect::ReadRecording { inspection, steps } => self.read_recording(inspection, steps),
+            Effect::Replay { recording, settings, request } => {
+                self.replay(recording, settings.map(|settings| *settings), request);
+            }
             Effect::Prepare(write) => self.prepare(write),
             Effect::Write(write) => self.write(write),
             Effect::Copy { text, what } => self.copy(text, what),
@@ -131,18 +132,23 @@ impl Shell {
         });
     }
 
-    fn read_material(&mut self, inspection: Arc<Inspection>, steps: StepSet) {
-        self.jobs.follow(Kind::Material, move |ticket| {
-            let material =
-                Material::read(&inspection, steps).map(Arc::new).map_err(|error| error.to_string());
-            ticket.send(Event::Material { inspection, material });
+    fn read_recording(&mut self, inspection: Arc<Inspection>, steps: StepSet) {
+        self.jobs.follow(Kind::Recording, move |ticket| {
+            let epoch = inspection.epoch;
+            let recording = Recording::read(inspection, steps, &|| ticket.is_wanted());
+            let recording = recording.map(|read| read.map(Arc::new)).map_err(|error| error.to_string());
+            if let Some(recording) = recording.transpose() {
+                ticket.send(Event::Recording { epoch, recording });
+            }
         });
     }
 
-    fn replay(&mut self, inspection: Arc<Inspection>, material: Arc<Material>, settings: Settings) {
+    fn replay(&mut self, recording: Arc<Recording>, settings: Option<Settings>, request: u64) {
         self.jobs.follow(Kind::Replay, move |ticket| {
-            let timeline = Timeline::new(inspection, material, settings);
-            ticket.send(Event::Replayed(Arc::new(timeline)));
+            let timeline = Timeline::new(recording, settings, &|| ticket.is_wanted());
+            if let Some(timeline) = timeline.map(Arc::new) {
+                ticket.send(Event::Replayed { request, timeline });
+            }
         });
     }
 

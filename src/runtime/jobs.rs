@@ -38,8 +38,8 @@ pub(super) enum Kind {
     Recovery,
     /// Why a session overflowed.
     Explain,
-    /// Reading what replays ask for.
-    Material,
+    /// Reading a session for replays.
+    Recording,
     /// A session again.
     Replay,
     /// Looking for words.

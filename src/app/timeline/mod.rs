@@ -79,7 +79,7 @@ impl App {
         };
         let calls = timeline.len();
         if let Some(entry) = self.timeline_screen.wanted.take() {
-            let at = timeline.replay.calls.partition_point(|call| call.entry < entry);
+            let at = timeline.calls().partition_point(|call| call.entry < entry);
             self.timeline_screen.go_to(at, calls);
         }
     }
@@ -161,8 +161,7 @@ impl App {
 
     /// Closes the screen and goes to the entry of the call under the cursor.
     pub(super) fn leave_timeline(&mut self) {
-        let call =
-            self.timeline().and_then(|timeline| timeline.replay.calls.get(self.timeline_screen.cursor));
+        let call = self.timeline().and_then(|timeline| timeline.calls().get(self.timeline_screen.cursor));
         match call.map(|call| call.entry) {
             Some(entry) => self.go_to(entry),
             None => self.overlay = None,

@@ -52,7 +52,7 @@ impl View<'_> {
     }
 
     fn time_of(&self, call: usize, day: &mut Option<f64>) -> String {
-        let Some(call) = self.timeline.replay.calls.get(call) else { return String::new() };
+        let Some(call) = self.timeline.calls().get(call) else { return String::new() };
         let own = call.started.div_euclid(DAY_MS);
         let another = day.replace(own).is_some_and(|day| day != own);
         let dated = moment(call.started, 0).and_then(|text| Some(text.get(5..)?.to_owned()));

@@ -35,7 +35,7 @@ impl View<'_> {
     pub(super) fn call(&self, buf: &mut Buffer) {
         let area = self.places.call;
         let at = self.screen.cursor;
-        let Some(call) = self.timeline.replay.calls.get(at).filter(|_| area.height == 3) else { return };
+        let Some(call) = self.timeline.calls().get(at).filter(|_| area.height == 3) else { return };
         let when = moment(call.started, self.app.now_ms).unwrap_or_default();
         let after = title(self.theme, buf, row_of(area, area.y), &format!("Call #{at}"), false);
         let muted = self.theme.style(Role::Muted);
@@ -46,7 +46,7 @@ impl View<'_> {
         let used = put_spans(buf, (after + 1, area.y), area.right(), &[Span::raw(" ")]);
         let used = put_spans(buf, (used, area.y), area.right(), &words);
         let used = put_spans(buf, (used, area.y), area.right(), &[Span::raw(" ")]);
-        let name = self.timeline.inspection.index.name(call.entry);
+        let name = self.timeline.inspection().index.name(call.entry);
         let entry = [Span::styled("entry ", muted), Span::styled(name, self.theme.style(Role::Focus))];
         on_title(buf, area.y, used, area.right().saturating_sub(1), &entry);
         self.rows(at, buf);
@@ -123,7 +123,7 @@ impl View<'_> {
     /// What the provider counted: of the recorded call alone, and the estimate beside it.
     fn measured(&self, lane: Lane, at: usize) -> Spans {
         let call = &self.timeline.lane(lane)[at];
-        let counted = self.timeline.replay.calls[at].measured();
+        let counted = self.timeline.calls()[at].measured();
         match (lane, counted) {
             (Lane::Recorded, Some(_)) if call.measured => {
                 vec![self.styled(format!("estimate {}", estimate(whole(call.tokens))), Role::Muted)]

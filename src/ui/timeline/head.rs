@@ -50,7 +50,7 @@ impl View<'_> {
 
     /// How many calls, and from when to when.
     fn about(&self) -> Vec<Fact> {
-        let (calls, all) = (&self.timeline.replay.calls[self.grid.seen.clone()], self.timeline.len());
+        let (calls, all) = (&self.timeline.calls()[self.grid.seen.clone()], self.timeline.len());
         let count = Span::styled(counted(all as u64, "call"), self.theme.bold(Role::Bright));
         let mut facts = vec![vec![count]];
         if !self.screen.stretch.is_whole(all) {
@@ -68,12 +68,12 @@ impl View<'_> {
 
     /// What the simulated lane goes by.
     fn what(&self) -> Fact {
-        if !self.timeline.is_changed() {
+        if !self.timeline.is_simulated() {
             return vec![self.muted("as recorded; a setting that is moved is replayed at once")];
         }
         let tuning = &self.app.tuning;
         let changed = (0..tuning.rows.len()).filter(|at| tuning.is_changed(*at)).count();
-        let settings = &self.timeline.simulated;
+        let settings = self.timeline.settings(Lane::Simulated);
         let acts = |step: &Step| *step != Step::Prune || settings.prune_on;
         let steps: Vec<&str> = settings.steps.steps.iter().filter(acts).map(Step::word).collect();
         let mut words = vec![self.muted(format!("replayed with {}", steps.join(", ")))];
