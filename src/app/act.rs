@@ -17,6 +17,9 @@ use crate::policy::Step;
 impl App {
     /// Does what an action says.
     pub fn act(&mut self, action: Action) -> Vec<Effect> {
+        if self.timeline_action(action) {
+            return Vec::new();
+        }
         if let Some(by) = self.rows_of(action) {
             return self.step(by);
         }
@@ -60,6 +63,7 @@ impl App {
             Action::Breakdown => matches!(overlay, Overlay::Breakdown(_)),
             Action::Recovery => matches!(overlay, Overlay::Recovery(_)),
             Action::Explain => matches!(overlay, Overlay::Explain(_)),
+            Action::Timeline => matches!(overlay, Overlay::Timeline),
             _ => false,
         }
     }
@@ -85,6 +89,7 @@ impl App {
             Action::FocusMessage => self.focus_on(Pane::Message),
             Action::FocusTuning => self.focus_on(Pane::Tuning),
             Action::Steps => self.show_steps(),
+            Action::Timeline => self.open_timeline(),
             Action::ToggleStep => self.toggle_step(),
             Action::NextStep => self.step_focus_by(1),
             Action::PreviousStep => self.step_focus_by(-1),
@@ -210,6 +215,7 @@ impl App {
             (Some(Overlay::Breakdown(_)), _) => self.open_in_breakdown(),
             (Some(Overlay::Recovery(_)), _) => self.leave_recovery(),
             (Some(Overlay::Explain(_)), _) => self.leave_explain(),
+            (Some(Overlay::Timeline), _) => self.leave_timeline(),
             (Some(_), _) => self.overlay = None,
             (None, Pane::Sessions) => {
                 let key = self.sessions.selected().map(|item| item.key.clone());

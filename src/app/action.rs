@@ -144,6 +144,26 @@ pub enum Action {
     Recovery,
     /// Why the session overflowed, and what would have helped.
     Explain,
+    /// Every call again, recorded and under the tuned settings.
+    Timeline,
+    /// To the next call.
+    NextCall,
+    /// To the call before.
+    PreviousCall,
+    /// Ten calls on.
+    SkipCalls,
+    /// Ten calls back.
+    SkipCallsBack,
+    /// To the next call that did not fit.
+    NextOverflow,
+    /// To the one before.
+    PreviousOverflow,
+    /// Fewer calls on the screen.
+    ZoomIn,
+    /// More calls on the screen.
+    ZoomOut,
+    /// Bars of cost, or of what the cache did not hold.
+    CostOrCache,
     /// Open the embedded demo store.
     Demo,
     /// Take the mouse, or leave it to the terminal.
@@ -173,6 +193,8 @@ pub enum Group {
     Message,
     /// Tuning.
     Tuning,
+    /// The timeline.
+    Timeline,
     /// Commit and undo.
     Commit,
     /// The program.
@@ -181,12 +203,13 @@ pub enum Group {
 
 impl Group {
     /// Every group, in the order of the help.
-    pub const ALL: [Self; 7] = [
+    pub const ALL: [Self; 8] = [
         Self::Move,
         Self::Screen,
         Self::Transcript,
         Self::Message,
         Self::Tuning,
+        Self::Timeline,
         Self::Commit,
         Self::Program,
     ];
@@ -199,6 +222,7 @@ impl Group {
             Self::Transcript => "Transcript",
             Self::Message => "Message",
             Self::Tuning => "Tuning",
+            Self::Timeline => "Timeline",
             Self::Commit => "Commit",
             Self::Program => "Program",
         }
@@ -232,6 +256,7 @@ pub const ACTIONS: &[ActionRow] = &[
     (Action::NextMatch, "next-match", Group::Screen, "next match"),
     (Action::PreviousMatch, "previous-match", Group::Screen, "match before"),
     (Action::Explain, "explain", Group::Screen, "why it overflowed"),
+    (Action::Timeline, "timeline", Group::Screen, "call by call"),
     (Action::Recovery, "recovery", Group::Screen, "recovery from an overflow"),
     (Action::Fold, "fold", Group::Transcript, "fold"),
     (Action::Collapse, "collapse", Group::Transcript, "fold, or out"),
@@ -271,6 +296,15 @@ pub const ACTIONS: &[ActionRow] = &[
     (Action::AllToConfig, "all-to-config", Group::Tuning, "everything as configured"),
     (Action::CopyPatch, "copy-patch", Group::Tuning, "copy patch"),
     (Action::NextRuleset, "next-ruleset", Group::Tuning, "rules of the next version"),
+    (Action::NextCall, "next-call", Group::Timeline, "next call"),
+    (Action::PreviousCall, "previous-call", Group::Timeline, "call before"),
+    (Action::SkipCalls, "skip-calls", Group::Timeline, "ten calls on"),
+    (Action::SkipCallsBack, "skip-calls-back", Group::Timeline, "ten calls back"),
+    (Action::NextOverflow, "next-overflow", Group::Timeline, "next overflow"),
+    (Action::PreviousOverflow, "previous-overflow", Group::Timeline, "overflow before"),
+    (Action::ZoomIn, "zoom-in", Group::Timeline, "fewer calls, larger"),
+    (Action::ZoomOut, "zoom-out", Group::Timeline, "more calls"),
+    (Action::CostOrCache, "cost-or-cache", Group::Timeline, "cost or cache"),
     (Action::Commit, "commit", Group::Commit, "commit…"),
     (Action::Undo, "undo", Group::Commit, "undo the last commit…"),
     (Action::Yes, "yes", Group::Commit, "write"),

@@ -28,6 +28,8 @@ pub enum Context {
     Dialog,
     /// In help, findings and other lists over the screen.
     List,
+    /// On the timeline.
+    Timeline,
 }
 
 /// A key with its modifiers, as the keymap writes it.
@@ -125,7 +127,7 @@ impl Keymap {
             let keys = self.bindings.get(&context)?;
             keys.iter().find(|(bound, _)| *bound == key).map(|(_, action)| *action)
         };
-        let alone = matches!(context, Context::Dialog | Context::List);
+        let alone = matches!(context, Context::Dialog | Context::List | Context::Timeline);
         find(context).or_else(|| if alone { None } else { find(Context::Global) })
     }
 

@@ -32,6 +32,7 @@ impl App {
     pub fn key_context(&self) -> Context {
         match (&self.overlay, self.focus) {
             (Some(Overlay::Write(_)), _) => Context::Dialog,
+            (Some(Overlay::Timeline), _) => Context::Timeline,
             (Some(_), _) => Context::List,
             (None, Pane::Sessions) => Context::Sessions,
             (None, Pane::Transcript) => Context::Transcript,

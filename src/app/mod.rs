@@ -3,6 +3,7 @@
 
 mod act;
 pub mod action;
+pub mod again;
 pub mod body;
 pub mod breakdown;
 pub mod cut;
@@ -32,6 +33,7 @@ pub mod state;
 pub mod steps;
 pub mod summary;
 mod texts;
+pub mod timeline;
 pub mod transcript;
 pub mod tuning;
 mod update;

@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use crate::app::again::Again;
 use crate::app::breakdown::BreakdownScreen;
 use crate::app::effect::Write;
 use crate::app::estimators::EstimatorsView;
@@ -16,6 +17,7 @@ use crate::app::scroll::Scroll;
 use crate::app::sessions::SessionsPane;
 use crate::app::steps::StepsScreen;
 use crate::app::summary::Summarising;
+use crate::app::timeline::TimelineScreen;
 use crate::app::transcript::TranscriptPane;
 use crate::app::tuning::TuningPane;
 use crate::error::Finding;
@@ -139,6 +141,8 @@ pub enum Overlay {
     Recovery(RecoveryScreen),
     /// Why it overflowed.
     Explain(ExplainScreen),
+    /// Call by call: [`App::timeline_screen`].
+    Timeline,
     /// The confirmation before a write.
     Write(WriteDialog),
 }
@@ -242,6 +246,10 @@ pub struct App {
     pub texts_failed: bool,
     /// What configured steps would save with the gates open, tokens, each on its own; none where it cannot be measured.
     pub would_save: Vec<(Step, Option<u64>)>,
+    /// Replays of the open session.
+    pub again: Again,
+    /// What the timeline shows of them, kept while it is closed.
+    pub timeline_screen: TimelineScreen,
     /// What is over the screen.
     pub overlay: Option<Overlay>,
     /// The line being typed.
@@ -291,6 +299,8 @@ impl App {
             waiting: StepSet::NONE,
             texts_failed: false,
             would_save: Vec::new(),
+            again: Again::default(),
+            timeline_screen: TimelineScreen::default(),
             overlay: None,
             prompt: None,
             toast: None,

@@ -79,6 +79,8 @@ impl App {
             Event::Recovery { epoch: of, view } if Some(of) == epoch => self.recovery_read(view),
             Event::Summary { epoch, said } => return self.summary_said(epoch, said),
             Event::Explained { epoch: of, view } if Some(of) == epoch => self.explained(view),
+            Event::Recording { epoch, recording } => self.take_recording(epoch, recording),
+            Event::Replayed { request, timeline } => self.replayed(request, timeline),
             Event::Prepared(preview) => self.prepared(preview),
             Event::Written(written) => return self.written(written),
             Event::Said(text) => self.toast(text, false),
@@ -186,6 +188,7 @@ impl App {
         } else {
             self.transcript = Some(TranscriptPane::new(Arc::clone(inspection), height));
             self.message = self.message.for_another_session();
+            self.forget_replays();
         }
         self.asked_message = None;
         self.asked_texts = None;
@@ -318,9 +321,14 @@ impl App {
         }
         self.want_texts(effects);
         self.want_calls(effects);
+        self.want_replay(effects);
         self.want_message(effects);
         self.prepare_message();
-        let moments = [self.toast.as_ref().map(|toast| toast.until_ms), Some(self.flash.until_ms)];
+        let moments = [
+            self.toast.as_ref().map(|toast| toast.until_ms),
+            Some(self.flash.until_ms),
+            self.again.slow_at(),
+        ];
         let next = moments.into_iter().flatten().filter(|at| *at > self.now_ms && *at != i64::MAX).min();
         if let Some(at) = next.filter(|at| self.armed != Some(*at)) {
             self.armed = Some(at);

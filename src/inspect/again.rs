@@ -9,6 +9,7 @@ use crate::context::bodies::message_of;
 use crate::gateway::catalog::Price;
 use crate::gateway::eligible::{Route, eligible_under};
 use crate::gateway::retention::Retention;
+use crate::gateway::ruleset::Rules;
 use crate::ids::EntryIx;
 use crate::inspect::Inspection;
 use crate::inspect::price::price;
@@ -94,6 +95,11 @@ impl Material {
         self.doubted = contradicted(&self.replay(inspection, &nothing));
         self.recorded.steps.steps = self.recorded.steps.steps.without(self.doubted);
         self
+    }
+
+    /// Whether what was read tells replays under these steps too.
+    pub fn tells(&self, steps: StepSet, rules: &Rules) -> bool {
+        self.textures.is_some() || !steps.needs_texture(rules)
     }
 
     /// What is replayed: for lanes one by one (see [`crate::replay::recorded_lane`]).

@@ -32,6 +32,7 @@ pub mod summary;
 pub mod summary_calls;
 #[cfg(test)]
 pub(crate) mod testing;
+pub mod timeline;
 pub mod upkeep;
 mod why;
 mod why_steps;

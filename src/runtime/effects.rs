@@ -15,9 +15,12 @@ use crate::inspect::recovery::recovery_of;
 use crate::inspect::search::search;
 use crate::inspect::summary::SummarySettings;
 use crate::inspect::summary_calls::{CallsAsked, SummaryCalls};
+use crate::inspect::timeline::{Recording, Timeline};
 use crate::inspect::write::{Ask, WriteRequest, prepare, preview, write};
 use crate::inspect::{Closer, Inspection, message};
 use crate::plan::Plan;
+use crate::policy::StepSet;
+use crate::replay::Settings;
 use crate::runtime::clipboard::{self, TERMINAL_BYTES};
 use crate::runtime::clock::system_ms;
 use crate::runtime::jobs::{Kind, Said, Throttle};
@@ -50,6 +53,10 @@ impl Shell {
             Effect::Summarise { inspection, plan, agreed } => self.summarise(inspection, plan, agreed),
             Effect::StopSummary => self.stop_summary(),
             Effect::Explain { inspection, now_ms } => self.explain(inspection, now_ms),
+            Effect::ReadRecording { inspection, steps } => self.read_recording(inspection, steps),
+            Effect::Replay { recording, settings, request } => {
+                self.replay(recording, settings.map(|settings| *settings), request);
+            }
             Effect::Prepare(write) => self.prepare(write),
             Effect::Write(write) => self.write(write),
             Effect::Copy { text, what } => self.copy(text, what),
@@ -122,6 +129,26 @@ impl Shell {
         self.jobs.start(Kind::Explain, move |ticket| {
             let view = explain(&inspection, now_ms as f64).map(Arc::new).map_err(|error| error.to_string());
             ticket.send(Event::Explained { epoch: inspection.epoch, view });
+        });
+    }
+
+    fn read_recording(&mut self, inspection: Arc<Inspection>, steps: StepSet) {
+        self.jobs.follow(Kind::Recording, move |ticket| {
+            let epoch = inspection.epoch;
+            let recording = Recording::read(inspection, steps, &|| ticket.is_wanted());
+            let recording = recording.map(|read| read.map(Arc::new)).map_err(|error| error.to_string());
+            if let Some(recording) = recording.transpose() {
+                ticket.send(Event::Recording { epoch, recording });
+            }
+        });
+    }
+
+    fn replay(&mut self, recording: Arc<Recording>, settings: Option<Settings>, request: u64) {
+        self.jobs.follow(Kind::Replay, move |ticket| {
+            let timeline = Timeline::new(recording, settings, &|| ticket.is_wanted());
+            if let Some(timeline) = timeline.map(Arc::new) {
+                ticket.send(Event::Replayed { request, timeline });
+            }
         });
     }
 

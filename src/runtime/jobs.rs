@@ -38,6 +38,10 @@ pub(super) enum Kind {
     Recovery,
     /// Why a session overflowed.
     Explain,
+    /// Reading a session for replays.
+    Recording,
+    /// A session again.
+    Replay,
     /// Looking for words.
     Search,
     /// Making estimates.

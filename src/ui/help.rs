@@ -73,6 +73,7 @@ fn keys(app: &App, group: Group, action: Action) -> String {
         Group::Move | Group::Transcript => Context::Transcript,
         Group::Message => Context::Message,
         Group::Tuning => Context::Tuning,
+        Group::Timeline => Context::Timeline,
         Group::Screen | Group::Commit | Group::Program => Context::Global,
     };
     let places =

@@ -22,6 +22,7 @@ mod states;
 mod status;
 mod steps;
 pub mod theme;
+mod timeline;
 mod transcript;
 mod tuning;
 pub mod widgets;
@@ -84,6 +85,7 @@ fn screen(app: &App, theme: &Theme, layout: &Layout, buf: &mut Buffer) -> Option
         Some(Overlay::Breakdown(screen)) => breakdown::draw(app, theme, screen, buf),
         Some(Overlay::Recovery(screen)) => recovery::draw(app, theme, screen, body, buf),
         Some(Overlay::Explain(screen)) => explain::draw(app, theme, screen, body, buf),
+        Some(Overlay::Timeline) => timeline::draw(app, theme, body, buf),
         Some(Overlay::Write(write)) => dialog::draw(app, theme, write, buf),
     }
     cursor.or(typing)

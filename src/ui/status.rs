@@ -222,6 +222,17 @@ fn overlay_hints(overlay: &Overlay) -> Vec<Hint> {
             (&[Action::CopyPatch], "copy patch"),
             (&[Action::Back], "close"),
         ],
+        Overlay::Timeline => vec![
+            (&[Action::PreviousCall, Action::NextCall], "call"),
+            (&[Action::NextOverflow], "overflow"),
+            (&[Action::Open], "go to the entry"),
+            (&[Action::Back], "back"),
+            (&[Action::ZoomIn, Action::ZoomOut], "zoom"),
+            (&[Action::CostOrCache], "cost/cache"),
+            (&[Action::Less, Action::More], "adjust"),
+            (&[Action::Down, Action::Up], "setting"),
+            (&[Action::ToggleStep], "on/off"),
+        ],
         Overlay::Recovery(_) => vec![MOVE, (&[Action::Open], "go to the entry"), (&[Action::Back], "close")],
         Overlay::Write(dialog) => match dialog.stage {
             WriteStage::Asking(_) => vec![
@@ -241,6 +252,7 @@ fn overlay_hints(overlay: &Overlay) -> Vec<Hint> {
 
 fn right_hints(app: &App) -> Vec<Hint> {
     match (&app.overlay, &app.prompt) {
+        (Some(Overlay::Timeline), None) if app.size.0 >= 100 => vec![(&[Action::Explain], "explain")],
         (Some(_), _) | (_, Some(_)) => Vec::new(),
         _ if app.zoom && app.focus == Pane::Message => {
             let pager = if app.size.0 < 100 { "open" } else { "open in pager" };

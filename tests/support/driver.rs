@@ -27,6 +27,7 @@ use clawscope::inspect::recovery::recovery_of;
 use clawscope::inspect::search::search;
 use clawscope::inspect::summary::SummarySettings;
 use clawscope::inspect::summary_calls::SummaryCalls;
+use clawscope::inspect::timeline::{Recording, Timeline};
 use clawscope::inspect::write::{Ask, WriteRequest, prepare, preview, write};
 use clawscope::inspect::writer::Writer;
 use clawscope::plan::Plan;
@@ -209,6 +210,16 @@ impl Driver {
                 let view =
                     explain(&inspection, now_ms as f64).map(Arc::new).map_err(|error| error.to_string());
                 vec![Event::Explained { epoch: inspection.epoch, view }]
+            }
+            Effect::ReadRecording { inspection, steps } => {
+                let epoch = inspection.epoch;
+                let read = Recording::read(inspection, steps, &|| true).map(|read| read.map(Arc::new));
+                let recording = read.map_err(|error| error.to_string()).transpose().expect("wanted");
+                vec![Event::Recording { epoch, recording }]
+            }
+            Effect::Replay { recording, settings, request } => {
+                let timeline = Timeline::new(recording, settings.map(|settings| *settings), &|| true);
+                vec![Event::Replayed { request, timeline: Arc::new(timeline.expect("wanted")) }]
             }
             Effect::Prepare(what) => {
                 let request = self.request(&what);
