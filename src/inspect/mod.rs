@@ -28,6 +28,7 @@ pub mod rewrite_loss;
 pub mod search;
 mod server_clear;
 pub mod simulated;
+pub mod successor;
 pub mod summary;
 pub mod summary_calls;
 #[cfg(test)]
@@ -68,6 +69,7 @@ use crate::store::index::Index;
 use crate::store::prompt_report::SystemPromptReport;
 use crate::store::source::Source;
 use crate::transcript::{Leaf, Tree};
+use successor::Successor;
 use upkeep::Upkeep;
 
 /// Tokens a provider counted for the last prompt, and the entry that says so.
@@ -143,6 +145,8 @@ pub struct Inspection {
     pub last_call: Option<f64>,
     /// The last cache touch, ms (pruning 4.3).
     pub last_touch: Option<f64>,
+    /// The session that its key names now, where no row names this one.
+    pub successor: Option<Successor>,
     /// What keeps it within its window.
     pub upkeep: Upkeep,
     /// The gateway's configuration.

@@ -18,6 +18,7 @@ use crate::inspect::count::{complete, last_prompt};
 use crate::inspect::list::listed_item;
 use crate::inspect::price::price;
 use crate::inspect::server_clear::server_clear;
+use crate::inspect::successor::successor;
 use crate::inspect::upkeep::Upkeep;
 use crate::inspect::{Closer, Inspection, Known, Mark};
 use crate::js;
@@ -147,6 +148,7 @@ pub fn inspect(
     let runtime = runtime_compaction(store);
     let settings = configured_steps(store, &item.key.0, runtime, window.tokens);
     let mut inspection = Inspection {
+        successor: successor(store, session, &index),
         last_touch: last_touch_under(rules, &index, (&item.provider, &item.model), touched),
         window,
         ruleset: store.ruleset.clone(),

@@ -2,10 +2,11 @@
 
 use crate::explain::case::Case;
 use crate::explain::finding::{Class, Confidence, Evidence, Finding};
+use crate::explain::by_hand;
 use crate::explain::gates;
 use crate::explain::simulate::open_plan;
 use crate::explain::words::{about, count};
-use crate::inspect::words::span;
+use crate::inspect::words::{dollars, span};
 use crate::policy::prune::Gate;
 
 /// Share of what fits that pruning must have freed to matter.
@@ -34,11 +35,24 @@ pub(super) fn look(case: &Case<'_>) -> Option<Finding> {
     if (freed as f64) < LEAST_FREED * limit as f64 {
         return None;
     }
-    let phrase = gates::phrase(case, gate)?;
-    let line =
-        format!("contextPruning is configured but never ran: {phrase}; it would have freed {}", about(freed));
-    let confidence = if case.failure.is_some() { Confidence::Likely } else { Confidence::Possible };
     let gap = case.longest_gap();
+    let by_hand = by_hand::best(case, limit);
+    let manual = by_hand.map(|best| format!("; {}", best.words())).unwrap_or_default();
+    let line = match gate {
+        // The gate as it is between runs that follow each other too closely.
+        Gate::Warm { ttl_ms, .. } => format!(
+            "No gap >= ttl {} in {}: cache-ttl pruning cannot fire; longest idle gap = {}; it would have freed {}{manual}",
+            span(ttl_ms),
+            count(case.asked().len(), "turn"),
+            gap.map_or_else(|| "-".to_owned(), |(gap, _)| span(gap)),
+            about(freed),
+        ),
+        _ => {
+            let phrase = gates::phrase(case, gate)?;
+            format!("contextPruning is configured but never ran: {phrase}; it would have freed {}", about(freed))
+        }
+    };
+    let confidence = if case.failure.is_some() { Confidence::Likely } else { Confidence::Possible };
     let calls = Evidence::new(match gap {
         Some((gap, _)) => {
             format!("{}, longest idle gap {}", count(case.calls.len(), "counted call"), span(gap))
@@ -46,15 +60,29 @@ pub(super) fn look(case: &Case<'_>) -> Option<Finding> {
         None => count(case.calls.len(), "counted call"),
     });
     let touches = Evidence::new(count(case.touches.len(), "cache-ttl marker"));
-    Some(
+    let mut finding =
         Finding::new(Class::PruningInert, confidence, line)
             .by(gates::rule(gate))
             .seen(calls.at(gap.map(|(_, entry)| entry)).by("pruning 4.2"))
             .seen(touches.at(case.touches.last().map(|(entry, _)| *entry)).by("pruning 4.3"))
             .number("freed", freed as f64)
             .number("touches", case.touches.len() as f64)
-            .number("longestGapMs", gap.map_or(f64::NAN, |(gap, _)| gap)),
-    )
+            .number("turns", case.asked().len() as f64)
+            .number("longestGapMs", gap.map_or(f64::NAN, |(gap, _)| gap));
+    if let Some(best) = by_hand.filter(|_| matches!(gate, Gate::Warm { .. })) {
+        let text = format!(
+            "cutting by hand at turn {} frees {} tokens: {} more for the next call, as the cache is written again, and {} less for each call behind it",
+            best.turn,
+            about(best.freed),
+            dollars(best.dearer),
+            dollars(best.saves),
+        );
+        finding = finding
+            .seen(Evidence::new(text).at([best.entry]).by("compaction 10.11"))
+            .number("turn", best.turn as f64)
+            .number("breakEvenCalls", best.calls as f64);
+    }
+    Some(finding)
 }
 
 /// Whether a session that fits is so large, and ran so often, that pruning should have.
