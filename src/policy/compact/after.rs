@@ -84,7 +84,7 @@ pub fn after(index: &Index, before: &Context, first_kept: EntryIx, entry: &Value
     can_append(index)?;
     let compaction = EntryIx(index.entries.len() as u32);
     let summary = message_of(entry, EntryKind::Compaction);
-    let summary_message = ContextMessage { entry: compaction, size: size_message(&summary).size };
+    let summary_message = ContextMessage::own(compaction, size_message(&summary).size);
     let mut context = Context {
         leaf: Some(compaction),
         path: before.path.iter().copied().chain([compaction]).collect(),
@@ -101,7 +101,7 @@ pub fn after(index: &Index, before: &Context, first_kept: EntryIx, entry: &Value
         if let Some(body) = index.odd.get(ix).filter(|_| size.odd) {
             context.odd.insert(context.messages.len(), Arc::clone(body));
         }
-        context.messages.push(ContextMessage { entry: *ix, size });
+        context.messages.push(ContextMessage::own(*ix, size.read_as(index.reading)));
     }
     Ok(After { context, summary })
 }

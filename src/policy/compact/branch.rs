@@ -40,7 +40,7 @@ pub fn branch<E>(
         let entry = index.entry(*ix);
         let message = match (entry.kind, entry.message) {
             (EntryKind::BranchSummary, None) => Some(size_message(&message_of(&body(*ix)?, entry.kind)).size),
-            (_, message) => message,
+            (_, message) => message.map(|size| size.read_as(index.reading)),
         };
         let id = entry.id.map(|id| index.ids.value(id));
         Ok(BranchEntry {

@@ -95,7 +95,7 @@ pub fn prepare(branch: &[BranchEntry], keep_tokens: f64) -> Result<Option<Prepar
 }
 
 fn tokens_before(branch: &[BranchEntry]) -> Result<f64, Throws> {
-    let message = |entry: &BranchEntry| Some(ContextMessage { entry: entry.entry, size: entry.message? });
+    let message = |entry: &BranchEntry| Some(ContextMessage::own(entry.entry, entry.message?));
     let messages: Vec<ContextMessage> = branch.iter().filter_map(message).collect();
     estimate_context(&messages).map(|estimate| estimate.tokens)
 }

@@ -153,7 +153,7 @@ fn cut_again(
 /// The summary before, what it kept, and what came after.
 fn tokens_before(branch: &[BranchEntry], start: usize, previous: Option<usize>) -> Result<f64, Throws> {
     let kept = (start..branch.len()).filter(|at| Some(*at) != previous);
-    let message = |at: usize| Some(ContextMessage { entry: branch[at].entry, size: branch[at].message? });
+    let message = |at: usize| Some(ContextMessage::own(branch[at].entry, branch[at].message?));
     let messages: Vec<ContextMessage> = previous.into_iter().chain(kept).filter_map(message).collect();
     estimate_context(&messages).map(|estimate| estimate.tokens)
 }
