@@ -4,8 +4,9 @@ use crate::context::build::{Context, ContextMessage, Made};
 use crate::context::projection::with_replaced;
 use crate::js::{Object, Value, date_value};
 use crate::store::body::{self, BodyError};
-use crate::store::entry::{EntryKind, Reading, Replacement};
+use crate::store::entry::{EntryKind, Reading, Replacement, Role};
 use crate::store::index::Index;
+use crate::store::measure::role_of;
 use crate::store::scan::with_content;
 use crate::store::source::Source;
 
@@ -34,8 +35,12 @@ pub fn projected_of(entry: &Value, kind: EntryKind, made: Made, edit: Option<&Re
         message.as_object_mut().into_iter().for_each(|object| object.set("content", Value::Array(Vec::new())));
     }
     let message = with_content(&message).unwrap_or(message);
+    let replaced = matches!(
+        role_of(&message),
+        Role::User | Role::Assistant | Role::ToolResult | Role::Custom
+    );
     match edit {
-        Some(Replacement::Content(new)) => with_replaced(&message, new),
+        Some(Replacement::Content(new)) if replaced => with_replaced(&message, new),
         _ => message,
     }
 }

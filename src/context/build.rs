@@ -66,7 +66,7 @@ pub fn build(index: &Index, tree: &Tree, leaf: &Leaf) -> Result<Context, Throws>
     let Some(leaf) = tree.leaf(index, leaf) else { return Ok(Context::default()) };
     let path = tree.walk(leaf);
     let projected = index.reading == Reading::Projected;
-    if !projected && path.iter().any(|ix| index.entry(*ix).no_message) {
+    if path.iter().any(|ix| index.entry(*ix).no_message) {
         return Err(Throws);
     }
     let compaction = path.iter().rposition(|ix| index.entry(*ix).kind == EntryKind::Compaction);

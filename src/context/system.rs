@@ -1,6 +1,6 @@
 //! System prompt and tools in force: the system messages of a context, replayed (store-pi-1.5 D6).
 
-use crate::context::build::ContextMessage;
+use crate::context::build::{ContextMessage, Made};
 use crate::context::tokens::estimate_message;
 use crate::js::{self, JsString, Object, Throws, Value};
 use crate::store::entry::{Reading, Role};
@@ -21,13 +21,16 @@ pub struct SystemState {
 pub fn system_state(index: &Index, messages: &[ContextMessage]) -> Result<Option<SystemState>, Throws> {
     let system = messages.iter().filter(|message| message.size.role == Role::System);
     let mut state = None;
-    for message in system.filter_map(|message| index.system_message(message.entry)) {
-        let message = with_content(message).unwrap_or_else(|| Value::clone(message));
+    for message in system {
+        let Some(own) = index.system_message(message.entry) else { continue };
+        // What a compaction carries is taken as it is (store-pi-1.5 C7).
+        let repaired = if message.made == Made::Checkpoint { None } else { with_content(own) };
+        let message = repaired.as_ref().unwrap_or(own);
         let state = state.get_or_insert_with(|| SystemState {
             timestamp: message.get("timestamp").cloned(),
             ..SystemState::default()
         });
-        state.take(&message)?;
+        state.take(message)?;
     }
     Ok(state)
 }

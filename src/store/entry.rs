@@ -3,20 +3,12 @@
 
 use std::sync::Arc;
 
+pub use crate::gateway::ruleset::Reading;
+
 use crate::ids::EntryIx;
 use crate::js::{Throws, Value};
 use crate::store::intern::{IdIx, WordIx};
 use crate::store::measure::PI_IMAGE_CHARS;
-
-/// How the runtime that a file belongs to reads it.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
-pub enum Reading {
-    /// Entries become messages one by one: pi up to 0.85, and the gateways built on it.
-    #[default]
-    Entries,
-    /// A projection of them does, with edits applied and system messages in it: pi from 0.87 on (store-pi-1.5 C, D).
-    Projected,
-}
 
 /// What an edit puts in the place of a message (store-pi-1.5 D4).
 #[derive(Debug, Clone, PartialEq)]

@@ -307,7 +307,7 @@ fn usage_from(usage: &Value) -> Usage {
 
 /// `totalTokens` when truthy, else the four components added; a missing one makes NaN
 /// (compaction 1.10).
-fn context_tokens(usage: &Value) -> f64 {
+pub fn context_tokens(usage: &Value) -> f64 {
     let total = usage.get("totalTokens");
     if js::truthy(total) {
         return addend(total);

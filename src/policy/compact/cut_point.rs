@@ -91,6 +91,7 @@ mod tests {
                 named: true,
                 message: None,
                 no_message: false,
+                projected: None,
             };
             return named;
         };
@@ -108,6 +109,7 @@ mod tests {
             named: true,
             message: Some(message),
             no_message: false,
+            projected: None,
         }
     }
 

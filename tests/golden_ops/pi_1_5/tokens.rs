@@ -5,6 +5,7 @@ use clawscope::context::tokens::usage::last_usage;
 use clawscope::context::tokens::{estimate_context, estimate_message};
 use clawscope::gateway::compaction::pi_compaction;
 use clawscope::js::{Throws, Value};
+use clawscope::policy::compact::check::compacts_between_turns;
 use clawscope::store::body;
 
 use super::super::{Session, number, object, or_throws};
@@ -24,7 +25,8 @@ pub(super) fn answer(mut session: Session) -> Result<Value, Throws> {
         ])
     }));
     let compacts = |window| projected.map(|estimate| {
-        Value::Bool(pi_compaction(session.case.get("settings")).should_compact(estimate.tokens, window))
+        let settings = pi_compaction(session.case.get("settings"));
+        Value::Bool(compacts_between_turns(&settings, estimate.tokens, window))
     });
     let tokens = messages.iter().map(|message| or_throws(estimate_message(&message.size).map(number)));
     Ok(object([
