@@ -139,7 +139,7 @@ fn case(seed: u64) -> Case {
     };
     let agents = agents(dice);
     let job = SummaryJob {
-        material: Material { history, turn_prefix, previous_summary, files },
+        material: Material { history, turn_prefix, previous_summary, files, reading: Reading::Entries },
         mode: Mode::Safeguard,
         window,
         share: [0.1, 0.3, 0.5, 0.9][dice.below(4)],

@@ -6,6 +6,7 @@
 //! [`write`](write()) appends it, reads it back and compares it with what was said.
 
 mod append;
+mod appended;
 mod check;
 mod clock;
 mod compaction;
@@ -28,6 +29,7 @@ mod undo;
 mod verify;
 mod write;
 
+pub use appended::{Appended, CompactionMembers};
 pub use clock::{Clock, SystemClock};
 pub use copy::Remap;
 pub use labels::Labels;

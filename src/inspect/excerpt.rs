@@ -35,8 +35,24 @@ pub fn excerpt(source: &Source, index: &Index, ix: EntryIx) -> Result<Excerpt, B
         EntryKind::Label => labelled("label", entry.get("label")),
         EntryKind::ThinkingLevelChange => labelled("thinking", entry.get("thinkingLevel")),
         EntryKind::ModelChange => labelled("model", entry.get("modelId")),
+        EntryKind::Usage => labelled("used by", entry.get("kind")),
+        EntryKind::ContextEdit => edit(&entry),
         EntryKind::Unknown | EntryKind::Scalar => Excerpt { text: cut(&entry), ..Excerpt::default() },
     })
+}
+
+/// What an edit of the context does, and to which entry.
+fn edit(entry: &Value) -> Excerpt {
+    let target = entry.get("targetId").map(super::parts::plain).unwrap_or_default();
+    let text = match entry.get("replacement") {
+        Some(Value::Null) => format!("leaves out {target}"),
+        Some(replacement) => {
+            let new = plain_content(replacement.get("content")).text;
+            format!("{target} becomes: {new}")
+        }
+        None => format!("edits {target} without a replacement"),
+    };
+    Excerpt { text, ..Excerpt::default() }
 }
 
 fn message(

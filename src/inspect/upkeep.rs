@@ -3,7 +3,7 @@
 
 use crate::gateway::compaction::{CompactionMode, compaction_mode};
 use crate::gateway::memory_flush::{FlushSettings, flush_settings, flush_settings_under};
-use crate::gateway::ruleset::{MemoryFlush, Ruleset};
+use crate::gateway::ruleset::MemoryFlush;
 use crate::gateway::window::{DEFAULT_WINDOW, runtime_window};
 use crate::gateway::window_lookup::{flush_window, stored_window, window_for_status};
 use crate::inspect::Inspection;
@@ -88,7 +88,7 @@ impl Upkeep {
         let ruleset = store.ruleset.ruleset;
         let rules = ruleset.rules();
         Self {
-            gateway: ruleset != Ruleset::Pi0_55,
+            gateway: !ruleset.is_pi(),
             chat: is_chat(session.kind) && rules.recovery.resets_session,
             mode: compaction_mode(rules, config),
             flush: flush_settings_under(rules, &store.config, flush_window(config, model)),

@@ -79,7 +79,7 @@ impl Arena {
     }
 
     fn push(&mut self, entry: EntryIx, size: MessageSize) -> usize {
-        self.context.messages.push(ContextMessage { entry, size });
+        self.context.messages.push(ContextMessage::own(entry, size));
         self.estimates.push(estimate_or_zero(&size));
         self.context.messages.len() - 1
     }

@@ -69,6 +69,7 @@ impl Lane<'_> {
             named: true,
             message: Some(size),
             no_message: false,
+            projected: None,
         };
         self.branch.push(entry, self.upto);
         self.branch.first_kept = Some(prepared.cut.first_kept);

@@ -8,10 +8,10 @@ use std::sync::Arc;
 use crate::error::{Finding, Severity};
 use crate::ids::{EntryIx, NewIds};
 use crate::js::{self, Value};
-use crate::store::entry::{Call, Entry, EntryKind};
+use crate::store::entry::{Call, Entry, EntryKind, Reading, Replacement, Usage};
 use crate::store::header::Header;
 use crate::store::intern::{IdIx, Ids, WordIx, Words};
-use crate::store::scan::{Scanned, ScannedMessage, scan};
+use crate::store::scan::{Kept, Scanned, ScannedMessage, scan};
 
 /// How the real runtime would take the file when it opens it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -47,6 +47,10 @@ pub type Ends = (Box<[u8]>, Box<[u8]>);
 pub struct Index {
     /// Where it was read from.
     pub path: Arc<Path>,
+    /// How the runtime it belongs to reads it.
+    pub reading: Reading,
+    /// It holds lines that the two readings take differently: it must be read anew to change between them.
+    pub reads_differently: bool,
     /// How the runtime would take it.
     pub standing: Standing,
     /// Its header, unless it has none.
@@ -61,6 +65,11 @@ pub struct Index {
     pub calls: Vec<Call>,
     /// Messages whose sizes do not tell what trimming makes of them.
     pub odd: HashMap<EntryIx, Arc<Value>>,
+    /// What a projection asks for beside sizes: edits, system messages, checkpoints.
+    pub kept: HashMap<EntryIx, Kept>,
+    /// What model work beside the conversation took: `usage` entries, summaries, nested calls of tools (store-pi-1.5
+    /// B12).
+    pub beside: HashMap<EntryIx, Usage>,
     /// What was odd about the file.
     pub findings: Vec<Finding>,
     /// Lines that hold something and could not be read.
@@ -89,6 +98,8 @@ impl Index {
     pub fn new(path: impl Into<PathBuf>) -> Self {
         Self {
             path: path.into().into(),
+            reading: Reading::default(),
+            reads_differently: false,
             standing: Standing::Empty,
             header: None,
             entries: Vec::new(),
@@ -96,6 +107,8 @@ impl Index {
             words: Words::default(),
             calls: Vec::new(),
             odd: HashMap::new(),
+            kept: HashMap::new(),
+            beside: HashMap::new(),
             findings: Vec::new(),
             bad_lines: 0,
             end: 0,
@@ -207,8 +220,32 @@ impl Index {
         findings
     }
 
+    /// What an edit puts in the place of its target; none of other entries.
+    pub fn replacement(&self, edit: EntryIx) -> Option<&Replacement> {
+        match self.kept.get(&edit)? {
+            Kept::Edit(replacement) => Some(replacement),
+            _ => None,
+        }
+    }
+
+    /// The system message that an entry is, or carries as a compaction.
+    pub fn system_message(&self, ix: EntryIx) -> Option<&Arc<Value>> {
+        match self.kept.get(&ix)? {
+            Kept::Checkpoint(message) => Some(message),
+            Kept::Message(message) => {
+                (self.entry(ix).role() == Some(crate::store::entry::Role::System)).then_some(message)
+            }
+            Kept::Edit(_) => None,
+        }
+    }
+
     /// Takes the next parsed line. `line` counts from 1.
     pub fn push(&mut self, value: Value, place: Place, new_ids: &mut dyn NewIds) {
+        // A falsy line is a line of junk to a runtime that projects (store-pi-1.5 C2).
+        self.reads_differently |= !js::truthy(Some(&value));
+        if self.reading == Reading::Projected && !js::truthy(Some(&value)) {
+            return;
+        }
         let first = self.standing == Standing::Empty;
         if first {
             self.open(&value, place.line);
@@ -283,6 +320,8 @@ impl Index {
         if let Some(body) = scanned.body {
             self.odd.insert(ix, Arc::new(body));
         }
+        self.kept.extend(scanned.kept.map(|kept| (ix, kept)));
+        self.beside.extend(scanned.beside.map(|usage| (ix, usage)));
         self.entries.push(entry);
         (ix, kept_index)
     }
@@ -333,7 +372,10 @@ impl Index {
         if let Some(entry) = self.entries.pop() {
             self.calls.truncate(entry.calls.0 as usize);
             self.positions.pop();
-            self.odd.remove(&EntryIx(self.entries.len() as u32));
+            let ix = EntryIx(self.entries.len() as u32);
+            self.odd.remove(&ix);
+            self.kept.remove(&ix);
+            self.beside.remove(&ix);
             self.end = entry.offset;
             self.lines = entry.line - 1;
         }

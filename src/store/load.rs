@@ -4,6 +4,7 @@ use std::io;
 
 use crate::ids::NewIds;
 use crate::js::{self, JsString};
+use crate::store::entry::Reading;
 use crate::store::index::{Ends, Index, Place, Standing};
 use crate::store::source::Source;
 
@@ -43,9 +44,21 @@ pub enum Growth {
     Replaced(Box<Index>),
 }
 
-/// Indexes a whole transcript.
+/// Indexes a whole transcript as runtimes read it that take entries one by one.
 pub fn load(source: &Source, new_ids: &mut dyn NewIds, progress: Progress) -> Result<Index, LoadError> {
+    load_as(source, Reading::Entries, new_ids, progress)
+}
+
+/// Indexes a whole transcript as a runtime reads it. One that projects trims nothing and drops falsy lines
+/// (store-pi-1.5 C1, C2).
+pub fn load_as(
+    source: &Source,
+    reading: Reading,
+    new_ids: &mut dyn NewIds,
+    progress: Progress,
+) -> Result<Index, LoadError> {
     let mut index = Index::new(source.path());
+    index.reading = reading;
     index.identity = source.identity().map_err(|error| read_error(source, error))?;
     read_on(&mut index, source, new_ids, progress)?;
     Ok(index)
@@ -69,7 +82,7 @@ pub fn grow(
     let len = source.len().map_err(fail)?;
     let known = index.end + index.pending;
     if source.identity().map_err(fail)? != index.identity || len < known || !ends_match(index, source) {
-        return Ok(Growth::Replaced(Box::new(load(source, new_ids, progress)?)));
+        return Ok(Growth::Replaced(Box::new(load_as(source, index.reading, new_ids, progress)?)));
     }
     if len == known {
         return Ok(Growth::Same);
@@ -174,7 +187,7 @@ fn take_line(
     // The whole text is trimmed before it is split (store I1a), so only the very first line may start,
     // and only the very last one end, with white space that JSON does not know.
     let trim = if index.standing == Standing::Empty { Trim::Start } else { Trim::None };
-    match parse_line(bytes, trim) {
+    match parse_line(bytes, trimmed_by(index, bytes, trim)) {
         Ok(value) => index.push(value, place, new_ids),
         Err(why) => *bad = Some(BadLine { bytes: bytes.to_vec(), place, why }),
     }
@@ -194,7 +207,7 @@ fn finish(index: &mut Index, rest: &[u8], bad: Option<BadLine>, new_ids: &mut dy
     }
     let place = Place { offset: index.end, bytes: rest.len() as u32, line: index.lines + 1 };
     let before = index.entries.len();
-    match parse_line(rest, Trim::Both) {
+    match parse_line(rest, trimmed_by(index, rest, Trim::Both)) {
         Ok(value) => {
             index.push(value, place, new_ids);
             index.pending = 0;
@@ -211,7 +224,7 @@ fn finish(index: &mut Index, rest: &[u8], bad: Option<BadLine>, new_ids: &mut dy
 }
 
 fn retry_trimmed(index: &mut Index, bad: &BadLine, new_ids: &mut dyn NewIds) {
-    match parse_line(&bad.bytes, Trim::Both) {
+    match parse_line(&bad.bytes, trimmed_by(index, &bad.bytes, Trim::Both)) {
         Ok(value) => index.push(value, bad.place, new_ids),
         Err(_) => index.push_bad(bad.place.line, bad.bytes.len(), bad.why),
     }
@@ -226,6 +239,16 @@ pub(crate) enum Trim {
     Start,
     /// The last line, which may be the first too.
     Both,
+}
+
+/// What of a line is trimmed by the runtime that reads the file; notes where that makes a difference.
+fn trimmed_by(index: &mut Index, bytes: &[u8], trim: Trim) -> Trim {
+    let beyond_json = |char: char| js::is_trimmed(char) && !matches!(char, ' ' | '\t' | '\r' | '\n');
+    if trim != Trim::None {
+        let text = String::from_utf8_lossy(bytes);
+        index.reads_differently |= text.starts_with(beyond_json) || trim == Trim::Both && text.ends_with(beyond_json);
+    }
+    if index.reading == Reading::Projected { Trim::None } else { trim }
 }
 
 /// One line as the runtime parses it: invalid UTF-8 becomes U+FFFD (store I1a).

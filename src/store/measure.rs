@@ -38,8 +38,34 @@ pub fn pi_chars(message: &Value) -> Result<f64, Throws> {
             Ok(js::length_of(message.get("command"))? + js::length_of(message.get("output"))?)
         }
         Role::BranchSummary | Role::CompactionSummary => js::length_of(message.get("summary")),
+        Role::System => system_chars(message),
         Role::Other => Ok(0.0),
     }
+}
+
+/// Chars of a system message: its content as a user's, images included, each section's text, and the tools it adds as
+/// JSON (store-pi-1.5 E1).
+fn system_chars(message: &Value) -> Result<f64, Throws> {
+    let content = match message.get("content") {
+        Some(Value::String(text)) => text.len() as f64,
+        Some(Value::Array(items)) => {
+            sum(items, |block| Ok(pi_text(block)? + image(block, PI_IMAGE_CHARS)?))?
+        }
+        _ => 0.0,
+    };
+    let sections = section_texts(message).try_fold(0.0, |sum, text| Ok(sum + js::length_of(Some(text))?))?;
+    let tools = message.get("toolsAdded").map_or(0, js::stringify_len);
+    Ok(content + sections + tools as f64)
+}
+
+/// The texts of a system message's sections; those that are removed have none.
+fn section_texts(message: &Value) -> impl Iterator<Item = &Value> {
+    let values: Vec<&Value> = match message.get("sections") {
+        Some(Value::Object(sections)) => sections.iter().map(|(_, text)| text).collect(),
+        Some(Value::Array(sections)) => sections.iter().collect(),
+        _ => Vec::new(),
+    };
+    values.into_iter().filter(|text| js::truthy(Some(text)))
 }
 
 /// Chars as the context pruner counts them (pruning 5.4).
@@ -149,7 +175,7 @@ pub struct Parts {
     pub text_chars: u32,
     /// Chars of thinking.
     pub thinking_chars: u32,
-    /// Chars of tool calls: names and arguments.
+    /// Chars of tool calls: names and arguments; of a system message, of the tools it adds as JSON.
     pub call_chars: u32,
     /// A text block holds something that is no string.
     pub odd: bool,
@@ -167,6 +193,10 @@ pub fn parts(message: &Value) -> Parts {
         _ => {}
     }
     parts.joined_chars += f64::from(parts.text_blocks.saturating_sub(1));
+    if role_of(message) == Role::System {
+        parts.text_chars += section_texts(message).map(|text| chars_of(Some(text))).sum::<u32>();
+        parts.call_chars = message.get("toolsAdded").map_or(0, js::stringify_len) as u32;
+    }
     parts
 }
 
@@ -251,6 +281,14 @@ mod tests {
     fn other_roles_are_256_chars_to_the_pruner_and_scalars_too() {
         assert_eq!(prune_chars(&message(r#"{"role":"system"}"#)), Ok(256.0));
         assert_eq!((pi_chars(&message("5")), prune_chars(&message("5"))), (Ok(0.0), Ok(256.0)));
+    }
+
+    #[test]
+    fn a_system_message_weighs_its_texts_its_sections_and_the_tools_it_adds() {
+        let chars = |json: &str| pi_chars(&message(json));
+        assert_eq!(chars(r#"{"role":"system","content":"ab","sections":{"a":"cd","b":null},"toolsAdded":[]}"#), Ok(6.0));
+        assert_eq!(chars(r#"{"role":"system","content":[{"type":"image"}],"toolsRemoved":[{"name":"x"}]}"#), Ok(4800.0));
+        assert!(chars(r#"{"role":"system","content":"","sections":{"a":5}}"#).is_ok_and(f64::is_nan));
     }
 
     #[test]

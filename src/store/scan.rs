@@ -1,7 +1,9 @@
 //! One line of a transcript → what the index keeps of it. Pure: no file, no neighbouring lines.
 
+use std::sync::Arc;
+
 use crate::js::{self, Value};
-use crate::store::entry::{EntryKind, MessageSize, Role, Size, StopReason, Usage};
+use crate::store::entry::{EntryKind, MessageSize, Replacement, Role, Size, StopReason, Usage};
 use crate::store::intern::WordIx;
 use crate::store::measure;
 use crate::store::silent::is_silent_message;
@@ -31,8 +33,24 @@ pub struct Scanned {
     pub no_message: bool,
     /// Sizes of the message, with its tool name, call id and calls.
     pub message: Option<ScannedMessage>,
+    /// What a projection asks for beside sizes.
+    pub kept: Option<Kept>,
+    /// What model work beside the conversation took (store-pi-1.5 B12).
+    pub beside: Option<Usage>,
     /// The line itself, kept only where sizes do not tell enough or for a header.
     pub body: Option<Value>,
+}
+
+/// What is kept of an entry beside its sizes, because a projection asks for it.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Kept {
+    /// What a `context_edit` puts in the place of its target.
+    Edit(Replacement),
+    /// A system message, or a message without a content: the runtime gives it one, and then it has other sizes
+    /// (store-pi-1.5 C7).
+    Message(Arc<Value>),
+    /// Prompt and tools that a compaction carries (store-pi-1.5 D4).
+    Checkpoint(Arc<Value>),
 }
 
 /// A message of a scanned line.
@@ -74,6 +92,8 @@ pub fn scan(line: Value, rename_hooks: bool) -> Scanned {
         kept_index: None,
         no_message: false,
         message: None,
+        kept: None,
+        beside: None,
         body: None,
     };
     match kind {
@@ -106,10 +126,33 @@ fn scan_message(scanned: &mut Scanned, line: &Value, rename_hooks: bool) {
         scanned.model = Some((message.get("provider").cloned(), message.get("model").cloned()));
     }
     let odd = sized.size.odd;
+    let lacks_content = message.get("content").is_none_or(Value::is_null);
+    let speaks = matches!(sized.size.role, Role::User | Role::Assistant | Role::ToolResult);
+    if sized.size.role == Role::System || speaks && lacks_content {
+        scanned.kept = Some(Kept::Message(Arc::new(message.clone())));
+    }
+    if sized.size.role == Role::ToolResult {
+        scanned.beside = spent(message.get("usage"));
+    }
     scanned.message = Some(sized);
     if odd {
         scanned.body = Some(message.clone());
     }
+}
+
+/// The content that a runtime which projects gives to a message without one (store-pi-1.5 C7).
+pub fn with_content(message: &Value) -> Option<Value> {
+    if !message.get("content").is_none_or(Value::is_null) {
+        return None;
+    }
+    let content = match measure::role_of(message) {
+        Role::System => Value::from(""),
+        Role::User | Role::Assistant | Role::ToolResult => Value::Array(Vec::new()),
+        _ => return None,
+    };
+    let mut object = message.as_object()?.clone();
+    object.set("content", content);
+    Some(Value::Object(object))
 }
 
 /// A version 2 `hookMessage` as the `custom` message it is called since (store L3).
@@ -136,17 +179,38 @@ fn scan_other(scanned: &mut Scanned, line: &Value, kind: EntryKind) {
             scanned.reference = field("firstKeptEntryId");
             scanned.number = number(line.get("tokensBefore"));
             scanned.kept_index = line.get("firstKeptEntryIndex").and_then(Value::as_f64);
+            scanned.beside = spent(line.get("usage"));
+            let checkpoint = line.get("systemMessage").filter(|message| js::truthy(Some(message)));
+            scanned.kept = checkpoint.map(|message| Kept::Checkpoint(Arc::new(message.clone())));
             scanned.message = Some(size_message(&built(line, "compactionSummary")));
         }
         EntryKind::BranchSummary => {
             scanned.reference = field("fromId");
+            scanned.beside = spent(line.get("usage"));
             if js::truthy(line.get("summary")) {
                 scanned.message = Some(size_message(&built(line, "branchSummary")));
             }
         }
         EntryKind::CustomMessage => {
             scanned.word = field("customType");
-            scanned.message = Some(size_message(&built(line, "custom")));
+            let mut built = built(line, "custom");
+            scanned.message = Some(size_message(&built));
+            if let (true, Some(object)) = (line.get("content").is_none_or(Value::is_null), built.as_object_mut()) {
+                object.set("content", Value::Array(Vec::new()));
+                scanned.kept = Some(Kept::Message(Arc::new(built)));
+            }
+        }
+        EntryKind::Usage => {
+            scanned.word = field("kind");
+            scanned.beside = spent(line.get("usage"));
+        }
+        EntryKind::ContextEdit => {
+            scanned.reference = field("targetId");
+            scanned.kept = Some(Kept::Edit(match line.get("replacement") {
+                None => Replacement::Missing,
+                Some(Value::Null) => Replacement::Omitted,
+                Some(value) => Replacement::Content(Arc::new(value.clone())),
+            }));
         }
         EntryKind::Message | EntryKind::Unknown | EntryKind::Scalar => {}
     }
@@ -217,8 +281,17 @@ fn usage_of(message: &Value, stop: StopReason) -> Option<Usage> {
     if matches!(stop, StopReason::Error | StopReason::Aborted) {
         return None;
     }
+    Some(usage_from(usage))
+}
+
+/// The usage of work beside the conversation, where it is recorded.
+fn spent(usage: Option<&Value>) -> Option<Usage> {
+    usage.filter(|usage| usage.as_object().is_some()).map(usage_from)
+}
+
+fn usage_from(usage: &Value) -> Usage {
     let component = |name| usage.get(name).and_then(Value::as_f64).unwrap_or(0.0);
-    Some(Usage {
+    Usage {
         input: component("input"),
         output: component("output"),
         cache_read: component("cacheRead"),
@@ -229,12 +302,12 @@ fn usage_of(message: &Value, stop: StopReason) -> Option<Usage> {
             .and_then(|cost| cost.get("total"))
             .and_then(Value::as_f64)
             .unwrap_or(f64::NAN),
-    })
+    }
 }
 
 /// `totalTokens` when truthy, else the four components added; a missing one makes NaN
 /// (compaction 1.10).
-fn context_tokens(usage: &Value) -> f64 {
+pub fn context_tokens(usage: &Value) -> f64 {
     let total = usage.get("totalTokens");
     if js::truthy(total) {
         return addend(total);

@@ -7,6 +7,7 @@ use crate::policy::compact::chunks::{
     DEFAULT_PARTS, is_oversized, normalized_parts, split_by_max, split_by_share, total,
 };
 use crate::policy::compact::layout::NO_HISTORY;
+use crate::store::entry::Reading;
 use crate::policy::compact::request::{Form, Identifiers, MERGE, Purpose, SummaryRequest, composed_focus};
 use crate::store::measure::pi_chars;
 
@@ -166,6 +167,7 @@ impl Stage<'_> {
                 purpose: self.purpose,
                 form: Form::Checkpoint,
                 merges: self.merges,
+                reading: Reading::Entries,
                 messages: &messages[chunk],
                 previous: summary.as_ref().or(self.previous),
                 focus: focus.as_ref(),

@@ -88,6 +88,7 @@ fn request(messages: &[crate::js::Value]) -> SummaryRequest<'_> {
         purpose: Purpose::History,
         form: Form::Checkpoint,
         merges: false,
+        reading: Reading::Entries,
         messages,
         previous: None,
         focus: None,
