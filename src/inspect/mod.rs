@@ -27,6 +27,7 @@ pub mod search;
 mod server_clear;
 pub mod summary;
 pub mod summary_calls;
+pub mod tool;
 #[cfg(test)]
 pub(crate) mod testing;
 pub mod upkeep;
