@@ -34,7 +34,16 @@ impl App {
             Action::Breakdown => self.show_breakdown(),
             Action::Recovery => self.open_recovery(),
             Action::Explain => self.open_explain(),
-            Action::Yes | Action::No | Action::Commit | Action::Undo | Action::SavePlan => {
+            Action::Yes
+            | Action::No
+            | Action::Commit
+            | Action::Undo
+            | Action::SavePlan
+            | Action::ExportHtml
+            | Action::ExportMarkdown
+            | Action::ExportJson
+            | Action::ExportPi
+            | Action::SaveScreen => {
                 self.write_action(action)
             }
             Action::Copy | Action::CopyPath | Action::CopyId | Action::CopyPatch | Action::Pager => {

@@ -363,6 +363,34 @@ Examples:
 An undo appends one line that makes the branch before the last commit active again; the commit stays in the file. Where \
 that branch ends in a compaction, a copy of it follows, so that it stays the last line.";
 
+pub(super) const EXPORT: &str = "\
+Examples:
+  clawscope export KEY --format html --out session.html   one file, offline, searchable
+  clawscope export KEY --format md --policy prune --out plan.md
+  clawscope export KEY --format json | jq '.entries[] | select(.active)'
+  clawscope export KEY --format svg --out screen.svg
+  clawscope export KEY --format pi --out branch.jsonl     a branch that the runtime opens
+  clawscope export KEY --format pi --policy compact,history --set historyLimit=20 --out small.jsonl
+                                                          the messages after a plan
+  clawscope export KEY --format pi --shape-only --out report.jsonl
+                                                          sizes without words, for a report
+
+Secrets are taken out of every form: tokens by their shape, values of keys and headers that name them, passwords in addresses, \
+private keys, and every other place where one of them stands; the same secret has the same [redacted:KIND:N]. Pictures in messages \
+cannot be looked into and are left out. --no-redact leaves everything in. No rule knows every secret: read what you hand on.
+
+--shape-only keeps ids, times, roles, names of tools and models, usage, sizes, line ends and punctuation, and replaces every other \
+letter and digit by one of the same kind, so that `clawscope context --json` tells the same numbers of the file.
+
+A file that is there is not replaced without --force, and nothing is written into a folder of sessions. pi without a plan holds \
+the branch with its compactions; with a plan, the messages as they would be sent. A compaction's summary is made offline.
+
+JSON: {schemaVersion, format, session: {key, agent, id, title, path}, provider, model, ruleset, window: {tokens, source}, budget, \
+tokens, leaf, exportedAt, shapeOnly, redacted: {secrets: {KIND: count}, images} or null, plan: {tokensBefore, tokensAfter, steps, \
+made: [{before, message}]} or null, entries: [{entry, parent, line, depth, active, leaf, context, type, role, tool, tokens, chars, \
+time, label, fate: {fate, reason, rule, tokensBefore, tokensAfter} or null, value, after}], findings}; context is the position in \
+the context, value the entry, after its message under the plan.";
+
 pub(super) const WATCH: &str = "\
 Examples:
   clawscope watch

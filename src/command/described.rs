@@ -7,8 +7,8 @@ use crate::context::tokens::chars4::estimate_or_zero;
 use crate::gateway::window::WindowInfo;
 use crate::ids::EntryIx;
 use crate::inspect::{Inspection, SessionItem};
-use crate::js::{self, Object, Value};
-use crate::store::entry::{MessageSize, Role, Size};
+use crate::js::{Object, Value};
+use crate::store::entry::{MessageSize, Size};
 use std::io;
 
 /// Who a session is, as JSON.
@@ -41,17 +41,7 @@ pub(super) fn size_value(size: Size) -> Value {
 
 /// The tool of a result, or of the only kind of call an assistant message makes.
 pub(super) fn tool_of(inspection: &Inspection, entry: EntryIx, size: &MessageSize) -> Option<String> {
-    let index = &inspection.index;
-    if size.role == Role::ToolResult {
-        return index.words.value(size.tool).map(|name| js::to_text(Some(name)).to_string_lossy());
-    }
-    if size.role != Role::Assistant {
-        return None;
-    }
-    let mut names: Vec<String> =
-        index.calls_of(entry).iter().filter_map(|call| index.words.text(call.name)).collect();
-    names.dedup();
-    (!names.is_empty()).then(|| names.join(","))
+    crate::inspect::tool::tool_of(&inspection.index, entry, size)
 }
 
 /// Estimated tokens of a message, as every list counts them.

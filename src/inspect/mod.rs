@@ -31,6 +31,7 @@ pub mod simulated;
 pub mod successor;
 pub mod summary;
 pub mod summary_calls;
+pub mod tool;
 #[cfg(test)]
 pub(crate) mod testing;
 pub mod timeline;
