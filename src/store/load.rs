@@ -342,7 +342,7 @@ mod tests {
             1 => Just(b"  \xe3\x80\x80".to_vec()),
             1 => Just(b"{\"type\":\"label\",\"id\":\"\xff\",\"label\":\"\xff\"}".to_vec()),
             1 => Just(b"5".to_vec()),
-            1 => (0..200_000_usize).prop_map(|count| format!(r#"{{"type":"message","message":{{"role":"user","content":"{}"}}}}"#, "x".repeat(count)).into_bytes()),
+            1 => (0..600_000_usize).prop_map(|count| format!(r#"{{"type":"message","message":{{"role":"user","content":"{}"}}}}"#, "x".repeat(count)).into_bytes()),
         ]
     }
 
@@ -384,6 +384,7 @@ mod tests {
             prop_assert_eq!(format!("{:?}", &index.calls), format!("{:?}", &expected.calls));
             prop_assert_eq!(format!("{:?}", &index.findings), format!("{:?}", &expected.findings));
             prop_assert_eq!(&index.odd, &expected.odd);
+            prop_assert_eq!((index.pending, index.unterminated), (0, false));
             prop_assert_eq!((index.end, index.lines, index.bad_lines), (text.len() as u64, expected.lines, expected.bad_lines));
             let ids = |index: &Index| (0..index.ids.len()).map(|at| index.ids.text(IdIx(at as u32)).to_owned()).collect::<Vec<_>>();
             prop_assert_eq!(ids(&index), ids(&expected));

@@ -21,8 +21,8 @@ pub(crate) struct Piece {
     bytes: Vec<u8>,
     /// Where they stand in it.
     at: u64,
-    /// Where the first of the lines begins in them.
-    first: usize,
+    /// Where a last line without an end begins in them.
+    rest: usize,
     lines: Vec<Line>,
     outline: Outline,
 }
@@ -73,7 +73,7 @@ impl Piece {
 
     /// What follows its last line end: the beginning of a line that has none yet.
     pub(crate) fn rest(&self) -> &[u8] {
-        &self.bytes[self.lines.last().map_or(self.first, |line| line.to + 1).min(self.bytes.len())..]
+        &self.bytes[self.rest..]
     }
 
     /// Reads the lines that begin from `start` up to `end`. A line begins at `start` where `at_line` says so.
@@ -85,17 +85,18 @@ impl Piece {
         self.bytes.truncate(filled);
         let skipped = if at_line { Some(0) } else { memchr::memchr(b'\n', &self.bytes).map(|lf| lf + 1) };
         let Some(skipped) = skipped.filter(|skipped| from + (*skipped as u64) < end) else {
-            (self.at, self.first) = (end, 0);
+            (self.at, self.rest) = (end, 0);
             self.bytes.clear();
             return Ok(());
         };
         self.read_on(reading, from, end)?;
-        (self.at, self.first) = (from, skipped);
+        self.at = from;
         let mut begin = skipped;
         for lf in memchr::memchr_iter(b'\n', &self.bytes[skipped..]) {
             self.lines.push(Line { from: begin, to: skipped + lf, said: None });
             begin = skipped + lf + 1;
         }
+        self.rest = begin;
         Ok(())
     }
 
