@@ -37,8 +37,11 @@ impl App {
     /// row for is told.
     pub(super) fn take_settings(&mut self, settings: &[(&str, &Value)]) {
         self.tuning.all_to_config();
-        let unknown: Vec<&str> =
-            settings.iter().filter(|(key, value)| !self.tuning.take(key, value)).map(|(key, _)| *key).collect();
+        let unknown: Vec<&str> = settings
+            .iter()
+            .filter(|(key, value)| !self.tuning.take(key, value))
+            .map(|(key, _)| *key)
+            .collect();
         if unknown.len() == settings.len() {
             self.toast(no_such(&unknown), true);
             return;

@@ -285,5 +285,6 @@ fn advice_cells(explanation: &Explanation, advice: &Advice) -> Vec<Cell> {
 fn cost_change(recorded: Option<Whole>, whole: Whole) -> String {
     let Some(cost) = whole.cost else { return "-".to_owned() };
     let before = recorded.and_then(|recorded| recorded.cost);
-    before.map_or_else(|| dollars(cost), |before| format!("{} ({})", dollars(cost), difference(cost - before)))
+    before
+        .map_or_else(|| dollars(cost), |before| format!("{} ({})", dollars(cost), difference(cost - before)))
 }

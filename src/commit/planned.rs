@@ -66,7 +66,7 @@ pub fn index_with(index: &Index, lines: &[NewLine]) -> Index {
         let place = Place { offset: grown.end, bytes: line.text.len() as u32, line: grown.lines };
         grown.end += line.text.len() as u64 + 1;
         if let Ok(value) = parse_line(line.text.as_bytes(), Trim::None) {
-            grown.push(value, place, &mut LineIds);
+            grown.push(&value, place, &mut LineIds);
         }
     }
     grown

@@ -72,7 +72,7 @@ fn messages_of(index: &Index, ix: EntryIx, first: bool) -> Result<Vec<ContextMes
 
 /// The prompt and the tools that a compaction carries.
 fn checkpoint(index: &Index, ix: EntryIx) -> Option<ContextMessage> {
-    let size = size_message(index.system_message(ix)?).size.read_as(Reading::Projected);
+    let size = size_message(&**index.system_message(ix)?).size.read_as(Reading::Projected);
     Some(ContextMessage { entry: ix, size, made: Made::Checkpoint })
 }
 
@@ -164,14 +164,14 @@ mod tests {
 
     fn told(lines: &[&str]) -> Vec<(u32, Role, u64)> {
         let (_, context) = context(lines).expect("builds");
-        let told = |message: &ContextMessage| (message.entry.0, message.size.role, message.size.pi_chars.chars());
+        let told =
+            |message: &ContextMessage| (message.entry.0, message.size.role, message.size.pi_chars.chars());
         context.messages.iter().map(told).collect()
     }
 
     const SYSTEM: &str = r#""type":"message","message":{"role":"system","content":"prompt"}"#;
     const USER: &str = r#""type":"message","message":{"role":"user","content":"12345678"}"#;
-    const RESULT: &str =
-        r#""type":"message","message":{"role":"toolResult","toolCallId":"c","content":[{"type":"text","text":"long"}]}"#;
+    const RESULT: &str = r#""type":"message","message":{"role":"toolResult","toolCallId":"c","content":[{"type":"text","text":"long"}]}"#;
 
     #[test]
     fn the_last_edit_of_a_message_counts_and_an_edit_is_no_message_itself() {

@@ -72,7 +72,8 @@ fn summary(document: &Document, out: &mut String) {
     for ((name, tokens), colour) in parts() {
         let share = *tokens as f64 * 100.0 / whole as f64;
         let words = format!("{name} ~{}", grouped(*tokens));
-        let _ = write!(out, "<span style=\"width:{share:.3}%;background:{colour}\" title=\"{words}\"></span>");
+        let _ =
+            write!(out, "<span style=\"width:{share:.3}%;background:{colour}\" title=\"{words}\"></span>");
     }
     let _ = write!(out, "</div>\n<p class=\"legend\">prompt ~{} tokens", grouped(total));
     for ((name, tokens), colour) in parts() {
@@ -182,12 +183,8 @@ fn article(at: usize, node: &Node, out: &mut String) {
     }
     if let Some(told) = &node.fate {
         let class = if changed { " changes" } else { "" };
-        let _ = write!(
-            out,
-            "<span class=\"fate {}{class}\">{}</span>",
-            told.fate.word(),
-            escaped(&fate(told))
-        );
+        let _ =
+            write!(out, "<span class=\"fate {}{class}\">{}</span>", told.fate.word(), escaped(&fate(told)));
     }
     out.push_str("</header>");
     let after = node.parts_after();

@@ -38,7 +38,8 @@ fn redacted(document: &Document) -> String {
         return "none: every word is replaced by another of the same shape".to_owned();
     }
     let Some(kinds) = &document.redacted else { return "not looked for (--no-redact)".to_owned() };
-    let mut words = kinds.iter().map(|(kind, count)| format!("{count} {kind}")).collect::<Vec<_>>().join(", ");
+    let mut words =
+        kinds.iter().map(|(kind, count)| format!("{count} {kind}")).collect::<Vec<_>>().join(", ");
     if words.is_empty() {
         words = "none found".to_owned();
     }

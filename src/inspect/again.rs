@@ -59,7 +59,8 @@ impl Material {
         let steps = in_force.iter().fold(steps, |steps, step| steps.with(step, true));
         let fit = inspection.calibrated_weights();
         let fit_error = fit.as_ref().map(|(fit, _)| fit.deviation.mean);
-        let read = Self::weighed(inspection, (in_force, steps), fit.map(|(fit, weights)| (fit.fixed, weights)))?;
+        let read =
+            Self::weighed(inspection, (in_force, steps), fit.map(|(fit, weights)| (fit.fixed, weights)))?;
         Ok(Self { fit_error, ..read }.without_doubted(inspection))
     }
 

@@ -31,10 +31,10 @@ pub mod simulated;
 pub mod successor;
 pub mod summary;
 pub mod summary_calls;
-pub mod tool;
 #[cfg(test)]
 pub(crate) mod testing;
 pub mod timeline;
+pub mod tool;
 pub mod upkeep;
 mod why;
 mod why_steps;

@@ -31,7 +31,8 @@ pub(super) fn successor(store: &Store, session: &Session, index: &Index) -> Opti
     if session.row.is_some() {
         return None;
     }
-    let ended = index.entries.iter().map(|entry| entry.time).filter(|at| at.is_finite()).fold(f64::NAN, f64::max);
+    let ended =
+        index.entries.iter().map(|entry| entry.time).filter(|at| at.is_finite()).fold(f64::NAN, f64::max);
     let others = || store.sessions.iter().filter(|other| other.agent == session.agent && other.row.is_some());
     let began = |other: &Session| {
         other.path.as_deref().and_then(read_header).map_or(f64::NAN, |header| header.started)

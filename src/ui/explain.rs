@@ -252,6 +252,7 @@ fn advice_words(explanation: &Explanation, advice: &Advice) -> String {
         [] => "The patch is for openclaw.json.".to_owned(),
         commands => commands.join("; "),
     };
-    let whole = advice.over_all_words(explanation.recorded).map(|words| format!("{words}. ")).unwrap_or_default();
+    let whole =
+        advice.over_all_words(explanation.recorded).map(|words| format!("{words}. ")).unwrap_or_default();
     format!("{}. {whole}{how}", advice.note)
 }

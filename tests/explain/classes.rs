@@ -134,7 +134,10 @@ fn a_fallback_model_with_a_smaller_window() {
     let read = made.on(1_000_000).config(both).read();
     let parts = ["OVERFLOW by 49,928: the call went to mistral-large (takes 131,072) after claude-opus-4-6"];
     let explanation = told(&read, (Class::ModelSwitch, Confidence::Sure), &parts);
-    assert_eq!((number(&explanation, "limit"), number(&explanation, "before") > 131_072.0), (131_072.0, true));
+    assert_eq!(
+        (number(&explanation, "limit"), number(&explanation, "before") > 131_072.0),
+        (131_072.0, true)
+    );
     // The calls that the first model answered do fit, whatever the second one takes.
     assert!(explanation.advice.iter().all(|advice| advice.whole.is_none_or(|whole| whole.others == 0)));
 }

@@ -64,7 +64,10 @@ fn a_plugin_that_declines_to_compact_owns_the_context() {
     let read = made.on(200_000).config(engine("lossless-claw")).read();
     let parts = ["OVERFLOW by 164: context engine lossless-claw decides what is sent and when to compact"];
     let explanation = told(&read, (Class::EngineOwned, Confidence::Likely), &parts);
-    assert!(explanation.advice.iter().all(|it| !it.words().contains("compaction.")), "its own compaction is not asked");
+    assert!(
+        explanation.advice.iter().all(|it| !it.words().contains("compaction.")),
+        "its own compaction is not asked"
+    );
     // The gateway's own engine is no plugin.
     let own = made.on(200_000).config(engine("legacy")).read().said();
     assert!(own.findings.iter().all(|finding| finding.class != Class::EngineOwned));
@@ -77,7 +80,11 @@ fn a_plugin_that_says_it_assembled_less_than_was_sent() {
     made.user("go on");
     made.failed("This model's maximum context length is 131072 tokens. However, you requested 133000 tokens");
     let read = made.on(131_072).config(engine("some-engine")).read();
-    let explanation = told(&read, (Class::EngineOwned, Confidence::Likely), &["133,000 tokens were sent where the transcript alone is ~"]);
+    let explanation = told(
+        &read,
+        (Class::EngineOwned, Confidence::Likely),
+        &["133,000 tokens were sent where the transcript alone is ~"],
+    );
     assert!(number(&explanation, "estimate") < 20_000.0);
 }
 
@@ -88,7 +95,11 @@ fn bytes_by_four_are_no_tokens() {
     let bytes = made.text().len() as f64;
     let made_up = (bytes / 4.0).max(2_500_000.0);
     let read = made.on(200_000).row(json!({ "totalTokens": made_up })).read();
-    let explanation = told(&read, (Class::CounterInflated, Confidence::Sure), &["Not an overflow: stored total 2,500,000; the live path is about"]);
+    let explanation = told(
+        &read,
+        (Class::CounterInflated, Confidence::Sure),
+        &["Not an overflow: stored total 2,500,000; the live path is about"],
+    );
     assert!(!explanation.overflowed());
 }
 
@@ -101,7 +112,11 @@ fn two_dozen_messages_may_be_too_many() {
     }
     made.step("read", &[700_000]);
     made.failed("prompt is too long: 211000 tokens > 200000 maximum");
-    told(&made.read(200_000), (Class::SingleResult, Confidence::Sure), &["OVERFLOW by 11,000: one read result added ~"]);
+    told(
+        &made.read(200_000),
+        (Class::SingleResult, Confidence::Sure),
+        &["OVERFLOW by 11,000: one read result added ~"],
+    );
 }
 
 #[test]
@@ -145,7 +160,8 @@ fn an_overflow_that_only_the_gateway_noted() {
     made.settle(136_552);
     made.step("process", &[300_000]);
     made.threw("400 上下文长度超出限制：最大 200000，当前 320246");
-    let explanation = told(&made.read(200_000), (Class::SingleResult, Confidence::Sure), &["OVERFLOW by 120,246"]);
+    let explanation =
+        told(&made.read(200_000), (Class::SingleResult, Confidence::Sure), &["OVERFLOW by 120,246"]);
     assert_eq!(explanation.overflows[0].who(), "the gateway, before the model was asked");
 }
 
@@ -153,8 +169,16 @@ fn an_overflow_that_only_the_gateway_noted() {
 fn refusals_of_every_provider_are_counted_with_their_numbers() {
     for (text, requested, limit) in [
         ("prompt is too long: 213462 tokens > 200000 maximum", 213_462, 200_000),
-        ("The input token count (1196265) exceeds the maximum number of tokens allowed (1048575)", 1_196_265, 1_048_575),
-        ("This model's maximum prompt length is 131072 but the request contains 537812 tokens", 537_812, 131_072),
+        (
+            "The input token count (1196265) exceeds the maximum number of tokens allowed (1048575)",
+            1_196_265,
+            1_048_575,
+        ),
+        (
+            "This model's maximum prompt length is 131072 but the request contains 537812 tokens",
+            537_812,
+            131_072,
+        ),
         ("400 上下文长度超出限制：最大 131072，当前 150233", 150_233, 131_072),
         ("Your request exceeded model token limit: 262144 (requested: 275010)", 275_010, 262_144),
     ] {
@@ -162,7 +186,11 @@ fn refusals_of_every_provider_are_counted_with_their_numbers() {
             let mut made = Made::new();
             made.grow_to(60_000, 9_000);
             made.user("go on");
-            if by_gateway { made.threw(text) } else { made.failed(text) };
+            if by_gateway {
+                made.threw(text)
+            } else {
+                made.failed(text)
+            };
             let explanation = made.read(200_000).said();
             let overflow = explanation.overflows.first().unwrap_or_else(|| panic!("{text}"));
             assert_eq!((overflow.requested, overflow.limit), (Some(requested), Some(limit)), "{text}");

@@ -233,7 +233,9 @@ fn advice_names_only_keys_that_the_version_reads() {
     made.wait(50.0);
     made.step("exec", &[60_000]);
     made.failed("prompt is too long: 207000 tokens > 200000 maximum");
-    assert!(made.read(200_000).said().advice.iter().any(|it| it.words().contains("contextPruning.ttl 1h → ")));
+    assert!(
+        made.read(200_000).said().advice.iter().any(|it| it.words().contains("contextPruning.ttl 1h → "))
+    );
     for (version, ruleset) in
         [("2026.2.19", Ruleset::V2026_2_19), ("2026.3.2", Ruleset::V2026_3_2), ("2026.9.6", Ruleset::V2026_9)]
     {

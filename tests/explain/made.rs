@@ -156,7 +156,10 @@ impl Made {
 
     /// What the gateway notes of a prompt that threw before the model was asked.
     pub(crate) fn threw(&mut self, text: &str) -> usize {
-        let data = format!(r#""type":"custom","customType":"openclaw:prompt-error","data":{{"error":{}}}"#, quoted(text));
+        let data = format!(
+            r#""type":"custom","customType":"openclaw:prompt-error","data":{{"error":{}}}"#,
+            quoted(text)
+        );
         self.push(&data, 0)
     }
 

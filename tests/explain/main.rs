@@ -27,7 +27,13 @@ pub(crate) fn told(read: &Read, expected: (Class, Confidence), parts: &[&str]) -
         let id = std::thread::current().name().unwrap_or_default().to_owned();
         println!("{id}\n  {line}");
         for advice in &explanation.advice {
-            println!("  - {} {}: {} {:?}", advice.helps, advice.words(), advice.note, advice.over_all_words(explanation.recorded));
+            println!(
+                "  - {} {}: {} {:?}",
+                advice.helps,
+                advice.words(),
+                advice.note,
+                advice.over_all_words(explanation.recorded)
+            );
         }
     }
     assert_eq!((explanation.findings[0].class, explanation.findings[0].confidence), expected, "{line}");

@@ -116,8 +116,11 @@ impl OnStore {
         fs::write(folder.path().join("openclaw.json"), self.config.to_string()).expect("written");
         let mut rows = Map::new();
         let mut session = |id: &str, key: &str, made: &Made, row: &Map<String, Value>, listed: bool| {
-            fs::write(sessions.join(format!("{id}.jsonl")), made.text().replacen("\"id\":\"s\"", &format!("\"id\":\"{id}\""), 1))
-                .expect("written");
+            fs::write(
+                sessions.join(format!("{id}.jsonl")),
+                made.text().replacen("\"id\":\"s\"", &format!("\"id\":\"{id}\""), 1),
+            )
+            .expect("written");
             if listed {
                 let mut own = object(json!({ "sessionId": id, "updatedAt": made.now }));
                 own.extend(row.clone());
@@ -136,12 +139,14 @@ impl OnStore {
     pub(crate) fn read(&self) -> Read {
         let folder = self.write();
         let now = self.made.now;
-        let place = OpenPlace::new(&Place::Path(folder.path().to_path_buf()), Environment::default()).expect("a place");
+        let place = OpenPlace::new(&Place::Path(folder.path().to_path_buf()), Environment::default())
+            .expect("a place");
         let listed = list(&place, now as i64);
         let is_other = |key: &SessionKey| self.others.iter().any(|it| it.0 == key.0);
         let own = |key: &SessionKey| if self.has_row { key.0 == self.key } else { !is_other(key) };
         let item = listed.items.iter().find(|item| own(&item.key)).expect("it is listed");
-        let inspection = open(&listed.store, &item.key, None, now as i64, &mut |_, _| true).expect("it opens");
+        let inspection =
+            open(&listed.store, &item.key, None, now as i64, &mut |_, _| true).expect("it opens");
         assert_eq!(inspection.window.tokens, self.window as f64, "the window of the store");
         Read { _folder: folder, inspection, now }
     }

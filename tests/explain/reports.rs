@@ -120,7 +120,11 @@ fn a_counter_that_predates_the_last_entries_lies_low() {
     let explanation = told(&read, (Class::CounterStaleLow, Confidence::Sure), &parts);
     assert_eq!((number(&explanation, "stored"), number(&explanation, "entriesSince")), (115_068.0, 21.0));
     assert_eq!(read.index.entries.len(), counted + 20);
-    assert_ne!(stored(false).said().findings[0].class, Class::CounterStaleLow, "it says itself that it is stale");
+    assert_ne!(
+        stored(false).said().findings[0].class,
+        Class::CounterStaleLow,
+        "it says itself that it is stale"
+    );
 }
 
 #[test]
@@ -287,7 +291,9 @@ fn a_history_that_the_summariser_cannot_take_either() {
         made.user(&words(20_000 + made.count));
     }
     made.failed("prompt is too long: 362000 tokens > 200000 maximum");
-    made.failed("Auto-compaction failed: Summarization failed: prompt is too long: 340000 tokens > 200000 maximum");
+    made.failed(
+        "Auto-compaction failed: Summarization failed: prompt is too long: 340000 tokens > 200000 maximum",
+    );
     made.failed("prompt is too long: 362000 tokens > 200000 maximum");
     let row = json!({ "totalTokens": 108_000, "compactionCount": 0 });
     let in_one = json!({ "agents": { "defaults": { "compaction": { "mode": "default" } } } });
@@ -319,13 +325,20 @@ fn a_key_that_was_moved_to_a_fresh_session_without_a_word() {
     fresh.answer(40);
     let read = made.on(200_000).without_row().beside(KEY, &fresh, json!({})).read();
     let moved = format!("Key {KEY} moved from session s to other-0 at ");
-    let intact = format!("without a compaction entry; the branch that was left ({entries} entries) is intact and can be forked");
+    let intact = format!(
+        "without a compaction entry; the branch that was left ({entries} entries) is intact and can be forked"
+    );
     let explanation = told(&read, (Class::RuntimeFault, Confidence::Likely), &[&moved, &intact]);
     assert_eq!(number(&explanation, "entries"), entries as f64);
-    let by_row = made.on(200_000).without_row().beside(KEY, &fresh, json!({ "previousSessionId": "s" })).read();
+    let by_row =
+        made.on(200_000).without_row().beside(KEY, &fresh, json!({ "previousSessionId": "s" })).read();
     told(&by_row, (Class::RuntimeFault, Confidence::Sure), &[&moved]);
     // Of two that began then, nobody can tell.
-    let two = made.on(200_000).without_row().beside(KEY, &fresh, json!({})).beside("agent:main:main", &fresh, json!({}));
+    let two = made.on(200_000).without_row().beside(KEY, &fresh, json!({})).beside(
+        "agent:main:main",
+        &fresh,
+        json!({}),
+    );
     let told = two.read().said();
     assert!(!line(&told).contains("moved from session"), "{}", line(&told));
 }

@@ -31,8 +31,11 @@ fn a_change_that_saves_the_call_and_not_another_does_not_help() {
     assert_eq!(explanation.overflows.len(), 2);
     let recorded = explanation.recorded.expect("it was replayed");
     assert_eq!((recorded.others, recorded.failing), (1, true));
-    let partly: Vec<&Advice> =
-        explanation.advice.iter().filter(|it| it.fits && it.whole.is_some_and(|whole| whole.others > 0)).collect();
+    let partly: Vec<&Advice> = explanation
+        .advice
+        .iter()
+        .filter(|it| it.fits && it.whole.is_some_and(|whole| whole.others > 0))
+        .collect();
     assert!(!partly.is_empty(), "{:#?}", explanation.advice);
     for advice in partly {
         assert!(!advice.helps && advice.overflows() >= 1, "{advice:?}");

@@ -60,7 +60,9 @@ pub(super) fn smaller_reserve(case: &Case<'_>, failure: &Failure) -> Option<Advi
 pub(super) fn keeps(failure: &Failure) -> Vec<Vec<Change>> {
     let then = &failure.then;
     let shorter = KEEPS.into_iter().filter(|keep| *keep < then.configured.compaction.keep_recent_tokens);
-    shorter.filter_map(|keep| Some(vec![change(then, "compaction.keepRecentTokens", &Value::from(keep))?])).collect()
+    shorter
+        .filter_map(|keep| Some(vec![change(then, "compaction.keepRecentTokens", &Value::from(keep))?]))
+        .collect()
 }
 
 /// The longest of them under which every call fits; where none is, the shortest, to show how little that is. What each

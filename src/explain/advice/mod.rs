@@ -135,7 +135,9 @@ impl Advice {
             self.helps = false;
             self.note = match whole.others {
                 0 => "by a replay of the whole session it would still not have fitted".to_owned(),
-                others => format!("the call fits, but {} of the session would not", count(others, "other call")),
+                others => {
+                    format!("the call fits, but {} of the session would not", count(others, "other call"))
+                }
             };
         }
         self.whole = Some(whole);
@@ -217,7 +219,9 @@ pub(super) fn advise(case: &Case<'_>, findings: &[Finding]) -> Result<Tries, Bod
         return Ok(Tries::default());
     }
     let session = Session::read(case, failure)?;
-    let whole = |changes: &[Change]| session.as_ref().map(|session| session.under(&Tried::new(&failure.then, changes)));
+    let whole = |changes: &[Change]| {
+        session.as_ref().map(|session| session.under(&Tried::new(&failure.then, changes)))
+    };
     let replayed: Vec<Option<Whole>> = advice.par_iter().map(|it: &Advice| whole(&it.changes)).collect();
     let mut tried: Vec<Advice> = advice
         .into_iter()

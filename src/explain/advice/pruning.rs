@@ -45,7 +45,8 @@ pub(super) fn advice(case: &Case<'_>, failure: &Failure) -> Vec<Advice> {
         if changes.is_empty() || tried.iter().any(|known| known.changes == changes) {
             continue;
         }
-        let (gate, after) = pruned(failure, true, &settings_under(&failure.then, &changes).prune, opened.touch);
+        let (gate, after) =
+            pruned(failure, true, &settings_under(&failure.then, &changes).prune, opened.touch);
         let advice = Advice::new(failure, changes, after, note(failure, gate, after));
         // With its gate open and nothing to cut, harder cuts find nothing either.
         let settled = advice.helps || gate.is_open() && after == failure.requested;

@@ -82,7 +82,8 @@ impl Session {
     /// As it was.
     pub(super) fn as_it_was(&self) -> Whole {
         let replay = self.material.replay(&self.inspection, &self.recorded);
-        let is_over = |at: usize, sent: &CallReplay| sent.overflow || self.cut.contains(&replay.calls[at].entry);
+        let is_over =
+            |at: usize, sent: &CallReplay| sent.overflow || self.cut.contains(&replay.calls[at].entry);
         self.sum(&replay, &replay.recorded, is_over)
     }
 
@@ -118,10 +119,16 @@ impl Session {
         sent.overflow && !(was_answered && sent.expected <= before.expected)
     }
 
-    fn sum(&self, replay: &Replay, lane: &[CallReplay], is_over: impl Fn(usize, &CallReplay) -> bool) -> Whole {
+    fn sum(
+        &self,
+        replay: &Replay,
+        lane: &[CallReplay],
+        is_over: impl Fn(usize, &CallReplay) -> bool,
+    ) -> Whole {
         let over: Vec<usize> =
             lane.iter().enumerate().filter(|(at, sent)| is_over(*at, sent)).map(|(at, _)| at).collect();
-        let failing = self.failing.and_then(|failing| replay.calls.iter().position(|call| call.entry == failing));
+        let failing =
+            self.failing.and_then(|failing| replay.calls.iter().position(|call| call.entry == failing));
         let failed = failing.is_some_and(|failing| over.contains(&failing));
         let totals = Totals::of(&replay.calls, lane);
         Whole {
@@ -164,7 +171,8 @@ fn weights(inspection: &Inspection, calls: &[Call], failure: &Failure, ratio: f6
     let (mut since, mut last): (Vec<usize>, Option<&Call>) = (Vec::new(), None);
     let settle = |weights: &mut Vec<f64>, since: &mut Vec<usize>, grown: Option<f64>| {
         let estimated: f64 = since.iter().map(|at| weights[*at]).sum();
-        let told = grown.map(|grown| grown / estimated).filter(|told| *told >= FACTORS.0 && *told <= FACTORS.1);
+        let told =
+            grown.map(|grown| grown / estimated).filter(|told| *told >= FACTORS.0 && *told <= FACTORS.1);
         since.drain(..).for_each(|at| weights[at] *= told.unwrap_or(ratio));
     };
     for (place, ix) in path.iter().enumerate() {
@@ -179,10 +187,18 @@ fn weights(inspection: &Inspection, calls: &[Call], failure: &Failure, ratio: f6
             last = Some(call);
         }
         if *ix == failure.overflow.entry {
-            let before = failure.before.filter(|_| last.is_some_and(|last| Some(last.entry) == failure.before.map(|it| it.0)));
-            settle(&mut weights, &mut since, before.map(|(_, tokens)| failure.requested as f64 - tokens as f64));
+            let before = failure
+                .before
+                .filter(|_| last.is_some_and(|last| Some(last.entry) == failure.before.map(|it| it.0)));
+            settle(
+                &mut weights,
+                &mut since,
+                before.map(|(_, tokens)| failure.requested as f64 - tokens as f64),
+            );
         }
-        let Some(size) = entry.message.filter(|_| entry.makes_message() || entry.kind == EntryKind::Compaction) else {
+        let Some(size) =
+            entry.message.filter(|_| entry.makes_message() || entry.kind == EntryKind::Compaction)
+        else {
             continue;
         };
         weights[place] = estimate_or_zero(&size) as f64;

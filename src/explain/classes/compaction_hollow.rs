@@ -11,7 +11,10 @@ pub(super) fn look(case: &Case<'_>) -> Option<Finding> {
     let index = &case.inspection.index;
     let from = last.first_summarised.map_or_else(|| "its beginning".to_owned(), |ix| index.name(ix));
     let parent = case.inspection.tree.parent(last.entry);
-    let before = parent.map_or_else(|| "before the compaction".to_owned(), |ix| format!("entry {}, right before it", index.name(ix)));
+    let before = parent.map_or_else(
+        || "before the compaction".to_owned(),
+        |ix| format!("entry {}, right before it", index.name(ix)),
+    );
     let several = match hollow.len() {
         1 => String::new(),
         several => format!(" ({} of {} are)", several, case.compactions.len()),

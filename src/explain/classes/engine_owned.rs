@@ -32,7 +32,10 @@ pub(super) fn look(case: &Case<'_>) -> Option<Finding> {
     );
     let slot = format!("{} is {engine:?}", SLOT.join("."));
     let compacted = match case.compactions.last() {
-        None => format!("no compaction was ever written, with the gateway's own trigger at {}", exact(trigger.max(0.0) as u64)),
+        None => format!(
+            "no compaction was ever written, with the gateway's own trigger at {}",
+            exact(trigger.max(0.0) as u64)
+        ),
         Some(last) => format!(
             "{}, the last one{}",
             count(case.compactions.len(), "compaction"),

@@ -27,7 +27,8 @@ pub(super) fn look(case: &Case<'_>) -> Option<Finding> {
 /// The gateway's own check refused what the provider would have taken.
 pub(super) fn overcounted(case: &Case<'_>) -> Option<Finding> {
     let failure = case.failure.as_ref()?;
-    let (_, before) = failure.before.filter(|_| failure.overflow.kind == Kind::Refused(ErrorSource::Prompt))?;
+    let (_, before) =
+        failure.before.filter(|_| failure.overflow.kind == Kind::Refused(ErrorSource::Prompt))?;
     let peak = case.calls.iter().map(|call| call.prompt).max()?;
     let likely = failure.likely;
     let fits = likely as f64 <= ROOM * failure.limit as f64 && before as f64 <= ROOM * failure.limit as f64;

@@ -1,8 +1,8 @@
 //! Pruning that is configured and never runs, with the gate that stayed shut.
 
+use crate::explain::by_hand;
 use crate::explain::case::Case;
 use crate::explain::finding::{Class, Confidence, Evidence, Finding};
-use crate::explain::by_hand;
 use crate::explain::gates;
 use crate::explain::simulate::open_plan;
 use crate::explain::words::{about, count};
@@ -49,7 +49,10 @@ pub(super) fn look(case: &Case<'_>) -> Option<Finding> {
         ),
         _ => {
             let phrase = gates::phrase(case, gate)?;
-            format!("contextPruning is configured but never ran: {phrase}; it would have freed {}", about(freed))
+            format!(
+                "contextPruning is configured but never ran: {phrase}; it would have freed {}",
+                about(freed)
+            )
         }
     };
     let confidence = if case.failure.is_some() { Confidence::Likely } else { Confidence::Possible };
@@ -60,15 +63,14 @@ pub(super) fn look(case: &Case<'_>) -> Option<Finding> {
         None => count(case.calls.len(), "counted call"),
     });
     let touches = Evidence::new(count(case.touches.len(), "cache-ttl marker"));
-    let mut finding =
-        Finding::new(Class::PruningInert, confidence, line)
-            .by(gates::rule(gate))
-            .seen(calls.at(gap.map(|(_, entry)| entry)).by("pruning 4.2"))
-            .seen(touches.at(case.touches.last().map(|(entry, _)| *entry)).by("pruning 4.3"))
-            .number("freed", freed as f64)
-            .number("touches", case.touches.len() as f64)
-            .number("turns", case.asked().len() as f64)
-            .number("longestGapMs", gap.map_or(f64::NAN, |(gap, _)| gap));
+    let mut finding = Finding::new(Class::PruningInert, confidence, line)
+        .by(gates::rule(gate))
+        .seen(calls.at(gap.map(|(_, entry)| entry)).by("pruning 4.2"))
+        .seen(touches.at(case.touches.last().map(|(entry, _)| *entry)).by("pruning 4.3"))
+        .number("freed", freed as f64)
+        .number("touches", case.touches.len() as f64)
+        .number("turns", case.asked().len() as f64)
+        .number("longestGapMs", gap.map_or(f64::NAN, |(gap, _)| gap));
     if let Some(best) = by_hand.filter(|_| matches!(gate, Gate::Warm { .. })) {
         let text = format!(
             "cutting by hand at turn {} frees {} tokens: {} more for the next call, as the cache is written again, and {} less for each call behind it",

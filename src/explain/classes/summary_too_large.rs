@@ -15,9 +15,13 @@ use crate::policy::recovery::ErrorSource;
 
 pub(super) fn look(case: &Case<'_>) -> Option<Finding> {
     let failure = case.failure.as_ref()?;
-    let refused = matches!(failure.overflow.kind, Kind::Refused(ErrorSource::Assistant | ErrorSource::Prompt));
+    let refused =
+        matches!(failure.overflow.kind, Kind::Refused(ErrorSource::Assistant | ErrorSource::Prompt));
     // Without so much over the window nothing that is summarised can be.
-    if !refused || failure.requested.saturating_sub(failure.fixed) <= failure.limit || case.compactions.iter().any(|it| it.entry > failure.overflow.entry) {
+    if !refused
+        || failure.requested.saturating_sub(failure.fixed) <= failure.limit
+        || case.compactions.iter().any(|it| it.entry > failure.overflow.entry)
+    {
         return None;
     }
     let input = input(case, failure)?;
@@ -45,13 +49,18 @@ pub(super) fn look(case: &Case<'_>) -> Option<Finding> {
     let mut finding = Finding::new(Class::CompactionRefused, confidence, line)
         .by("compaction 3.19")
         .seen(numbers_of(failure))
-        .seen(Evidence::new(format!("{}, and no compaction entry behind", count(tries, "refusal"))).at(case.overflows.iter().map(|it| it.entry)))
+        .seen(
+            Evidence::new(format!("{}, and no compaction entry behind", count(tries, "refusal")))
+                .at(case.overflows.iter().map(|it| it.entry)),
+        )
         .seen(Evidence::new("the last entry before it: a branch from here keeps everything").at(from))
         .number("input", input as f64)
         .number("limit", failure.limit as f64)
         .number("over", failure.over() as f64);
     if !failed.is_empty() {
-        finding = finding.seen(Evidence::new("the compaction itself was refused as too large").at(failed).by("compaction 8.6"));
+        finding = finding.seen(
+            Evidence::new("the compaction itself was refused as too large").at(failed).by("compaction 8.6"),
+        );
     }
     Some(finding)
 }

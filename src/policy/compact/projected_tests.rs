@@ -28,7 +28,8 @@ fn cut(lines: &[&str], keep: f64) -> Option<(Vec<usize>, Vec<usize>, usize)> {
 
 const SYSTEM: &str = r#""type":"message","message":{"role":"system","content":"12345678"}"#;
 const USER: &str = r#""type":"message","message":{"role":"user","content":"12345678"}"#;
-const SAID: &str = r#""type":"message","message":{"role":"assistant","content":[{"type":"text","text":"12345678"}]}"#;
+const SAID: &str =
+    r#""type":"message","message":{"role":"assistant","content":[{"type":"text","text":"12345678"}]}"#;
 
 #[test]
 fn what_the_compaction_before_kept_is_considered_again_and_system_messages_never_are_summarised() {
