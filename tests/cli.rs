@@ -1244,7 +1244,7 @@ fn sweep_tells_the_map_and_saves_the_patch_of_the_smallest_change() {
     let file = store.path().join("patch.json5");
     let file = file.to_str().unwrap();
     let asked = || {
-        let mut demo = program();
+        let mut demo = program(&[]);
         demo.args(["--demo", "sweep", "telegram:direct:8812", "--headroom", "10%", "--patch", file]);
         demo.args([
             "--vary",
