@@ -12,6 +12,7 @@ mod clock;
 mod compaction;
 mod copy;
 mod draft;
+mod edits;
 mod encode;
 mod labels;
 mod lock;
@@ -41,7 +42,7 @@ pub use receipt::{Receipt, ReceiptKind, receipt_kind, receipts};
 pub use refusal::{CommitError, Refusal};
 pub use request::{
     CommitRequest, PlannedCompaction, Provenance, SessionStanding, StepRecord, Transcript, UndoRequest,
-    UndoTarget,
+    UndoTarget, Way,
 };
 pub use undo::prepare_undo;
 pub use write::{Written, write};

@@ -32,13 +32,14 @@ pub fn projected_of(entry: &Value, kind: EntryKind, made: Made, edit: Option<&Re
     }
     let mut message = message_of(entry, kind);
     if kind == EntryKind::CustomMessage && message.get("content").is_none_or(Value::is_null) {
-        message.as_object_mut().into_iter().for_each(|object| object.set("content", Value::Array(Vec::new())));
+        message
+            .as_object_mut()
+            .into_iter()
+            .for_each(|object| object.set("content", Value::Array(Vec::new())));
     }
     let message = with_content(&message).unwrap_or(message);
-    let replaced = matches!(
-        role_of(&message),
-        Role::User | Role::Assistant | Role::ToolResult | Role::Custom
-    );
+    let replaced =
+        matches!(role_of(&message), Role::User | Role::Assistant | Role::ToolResult | Role::Custom);
     match edit {
         Some(Replacement::Content(new)) if replaced => with_replaced(&message, new),
         _ => message,

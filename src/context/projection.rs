@@ -18,6 +18,8 @@ pub struct Projection {
     pub messages: Vec<ContextMessage>,
     /// The selected entries, in order, with how many messages each yields: none, one, or of a compaction two.
     pub entries: Vec<(EntryIx, u32)>,
+    /// Entries whose messages are edited, with the edit that counts.
+    pub edited: HashMap<EntryIx, EntryIx>,
 }
 
 /// Projects a path. Throws where the runtime does: at a `message` entry without a message, and at an edit that does
@@ -31,6 +33,7 @@ pub fn project(index: &Index, path: &[EntryIx]) -> Result<Projection, Throws> {
         let edit = index.entry(*ix).id.and_then(|id| edits.get(&id));
         if let Some(edit) = edit.filter(|_| !messages.is_empty()) {
             apply(index, *edit, &mut messages)?;
+            projection.edited.insert(*ix, *edit);
         }
         projection.entries.push((*ix, messages.len() as u32));
         projection.messages.extend(messages);
@@ -164,14 +167,14 @@ mod tests {
 
     fn told(lines: &[&str]) -> Vec<(u32, Role, u64)> {
         let (_, context) = context(lines).expect("builds");
-        let told = |message: &ContextMessage| (message.entry.0, message.size.role, message.size.pi_chars.chars());
+        let told =
+            |message: &ContextMessage| (message.entry.0, message.size.role, message.size.pi_chars.chars());
         context.messages.iter().map(told).collect()
     }
 
     const SYSTEM: &str = r#""type":"message","message":{"role":"system","content":"prompt"}"#;
     const USER: &str = r#""type":"message","message":{"role":"user","content":"12345678"}"#;
-    const RESULT: &str =
-        r#""type":"message","message":{"role":"toolResult","toolCallId":"c","content":[{"type":"text","text":"long"}]}"#;
+    const RESULT: &str = r#""type":"message","message":{"role":"toolResult","toolCallId":"c","content":[{"type":"text","text":"long"}]}"#;
 
     #[test]
     fn the_last_edit_of_a_message_counts_and_an_edit_is_no_message_itself() {

@@ -86,6 +86,11 @@ impl SystemState {
         self.tools.iter().map(|(_, tool)| tool)
     }
 
+    /// When the first of its messages was made, as it is recorded.
+    pub fn timestamp(&self) -> Option<&Value> {
+        self.timestamp.as_ref()
+    }
+
     /// The prompt as a provider gets it.
     pub fn prompt(&self) -> JsString {
         let sections = self.sections.iter().map(|(_, text)| text).filter(|text| js::truthy(Some(text)));
@@ -181,7 +186,8 @@ mod tests {
         ])
         .expect("replays");
         assert_eq!(state.prompt().to_string_lossy(), "a\n\nb\n\none\n\nc\n\nagain");
-        let names: Vec<String> = state.tools().map(|tool| js::to_text(tool.get("name")).to_string_lossy()).collect();
+        let names: Vec<String> =
+            state.tools().map(|tool| js::to_text(tool.get("name")).to_string_lossy()).collect();
         assert_eq!(names, ["bash", "read"]);
         assert_eq!(
             js::stringify(&state.message()),
@@ -198,7 +204,8 @@ mod tests {
 
     #[test]
     fn blocks_are_lines_and_what_is_empty_takes_no_room() {
-        let state = state(&[r#"{"content":[{"type":"text"},{"type":"text","text":"t"}],"sections":{"x":""}}"#]);
+        let state =
+            state(&[r#"{"content":[{"type":"text"},{"type":"text","text":"t"}],"sections":{"x":""}}"#]);
         assert_eq!(state.expect("replays").prompt().to_string_lossy(), "\nt");
     }
 }

@@ -12,11 +12,13 @@ use crate::gateway::eligible::Route;
 use crate::gateway::history_accounts::history_limit_under;
 use crate::gateway::prune_setting::PRUNING_PATH;
 use crate::gateway::pruning::{PruneSettings, effective_settings_under};
+use crate::gateway::ruleset::{Chosen, Ruleset};
 use crate::gateway::window_rules::window_under;
 use crate::ids::{Epoch, LineIds, SessionKey};
 use crate::inspect::count::{complete, last_prompt};
 use crate::inspect::list::listed_item;
 use crate::inspect::price::price;
+use crate::inspect::reading::{chosen, read_as};
 use crate::inspect::server_clear::server_clear;
 use crate::inspect::upkeep::Upkeep;
 use crate::inspect::{Closer, Inspection, Known, Mark};
@@ -86,8 +88,12 @@ pub fn open(
     let read_error = |source| LoadError::Read { path: path.display().to_string(), source };
     let source = Source::open(path).map_err(read_error)?;
     let (index, grown_from) = read(&source, previous.filter(|known| known.source.path() == path), progress)?;
+    let chosen = chosen(store, session, &index);
+    let (index, other) = read_as(&source, index, chosen.ruleset.rules().reading, progress)?;
+    let grown_from = grown_from.filter(|_| !other);
     let epoch = previous.map_or(Epoch(1), |known| known.epoch.next());
-    let inspection = Inspection { grown_from, ..inspect(store, session, source, index, epoch, now_ms) };
+    let inspection =
+        Inspection { grown_from, ..inspect(store, session, source, index, epoch, (chosen, now_ms)) };
     let closer = previous.and_then(|known| grown_closer(known, &inspection, progress));
     Ok(Inspection { closer, ..inspection })
 }
@@ -120,14 +126,15 @@ fn read(
     })
 }
 
-/// Puts together what is known of a session whose transcript was read.
-pub fn inspect(
+/// Puts together what is known of a session whose transcript was read as these rules read it. The time is that its lock
+/// is judged by, in ms.
+fn inspect(
     store: &Store,
     session: &Session,
     source: Source,
     index: Arc<Index>,
     epoch: Epoch,
-    now_ms: i64,
+    (chosen, now_ms): (Chosen, i64),
 ) -> Inspection {
     let tree = Tree::new(&index);
     let built = match index.standing {
@@ -140,16 +147,16 @@ pub fn inspect(
     (item.provider, item.model) = model_of_path(&index, &context).unwrap_or((item.provider, item.model));
     let report = session.row.as_ref().and_then(Row::prompt_report);
     let config = &store.config;
-    let rules = store.ruleset.ruleset.rules();
+    let rules = chosen.ruleset.rules();
     let window = window_under(rules, &config.js, &item.provider, &item.model);
-    let upkeep = Upkeep::of(store, session, &item.provider, &item.model);
+    let upkeep = Upkeep::of(store, chosen.ruleset, session, (&item.provider, &item.model));
     let touched = |ix| body::entry(&source, &index, ix);
     let runtime = runtime_compaction(store);
-    let settings = configured_steps(store, &item.key.0, runtime, window.tokens);
+    let settings = configured_steps(store, chosen.ruleset, &item.key.0, (runtime, window.tokens));
     let mut inspection = Inspection {
         last_touch: last_touch_under(rules, &index, (&item.provider, &item.model), touched),
         window,
-        ruleset: store.ruleset.clone(),
+        ruleset: chosen.clone(),
         route: Route::of(&config.js, &item.provider, &item.model),
         price: price(&config.js, &item.provider, &item.model),
         provider: item.provider.clone(),
@@ -174,12 +181,13 @@ pub fn inspect(
         epoch,
         grown_from: None,
     };
+    inspection.tell_prompt();
     if let Some(clear) = server_clear(&inspection, &config.js) {
         inspection.configured.clear = clear;
     }
     inspection.settings = rows(&RowSource {
         config,
-        ruleset: store.ruleset.ruleset,
+        ruleset: chosen.ruleset,
         session_key: &inspection.session.key.0,
         runtime,
         window: inspection.window.tokens,
@@ -195,18 +203,18 @@ pub fn inspect(
 /// `window` is in tokens.
 fn configured_steps(
     store: &Store,
+    ruleset: Ruleset,
     session_key: &str,
-    runtime: CompactionSettings,
-    window: f64,
+    (runtime, window): (CompactionSettings, f64),
 ) -> StepSettings {
-    let (config, rules) = (&store.config, store.ruleset.ruleset.rules());
+    let (config, rules) = (&store.config, ruleset.rules());
     let limit = history_limit_under(rules, session_key, &config.js);
     let prune = effective_settings_under(rules, config.value(&PRUNING_PATH));
     StepSettings {
         compaction: gateway_compaction_under(rules, &config.js, runtime, window),
         history_limit: limit.map_or(0.0, |limit| limit.turns()),
         prune: prune.unwrap_or_else(|| PruneSettings::built_in(rules)),
-        ..StepSettings::built_in(store.ruleset.ruleset, window)
+        ..StepSettings::built_in(ruleset, window)
     }
 }
 

@@ -246,7 +246,8 @@ fn trimmed_by(index: &mut Index, bytes: &[u8], trim: Trim) -> Trim {
     let beyond_json = |char: char| js::is_trimmed(char) && !matches!(char, ' ' | '\t' | '\r' | '\n');
     if trim != Trim::None {
         let text = String::from_utf8_lossy(bytes);
-        index.reads_differently |= text.starts_with(beyond_json) || trim == Trim::Both && text.ends_with(beyond_json);
+        index.reads_differently |=
+            text.starts_with(beyond_json) || trim == Trim::Both && text.ends_with(beyond_json);
     }
     if index.reading == Reading::Projected { Trim::None } else { trim }
 }

@@ -48,9 +48,7 @@ pub fn pi_chars(message: &Value) -> Result<f64, Throws> {
 fn system_chars(message: &Value) -> Result<f64, Throws> {
     let content = match message.get("content") {
         Some(Value::String(text)) => text.len() as f64,
-        Some(Value::Array(items)) => {
-            sum(items, |block| Ok(pi_text(block)? + image(block, PI_IMAGE_CHARS)?))?
-        }
+        Some(Value::Array(items)) => sum(items, |block| Ok(pi_text(block)? + image(block, PI_IMAGE_CHARS)?))?,
         _ => 0.0,
     };
     let sections = section_texts(message).try_fold(0.0, |sum, text| Ok(sum + js::length_of(Some(text))?))?;
@@ -286,8 +284,14 @@ mod tests {
     #[test]
     fn a_system_message_weighs_its_texts_its_sections_and_the_tools_it_adds() {
         let chars = |json: &str| pi_chars(&message(json));
-        assert_eq!(chars(r#"{"role":"system","content":"ab","sections":{"a":"cd","b":null},"toolsAdded":[]}"#), Ok(6.0));
-        assert_eq!(chars(r#"{"role":"system","content":[{"type":"image"}],"toolsRemoved":[{"name":"x"}]}"#), Ok(4800.0));
+        assert_eq!(
+            chars(r#"{"role":"system","content":"ab","sections":{"a":"cd","b":null},"toolsAdded":[]}"#),
+            Ok(6.0)
+        );
+        assert_eq!(
+            chars(r#"{"role":"system","content":[{"type":"image"}],"toolsRemoved":[{"name":"x"}]}"#),
+            Ok(4800.0)
+        );
         assert!(chars(r#"{"role":"system","content":"","sections":{"a":5}}"#).is_ok_and(f64::is_nan));
     }
 

@@ -195,7 +195,9 @@ fn scan_other(scanned: &mut Scanned, line: &Value, kind: EntryKind) {
             scanned.word = field("customType");
             let mut built = built(line, "custom");
             scanned.message = Some(size_message(&built));
-            if let (true, Some(object)) = (line.get("content").is_none_or(Value::is_null), built.as_object_mut()) {
+            if let (true, Some(object)) =
+                (line.get("content").is_none_or(Value::is_null), built.as_object_mut())
+            {
                 object.set("content", Value::Array(Vec::new()));
                 scanned.kept = Some(Kept::Message(Arc::new(built)));
             }

@@ -3,6 +3,7 @@
 mod copies;
 pub mod labels;
 pub mod tree;
+pub mod writer;
 
 pub use copies::copied_answers;
 pub use tree::{Leaf, Tree};

@@ -27,8 +27,7 @@ pub enum Ruleset {
 
 impl Ruleset {
     /// Every ruleset, the gateway's from the oldest on.
-    pub const ALL: [Self; 5] =
-        [Self::V2026_2_19, Self::V2026_3_2, Self::V2026_9, Self::Pi0_55, Self::Pi1_5];
+    pub const ALL: [Self; 5] = [Self::V2026_2_19, Self::V2026_3_2, Self::V2026_9, Self::Pi0_55, Self::Pi1_5];
 
     /// The name that flags, files and JSON use.
     pub fn id(self) -> &'static str {

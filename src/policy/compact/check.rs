@@ -116,7 +116,8 @@ impl Checked<'_> {
     /// since (store-pi-1.5 F3.3).
     fn overflowed(&self) -> Result<bool, Throws> {
         let error = self.message.get("errorMessage").filter(|error| js::truthy(Some(error)));
-        let provider = self.message.get("provider").and_then(Value::as_str).map(js::JsString::to_string_lossy);
+        let provider =
+            self.message.get("provider").and_then(Value::as_str).map(js::JsString::to_string_lossy);
         let failed = self.context.messages[self.at].size.stop == StopReason::Error;
         let in_play = self.of_kind(EntryKind::Compaction) < self.place();
         let says_so =

@@ -4,8 +4,8 @@ use std::ops::Range;
 use std::sync::Arc;
 
 use crate::context::bodies::projected_of;
-use crate::context::{ContextMessage, Made};
 use crate::context::tokens::estimate_context;
+use crate::context::{ContextMessage, Made};
 use crate::ids::EntryIx;
 use crate::js::{Throws, Value};
 use crate::policy::compact::branch::{BranchEntry, message_in_branch};
@@ -66,8 +66,11 @@ impl Preparation {
         let previous = self.previous.map(|at| body(branch[at].entry)).transpose()?;
         let (history, turn_prefix) = (messages(self.history())?, messages(self.turn_prefix())?);
         let mut files = previous.as_ref().map(FileOps::of_compaction).unwrap_or_default();
-        let reading =
-            if branch.iter().any(|entry| entry.projected.is_some()) { Reading::Projected } else { Reading::Entries };
+        let reading = if branch.iter().any(|entry| entry.projected.is_some()) {
+            Reading::Projected
+        } else {
+            Reading::Entries
+        };
         history.iter().chain(&turn_prefix).for_each(|message| files.add_message_as(reading, message));
         let previous_summary = previous.and_then(|entry| entry.get("summary").cloned());
         Ok(Material { history, turn_prefix, previous_summary, files, reading })

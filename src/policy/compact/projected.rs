@@ -3,9 +3,9 @@
 
 use std::collections::HashSet;
 
-use crate::context::{ContextMessage, Made};
 use crate::context::system::system_state;
 use crate::context::tokens::{estimate_context, estimate_message};
+use crate::context::{ContextMessage, Made};
 use crate::js::Throws;
 use crate::policy::compact::branch::BranchEntry;
 use crate::policy::compact::cut_point::CutPoint;

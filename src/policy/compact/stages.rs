@@ -7,8 +7,8 @@ use crate::policy::compact::chunks::{
     DEFAULT_PARTS, is_oversized, normalized_parts, split_by_max, split_by_share, total,
 };
 use crate::policy::compact::layout::NO_HISTORY;
-use crate::store::entry::Reading;
 use crate::policy::compact::request::{Form, Identifiers, MERGE, Purpose, SummaryRequest, composed_focus};
+use crate::store::entry::Reading;
 use crate::store::measure::pi_chars;
 
 /// Fewer messages are never split into stages (compaction 5.11).

@@ -211,7 +211,14 @@ mod tests {
                 None => (EntryKind::from_type(word), None),
             };
             let message = json.map(|json| size_message(&js::parse(&json).unwrap()).size);
-            BranchEntry { entry: EntryIx(at as u32), kind, named: true, message, no_message: false, projected: None }
+            BranchEntry {
+                entry: EntryIx(at as u32),
+                kind,
+                named: true,
+                message,
+                no_message: false,
+                projected: None,
+            }
         };
         list.split_whitespace().enumerate().map(entry).collect()
     }

@@ -45,7 +45,14 @@ const PATTERNS: [&[Piece]; 6] = [
         Number,
         Text(" tokens"),
     ],
-    &[Text("exceeds "), Maybe("the "), Maybe("model's "), Text("maximum context length ("), Number, Text(")")],
+    &[
+        Text("exceeds "),
+        Maybe("the "),
+        Maybe("model's "),
+        Text("maximum context length ("),
+        Number,
+        Text(")"),
+    ],
     &[Text("exceeds "), Maybe("the "), Text("maximum allowed input length of "), Number, Text(" tokens")],
     &[
         Text("input ("),
@@ -103,9 +110,7 @@ fn follows(text: &str, pattern: &[Piece]) -> bool {
         Text(own) => text.strip_prefix(own).is_some_and(|text| follows(text, rest)),
         Maybe(own) => follows(text.strip_prefix(own).unwrap_or(text), rest),
         Digits => behind(|char| char.is_ascii_digit()).is_some_and(|text| follows(text, rest)),
-        Number => {
-            behind(|char| char.is_ascii_digit() || char == ',').is_some_and(|text| follows(text, rest))
-        }
+        Number => behind(|char| char.is_ascii_digit() || char == ',').is_some_and(|text| follows(text, rest)),
     }
 }
 

@@ -56,7 +56,9 @@ pub(super) fn opening(session: &Session) -> &'static str {
 }
 
 fn system(session: &Session) -> Result<Value, Throws> {
-    let Some(state) = system_state(&session.index, &session.context.messages)? else { return Ok(Value::Null) };
+    let Some(state) = system_state(&session.index, &session.context.messages)? else {
+        return Ok(Value::Null);
+    };
     let sections = state.sections().map(|(name, _)| Value::String(name.clone()));
     let tools = state.tools().map(|tool| tool.get("name").cloned().unwrap_or(Value::Null));
     Ok(object([

@@ -17,17 +17,23 @@ pub(super) fn answer(mut session: Session) -> Result<Value, Throws> {
     let messages = &context.messages;
     let projected = estimate_projected(index, &context.path, messages);
     let window = session.setting("contextWindow").and_then(Value::as_f64);
-    let usage = |window| context_usage(index, context, window).map(|usage| usage.map_or(Value::Null, |usage| {
-        object([
-            ("tokens", usage.tokens.map_or(Value::Null, number)),
-            ("contextWindow", number(usage.window)),
-            ("percent", usage.percent().map_or(Value::Null, number)),
-        ])
-    }));
-    let compacts = |window| projected.map(|estimate| {
-        let settings = pi_compaction(session.case.get("settings"));
-        Value::Bool(compacts_between_turns(&settings, estimate.tokens, window))
-    });
+    let usage = |window| {
+        context_usage(index, context, window).map(|usage| {
+            usage.map_or(Value::Null, |usage| {
+                object([
+                    ("tokens", usage.tokens.map_or(Value::Null, number)),
+                    ("contextWindow", number(usage.window)),
+                    ("percent", usage.percent().map_or(Value::Null, number)),
+                ])
+            })
+        })
+    };
+    let compacts = |window| {
+        projected.map(|estimate| {
+            let settings = pi_compaction(session.case.get("settings"));
+            Value::Bool(compacts_between_turns(&settings, estimate.tokens, window))
+        })
+    };
     let tokens = messages.iter().map(|message| or_throws(estimate_message(&message.size).map(number)));
     Ok(object([
         ("estimate", or_throws(estimate_context(messages).map(estimate))),
