@@ -7,12 +7,14 @@ use std::sync::Arc;
 use crate::commit::{LockState, lock_state};
 use crate::context::budget::FixedChars;
 use crate::context::{Context, build};
-use crate::gateway::compaction::{CompactionSettings, gateway_compaction_under, pi_compaction};
+use crate::gateway::compaction::{
+    CompactionSettings, gateway_compaction_under, merged_settings, pi_compaction, pi_compaction_of,
+};
 use crate::gateway::eligible::Route;
 use crate::gateway::history_accounts::history_limit_under;
 use crate::gateway::prune_setting::PRUNING_PATH;
 use crate::gateway::pruning::{PruneSettings, effective_settings_under};
-use crate::gateway::ruleset::{Chosen, Ruleset};
+use crate::gateway::ruleset::{Chosen, Reading, Rules, Ruleset};
 use crate::gateway::window_rules::window_under;
 use crate::ids::{Epoch, LineIds, SessionKey};
 use crate::inspect::count::{complete, last_prompt};
@@ -22,13 +24,13 @@ use crate::inspect::reading::{chosen, read_as};
 use crate::inspect::server_clear::server_clear;
 use crate::inspect::upkeep::Upkeep;
 use crate::inspect::{Closer, Inspection, Known, Mark};
-use crate::js;
 use crate::policy::StepSettings;
 use crate::policy::prune::last_touch_under;
 use crate::policy::settings::{RowSource, rows};
 use crate::store::body;
 use crate::store::index::{Index, Standing};
 use crate::store::load::{Growth, LoadError, Progress, grow, load};
+use crate::store::pi_dirs::settings_of;
 use crate::store::rows::Row;
 use crate::store::session::Session;
 use crate::store::shape::Shape;
@@ -151,7 +153,7 @@ fn inspect(
     let window = window_under(rules, &config.js, &item.provider, &item.model);
     let upkeep = Upkeep::of(store, chosen.ruleset, session, (&item.provider, &item.model));
     let touched = |ix| body::entry(&source, &index, ix);
-    let runtime = runtime_compaction(store);
+    let runtime = runtime_compaction(store, session, rules, &format!("{}/{}", item.provider, item.model));
     let settings = configured_steps(store, chosen.ruleset, &item.key.0, (runtime, window.tokens));
     let mut inspection = Inspection {
         last_touch: last_touch_under(rules, &index, (&item.provider, &item.model), touched),
@@ -224,21 +226,21 @@ fn model_of_path(index: &Index, context: &Context) -> Option<(String, String)> {
     Some((index.words.text(provider)?, index.words.text(model)?))
 }
 
-/// Reserve and keep of the runtime alone: what pi's own settings file says for pi's sessions (store R6).
-fn runtime_compaction(store: &Store) -> CompactionSettings {
-    let settings = match &store.shape {
-        Shape::PiAgentDir(dir) => pi_settings(dir),
-        Shape::PiSessions(dir) => dir.ancestors().skip(1).take(2).find_map(pi_settings),
-        _ => None,
+/// Reserve and keep of the runtime alone: what pi's own settings files say for pi's sessions, the project's over the global
+/// one, and today's for one model over both (store R6, store-pi-1.5 A8).
+fn runtime_compaction(store: &Store, session: &Session, rules: &Rules, model: &str) -> CompactionSettings {
+    let of_dir = |dir: &Path| settings_of(&dir.join("settings.json"));
+    let global = match &store.shape {
+        Shape::PiAgentDir(dir) => of_dir(dir),
+        Shape::PiSessions(dir) => dir.ancestors().skip(1).take(2).find_map(of_dir),
+        _ => return CompactionSettings::default(),
     };
-    pi_compaction(settings.as_ref())
-}
-
-/// `settings.json` of an agent dir; one that is no JSON is as good as none, as in pi.
-fn pi_settings(agent_dir: &Path) -> Option<js::Value> {
-    let path = agent_dir.join("settings.json");
-    let text = path.is_file().then(|| std::fs::read_to_string(path).ok())??;
-    js::parse(&text).ok()
+    let project = session.cwd.as_deref().and_then(|cwd| of_dir(&Path::new(cwd).join(".pi")));
+    let merged = merged_settings(global.as_ref(), project.as_ref());
+    match rules.reading {
+        Reading::Entries => pi_compaction(Some(&merged)),
+        Reading::Projected => pi_compaction_of(&merged, model),
+    }
 }
 
 #[cfg(test)]
