@@ -15,14 +15,19 @@ mod session;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use clawscope::context::bodies;
+use clawscope::commit::{
+    CommitRequest, RandomIds, Refusal, SessionStanding, SystemClock, Transcript, Way, prepare, write,
+};
+use clawscope::context::{Made, bodies};
 use clawscope::gateway::ruleset::Ruleset;
+use clawscope::ids::EntryIx;
 use clawscope::inspect::Inspection;
 use clawscope::inspect::write::WriteError;
 use clawscope::js::{self, Value};
 use clawscope::plan::Plan;
 use clawscope::policy::prune::Gate;
 use clawscope::policy::{Step, StepSet};
+use clawscope::store::entry::Role;
 use clawscope::store::index::Standing;
 
 use inspected::{committed, inspected, previewed, redone, summary, undone};
@@ -129,7 +134,7 @@ fn the_real_pi_builds_the_context_that_we_build_of_every_session_of_its_own() {
 #[test]
 fn the_real_pi_reads_context_edits_as_previewed_and_the_old_context_after_an_undo() {
     let Some(pi) = Pi::find() else { return };
-    for steps in [&[Step::Prune][..], &[Step::Compact], &[Step::Compact, Step::Prune], &[Step::History]] {
+    for steps in [&[Step::Prune][..], &[Step::Compact], &[Step::Compact, Step::Prune]] {
         let sessions = todays();
         let old: Vec<_> = opened(&pi, &paths(&sessions)).into_iter().map(|opened| opened.context).collect();
         let (mut done, mut edits) = (Vec::new(), 0);
@@ -187,5 +192,60 @@ fn the_real_pi_reads_context_edits_as_previewed_and_the_old_context_after_an_und
             let theirs = plain_all(opened.context.as_ref().expect("a context"));
             assert_eq!(theirs, plain_all(preview), "{steps:?}: {name}: redo");
         }
+    }
+}
+
+/// The first answer of the context that calls a tool, and what the tools returned.
+fn first_use(inspection: &Inspection) -> Option<Vec<EntryIx>> {
+    let messages = &inspection.context.messages;
+    let is_own = |at: &usize| messages[*at].made == Made::Own;
+    let calls = |at: &usize| inspection.index.calls_of(messages[*at].entry);
+    let at = (0..messages.len()).filter(is_own).find(|at| !calls(at).is_empty())?;
+    let wanted: Vec<_> = calls(&at).iter().map(|call| call.id).collect();
+    let results = messages
+        .iter()
+        .filter(|message| message.size.role == Role::ToolResult && wanted.contains(&message.size.call));
+    Some(std::iter::once(messages[at].entry).chain(results.map(|message| message.entry)).collect())
+}
+
+#[test]
+fn the_real_pi_leaves_out_what_an_edit_omits_a_call_with_its_results() {
+    let Some(pi) = Pi::find() else { return };
+    let (mut files, mut expected, mut folders) = (Vec::new(), Vec::new(), Vec::new());
+    for (name, session, inspection) in todays() {
+        let Some(omitted) = first_use(&inspection) else { continue };
+        let transcript = Transcript {
+            index: &inspection.index,
+            tree: &inspection.tree,
+            source: &inspection.source,
+            standing: SessionStanding::Referenced,
+            allow_orphan: true,
+        };
+        let request = CommitRequest {
+            transcript,
+            omitted: omitted.clone(),
+            way: Way::Edits,
+            ..session.request(Vec::new())
+        };
+        let prepared = match prepare(&request, &mut RandomIds::default()) {
+            Ok(prepared) => prepared,
+            Err(Refusal::UnterminatedLine { .. } | Refusal::Version { .. } | Refusal::Unpaired { .. }) => {
+                continue;
+            }
+            Err(error) => panic!("{name}: {error}"),
+        };
+        assert_eq!(prepared.edits(), omitted.len(), "{name}");
+        write(&prepared, 0, &SystemClock).expect("it is written");
+        let kept = inspection.context.messages.iter().zip(context_of(&inspection));
+        let kept = kept.filter(|(message, _)| !omitted.contains(&message.entry)).map(|(_, json)| json);
+        expected.push((name, kept.collect::<Vec<_>>()));
+        files.push(session.path.clone());
+        folders.push(session);
+    }
+    assert!(files.len() > 10, "only {} sessions", files.len());
+    for (opened, (name, kept)) in opened(&pi, &files).into_iter().zip(expected) {
+        let theirs = opened.context.expect("a context");
+        let theirs: Vec<String> = theirs.iter().map(|json| sorted(&js::parse(json).unwrap())).collect();
+        assert_eq!(theirs, kept, "{name}");
     }
 }

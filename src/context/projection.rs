@@ -103,6 +103,15 @@ fn resized(old: &MessageSize, message: &Value) -> MessageSize {
     }
 }
 
+/// The sizes that an edit leaves of a message; those of nothing where it leaves it out.
+pub fn edited_size(index: &Index, edit: EntryIx, size: &MessageSize) -> MessageSize {
+    let mut messages = vec![ContextMessage::own(edit, *size)];
+    match apply(index, edit, &mut messages) {
+        Ok(()) => messages.first().map_or(MessageSize::NOTHING, |message| message.size),
+        Err(Throws) => *size,
+    }
+}
+
 fn apply(index: &Index, edit: EntryIx, messages: &mut Vec<ContextMessage>) -> Result<(), Throws> {
     match index.replacement(edit).unwrap_or(&Replacement::Missing) {
         Replacement::Missing => return Err(Throws),
