@@ -3,7 +3,7 @@
 
 use crate::gateway::compaction::{CompactionMode, compaction_mode};
 use crate::gateway::memory_flush::{FlushSettings, flush_settings, flush_settings_under};
-use crate::gateway::ruleset::MemoryFlush;
+use crate::gateway::ruleset::{MemoryFlush, Ruleset};
 use crate::gateway::window::{DEFAULT_WINDOW, runtime_window};
 use crate::gateway::window_lookup::{flush_window, stored_window, window_for_status};
 use crate::inspect::Inspection;
@@ -81,11 +81,10 @@ impl StoredTotals {
 
 impl Upkeep {
     /// As the store has it, for a session on this model.
-    pub fn of(store: &Store, session: &Session, provider: &str, model: &str) -> Self {
+    pub fn of(store: &Store, ruleset: Ruleset, session: &Session, (provider, model): (&str, &str)) -> Self {
         let config = &store.config.js;
         let row = session.row.as_ref();
         let stored = row.map(StoredTotals::of).unwrap_or_default();
-        let ruleset = store.ruleset.ruleset;
         let rules = ruleset.rules();
         Self {
             gateway: !ruleset.is_pi(),
