@@ -211,7 +211,10 @@ impl View<'_> {
 
     fn cost_of(&self, lane: Lane, at: usize) -> Spans {
         let calls = Lane::BOTH.map(|lane| self.timeline.lane(lane)[at].cost);
-        let Some(cost) = calls[lane as usize] else { return vec![self.styled(glyphs::NONE, Role::Muted)] };
+        let failed = self.timeline.lane(lane)[at].failed || self.timeline.calls()[at].failed();
+        let Some(cost) = calls[lane as usize].filter(|_| !failed) else {
+            return vec![self.styled(glyphs::NONE, Role::Muted)];
+        };
         let more = calls[0].is_some_and(|before| cost > before * 1.05 + 0.005);
         let role = if lane == Lane::Simulated && more { Role::Warn } else { Role::Bright };
         vec![Span::styled(dollars(cost), self.theme.bold(role))]

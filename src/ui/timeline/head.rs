@@ -118,8 +118,8 @@ impl View<'_> {
             ],
             vec![self.muted("peak "), Span::styled(estimate(whole(total.peak.0)), strong)],
             overflows,
-            compactions,
             self.cost_fact(lane, strong),
+            compactions,
         ]
     }
 

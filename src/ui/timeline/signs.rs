@@ -17,6 +17,8 @@ use crate::ui::widgets::put;
 const GAP_ROWS: u16 = 4;
 /// Columns between two pauses that are drawn whole, beside the words of the first.
 const BETWEEN: u16 = 2;
+/// Columns for each pause that is drawn whole.
+const ROOM: u16 = 18;
 
 impl View<'_> {
     /// The pauses as dashed uprights, the longest first; those that would stand in another's words only tick at the
@@ -35,7 +37,7 @@ impl View<'_> {
                 let reach = if *at < x { gap_words(other).len() as u16 + BETWEEN } else { width };
                 at.abs_diff(x) > reach
             };
-            if whole.iter().all(apart) {
+            if whole.len() < usize::from(chart.width / ROOM) && whole.iter().all(apart) {
                 for y in chart.top()..chart.bottom() {
                     put(buf, (x, y), chart.right(), glyphs::WAS, style);
                 }
@@ -72,7 +74,9 @@ impl View<'_> {
             rows.clone().find(|y| fits(x, *y)).map(|y| (x, y))
         });
         if let Some(place) = place {
-            put(buf, place, chart.right(), &words, self.theme.style(Role::Muted));
+            // After this one the pruner acts; after the others only the cache is cold.
+            let role = if gap.prunes { Role::Text } else { Role::Muted };
+            put(buf, place, chart.right(), &words, self.theme.style(role));
         }
     }
 
@@ -161,6 +165,8 @@ impl View<'_> {
             put(buf, (signs.x + column, signs.y), signs.right(), fate.sign(), self.theme.fate(fate));
         }
         let margin = self.places.margin;
+        let ticks = (signs.left()..signs.right())
+            .any(|x| buf.cell((x, signs.y)).is_some_and(|cell| cell.symbol() == glyphs::WAS));
         let word = match (known.contains(&Fate::Cleared), known.contains(&Fate::SoftTrimmed)) {
             (true, _) => Some((Fate::Cleared, "cleared")),
             (false, true) => Some((Fate::SoftTrimmed, "trimmed")),
@@ -169,6 +175,9 @@ impl View<'_> {
         if let Some((fate, word)) = word {
             let x = put(buf, (margin.x + 3, signs.y), margin.right(), fate.sign(), self.theme.fate(fate));
             put(buf, (x + 1, signs.y), margin.right(), word, self.theme.style(Role::Muted));
+        } else if ticks {
+            let words = format!("{} idle", glyphs::WAS);
+            put(buf, (margin.x + 3, signs.y), margin.right(), &words, self.theme.style(Role::Muted));
         }
     }
 }
