@@ -295,6 +295,26 @@ fn a_click_puts_the_cursor_on_a_call_and_the_next_one_goes_there() {
 }
 
 #[test]
+fn the_slider_of_the_strip_is_dragged_and_the_curve_follows() {
+    let mut driver = opened();
+    let strip = driver.app.timeline_places().setting;
+    let track = driver.app.layout().with_tuning(strip).slider_track();
+    let mouse = |driver: &mut Driver, kind, column| {
+        let row = strip.bottom() - 1;
+        driver.event(Event::Mouse(MouseEvent { kind, column, row, modifiers: KeyModifiers::NONE }));
+    };
+    let ttl = |driver: &Driver| timeline(driver).settings(Lane::Simulated).steps.prune.ttl_ms;
+    mouse(&mut driver, MouseEventKind::Down(MouseButton::Left), track.end - 1);
+    let most = ttl(&driver);
+    mouse(&mut driver, MouseEventKind::Drag(MouseButton::Left), track.start + 5);
+    assert!(ttl(&driver) < most);
+    mouse(&mut driver, MouseEventKind::Up(MouseButton::Left), track.start + 5);
+    let left = ttl(&driver);
+    mouse(&mut driver, MouseEventKind::Drag(MouseButton::Left), track.start);
+    assert_eq!(ttl(&driver), left, "the button is up");
+}
+
+#[test]
 fn no_call_and_one_call_are_said_plainly() {
     let lines = [
         r#"{"type":"session","version":3,"id":"s"}"#,

@@ -140,7 +140,7 @@ impl App {
             return Vec::new();
         }
         if matches!(self.overlay, Some(Overlay::Timeline)) {
-            self.move_call(by);
+            self.wheel_timeline(by);
             return Vec::new();
         }
         let found = self.findings().count();

@@ -177,6 +177,18 @@ impl App {
         Some(self.timeline()?.sentences().join("\n"))
     }
 
+    /// The wheel: along the calls, or through the sentences.
+    pub(super) fn wheel_timeline(&mut self, by: isize) {
+        if self.timeline_screen.in_words {
+            let action = if by > 0 { Action::Down } else { Action::Up };
+            (0..by.abs()).for_each(|_| {
+                self.scroll_words(action);
+            });
+        } else {
+            self.move_call(by);
+        }
+    }
+
     /// Moves the cursor by calls.
     pub(super) fn move_call(&mut self, by: isize) {
         let calls = self.timeline().map_or(0, |timeline| timeline.len());
@@ -216,9 +228,38 @@ impl App {
         }
     }
 
+    /// A click on the strip of the setting: a step is switched, the slider moved.
+    fn click_strip(&mut self, column: u16, row: u16) {
+        let strip = self.timeline_places().setting;
+        let layout = self.layout().with_tuning(strip);
+        if row + 1 < strip.bottom() {
+            let spots = layout.step_spots(self.tuning.step);
+            match spots.into_iter().find(|(_, columns)| columns.contains(&column)) {
+                Some((step, _)) if step == self.tuning.step => self.toggle_step(),
+                Some((step, _)) => self.focus_step(step),
+                None => {}
+            }
+        } else if layout.slider_track().contains(&column)
+            && let Some(at) = self.tuning.focused()
+        {
+            self.dragging = self.tuning.unit(at).is_some();
+            self.slide_strip(column);
+        }
+    }
+
+    /// Moves the slider of the strip under the pointer.
+    pub(super) fn slide_strip(&mut self, column: u16) {
+        let track = self.layout().with_tuning(self.timeline_places().setting).slider_track();
+        self.slide_on(track, column);
+    }
+
     /// A click puts the cursor on a call; one on the column of the cursor goes to its entry.
     pub(super) fn click_timeline(&mut self, column: u16, row: u16) -> Vec<Effect> {
         let places = self.timeline_places();
+        if !self.timeline_screen.in_words && places.setting.contains((column, row).into()) {
+            self.click_strip(column, row);
+            return Vec::new();
+        }
         let calls = self.timeline().map_or(0, |timeline| timeline.len());
         let graphic = calls > 0 && !self.timeline_screen.in_words;
         let Some(cell) = places.column_at(column, row).filter(|_| graphic) else { return Vec::new() };

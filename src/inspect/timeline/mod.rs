@@ -214,11 +214,11 @@ impl Timeline {
         cold.map_or(self.ttl(), |cold| cold.min(self.ttl()))
     }
 
-    /// The ttl of the pruner in the lane that is tuned, ms; without end where it is off.
+    /// The ttl of the pruner in the lane that is tuned, ms; without end where no pause lets it act.
     pub fn ttl(&self) -> f64 {
         let settings = self.settings(self.tuned());
         let on = settings.prune_on && settings.steps.steps.has(Step::Prune);
-        if on { settings.steps.prune.ttl_ms } else { f64::INFINITY }
+        Some(settings.steps.prune.ttl_ms).filter(|ttl| on && *ttl > 0.0).unwrap_or(f64::INFINITY)
     }
 
     /// The pauses that count, in order.
