@@ -162,6 +162,8 @@ pub enum Action {
     ZoomIn,
     /// More calls on the screen.
     ZoomOut,
+    /// The timeline in sentences, or as curves.
+    InWords,
     /// Bars of cost, or of what the cache did not hold.
     CostOrCache,
     /// Open the embedded demo store.
@@ -314,6 +316,7 @@ pub const ACTIONS: &[ActionRow] = &[
     (Action::PreviousOverflow, "previous-overflow", Group::Timeline, "overflow before"),
     (Action::ZoomIn, "zoom-in", Group::Timeline, "fewer calls, larger"),
     (Action::ZoomOut, "zoom-out", Group::Timeline, "more calls"),
+    (Action::InWords, "in-words", Group::Timeline, "in sentences"),
     (Action::CostOrCache, "cost-or-cache", Group::Timeline, "cost or cache"),
     (Action::Commit, "commit", Group::Commit, "commit…"),
     (Action::Undo, "undo", Group::Commit, "undo the last commit…"),

@@ -231,6 +231,7 @@ fn overlay_hints(overlay: &Overlay) -> Vec<Hint> {
             (&[Action::Less, Action::More], "adjust"),
             (&[Action::Down, Action::Up], "setting"),
             (&[Action::ToggleStep], "on/off"),
+            (&[Action::InWords], "in words"),
         ],
         Overlay::Recovery(_) => vec![MOVE, (&[Action::Open], "go to the entry"), (&[Action::Back], "close")],
         Overlay::Write(dialog) => match dialog.stage {
