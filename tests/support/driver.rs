@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, OnceLock};
 
 use clawscope::app::App;
+use clawscope::app::compare::{SweepSaid, swept};
 use clawscope::app::effect::{Effect, Write};
 use clawscope::app::event::{Event, Listing, SummarySaid};
 use clawscope::app::state::Options;
@@ -221,6 +222,18 @@ impl Driver {
                 let timeline = Timeline::new(recording, settings.map(|settings| *settings), &|| true);
                 vec![Event::Replayed { request, timeline: Arc::new(timeline.expect("wanted")) }]
             }
+            Effect::Sweep { recording, asked, request } => {
+                let said = std::cell::RefCell::new(Vec::new());
+                let cells = std::sync::Mutex::new(Vec::new());
+                let done =
+                    swept(&recording, *asked, &|| true, &|axes| said.borrow_mut().push(axes), &|at, cell| {
+                        cells.lock().expect("told").push((at, cell.clone()))
+                    });
+                let mut said = said.into_inner();
+                said.push(SweepSaid::Cells(cells.into_inner().expect("told")));
+                said.extend(done);
+                said.into_iter().map(|said| Event::Swept { request, said }).collect()
+            }
             Effect::Prepare(what) => {
                 let request = self.request(&what);
                 let shown = prepare(&request).map(|prepared| preview(&request, &prepared, self.now_ms));
@@ -244,6 +257,7 @@ impl Driver {
             }
             Effect::StopEstimates
             | Effect::StopSummary
+            | Effect::StopSweep
             | Effect::Page(_)
             | Effect::Mouse(_)
             | Effect::TimerAt(_)
