@@ -66,14 +66,16 @@ pub fn default_axes(
     // A step that would not take part has nothing to vary, but for a compaction, which everybody can have.
     left.retain(|axis| axis.step.is_none_or(|step| step == Step::Compact || steps.has(step)));
     let mut trial = Trial { recording, base: base.to_vec(), steps, wanted };
+    if !trial.compacts_as_recorded()? {
+        left.retain(|axis| axis.step != Some(Step::Compact) || steps.has(Step::Compact));
+    }
     let mut chosen = Vec::new();
     while chosen.len() < AXES && !left.is_empty() {
         let mut gains = Vec::with_capacity(left.len());
         for axis in &left {
             gains.push(trial.gain(axis)?);
         }
-        let told = (0..left.len()).filter(|at| !gains[*at].contradicts);
-        let best = told.reduce(|best, at| if gains[at].is_more(&gains[best]) { at } else { best });
+        let best = (0..left.len()).reduce(|best, at| if gains[at].is_more(&gains[best]) { at } else { best });
         let Some(best) = best else { break };
         // A second one that does nothing beside the first tells nothing.
         if gains[best].is_nothing() && !chosen.is_empty() {
@@ -98,9 +100,6 @@ struct Gain {
     peak: f64,
     /// By how much peak and cost differ over the axis, as shares.
     spread: f64,
-    /// The step of the setting alone, as configured, changes whether calls fit: where compactions would have been made is
-    /// then not where they were, and cells would not be held against what happened.
-    contradicts: bool,
 }
 
 impl Gain {
@@ -122,6 +121,14 @@ struct Trial<'a> {
 }
 
 impl Trial<'_> {
+    /// Whether compactions made where the configuration says come to what was recorded. Where they do not, cells with other
+    /// settings of compaction would not be held against what happened.
+    fn compacts_as_recorded(&self) -> Option<bool> {
+        let recorded = self.under(&self.base, self.steps)?;
+        let made = self.under(&self.base, self.steps.with(Step::Compact, true))?;
+        Some((recorded.overflows, recorded.compactions) == (made.overflows, made.compactions))
+    }
+
     /// What the calls come to with a point of an axis beside what was chosen already.
     fn totals(&self, axis: &Axis, point: usize) -> Option<Totals> {
         let changes: Vec<Change> = self.base.iter().cloned().chain(axis.change(point)).collect();
@@ -151,10 +158,7 @@ impl Trial<'_> {
                 all.iter().map(of).fold((f64::MAX, 0.0_f64), |(a, b), n| (a.min(n), b.max(n)));
             share(most - least, most)
         };
-        let adds = axis.step.is_some_and(|step| !self.steps.has(step));
-        let before = if adds { self.under(&self.base, self.steps)? } else { now };
         Some(Gain {
-            contradicts: now.overflows != before.overflows,
             point: best,
             overflows: now.overflows as f64 - all[best].overflows as f64,
             peak: share(now.peak.0 - all[best].peak.0, now.peak.0),

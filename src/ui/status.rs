@@ -237,10 +237,10 @@ fn overlay_hints(overlay: &Overlay) -> Vec<Hint> {
         ],
         Overlay::Compare => vec![
             (&[Action::CellLeft, Action::CellRight], "cell"),
-            (&[Action::NextMeasure], "measure"),
             (&[Action::Open], "take into tuning"),
-            (&[Action::Copy], "copy patch"),
             (&[Action::Back], "back"),
+            (&[Action::NextMeasure], "measure"),
+            (&[Action::Copy], "copy patch"),
             (&[Action::Smallest], "smallest"),
             (&[Action::PreviousAxis, Action::NextAxis], "setting"),
             (&[Action::EditAxes], "type"),

@@ -65,6 +65,8 @@ pub(crate) struct Driver {
     asked: Option<Chosen>,
     /// Who writes summaries.
     summarizer: SummarizerConfig,
+    /// Cells are not made, as if they took long; the request that waits.
+    held_sweeps: Option<u64>,
 }
 
 impl Driver {
@@ -102,6 +104,7 @@ impl Driver {
             store: None,
             asked: None,
             summarizer: SummarizerConfig::default(),
+            held_sweeps: None,
         };
         let effects = driver.app.start(false);
         driver.perform(effects);
@@ -150,6 +153,18 @@ impl Driver {
                 queue.extend(self.app.update(event, self.now_ms));
             }
         }
+    }
+
+    /// From now on cells are asked for in vain.
+    #[allow(dead_code, reason = "other programs use the rest")]
+    pub(crate) fn hold_sweeps(&mut self) {
+        self.held_sweeps = Some(0);
+    }
+
+    /// The request for cells that was made last, while they are held.
+    #[allow(dead_code, reason = "other programs use the rest")]
+    pub(crate) fn last_sweep(&self) -> u64 {
+        self.held_sweeps.expect("sweeps are held")
     }
 
     fn events_of(&mut self, effect: Effect) -> Vec<Event> {
@@ -221,6 +236,10 @@ impl Driver {
             Effect::Replay { recording, settings, request } => {
                 let timeline = Timeline::new(recording, settings.map(|settings| *settings), &|| true);
                 vec![Event::Replayed { request, timeline: Arc::new(timeline.expect("wanted")) }]
+            }
+            Effect::Sweep { request, .. } if self.held_sweeps.is_some() => {
+                self.held_sweeps = Some(request);
+                Vec::new()
             }
             Effect::Sweep { recording, asked, request } => {
                 let said = std::cell::RefCell::new(Vec::new());

@@ -8,7 +8,7 @@ use crate::app::state::App;
 /// From this width on the list stands beside the map, and a scatter below it.
 const WIDE: u16 = 110;
 /// Least columns of the list beside the map.
-const LEAST_LIST: u16 = 42;
+const LEAST_LIST: u16 = 46;
 /// Columns of a cell, and between two.
 const CELL: u16 = 8;
 const CELL_GAP: u16 = 1;

@@ -25,6 +25,8 @@ impl App {
         if left > 0 {
             self.toast("the window is no setting of the tuning pane; y copies it as a patch".into(), false);
         }
+        // What is tuned now is still varied when the map is opened again.
+        self.compare.chosen = Some(self.compare.filling.axes.clone());
         self.overlay = None;
         self.zoom = false;
         self.focus_on(Pane::Tuning);

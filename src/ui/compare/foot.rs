@@ -3,12 +3,12 @@
 use ratatui::buffer::Buffer;
 use ratatui::text::Span;
 
-use super::{View, dash, estimated, exactly};
+use super::{View, dash, estimated, exactly, label};
 use crate::gateway::setting_value::plain_text;
 use crate::inspect::words::dollars;
 use crate::ui::glyphs;
 use crate::ui::theme::Role;
-use crate::ui::widgets::number::{counted, grouped};
+use crate::ui::widgets::number::grouped;
 use crate::ui::widgets::{on_title, put, put_facts};
 
 type Fact = Vec<Span<'static>>;
@@ -24,7 +24,7 @@ impl View<'_> {
             put(buf, (x, area.y), area.right(), glyphs::LIGHT, self.theme.style(Role::Faint));
         }
         let points = self.screen.filling.axes.iter().zip(&self.screen.at);
-        let values: Vec<&str> = points.map(|(axis, at)| axis.points[*at].text.as_str()).collect();
+        let values: Vec<String> = points.map(|(axis, at)| label(&axis.points[*at])).collect();
         let after =
             put(buf, (x, area.y), end, &format!(" {} ", values.join(" / ")), self.theme.style(Role::Text));
         let changes = self.changes();

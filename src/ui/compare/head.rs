@@ -51,8 +51,9 @@ impl View<'_> {
     /// Settings that the map does not show, and where they are held.
     fn held(&self) -> Vec<Span<'static>> {
         let axes = self.screen.filling.axes.iter().zip(&self.screen.at).skip(2);
-        let words: Vec<String> =
-            axes.map(|(axis, at)| format!("{} {}", super::short(axis), axis.points[*at].text)).collect();
+        let words: Vec<String> = axes
+            .map(|(axis, at)| format!("{} {}", super::short(axis), super::label(&axis.points[*at])))
+            .collect();
         if words.is_empty() {
             Vec::new()
         } else {
@@ -75,8 +76,9 @@ impl View<'_> {
         }
         let at = sweep.grid.at(cell);
         let moved = sweep.axes.iter().zip(at).filter(|(axis, at)| *at != axis.current);
-        let words: Vec<String> =
-            moved.map(|(axis, at)| format!("{} {}", super::short(axis), axis.points[at].text)).collect();
+        let words: Vec<String> = moved
+            .map(|(axis, at)| format!("{} {}", super::short(axis), super::label(&axis.points[at])))
+            .collect();
         vec![
             self.span(Role::Muted, "smallest change "),
             Span::styled(words.join(", "), self.theme.bold(Role::Plan)),

@@ -4,7 +4,7 @@ use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
 use ratatui::text::Span;
 
-use super::{View, dash, estimated, exactly, short};
+use super::{View, dash, estimated, exactly, label, short};
 use crate::app::compare::Part;
 use crate::inspect::words::dollars;
 use crate::sweep::{Axis, Cell};
@@ -14,7 +14,7 @@ use crate::ui::theme::Role;
 use crate::ui::widgets::{put, put_right, row_of, scrollbar, title};
 
 /// Columns of the numbers, from the right: cleared, peak, cost.
-const NUMBERS: [u16; 3] = [9, 10, 9];
+const NUMBERS: [u16; 3] = [8, 9, 8];
 /// Columns of a setting at most, and at least.
 const MOST: u16 = 16;
 const LEAST: u16 = 5;
@@ -62,7 +62,7 @@ impl View<'_> {
     fn widths(&self) -> Vec<u16> {
         let area = self.places.list;
         let numbers: u16 = NUMBERS.iter().sum();
-        let room = area.width.saturating_sub(numbers + 8);
+        let room = area.width.saturating_sub(numbers + 7);
         let axes = &self.screen.filling.axes;
         let each = room / (axes.len() as u16).max(1);
         let wanted = |axis: &Axis| {
@@ -90,7 +90,7 @@ impl View<'_> {
                         (true, _) => theme.style(Role::Muted),
                         (false, _) => theme.style(Role::Text),
                     };
-                    Span::styled(axis.points[point].text.clone(), style)
+                    Span::styled(label(&axis.points[point]), style)
                 }
             };
             let words = text::cut(&span.content, usize::from(width.saturating_sub(1))).0.to_string();

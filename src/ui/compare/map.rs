@@ -6,7 +6,7 @@ use ratatui::style::{Modifier, Style};
 use ratatui::text::Span;
 
 use super::levels::Levels;
-use super::{View, short, tokens, value_of};
+use super::{View, label, short, tokens, value_of};
 use crate::app::compare::{Measure, Part};
 use crate::inspect::words::dollars;
 use crate::sweep::{Axis, Cell};
@@ -57,7 +57,7 @@ impl View<'_> {
             else {
                 continue;
             };
-            let words = text::cut(&point.text, 8).0.to_string();
+            let words = text::cut(&label(point), 8).0.to_string();
             let from = cell.x + cell.width.saturating_sub(text::width(&words) as u16) / 2;
             put(
                 buf,
@@ -72,7 +72,7 @@ impl View<'_> {
                 continue;
             };
             let y = cell.y + cell.height / 2;
-            let words = [Span::styled(point.text.clone(), style(at(0) == Some(row)))];
+            let words = [Span::styled(label(point), style(at(0) == Some(row)))];
             put_right(buf, y, area.x + 1, cell.x.saturating_sub(2), &words);
         }
         self.more(buf);
@@ -105,14 +105,14 @@ impl View<'_> {
     fn levels(&self) -> Levels {
         let measure = self.screen.measure;
         let cells = self.screen.filling.cells.iter().flatten();
-        Levels::of(cells.filter(|cell| !over(measure, cell)).filter_map(|cell| measure.of(cell)))
+        Levels::of(cells.filter(|cell| cell.overflows() == 0).filter_map(|cell| measure.of(cell)))
     }
 
     fn cell(&self, number: usize, levels: Levels, area: Rect, buf: &mut Buffer) {
         let selected = self.screen.selected() == Some(number);
         let cell = self.screen.cell(number);
         let measure = self.screen.measure;
-        let does_not_fit = cell.is_some_and(|cell| over(measure, cell));
+        let does_not_fit = cell.is_some_and(|cell| cell.overflows() > 0);
         let level = cell.and_then(|cell| measure.of(cell)).map(|value| levels.level(value));
         let mut style = self.theme.style(Role::Muted);
         if let Some(level) = level {
@@ -124,6 +124,11 @@ impl View<'_> {
             style = style.add_modifier(Modifier::BOLD);
         }
         let mut words = cell.map_or_else(|| glyphs::FREE.to_owned(), |cell| value_of(measure, cell));
+        let signed = does_not_fit || self.theme.letters();
+        if let Some(cost) = cell.and_then(Cell::cost).filter(|_| signed && measure == Measure::Cost) {
+            // With a sign before it there is no room for cents.
+            words = format!("${cost:.1}");
+        }
         if does_not_fit {
             words = format!("{} {words}", glyphs::ALERT);
         } else if let Some(level) = level.filter(|_| self.theme.letters() && levels.are_several()) {
@@ -132,16 +137,17 @@ impl View<'_> {
         let now = self.screen.current() == Some(number);
         let middle = area.y + area.height / 2;
         if now && area.height < 3 {
-            put(buf, (area.x, middle), area.right(), glyphs::OFF, style);
+            let x = if selected { area.right() - 1 } else { area.x };
+            put(buf, (x, middle), area.right(), glyphs::OFF, style);
         }
         let from = area.x + (area.width.saturating_sub(text::width(&words) as u16)).div_ceil(2);
         put(buf, (from, middle), area.right(), &words, style);
-        if now && area.height >= 3 {
-            let from = area.x + (area.width - NOW.len() as u16).div_ceil(2);
-            put(buf, (from, area.bottom() - 1), area.right(), NOW, style.remove_modifier(Modifier::BOLD));
-        }
         if selected {
             frame(area, style, now, buf);
+        }
+        if now && area.height >= 3 {
+            let from = area.x + (area.width - NOW.len() as u16) / 2;
+            put(buf, (from, area.bottom() - 1), area.right(), NOW, style.remove_modifier(Modifier::BOLD));
         }
     }
 
@@ -177,7 +183,7 @@ impl View<'_> {
             x += LEGEND;
         }
         let place = Rect { x, y, width: LEGEND + 1, height: 1 };
-        let any = self.screen.filling.cells.iter().flatten().any(|cell| over(measure, cell));
+        let any = self.screen.filling.cells.iter().flatten().any(|cell| cell.overflows() > 0);
         if any && place.right() <= area.right() {
             let (fill, ink) = self.theme.heat(None);
             let style = Style::new().bg(fill).fg(ink).add_modifier(Modifier::BOLD);
@@ -187,25 +193,19 @@ impl View<'_> {
     }
 }
 
-/// Whether a cell is marked as one that does not fit.
-fn over(measure: Measure, cell: &Cell) -> bool {
-    cell.overflows() > 0 && !(measure == Measure::Overflows && cell.overflows() == 0)
-}
-
-/// A round frame around a tall cell, brackets around a flat one; what stands at its foot stays.
+/// A round frame around a tall cell, brackets around a flat one; the sign of what is now stands for the second.
 fn frame(area: Rect, style: Style, now: bool, buf: &mut Buffer) {
     let (left, right, bottom) = (area.x, area.right().saturating_sub(1), area.bottom().saturating_sub(1));
     if area.height < 3 {
-        let sign = if now { glyphs::OFF } else { "[" };
-        put(buf, (left, area.y), area.right(), sign, style);
-        put(buf, (right, area.y), area.right(), "]", style);
+        put(buf, (left, area.y), area.right(), "[", style);
+        if !now {
+            put(buf, (right, area.y), area.right(), "]", style);
+        }
         return;
     }
     for x in left + 1..right {
         put(buf, (x, area.y), area.right(), glyphs::LIGHT, style);
-        if !now || !(left + 2..right - 1).contains(&x) {
-            put(buf, (x, bottom), area.right(), glyphs::LIGHT, style);
-        }
+        put(buf, (x, bottom), area.right(), glyphs::LIGHT, style);
     }
     for y in area.y + 1..bottom {
         put(buf, (left, y), area.right(), glyphs::LINE, style);

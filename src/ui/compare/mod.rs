@@ -15,7 +15,7 @@ use crate::app::App;
 use crate::app::compare::places::{MapGrid, Places};
 use crate::app::compare::{CompareScreen, Measure};
 use crate::inspect::words::dollars;
-use crate::sweep::{Axis, Cell, Sweep};
+use crate::sweep::{Axis, Cell, Point, Sweep};
 use crate::ui::theme::{Role, Theme};
 use crate::ui::widgets::number::{estimate, grouped, round_thousands, thousands};
 use crate::ui::widgets::{blank, note, title};
@@ -84,6 +84,16 @@ fn whole(tokens: f64) -> u64 {
 /// A setting's name where there is little room: its last part.
 fn short(axis: &Axis) -> &str {
     axis.key.rsplit('.').next().unwrap_or(&axis.key)
+}
+
+/// A value beside the map: whole thousands are `20k`.
+fn label(point: &Point) -> String {
+    match point.number {
+        Some(number) if number >= 10_000.0 && point.text.parse() == Ok(number) && number % 1000.0 == 0.0 => {
+            round_thousands(number as u64)
+        }
+        _ => point.text.clone(),
+    }
 }
 
 /// What a cell has, in a few columns; a dash where nothing tells it.

@@ -15,8 +15,6 @@ use crate::ui::widgets::{put, put_right, title};
 const LEAST: u16 = 4;
 /// Columns of the labels of peaks.
 const LABELS: u16 = 7;
-/// The cell under the cursor.
-const HERE: &str = "◉";
 
 impl View<'_> {
     pub(super) fn scatter(&self, buf: &mut Buffer) {
@@ -61,7 +59,7 @@ impl View<'_> {
 
     fn point(&self, (selected, best): (bool, bool), cell: &Cell) -> (&'static str, Style) {
         match (selected, best) {
-            (true, _) => (HERE, self.theme.bold(Role::Bright)),
+            (true, _) => (glyphs::HERE, self.theme.bold(Role::Bright)),
             (_, true) => (glyphs::ON, self.theme.style(Role::Plan)),
             _ if cell.overflows() > 0 => (glyphs::FREE, self.theme.style(Role::Danger)),
             _ => (glyphs::FREE, self.theme.style(Role::Muted)),
