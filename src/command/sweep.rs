@@ -122,7 +122,8 @@ fn steps_of(
     if args.with.policy.is_empty() {
         return Ok(varied.fold(steps, |steps, (step, _)| steps.with(step, true)));
     }
-    for (step, axis) in varied.filter(|(step, _)| !steps.has(*step)) {
+    let mut left_out = varied.filter(|(step, _)| !steps.has(*step));
+    if let Some((step, axis)) = left_out.next() {
         let (key, step) = (&axis.key, step.word());
         return Err(Failure::usage(format!(
             "--vary {key}: belongs to the step `{step}`, which --policy leaves out. Add {step} to --policy."

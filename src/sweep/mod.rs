@@ -208,7 +208,9 @@ fn fill(
             let totals = simulated_totals(&session, &bare[group[0]].1, &recording.lane, &wanted)?;
             let filled = |at: &usize| (*at, Cell { totals, ..bare[*at].0.clone() });
             let cells: Vec<(usize, Cell)> = group.iter().map(filled).collect();
-            cells.iter().for_each(|(at, cell)| tell(*at, cell));
+            for (at, cell) in &cells {
+                tell(*at, cell);
+            }
             Some(cells)
         })
         .collect();

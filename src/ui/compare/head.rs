@@ -65,7 +65,7 @@ impl View<'_> {
     fn verdict(&self) -> Vec<Span<'static>> {
         let Some(sweep) = self.sweep() else { return Vec::new() };
         let Some(cell) = sweep.smallest else {
-            let least = sweep.cells.iter().map(|cell| cell.overflows()).min().unwrap_or(0);
+            let least = sweep.cells.iter().map(crate::sweep::Cell::overflows).min().unwrap_or(0);
             let calls = counted(least as u64, "call");
             let words = format!("{} no setting here would have helped: {calls} at least", glyphs::ALERT);
             return vec![self.span(Role::Danger, words)];

@@ -64,12 +64,17 @@ impl View<'_> {
         let numbers: u16 = NUMBERS.iter().sum();
         let room = area.width.saturating_sub(numbers + 7);
         let axes = &self.screen.filling.axes;
-        let each = room / (axes.len() as u16).max(1);
         let wanted = |axis: &Axis| {
             let widest = axis.points.iter().map(|point| text::width(&point.text)).max().unwrap_or(0);
             (text::width(short(axis)).max(widest) as u16 + 2).clamp(LEAST, MOST)
         };
-        axes.iter().map(|axis| wanted(axis).min(each)).collect()
+        let mut widths: Vec<u16> = axes.iter().map(wanted).collect();
+        // The widest gives way first.
+        while widths.iter().sum::<u16>() > room {
+            let Some(widest) = widths.iter_mut().max().filter(|width| **width > LEAST) else { break };
+            *widest -= 1;
+        }
+        widths
     }
 
     fn list_row(&self, y: u16, row: &Row<'_>, buf: &mut Buffer) {
@@ -93,7 +98,7 @@ impl View<'_> {
                     Span::styled(label(&axis.points[point]), style)
                 }
             };
-            let words = text::cut(&span.content, usize::from(width.saturating_sub(1))).0.to_string();
+            let words = text::cut(&span.content, usize::from(width.saturating_sub(1))).0.clone();
             put_right(buf, y, x, x + width, &[Span::styled(words, span.style)]);
             x += width;
         }

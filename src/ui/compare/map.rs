@@ -57,7 +57,7 @@ impl View<'_> {
             else {
                 continue;
             };
-            let words = text::cut(&label(point), 8).0.to_string();
+            let words = text::cut(&label(point), 8).0.clone();
             let from = cell.x + cell.width.saturating_sub(text::width(&words) as u16) / 2;
             put(
                 buf,
@@ -95,7 +95,7 @@ impl View<'_> {
         if rows.0 > 0 {
             put(buf, (area.x + 1, y), area.right(), "↑", style);
         }
-        let last = self.grid.cell(rows.0 + rows.1.saturating_sub(1), columns.0).map(|cell| cell.bottom());
+        let last = self.grid.cell(rows.0 + rows.1.saturating_sub(1), columns.0).map(Rect::bottom);
         if let Some(y) = last.filter(|y| rows.0 + rows.1 < count(down) && *y < area.bottom()) {
             put(buf, (area.x + 1, y), area.right(), "↓", style);
         }
