@@ -24,6 +24,7 @@ use ratatui::layout::Rect;
 use ratatui::style::{Color, Modifier};
 use screens::{
     STATES, at_rest, comparing_typed, estimating, opened, preview, settled, stepping, taken_apart,
+    timing_tuned,
 };
 
 /// The sizes that screens are looked at in.
@@ -161,6 +162,11 @@ screens! {
     a_third_setting_is_held_while_two_are_shown: "compare typed",
     cells_fill_in_as_they_come: "compare filling",
     a_map_on_which_nothing_helps_says_so: "compare none helps",
+    the_timeline_shows_every_call_as_recorded: "timeline",
+    a_changed_setting_is_a_second_curve: "timeline tuned",
+    a_compaction_stands_on_its_curve_with_its_tokens: "timeline compaction",
+    the_timeline_is_told_in_sentences_too: "timeline in words",
+    a_timeline_that_is_being_read_says_so: "timeline reading",
 }
 
 #[test]
@@ -245,6 +251,25 @@ fn a_recovery_is_told_by_colour_and_sign_in_a_light_theme() {
     let driver = screens::recovering(130, 36);
     let theme = Theme::load("light", ColourDepth::True).expect("a theme");
     insta::assert_snapshot!("recovery styles light", styles_of(&drawn(&driver.app, &theme)));
+}
+
+#[test]
+fn lanes_and_signs_of_the_timeline_have_their_colours() {
+    for (width, height) in [(130, 36), (80, 24), (60, 20)] {
+        let driver = timing_tuned(width, height);
+        for name in ["dark", "light"] {
+            let theme = Theme::load(name, ColourDepth::True).expect("a theme");
+            let title = format!("timeline styles {name} {width}x{height}");
+            insta::assert_snapshot!(title, styles_of(&drawn(&driver.app, &theme)));
+        }
+    }
+    let driver = timing_tuned(130, 36);
+    let mono = Theme::load("mono", ColourDepth::True).expect("a theme");
+    let buf = drawn(&driver.app, &mono);
+    assert!(buf.content.iter().all(|cell| cell.fg == Color::Reset && cell.bg == Color::Reset));
+    let ascii = drawn(&driver.app, &mono.with_ascii(true));
+    assert!(ascii.content.iter().all(|cell| cell.symbol().is_ascii()), "{}", text_of(&ascii));
+    insta::assert_snapshot!("timeline ascii 130x36", text_of(&ascii));
 }
 
 #[test]

@@ -11,6 +11,8 @@ use crate::driver::Driver;
 /// The session of the pictures, and the keys that lead to its prune preview with a threshold moved.
 const SESSION: &str = "telegram:direct:8812";
 const TUNED: &str = "p 4 j j j H H H tab tab";
+/// The timeline with pruning that runs after half an hour and clears from a third of the window.
+const TIMELINE: &str = "p t [ [ [ [ [ [";
 
 /// Two settings side by side, whose values were typed.
 const COMPARED: &str = "w a ctrl-u text:contextPruning.ttl=15m,30m,1h,2h space \
@@ -33,6 +35,7 @@ pub(crate) fn screens() -> Vec<Screen> {
         shot("compare-dark", "dark", (110, 30), COMPARED),
         shot("compare-light", "light", (110, 30), COMPARED),
         shot("compare-80x24-dark", "dark", (80, 24), COMPARED),
+        shot("timeline-dark", "dark", wide, TIMELINE),
         shot("estimators-dark", "dark", wide, "E"),
         shot("recovery-dark", "dark", wide, "v j"),
         shot("help-dark", "dark", wide, "?"),

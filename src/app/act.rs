@@ -142,6 +142,10 @@ impl App {
         if self.step_estimators(by) {
             return Vec::new();
         }
+        if matches!(self.overlay, Some(Overlay::Timeline)) {
+            self.wheel_timeline(by);
+            return Vec::new();
+        }
         let found = self.findings().count();
         let rows = self.breakdown_rows();
         match &mut self.overlay {

@@ -162,6 +162,8 @@ pub enum Action {
     ZoomIn,
     /// More calls on the screen.
     ZoomOut,
+    /// The timeline in sentences, or as curves.
+    InWords,
     /// Bars of cost, or of what the cache did not hold.
     CostOrCache,
     /// Settings side by side.
@@ -335,6 +337,7 @@ pub const ACTIONS: &[ActionRow] = &[
     (Action::PreviousOverflow, "previous-overflow", Group::Timeline, "overflow before"),
     (Action::ZoomIn, "zoom-in", Group::Timeline, "fewer calls, larger"),
     (Action::ZoomOut, "zoom-out", Group::Timeline, "more calls"),
+    (Action::InWords, "in-words", Group::Timeline, "in sentences"),
     (Action::CostOrCache, "cost-or-cache", Group::Timeline, "cost or cache"),
     (Action::CellRight, "cell-right", Group::Compare, "cell on the right"),
     (Action::CellLeft, "cell-left", Group::Compare, "cell on the left"),

@@ -131,6 +131,9 @@ impl App {
         if let (Some(Overlay::Estimators(_)), Action::Copy) = (&self.overlay, action) {
             return copy(self.call_text(), "call");
         }
+        if let (Some(Overlay::Timeline), Action::Copy) = (&self.overlay, action) {
+            return copy(self.timeline_text(), "timeline");
+        }
         if let (Some(Overlay::Breakdown(screen)), Action::Copy) = (&self.overlay, action) {
             return copy(screen.row_text(), "line");
         }

@@ -79,7 +79,7 @@ const ASCII: &[(&str, &str)] = &[
     ("╭╮╰╯", "++++"),
     ("⋯…·×", "...x"),
     ("▁▂▃▄▅▆▇█░", "..:::||#/"),
-    ("⟨⟩◌“”", "<>o\"\""),
+    ("⟨⟩◌“”›", "<>o\"\">"),
 ];
 
 /// Replaces every sign by ASCII. An arrow with a blank before it becomes `->`.

@@ -234,6 +234,7 @@ fn overlay_hints(overlay: &Overlay) -> Vec<Hint> {
             (&[Action::Less, Action::More], "adjust"),
             (&[Action::Down, Action::Up], "setting"),
             (&[Action::ToggleStep], "on/off"),
+            (&[Action::InWords], "in words"),
         ],
         Overlay::Compare => vec![
             (&[Action::CellLeft, Action::CellRight], "cell"),

@@ -1,11 +1,12 @@
 //! The program without a terminal: the pure state, and a driver that performs its effects at once.
 
+use std::cell::RefCell;
 use std::collections::VecDeque;
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, OnceLock};
+use std::sync::{Arc, Mutex, OnceLock};
 
 use clawscope::app::App;
-use clawscope::app::compare::{SweepSaid, swept};
+use clawscope::app::compare::{SweepAsked, SweepSaid, swept};
 use clawscope::app::effect::{Effect, Write};
 use clawscope::app::event::{Event, Listing, SummarySaid};
 use clawscope::app::state::Options;
@@ -35,6 +36,7 @@ use clawscope::plan::Plan;
 use clawscope::store::demo;
 use clawscope::store::survey::Store;
 use clawscope::summarize::Cancel;
+use clawscope::sweep::Cell;
 use crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
 
 /// A clock that stands still: tests must not wait.
@@ -167,6 +169,21 @@ impl Driver {
         self.held_sweeps.expect("sweeps are held")
     }
 
+    fn sweep(&mut self, recording: &Recording, asked: SweepAsked, request: u64) -> Vec<Event> {
+        if let Some(held) = &mut self.held_sweeps {
+            *held = request;
+            return Vec::new();
+        }
+        let said = RefCell::new(Vec::new());
+        let cells = Mutex::new(Vec::new());
+        let tell = |at: usize, cell: &Cell| cells.lock().expect("told").push((at, cell.clone()));
+        let done = swept(recording, asked, &|| true, &|axes| said.borrow_mut().push(axes), &tell);
+        let mut said = said.into_inner();
+        said.push(SweepSaid::Cells(cells.into_inner().expect("told")));
+        said.extend(done);
+        said.into_iter().map(|said| Event::Swept { request, said }).collect()
+    }
+
     fn events_of(&mut self, effect: Effect) -> Vec<Event> {
         match effect {
             Effect::List { .. } => vec![self.list()],
@@ -237,22 +254,7 @@ impl Driver {
                 let timeline = Timeline::new(recording, settings.map(|settings| *settings), &|| true);
                 vec![Event::Replayed { request, timeline: Arc::new(timeline.expect("wanted")) }]
             }
-            Effect::Sweep { request, .. } if self.held_sweeps.is_some() => {
-                self.held_sweeps = Some(request);
-                Vec::new()
-            }
-            Effect::Sweep { recording, asked, request } => {
-                let said = std::cell::RefCell::new(Vec::new());
-                let cells = std::sync::Mutex::new(Vec::new());
-                let done =
-                    swept(&recording, *asked, &|| true, &|axes| said.borrow_mut().push(axes), &|at, cell| {
-                        cells.lock().expect("told").push((at, cell.clone()))
-                    });
-                let mut said = said.into_inner();
-                said.push(SweepSaid::Cells(cells.into_inner().expect("told")));
-                said.extend(done);
-                said.into_iter().map(|said| Event::Swept { request, said }).collect()
-            }
+            Effect::Sweep { recording, asked, request } => self.sweep(&recording, *asked, request),
             Effect::Prepare(what) => {
                 let request = self.request(&what);
                 let shown = prepare(&request).map(|prepared| preview(&request, &prepared, self.now_ms));

@@ -394,10 +394,45 @@ pub(crate) fn comparing_in_vain(width: u16, height: u16) -> Driver {
     driver
 }
 
+/// Every call as it was recorded, the cursor at the one that failed.
+pub(crate) fn timing(width: u16, height: u16) -> Driver {
+    let mut driver = opened(width, height);
+    driver.press("t");
+    driver
+}
+
+/// The same under a shorter ttl and a lower threshold, the cursor in the middle.
+pub(crate) fn timing_tuned(width: u16, height: u16) -> Driver {
+    let mut driver = opened(width, height);
+    driver.press("t { { { { { H H H h");
+    settled(driver)
+}
+
+/// A compaction instead, seen near by, with what the cache did not hold.
+pub(crate) fn timing_compacted(width: u16, height: u16) -> Driver {
+    let mut driver = opened(width, height);
+    driver.press("t , , , , , x { { + b h h h");
+    settled(driver)
+}
+
+/// The timeline in sentences.
+pub(crate) fn timing_in_words(width: u16, height: u16) -> Driver {
+    let mut driver = timing_tuned(width, height);
+    driver.press("T");
+    driver
+}
+
+/// A timeline that is still being read.
+pub(crate) fn timing_yet(width: u16, height: u16) -> Driver {
+    let mut driver = opened(width, height);
+    driver.held_key("t");
+    driver
+}
+
 /// A state by its name.
 pub(crate) type Named = (&'static str, fn(u16, u16) -> Driver);
 
-pub(crate) const STATES: [Named; 42] = [
+pub(crate) const STATES: [Named; 47] = [
     ("rest", at_rest),
     ("gate shut", gate_shut),
     ("preview", preview),
@@ -440,4 +475,9 @@ pub(crate) const STATES: [Named; 42] = [
     ("compare typed", comparing_typed),
     ("compare filling", comparing_yet),
     ("compare none helps", comparing_in_vain),
+    ("timeline", timing),
+    ("timeline tuned", timing_tuned),
+    ("timeline compaction", timing_compacted),
+    ("timeline in words", timing_in_words),
+    ("timeline reading", timing_yet),
 ];

@@ -42,10 +42,13 @@ impl View<'_> {
         for lane in self.timeline.shown() {
             let mut dots = Dots::new(chart);
             dots.steps(&self.heights(*lane, &scale), if *lane == Lane::Simulated { 2 } else { 1 });
-            dots.draw(self.theme.style(Self::role(*lane)), buf);
+            let calls = self.timeline.lane(*lane);
+            let over = |column| calls[self.grid.calls(column)].iter().any(|call| call.overflow);
+            let role = |column| if over(column) { Role::Danger } else { Self::role(*lane) };
+            dots.draw(|column| self.theme.style(role(column)), buf);
         }
-        self.cursor(buf);
         self.signs(&scale, &gaps, buf);
+        self.cursor(buf);
     }
 
     /// The top is a little above the largest of what is drawn.

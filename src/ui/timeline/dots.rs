@@ -49,13 +49,13 @@ impl Dots {
         }
     }
 
-    /// Puts the dots into their cells, over what stands there.
-    pub(super) fn draw(&self, style: Style, buf: &mut Buffer) {
+    /// Puts the dots into their cells, over what stands there, each column in its style.
+    pub(super) fn draw(&self, style: impl Fn(usize) -> Style, buf: &mut Buffer) {
         let width = usize::from(self.area.width);
         for (at, bits) in self.cells.iter().enumerate().filter(|(_, bits)| **bits != 0) {
             let place = (self.area.x + (at % width) as u16, self.area.y + (at / width) as u16);
             let sign = char::from_u32(0x2800 + u32::from(*bits)).unwrap_or(' ');
-            put(buf, place, self.area.right(), sign.encode_utf8(&mut [0; 4]), style);
+            put(buf, place, self.area.right(), sign.encode_utf8(&mut [0; 4]), style(at % width));
         }
     }
 }
@@ -69,7 +69,7 @@ mod tests {
         let mut buf = Buffer::empty(area);
         let mut dots = Dots::new(area);
         dots.steps(heights, thick);
-        dots.draw(Style::new(), &mut buf);
+        dots.draw(|_| Style::new(), &mut buf);
         (0..2).map(|y| (0..4).map(|x| buf[(x, y)].symbol()).collect()).collect()
     }
 
