@@ -1244,8 +1244,8 @@ fn sweep_tells_the_map_and_saves_the_patch_of_the_smallest_change() {
     let file = store.path().join("patch.json5");
     let file = file.to_str().unwrap();
     let asked = || {
-        let mut demo = program(&[]);
-        demo.args(["--demo", "sweep", "telegram:direct:8812", "--headroom", "10%", "--patch", file]);
+        let mut demo = program(&["--demo", "sweep", "telegram:direct:8812", "--headroom", "10%"]);
+        demo.args(["--patch", file]);
         demo.args([
             "--vary",
             "contextPruning.ttl=30m..2h:30m",

@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use crossterm::event::{KeyEvent, MouseEvent};
 
+use crate::app::compare::SweepSaid;
 use crate::error::Finding;
 use crate::explain::Explanation;
 use crate::gateway::ruleset::Chosen;
@@ -194,6 +195,13 @@ pub enum Event {
         request: u64,
         /// It.
         timeline: Arc<Timeline>,
+    },
+    /// What is said of the cells that were asked for.
+    Swept {
+        /// Which request it answers.
+        request: u64,
+        /// It.
+        said: SweepSaid,
     },
     /// What a commit would write, or why it would be refused.
     Prepared(Result<WritePreview, String>),

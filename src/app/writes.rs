@@ -159,6 +159,11 @@ impl App {
             let copied = screen.copied(action == Action::CopyPatch);
             return copied.map(|(text, what)| Effect::Copy { text, what }).into_iter().collect();
         }
+        if matches!(self.overlay, Some(Overlay::Compare))
+            && matches!(action, Action::Copy | Action::CopyPatch)
+        {
+            return self.copy_cell();
+        }
         match action {
             Action::Copy => match session {
                 Some(item) => copy(Some(item.key.0.clone()), "session key"),
