@@ -247,6 +247,7 @@ fn an_explanation_names_the_verdict_first_and_has_stable_keys() {
         "verdict",
         "findings",
         "advice",
+        "recorded",
         "noSettingHelps",
     ];
     has_keys(&answer, &wanted);
@@ -261,9 +262,26 @@ fn an_explanation_names_the_verdict_first_and_has_stable_keys() {
     assert_eq!((&first["class"], &first["text"]), (&answer["verdict"]["class"], &answer["verdict"]["line"]));
     assert!(first["evidence"].as_array().unwrap().contains(&json!("refused-0")), "{first}");
     for advice in answer["advice"].as_array().unwrap() {
-        let keys =
-            ["set", "helps", "overflows", "peak", "cost", "note", "before", "limit", "patch", "commands"];
+        let keys = [
+            "set",
+            "helps",
+            "overflows",
+            "peak",
+            "cost",
+            "note",
+            "fits",
+            "before",
+            "after",
+            "limit",
+            "patch",
+            "commands",
+        ];
         has_keys(advice, &keys);
+        assert!(
+            advice["overflows"].is_u64() && advice["peak"].is_u64() && advice["cost"].is_number(),
+            "{advice}"
+        );
+        assert_eq!(advice["helps"] == true, advice["overflows"] == 0, "{advice}");
     }
     let (code, out, _) = store.run(&["explain", "main"]);
     assert_eq!((code, out.lines().next()), (0, answer["verdict"]["line"].as_str()));
@@ -287,6 +305,40 @@ fn a_whole_store_is_explained_with_those_at_risk_first() {
     assert!(code == 2 && error.contains("SESSION"), "{error}");
     let (code, _, error) = store.run(&["explain", "main", "--window", "5"]);
     assert!(code == 2 && error.contains("--all"), "{error}");
+}
+
+#[test]
+fn each_session_of_the_demo_tells_its_story() {
+    let output = program(&["--demo", "explain", "--all", "--json"]).output().expect("it runs");
+    let answer: Value = serde_json::from_slice(&output.stdout).expect("JSON");
+    let stories = [
+        ("agent:main:slack:channel:c07infra", "parallel-results"),
+        ("agent:main:telegram:direct:8812", "tool-loop-treadmill"),
+        ("agent:main:feishu:direct:ou_3f7c21ab", "estimator-error"),
+        ("agent:main:discord:channel:118204471002", "recurring-session-growth"),
+        ("agent:research:subagent:0d6f4b52-8a1c-4c55-9e0b-2b7f0f3ad914", "healthy"),
+        ("agent:research:main", "healthy"),
+        ("agent:research:llvm-notes", "healthy"),
+        ("agent:main:whatsapp:group:120363041188", "healthy"),
+        ("agent:main:hook:9c2d7a64-0b1e-4f0a-8a55-6d2f4f6c1b23", "healthy"),
+        ("agent:main:cron:5b0e6c1e-77a2-4a43-9c52-1f2d8a6b9e10", "healthy"),
+    ];
+    let sessions = answer["sessions"].as_array().expect("a list");
+    for (key, class) in stories {
+        let session =
+            sessions.iter().find(|it| it["session"]["key"] == key).unwrap_or_else(|| panic!("{key}"));
+        assert_eq!(
+            (&session["verdict"]["class"], &session["verdict"]["confidence"]),
+            (&json!(class), &json!("sure")),
+            "{key}"
+        );
+        // Each told alone says the same.
+        let alone = program(&["--demo", "explain", key, "--json"]).output().expect("it runs");
+        let alone: Value = serde_json::from_slice(&alone.stdout).expect("JSON");
+        assert_eq!(alone["verdict"], session["verdict"], "{key}");
+    }
+    assert_eq!(sessions.iter().filter(|it| it["overflowed"] == true).count(), 2);
+    assert_eq!(sessions.iter().filter(|it| it["noSettingHelps"] == true).count(), 1);
 }
 
 #[test]

@@ -111,6 +111,9 @@ impl App {
             pane.scroll.keep(pane.rows.len(), layout.rows(Pane::Transcript));
         }
         self.keep_estimators();
+        if let Some(Overlay::Explain(screen)) = &mut self.overlay {
+            screen.step(0, self.size.1);
+        }
     }
 
     /// Rows of a pane.
