@@ -40,9 +40,7 @@ impl App {
             | Action::ExportMarkdown
             | Action::ExportJson
             | Action::ExportPi
-            | Action::SaveScreen => {
-                self.write_action(action)
-            }
+            | Action::SaveScreen => self.write_action(action),
             Action::Copy | Action::CopyPath | Action::CopyId | Action::CopyPatch | Action::Pager => {
                 self.copy_action(action)
             }

@@ -35,7 +35,8 @@ pub(super) fn run(
     if !is_planned(&args.plan) {
         let scene = Scene::for_session(&args.session, place, around)?;
         let inspection = at_leaf(&scene, scene.open(&args.session)?, args.leaf.as_deref())?;
-        let inspection = if format == Format::Pi && !args.shape_only { with_context(inspection)? } else { inspection };
+        let inspection =
+            if format == Format::Pi && !args.shape_only { with_context(inspection)? } else { inspection };
         let wanted = wanted(args, &inspection, scene.now_ms, None);
         return write(args, &scene, &wanted, format, around, output);
     }
@@ -48,7 +49,11 @@ pub(super) fn run(
 
 /// Whether a plan is asked for.
 fn is_planned(plan: &PlanArgs) -> bool {
-    !plan.policy.is_empty() || !plan.set.is_empty() || plan.settings.is_some() || plan.now.is_some() || plan.gates
+    !plan.policy.is_empty()
+        || !plan.set.is_empty()
+        || plan.settings.is_some()
+        || plan.now.is_some()
+        || plan.gates
 }
 
 fn wanted<'a>(
@@ -98,7 +103,12 @@ fn tell(args: &ExportArgs, exported: &Exported, output: &mut Output) -> Result<(
 }
 
 /// Nothing is written beside sessions: a transcript there would be taken for one, and removed as an orphan (store C8).
-fn refuse_store(args: &ExportArgs, scene: &Scene, inspection: &Inspection, around: &Around) -> Result<(), Failure> {
+fn refuse_store(
+    args: &ExportArgs,
+    scene: &Scene,
+    inspection: &Inspection,
+    around: &Around,
+) -> Result<(), Failure> {
     let Some(out) = &args.out else { return Ok(()) };
     let file = absolute(&around.env.cwd, out);
     let real = |path: &Path| path.canonicalize().ok();
@@ -106,10 +116,14 @@ fn refuse_store(args: &ExportArgs, scene: &Scene, inspection: &Inspection, aroun
     let mut paths = scene.store().sessions.iter().filter_map(|session| session.path.as_deref());
     let beside = |path: &Path| path.parent().and_then(real).is_some_and(|own| own == folder);
     let taken = paths.any(beside) || beside(inspection.source.path());
-    if taken && scene.named && scene.store().sessions.len() == 1 && args.out.is_some() && !is_agents(&folder) {
+    if taken && scene.named && scene.store().sessions.len() == 1 && args.out.is_some() && !is_agents(&folder)
+    {
         // A transcript that was named by its path may lie anywhere; only itself is never replaced.
         return match real(&file) == real(inspection.source.path()) {
-            true => Err(Failure::refused(format!("{}: is the session itself. Choose another file.", out.display()))),
+            true => Err(Failure::refused(format!(
+                "{}: is the session itself. Choose another file.",
+                out.display()
+            ))),
             false => Ok(()),
         };
     }
@@ -127,19 +141,32 @@ fn is_agents(folder: &Path) -> bool {
     folder.file_name().is_some_and(|name| name == "sessions")
 }
 
-fn deliver(args: &ExportArgs, text: &str, json: bool, around: &Around, output: &mut Output) -> Result<(), Failure> {
+fn deliver(
+    args: &ExportArgs,
+    text: &str,
+    json: bool,
+    around: &Around,
+    output: &mut Output,
+) -> Result<(), Failure> {
     let Some(out) = &args.out else {
         let text = if json { escaped_json(text) } else { text.to_owned() };
         return Ok(output.write_all(text.as_bytes())?);
     };
     save_as(&absolute(&around.env.cwd, out), text, args.force).map_err(|error| match error {
-        SaveError::Taken => Failure::refused(format!("{}: is there already. --force replaces it.", out.display())),
+        SaveError::Taken => {
+            Failure::refused(format!("{}: is there already. --force replaces it.", out.display()))
+        }
         SaveError::Failed(words) => Failure::unreadable(words),
     })
 }
 
 /// The screen of the session as a picture.
-fn picture(args: &ExportArgs, place: &PlaceArgs, around: &Around, output: &mut Output) -> Result<(), Failure> {
+fn picture(
+    args: &ExportArgs,
+    place: &PlaceArgs,
+    around: &Around,
+    output: &mut Output,
+) -> Result<(), Failure> {
     if is_planned(&args.plan) || args.shape_only || args.leaf.is_some() {
         return Err(Failure::usage(
             "--format svg shows the session as it opens. For a plan or another leaf, open the screen and press S there.",
@@ -151,14 +178,20 @@ fn picture(args: &ExportArgs, place: &PlaceArgs, around: &Around, output: &mut O
     refuse_store(args, &scene, &inspection, around)?;
     let looked = wanted(args, &inspection, scene.now_ms, None).redactor();
     let redactor: Redactor = looked.map_err(|error| Failure::unreadable(error.to_string()))?;
-    let text = session_picture(&scene.listed, inspection, size, &args.colours, &redactor, scene.now_ms as i64)
-        .map_err(|error| Failure::usage(format!("--colours: {error}")))?;
+    let text =
+        session_picture(&scene.listed, inspection, size, &args.colours, &redactor, scene.now_ms as i64)
+            .map_err(|error| Failure::usage(format!("--colours: {error}")))?;
     deliver(args, &text, false, around, output)
 }
 
 fn size(text: &str) -> Result<(u16, u16), Failure> {
-    let parsed = text.split_once('x').and_then(|(columns, rows)| Some((columns.parse().ok()?, rows.parse().ok()?)));
-    parsed.filter(|(columns, rows)| (20..=LARGEST).contains(columns) && (5..=LARGEST).contains(rows)).ok_or_else(|| {
-        Failure::usage(format!("--size {text}: expected columns and rows, as 130x40, of at most {LARGEST}"))
-    })
+    let parsed =
+        text.split_once('x').and_then(|(columns, rows)| Some((columns.parse().ok()?, rows.parse().ok()?)));
+    parsed
+        .filter(|(columns, rows)| (20..=LARGEST).contains(columns) && (5..=LARGEST).contains(rows))
+        .ok_or_else(|| {
+            Failure::usage(format!(
+                "--size {text}: expected columns and rows, as 130x40, of at most {LARGEST}"
+            ))
+        })
 }

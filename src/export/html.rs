@@ -3,8 +3,8 @@
 use std::fmt::Write as _;
 
 use crate::export::document::{Document, Node, PlanTold};
-use crate::export::words::{facts, fate, head, legend, safe};
-use crate::inspect::message::{PartKind, TextPart, parts_of_message};
+use crate::export::words::{facts, fate, head, legend, made_parts, safe};
+use crate::inspect::message::{PartKind, TextPart};
 use crate::inspect::words::{grouped, moment};
 use crate::store::entry::EntryKind;
 
@@ -72,7 +72,8 @@ fn summary(document: &Document, out: &mut String) {
     for ((name, tokens), colour) in parts() {
         let share = *tokens as f64 * 100.0 / whole as f64;
         let words = format!("{name} ~{}", grouped(*tokens));
-        let _ = write!(out, "<span style=\"width:{share:.3}%;background:{colour}\" title=\"{words}\"></span>");
+        let _ =
+            write!(out, "<span style=\"width:{share:.3}%;background:{colour}\" title=\"{words}\"></span>");
     }
     let _ = write!(out, "</div>\n<p class=\"legend\">prompt ~{} tokens", grouped(total));
     for ((name, tokens), colour) in parts() {
@@ -114,7 +115,7 @@ fn plan_section(plan: &PlanTold, out: &mut String) {
             "<article class=\"made\"><header><span class=\"who\">made by the plan</span>\
              <span class=\"dim\">before message {before}</span></header>"
         );
-        parts_of_message(message, None).iter().for_each(|each| part(each, out));
+        made_parts(message).iter().for_each(|each| part(each, out));
         out.push_str("</article>\n");
     }
     out.push_str("</section>\n");
@@ -182,12 +183,8 @@ fn article(at: usize, node: &Node, out: &mut String) {
     }
     if let Some(told) = &node.fate {
         let class = if changed { " changes" } else { "" };
-        let _ = write!(
-            out,
-            "<span class=\"fate {}{class}\">{}</span>",
-            told.fate.word(),
-            escaped(&fate(told))
-        );
+        let _ =
+            write!(out, "<span class=\"fate {}{class}\">{}</span>", told.fate.word(), escaped(&fate(told)));
     }
     out.push_str("</header>");
     let after = node.parts_after();

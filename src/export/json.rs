@@ -21,7 +21,8 @@ pub fn json(document: &Document) -> Object {
         ("title", Value::from(document.title.as_str())),
         ("path", Value::from(document.path.as_str())),
     ]);
-    let mut budget: Object = document.budget.iter().map(|(name, tokens)| (*name, Value::from(*tokens))).collect();
+    let mut budget: Object =
+        document.budget.iter().map(|(name, tokens)| (*name, Value::from(*tokens))).collect();
     budget.set("total", Value::from(document.total()));
     let redacted = document.redacted.as_ref().map(|kinds| {
         let kinds: Object = kinds.iter().map(|(kind, count)| (*kind, Value::from(*count))).collect();

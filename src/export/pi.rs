@@ -106,7 +106,9 @@ fn branch(wanted: &Wanted<'_>, names: &mut NewNames<'_>) -> Result<Vec<Value>, B
     let mut lines = Vec::with_capacity(path.len());
     for (at, ix) in path.iter().enumerate() {
         let mut value = body::entry(source, index, *ix)?;
-        if at == 0 && let Some(object) = value.as_object_mut() {
+        if at == 0
+            && let Some(object) = value.as_object_mut()
+        {
             object.set("parentId", Value::Null);
         }
         lines.push(value);
@@ -126,7 +128,9 @@ fn foreign_labels(wanted: &Wanted<'_>, path: &[EntryIx], names: &mut NewNames<'_
     for target in path {
         let Some(label) = labels.get(target) else { continue };
         let own = path.iter().rev().map(|ix| index.entry(*ix)).find(|entry| {
-            entry.kind == EntryKind::Label && entry.reference.is_some() && entry.reference == index.entry(*target).id
+            entry.kind == EntryKind::Label
+                && entry.reference.is_some()
+                && entry.reference == index.entry(*target).id
         });
         if own.is_some_and(|own| index.words.text(own.word).as_ref() == Some(label)) {
             continue;
@@ -217,7 +221,14 @@ impl Chain {
     }
 
     /// A message as the entry that becomes it. What is built from an entry takes its time from there (compaction 3.10a).
-    fn message(&mut self, id: Value, message: &Value, old: Option<&Value>, made: Option<&MadeSummary>, now_ms: i64) {
+    fn message(
+        &mut self,
+        id: Value,
+        message: &Value,
+        old: Option<&Value>,
+        made: Option<&MadeSummary>,
+        now_ms: i64,
+    ) {
         let role = message.get("role").and_then(Value::as_str).map(js::JsString::to_string_lossy);
         let of = |keys: &[&'static str], from: Option<&Value>| -> Vec<(&'static str, Value)> {
             keys.iter().filter_map(|key| Some((*key, from?.get(key)?.clone()))).collect()

@@ -16,29 +16,141 @@ use crate::store::silent::SILENT_TOKEN;
 
 /// Members of an entry, a message or a block that the runtime wrote, and that say nothing of what was said.
 const KEPT: [&str; 26] = [
-    "type", "id", "parentId", "timestamp", "version", "firstKeptEntryId", "firstKeptEntryIndex", "targetId", "fromId",
-    "provider", "modelId", "model", "api", "thinkingLevel", "customType", "role", "toolCallId", "toolName", "stopReason",
-    "usage", "isError", "mimeType", "tokensBefore", "display", "fromHook", "exitCode",
+    "type",
+    "id",
+    "parentId",
+    "timestamp",
+    "version",
+    "firstKeptEntryId",
+    "firstKeptEntryIndex",
+    "targetId",
+    "fromId",
+    "provider",
+    "modelId",
+    "model",
+    "api",
+    "thinkingLevel",
+    "customType",
+    "role",
+    "toolCallId",
+    "toolName",
+    "stopReason",
+    "usage",
+    "isError",
+    "mimeType",
+    "tokensBefore",
+    "display",
+    "fromHook",
+    "exitCode",
 ];
 
 /// Custom entries of the gateway and of this program: times, models, ids and numbers.
-const KEPT_DATA: [&str; 5] =
-    ["openclaw.cache-ttl", "model-snapshot", "google-turn-ordering-bootstrap", "clawscope.commit", "clawscope.undo"];
+const KEPT_DATA: [&str; 5] = [
+    "openclaw.cache-ttl",
+    "model-snapshot",
+    "google-turn-ordering-bootstrap",
+    "clawscope.commit",
+    "clawscope.undo",
+];
 
 /// Names of arguments that tools share; rules and people look for them.
 const ARGUMENTS: [&str; 30] = [
-    "path", "file_path", "command", "cmd", "content", "text", "query", "pattern", "url", "action", "limit", "offset",
-    "timeout", "oldText", "newText", "old_string", "new_string", "edits", "cwd", "args", "name", "description", "prompt",
-    "message", "type", "readFiles", "modifiedFiles", "truncation", "exitCode", "truncated",
+    "path",
+    "file_path",
+    "command",
+    "cmd",
+    "content",
+    "text",
+    "query",
+    "pattern",
+    "url",
+    "action",
+    "limit",
+    "offset",
+    "timeout",
+    "oldText",
+    "newText",
+    "old_string",
+    "new_string",
+    "edits",
+    "cwd",
+    "args",
+    "name",
+    "description",
+    "prompt",
+    "message",
+    "type",
+    "readFiles",
+    "modifiedFiles",
+    "truncation",
+    "exitCode",
+    "truncated",
 ];
 
 /// Words that tell an error's kind (compaction 9; overflow).
 const ERROR_WORDS: [&str; 62] = [
-    "prompt", "is", "too", "long", "large", "tokens", "token", "maximum", "max", "context", "length", "window", "exceed",
-    "exceeds", "exceeded", "limit", "limits", "input", "output", "request", "size", "model", "overflow", "rate",
-    "overloaded", "timeout", "timed", "out", "error", "invalid", "status", "code", "http", "of", "for", "the", "than",
-    "over", "with", "and", "this", "your", "has", "have", "you", "requested", "reduce", "messages", "in", "to", "total",
-    "count", "body", "payload", "bad", "gateway", "service", "unavailable", "api", "billing", "quota", "credit",
+    "prompt",
+    "is",
+    "too",
+    "long",
+    "large",
+    "tokens",
+    "token",
+    "maximum",
+    "max",
+    "context",
+    "length",
+    "window",
+    "exceed",
+    "exceeds",
+    "exceeded",
+    "limit",
+    "limits",
+    "input",
+    "output",
+    "request",
+    "size",
+    "model",
+    "overflow",
+    "rate",
+    "overloaded",
+    "timeout",
+    "timed",
+    "out",
+    "error",
+    "invalid",
+    "status",
+    "code",
+    "http",
+    "of",
+    "for",
+    "the",
+    "than",
+    "over",
+    "with",
+    "and",
+    "this",
+    "your",
+    "has",
+    "have",
+    "you",
+    "requested",
+    "reduce",
+    "messages",
+    "in",
+    "to",
+    "total",
+    "count",
+    "body",
+    "payload",
+    "bad",
+    "gateway",
+    "service",
+    "unavailable",
+    "api",
+    "billing",
+    "quota",
+    "credit",
 ];
 
 /// Marks that rules leave in texts or look for.
@@ -46,8 +158,7 @@ const MARKS: [&str; 5] =
     [IMAGE_REMOVED, COMPACTED, SILENT_TOKEN, "HEARTBEAT_OK", "[Old tool result content cleared]"];
 
 /// What stands for a letter or digit: the first that counts the same everywhere.
-const STAND_INS: [char; 14] =
-    ['x', 'X', '1', 'é', '中', '가', '㐀', 'Ａ', 'ｱ', 'ˇ', '𝐱', '𠀀', '𖿠', '𛀀'];
+const STAND_INS: [char; 14] = ['x', 'X', '1', 'é', '中', '가', '㐀', 'Ａ', 'ｱ', 'ˇ', '𝐱', '𠀀', '𖿠', '𛀀'];
 
 /// The line of a transcript without its words; one that is no JSON keeps its punctuation alone.
 pub(super) fn line(text: &str) -> String {
@@ -69,7 +180,9 @@ pub(super) fn entry(value: &Value) -> Value {
     members(value, |key, member| match key {
         "message" => message(member),
         "data" if own => member.clone(),
-        "data" => members(member, |key, member| if key == "error" { error(member) } else { known(key, member) }),
+        "data" => {
+            members(member, |key, member| if key == "error" { error(member) } else { known(key, member) })
+        }
         "content" => content(member),
         _ => known(key, member),
     })
@@ -287,7 +400,9 @@ mod tests {
     #[test]
     fn errors_are_still_told_by_their_words_and_numbers() {
         let line = r#"{"type":"message","message":{"role":"assistant","content":[],"errorMessage":"prompt is too long: 210012 tokens > 200000 maximum (mei@example.org)"}}"#;
-        assert!(shaped(line).contains("prompt is too long: 210012 tokens > 200000 maximum (xxx@xxxxxxx.xxx)"));
+        assert!(
+            shaped(line).contains("prompt is too long: 210012 tokens > 200000 maximum (xxx@xxxxxxx.xxx)")
+        );
     }
 
     #[test]

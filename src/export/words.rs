@@ -3,9 +3,11 @@
 use std::fmt::Write as _;
 
 use crate::export::document::{Document, FateTold};
-use crate::inspect::message::{PartKind, TextPart};
+use crate::inspect::message::{PartKind, TextPart, parts_of_message};
 use crate::inspect::words::{grouped, moment};
+use crate::js::{JsString, Value};
 use crate::policy::Fate;
+use crate::store::entry::Role;
 use crate::text::visible;
 
 /// Facts about the session: name and value, neither made safe yet.
@@ -38,7 +40,8 @@ fn redacted(document: &Document) -> String {
         return "none: every word is replaced by another of the same shape".to_owned();
     }
     let Some(kinds) = &document.redacted else { return "not looked for (--no-redact)".to_owned() };
-    let mut words = kinds.iter().map(|(kind, count)| format!("{count} {kind}")).collect::<Vec<_>>().join(", ");
+    let mut words =
+        kinds.iter().map(|(kind, count)| format!("{count} {kind}")).collect::<Vec<_>>().join(", ");
     if words.is_empty() {
         words = "none found".to_owned();
     }
@@ -56,6 +59,12 @@ pub(super) fn fate(told: &FateTold) -> String {
         let _ = write!(words, ", ~{} → ~{}", grouped(told.before), grouped(told.after));
     }
     words
+}
+
+/// The parts of a message that a plan makes.
+pub(super) fn made_parts(message: &Value) -> Vec<TextPart> {
+    let role = message.get("role").and_then(Value::as_str).map(JsString::to_string_lossy);
+    parts_of_message(message, role.as_deref().map(Role::from_text))
 }
 
 /// The head of a part; none for plain text.

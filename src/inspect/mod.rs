@@ -27,9 +27,9 @@ pub mod search;
 mod server_clear;
 pub mod summary;
 pub mod summary_calls;
-pub mod tool;
 #[cfg(test)]
 pub(crate) mod testing;
+pub mod tool;
 pub mod upkeep;
 mod why;
 mod why_steps;

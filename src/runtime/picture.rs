@@ -71,7 +71,8 @@ fn answer(effect: Effect, waiting: &mut Option<Inspection>) -> Option<Event> {
     match effect {
         Effect::Open { .. } => waiting.take().map(|inspection| Event::Opened(Box::new(inspection))),
         Effect::ReadExcerpts { inspection, entries } => {
-            let text = |entry| (entry, excerpt(&inspection.source, &inspection.index, entry).unwrap_or_default());
+            let text =
+                |entry| (entry, excerpt(&inspection.source, &inspection.index, entry).unwrap_or_default());
             Some(Event::Excerpts { epoch: inspection.epoch, items: entries.into_iter().map(text).collect() })
         }
         Effect::ReadMessage { inspection, entry, plan } => {

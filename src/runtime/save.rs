@@ -25,7 +25,8 @@ pub(super) fn save(folder: &Path, name: &str, text: &str) -> Result<PathBuf, Str
 /// Writes a file where a person says. What stands there is replaced only when that was asked for, and then whole: the
 /// new file takes its place in one step.
 pub fn save_as(path: &Path, text: &str, replace: bool) -> Result<(), SaveError> {
-    let failed = |error: io::Error| SaveError::Failed(format!("{}: cannot be written: {error}.", path.display()));
+    let failed =
+        |error: io::Error| SaveError::Failed(format!("{}: cannot be written: {error}.", path.display()));
     if !replace {
         let file = OpenOptions::new().write(true).create_new(true).open(path);
         return match file.and_then(|mut file| file.write_all(text.as_bytes())) {

@@ -231,7 +231,8 @@ impl Driver {
             Effect::Export { format, inspection, plan, made } => {
                 let plan = plan.as_deref().map(|plan| (plan, made.as_ref().map(|made| &made.summary)));
                 let (redact, shape_only) = (true, false);
-                let wanted = Wanted { inspection: &inspection, plan, now_ms: self.now_ms, redact, shape_only };
+                let wanted =
+                    Wanted { inspection: &inspection, plan, now_ms: self.now_ms, redact, shape_only };
                 match export(&wanted, format) {
                     Ok(made) => {
                         self.saved.push((file_name(&inspection.session, format.extension()), made.text));

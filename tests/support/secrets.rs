@@ -98,8 +98,16 @@ pub(crate) fn samples() -> Vec<Sample> {
     let key = |lines: &str| {
         format!("-----BEGIN OPENSSH {k} KEY-----{lines}-----END OPENSSH {k} KEY-----", k = "PRIVATE")
     };
-    add("private key", body[1].clone(), format!("cat id\n{}\n", key(&format!("\n{}\n", body[..3].join("\n")))));
-    add("private key in JSON", body[4].clone(), format!(r#"{{"k":"{}"}}"#, key(&format!("\\n{}\\n", body[3..].join("\\n")))));
+    add(
+        "private key",
+        body[1].clone(),
+        format!("cat id\n{}\n", key(&format!("\n{}\n", body[..3].join("\n")))),
+    );
+    add(
+        "private key in JSON",
+        body[4].clone(),
+        format!(r#"{{"k":"{}"}}"#, key(&format!("\\n{}\\n", body[3..].join("\\n")))),
+    );
     add("private key by a line", body[2].clone(), format!("line 3 was {}", body[2]));
     let bearer = word(40, WORD);
     add("bearer header", bearer.clone(), format!("curl -H 'Authorization: Bearer {bearer}' x"));
@@ -114,7 +122,11 @@ pub(crate) fn samples() -> Vec<Sample> {
     let url = word(40, WORD);
     add("url token", url.clone(), format!("git clone https://{url}@example.org/x.git"));
     let parameter = word(30, WORD);
-    add("url parameter", parameter.clone(), format!("https://x.example/hook?a=1&access_token={parameter}&b=2"));
+    add(
+        "url parameter",
+        parameter.clone(),
+        format!("https://x.example/hook?a=1&access_token={parameter}&b=2"),
+    );
     let webhook = format!("T{}/B{}/{}", word(8, UPPER), word(8, UPPER), word(24, WORD));
     add("slack webhook", webhook.clone(), format!("https://hooks.slack.com/services/{webhook}"));
     let aws = word(40, WORD);

@@ -99,7 +99,8 @@ fn stands_apart(text: &str, start: usize, end: usize, secret: &str) -> bool {
 /// A secret of several lines is known by each of them, in whatever way they are joined.
 fn parts(secret: &str) -> Vec<&str> {
     let lines = secret.split(['\n', '\r']).flat_map(|line| line.split("\\n"));
-    let lines: Vec<&str> = lines.map(|line| line.trim_matches(|char: char| " \t>|\"',+\\".contains(char))).collect();
+    let lines: Vec<&str> =
+        lines.map(|line| line.trim_matches(|char: char| " \t>|\"',+\\".contains(char))).collect();
     if lines.len() < 2 {
         return if is_telling(secret) { vec![secret] } else { Vec::new() };
     }

@@ -7,14 +7,41 @@ pub(super) const KIND: &str = "value";
 
 /// Ends of names whose values are secrets, in lower case and without `_` and `-`.
 const ENDS: [&str; 24] = [
-    "password", "passwd", "pwd", "passphrase", "passcode", "secret", "token", "apikey", "accesskey", "secretkey",
-    "privatekey", "signingkey", "encryptionkey", "authkey", "accountkey", "masterkey", "servicekey", "authorization",
-    "cookie", "credential", "credentials", "connectionstring", "accesskeyid", "mnemonic",
+    "password",
+    "passwd",
+    "pwd",
+    "passphrase",
+    "passcode",
+    "secret",
+    "token",
+    "apikey",
+    "accesskey",
+    "secretkey",
+    "privatekey",
+    "signingkey",
+    "encryptionkey",
+    "authkey",
+    "accountkey",
+    "masterkey",
+    "servicekey",
+    "authorization",
+    "cookie",
+    "credential",
+    "credentials",
+    "connectionstring",
+    "accesskeyid",
+    "mnemonic",
 ];
 
 /// Names that end so and hold something else: places in a list, counts, switches.
 const OTHERS: [&str; 8] = [
-    "pagetoken", "nextpagetoken", "nexttoken", "continuationtoken", "synctoken", "cursortoken", "previouspagetoken",
+    "pagetoken",
+    "nextpagetoken",
+    "nexttoken",
+    "continuationtoken",
+    "synctoken",
+    "cursortoken",
+    "previouspagetoken",
     "silenttoken",
 ];
 
@@ -35,9 +62,15 @@ mod tests {
 
     #[test]
     fn the_end_of_a_name_tells() {
-        for name in
-            ["password", "botToken", "API_KEY", "x-api-key", "client_secret", "gateway.auth.token", "appSecret"]
-        {
+        for name in [
+            "password",
+            "botToken",
+            "API_KEY",
+            "x-api-key",
+            "client_secret",
+            "gateway.auth.token",
+            "appSecret",
+        ] {
             assert!(is_secret(&name.into()), "{name}");
         }
         for name in ["totalTokens", "tokens", "key", "nextPageToken", "sessionKey", "publicKey", "text"] {

@@ -231,9 +231,38 @@ fn proven(secret: &str, proof: Proof) -> bool {
 /// What stands for a secret and is none: a reference, a mask, a word for one, our own placeholder.
 pub(super) fn is_placeholder(text: &str) -> bool {
     const WORDS: [&str; 32] = [
-        "string", "number", "boolean", "object", "any", "unknown", "str", "bytes", "none", "null", "nil",
-        "undefined", "true", "false", "required", "optional", "password", "token", "secret", "redacted",
-        "hidden", "masked", "bearer", "basic", "text", "env", "keychain", "prompt", "plain", "auto", "off", "on",
+        "string",
+        "number",
+        "boolean",
+        "object",
+        "any",
+        "unknown",
+        "str",
+        "bytes",
+        "none",
+        "null",
+        "nil",
+        "undefined",
+        "true",
+        "false",
+        "required",
+        "optional",
+        "password",
+        "token",
+        "secret",
+        "redacted",
+        "hidden",
+        "masked",
+        "bearer",
+        "basic",
+        "text",
+        "env",
+        "keychain",
+        "prompt",
+        "plain",
+        "auto",
+        "off",
+        "on",
     ];
     let text = text.trim_matches(|char: char| char == '"' || char == '\'' || char.is_whitespace());
     let refers = ["$", "<", "{{", "%", "[redacted:", "process.env", "os.environ", "env.", "env(", "ENV["];
@@ -254,7 +283,11 @@ fn is_ordinary(text: &str) -> bool {
     let mixed = capitals > 0 && word.chars().any(char::is_lowercase) && !word.contains(['.', '/', '-', '_']);
     let drawn = mixed && (capitals * 3 >= word.len() || word.len() >= 16);
     let number = word.len() < 8 && word.chars().all(|char| char.is_ascii_digit() || ".,%kKmM".contains(char));
-    let code = word.contains("()") || word.contains('(') || word.contains("=>") || word.contains("::") || word.contains("${");
+    let code = word.contains("()")
+        || word.contains('(')
+        || word.contains("=>")
+        || word.contains("::")
+        || word.contains("${");
     letters && !drawn || number || code
 }
 

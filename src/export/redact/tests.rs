@@ -25,14 +25,19 @@ fn every_shape_is_gone_and_what_stands_around_it_stays() {
         assert!(text.contains("[redacted:"), "{}: {text}", sample.name);
         assert_eq!(redacted(&text), text, "{}", sample.name);
         let first = sample.text.split(|c: char| !c.is_alphanumeric()).next().unwrap_or_default();
-        assert!(text.starts_with(first) || sample.text.starts_with(&sample.secret), "{}: {text}", sample.name);
+        assert!(
+            text.starts_with(first) || sample.text.starts_with(&sample.secret),
+            "{}: {text}",
+            sample.name
+        );
     }
 }
 
 #[test]
 fn every_shape_is_gone_from_texts_in_json_and_from_json_in_texts() {
     for sample in samples().iter().filter(|sample| sample.name != "private key by a line") {
-        let inner = js::stringify(&Value::from(Object::from([("command", Value::from(sample.text.as_str()))])));
+        let inner =
+            js::stringify(&Value::from(Object::from([("command", Value::from(sample.text.as_str()))])));
         let value = Value::from(Object::from([
             ("text", Value::from(sample.text.as_str())),
             ("arguments", Value::from(inner.as_str())),
@@ -49,7 +54,8 @@ fn the_same_secret_has_the_same_placeholder_wherever_it_stands() {
     let key = format!("ghp_{}", random(1, 36, "abcdefghijkmnpqrstuvwxyz23456789"));
     let other = format!("ghp_{}", random(2, 36, "abcdefghijkmnpqrstuvwxyz23456789"));
     let mut redactor = Redactor::default();
-    let texts = [format!("GITHUB_TOKEN={key}"), format!("use {other}"), format!("git push https://{key}@github.com")];
+    let texts =
+        [format!("GITHUB_TOKEN={key}"), format!("use {other}"), format!("git push https://{key}@github.com")];
     texts.iter().for_each(|text| redactor.learn(text));
     let all: Vec<String> = texts.iter().map(|text| redactor.text(text).into_owned()).collect();
     assert_eq!(all[0], "GITHUB_TOKEN=[redacted:github-token:1]");
@@ -72,7 +78,8 @@ fn a_secret_that_was_told_once_is_known_everywhere() {
 
 #[test]
 fn what_a_cut_left_of_a_secret_goes_too() {
-    let key = format!("sk-ant-api03-{}", random(3, 90, "ABCDEFGHJKLMNPQRSTUVWXYZabcdefghijkmnpqrstuvwxyz23456789"));
+    let key =
+        format!("sk-ant-api03-{}", random(3, 90, "ABCDEFGHJKLMNPQRSTUVWXYZabcdefghijkmnpqrstuvwxyz23456789"));
     let mut redactor = Redactor::default();
     redactor.learn(&key);
     let cut = format!("begins {}\n...\n{} ends", &key[..40], &key[60..]);
@@ -96,7 +103,9 @@ fn halves_of_characters_stay_where_they_are() {
 
 #[test]
 fn pictures_are_left_blank_and_other_data_stays() {
-    let value = js::parse(r#"[{"type":"image","data":"iVBOabc","mimeType":"image/png"},{"type":"custom","data":"iVBOabc"}]"#);
+    let value = js::parse(
+        r#"[{"type":"image","data":"iVBOabc","mimeType":"image/png"},{"type":"custom","data":"iVBOabc"}]"#,
+    );
     let mut redactor = Redactor::default();
     let text = js::stringify(&redactor.value(&value.unwrap()));
     assert!(text.contains(BLANK_IMAGE) && text.matches("iVBOabc").count() == 1, "{text}");
