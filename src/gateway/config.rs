@@ -297,9 +297,12 @@ impl GatewayConfig {
         });
     }
 
-    /// The value at a key path, in the gateway's own terms.
+    /// The value at a key path, in the gateway's own terms; items of lists are named by their index.
     pub fn value(&self, key: &[&str]) -> Option<&js::Value> {
-        key.iter().try_fold(&self.js, |value, segment| value.get(segment))
+        key.iter().try_fold(&self.js, |value, segment| match value.as_array() {
+            Some(items) => items.get(segment.parse::<usize>().ok()?),
+            None => value.get(segment),
+        })
     }
 
     /// Where the value at a key path comes from; `Default` when the configuration does not have it.
