@@ -6,6 +6,8 @@
 #[allow(dead_code, reason = "other programs use the rest")]
 mod driver;
 
+use std::sync::Arc;
+
 use clawscope::app::breakdown::BreakdownScreen;
 use clawscope::app::compare::SweepSaid;
 use clawscope::app::effect::Effect;
@@ -50,6 +52,45 @@ fn the_newest_session_is_open_at_its_last_row() {
     assert_eq!(pane.scroll.cursor + 1, pane.rows.len());
     assert!(pane.follow);
     assert!(pane.rows.iter().skip(pane.scroll.top).all(|row| pane.excerpts.contains_key(&row.entry)));
+}
+
+#[test]
+fn a_session_is_exported_from_the_screen_with_the_plan_that_is_shown() {
+    let mut driver = tuned();
+    driver.press("4 j j j H H H X");
+    let (name, page) = driver.saved.last().cloned().expect("a page");
+    assert_eq!(name, "agent-main-telegram-direct-8812.html");
+    assert!(page.starts_with("<!doctype html>") && page.contains("id=\"plan\""));
+    driver.press("p : text:export-json enter");
+    let (name, text) = driver.saved.last().cloned().expect("JSON");
+    assert!(name.ends_with(".json") && text.contains("\"plan\":null"), "{name}");
+    driver.press(": text:export-pi enter");
+    let (name, text) = driver.saved.last().cloned().expect("a transcript");
+    assert!(name.ends_with(".jsonl") && text.starts_with("{\"type\":\"session\",\"version\":3"), "{name}");
+    let inspection = driver.app.inspection().cloned();
+    match driver.held_key("S").as_slice() {
+        [Effect::SaveScreen { inspection: Some(shown) }] => {
+            assert!(Arc::ptr_eq(shown, &inspection.expect("one")))
+        }
+        other => panic!("{other:?}"),
+    }
+}
+
+#[test]
+fn a_configuration_that_the_gateway_refuses_is_told_on_the_screen_with_line_and_column() {
+    let dir = tempfile::tempdir().expect("a folder");
+    std::fs::create_dir_all(dir.path().join("agents/main/sessions")).expect("folders");
+    let mut file = std::fs::File::create(dir.path().join("openclaw.json")).expect("a file");
+    std::io::Write::write_all(&mut file, b"{\n session: { scope: 'all' } }").expect("written");
+    let driver = Driver::on(dir, 130, 36);
+    let toast = driver.app.toast.as_ref().expect("a word");
+    assert!(
+        toast.failed && toast.text.contains("openclaw.json:2:13: session.scope: expected"),
+        "{}",
+        toast.text
+    );
+    let listing = driver.app.listing.as_ref().expect("a list");
+    assert!(listing.config_error.is_some() && !listing.findings.is_empty());
 }
 
 #[test]

@@ -101,8 +101,8 @@ Examples:
 
 JSON: {schemaVersion, place, demo, ruleset: {id, name, from, note}, sessions: [{key, agent, kind, id, path, provider, model, \
 window, windowGuard: warn|block or null, tokens: {value, source: est|measured} or null, percent, entries, compactions, \
-updatedAt (ms), bytes, title, flags}], \
-findings: [{severity, path, line, entry, what, next}]}";
+updatedAt (ms), bytes, title, flags, reset}], \
+findings: [{severity, path, line, entry, what, next}]}; reset as lifecycle in `clawscope doctor --help`.";
 
 pub(super) const TREE: &str = "\
 Examples:
@@ -415,7 +415,10 @@ Tells by which version's rules the store is read and what settles that. Settings
 when they are built in.
 
 JSON: {schemaVersion, place, demo, ruleset: {id, name, from, note}, stateDir, config, counts, agents, contextPruning, \
-compaction, compactionSettings, locks, findings}; settings are {key, value, from}
+compaction, compactionSettings, memoryFlush, settings, lifecycle, locks, findings}; settings are {key, value, from, over}, over \
+being the places that the value goes over. lifecycle: [{key, type, mode, atHour, idleMinutes, next: {at, reason, local, due} or \
+null, leaves}] tells what begins each session anew by itself, in the time zone of this machine (TZ): a gateway looks at it when \
+the next message comes.
 
 Reads every transcript of the store. Exit code 3 when the store, its configuration or a transcript cannot be read.";
 

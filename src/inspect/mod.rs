@@ -13,6 +13,7 @@ pub mod excerpt;
 mod facts;
 mod indent;
 pub mod item;
+pub mod lifecycle;
 pub mod list;
 pub mod making;
 pub mod message;

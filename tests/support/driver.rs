@@ -346,6 +346,7 @@ impl Driver {
             agents: listed.store.agents.len(),
             items: listed.items,
             findings: listed.findings,
+            config_error: listed.store.config.error.as_ref().map(ToString::to_string),
             demo: listed.demo,
         }))
     }
