@@ -46,7 +46,7 @@ impl Store {
     /// Reads the models that the agents' own registries list (store A8).
     pub fn read_registries(&mut self, env: &Environment) {
         let agents = self.agents.iter().map(|agent| agent.id.as_str());
-        self.config.read_registries(env, &self.state_dir, agents, &mut self.findings);
+        Arc::make_mut(&mut self.config).read_registries(env, &self.state_dir, agents, &mut self.findings);
     }
 
     /// The ruleset that configuration and files tell.
