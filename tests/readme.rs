@@ -21,6 +21,7 @@ fn context(group: Group) -> Context {
         Group::Transcript => Context::Transcript,
         Group::Message => Context::Message,
         Group::Tuning => Context::Tuning,
+        Group::Timeline => Context::Timeline,
         Group::Commit => Context::Dialog,
         _ => Context::Global,
     }

@@ -9,6 +9,7 @@ use crate::context::bodies::message_of;
 use crate::gateway::catalog::Price;
 use crate::gateway::eligible::{Route, eligible_under};
 use crate::gateway::retention::Retention;
+use crate::gateway::ruleset::Rules;
 use crate::ids::EntryIx;
 use crate::inspect::Inspection;
 use crate::inspect::price::price;
@@ -120,10 +121,15 @@ impl Material {
         self
     }
 
-    /// Replays the session under the settings in force and under others.
-    pub fn replay(&self, inspection: &Inspection, simulated: &Settings) -> Replay {
+    /// Whether what was read tells replays under these steps too.
+    pub fn tells(&self, steps: StepSet, rules: &Rules) -> bool {
+        self.textures.is_some() || !steps.needs_texture(rules)
+    }
+
+    /// What is replayed: for lanes one by one (see [`crate::replay::recorded_lane`]).
+    pub fn session<'a>(&'a self, inspection: &'a Inspection) -> Session<'a> {
         let calibrated = self.calibrated.as_ref();
-        let session = Session {
+        Session {
             index: &inspection.index,
             path: &inspection.context.path,
             branch: &self.branch,
@@ -139,8 +145,12 @@ impl Material {
             retention: self.retention,
             price: inspection.price,
             prices: &self.prices,
-        };
-        replay(&session, &self.recorded, simulated)
+        }
+    }
+
+    /// Replays the session under the settings in force and under others.
+    pub fn replay(&self, inspection: &Inspection, simulated: &Settings) -> Replay {
+        replay(&self.session(inspection), &self.recorded, simulated)
     }
 
     /// The same with a record that other settings were in force for.
@@ -202,9 +212,13 @@ fn prices(inspection: &Inspection, config: &Value) -> HashMap<(WordIx, WordIx), 
     let models = inspection.context.path.iter().filter_map(|ix| index.entry(*ix).model);
     let mut prices = HashMap::new();
     for model in models {
-        prices
-            .entry(model)
-            .or_insert_with(|| price(config, &index.words.text(model.0)?, &index.words.text(model.1)?));
+        prices.entry(model).or_insert_with(|| {
+            let (provider, id) = (index.words.text(model.0)?, index.words.text(model.1)?);
+            // Of the model in force the agent's registry was asked already.
+            let known =
+                inspection.price.filter(|_| (&provider, &id) == (&inspection.provider, &inspection.model));
+            price(config, &provider, &id, known)
+        });
     }
     prices
 }

@@ -2,7 +2,6 @@
 //! on every call of the session. Only keys that the version reads are named.
 
 mod compaction;
-mod patch;
 mod pruning;
 mod tried;
 mod turns;
@@ -15,6 +14,7 @@ use crate::explain::case::Case;
 use crate::explain::failure::Failure;
 use crate::explain::finding::{Class, Finding};
 use crate::explain::words::{about, count};
+use crate::gateway::patch::{commands, patch};
 use crate::gateway::setting_value::{plain_text, ttl_text};
 use crate::inspect::Inspection;
 use crate::inspect::words::{difference, dollars};
@@ -77,6 +77,8 @@ pub struct Advice {
 impl Advice {
     fn new(failure: &Failure, changes: Vec<Change>, after: u64, note: impl Into<String>) -> Self {
         let fits = failure.fits(after);
+        let settings: Vec<(&str, Value)> =
+            changes.iter().map(|change| (change.path.as_str(), change.value.clone())).collect();
         Self {
             before: failure.requested,
             after,
@@ -86,8 +88,8 @@ impl Advice {
             helps: fits,
             whole: None,
             note: note.into(),
-            patch: patch::patch(&changes),
-            commands: patch::commands(&changes),
+            commands: commands(settings.iter().cloned()),
+            patch: patch(settings),
             changes,
         }
     }
