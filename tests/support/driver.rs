@@ -87,7 +87,7 @@ impl Driver {
     }
 
     fn at(place: &Place, dir: tempfile::TempDir, width: u16, height: u16) -> Self {
-        let env = Environment::new([("HOME", "/nonexistent")], None, PathBuf::from("/"));
+        let env = Environment::new([("HOME", "/nonexistent"), ("TZ", "UTC")], None, PathBuf::from("/"));
         let place = OpenPlace::new(place, env).expect("a place");
         let app = App::new(Options::default(), (width, height));
         let mut driver = Self {
