@@ -336,7 +336,7 @@ impl<'a> Builder<'a> {
             self.field("keeps", keeps.to_owned()),
         ]
         .into_iter()
-        .chain(self.way(preview))
+        .chain(matches!(dialog.write, Write::Commit { .. }).then(|| self.way(preview)).into_iter().flatten())
         .collect()
     }
 
