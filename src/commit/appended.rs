@@ -194,7 +194,7 @@ impl Appended {
         self.index.lines += 1;
         let place = Place { offset: self.index.end, bytes: text.len() as u32, line: self.index.lines };
         self.index.end += text.len() as u64 + 1;
-        self.index.push(value, place, &mut LineIds);
+        self.index.push(&value, place, &mut LineIds);
         self.leaf = self.index.last();
     }
 }

@@ -104,12 +104,14 @@ fn read_value(index: &Index, message: &ContextMessage, value: &Value) -> Value {
 /// The index of the file with the new lines in it, made in memory.
 pub fn index_with(index: &Index, lines: &[NewLine]) -> Index {
     let mut grown = index.clone();
+    // The first one ends a last line that has no end yet.
+    grown.end += u64::from(std::mem::take(&mut grown.unterminated));
     for line in lines {
         grown.lines += 1;
         let place = Place { offset: grown.end, bytes: line.text.len() as u32, line: grown.lines };
         grown.end += line.text.len() as u64 + 1;
         if let Ok(value) = parse_line(line.text.as_bytes(), Trim::None) {
-            grown.push(value, place, &mut LineIds);
+            grown.push(&value, place, &mut LineIds);
         }
     }
     grown

@@ -70,9 +70,10 @@ pub struct Prepared {
 }
 
 impl Prepared {
-    /// The bytes that would be appended: every line with its end.
+    /// The bytes that would be appended: the end of the last line where it has none yet, and every line with its end.
     pub fn bytes(&self) -> Vec<u8> {
         let mut bytes = Vec::with_capacity(self.len());
+        bytes.extend(self.before.unterminated.then_some(b'\n'));
         for line in &self.lines {
             bytes.extend_from_slice(line.text.as_bytes());
             bytes.push(b'\n');
@@ -82,7 +83,8 @@ impl Prepared {
 
     /// How many bytes that are.
     pub fn len(&self) -> usize {
-        self.lines.iter().map(|line| line.text.len() + 1).sum()
+        let lines: usize = self.lines.iter().map(|line| line.text.len() + 1).sum();
+        usize::from(self.before.unterminated) + lines
     }
 
     /// Whether a part of the path is copied: the lines begin a branch, and do not go on from the leaf.

@@ -24,8 +24,10 @@ pub(super) struct Snapshot {
     pub(super) identity: FileIdentity,
     /// Bytes.
     pub(super) size: u64,
-    modified: Option<SystemTime>,
-    tail: Vec<u8>,
+    /// When it was last written to.
+    pub(super) modified: Option<SystemTime>,
+    /// Its last bytes.
+    pub(super) tail: Vec<u8>,
 }
 
 impl Snapshot {
@@ -52,11 +54,6 @@ impl Snapshot {
             modified: metadata.modified().ok(),
             tail: source.read_span(from, (size - from) as usize)?,
         })
-    }
-
-    /// Whether the last byte ends a line; an empty file has none to end.
-    pub(super) fn ends_its_line(&self) -> bool {
-        self.tail.last() == Some(&b'\n')
     }
 
     /// What a person should know when the file was written to lately (store P10). `now_ms` counts from 1970.

@@ -76,7 +76,7 @@ fn messages_of(index: &Index, ix: EntryIx, first: bool) -> Result<Vec<ContextMes
 
 /// The prompt and the tools that a compaction carries.
 fn checkpoint(index: &Index, ix: EntryIx) -> Option<ContextMessage> {
-    let size = size_message(index.system_message(ix)?).size.read_as(Reading::Projected);
+    let size = size_message(&**index.system_message(ix)?).size.read_as(Reading::Projected);
     Some(ContextMessage { entry: ix, size, made: Made::Checkpoint })
 }
 

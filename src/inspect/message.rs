@@ -13,6 +13,7 @@ use crate::store::body::{self, BodyError};
 use crate::store::entry::{EntryKind, Replacement, Role};
 use crate::store::index::Index;
 
+pub use crate::inspect::parts::{of_entry as parts_of_entry, of_message as parts_of_message};
 pub use crate::inspect::why::why;
 
 /// What a part of a message is.

@@ -13,12 +13,14 @@ pub mod excerpt;
 mod facts;
 mod indent;
 pub mod item;
+pub mod lifecycle;
 pub mod list;
 pub mod making;
 pub mod message;
 mod oddities;
 pub mod open;
 mod parts;
+pub mod patch;
 pub mod place;
 pub mod price;
 mod reading;
@@ -28,10 +30,13 @@ pub mod rewrite_loss;
 pub mod search;
 mod server_clear;
 pub mod simulated;
+pub mod successor;
 pub mod summary;
 pub mod summary_calls;
 #[cfg(test)]
 pub(crate) mod testing;
+pub mod timeline;
+pub mod tool;
 pub mod upkeep;
 mod why;
 mod why_steps;
@@ -67,6 +72,7 @@ use crate::store::index::Index;
 use crate::store::prompt_report::SystemPromptReport;
 use crate::store::source::Source;
 use crate::transcript::{Leaf, Tree};
+use successor::Successor;
 use upkeep::Upkeep;
 
 /// Tokens a provider counted for the last prompt, and the entry that says so.
@@ -145,6 +151,8 @@ pub struct Inspection {
     pub last_call: Option<f64>,
     /// The last cache touch, ms (pruning 4.3).
     pub last_touch: Option<f64>,
+    /// The session that its key names now, where no row names this one.
+    pub successor: Option<Successor>,
     /// What keeps it within its window.
     pub upkeep: Upkeep,
     /// The gateway's configuration.

@@ -15,13 +15,13 @@ use crate::gateway::history_accounts::history_limit_under;
 use crate::gateway::prune_setting::PRUNING_PATH;
 use crate::gateway::pruning::{PruneSettings, effective_settings_under};
 use crate::gateway::ruleset::{Chosen, Reading, Rules, Ruleset};
-use crate::gateway::window_rules::window_under;
 use crate::ids::{Epoch, LineIds, SessionKey};
 use crate::inspect::count::{complete, last_prompt};
 use crate::inspect::list::listed_item;
 use crate::inspect::price::price;
 use crate::inspect::reading::{chosen, read_as};
 use crate::inspect::server_clear::server_clear;
+use crate::inspect::successor::successor;
 use crate::inspect::upkeep::Upkeep;
 use crate::inspect::{Closer, Inspection, Known, Mark};
 use crate::policy::StepSettings;
@@ -150,17 +150,20 @@ fn inspect(
     let report = session.row.as_ref().and_then(Row::prompt_report);
     let config = &store.config;
     let rules = chosen.ruleset.rules();
-    let window = window_under(rules, &config.js, &item.provider, &item.model);
+    let registered = config.registered(&item.agent, &item.provider, &item.model);
+    let registered = registered.and_then(|(_, model)| model.price);
+    let window = config.window(rules, &item.agent, &item.provider, &item.model);
     let upkeep = Upkeep::of(store, chosen.ruleset, session, (&item.provider, &item.model));
     let touched = |ix| body::entry(&source, &index, ix);
     let runtime = runtime_compaction(store, session, rules, &format!("{}/{}", item.provider, item.model));
     let settings = configured_steps(store, chosen.ruleset, &item.key.0, (runtime, window.tokens));
     let mut inspection = Inspection {
+        successor: successor(store, session, &index),
         last_touch: last_touch_under(rules, &index, (&item.provider, &item.model), touched),
         window,
         ruleset: chosen.clone(),
         route: Route::of(&config.js, &item.provider, &item.model),
-        price: price(&config.js, &item.provider, &item.model),
+        price: price(&config.js, &item.provider, &item.model, registered),
         provider: item.provider.clone(),
         model: item.model.clone(),
         session: item,

@@ -10,7 +10,7 @@ const TELLING: [&str; 9] =
     ["command", "cmd", "path", "file_path", "url", "query", "pattern", "text", "action"];
 
 /// The parts of an entry, in the order of the file.
-pub(super) fn of_entry(entry: &Value, kind: EntryKind, role: Option<Role>) -> Vec<TextPart> {
+pub fn of_entry(entry: &Value, kind: EntryKind, role: Option<Role>) -> Vec<TextPart> {
     match kind {
         EntryKind::Message => {
             entry.get("message").map(|message| of_message(message, role)).unwrap_or_default()
@@ -30,7 +30,8 @@ pub(super) fn of_entry(entry: &Value, kind: EntryKind, role: Option<Role>) -> Ve
     }
 }
 
-pub(super) fn of_message(message: &Value, role: Option<Role>) -> Vec<TextPart> {
+/// The parts of a message.
+pub fn of_message(message: &Value, role: Option<Role>) -> Vec<TextPart> {
     match role {
         Some(Role::BashExecution) => {
             let call = PartKind::Call { name: "!".into(), id: String::new() };

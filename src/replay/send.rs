@@ -12,6 +12,7 @@ use crate::policy::{Fate, MessageFate, Step};
 use crate::replay::arena::Arena;
 use crate::replay::cache::{Edited, Split};
 use crate::replay::calls::Call;
+use crate::replay::digest::Digest;
 use crate::replay::lane::Lane;
 use crate::replay::outcome::{CallReplay, Prompt, Trimmed};
 use crate::replay::sums::Held;
@@ -29,6 +30,7 @@ struct Sent {
     cleared: Trimmed,
     first_changed: Option<EntryIx>,
     prompt: Prompt,
+    edits: Vec<Edited>,
     /// Tokens less than without the edit, for each edit.
     less: Vec<f64>,
 }
@@ -108,7 +110,7 @@ impl Lane<'_> {
             from: self.run_start.from,
             len: self.list_len(),
             base: held.tokens,
-            edits: Vec::new(),
+            edits: Digest::default(),
         };
         let fixed = self.session.fixed();
         let mut sent = Sent {
@@ -119,6 +121,7 @@ impl Lane<'_> {
             cleared: Trimmed::default(),
             first_changed: None,
             prompt,
+            edits: Vec::new(),
             less: Vec::new(),
         };
         let may = self.may_act(&held, gate);
@@ -132,7 +135,9 @@ impl Lane<'_> {
             sent.first_changed = worked.first;
             (sent.pruned, sent.guarded, sent.cleared) = (worked.pruned, worked.guarded, worked.cleared);
             for (at, after, less) in worked.edits {
-                sent.prompt.edits.push((at, after.round() as u64));
+                let edited = (at, after.round() as u64);
+                sent.prompt.edits = sent.prompt.edits.with(edited);
+                sent.edits.push(edited);
                 sent.less.push(less);
             }
         }
@@ -215,7 +220,7 @@ impl Lane<'_> {
         let output = self.output(call);
         let modelled = self.split(call, &sent, expected, output, true);
         let cost_of = |split: &Split| price.map(|price| split.cost(&price));
-        let plain = (!sent.prompt.edits.is_empty()).then(|| self.split(call, &sent, expected, output, false));
+        let plain = (!sent.edits.is_empty()).then(|| self.split(call, &sent, expected, output, false));
         let split = match call.usage {
             _ if free => Split::default(),
             Some(usage) if measured => Split::recorded(&usage),
@@ -226,8 +231,7 @@ impl Lane<'_> {
         let summary = self.compacted.and_then(|compacted| compacted.summary_cost).unwrap_or(0.0);
         self.total_cost += cost.unwrap_or(0.0) + summary;
         if !free {
-            let edits: Vec<Edited> = sent.prompt.edits.clone();
-            self.cache.sent(call.started, call.mind, sent.prompt.len, edits);
+            self.cache.sent(call.started, call.mind, sent.prompt.len, sent.edits);
         }
         CallReplay {
             tokens: sent.tokens,
@@ -267,7 +271,7 @@ impl Lane<'_> {
     /// The split of a prompt by the model of the cache, with the edits of this call or without them.
     fn split(&self, call: &Call, sent: &Sent, expected: f64, output: f64, edited: bool) -> Split {
         let price = self.session.price_of(call);
-        let edits = if edited { sent.prompt.edits.as_slice() } else { &[] };
+        let edits = if edited { sent.edits.as_slice() } else { &[] };
         let less: f64 = if edited { 0.0 } else { sent.less.iter().sum() };
         let tokens = sent.tokens + less;
         let reusable = self.cache.reusable(call.started, &call.mind, sent.prompt.len, edits);

@@ -19,6 +19,8 @@ pub struct Header {
     pub version: f64,
     /// Working directory of the session, where it says one.
     pub cwd: Option<String>,
+    /// When it was begun, ms since the epoch; NaN where it does not say.
+    pub started: f64,
 }
 
 impl Header {
@@ -28,7 +30,8 @@ impl Header {
         let text_of = |key: &str| Some(value.get(key)?.as_str()?.to_string_lossy());
         let id = text_of("id").filter(|_| is_header)?;
         let cwd = text_of("cwd").filter(|cwd| !cwd.is_empty());
-        Some(Self { id, version: version(value.get("version")), cwd })
+        let started = js::date_value(value.get("timestamp"));
+        Some(Self { id, version: version(value.get("version")), cwd, started })
     }
 }
 
@@ -82,7 +85,7 @@ mod tests {
     fn the_first_parseable_line_decides() {
         let header =
             r#"{"type":"session","version":3,"id":"s1","timestamp":"1970-01-01T00:00:01.000Z","cwd":"/w"}"#;
-        let expected = Header { id: "s1".into(), version: 3.0, cwd: Some("/w".into()) };
+        let expected = Header { id: "s1".into(), version: 3.0, cwd: Some("/w".into()), started: 1_000.0 };
         assert_eq!(parse_header(header), Some(expected.clone()));
         assert_eq!(
             parse_header(&format!("\u{feff}\n\r\n{{junk\n{header}\n{{\"type\":\"message\"}}")),

@@ -245,34 +245,41 @@ impl Index {
         }
     }
 
-    /// Takes the next parsed line. `line` counts from 1.
-    pub fn push(&mut self, value: Value, place: Place, new_ids: &mut dyn NewIds) {
-        // A falsy line is a line of junk to a runtime that projects (store-pi-1.5 C2).
-        self.reads_differently |= !js::truthy(Some(&value));
-        if self.reading == Reading::Projected && !js::truthy(Some(&value)) {
+    /// Takes the next line as it was parsed.
+    pub fn push(&mut self, value: &Value, place: Place, new_ids: &mut dyn NewIds) {
+        if self.standing == Standing::Empty && !self.drops(!js::truthy(Some(value))) {
+            self.open(value, place.line);
+        }
+        let (_, to_v3) = self.migration();
+        self.take(scan(value, to_v3), b"", place, new_ids);
+    }
+
+    /// Takes the next line as it was scanned; `text` is what its names stand in. The first one is [pushed](Self::push).
+    pub(crate) fn take(&mut self, scanned: Scanned, text: &[u8], place: Place, new_ids: &mut dyn NewIds) {
+        self.reads_differently |= scanned.falsy;
+        if self.drops(scanned.falsy) {
             return;
         }
-        let first = self.standing == Standing::Empty;
-        if first {
-            self.open(&value, place.line);
-        }
-        if value.is_null() {
+        if scanned.null {
             self.throws(place.line, "the line is `null`");
             return;
         }
-        let (to_v2, to_v3) = self.migration();
-        let array = matches!(value, Value::Array(_));
-        let scanned = scan(value, to_v3);
-        if scanned.kind == Some(EntryKind::Scalar) && to_v2 && !array {
+        let (to_v2, _) = self.migration();
+        if scanned.kind == Some(EntryKind::Scalar) && to_v2 && !scanned.array {
             self.throws(place.line, "a bare value in a version 1 file");
         }
-        let ix = scanned.kind.map(|kind| self.push_entry(kind, scanned, place));
+        let ix = scanned.kind.map(|kind| self.push_entry(kind, scanned, text, place));
         if to_v2 {
             self.positions.push(ix.map(|(ix, _)| ix));
             if let Some((ix, kept_index)) = ix {
                 self.migrate(ix, kept_index, place.line, new_ids);
             }
         }
+    }
+
+    /// A falsy line is a line of junk to a runtime that projects (store-pi-1.5 C2).
+    fn drops(&self, falsy: bool) -> bool {
+        falsy && self.reading == Reading::Projected
     }
 
     fn throws(&mut self, line: u64, what: &str) {
@@ -299,24 +306,30 @@ impl Index {
         }
     }
 
-    fn push_entry(&mut self, kind: EntryKind, scanned: Scanned, place: Place) -> (EntryIx, Option<f64>) {
+    fn push_entry(
+        &mut self,
+        kind: EntryKind,
+        scanned: Scanned,
+        text: &[u8],
+        place: Place,
+    ) -> (EntryIx, Option<f64>) {
         let ix = EntryIx(self.entries.len() as u32);
         let calls_from = self.calls.len() as u32;
         let kept_index = scanned.kept_index;
-        let message = scanned.message.as_ref().map(|message| self.intern_message(ix, message));
+        let message = scanned.message.as_ref().map(|message| self.intern_message(ix, message, text));
         let entry = Entry {
             kind,
-            id: self.ids.of_value(scanned.id.as_ref()),
-            null_id: scanned.id.as_ref().is_some_and(Value::is_null),
-            parent: self.ids.of_value(scanned.parent.as_ref()),
+            id: self.ids.of_name(&scanned.id, text),
+            null_id: scanned.id.is_null(),
+            parent: self.ids.of_name(&scanned.parent, text),
             offset: place.offset,
             bytes: place.bytes,
             line: place.line,
             time: scanned.time,
-            reference: self.ids.of_value(scanned.reference.as_ref()),
-            word: self.words.of_value(scanned.word.as_ref()),
+            reference: self.ids.of_name(&scanned.reference, text),
+            word: self.words.of_name(&scanned.word, text),
             model: scanned.model.map(|(provider, model)| {
-                (self.words.of_value(provider.as_ref()), self.words.of_value(model.as_ref()))
+                (self.words.of_name(&provider, text), self.words.of_name(&model, text))
             }),
             number: scanned.number,
             no_message: scanned.no_message,
@@ -332,19 +345,24 @@ impl Index {
         (ix, kept_index)
     }
 
-    fn intern_message(&mut self, ix: EntryIx, message: &ScannedMessage) -> crate::store::entry::MessageSize {
+    fn intern_message(
+        &mut self,
+        ix: EntryIx,
+        message: &ScannedMessage,
+        text: &[u8],
+    ) -> crate::store::entry::MessageSize {
         for call in &message.calls {
             let call = Call {
                 entry: ix,
-                id: self.ids.of_value(call.id.as_ref()),
-                name: self.words.of_value(call.name.as_ref()),
+                id: self.ids.of_name(&call.id, text),
+                name: self.words.of_name(&call.name, text),
                 chars: call.chars,
             };
             self.calls.push(call);
         }
         let mut size = message.size;
-        size.tool = self.words.of_value(message.tool.as_ref());
-        size.call = self.ids.of_value(message.call.as_ref());
+        size.tool = self.words.of_name(&message.tool, text);
+        size.call = self.ids.of_name(&message.call, text);
         size
     }
 

@@ -43,6 +43,12 @@ pub struct Store {
 }
 
 impl Store {
+    /// Reads the models that the agents' own registries list (store A8).
+    pub fn read_registries(&mut self, env: &Environment) {
+        let agents = self.agents.iter().map(|agent| agent.id.as_str());
+        Arc::make_mut(&mut self.config).read_registries(env, &self.state_dir, agents, &mut self.findings);
+    }
+
     /// The ruleset that configuration and files tell.
     pub fn own_ruleset(&self) -> Chosen {
         Chosen::detect(&self.config, &era(&self.shape, &self.state_dir, &self.agents))
@@ -183,6 +189,7 @@ fn gateway(
 ) -> Store {
     let mut store = empty(shape, state, config);
     store.agents = agents(&store.config, &store.state_dir, &mut store.findings);
+    store.read_registries(env);
     let files = match only {
         Some((agent, rows)) => {
             store.agents.retain(|own| own.id == agent);

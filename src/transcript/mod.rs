@@ -1,6 +1,7 @@
 //! Entries → tree, branches and names. Pure.
 
 mod copies;
+pub mod drawn;
 pub mod labels;
 pub mod tree;
 pub mod writer;

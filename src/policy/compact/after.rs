@@ -130,7 +130,7 @@ pub fn after(index: &Index, before: &Context, first_kept: EntryIx, entry: &Value
 fn projected_after(index: &Index, before: &Context, entry: &Value, summary: Value) -> Result<After, Throws> {
     let mut grown = index.clone();
     let place = Place { offset: grown.end, bytes: 0, line: grown.lines + 1 };
-    grown.push(entry.clone(), place, &mut LineIds);
+    grown.push(entry, place, &mut LineIds);
     let compaction = EntryIx(index.entries.len() as u32);
     let path: Vec<EntryIx> = before.path.iter().copied().chain([compaction]).collect();
     let projection = project(&grown, &path)?;
