@@ -62,7 +62,7 @@ pub struct PlaceArgs {
     /// A gateway configuration (openclaw.json) instead of the store's own
     #[arg(long, value_name = "FILE", global = true)]
     pub config: Option<PathBuf>,
-    /// The gateway version whose rules apply: 2026.2.19, 2026.3.2, 2026.9 or pi-0.55; any other version gets the nearest
+    /// The gateway version whose rules apply: 2026.2.19, 2026.3.2, 2026.9, pi-0.55 or pi-1.5; any other version gets the nearest
     /// that is not newer [default: as the store tells, else 2026.3.2]
     #[arg(long, value_name = "VERSION", global = true)]
     pub ruleset: Option<String>,

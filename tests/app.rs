@@ -122,7 +122,7 @@ fn the_rules_of_another_version_fix_settings_and_plan_anew() {
     assert!(driver.app.tuning.any_changed(), "the ttl is a setting still");
     let settings = driver.app.plan.as_ref().expect("a plan").settings.prune.clone();
     assert_eq!(settings.soft_trim_ratio, 0.3);
-    driver.press("V V");
+    driver.press("V V V");
     assert_eq!(ruleset(&driver).ruleset, Ruleset::V2026_2_19);
     driver.press("i");
     assert!(driver.app.plan.as_ref().is_some_and(|plan| plan.is_empty()), "that version never prunes");

@@ -345,7 +345,9 @@ Examples:
 A commit appends a new branch with the shortened results to the transcript, under the gateway's own lock, after checking \
 that the file is as it was read. Nothing that stands in the file is changed; the old branch stays. What a compaction keeps, \
 and labels, are named by the ids of the copies. A compaction is appended with a summary that was made for it, and is \
-always the last line: the runtime would compact once more, and keep nothing, if anything stood behind it.
+always the last line: the runtime would compact once more, and keep nothing, if anything stood behind it. For today's pi no \
+branch is copied: each message that changes gets one context_edit on the active branch, which that pi reads; `way` and `why` \
+say which it is (branch, context_edit, append).
 
 That summary is made first, by whom --with names: extractive (offline), command or http (`clawscope summarize --help`). \
 Without --with a dry run is always extractive, so that nobody is asked and nothing paid for a look; --apply does as config.toml \
@@ -355,7 +357,7 @@ can be made, nothing is written and the exit code is 4.
 Not everything can be written: the history limit and the repair of tool calls leave out, move or invent messages on every \
 run and never touch the file. A plan with them is refused, with what to do instead.
 
-JSON: {schemaVersion, session, kind, applied, path, entries, bytes, fileBytes, from, oldLeaf, newLeaf, offset, lock, checks: \
+JSON: {schemaVersion, session, kind, applied, path, way, why, entries, bytes, fileBytes, from, oldLeaf, newLeaf, offset, lock, checks: \
 [{check: passed|warning, what}], changed: [{from, to}], undo, tokens: {before, after}, summary}; summary is null without a \
 compaction, else as in `clawscope simulate --summary`, and tokens.after counts it.";
 

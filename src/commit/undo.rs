@@ -97,7 +97,7 @@ impl Active<'_> {
         let time = js::iso_text(if time.is_finite() { now_ms.max(time as i64) } else { now_ms });
         let part = [self.target];
         let part = if self.ends_in_compaction() { &part[..] } else { &[] };
-        let mut copies = Copies::plan(&self.request.transcript, part, new_ids)?;
+        let mut copies = Copies::plan(&self.request.transcript, part, new_ids);
         let record = copies.draw(index, new_ids);
         let parent = self.parent().map_or(Value::Null, |id| index.ids.value(id));
         let text = undo_line(&record, &parent, &time, from, undoes, &self.request.tool);

@@ -39,6 +39,8 @@ enum Line<'a> {
     Blank,
     /// A label and what it says.
     Field(&'a str, Vec<Span<'a>>),
+    /// The same of which way it is written: what a small screen leaves out before any check.
+    Way(&'a str, Vec<Span<'a>>),
     /// Shares of the window: after, now.
     Bar(f64, f64),
     /// A hairline over the keys.
@@ -96,7 +98,7 @@ fn draw_line(theme: &Theme, line: &Line, row: Rect, frame: Rect, buf: &mut Buffe
     let value = row.x + LABEL;
     match line {
         Line::Blank => {}
-        Line::Field(label, spans) => {
+        Line::Field(label, spans) | Line::Way(label, spans) => {
             put(buf, (row.x, row.y), value, label, theme.style(Role::Muted));
             put_spans(buf, (value, row.y), row.right(), spans);
         }
@@ -144,9 +146,14 @@ fn short_path(path: &Path, room: usize) -> String {
     fits.or(forms.last()).cloned().unwrap_or_default()
 }
 
-/// Lines that fit: blank ones go first, then the bar, whose numbers stand above it.
+/// Lines that fit: blank ones go first, then the bar, whose numbers stand above it, then which way it is written.
 fn fitted(mut lines: Vec<Line>, rows: usize) -> Vec<Line> {
-    for least in [|line: &Line| matches!(line, Line::Blank), |line: &Line| matches!(line, Line::Bar(..))] {
+    let least: [fn(&Line) -> bool; 3] = [
+        |line| matches!(line, Line::Blank),
+        |line| matches!(line, Line::Bar(..)),
+        |line| matches!(line, Line::Way(..)),
+    ];
+    for least in least {
         while lines.len() > rows
             && let Some(at) = lines.iter().rposition(least)
         {
@@ -336,7 +343,7 @@ impl<'a> Builder<'a> {
             self.field("keeps", keeps.to_owned()),
         ]
         .into_iter()
-        .chain(self.way(preview))
+        .chain(matches!(dialog.write, Write::Commit { .. }).then(|| self.way(preview)).into_iter().flatten())
         .collect()
     }
 
@@ -345,7 +352,7 @@ impl<'a> Builder<'a> {
         let lines = text::wrap(&preview.way, usize::from(self.width.saturating_sub(LABEL)));
         let labels = std::iter::once("way").chain(std::iter::repeat(""));
         let line = |(label, words): (&'static str, String)| {
-            Line::Field(label, vec![Span::styled(words, self.theme.style(Role::Text))])
+            Line::Way(label, vec![Span::styled(words, self.theme.style(Role::Text))])
         };
         labels.zip(lines).map(line).collect()
     }
