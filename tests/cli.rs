@@ -1295,6 +1295,27 @@ fn sweep_tells_the_map_and_saves_the_patch_of_the_smallest_change() {
 }
 
 #[test]
+fn replay_tells_the_course_in_sentences_for_those_who_do_not_look_at_tables() {
+    let args = ["replay", "main", "--timeline", "--set", "clearToolUses.trigger=4000"];
+    let (code, out, _) = Store::new().run(&args);
+    assert_eq!(code, 0);
+    for part in [
+        "9 calls, ",
+        "Thresholds in prompt tokens: window ",
+        "Recorded: the largest prompt is ",
+        "Simulated with ",
+        "messages cleared",
+        "every prompt fits",
+    ] {
+        assert!(out.contains(part), "{part} in {out}");
+    }
+    let sentences = out.lines().filter(|line| line.contains(" tokens")).count();
+    assert!(out.contains(", compact 180,000"), "the runtime's own window counts: {out}");
+    assert!(sentences > 3 && !out.contains('│') && !out.contains('\t'), "{out}");
+    assert_eq!(Store::new().run(&["replay", "main", "--timeline", "--all"]).0, 2);
+}
+
+#[test]
 fn check_answers_by_its_exit_code_and_in_one_line() {
     let store = Store::new();
     let (code, out, error) = store.run(&["check", "main", "--budget", "1000000"]);

@@ -337,6 +337,23 @@ fn no_call_and_one_call_are_said_plainly() {
 }
 
 #[test]
+fn sentences_tell_the_first_and_the_last_turns_of_a_long_course() {
+    let refused: Vec<usize> = (0..120).map(|at| at * 3 + 1).collect();
+    let mut driver = on(&session(400, &refused), 130, 36);
+    driver.press("t");
+    let lines = timeline(&driver).sentences();
+    assert!(lines.len() < 30, "{lines:#?}");
+    let holds = |words: &str| lines.iter().any(|line| line.contains(words));
+    assert!(
+        holds("400 calls, 2026-03-05 08:00:00Z") || holds("400 calls, 2026-03-05 00:00:00Z"),
+        "{lines:#?}"
+    );
+    assert!(holds("120 prompts do not fit") && holds("turns left out") && holds("  #399 "), "{lines:#?}");
+    let first = lines.iter().position(|line| line.starts_with("  #1 ")).expect("the first refusal");
+    assert!(lines[first].contains("does not fit"), "{lines:#?}");
+}
+
+#[test]
 fn of_many_calls_none_that_overflowed_vanishes() {
     for (width, height) in [(60, 20), (80, 24), (130, 36)] {
         let mut driver = on(&session(2_000, &[41, 900, 1_777]), width, height);

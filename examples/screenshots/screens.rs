@@ -11,8 +11,8 @@ use crate::driver::Driver;
 /// The session of the pictures, and the keys that lead to its prune preview with a threshold moved.
 const SESSION: &str = "telegram:direct:8812";
 const TUNED: &str = "p 4 j j j H H H tab tab";
-/// The timeline with pruning that runs after half an hour and clears from a third of the window.
-const TIMELINE: &str = "p t [ [ [ [ [ [";
+/// The timeline under a ttl of minutes and lower ratios, at the call before its compaction.
+const TIMELINE: &str = "t { { { { { [ [ [ j j { { j { { { H H h h h h h";
 
 /// Two settings side by side, whose values were typed.
 const COMPARED: &str = "w a ctrl-u text:contextPruning.ttl=15m,30m,1h,2h space \

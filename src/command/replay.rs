@@ -80,14 +80,14 @@ pub(super) fn run(
     if args.session.json {
         return Ok(output.json(answer(&replayed))?);
     }
-    if args.timeline {
-        return print_timeline(replayed, output);
-    }
     print_head(output, &replayed.inspection, replayed.inspection.window)?;
     print_ruleset(&replayed.inspection.ruleset, output)?;
     writeln!(output)?;
     if replayed.replay.calls.is_empty() {
         return Ok(output.line(Tone::Plain, "no call is recorded on this path")?);
+    }
+    if args.timeline {
+        return print_timeline(replayed, output);
     }
     print_summary(&replayed, output)?;
     print_calls(&replayed, args.all, output)?;
@@ -96,6 +96,9 @@ pub(super) fn run(
 
 /// Prints the course of both lanes in sentences.
 fn print_timeline(replayed: Replayed, output: &mut Output) -> Result<(), Failure> {
+    for (tone, line) in remarks(&replayed, &replayed.replay.totals()) {
+        output.line(tone, &format!("{line}."))?;
+    }
     let Replayed { inspection, simulated, material, replay, .. } = replayed;
     let settings = inspection.replay_settings(simulated.steps, simulated.on);
     let timeline = Timeline::of_replay(inspection, material, settings, replay);

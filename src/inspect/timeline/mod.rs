@@ -192,8 +192,7 @@ impl Timeline {
         Some(compaction.threshold(window)).filter(|at| compaction.enabled && *at > 0.0)
     }
 
-    /// The thresholds of the lane that is tuned, in prompt tokens; those of pruning only where it is on. The window is
-    /// the provider's, and the gateway's own beside it where that is larger.
+    /// The thresholds of the lane that is tuned, in prompt tokens; those of pruning only where it is on.
     pub fn thresholds(&self) -> Vec<ThresholdMark> {
         let lane = self.tuned();
         let settings = self.settings(lane);
@@ -201,14 +200,14 @@ impl Timeline {
         let mut marks = marks(self.inspection(), &settings.steps, self.inspection().fixed_tokens());
         marks.retain(|mark| match mark.threshold {
             Threshold::Soft | Threshold::Hard => prunes,
-            Threshold::Compact => self.trigger(lane).is_some(),
-            Threshold::Flush | Threshold::Window => true,
+            Threshold::Flush => true,
+            Threshold::Compact | Threshold::Window => false,
         });
-        if let Some(window) = self.window() {
-            marks.retain(|mark| mark.threshold != Threshold::Window);
-            let at = window as u64;
-            marks.push(ThresholdMark { threshold: Threshold::Window, at, was: None });
-        }
+        // The runtime compacts by its own window, and what fits is the provider's word.
+        let own = [(Threshold::Compact, self.trigger(lane)), (Threshold::Window, self.window())];
+        let mark =
+            |(threshold, at): (_, Option<f64>)| Some(ThresholdMark { threshold, at: at? as u64, was: None });
+        marks.extend(own.into_iter().filter_map(mark));
         marks
     }
 

@@ -2,7 +2,7 @@
 //! pauses and cost.
 
 use super::{Gap, Lane, Timeline};
-use crate::inspect::words::{GROUP, dollars, grouped, moment, span};
+use crate::inspect::words::{dollars, grouped, moment, span};
 use crate::policy::Step;
 use crate::replay::{Call, CallReplay};
 
@@ -70,7 +70,11 @@ impl Timeline {
         let dearest =
             self.dearest(lane).map(|(call, cost)| format!(", call #{call} most with {}", dollars(cost)));
         let dearest = dearest.unwrap_or_default();
-        format!("{words}; {overflows}; {}; {cost}{dearest}.", count(total.compactions, "compaction"))
+        let compactions = match total.compactions {
+            0 => "no compaction".to_owned(),
+            some => count(some, "compaction"),
+        };
+        format!("{words}; {overflows}; {compactions}; {cost}{dearest}.")
     }
 
     /// The call that costs most.
@@ -167,7 +171,7 @@ fn turn_words(call: &CallReplay, before: Option<f64>) -> String {
 /// Tokens of a prompt, marked where nobody counted them.
 fn tokens(call: &CallReplay, tokens: f64) -> String {
     let sign = if call.measured { "" } else { "~" };
-    format!("{sign}{}{GROUP}tokens", grouped(tokens.max(0.0).round() as u64))
+    format!("{sign}{} tokens", grouped(tokens.max(0.0).round() as u64))
 }
 
 fn count(number: usize, noun: &str) -> String {

@@ -31,8 +31,9 @@ impl Dots {
         }
     }
 
-    /// A line of steps through these heights, 0 to 1 from below, one for each column of dots; so many dots thick.
-    pub(super) fn steps(&mut self, heights: &[f64], thick: usize) {
+    /// A line of steps through these heights, 0 to 1 from below, one for each column of dots; so many dots thick, its
+    /// uprights as many columns wide.
+    pub(super) fn steps(&mut self, heights: &[f64], thick: usize, wide: usize) {
         let last = self.rows().saturating_sub(1);
         let row = |height: f64| ((1.0 - height.clamp(0.0, 1.0)) * last as f64).round() as usize;
         let mut before = None;
@@ -40,7 +41,7 @@ impl Dots {
             let here = row(*height);
             let from = before.unwrap_or(here);
             for row in here.min(from)..=here.max(from) {
-                (column..(column + thick).min(heights.len())).for_each(|column| self.set(column, row));
+                (column..(column + wide).min(heights.len())).for_each(|column| self.set(column, row));
             }
             for under in 1..thick {
                 self.set(column, (here + under).min(last));
@@ -68,7 +69,7 @@ mod tests {
         let area = Rect::new(0, 0, 4, 2);
         let mut buf = Buffer::empty(area);
         let mut dots = Dots::new(area);
-        dots.steps(heights, thick);
+        dots.steps(heights, thick, 1);
         dots.draw(|_| Style::new(), &mut buf);
         (0..2).map(|y| (0..4).map(|x| buf[(x, y)].symbol()).collect()).collect()
     }
