@@ -247,6 +247,18 @@ fn bars_of_the_window_have_the_colours_of_the_budget_bar() {
 }
 
 #[test]
+fn a_verdict_and_what_would_have_helped_have_colours_of_their_own() {
+    for (width, height) in [(130, 36), (80, 24), (60, 20)] {
+        let driver = screens::explaining(width, height);
+        for name in ["dark", "light"] {
+            let theme = Theme::load(name, ColourDepth::True).expect("a theme");
+            let title = format!("explain styles {name} {width}x{height}");
+            insta::assert_snapshot!(title, styles_of(&drawn(&driver.app, &theme)));
+        }
+    }
+}
+
+#[test]
 fn a_recovery_is_told_by_colour_and_sign_in_a_light_theme() {
     let driver = screens::recovering(130, 36);
     let theme = Theme::load("light", ColourDepth::True).expect("a theme");

@@ -35,9 +35,16 @@ impl App {
             Action::Recovery => self.open_recovery(),
             Action::Explain => self.open_explain(),
             Action::SavePlan if matches!(self.overlay, Some(Overlay::Compare)) => self.save_sweep(),
-            Action::Yes | Action::No | Action::Commit | Action::Undo | Action::SavePlan => {
-                self.write_action(action)
-            }
+            Action::Yes
+            | Action::No
+            | Action::Commit
+            | Action::Undo
+            | Action::SavePlan
+            | Action::ExportHtml
+            | Action::ExportMarkdown
+            | Action::ExportJson
+            | Action::ExportPi
+            | Action::SaveScreen => self.write_action(action),
             Action::Copy | Action::CopyPath | Action::CopyId | Action::CopyPatch | Action::Pager => {
                 self.copy_action(action)
             }

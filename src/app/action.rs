@@ -206,6 +206,16 @@ pub enum Action {
     No,
     /// Save the plan as JSON beside the working directory.
     SavePlan,
+    /// The session, with the plan shown, as a page in a new file.
+    ExportHtml,
+    /// The same as Markdown.
+    ExportMarkdown,
+    /// The same as JSON.
+    ExportJson,
+    /// The branch, or what the plan makes of it, as a transcript of its own in a new file.
+    ExportPi,
+    /// The screen as a picture in a new file.
+    SaveScreen,
 }
 
 /// Where an action belongs in help and palette.
@@ -362,6 +372,11 @@ pub const ACTIONS: &[ActionRow] = &[
     (Action::TogglePause, "toggle-pause", Group::Program, "pause or follow"),
     (Action::Findings, "findings", Group::Program, "what was found"),
     (Action::Estimators, "estimators", Group::Program, "estimates beside counts"),
+    (Action::ExportHtml, "export-html", Group::Program, "export as a page"),
+    (Action::ExportMarkdown, "export-markdown", Group::Program, "export as Markdown"),
+    (Action::ExportJson, "export-json", Group::Program, "export as JSON"),
+    (Action::ExportPi, "export-pi", Group::Program, "export the branch as a transcript"),
+    (Action::SaveScreen, "save-screen", Group::Program, "save the screen as a picture"),
     (Action::Demo, "demo", Group::Program, "demo store"),
     (Action::ToggleMouse, "toggle-mouse", Group::Program, "mouse on or off"),
     (Action::NextTheme, "next-theme", Group::Program, "next theme"),

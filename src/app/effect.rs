@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use crate::export::Format;
 use crate::app::compare::SweepAsked;
 use crate::gateway::ruleset::Chosen;
 use crate::ids::{EntryIx, Epoch, SessionKey};
@@ -175,6 +176,22 @@ pub enum Effect {
         name: String,
         /// The text.
         text: String,
+    },
+    /// Write a session as a document, without its secrets, to a new file in the working directory.
+    Export {
+        /// The form.
+        format: Format,
+        /// The session.
+        inspection: Arc<Inspection>,
+        /// The plan shown.
+        plan: Option<Arc<Plan>>,
+        /// The summary that was made for its compaction.
+        made: Option<Arc<Made>>,
+    },
+    /// Save the screen as it is drawn, without secrets of the open session, as a picture in a new file.
+    SaveScreen {
+        /// The open session.
+        inspection: Option<Arc<Inspection>>,
     },
     /// Take the mouse or leave it to the terminal.
     Mouse(bool),

@@ -36,6 +36,8 @@ pub struct Listing {
     pub items: Vec<SessionItem>,
     /// What was found while reading.
     pub findings: Vec<Finding>,
+    /// Why the gateway runs on an empty configuration: file, line, column, and what is wrong.
+    pub config_error: Option<String>,
     /// It is the embedded demo store.
     pub demo: bool,
 }

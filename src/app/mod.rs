@@ -33,6 +33,7 @@ pub mod shown;
 pub mod state;
 pub mod steps;
 pub mod summary;
+mod take;
 mod texts;
 pub mod timeline;
 pub mod transcript;

@@ -111,6 +111,9 @@ impl App {
             pane.scroll.keep(pane.rows.len(), layout.rows(Pane::Transcript));
         }
         self.keep_estimators();
+        if let Some(Overlay::Explain(screen)) = &mut self.overlay {
+            screen.step(0, self.size.1);
+        }
     }
 
     /// Rows of a pane.
@@ -122,6 +125,11 @@ impl App {
         let height = self.height(Pane::Sessions);
         let items = std::mem::take(&mut listing.items);
         let another = self.listing.as_ref().is_none_or(|known| known.place != listing.place);
+        let known_error = self.listing.as_ref().and_then(|known| known.config_error.clone());
+        if let Some(error) = listing.config_error.clone().filter(|error| known_error.as_ref() != Some(error))
+        {
+            self.toast(format!("defaults are in force: {error}"), true);
+        }
         self.listing = Some(listing);
         self.store_error = None;
         let known = std::mem::take(&mut self.sessions.items);

@@ -16,6 +16,7 @@ mod doctor;
 mod estimators;
 mod explain;
 mod explain_all;
+mod export;
 pub mod failure;
 mod man;
 mod messages;
@@ -104,6 +105,7 @@ fn run(command: &Command, place: &PlaceArgs, around: &Around, output: &mut Outpu
         Command::Summarize(args) => summarize::run(args, place, around, output),
         Command::Commit(args) => commit::run(args, place, around, output),
         Command::Undo(args) => undo::run(args, place, around, output),
+        Command::Export(args) => export::run(args, place, around, output),
         Command::Watch(args) => watch::run(args, place, around, output),
         Command::Doctor(args) => doctor::run(args, place, around, output),
         Command::Completions { shell } => completions::run(*shell, output),

@@ -19,7 +19,7 @@ use crate::inspect::change::{Change, read_changes};
 use crate::inspect::timeline::Recording;
 use crate::js::Object;
 use crate::policy::{Step, StepSet};
-use crate::runtime::{interruptible, save_new};
+use crate::runtime::{SaveError, interruptible, save_as};
 use crate::sweep::{Asked, Axis, AxisError, Cell, Grid, Ground, Sweep, default_axes, json, sweep};
 
 /// The option of the head-room.
@@ -220,6 +220,12 @@ fn save_patch(swept: &Swept, file: &std::path::Path, output: &mut Output) -> Res
             }
         )));
     };
-    save_new(file, &format!("{text}\n")).map_err(Failure::refused)?;
+    save_as(file, &format!("{text}\n"), false).map_err(|error| match error {
+        SaveError::Taken => Failure::refused(format!(
+            "{}: is there already, and nothing is overwritten. Name another file.",
+            file.display()
+        )),
+        SaveError::Failed(words) => Failure::refused(words),
+    })?;
     Ok(output.note(&format!("saved as {}; merge it into {CONFIG_FILE} yourself", file.display()))?)
 }

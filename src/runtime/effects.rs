@@ -66,6 +66,8 @@ impl Shell {
             Effect::Copy { text, what } => self.copy(text, what),
             Effect::Page(text) => self.page = Some(text),
             Effect::Save { name, text } => self.save(name, text),
+            Effect::Export { format, inspection, plan, made } => self.export(format, inspection, plan, made),
+            Effect::SaveScreen { inspection } => self.save_screen(inspection),
             Effect::Mouse(on) => self.mouse(on),
             Effect::TimerAt(ms) => drop(self.timers.insert(ms)),
             Effect::Forget { epoch } => self.excerpts.forget(epoch),

@@ -217,11 +217,10 @@ fn overlay_hints(overlay: &Overlay) -> Vec<Hint> {
                 (&[Action::Back], "close"),
             ]
         }
-        Overlay::Explain(_) => vec![
+        Overlay::Explain(screen) => vec![
             MOVE,
-            (&[Action::Open], "go to the entry"),
-            (&[Action::Copy], "copy"),
-            (&[Action::CopyPatch], "copy patch"),
+            (&[Action::Open], screen.open_words()),
+            (&[Action::Copy], screen.copy_words()),
             (&[Action::Back], "close"),
         ],
         Overlay::Timeline => vec![

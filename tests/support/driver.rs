@@ -13,6 +13,7 @@ use clawscope::app::state::Options;
 use clawscope::commit::{Clock, UndoTarget};
 use clawscope::config::SummarizerConfig;
 use clawscope::explain::explain;
+use clawscope::export::{Wanted, export, file_name};
 use clawscope::gateway::env::Environment;
 use clawscope::gateway::ruleset::Chosen;
 use clawscope::inspect::Closer;
@@ -272,6 +273,19 @@ impl Driver {
                 self.saved.push((name, text));
                 Vec::new()
             }
+            Effect::Export { format, inspection, plan, made } => {
+                let plan = plan.as_deref().map(|plan| (plan, made.as_ref().map(|made| &made.summary)));
+                let (redact, shape_only) = (true, false);
+                let wanted =
+                    Wanted { inspection: &inspection, plan, now_ms: self.now_ms, redact, shape_only };
+                match export(&wanted, format) {
+                    Ok(made) => {
+                        self.saved.push((file_name(&inspection.session, format.extension()), made.text));
+                        Vec::new()
+                    }
+                    Err(error) => vec![Event::Failed(error.to_string())],
+                }
+            }
             Effect::Quit => {
                 self.quit = true;
                 Vec::new()
@@ -281,6 +295,7 @@ impl Driver {
             | Effect::StopSweep
             | Effect::Page(_)
             | Effect::Mouse(_)
+            | Effect::SaveScreen { .. }
             | Effect::TimerAt(_)
             | Effect::Forget { .. } => Vec::new(),
         }
@@ -331,6 +346,7 @@ impl Driver {
             agents: listed.store.agents.len(),
             items: listed.items,
             findings: listed.findings,
+            config_error: listed.store.config.error.as_ref().map(ToString::to_string),
             demo: listed.demo,
         }))
     }

@@ -2,22 +2,18 @@
 
 use std::fmt::Write as _;
 
-use crate::context::budget::FixedChars;
-use crate::gateway::compaction::CompactionSettings;
-use crate::ids::EntryIx;
-use crate::inspect::testing::{inspection, quoted};
-use crate::inspect::{Counted, Inspection, SourceOfCount};
-use crate::js;
-use crate::policy::settings::{RowSource, rows};
-use crate::store::prompt_report::SystemPromptReport;
+use clawscope::ids::EntryIx;
+use clawscope::js;
+
+use crate::on_store::{OnStore, Read};
 
 /// 2026-11-19T08:00:00Z.
-pub(super) const START_MS: f64 = 1_795_075_200_000.0;
+pub(crate) const START_MS: f64 = 1_795_075_200_000.0;
 const MINUTE: f64 = 60_000.0;
 
 /// A session in the making. Entries are `e0`, `e1`, …, each the child of the one before.
 #[derive(Debug, Clone)]
-pub(super) struct Made {
+pub(crate) struct Made {
     text: String,
     /// Entries so far.
     pub count: usize,
@@ -29,24 +25,45 @@ pub(super) struct Made {
     pub chars_per_token: f64,
     /// Provider and model of the answers.
     pub model: (&'static str, &'static str),
+    /// Those that the configuration names.
+    pub first_model: (&'static str, &'static str),
     tokens: Vec<(usize, f64)>,
     settled: Option<u64>,
     calls: usize,
+    counted: (u64, u64),
+    /// Prompts are read from the cache of the call before.
+    pub cached: bool,
+    /// Answers say what they cost.
+    pub priced: bool,
+    cache: u64,
+    paid: f64,
 }
 
 impl Made {
-    pub(super) fn new() -> Self {
-        let header = r#"{"type":"session","version":3,"id":"s","timestamp":"2026-11-19T08:00:00.000Z"}"#;
+    pub(crate) fn new() -> Self {
+        Self::at(START_MS)
+    }
+
+    /// One that begins at a time, ms.
+    pub(crate) fn at(start: f64) -> Self {
+        let time = js::iso_text(start as i64);
+        let header = format!(r#"{{"type":"session","version":3,"id":"s","timestamp":"{time}"}}"#);
         Self {
             text: format!("{header}\n"),
             count: 0,
-            now: START_MS,
+            now: start,
             fixed: 9_000.0,
             chars_per_token: 4.0,
             model: ("anthropic", "claude-opus-4-6"),
+            first_model: ("anthropic", "claude-opus-4-6"),
             tokens: Vec::new(),
             settled: None,
             calls: 0,
+            counted: (0, 0),
+            cached: false,
+            priced: false,
+            cache: 0,
+            paid: 0.0,
         }
     }
 
@@ -66,15 +83,15 @@ impl Made {
         self.push(&format!(r#""type":"message","message":{message}"#), chars)
     }
 
-    pub(super) fn wait(&mut self, minutes: f64) {
+    pub(crate) fn wait(&mut self, minutes: f64) {
         self.now += minutes * MINUTE;
     }
 
-    pub(super) fn user(&mut self, text: &str) -> usize {
+    pub(crate) fn user(&mut self, text: &str) -> usize {
         self.message(&format!(r#"{{"role":"user","content":{}}}"#, quoted(text)), text.encode_utf16().count())
     }
 
-    pub(super) fn user_with_images(&mut self, images: usize, tokens_each: f64) -> usize {
+    pub(crate) fn user_with_images(&mut self, images: usize, tokens_each: f64) -> usize {
         let image = r#"{"type":"image","mimeType":"image/png","data":"QUJD"}"#;
         let images_text = vec![image; images].join(",");
         let at = self.message(&format!(r#"{{"role":"user","content":[{images_text}]}}"#), 0);
@@ -83,12 +100,12 @@ impl Made {
     }
 
     /// What the next call is counted at, whatever it should be.
-    pub(super) fn settle(&mut self, tokens: u64) {
+    pub(crate) fn settle(&mut self, tokens: u64) {
         self.settled = Some(tokens);
     }
 
     /// Tokens that the next prompt would be counted at.
-    pub(super) fn prompt(&self) -> u64 {
+    pub(crate) fn prompt(&self) -> u64 {
         (self.fixed + self.tokens.iter().map(|(_, tokens)| tokens).sum::<f64>()) as u64
     }
 
@@ -100,8 +117,28 @@ impl Made {
             first.1 += off;
         }
         let total = prompt + output;
+        self.counted = (self.counted.0 + prompt, self.counted.1 + output);
+        let read = if self.cached { self.cache.min(prompt) } else { 0 };
+        let (input, write) = if self.cached { (0, prompt - read) } else { (prompt, 0) };
+        self.cache = prompt;
+        let cost = self.cost(&[input, output, read, write]);
         format!(
-            r#""usage":{{"input":{prompt},"output":{output},"cacheRead":0,"cacheWrite":0,"totalTokens":{total}}}"#
+            r#""usage":{{"input":{input},"output":{output},"cacheRead":{read},"cacheWrite":{write},"totalTokens":{total}{cost}}}"#
+        )
+    }
+
+    /// What a call cost by the list prices of Opus, where the provider says so: input, output, cache read and write.
+    fn cost(&mut self, tokens: &[u64; 4]) -> String {
+        let parts: Vec<f64> =
+            tokens.iter().zip([5.0, 25.0, 0.5, 6.25]).map(|(n, usd)| *n as f64 * usd / 1e6).collect();
+        let total: f64 = parts.iter().sum();
+        self.paid += total;
+        let [input, output, read, write] = parts[..] else { return String::new() };
+        if !self.priced {
+            return String::new();
+        }
+        format!(
+            r#","cost":{{"input":{input},"output":{output},"cacheRead":{read},"cacheWrite":{write},"total":{total}}}"#
         )
     }
 
@@ -115,19 +152,19 @@ impl Made {
     }
 
     /// An answer of so many chars that ends a run.
-    pub(super) fn answer(&mut self, chars: usize) -> usize {
+    pub(crate) fn answer(&mut self, chars: usize) -> usize {
         let text = words(chars);
         let output = (chars as f64 / self.chars_per_token) as u64;
         self.assistant(&format!(r#"{{"type":"text","text":"{text}"}}"#), "stop", output, chars)
     }
 
     /// A reply that the window cut after so many tokens.
-    pub(super) fn cut(&mut self, output: u64) -> usize {
+    pub(crate) fn cut(&mut self, output: u64) -> usize {
         self.assistant(r#"{"type":"text","text":"so"}"#, "length", output, 2)
     }
 
     /// A step: calls of one tool, and what each returned, so many chars.
-    pub(super) fn step(&mut self, tool: &str, chars: &[usize]) -> Vec<usize> {
+    pub(crate) fn step(&mut self, tool: &str, chars: &[usize]) -> Vec<usize> {
         let first = self.calls;
         self.calls += chars.len();
         let call = |id: usize| {
@@ -146,8 +183,35 @@ impl Made {
         self.message(&message, text.encode_utf16().count())
     }
 
+    /// What the gateway notes of a prompt that threw before the model was asked.
+    pub(crate) fn threw(&mut self, text: &str) -> usize {
+        let data = format!(
+            r#""type":"custom","customType":"openclaw:prompt-error","data":{{"error":{}}}"#,
+            quoted(text)
+        );
+        self.push(&data, 0)
+    }
+
+    /// An answer that someone stopped.
+    pub(crate) fn aborted(&mut self) -> usize {
+        let (provider, model) = self.model;
+        let message = format!(
+            r#"{{"role":"assistant","content":[],"stopReason":"aborted","provider":"{provider}","model":"{model}","errorMessage":"Request was aborted."}}"#
+        );
+        self.message(&message, 0)
+    }
+
+    /// A step whose one result is this text.
+    pub(crate) fn step_with(&mut self, tool: &str, text: &str) -> usize {
+        let id = self.calls;
+        self.calls += 1;
+        let call = format!(r#"{{"type":"toolCall","id":"c{id}","name":"{tool}","arguments":{{}}}}"#);
+        self.assistant(&call, "toolUse", 40, 24);
+        self.result(id, tool, text)
+    }
+
     /// A call that failed with these words.
-    pub(super) fn failed(&mut self, text: &str) -> usize {
+    pub(crate) fn failed(&mut self, text: &str) -> usize {
         let (provider, model) = self.model;
         let message = format!(
             r#"{{"role":"assistant","content":[],"stopReason":"error","provider":"{provider}","model":"{model}","timestamp":{},"errorMessage":{}}}"#,
@@ -158,7 +222,7 @@ impl Made {
     }
 
     /// A compaction that keeps what begins at an entry.
-    pub(super) fn compaction(&mut self, summary: &str, kept: usize) -> usize {
+    pub(crate) fn compaction(&mut self, summary: &str, kept: usize) -> usize {
         let before = self.prompt();
         self.tokens.retain(|(at, _)| *at >= kept);
         self.push(
@@ -171,7 +235,7 @@ impl Made {
     }
 
     /// The touch that a run leaves at its end.
-    pub(super) fn touch(&mut self) -> usize {
+    pub(crate) fn touch(&mut self) -> usize {
         let now = self.now;
         self.push(
             &format!(r#""type":"custom","customType":"openclaw.cache-ttl","data":{{"timestamp":{now}}}"#),
@@ -180,7 +244,7 @@ impl Made {
     }
 
     /// Turns of a question, results and an answer each, until the next prompt has so many tokens.
-    pub(super) fn grow_to(&mut self, tokens: u64, result_chars: usize) {
+    pub(crate) fn grow_to(&mut self, tokens: u64, result_chars: usize) {
         while self.prompt() < tokens {
             let number = self.count;
             self.user(&format!("and what about part {number} of it{}", ".".repeat(number % 7)));
@@ -191,55 +255,43 @@ impl Made {
         }
     }
 
-    /// The session as it is read, on a window, with the gateway's own reserve and settings.
-    pub(super) fn read(&self, window: f64) -> Inspection {
-        let mut read = inspection(&self.text, window);
-        read.upkeep.runtime_window = window;
-        read.configured.compaction =
-            CompactionSettings { reserve_tokens: 20_000.0, ..CompactionSettings::default() };
-        read.configured.prune.ttl_ms = 3_600_000.0;
-        (read.provider, read.model) = (self.model.0.into(), self.model.1.into());
-        set_rows(&mut read);
-        let last = read.index.entries.iter().rev().find_map(|entry| entry.message);
-        let counted = last.and_then(|size| size.usage).map(|usage| usage.prompt_tokens() as u64);
-        read.session.tokens = counted.map(|tokens| Counted { tokens, source: SourceOfCount::Measured });
-        read
+    /// The session in a store of its own, on a window of so many tokens.
+    pub(crate) fn on(&self, window: u64) -> OnStore {
+        OnStore::new(self.clone(), window)
     }
-}
 
-/// The settings that the version of a session has, the ttl as it is in force.
-pub(super) fn set_rows(read: &mut Inspection) {
-    read.settings = rows(&RowSource {
-        config: &read.config,
-        ruleset: read.ruleset.ruleset,
-        session_key: "agent:main:telegram:direct:1",
-        runtime: read.configured.compaction,
-        window: read.window.tokens,
-        clear: &read.configured.clear,
-    });
-    for row in &mut read.settings {
-        if row.row.key == "ttl" {
-            row.row.value = read.configured.prune.ttl_ms.into();
-        }
+    /// The same, read.
+    pub(crate) fn read(&self, window: u64) -> Read {
+        self.on(window).read()
     }
-}
 
-/// A report of so many chars of system prompt and tool schemas.
-pub(super) fn report(read: &mut Inspection, prompt_chars: u64, schema_chars: u64) {
-    let text = format!(
-        r#"{{"source":"run","generatedAt":1,"systemPrompt":{{"chars":{prompt_chars},"projectContextChars":0,"nonProjectContextChars":{prompt_chars}}},
-        "injectedWorkspaceFiles":[],"skills":{{"promptChars":0,"entries":[]}},"tools":{{"listChars":0,"schemaChars":{schema_chars},"entries":[]}}}}"#
-    );
-    let report = SystemPromptReport::new(&js::parse(&text).expect("JSON")).expect("a report");
-    read.fixed = Some(FixedChars::new(&report));
+    /// Prompt tokens and reply tokens of all calls that were counted.
+    pub(crate) fn counted(&self) -> (u64, u64) {
+        self.counted
+    }
+
+    /// What all calls cost, USD.
+    pub(crate) fn paid(&self) -> f64 {
+        self.paid
+    }
+
+    /// The transcript.
+    pub(crate) fn text(&self) -> &str {
+        &self.text
+    }
 }
 
 /// Words of so many chars.
-pub(super) fn words(chars: usize) -> String {
+pub(crate) fn words(chars: usize) -> String {
     "the linker wants it so ".chars().cycle().take(chars).collect()
 }
 
 /// Where an entry stands.
-pub(super) fn at(number: usize) -> EntryIx {
+pub(crate) fn at(number: usize) -> EntryIx {
     EntryIx(number as u32)
+}
+
+/// A text as JSON.
+fn quoted(text: &str) -> String {
+    js::stringify_str(&text.into())
 }
