@@ -855,12 +855,16 @@ fn a_cell_of_the_comparison_is_taken_into_tuning_and_copied_as_a_patch() {
     };
     assert_eq!(value("contextPruning.ttl"), (Some(1_800_000.0), true));
     assert_eq!(value("contextPruning.keepLastAssistants"), (Some(1.0), true));
-    assert_eq!(value("contextPruning.softTrimRatio").1, false);
+    assert!(!value("contextPruning.softTrimRatio").1);
     // The timeline replays what was taken: the call that overflowed fits.
     driver.press("esc t");
     let timeline = driver.app.timeline().expect("a replay");
     assert_eq!(timeline.totals.map(|totals| totals.overflows), [1, 0]);
     assert_eq!(timeline.totals[1], sweep.cells[cell].totals);
+    // The map is what it was, its cursor where it was left.
+    driver.press("esc w");
+    assert_eq!(driver.app.compare.filling.sweep.as_ref().map(|again| &again.cells), Some(&sweep.cells));
+    assert_eq!(driver.app.compare.selected(), Some(cell));
 }
 
 #[test]
