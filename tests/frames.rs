@@ -22,7 +22,10 @@ use proptest::prelude::*;
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
 use ratatui::style::{Color, Modifier};
-use screens::{STATES, at_rest, estimating, opened, preview, settled, stepping, taken_apart, timing_tuned};
+use screens::{
+    STATES, at_rest, comparing_typed, estimating, opened, preview, settled, stepping, taken_apart,
+    timing_tuned,
+};
 
 /// The sizes that screens are looked at in.
 const SIZES: [(u16, u16); 4] = [(130, 36), (120, 40), (80, 24), (60, 20)];
@@ -155,6 +158,10 @@ screens! {
     an_overflow_that_no_setting_prevents_is_said_so: "explain none helps",
     a_session_that_fits_says_how_much_room_there_is: "explain well",
     an_explanation_that_is_being_read_says_so: "explain reading",
+    settings_stand_side_by_side_on_a_map: "compare",
+    a_third_setting_is_held_while_two_are_shown: "compare typed",
+    cells_fill_in_as_they_come: "compare filling",
+    a_map_on_which_nothing_helps_says_so: "compare none helps",
     the_timeline_shows_every_call_as_recorded: "timeline",
     a_changed_setting_is_a_second_curve: "timeline tuned",
     a_compaction_stands_on_its_curve_with_its_tokens: "timeline compaction",
@@ -204,6 +211,26 @@ fn colours_tell_how_far_an_estimate_is_off() {
 }
 
 #[test]
+fn a_map_is_told_by_colour_and_by_signs_without_it() {
+    let mut driver = comparing_typed(130, 36);
+    for (name, depth, (width, height)) in [
+        ("dark", ColourDepth::True, (130, 36)),
+        ("dark", ColourDepth::Sixteen, (80, 24)),
+        ("light", ColourDepth::True, (130, 36)),
+        ("light", ColourDepth::True, (80, 24)),
+        ("light", ColourDepth::True, (60, 20)),
+        ("mono", ColourDepth::None, (80, 24)),
+    ] {
+        driver.event(Event::Resize { width, height });
+        let styles = styles_of(&drawn(&driver.app, &Theme::load(name, depth).expect("a theme")));
+        insta::assert_snapshot!(format!("compare styles {name} {depth:?} {width}x{height}"), styles);
+    }
+    let mono = Theme::load("mono", ColourDepth::None).expect("a theme").with_ascii(true);
+    driver.event(Event::Resize { width: 110, height: 30 });
+    insta::assert_snapshot!("compare ascii", text_of(&drawn(&driver.app, &mono)));
+}
+
+#[test]
 fn bars_of_the_window_have_the_colours_of_the_budget_bar() {
     for (width, height) in [(130, 36), (80, 24), (60, 20)] {
         let driver = taken_apart(width, height);
@@ -217,6 +244,18 @@ fn bars_of_the_window_have_the_colours_of_the_budget_bar() {
     let buf = drawn(&taken_apart(130, 36).app, &mono);
     assert!(buf.content.iter().all(|cell| cell.fg == Color::Reset && cell.bg == Color::Reset));
     insta::assert_snapshot!("breakdown mono 130x36", text_of(&buf));
+}
+
+#[test]
+fn a_verdict_and_what_would_have_helped_have_colours_of_their_own() {
+    for (width, height) in [(130, 36), (80, 24), (60, 20)] {
+        let driver = screens::explaining(width, height);
+        for name in ["dark", "light"] {
+            let theme = Theme::load(name, ColourDepth::True).expect("a theme");
+            let title = format!("explain styles {name} {width}x{height}");
+            insta::assert_snapshot!(title, styles_of(&drawn(&driver.app, &theme)));
+        }
+    }
 }
 
 #[test]

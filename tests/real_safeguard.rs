@@ -11,6 +11,7 @@ mod openclaw;
 mod pi;
 
 use clawscope::js::{self, JsString, Object, Value};
+use clawscope::store::entry::Reading;
 use clawscope::policy::compact::rules::rules_section;
 use clawscope::policy::compact::{
     Answers, FileOps, Identifiers, Mode, NoAnswer, SummaryJob, SummaryRequest, prepare::Material, summarise,
@@ -139,7 +140,7 @@ fn case(seed: u64) -> Case {
     };
     let agents = agents(dice);
     let job = SummaryJob {
-        material: Material { history, turn_prefix, previous_summary, files },
+        material: Material { history, turn_prefix, previous_summary, files, reading: Reading::Entries },
         mode: Mode::Safeguard,
         window,
         share: [0.1, 0.3, 0.5, 0.9][dice.below(4)],

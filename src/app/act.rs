@@ -17,7 +17,7 @@ use crate::policy::Step;
 impl App {
     /// Does what an action says.
     pub fn act(&mut self, action: Action) -> Vec<Effect> {
-        if self.timeline_action(action) {
+        if self.timeline_action(action) || self.compare_action(action) {
             return Vec::new();
         }
         if let Some(by) = self.rows_of(action) {
@@ -34,9 +34,17 @@ impl App {
             Action::Breakdown => self.show_breakdown(),
             Action::Recovery => self.open_recovery(),
             Action::Explain => self.open_explain(),
-            Action::Yes | Action::No | Action::Commit | Action::Undo | Action::SavePlan => {
-                self.write_action(action)
-            }
+            Action::SavePlan if matches!(self.overlay, Some(Overlay::Compare)) => self.save_sweep(),
+            Action::Yes
+            | Action::No
+            | Action::Commit
+            | Action::Undo
+            | Action::SavePlan
+            | Action::ExportHtml
+            | Action::ExportMarkdown
+            | Action::ExportJson
+            | Action::ExportPi
+            | Action::SaveScreen => self.write_action(action),
             Action::Copy | Action::CopyPath | Action::CopyId | Action::CopyPatch | Action::Pager => {
                 self.copy_action(action)
             }
@@ -64,6 +72,7 @@ impl App {
             Action::Recovery => matches!(overlay, Overlay::Recovery(_)),
             Action::Explain => matches!(overlay, Overlay::Explain(_)),
             Action::Timeline => matches!(overlay, Overlay::Timeline),
+            Action::Compare => matches!(overlay, Overlay::Compare),
             _ => false,
         }
     }
@@ -90,6 +99,7 @@ impl App {
             Action::FocusTuning => self.focus_on(Pane::Tuning),
             Action::Steps => self.show_steps(),
             Action::Timeline => self.open_timeline(),
+            Action::Compare => self.open_compare(),
             Action::ToggleStep => self.toggle_step(),
             Action::NextStep => self.step_focus_by(1),
             Action::PreviousStep => self.step_focus_by(-1),
@@ -220,6 +230,7 @@ impl App {
             (Some(Overlay::Recovery(_)), _) => self.leave_recovery(),
             (Some(Overlay::Explain(_)), _) => self.leave_explain(),
             (Some(Overlay::Timeline), _) => self.leave_timeline(),
+            (Some(Overlay::Compare), _) => self.take_cell(),
             (Some(_), _) => self.overlay = None,
             (None, Pane::Sessions) => {
                 let key = self.sessions.selected().map(|item| item.key.clone());

@@ -2,6 +2,8 @@
 
 use std::sync::Arc;
 
+use crate::export::Format;
+use crate::app::compare::SweepAsked;
 use crate::gateway::ruleset::Chosen;
 use crate::ids::{EntryIx, Epoch, SessionKey};
 use crate::inspect::Inspection;
@@ -144,6 +146,17 @@ pub enum Effect {
         /// Which request it is; they only count up.
         request: u64,
     },
+    /// Replay a session over a grid of settings; the answers come as [`super::event::Event::Swept`]. The newest request wins.
+    Sweep {
+        /// The session.
+        recording: Arc<Recording>,
+        /// The cells.
+        asked: Box<SweepAsked>,
+        /// Which request it is; they only count up.
+        request: u64,
+    },
+    /// Nobody waits for cells any more.
+    StopSweep,
     /// Check what a write would do, without writing.
     Prepare(Write),
     /// Write.
@@ -163,6 +176,22 @@ pub enum Effect {
         name: String,
         /// The text.
         text: String,
+    },
+    /// Write a session as a document, without its secrets, to a new file in the working directory.
+    Export {
+        /// The form.
+        format: Format,
+        /// The session.
+        inspection: Arc<Inspection>,
+        /// The plan shown.
+        plan: Option<Arc<Plan>>,
+        /// The summary that was made for its compaction.
+        made: Option<Arc<Made>>,
+    },
+    /// Save the screen as it is drawn, without secrets of the open session, as a picture in a new file.
+    SaveScreen {
+        /// The open session.
+        inspection: Option<Arc<Inspection>>,
     },
     /// Take the mouse or leave it to the terminal.
     Mouse(bool),

@@ -32,6 +32,7 @@ impl App {
                 MouseEventKind::Down(MouseButton::Left) => match self.overlay {
                     Some(Overlay::Steps(_)) => self.click_steps(mouse.column, mouse.row),
                     Some(Overlay::Timeline) => self.click_timeline(mouse.column, mouse.row),
+                    Some(Overlay::Compare) => self.click_compare(mouse.column, mouse.row),
                     _ => self.click_breakdown(mouse.row),
                 },
                 _ => Vec::new(),

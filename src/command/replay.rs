@@ -212,7 +212,8 @@ fn doubts(replayed: &Replayed) -> Vec<(Tone, String)> {
     lines
 }
 
-fn estimate_words(fit_error: Option<f64>) -> String {
+/// What estimates rest on.
+pub(super) fn estimate_words(fit_error: Option<f64>) -> String {
     match fit_error {
         Some(error) => {
             format!("estimates are calibrated to this session, off by {:.1}% on average", error * 100.0)

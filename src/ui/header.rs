@@ -261,7 +261,9 @@ fn findings<'a>(app: &App, inspection: &Inspection, theme: &Theme) -> Fact<'a> {
     let serious = |finding: &&crate::error::Finding| finding.severity > Severity::Note;
     let found = app.transcript.iter().flat_map(|pane| &pane.findings);
     let count = found.filter(serious).count() as u64;
+    let broken = app.listing.as_ref().is_some_and(|listing| listing.config_error.is_some());
     let words = match inspection.index.bad_lines {
+        _ if broken => "config error: defaults in force".to_owned(),
         _ if inspection.context_throws => "no context can be built".to_owned(),
         _ if count == 0 => return Vec::new(),
         0 => counted(count, "finding"),

@@ -80,8 +80,13 @@ impl Recording {
         wanted: &dyn Fn() -> bool,
     ) -> Result<Option<Self>, BodyError> {
         let material = Material::read(&inspection, steps)?;
-        let lane = recorded_lane(&material.session(&inspection), &material.recorded, wanted);
-        Ok(lane.map(|lane| Self { inspection, material, lane }))
+        Ok(Self::of(inspection, material, wanted))
+    }
+
+    /// Of what was read of a session; none once `wanted` says that nobody waits for it.
+    pub fn of(inspection: Arc<Inspection>, material: Material, wanted: &dyn Fn() -> bool) -> Option<Self> {
+        let lane = recorded_lane(&material.session(&inspection), &material.recorded, wanted)?;
+        Some(Self { inspection, material, lane })
     }
 }
 
