@@ -12,7 +12,7 @@ estimates, shows what the model would be sent, previews context pruning while it
 as a new branch without touching the old one.
 
 It makes no network request, unless you set up a summarizer of kind http, and writes to a session only with \
-`commit --apply` and `undo --apply`.
+`commit --apply`, `undo --apply` and `doctor --repair`.
 Numbers with ~ are estimated by the gateway's own rule (four chars a token); the others were counted by the provider.";
 
 pub(super) const AFTER: &str = "\
@@ -335,9 +335,35 @@ Examples:
   clawscope undo KEY                                      what would be written; writes nothing
   clawscope undo KEY --apply
   clawscope undo KEY --redo --apply                       the commit is active again
+  clawscope undo KEY --commit 3f9c21aa --apply            that one, and everything after it
 
 An undo appends one line that makes the branch before the last commit active again; the commit stays in the file. Where \
 that branch ends in a compaction, a copy of it follows, so that it stays the last line.";
+
+pub(super) const COMMITS: &str = "\
+Examples:
+  clawscope commits KEY
+  clawscope commits KEY --json
+
+The transcript itself tells: every commit and undo leaves a record that no runtime sends to a model. One is in force while \
+the active branch comes from it.
+
+JSON: {schemaVersion, session, commits: [{id, kind, time, inForce, state, fromLeaf, undoes, tool, tokensBefore, tokensAfter, \
+changed: [{from, to}], steps: [{policy, settings, tokensBefore, tokensAfter}]}]}";
+
+pub(super) const COMPARE: &str = "\
+Examples:
+  clawscope compare KEY                                   the branch before the last commit, and the active one
+  clawscope compare KEY 3f9c21aa                          another branch, and the active one
+  clawscope compare KEY 3f9c21aa 77d0b1e4 --all --json
+
+Messages are matched by the call that a result answers, else by role and size; of a commit's own changes its record tells. \
+Tokens are estimates (~), recorded costs are what the provider's answers say, and the next prompt costs what the model's \
+price says.
+
+JSON: {schemaVersion, session, parting, shared, first, second, changes: {same, differs, onlyFirst, onlySecond}, rows: \
+[{change, role, first, second, tokensFirst, tokensSecond}]}; a branch is {leaf, active, entries, ownEntries, messages, \
+tokens, parts, calls, spent, ownSpent, nextCold, nextWarm}, costs in USD";
 
 pub(super) const WATCH: &str = "\
 Examples:
@@ -353,12 +379,17 @@ pub(super) const DOCTOR: &str = "\
 Examples:
   clawscope doctor
   clawscope doctor ~/copy-of-openclaw --json
+  clawscope doctor --repair                               settle commits that were broken off
+
+A commit that a kill, a power failure or a full disk broke off is told by every command that opens its session; reading \
+never changes it. --repair appends what is missing of it, or cuts off what is there where that cannot be done, and only \
+while nothing else stands behind it. It takes the gateway's lock for that, as a commit does.
 
 Tells by which version's rules the store is read and what settles that. Settings that the version does not have say since \
 when they are built in.
 
 JSON: {schemaVersion, place, demo, ruleset: {id, name, from, note}, stateDir, config, counts, agents, contextPruning, \
-compaction, compactionSettings, locks, findings}; settings are {key, value, from}
+compaction, compactionSettings, locks, repairs: [{path, found, outcome, what}], findings}; settings are {key, value, from}
 
 Reads every transcript of the store. Exit code 3 when the store, its configuration or a transcript cannot be read.";
 

@@ -6,6 +6,8 @@ pub mod breakdown;
 pub mod budget_marks;
 pub mod change;
 mod closer;
+pub mod commits;
+pub mod compare;
 pub mod compaction;
 mod count;
 pub mod estimators;
@@ -45,6 +47,7 @@ use std::sync::Arc;
 pub use closer::{Closer, Known};
 pub use item::{Counted, Mark, SessionItem, SourceOfCount};
 
+use crate::commit::Unfinished;
 use crate::context::Context;
 use crate::context::budget::{Budget, FixedChars};
 use crate::error::Finding;
@@ -153,6 +156,8 @@ pub struct Inspection {
     pub closer: Option<Arc<Closer>>,
     /// Whether the configuration switches pruning on.
     pub configured_on: bool,
+    /// A commit to it that was broken off and not settled yet.
+    pub unfinished: Option<Unfinished>,
     /// Rises with every reading.
     pub epoch: Epoch,
     /// The reading this one only added entries to: what was known of those still holds.
