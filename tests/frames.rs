@@ -155,6 +155,8 @@ screens! {
     an_overflow_that_no_setting_prevents_is_said_so: "explain none helps",
     a_session_that_fits_says_how_much_room_there_is: "explain well",
     an_explanation_that_is_being_read_says_so: "explain reading",
+    what_was_committed_is_listed_with_what_is_in_force: "commits",
+    two_branches_stand_beside_each_other: "compare",
 }
 
 #[test]

@@ -31,6 +31,9 @@ impl App {
             Action::Breakdown => self.show_breakdown(),
             Action::Recovery => self.open_recovery(),
             Action::Explain => self.open_explain(),
+            Action::Commits => self.open_commits(),
+            Action::Compare => self.open_compare(),
+            Action::Repair => self.repair(),
             Action::Yes | Action::No | Action::Commit | Action::Undo | Action::SavePlan => {
                 self.write_action(action)
             }
@@ -60,6 +63,8 @@ impl App {
             Action::Breakdown => matches!(overlay, Overlay::Breakdown(_)),
             Action::Recovery => matches!(overlay, Overlay::Recovery(_)),
             Action::Explain => matches!(overlay, Overlay::Explain(_)),
+            Action::Commits => matches!(overlay, Overlay::Commits(_)),
+            Action::Compare => matches!(overlay, Overlay::Compare(_)),
             _ => false,
         }
     }
@@ -70,6 +75,7 @@ impl App {
         match action {
             Action::Diff if dialog => self.diff_from_dialog(),
             Action::Fold if matches!(self.overlay, Some(Overlay::Steps(_))) => self.toggle_step(),
+            Action::Fold if matches!(self.overlay, Some(Overlay::Compare(_))) => self.toggle_same(),
             Action::Fold | Action::Collapse | Action::Expand | Action::FoldAll | Action::UnfoldAll
                 if self.overlay.is_some() =>
             {
@@ -126,12 +132,15 @@ impl App {
             Some(Overlay::Explain(_)) => crate::app::explain::list_rows(self.size.1),
             Some(Overlay::Breakdown(_)) => self.breakdown_rows(),
             Some(Overlay::Write(_)) => SUMMARY_PAGE,
-            _ => self.estimators_page().unwrap_or_else(|| self.height(self.focus)),
+            _ => {
+                let page = self.branches_page().or_else(|| self.estimators_page());
+                page.unwrap_or_else(|| self.height(self.focus))
+            }
         }
     }
 
     pub(super) fn step(&mut self, by: isize) -> Vec<Effect> {
-        if self.step_estimators(by) {
+        if self.step_estimators(by) || self.step_branches(by) {
             return Vec::new();
         }
         let found = self.findings().count();
@@ -210,6 +219,7 @@ impl App {
             (Some(Overlay::Breakdown(_)), _) => self.open_in_breakdown(),
             (Some(Overlay::Recovery(_)), _) => self.leave_recovery(),
             (Some(Overlay::Explain(_)), _) => self.leave_explain(),
+            (Some(Overlay::Commits(_) | Overlay::Compare(_)), _) => self.leave_branches(),
             (Some(_), _) => self.overlay = None,
             (None, Pane::Sessions) => {
                 let key = self.sessions.selected().map(|item| item.key.clone());

@@ -1,7 +1,9 @@
 //! What the machine asks of the shell. Values: tests read them, the runtime performs them.
 
+use std::path::PathBuf;
 use std::sync::Arc;
 
+use crate::commit::UndoTarget;
 use crate::gateway::ruleset::Chosen;
 use crate::ids::{EntryIx, Epoch, SessionKey};
 use crate::inspect::Inspection;
@@ -21,10 +23,12 @@ pub enum Write {
         /// The summary that was made for its compaction.
         made: Option<Arc<Made>>,
     },
-    /// Undo the last commit.
+    /// Undo a commit.
     Undo {
         /// The session.
         inspection: Arc<Inspection>,
+        /// Which one.
+        target: UndoTarget,
     },
 }
 
@@ -122,6 +126,23 @@ pub enum Effect {
         inspection: Arc<Inspection>,
         /// When the next call would be made, ms.
         now_ms: i64,
+    },
+    /// Read what was committed to a session.
+    ReadCommits {
+        /// The session.
+        inspection: Arc<Inspection>,
+    },
+    /// Compare two branches of a session.
+    Compare {
+        /// The session.
+        inspection: Arc<Inspection>,
+        /// The entries they end at; none: where the last commit came from, and the active leaf.
+        leaves: [Option<EntryIx>; 2],
+    },
+    /// Settle the commit to a transcript that was broken off.
+    Repair {
+        /// The transcript.
+        path: PathBuf,
     },
     /// Check what a write would do, without writing.
     Prepare(Write),

@@ -4,6 +4,7 @@
 mod act;
 pub mod action;
 pub mod body;
+pub mod branches;
 pub mod breakdown;
 pub mod cut;
 pub mod diff;

@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use crate::app::branches::{CommitsScreen, CompareScreen};
 use crate::app::breakdown::BreakdownScreen;
 use crate::app::effect::Write;
 use crate::app::estimators::EstimatorsView;
@@ -139,6 +140,10 @@ pub enum Overlay {
     Recovery(RecoveryScreen),
     /// Why it overflowed.
     Explain(ExplainScreen),
+    /// What was committed.
+    Commits(CommitsScreen),
+    /// Two branches.
+    Compare(CompareScreen),
     /// The confirmation before a write.
     Write(WriteDialog),
 }

@@ -37,7 +37,10 @@ pub(super) fn run(
     writeln!(output)?;
     let in_force = commits.iter().filter(|committed| committed.force == Force::InForce).count();
     let all = counted(commits.len() as u64, "commit or undo", "commits and undos");
-    output.line(Tone::Plain, &format!("{all}, {in_force} in force · undo --commit ID takes one of those back"))?;
+    output.line(
+        Tone::Plain,
+        &format!("{all}, {in_force} in force · undo --commit ID takes one of those back"),
+    )?;
     Ok(())
 }
 

@@ -9,13 +9,10 @@ use super::scene::{Around, Scene, find_entry};
 use super::table::{Align, Cell, Table};
 use super::words::{counted, estimated};
 use crate::cli::{CompareArgs, PlaceArgs};
-use crate::commit::Receipt;
 use crate::ids::EntryIx;
 use crate::inspect::Inspection;
-use crate::inspect::commits::commits;
-use crate::inspect::compare::{Branch, Change, Comparison, Row, other_branch};
+use crate::inspect::compare::{Branch, Change, Comparison, Row, compared};
 use crate::js::{Object, Value};
-use crate::transcript::Leaf;
 
 /// Compares two branches of a session.
 pub(super) fn run(
@@ -25,37 +22,15 @@ pub(super) fn run(
     output: &mut Output,
 ) -> Result<(), Failure> {
     let inspection = Scene::for_session(&args.session, place, around)?.open(&args.session)?;
-    let committed = commits(&inspection).map_err(|error| Failure::unreadable(error.to_string()))?;
-    let receipts: Vec<Receipt> = committed.into_iter().map(|committed| committed.receipt).collect();
-    let (first, second) = leaves(args, &inspection, &receipts)?;
-    let comparison = Comparison::new(&inspection, first, second, &receipts).ok_or_else(|| {
-        let path = inspection.source.path().display();
-        Failure::unreadable(format!("{path}: the runtime cannot build a context from one of these entries."))
-    })?;
+    let named =
+        |text: &Option<String>| text.as_ref().map(|text| find_entry(&inspection, "LEAF", text)).transpose();
+    let leaves = [named(&args.first)?, named(&args.second)?];
+    let comparison = compared(&inspection, leaves)
+        .map_err(|what| Failure::usage(format!("{what} `clawscope tree` shows the ids to name.")))?;
     if args.json {
         return Ok(output.json(answer(&inspection, &comparison))?);
     }
     print(&inspection, &comparison, args.all, output)
-}
-
-/// The two entries that are meant.
-fn leaves(
-    args: &CompareArgs,
-    inspection: &Inspection,
-    receipts: &[Receipt],
-) -> Result<(EntryIx, EntryIx), Failure> {
-    let named = |text: &Option<String>| {
-        text.as_ref().map(|text| find_entry(inspection, "LEAF", text)).transpose()
-    };
-    let none = |what: &str| {
-        let path = inspection.source.path().display();
-        Failure::usage(format!("{path}: {what}. `clawscope tree` shows the ids to name."))
-    };
-    let own = inspection.tree.leaf(&inspection.index, &Leaf::Own);
-    let second = named(&args.second)?.or(own).ok_or_else(|| none("there is no active branch"))?;
-    let other = || other_branch(inspection, receipts);
-    let first = named(&args.first)?.or_else(other).ok_or_else(|| none("there is only one branch"))?;
-    Ok((first, second))
 }
 
 fn print(
@@ -67,7 +42,8 @@ fn print(
     print_head(output, inspection, inspection.window)?;
     let shared = counted(comparison.shared as u64, "entry", "entries");
     let parting = comparison.parting.map(|entry| inspection.index.name(entry));
-    let parting = parting.map_or_else(|| "they share nothing".to_owned(), |name| format!("they part after {name}"));
+    let parting =
+        parting.map_or_else(|| "they share nothing".to_owned(), |name| format!("they part after {name}"));
     writeln!(output, "{shared} in common; {parting}")?;
     writeln!(output)?;
     facts(comparison).print(output, "")?;
@@ -80,7 +56,8 @@ fn print(
                 Change::Differs => format!("{} → {}", estimated(first), estimated(second)),
                 _ => estimated(first.max(second)),
             };
-            output.line(tone(change), &format!("{} {messages} {}, {tokens}", change.sign(), change.words()))?;
+            output
+                .line(tone(change), &format!("{} {messages} {}, {tokens}", change.sign(), change.words()))?;
         }
     }
     let shown: Vec<&Row> = comparison.rows.iter().filter(|row| all || row.change != Change::Same).collect();

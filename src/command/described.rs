@@ -89,7 +89,10 @@ pub(super) fn print_head(output: &mut Output, inspection: &Inspection, window: W
     let model = if model.is_empty() { "model unknown".to_owned() } else { model };
     output.line(Tone::Plain, &format!("{model} · window {}", window_words(window)))?;
     if let Some(unfinished) = &inspection.unfinished {
-        output.line(Tone::Bad, &format!("! {}; `clawscope doctor --repair` settles it", unfinished.sentence()))?;
+        output.line(
+            Tone::Bad,
+            &format!("! {}; `clawscope doctor --repair` settles it", unfinished.sentence()),
+        )?;
     }
     Ok(())
 }

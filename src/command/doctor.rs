@@ -94,7 +94,10 @@ fn answer(scene: &Scene, checkup: &Checkup, repairs: Option<&[Repair]>) -> Objec
         ("compactionSettings", Value::from(compaction.collect::<Vec<_>>())),
         ("memoryFlush", Value::from(Vec::from(flush))),
         ("locks", Value::from(checkup.locks.iter().map(lock_value).collect::<Vec<_>>())),
-        ("repairs", Value::from(repairs.map(|repairs| repairs.iter().map(Repair::value).collect::<Vec<_>>()))),
+        (
+            "repairs",
+            Value::from(repairs.map(|repairs| repairs.iter().map(Repair::value).collect::<Vec<_>>())),
+        ),
         ("findings", Value::from(checkup.findings.iter().map(finding_value).collect::<Vec<_>>())),
     ])
 }

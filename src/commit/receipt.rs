@@ -85,11 +85,7 @@ pub fn in_force(index: &Index, tree: &Tree, source: &Source) -> Result<Vec<Strin
 }
 
 /// The id of the record that stands at an entry, or of which a copy does.
-pub(super) fn record_named(
-    index: &Index,
-    source: &Source,
-    ix: EntryIx,
-) -> Result<Option<String>, BodyError> {
+pub(super) fn record_named(index: &Index, source: &Source, ix: EntryIx) -> Result<Option<String>, BodyError> {
     if receipt_kind(index, ix).is_none() {
         return Ok(None);
     }

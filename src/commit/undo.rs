@@ -136,7 +136,8 @@ fn undone(request: &UndoRequest<'_>, checked: &Checked) -> Result<Receipt, Refus
     };
     for ix in checked.path.iter().rev() {
         let record = receipt::read(index, source, *ix).map_err(unreadable)?;
-        let wanted = |record: &Receipt| record.kind == kind && !(kind == ReceiptKind::Undo && is_redo(index, record));
+        let wanted =
+            |record: &Receipt| record.kind == kind && !(kind == ReceiptKind::Undo && is_redo(index, record));
         if let Some(record) = record.filter(wanted) {
             return Ok(record);
         }

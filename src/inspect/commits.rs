@@ -1,5 +1,7 @@
 //! The commits and undos of a session, as its file tells of them, and which of them are in force.
 
+use std::sync::Arc;
+
 use crate::commit::{Receipt, ReceiptKind, in_force, receipts};
 use crate::inspect::Inspection;
 use crate::store::body::BodyError;
@@ -66,4 +68,11 @@ pub fn commits(inspection: &Inspection) -> Result<Vec<Committed>, BodyError> {
         }
     };
     Ok(receipts.into_iter().map(|receipt| Committed { force: force(&receipt), receipt }).collect())
+}
+
+/// The same, the newest first.
+pub fn newest_first(inspection: &Inspection) -> Result<Arc<Vec<Committed>>, BodyError> {
+    let mut commits = commits(inspection)?;
+    commits.reverse();
+    Ok(Arc::new(commits))
 }

@@ -5,7 +5,7 @@ use std::collections::HashSet;
 
 use similar::{Algorithm, DiffOp, capture_diff_slices};
 
-use crate::commit::Receipt;
+use crate::commit::{Receipt, receipts};
 use crate::context::budget::Budget;
 use crate::context::tokens::chars4::estimate_or_zero;
 use crate::context::{Context, ContextMessage, build};
@@ -171,6 +171,19 @@ impl Comparison {
     }
 }
 
+/// Compares two branches; where an end is not given, the branch before the newest commit with the active one. What is wrong
+/// is told in a sentence.
+pub fn compared(inspection: &Inspection, leaves: [Option<EntryIx>; 2]) -> Result<Comparison, String> {
+    let receipts = receipts(&inspection.index, &inspection.source).map_err(|error| error.to_string())?;
+    let path = inspection.source.path().display();
+    let own = inspection.tree.leaf(&inspection.index, &Leaf::Own);
+    let second = leaves[1].or(own).ok_or_else(|| format!("{path}: there is no active branch."))?;
+    let first = leaves[0].or_else(|| other_branch(inspection, &receipts));
+    let first = first.ok_or_else(|| format!("{path}: there is only one branch."))?;
+    Comparison::new(inspection, first, second, &receipts)
+        .ok_or_else(|| format!("{path}: the runtime cannot build a context from one of these entries."))
+}
+
 /// The branch to compare the active one with where nobody names one: where the newest commit or undo of the active path
 /// came from, else the newest other end of the tree.
 pub fn other_branch(inspection: &Inspection, receipts: &[Receipt]) -> Option<EntryIx> {
@@ -178,8 +191,9 @@ pub fn other_branch(inspection: &Inspection, receipts: &[Receipt]) -> Option<Ent
     let own = tree.leaf(index, &Leaf::Own)?;
     let left = receipts.iter().rev().find_map(|receipt| tree.find_text(index, &receipt.from_leaf));
     let ends = || index.iter().rev().map(|(ix, _)| ix);
-    left.filter(|ix| *ix != own)
-        .or_else(|| ends().find(|ix| *ix != own && tree.children(*ix).is_empty() && !tree.walk(*ix).is_empty()))
+    left.filter(|ix| *ix != own).or_else(|| {
+        ends().find(|ix| *ix != own && tree.children(*ix).is_empty() && !tree.walk(*ix).is_empty())
+    })
 }
 
 fn context(inspection: &Inspection, leaf: EntryIx) -> Option<Context> {
@@ -187,7 +201,13 @@ fn context(inspection: &Inspection, leaf: EntryIx) -> Option<Context> {
     build(&inspection.index, &inspection.tree, &Leaf::Id(name)).ok()
 }
 
-fn branch(inspection: &Inspection, leaf: EntryIx, path: &[EntryIx], shared: usize, context: &Context) -> Branch {
+fn branch(
+    inspection: &Inspection,
+    leaf: EntryIx,
+    path: &[EntryIx],
+    shared: usize,
+    context: &Context,
+) -> Branch {
     let (index, tree) = (&inspection.index, &inspection.tree);
     let usage = |ix: &EntryIx| index.entry(*ix).message?.usage.filter(Usage::is_counted);
     let copies = copied_answers(index, path);
@@ -196,8 +216,7 @@ fn branch(inspection: &Inspection, leaf: EntryIx, path: &[EntryIx], shared: usiz
     let millions = budget.total() as f64 / 1e6;
     let price = inspection.price.as_ref();
     // Where writing to the cache has no price of its own it costs what input costs.
-    let write =
-        price.map(|price| if price.cache_write > 0.0 { price.cache_write } else { price.input });
+    let write = price.map(|price| if price.cache_write > 0.0 { price.cache_write } else { price.input });
     Branch {
         leaf,
         name: index.name(leaf),
@@ -312,7 +331,8 @@ mod tests {
     /// A question, a call, a long result, an answer; then the result shortened on a branch from the call, and the answer
     /// copied behind it.
     fn session() -> Inspection {
-        let parent = |entry: String, parent: &str| entry.replacen('{', &format!("{{\"parentId\":\"{parent}\","), 1);
+        let parent =
+            |entry: String, parent: &str| entry.replacen('{', &format!("{{\"parentId\":\"{parent}\","), 1);
         inspection(
             &transcript(&[
                 user("why?"),
@@ -347,7 +367,11 @@ mod tests {
         let session = session();
         let told = Comparison::new(&session, EntryIx(3), EntryIx(5), &[]).unwrap();
         assert_eq!([told.first.spent, told.second.spent], [Some(0.25), Some(0.25)]);
-        assert_eq!([told.first.own_spent, told.second.own_spent], [Some(0.25), None], "the copy was not paid");
+        assert_eq!(
+            [told.first.own_spent, told.second.own_spent],
+            [Some(0.25), None],
+            "the copy was not paid"
+        );
         assert_eq!([told.first.calls, told.second.calls], [1, 1]);
     }
 

@@ -81,7 +81,9 @@ fn items(store: &Store, now_ms: i64) -> Vec<SessionItem> {
         store.agents.iter().enumerate().map(|(at, agent)| (agent.id.as_str(), at)).collect();
     let mut items: Vec<SessionItem> =
         store.sessions.iter().map(|session| listed_item(store, session, now_ms)).collect();
-    for item in items.iter_mut().filter(|item| item.path.as_ref().is_some_and(|path| unfinished.contains(path))) {
+    for item in
+        items.iter_mut().filter(|item| item.path.as_ref().is_some_and(|path| unfinished.contains(path)))
+    {
         let found = item.path.as_deref().and_then(|path| unfinished_commit(path, now_ms).ok().flatten());
         item.set_mark(Mark::Unfinished, found.is_some());
     }

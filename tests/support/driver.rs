@@ -8,7 +8,7 @@ use clawscope::app::App;
 use clawscope::app::effect::{Effect, Write};
 use clawscope::app::event::{Event, Listing, SummarySaid};
 use clawscope::app::state::Options;
-use clawscope::commit::{Clock, UndoTarget};
+use clawscope::commit::{Clock, SystemDisk, settle};
 use clawscope::config::SummarizerConfig;
 use clawscope::explain::explain;
 use clawscope::gateway::env::Environment;
@@ -16,6 +16,8 @@ use clawscope::gateway::ruleset::Chosen;
 use clawscope::inspect::Closer;
 use clawscope::inspect::Inspection;
 use clawscope::inspect::breakdown::heavy_blocks;
+use clawscope::inspect::commits::newest_first;
+use clawscope::inspect::compare::compared;
 use clawscope::inspect::estimators;
 use clawscope::inspect::excerpt::excerpt;
 use clawscope::inspect::list::list_under;
@@ -210,6 +212,19 @@ impl Driver {
                     explain(&inspection, now_ms as f64).map(Arc::new).map_err(|error| error.to_string());
                 vec![Event::Explained { epoch: inspection.epoch, view }]
             }
+            Effect::ReadCommits { inspection } => {
+                let view = newest_first(&inspection).map_err(|error| error.to_string());
+                vec![Event::Commits { epoch: inspection.epoch, view }]
+            }
+            Effect::Compare { inspection, leaves } => {
+                let view = compared(&inspection, leaves).map(Arc::new);
+                vec![Event::Compared { epoch: inspection.epoch, view }]
+            }
+            Effect::Repair { path } => {
+                let settled = settle(&path, 0, &Still(self.now_ms), &SystemDisk);
+                let told = settled.map(|settled| settled.expect("a journal").sentence());
+                vec![Event::Repaired(told.map_err(|error| error.to_string()))]
+            }
             Effect::Prepare(what) => {
                 let request = self.request(&what);
                 let shown = prepare(&request).map(|prepared| preview(&request, &prepared, self.now_ms));
@@ -271,7 +286,7 @@ impl Driver {
             Write::Commit { inspection, plan, made } => {
                 (inspection, Ask::Commit { plan, summary: made.as_ref().map(|made| &made.summary) })
             }
-            Write::Undo { inspection } => (inspection, Ask::Undo(UndoTarget::LastCommit)),
+            Write::Undo { inspection, target } => (inspection, Ask::Undo(target.clone())),
         };
         WriteRequest { inspection, ask, allow_orphan: false, now_ms: self.now_ms }
     }

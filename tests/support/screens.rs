@@ -354,10 +354,26 @@ pub(crate) fn explaining_yet(width: u16, height: u16) -> Driver {
     driver
 }
 
+/// What was committed: a commit, its undo, and another one.
+pub(crate) fn committed(width: u16, height: u16) -> Driver {
+    let mut driver = asking(width, height);
+    driver.press("y u y p c y U");
+    named(&mut driver);
+    driver
+}
+
+/// The branch before the commit beside the one it made.
+pub(crate) fn comparing(width: u16, height: u16) -> Driver {
+    let mut driver = asking(width, height);
+    driver.press("y C");
+    named(&mut driver);
+    driver
+}
+
 /// A state by its name.
 pub(crate) type Named = (&'static str, fn(u16, u16) -> Driver);
 
-pub(crate) const STATES: [Named; 38] = [
+pub(crate) const STATES: [Named; 40] = [
     ("rest", at_rest),
     ("gate shut", gate_shut),
     ("preview", preview),
@@ -396,4 +412,6 @@ pub(crate) const STATES: [Named; 38] = [
     ("explain none helps", explaining_in_vain),
     ("explain well", explaining_nothing),
     ("explain reading", explaining_yet),
+    ("commits", committed),
+    ("compare", comparing),
 ];
