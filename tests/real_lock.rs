@@ -18,6 +18,7 @@ mod session;
 use std::cell::RefCell;
 use std::collections::HashSet;
 use std::fs::File;
+use std::io::Write as _;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::time::Instant;
@@ -144,6 +145,10 @@ fn what_a_killed_commit_left_is_taken_over_by_the_gateway_at_once() {
     commit(&session).unwrap();
 }
 
+fn put(path: &Path, text: &str) {
+    File::create(path).unwrap().write_all(text.as_bytes()).unwrap();
+}
+
 /// A lock, its age and that of its file (ms), and whether each of us may take it.
 struct Judged(&'static str, i64, i64, bool);
 
@@ -185,7 +190,7 @@ fn a_lock_is_left_behind_for_us_when_it_is_for_the_gateway() {
     };
     let file = folder.path().join("cases.json");
     let cases = Value::Array(LOCKS.iter().map(case).collect());
-    std::fs::write(&file, js::stringify(&cases)).unwrap();
+    put(&file, &js::stringify(&cases));
     let answers = gateways.run("judge", &file, &[]);
     assert_eq!(answers.len(), LOCKS.len());
     for (Judged(text, age, file_age, expected), answer) in LOCKS.iter().zip(&answers) {
@@ -195,7 +200,7 @@ fn a_lock_is_left_behind_for_us_when_it_is_for_the_gateway() {
         let transcript = folder.path().join("t.jsonl");
         let lock = lock_path(&transcript).unwrap();
         let own = text.replace("OWN", &std::process::id().to_string());
-        std::fs::write(&lock, own.replace("NOW", &js::iso_text(now - age))).unwrap();
+        put(&lock, &own.replace("NOW", &js::iso_text(now - age)));
         let at = std::time::UNIX_EPOCH + std::time::Duration::from_millis((now - file_age) as u64);
         File::options().write(true).open(&lock).unwrap().set_modified(at).unwrap();
         let ours = matches!(lock_state(&transcript, now).unwrap(), LockState::Stale { .. });
@@ -273,7 +278,6 @@ const COMMITS: usize = 350;
 const TURNS: usize = 300;
 
 #[test]
-#[expect(clippy::print_stdout, reason = "the count is part of what the test shows")]
 fn two_programs_that_commit_and_a_gateway_that_appends_lose_nothing_in_a_thousand_rounds() {
     let Some(gateways) = Gateways::find() else { return };
     let session = session();

@@ -84,15 +84,13 @@ impl App {
             return Vec::new();
         };
         let find = |name: &str| inspection.tree.find_text(&inspection.index, name);
-        let asked = match &self.overlay {
-            Some(Overlay::Commits(screen)) => screen
-                .selected()
-                .map(|committed| [find(&committed.receipt.from_leaf), Some(committed.receipt.entry)])
-                .unwrap_or_default(),
-            _ => {
-                let off_path = |entry: &EntryIx| !inspection.context.path.contains(entry);
-                [self.selected_entry().filter(off_path), None]
-            }
+        let asked = if let Some(Overlay::Commits(screen)) = &self.overlay {
+            let pair =
+                |committed: &Committed| [find(&committed.receipt.from_leaf), Some(committed.receipt.entry)];
+            screen.selected().map(pair).unwrap_or_default()
+        } else {
+            let off_path = |entry: &EntryIx| !inspection.context.path.contains(entry);
+            [self.selected_entry().filter(off_path), None]
         };
         self.overlay = Some(Overlay::Compare(CompareScreen { asked, ..CompareScreen::default() }));
         self.ask_branches()

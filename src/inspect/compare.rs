@@ -44,9 +44,12 @@ pub struct Branch {
     pub next_warm: Option<f64>,
 }
 
+/// A fact of a branch: its name, and how it reads.
+pub type Fact = (&'static str, fn(&Branch) -> String);
+
 impl Branch {
     /// What a list tells of a branch, by name.
-    pub const FACTS: [(&'static str, fn(&Self) -> String); 8] = [
+    pub const FACTS: [Fact; 8] = [
         ("leaf", |branch| format!("{}{}", branch.name, if branch.active { " (active)" } else { "" })),
         ("entries, its own", |branch| format!("{}, {}", branch.entries, branch.own_entries)),
         ("messages sent", |branch| branch.messages.to_string()),
