@@ -362,7 +362,7 @@ Tokens are estimates (~), recorded costs are what the provider's answers say, an
 price says.
 
 JSON: {schemaVersion, session, parting, shared, first, second, changes: {same, differs, onlyFirst, onlySecond}, rows: \
-[{change, role, first, second, tokensFirst, tokensSecond}]}; a branch is {leaf, active, entries, ownEntries, messages, \
+[{change, role, tool, first, second, tokensFirst, tokensSecond}]}; a branch is {leaf, active, entries, ownEntries, messages, \
 tokens, parts, calls, spent, ownSpent, nextCold, nextWarm}, costs in USD";
 
 pub(super) const WATCH: &str = "\

@@ -68,6 +68,7 @@ fn print(
     let mut table = Table::new(&[
         ("", Align::Left),
         ("role", Align::Left),
+        ("tool", Align::Left),
         ("first", Align::Left),
         ("tokens", Align::Right),
         ("second", Align::Left),
@@ -75,6 +76,7 @@ fn print(
     ]);
     for row in shown {
         let mut cells = vec![Cell::new(row.change.sign(), tone(row.change)), row.role.word().into()];
+        cells.push(row.tool(&inspection.index).unwrap_or_default().into());
         for (entry, tokens) in row.entries.iter().zip(row.tokens) {
             cells.push(entry.map_or_else(String::new, |entry| inspection.index.name(entry)).into());
             cells.push(entry.map_or_else(String::new, |_| estimated(tokens)).into());
@@ -119,6 +121,7 @@ fn answer(inspection: &Inspection, comparison: &Comparison) -> Object {
         Value::from(Object::from([
             ("change", Value::from(row.change.word())),
             ("role", Value::from(row.role.word())),
+            ("tool", Value::from(row.tool(&inspection.index))),
             ("first", name(row.entries[0])),
             ("second", name(row.entries[1])),
             ("tokensFirst", Value::from(row.tokens[0])),

@@ -13,6 +13,7 @@ use crate::ids::EntryIx;
 use crate::inspect::Inspection;
 use crate::inspect::words::{dollars, grouped_by};
 use crate::store::entry::{MessageSize, Role, Usage};
+use crate::store::index::Index;
 use crate::transcript::{Leaf, copied_answers};
 
 /// One of the two.
@@ -125,6 +126,15 @@ pub struct Row {
     pub entries: [Option<EntryIx>; 2],
     /// Estimated tokens on each branch; 0 where it is not sent.
     pub tokens: [u64; 2],
+}
+
+impl Row {
+    /// The tool of a result.
+    pub fn tool(&self, index: &Index) -> Option<String> {
+        let entry = self.entries[1].or(self.entries[0])?;
+        let size = index.entry(entry).message.filter(|size| size.role == Role::ToolResult)?;
+        index.words.text(size.tool)
+    }
 }
 
 /// Two branches.

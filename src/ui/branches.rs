@@ -8,6 +8,7 @@ use ratatui::text::Span;
 use crate::app::App;
 use crate::app::branches::{COMMITS_HEAD, COMPARE_HEAD, CommitsScreen, CompareScreen};
 use crate::commit::ReceiptKind;
+use crate::inspect::Inspection;
 use crate::inspect::commits::{Committed, Force};
 use crate::inspect::compare::{Branch, Change, Comparison, Row};
 use crate::ui::theme::{Ground, Role, Theme};
@@ -161,8 +162,7 @@ pub(super) fn compare(app: &App, theme: &Theme, screen: &CompareScreen, area: Re
         if at == screen.scroll.cursor {
             frame_box::selected(theme, buf, line, theme.ground(Ground::Selected));
         }
-        let names = row.entries.map(|entry| entry.map(|entry| inspection.index.name(entry)));
-        message(theme, row, &names, line, buf);
+        message(theme, inspection, row, line, buf);
     }
     scrollbar(theme, buf, list, screen.scroll.top, rows.len());
 }
@@ -201,7 +201,8 @@ fn changes(theme: &Theme, view: &Comparison, line: Rect, buf: &mut Buffer) {
             Change::Differs => format!(" {} {} {}", estimate(first), glyphs::ARROW, estimate(second)),
             _ => format!(" {}", estimate(first.max(second))),
         };
-        spans.push(Span::styled(format!("{} ", change.sign().trim()), style(theme, change)));
+        let sign = if change == Change::Same { String::new() } else { format!("{} ", change.sign()) };
+        spans.push(Span::styled(sign, style(theme, change)));
         spans.push(Span::styled(format!("{count} {}", change.words()), theme.style(Role::Text)));
         spans.push(Span::styled(tokens, theme.style(Role::Muted)));
     }
@@ -217,15 +218,17 @@ fn style(theme: &Theme, change: Change) -> Style {
     })
 }
 
-fn message(theme: &Theme, row: &Row, names: &[Option<String>; 2], line: Rect, buf: &mut Buffer) {
+fn message(theme: &Theme, inspection: &Inspection, row: &Row, line: Rect, buf: &mut Buffer) {
     let (x, end) = (line.x + 2, line.right().saturating_sub(1));
     put(buf, (x, line.y), end, row.change.sign(), style(theme, row.change));
-    put(buf, (x + 2, line.y), x + NAMES, row.role.word(), theme.style(Role::Text));
+    let after = put(buf, (x + 2, line.y), x + NAMES - 1, row.role.word(), theme.style(Role::Text));
+    let tool = row.tool(&inspection.index).unwrap_or_default();
+    put(buf, (after + 1, line.y), x + NAMES - 1, &tool, theme.style(Role::Muted));
     let columns = [x + NAMES, x + NAMES + SIDE];
-    for ((name, tokens), from) in names.iter().zip(row.tokens).zip(columns) {
+    for ((entry, tokens), from) in row.entries.iter().zip(row.tokens).zip(columns) {
         let to = (from + SIDE - 2).min(end);
-        let Some(name) = name else { continue };
-        put(buf, (from, line.y), to, name, theme.style(Role::Muted));
+        let Some(entry) = entry else { continue };
+        put(buf, (from, line.y), to, &inspection.index.name(*entry), theme.style(Role::Muted));
         put_right(buf, line.y, from + 9, to, &[Span::styled(estimate(tokens), theme.style(Role::Text))]);
     }
 }
