@@ -353,8 +353,8 @@ changed: [{from, to}], steps: [{policy, settings, tokensBefore, tokensAfter}]}]}
 
 pub(super) const COMPARE: &str = "\
 Examples:
-  clawscope compare KEY                                   the branch before the last commit, and the active one
-  clawscope compare KEY 3f9c21aa                          another branch, and the active one
+  clawscope compare KEY                                   before the last commit, and now
+  clawscope compare KEY 3f9c21aa                          another branch, and the active
   clawscope compare KEY 3f9c21aa 77d0b1e4 --all --json
 
 Messages are matched by the call that a result answers, else by role and size; of a commit's own changes its record tells. \
