@@ -652,7 +652,7 @@ fn the_key_of_a_screen_leads_to_it_from_any_other_and_closes_its_own() {
         Some(Overlay::Recovery(_)) => "v",
         Some(Overlay::Explain(_)) => "e",
         Some(Overlay::Commits(_)) => "U",
-        Some(Overlay::Compare(_)) => "C",
+        Some(Overlay::Branches(_)) => "C",
         Some(_) => "another",
     };
     let screens = ["?", "!", "s", "E", "B", "v", "e", "U", "C"];

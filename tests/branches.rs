@@ -214,7 +214,7 @@ fn the_screen_compares_the_branch_before_a_commit_with_the_new_one() {
     let mut driver = tuned();
     driver.press("C");
     let shown = |driver: &Driver| match &driver.app.overlay {
-        Some(Overlay::Compare(screen)) => {
+        Some(Overlay::Branches(screen)) => {
             let Some(Ok(view)) = &screen.view else { panic!("{:?}", screen.view) };
             (screen.rows().len(), view.first.tokens(), view.second.tokens(), view.second.active)
         }
@@ -232,10 +232,10 @@ fn the_screen_compares_the_branch_before_a_commit_with_the_new_one() {
 }
 
 #[test]
-fn the_screen_tells_what_was_broken_off_and_x_settles_it() {
+fn the_screen_tells_what_was_broken_off_and_one_key_settles_it() {
     let mut driver = Driver::demo(130, 36);
     driver.go_to("telegram:direct:8812");
-    driver.press("X");
+    driver.press("A");
     assert!(
         driver.app.toast.as_ref().is_some_and(|toast| toast.text.contains("was broken off") && !toast.failed)
     );
@@ -244,7 +244,7 @@ fn the_screen_tells_what_was_broken_off_and_x_settles_it() {
     driver.event(clawscope::app::event::Event::Changed(vec![path.clone()]));
     let torn = std::fs::read(&path).unwrap();
     assert!(
-        driver.app.toast.as_ref().is_some_and(|toast| toast.text.contains("X settles it")),
+        driver.app.toast.as_ref().is_some_and(|toast| toast.text.contains("A settles it")),
         "{:?}",
         driver.app.toast
     );
@@ -253,7 +253,7 @@ fn the_screen_tells_what_was_broken_off_and_x_settles_it() {
     driver.press("p c");
     assert!(driver.app.overlay.is_none(), "{:?}", driver.app.overlay);
     assert!(
-        driver.app.toast.as_ref().is_some_and(|toast| toast.text.contains("X settles it") && toast.failed)
+        driver.app.toast.as_ref().is_some_and(|toast| toast.text.contains("A settles it") && toast.failed)
     );
     driver.press("u");
     let Some(Overlay::Write(dialog)) = &driver.app.overlay else { panic!("{:?}", driver.app.overlay) };
@@ -263,7 +263,7 @@ fn the_screen_tells_what_was_broken_off_and_x_settles_it() {
         dialog.stage
     );
     assert_eq!(std::fs::read(&path).unwrap(), torn, "nothing was changed by looking and asking");
-    driver.press("X");
+    driver.press("A");
     assert!(driver.app.overlay.is_none());
     assert!(
         driver.app.toast.as_ref().is_some_and(|toast| toast.text.contains("The rest was appended")),

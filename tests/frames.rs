@@ -96,7 +96,7 @@ fn snapshot_text(name: &str, make: fn(u16, u16) -> Driver) {
     let mut driver = make(width, height);
     // New entries get new ids, and two screens show nothing but those.
     let ids =
-        if matches!(name, "commits" | "compare") { "()[0-9a-f]{8}" } else { "(leaf moves )[0-9a-f]{2,8}" };
+        if matches!(name, "commits" | "branches") { "()[0-9a-f]{8}" } else { "(leaf moves )[0-9a-f]{2,8}" };
     for (width, height) in SIZES {
         driver.event(Event::Resize { width, height });
         let title = format!("{name} {width}x{height}");
@@ -158,7 +158,7 @@ screens! {
     a_session_that_fits_says_how_much_room_there_is: "explain well",
     an_explanation_that_is_being_read_says_so: "explain reading",
     what_was_committed_is_listed_with_what_is_in_force: "commits",
-    two_branches_stand_beside_each_other: "compare",
+    two_branches_stand_beside_each_other: "branches",
 }
 
 #[test]

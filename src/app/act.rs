@@ -32,7 +32,7 @@ impl App {
             Action::Recovery => self.open_recovery(),
             Action::Explain => self.open_explain(),
             Action::Commits => self.open_commits(),
-            Action::Compare => self.open_compare(),
+            Action::Branches => self.open_branches(),
             Action::Repair => self.repair(),
             Action::Yes | Action::No | Action::Commit | Action::Undo | Action::SavePlan => {
                 self.write_action(action)
@@ -64,7 +64,7 @@ impl App {
             Action::Recovery => matches!(overlay, Overlay::Recovery(_)),
             Action::Explain => matches!(overlay, Overlay::Explain(_)),
             Action::Commits => matches!(overlay, Overlay::Commits(_)),
-            Action::Compare => matches!(overlay, Overlay::Compare(_)),
+            Action::Branches => matches!(overlay, Overlay::Branches(_)),
             _ => false,
         }
     }
@@ -75,7 +75,7 @@ impl App {
         match action {
             Action::Diff if dialog => self.diff_from_dialog(),
             Action::Fold if matches!(self.overlay, Some(Overlay::Steps(_))) => self.toggle_step(),
-            Action::Fold if matches!(self.overlay, Some(Overlay::Compare(_))) => self.toggle_same(),
+            Action::Fold if matches!(self.overlay, Some(Overlay::Branches(_))) => self.toggle_same(),
             Action::Fold | Action::Collapse | Action::Expand | Action::FoldAll | Action::UnfoldAll
                 if self.overlay.is_some() =>
             {
@@ -219,7 +219,7 @@ impl App {
             (Some(Overlay::Breakdown(_)), _) => self.open_in_breakdown(),
             (Some(Overlay::Recovery(_)), _) => self.leave_recovery(),
             (Some(Overlay::Explain(_)), _) => self.leave_explain(),
-            (Some(Overlay::Commits(_) | Overlay::Compare(_)), _) => self.leave_branches(),
+            (Some(Overlay::Commits(_) | Overlay::Branches(_)), _) => self.leave_branches(),
             (Some(_), _) => self.overlay = None,
             (None, Pane::Sessions) => {
                 let key = self.sessions.selected().map(|item| item.key.clone());

@@ -133,7 +133,7 @@ pub enum Action {
     /// What was committed to the session, and what of it is in force.
     Commits,
     /// Two branches beside each other.
-    Compare,
+    Branches,
     /// Settle a commit that was broken off.
     Repair,
     /// Read the store again.
@@ -280,7 +280,7 @@ pub const ACTIONS: &[ActionRow] = &[
     (Action::Commit, "commit", Group::Commit, "commit…"),
     (Action::Undo, "undo", Group::Commit, "undo a commit…"),
     (Action::Commits, "commits", Group::Commit, "what was committed"),
-    (Action::Compare, "compare", Group::Commit, "compare branches"),
+    (Action::Branches, "branches", Group::Commit, "compare branches"),
     (Action::Repair, "repair", Group::Commit, "settle a broken commit"),
     (Action::Yes, "yes", Group::Commit, "write"),
     (Action::No, "no", Group::Commit, "cancel"),

@@ -45,7 +45,7 @@ impl CommitsScreen {
 
 /// Two branches.
 #[derive(Debug, Clone, Default)]
-pub struct CompareScreen {
+pub struct BranchesScreen {
     /// What is compared with the active branch, and what stands for the active branch; none leaves the choice open.
     pub asked: [Option<EntryIx>; 2],
     /// The comparison, or why there is none; none while it is made.
@@ -56,7 +56,7 @@ pub struct CompareScreen {
     pub scroll: Scroll,
 }
 
-impl CompareScreen {
+impl BranchesScreen {
     /// The messages that are listed.
     pub fn rows(&self) -> Vec<Row> {
         let Some(Ok(view)) = &self.view else { return Vec::new() };
@@ -78,7 +78,7 @@ impl App {
 
     /// Compares with the active branch: in the list of commits the branch that the commit left, with that it made; in the
     /// transcript the branch of the entry under the cursor, where that is another one.
-    pub(super) fn open_compare(&mut self) -> Vec<Effect> {
+    pub(super) fn open_branches(&mut self) -> Vec<Effect> {
         let Some(inspection) = self.inspection() else {
             self.toast("no session is open".into(), false);
             return Vec::new();
@@ -92,7 +92,7 @@ impl App {
             let off_path = |entry: &EntryIx| !inspection.context.path.contains(entry);
             [self.selected_entry().filter(off_path), None]
         };
-        self.overlay = Some(Overlay::Compare(CompareScreen { asked, ..CompareScreen::default() }));
+        self.overlay = Some(Overlay::Branches(BranchesScreen { asked, ..BranchesScreen::default() }));
         self.ask_branches()
     }
 
@@ -101,7 +101,9 @@ impl App {
         let Some(inspection) = self.inspection().map(Arc::clone) else { return Vec::new() };
         match &self.overlay {
             Some(Overlay::Commits(_)) => vec![Effect::ReadCommits { inspection }],
-            Some(Overlay::Compare(screen)) => vec![Effect::Compare { inspection, leaves: screen.asked }],
+            Some(Overlay::Branches(screen)) => {
+                vec![Effect::CompareBranches { inspection, leaves: screen.asked }]
+            }
             _ => Vec::new(),
         }
     }
@@ -115,8 +117,8 @@ impl App {
     }
 
     /// Takes the comparison.
-    pub(super) fn compared(&mut self, view: Result<Arc<Comparison>, String>) {
-        if let Some(Overlay::Compare(screen)) = &mut self.overlay {
+    pub(super) fn branches_compared(&mut self, view: Result<Arc<Comparison>, String>) {
+        if let Some(Overlay::Branches(screen)) = &mut self.overlay {
             screen.view = Some(view);
         }
         self.step_branches(0);
@@ -126,7 +128,7 @@ impl App {
     pub(super) fn branches_page(&self) -> Option<usize> {
         let head = match &self.overlay {
             Some(Overlay::Commits(_)) => COMMITS_HEAD,
-            Some(Overlay::Compare(_)) => COMPARE_HEAD,
+            Some(Overlay::Branches(_)) => COMPARE_HEAD,
             _ => return None,
         };
         Some(usize::from(self.size.1.saturating_sub(AROUND + head)).max(1))
@@ -140,7 +142,7 @@ impl App {
                 let len = screen.rows().len();
                 screen.scroll.step(by, len, height);
             }
-            Some(Overlay::Compare(screen)) => {
+            Some(Overlay::Branches(screen)) => {
                 let len = screen.rows().len();
                 screen.scroll.step(by, len, height);
             }
@@ -151,7 +153,7 @@ impl App {
 
     /// Shows every message of a comparison, or only what is not the same.
     pub(super) fn toggle_same(&mut self) {
-        if let Some(Overlay::Compare(screen)) = &mut self.overlay {
+        if let Some(Overlay::Branches(screen)) = &mut self.overlay {
             screen.all = !screen.all;
         }
         self.step_branches(0);
@@ -161,7 +163,7 @@ impl App {
     pub(super) fn leave_branches(&mut self) {
         let entry = match &self.overlay {
             Some(Overlay::Commits(screen)) => screen.selected().map(|committed| committed.receipt.entry),
-            Some(Overlay::Compare(screen)) => {
+            Some(Overlay::Branches(screen)) => {
                 let row = screen.rows().get(screen.scroll.cursor).copied();
                 row.and_then(|row| row.entries[1].or(row.entries[0]))
             }

@@ -133,7 +133,7 @@ pub enum Effect {
         inspection: Arc<Inspection>,
     },
     /// Compare two branches of a session.
-    Compare {
+    CompareBranches {
         /// The session.
         inspection: Arc<Inspection>,
         /// The entries they end at; none: where the last commit came from, and the active leaf.

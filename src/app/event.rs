@@ -190,7 +190,7 @@ pub enum Event {
         view: Result<Arc<Vec<Committed>>, String>,
     },
     /// The branches that were to be compared.
-    Compared {
+    BranchesCompared {
         /// The reading they belong to.
         epoch: Epoch,
         /// They, or what is wrong.

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use crate::app::branches::{CommitsScreen, CompareScreen};
+use crate::app::branches::{BranchesScreen, CommitsScreen};
 use crate::app::breakdown::BreakdownScreen;
 use crate::app::effect::Write;
 use crate::app::estimators::EstimatorsView;
@@ -143,7 +143,7 @@ pub enum Overlay {
     /// What was committed.
     Commits(CommitsScreen),
     /// Two branches.
-    Compare(CompareScreen),
+    Branches(BranchesScreen),
     /// The confirmation before a write.
     Write(WriteDialog),
 }

@@ -80,7 +80,7 @@ impl App {
             Event::Summary { epoch, said } => return self.summary_said(epoch, said),
             Event::Explained { epoch: of, view } if Some(of) == epoch => self.explained(view),
             Event::Commits { epoch: of, view } if Some(of) == epoch => self.commits_read(view),
-            Event::Compared { epoch: of, view } if Some(of) == epoch => self.compared(view),
+            Event::BranchesCompared { epoch: of, view } if Some(of) == epoch => self.branches_compared(view),
             Event::Repaired(told) => return self.repaired(told),
             Event::Prepared(preview) => self.prepared(preview),
             Event::Written(written) => return self.written(written),

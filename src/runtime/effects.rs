@@ -54,7 +54,7 @@ impl Shell {
             Effect::StopSummary => self.stop_summary(),
             Effect::Explain { inspection, now_ms } => self.explain(inspection, now_ms),
             Effect::ReadCommits { inspection } => self.read_commits(inspection),
-            Effect::Compare { inspection, leaves } => self.compare(inspection, leaves),
+            Effect::CompareBranches { inspection, leaves } => self.compare_branches(inspection, leaves),
             Effect::Repair { path } => self.repair(path),
             Effect::Prepare(write) => self.prepare(write),
             Effect::Write(write) => self.write(write),
@@ -131,10 +131,10 @@ impl Shell {
         });
     }
 
-    fn compare(&mut self, inspection: Arc<Inspection>, leaves: [Option<EntryIx>; 2]) {
+    fn compare_branches(&mut self, inspection: Arc<Inspection>, leaves: [Option<EntryIx>; 2]) {
         self.jobs.start(Kind::Branches, move |ticket| {
             let view = compared(&inspection, leaves).map(Arc::new);
-            ticket.send(Event::Compared { epoch: inspection.epoch, view });
+            ticket.send(Event::BranchesCompared { epoch: inspection.epoch, view });
         });
     }
 

@@ -6,7 +6,7 @@ use ratatui::style::Style;
 use ratatui::text::Span;
 
 use crate::app::App;
-use crate::app::branches::{COMMITS_HEAD, COMPARE_HEAD, CommitsScreen, CompareScreen};
+use crate::app::branches::{BranchesScreen, COMMITS_HEAD, COMPARE_HEAD, CommitsScreen};
 use crate::commit::ReceiptKind;
 use crate::inspect::Inspection;
 use crate::inspect::commits::{Committed, Force};
@@ -128,7 +128,7 @@ impl Columns {
 }
 
 /// Draws a comparison over everything between header and status line.
-pub(super) fn compare(app: &App, theme: &Theme, screen: &CompareScreen, area: Rect, buf: &mut Buffer) {
+pub(super) fn compare(app: &App, theme: &Theme, screen: &BranchesScreen, area: Rect, buf: &mut Buffer) {
     blank(theme, buf, area);
     let after = title(theme, buf, area, "Two branches", true);
     let view = match &screen.view {

@@ -86,7 +86,7 @@ fn screen(app: &App, theme: &Theme, layout: &Layout, buf: &mut Buffer) -> Option
         Some(Overlay::Recovery(screen)) => recovery::draw(app, theme, screen, body, buf),
         Some(Overlay::Explain(screen)) => explain::draw(app, theme, screen, body, buf),
         Some(Overlay::Commits(screen)) => branches::commits(app, theme, screen, body, buf),
-        Some(Overlay::Compare(screen)) => branches::compare(app, theme, screen, body, buf),
+        Some(Overlay::Branches(screen)) => branches::compare(app, theme, screen, body, buf),
         Some(Overlay::Write(write)) => dialog::draw(app, theme, write, buf),
     }
     cursor.or(typing)

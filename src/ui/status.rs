@@ -226,11 +226,11 @@ fn overlay_hints(overlay: &Overlay) -> Vec<Hint> {
         Overlay::Commits(_) => vec![
             MOVE,
             (&[Action::Undo], "undo it"),
-            (&[Action::Compare], "compare"),
+            (&[Action::Branches], "compare"),
             (&[Action::Open], "go to the entry"),
             (&[Action::Back], "close"),
         ],
-        Overlay::Compare(_) => vec![
+        Overlay::Branches(_) => vec![
             MOVE,
             (&[Action::Fold], "the same ones too"),
             (&[Action::Open], "go to the entry"),

@@ -216,9 +216,9 @@ impl Driver {
                 let view = newest_first(&inspection).map_err(|error| error.to_string());
                 vec![Event::Commits { epoch: inspection.epoch, view }]
             }
-            Effect::Compare { inspection, leaves } => {
+            Effect::CompareBranches { inspection, leaves } => {
                 let view = compared(&inspection, leaves).map(Arc::new);
-                vec![Event::Compared { epoch: inspection.epoch, view }]
+                vec![Event::BranchesCompared { epoch: inspection.epoch, view }]
             }
             Effect::Repair { path } => {
                 let settled = settle(&path, 0, &Still(self.now_ms), &SystemDisk);

@@ -413,5 +413,5 @@ pub(crate) const STATES: [Named; 40] = [
     ("explain well", explaining_nothing),
     ("explain reading", explaining_yet),
     ("commits", committed),
-    ("compare", comparing),
+    ("branches", comparing),
 ];
