@@ -3,9 +3,11 @@
 
 mod act;
 pub mod action;
+pub mod again;
 pub mod body;
 pub mod branches;
 pub mod breakdown;
+pub mod compare;
 pub mod cut;
 pub mod diff;
 pub mod effect;
@@ -32,7 +34,9 @@ pub mod shown;
 pub mod state;
 pub mod steps;
 pub mod summary;
+mod take;
 mod texts;
+pub mod timeline;
 pub mod transcript;
 pub mod tuning;
 mod update;

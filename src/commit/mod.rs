@@ -7,12 +7,14 @@
 //! failure or a full disk broke off is told by [`unfinished`] and settled by [`settle`].
 
 mod append;
+mod appended;
 mod check;
 mod clock;
 mod compaction;
 mod copy;
 mod disk;
 mod draft;
+mod edits;
 mod encode;
 mod journal;
 mod labels;
@@ -33,6 +35,7 @@ mod undo;
 mod verify;
 mod write;
 
+pub use appended::{Appended, CompactionMembers};
 pub use clock::{Clock, SystemClock};
 pub use copy::Remap;
 pub use disk::{Disk, SystemDisk};
@@ -47,7 +50,7 @@ pub use recover::{Extent, Outcome, Settled, Unfinished, settle, unfinished};
 pub use refusal::{CommitError, Refusal};
 pub use request::{
     CommitRequest, PlannedCompaction, Provenance, SessionStanding, StepRecord, Transcript, UndoRequest,
-    UndoTarget,
+    UndoTarget, Way,
 };
 pub use undo::prepare_undo;
 pub use write::{Written, write, write_on};

@@ -4,6 +4,7 @@
 mod branches;
 mod breakdown;
 mod budget;
+mod compare;
 pub mod detail;
 mod dialog;
 mod estimators;
@@ -23,6 +24,7 @@ mod states;
 mod status;
 mod steps;
 pub mod theme;
+mod timeline;
 mod transcript;
 mod tuning;
 pub mod widgets;
@@ -87,6 +89,8 @@ fn screen(app: &App, theme: &Theme, layout: &Layout, buf: &mut Buffer) -> Option
         Some(Overlay::Explain(screen)) => explain::draw(app, theme, screen, body, buf),
         Some(Overlay::Commits(screen)) => branches::commits(app, theme, screen, body, buf),
         Some(Overlay::Branches(screen)) => branches::compare(app, theme, screen, body, buf),
+        Some(Overlay::Timeline) => timeline::draw(app, theme, body, buf),
+        Some(Overlay::Compare) => compare::draw(app, theme, body, buf),
         Some(Overlay::Write(write)) => dialog::draw(app, theme, write, buf),
     }
     cursor.or(typing)
