@@ -693,9 +693,11 @@ fn the_key_of_a_screen_leads_to_it_from_any_other_and_closes_its_own() {
         Some(Overlay::Breakdown(_)) => "B",
         Some(Overlay::Recovery(_)) => "v",
         Some(Overlay::Explain(_)) => "e",
+        Some(Overlay::Commits(_)) => "U",
+        Some(Overlay::Branches(_)) => "C",
         Some(_) => "another",
     };
-    let screens = ["?", "!", "s", "E", "B", "v", "e"];
+    let screens = ["?", "!", "s", "E", "B", "v", "e", "U", "C"];
     for from in screens {
         for to in screens.into_iter().filter(|to| *to != from) {
             driver.press(from);
