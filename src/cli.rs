@@ -270,6 +270,9 @@ pub struct ReplayArgs {
     /// Every call, not the last 40
     #[arg(long)]
     pub all: bool,
+    /// The course of both in sentences, as a screen reader reads them, instead of tables
+    #[arg(long, conflicts_with = "all")]
+    pub timeline: bool,
 }
 
 /// A sweep.

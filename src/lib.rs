@@ -23,7 +23,7 @@
 //! * **Questions**: [`explain`], why a session overflowed and what would have helped; [`sweep`], a grid of settings, its
 //!   best trade-offs and the smallest change after which every call fits; [`summarize`], who writes a compaction's summary: clawscope out of the conversation's own words, a
 //!   program, or a model where the person names one; [`commit`], the only writer of session files; [`inspect`], one session with everything that is
-//!   asked of it, for commands and screens alike; [`export`], screens as pictures.
+//!   asked of it, for commands and screens alike; [`export`], sessions and screens as documents without their secrets.
 //! * **The machine**: [`app`], events in, effects out, no IO; [`ui`], state to cells; [`runtime`], the only
 //!   terminal and the only tokio; [`cli`] and [`command`], arguments to library calls to text.
 //!

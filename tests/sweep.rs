@@ -9,16 +9,18 @@ mod inspected;
 #[path = "support/session.rs"]
 mod session;
 
+use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use clawscope::inspect::Inspection;
 use clawscope::inspect::again::Material;
 use clawscope::inspect::change::{Change, parse_change};
 use clawscope::inspect::simulated::simulated;
+use clawscope::inspect::timeline::Recording;
 use clawscope::js;
 use clawscope::policy::{Step, StepSet};
 use clawscope::replay::{Settings, Totals};
-use clawscope::sweep::{Asked, Axis, Ground, Subject, Sweep, default_axes, json, sweep};
+use clawscope::sweep::{Asked, Axis, Ground, Sweep, default_axes, json, sweep};
 use generate::{Options, transcript};
 use inspected::inspected;
 use proptest::prelude::*;
@@ -29,12 +31,12 @@ fn all_steps() -> StepSet {
 }
 
 /// A short session whose provider takes few tokens, so that settings decide whether its calls fit.
-fn opened(seed: u64, window: f64) -> (Session, Inspection, Material) {
+fn opened(seed: u64, window: f64) -> (Session, Recording) {
     let session = Session::new(&transcript(seed, &Options::default()));
     let inspection = inspected(&session.path);
     let mut material = Material::read(&inspection, all_steps()).expect("reads").uncalibrated();
     material.provider_window = window;
-    (session, inspection, material)
+    (session, Recording::of(Arc::new(inspection), material, &|| true).expect("wanted"))
 }
 
 /// Settings that do something in short sessions; pruning is off, so that the current value of its keys is `as is`.
@@ -57,13 +59,13 @@ fn asked(inspection: &Inspection, count: usize, headroom: f64) -> Asked {
     Asked { axes: axes(inspection, &base, count), base, steps, headroom }
 }
 
-fn swept(inspection: &Inspection, material: &Material, asked: Asked) -> Sweep {
-    let subject = Subject { inspection, material };
-    sweep(&subject, asked, &|| true, &|_, _| {}).expect("a grid").expect("is waited for")
+fn swept(recording: &Recording, asked: Asked) -> Sweep {
+    sweep(recording, asked, &|| true, &|_, _| {}).expect("a grid").expect("is waited for")
 }
 
 /// What a combination comes to by a whole replay of its own.
-fn by_itself(inspection: &Inspection, material: &Material, changes: &[Change], steps: StepSet) -> Totals {
+fn by_itself(recording: &Recording, changes: &[Change], steps: StepSet) -> Totals {
+    let Recording { inspection, material, .. } = recording;
     let simulated = simulated(inspection, changes, steps);
     let settings = Settings {
         prune_on: simulated.on,
@@ -83,7 +85,7 @@ struct Combination {
 }
 
 /// Every combination, by taking subsets of the axes and every other value of each.
-fn combinations(inspection: &Inspection, material: &Material, asked: &Asked) -> Vec<Combination> {
+fn combinations(recording: &Recording, asked: &Asked) -> Vec<Combination> {
     let mut chosen: Vec<Vec<Option<usize>>> = vec![Vec::new()];
     for axis in &asked.axes {
         let others = (0..axis.points.len()).filter(|at| *at != axis.current).map(Some);
@@ -109,7 +111,7 @@ fn combinations(inspection: &Inspection, material: &Material, asked: &Asked) -> 
             moved += 1;
             prunes |= axis.step == Some(Step::Prune);
         }
-        let totals = by_itself(inspection, material, &changes, asked.steps);
+        let totals = by_itself(recording, &changes, asked.steps);
         // Pruning is off in these sessions: the first key of it takes the switch as well.
         Combination { changes: moved + usize::from(prunes), distance, totals }
     };
@@ -130,13 +132,13 @@ proptest! {
         headroom in 0.0..300.0_f64,
         count in 1..=3_usize,
     ) {
-        let (_session, inspection, material) = opened(seed, window);
-        let asked = asked(&inspection, count, headroom);
-        let tried = combinations(&inspection, &material, &asked);
-        let sweep = swept(&inspection, &material, asked.clone());
+        let (_session, recording) = opened(seed, window);
+        let asked = asked(&recording.inspection, count, headroom);
+        let tried = combinations(&recording, &asked);
+        let sweep = swept(&recording, asked.clone());
         prop_assert_eq!(sweep.cells.len(), tried.len());
         for (at, cell) in sweep.cells.iter().enumerate() {
-            let own = by_itself(&inspection, &material, &sweep.changes(at), asked.steps);
+            let own = by_itself(&recording, &sweep.changes(at), asked.steps);
             prop_assert_eq!(&cell.totals, &own);
         }
         // Not beaten by any of those tried.
@@ -165,24 +167,23 @@ proptest! {
 
 #[test]
 fn cells_are_told_one_by_one_and_nothing_is_told_once_nobody_waits() {
-    let (_session, inspection, material) = opened(7, 1000.0);
-    let subject = Subject { inspection: &inspection, material: &material };
+    let (_session, recording) = opened(7, 1000.0);
     let told = AtomicUsize::new(0);
-    let asked = asked(&inspection, 3, 0.0);
+    let asked = asked(&recording.inspection, 3, 0.0);
     let tell = |_: usize, _: &clawscope::sweep::Cell| _ = told.fetch_add(1, Ordering::Relaxed);
-    let whole = sweep(&subject, asked.clone(), &|| true, &tell).expect("a grid").expect("waited for");
+    let whole = sweep(&recording, asked.clone(), &|| true, &tell).expect("a grid").expect("waited for");
     assert_eq!(told.load(Ordering::Relaxed), whole.cells.len());
-    assert_eq!(sweep(&subject, asked.clone(), &|| false, &tell).expect("a grid"), None);
+    assert_eq!(sweep(&recording, asked.clone(), &|| false, &tell).expect("a grid"), None);
     assert_eq!(told.load(Ordering::Relaxed), whole.cells.len());
-    assert_eq!(default_axes(&subject, &asked.base, asked.steps, &|| false), None);
+    assert_eq!(default_axes(&recording, &asked.base, asked.steps, &|| false), None);
 }
 
 #[test]
 fn small_sessions_have_each_of_the_three_answers() {
     let (mut nothing, mut change, mut none) = (0, 0, 0);
     for seed in 0..24 {
-        let (_session, inspection, material) = opened(seed, 400.0 + 100.0 * seed as f64);
-        let sweep = swept(&inspection, &material, asked(&inspection, 3, 0.0));
+        let (_session, recording) = opened(seed, 400.0 + 100.0 * seed as f64);
+        let sweep = swept(&recording, asked(&recording.inspection, 3, 0.0));
         match sweep.smallest.map(|at| sweep.cells[at].keys) {
             Some(0) => nothing += 1,
             Some(_) => change += 1,
@@ -194,8 +195,8 @@ fn small_sessions_have_each_of_the_three_answers() {
 
 #[test]
 fn axes_are_read_by_the_checks_of_the_gateway_and_hold_the_value_in_force() {
-    let (_session, inspection, _) = opened(1, 1000.0);
-    let read = |text: &str| Axis::parse(&Ground { inspection: &inspection, base: &[] }, text);
+    let (_session, recording) = opened(1, 1000.0);
+    let read = |text: &str| Axis::parse(&Ground { inspection: &recording.inspection, base: &[] }, text);
     let texts = |text: &str| -> Vec<String> {
         read(text).expect("an axis").points.into_iter().map(|point| point.text).collect()
     };
@@ -226,10 +227,9 @@ fn axes_are_read_by_the_checks_of_the_gateway_and_hold_the_value_in_force() {
 
 #[test]
 fn where_nobody_names_settings_the_ones_that_do_something_are_varied() {
-    let (_session, inspection, material) = opened(11, 2000.0);
-    let subject = Subject { inspection: &inspection, material: &material };
-    let steps = inspection.gateway_steps();
-    let axes = default_axes(&subject, &[], steps, &|| true).expect("waited for");
+    let (_session, recording) = opened(11, 2000.0);
+    let steps = recording.inspection.gateway_steps();
+    let axes = default_axes(&recording, &[], steps, &|| true).expect("waited for");
     assert!((1..=2).contains(&axes.len()), "{axes:?}");
     for axis in &axes {
         assert!(axis.points.len() > 1 && axis.points.get(axis.current).is_some(), "{axis:?}");
@@ -238,9 +238,9 @@ fn where_nobody_names_settings_the_ones_that_do_something_are_varied() {
 
 #[test]
 fn the_json_names_axes_cells_front_and_change() {
-    let (_session, inspection, material) = opened(3, 600.0);
-    let whole = swept(&inspection, &material, asked(&inspection, 2, 0.0));
-    let text = js::stringify(&js::Value::from(json::members(&inspection, &whole)));
+    let (_session, recording) = opened(3, 600.0);
+    let whole = swept(&recording, asked(&recording.inspection, 2, 0.0));
+    let text = js::stringify(&js::Value::from(json::members(&recording.inspection, &whole)));
     let value: serde_json::Value = serde_json::from_str(&text).expect("JSON");
     assert_eq!(value["axes"][0]["key"], "contextPruning.keepLastAssistants");
     // Left as it is, as pruning is off: no value, and no key in a cell.

@@ -60,7 +60,7 @@ impl Again {
 impl App {
     /// Whether something on the screen shows a replay.
     fn replays(&self) -> bool {
-        matches!(self.overlay, Some(Overlay::Timeline))
+        matches!(self.overlay, Some(Overlay::Timeline | Overlay::Compare))
     }
 
     /// Another session is open: what was known belongs to the one before.
@@ -73,7 +73,10 @@ impl App {
     /// Asks for what the screen shows: the recording first, then a replay under the settings as they are tuned.
     pub(super) fn want_replay(&mut self, effects: &mut Vec<Effect>) {
         let Some(inspection) = self.inspection().filter(|_| self.replays()).map(Arc::clone) else { return };
+        let comparing = matches!(self.overlay, Some(Overlay::Compare));
         let steps = self.tuned_steps(inspection.gateway_steps());
+        // Any cell may compact.
+        let steps = steps.with(Step::Compact, comparing || steps.has(Step::Compact));
         let rules = inspection.ruleset.ruleset.rules();
         let known = self.again.recording.clone();
         let known = known.filter(|known| known.material.tells(steps, rules));
@@ -83,7 +86,7 @@ impl App {
             self.again.asked_recording = asked;
             effects.push(Effect::ReadRecording { inspection, steps });
         }
-        let Some(recording) = known else { return };
+        let Some(recording) = known.filter(|_| !comparing) else { return };
         let tuned = self.tuning.preview.then(|| (steps, self.tuning.values.clone()));
         let asked = Some(Asked { epoch: recording.inspection.epoch, tuned });
         if self.again.asked != asked {
@@ -96,7 +99,7 @@ impl App {
     }
 
     /// The steps of the simulated lane: those in force, and those that are switched on.
-    fn tuned_steps(&self, in_force: StepSet) -> StepSet {
+    pub(super) fn tuned_steps(&self, in_force: StepSet) -> StepSet {
         if !self.tuning.preview {
             return in_force;
         }

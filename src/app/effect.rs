@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use crate::export::Format;
+use crate::app::compare::SweepAsked;
 use crate::gateway::ruleset::Chosen;
 use crate::ids::{EntryIx, Epoch, SessionKey};
 use crate::inspect::Inspection;
@@ -145,6 +146,17 @@ pub enum Effect {
         /// Which request it is; they only count up.
         request: u64,
     },
+    /// Replay a session over a grid of settings; the answers come as [`super::event::Event::Swept`]. The newest request wins.
+    Sweep {
+        /// The session.
+        recording: Arc<Recording>,
+        /// The cells.
+        asked: Box<SweepAsked>,
+        /// Which request it is; they only count up.
+        request: u64,
+    },
+    /// Nobody waits for cells any more.
+    StopSweep,
     /// Check what a write would do, without writing.
     Prepare(Write),
     /// Write.

@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use crossterm::event::{KeyEvent, MouseEvent};
 
+use crate::app::compare::SweepSaid;
 use crate::error::Finding;
 use crate::explain::Explanation;
 use crate::gateway::ruleset::Chosen;
@@ -35,6 +36,8 @@ pub struct Listing {
     pub items: Vec<SessionItem>,
     /// What was found while reading.
     pub findings: Vec<Finding>,
+    /// Why the gateway runs on an empty configuration: file, line, column, and what is wrong.
+    pub config_error: Option<String>,
     /// It is the embedded demo store.
     pub demo: bool,
 }
@@ -194,6 +197,13 @@ pub enum Event {
         request: u64,
         /// It.
         timeline: Arc<Timeline>,
+    },
+    /// What is said of the cells that were asked for.
+    Swept {
+        /// Which request it answers.
+        request: u64,
+        /// It.
+        said: SweepSaid,
     },
     /// What a commit would write, or why it would be refused.
     Prepared(Result<WritePreview, String>),

@@ -30,6 +30,8 @@ pub enum Context {
     List,
     /// On the timeline.
     Timeline,
+    /// On the comparison.
+    Compare,
 }
 
 /// A key with its modifiers, as the keymap writes it.
@@ -127,7 +129,7 @@ impl Keymap {
             let keys = self.bindings.get(&context)?;
             keys.iter().find(|(bound, _)| *bound == key).map(|(_, action)| *action)
         };
-        let alone = matches!(context, Context::Dialog | Context::List | Context::Timeline);
+        let alone = matches!(context, Context::Dialog | Context::List | Context::Timeline | Context::Compare);
         find(context).or_else(|| if alone { None } else { find(Context::Global) })
     }
 

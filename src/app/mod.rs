@@ -6,6 +6,7 @@ pub mod action;
 pub mod again;
 pub mod body;
 pub mod breakdown;
+pub mod compare;
 pub mod cut;
 pub mod diff;
 pub mod effect;

@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use crate::app::again::Again;
 use crate::app::breakdown::BreakdownScreen;
+use crate::app::compare::CompareScreen;
 use crate::app::effect::Write;
 use crate::app::estimators::EstimatorsView;
 use crate::app::event::{Listing, WritePreview};
@@ -109,6 +110,8 @@ pub enum Purpose {
     Find,
     /// The value of the focused setting.
     Setting,
+    /// What the comparison varies.
+    Axes,
 }
 
 /// Something over the main screen.
@@ -143,6 +146,8 @@ pub enum Overlay {
     Explain(ExplainScreen),
     /// Call by call: [`App::timeline_screen`].
     Timeline,
+    /// Settings side by side: [`App::compare`].
+    Compare,
     /// The confirmation before a write.
     Write(WriteDialog),
 }
@@ -250,6 +255,8 @@ pub struct App {
     pub again: Again,
     /// What the timeline shows of them, kept while it is closed.
     pub timeline_screen: TimelineScreen,
+    /// What the comparison shows, kept while it is closed.
+    pub compare: CompareScreen,
     /// What is over the screen.
     pub overlay: Option<Overlay>,
     /// The line being typed.
@@ -301,6 +308,7 @@ impl App {
             would_save: Vec::new(),
             again: Again::default(),
             timeline_screen: TimelineScreen::default(),
+            compare: CompareScreen::default(),
             overlay: None,
             prompt: None,
             toast: None,

@@ -101,8 +101,8 @@ Examples:
 
 JSON: {schemaVersion, place, demo, ruleset: {id, name, from, note}, sessions: [{key, agent, kind, id, path, provider, model, \
 window, windowGuard: warn|block or null, tokens: {value, source: est|measured} or null, percent, entries, compactions, \
-updatedAt (ms), bytes, title, flags}], \
-findings: [{severity, path, line, entry, what, next}]}";
+updatedAt (ms), bytes, title, flags, reset}], \
+findings: [{severity, path, line, entry, what, next}]}; reset as lifecycle in `clawscope doctor --help`.";
 
 pub(super) const TREE: &str = "\
 Examples:
@@ -168,18 +168,22 @@ Examples:
   clawscope explain --all --window 131072     which sessions a fallback model would refuse
 
 The first line is the verdict. Below it stand the other findings, the surest first, each with what was seen, where, and by
-which rule; then the settings that were tried on the call that failed, with the tokens it would have had. Only keys that the
-version reads are named, and where none would have helped, that is said.
+which rule; then the settings that were tried, with the tokens that the failed call would have had, and what all calls of the
+session come to by replay: how many would not fit, the largest prompt, the cost. A change helps where every call fits. Only keys
+that the version reads are named, and where none would have helped, that is said. A session at risk that did not overflow yet is
+told what makes room for its next call.
 
 Classes: single-result, parallel-results, tool-loop-treadmill, counter-stale-low, counter-inflated, impossible-budget,
-wrong-window, estimator-error, pruning-inert, compaction-hollow, compaction-no-op, compaction-refused, compaction-timeout,
+engine-owned, wrong-window, estimator-error, pruning-inert, compaction-hollow, compaction-no-op, compaction-refused, compaction-timeout,
 fixed-overhead, image-bloat, recurring-session-growth, model-switch, runtime-fault, unexplained, healthy.
 
 JSON: {schemaVersion, session, ruleset, overflowed, events: [{entry, kind, time, requested, limit, by, text}],
 verdict: {class, confidence: sure|likely|possible, line}, findings: [{class, confidence, text, rule, evidence: [entry ids],
-lines: [{text, rule, entries}], numbers: {}}], advice: [{set: {key: value}, helps, overflows, peak, cost, note, before, limit,
-patch, commands}], noSettingHelps}. kind is refused or cut-short; requested and limit are null where nothing names them. peak
-is the failing call under the change, in tokens; cost is null until calls are replayed.
+lines: [{text, rule, entries}], numbers: {}}], advice: [{set: {key: value}, helps, overflows, peak, cost, note, fits, before,
+after, compactions, limit, patch, commands}], recorded: {overflows, peak, cost, compactions} or null, noSettingHelps}. kind is
+refused or cut-short; requested and limit are null where nothing names them. before, after and limit are tokens of the failing
+call, or of the next one; overflows, peak (tokens), cost (US dollars, null without a price) and compactions are of the whole
+session under the change, and recorded is the session as it was.
 With --all: {schemaVersion, ruleset, sessions: [{session, overflowed, verdict, noSettingHelps, tokens: {value, source} or null,
 window, windows: [{window, overflows, over}]}], unread: [{session, error}]}.";
 
@@ -206,6 +210,7 @@ Examples:
   clawscope replay KEY --set contextPruning.ttl=5m        what another ttl would have done
   clawscope replay KEY --policy gateway,compact --set compaction.keepRecentTokens=30000
                                                           compactions where these settings make them
+  clawscope replay KEY --timeline                         the course in sentences, for a screen reader
   clawscope replay KEY --all --json | jq '.calls[] | select(.simulated.overflow)'
 
 Every call that the path records is made again, in its order and at its time: `recorded` under the settings in force, with \
@@ -410,7 +415,10 @@ Tells by which version's rules the store is read and what settles that. Settings
 when they are built in.
 
 JSON: {schemaVersion, place, demo, ruleset: {id, name, from, note}, stateDir, config, counts, agents, contextPruning, \
-compaction, compactionSettings, locks, findings}; settings are {key, value, from}
+compaction, compactionSettings, memoryFlush, settings, lifecycle, locks, findings}; settings are {key, value, from, over}, over \
+being the places that the value goes over. lifecycle: [{key, type, mode, atHour, idleMinutes, next: {at, reason, local, due} or \
+null, leaves}] tells what begins each session anew by itself, in the time zone of this machine (TZ): a gateway looks at it when \
+the next message comes.
 
 Reads every transcript of the store. Exit code 3 when the store, its configuration or a transcript cannot be read.";
 

@@ -16,10 +16,11 @@ use crate::cli::{PlaceArgs, SweepArgs};
 use crate::inspect::Inspection;
 use crate::inspect::again::Material;
 use crate::inspect::change::{Change, read_changes};
+use crate::inspect::timeline::Recording;
 use crate::js::Object;
 use crate::policy::{Step, StepSet};
 use crate::runtime::{SaveError, interruptible, save_as};
-use crate::sweep::{Asked, Axis, AxisError, Cell, Grid, Ground, Subject, Sweep, default_axes, json, sweep};
+use crate::sweep::{Asked, Axis, AxisError, Cell, Grid, Ground, Sweep, default_axes, json, sweep};
 
 /// The option of the head-room.
 const HEADROOM: &str = "--headroom";
@@ -36,9 +37,9 @@ impl From<AxisError> for Failure {
 #[derive(Debug)]
 pub(super) struct Swept {
     /// The session.
-    pub inspection: Inspection,
-    /// What was read of it.
-    pub material: Material,
+    pub inspection: Arc<Inspection>,
+    /// By how much its estimates are off at the calls they were fitted from, as a share.
+    pub fit_error: Option<f64>,
     /// The cells.
     pub sweep: Sweep,
     /// Nobody named axes.
@@ -104,8 +105,9 @@ fn make(args: &SweepArgs, place: &PlaceArgs, around: &Around) -> Result<Swept, F
     let steps = without_doubted(args, &base, &axes, &material, steps);
     let chosen = axes.is_empty();
     let asked = Asked { axes, base, steps, headroom };
-    let sweep = sweep_told(&inspection, &material, asked)?;
-    Ok(Swept { inspection, material, sweep, chosen })
+    let (inspection, fit_error) = (Arc::new(inspection), material.fit_error);
+    let sweep = sweep_told(Arc::clone(&inspection), material, asked)?;
+    Ok(Swept { inspection, fit_error, sweep, chosen })
 }
 
 /// The steps of every cell: those asked for, and those whose settings are varied.
@@ -120,7 +122,8 @@ fn steps_of(
     if args.with.policy.is_empty() {
         return Ok(varied.fold(steps, |steps, (step, _)| steps.with(step, true)));
     }
-    for (step, axis) in varied.filter(|(step, _)| !steps.has(*step)) {
+    let mut left_out = varied.filter(|(step, _)| !steps.has(*step));
+    if let Some((step, axis)) = left_out.next() {
         let (key, step) = (&axis.key, step.word());
         return Err(Failure::usage(format!(
             "--vary {key}: belongs to the step `{step}`, which --policy leaves out. Add {step} to --policy."
@@ -144,8 +147,7 @@ fn without_doubted(
 }
 
 /// Fills the cells; ctrl-c ends it in order. How far it is, is told where a person watches.
-fn sweep_told(inspection: &Inspection, material: &Material, asked: Asked) -> Result<Sweep, Failure> {
-    let subject = Subject { inspection, material };
+fn sweep_told(inspection: Arc<Inspection>, material: Material, asked: Asked) -> Result<Sweep, Failure> {
     let stopped = Arc::new(AtomicBool::new(false));
     let wanted = || !stopped.load(Ordering::Relaxed);
     let stop = {
@@ -155,9 +157,10 @@ fn sweep_told(inspection: &Inspection, material: &Material, asked: Asked) -> Res
     let done = interruptible(stop, || -> Result<Option<Sweep>, AxisError> {
         let mut asked = asked;
         let progress = Progress::new();
+        let Some(recording) = Recording::of(inspection, material, &wanted) else { return Ok(None) };
         if asked.axes.is_empty() {
             progress.say("choosing settings to vary");
-            let axes = default_axes(&subject, &asked.base, asked.steps, &wanted);
+            let axes = default_axes(&recording, &asked.base, asked.steps, &wanted);
             let Some(axes) = axes else { return Ok(None) };
             asked.steps = axes
                 .iter()
@@ -166,7 +169,7 @@ fn sweep_told(inspection: &Inspection, material: &Material, asked: Asked) -> Res
             asked.axes = axes;
         }
         let of = Grid::of(&asked.axes)?.len();
-        let filled = sweep(&subject, asked, &wanted, &|_, _: &Cell| progress.one_more(of));
+        let filled = sweep(&recording, asked, &wanted, &|_, _: &Cell| progress.one_more(of));
         progress.clear();
         filled
     })?;

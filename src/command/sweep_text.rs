@@ -68,7 +68,7 @@ fn remarks(swept: &Swept) -> Vec<String> {
         grouped(recorded.peak.0.round() as u64),
         recorded.cost.map_or_else(|| "no price".to_owned(), |cost| dollars(cost + recorded.summaries)),
     )];
-    lines.push(estimate_words(swept.material.fit_error));
+    lines.push(estimate_words(swept.fit_error));
     if swept.chosen {
         lines.push("varied are the settings that matter most here; --vary names others".to_owned());
     }

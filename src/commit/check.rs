@@ -8,6 +8,7 @@ use crate::commit::refusal::Refusal;
 use crate::commit::request::{SessionStanding, Transcript};
 use crate::commit::snapshot::Snapshot;
 use crate::ids::EntryIx;
+use crate::store::entry::Reading;
 use crate::store::index::{Index, Standing};
 use crate::store::intern::IdIx;
 use crate::store::source::Source;
@@ -37,7 +38,12 @@ pub(super) fn check(transcript: &Transcript<'_>) -> Result<Checked, Refusal> {
     }
     readable(index, file)?;
     acyclic(transcript, file)?;
-    if !index.has_assistant() {
+    // Since it projects the runtime appends to any file that exists (store-pi-1.5 C8, K7).
+    let begun = match index.reading {
+        Reading::Entries => index.has_assistant(),
+        Reading::Projected => index.has_turn(),
+    };
+    if !begun {
         return Err(Refusal::NoAssistant { path: file.into() });
     }
     let leaf = index.last().filter(|ix| has_string_id(index, *ix));

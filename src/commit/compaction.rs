@@ -73,6 +73,6 @@ pub(super) fn append(draft: &mut Draft<'_>, planned: &PlannedCompaction, new_ids
         from: index.name(planned.first_kept),
         to,
     }));
-    draft.values.insert(place(index), value);
+    draft.becoming.copied.insert(place(index), value);
     draft.lines.push(NewLine { id, copy_of: None, text });
 }

@@ -14,6 +14,7 @@ mod compaction;
 mod copy;
 mod disk;
 mod draft;
+mod edits;
 mod encode;
 mod journal;
 mod labels;
@@ -49,7 +50,7 @@ pub use recover::{Extent, Outcome, Settled, Unfinished, settle, unfinished};
 pub use refusal::{CommitError, Refusal};
 pub use request::{
     CommitRequest, PlannedCompaction, Provenance, SessionStanding, StepRecord, Transcript, UndoRequest,
-    UndoTarget,
+    UndoTarget, Way,
 };
 pub use undo::prepare_undo;
 pub use write::{Written, write, write_on};

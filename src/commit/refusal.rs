@@ -78,6 +78,12 @@ pub enum Refusal {
     /// A change of something that is not the content of a message.
     #[error("{}: entry {entry} would change in more than the content of its message (`details` may go), which is all that is written. Make the plan anew.", .path.display())]
     MoreThanContent { path: PathBuf, entry: String },
+    /// The runtime edits no message of this kind (store-pi-1.5 K4).
+    #[error("{}: entry {entry} would change, and the runtime edits only messages of a user, the model, a tool or an extension. Take the step that changes it out of the plan.", .path.display())]
+    NotEditable { path: PathBuf, entry: String },
+    /// A message would leave the context, and the file's runtime knows no entry that says so.
+    #[error("{}: entry {entry} would leave the context, which a branch for this runtime cannot say. Take the step that drops it out of the plan.", .path.display())]
+    CannotOmit { path: PathBuf, entry: String },
     /// A compaction without a text to stand for what it takes away.
     #[error("{}: the summary is empty, so everything it stands for would be lost. Make it anew.", .path.display())]
     NoSummary { path: PathBuf },

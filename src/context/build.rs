@@ -56,6 +56,8 @@ pub struct Context {
     pub thinking: Option<WordIx>,
     /// Provider and model in force at the leaf (compaction 4.5).
     pub model: Option<(WordIx, WordIx)>,
+    /// Entries that an edit leaves out, or replaces the content of, with that edit (store-pi-1.5 D3).
+    pub edits: HashMap<EntryIx, EntryIx>,
     /// Bodies of the messages whose sizes do not tell what trimming makes of them, by index.
     pub odd: HashMap<usize, Arc<Value>>,
 }
@@ -80,9 +82,11 @@ pub fn build(index: &Index, tree: &Tree, leaf: &Leaf) -> Result<Context, Throws>
         ..Context::default()
     };
     if projected {
-        for message in project(index, &path)?.messages {
+        let projection = project(index, &path)?;
+        for message in projection.messages {
             context.push(index, message);
         }
+        context.edits = projection.edited;
         context.path = path;
         return Ok(context);
     }

@@ -10,6 +10,7 @@ pub mod projection;
 mod row;
 pub mod rows;
 pub mod system;
+pub mod system_report;
 pub mod tokens;
 
 pub use build::{Context, ContextMessage, Made, build, first_kept};

@@ -18,6 +18,8 @@ pub struct Projection {
     pub messages: Vec<ContextMessage>,
     /// The selected entries, in order, with how many messages each yields: none, one, or of a compaction two.
     pub entries: Vec<(EntryIx, u32)>,
+    /// Entries whose messages are edited, with the edit that counts.
+    pub edited: HashMap<EntryIx, EntryIx>,
 }
 
 /// Projects a path. Throws where the runtime does: at a `message` entry without a message, and at an edit that does
@@ -31,6 +33,7 @@ pub fn project(index: &Index, path: &[EntryIx]) -> Result<Projection, Throws> {
         let edit = index.entry(*ix).id.and_then(|id| edits.get(&id));
         if let Some(edit) = edit.filter(|_| !messages.is_empty()) {
             apply(index, *edit, &mut messages)?;
+            projection.edited.insert(*ix, *edit);
         }
         projection.entries.push((*ix, messages.len() as u32));
         projection.messages.extend(messages);
@@ -97,6 +100,15 @@ fn resized(old: &MessageSize, message: &Value) -> MessageSize {
         is_error: old.is_error,
         odd: false,
         ..size_message(message).size
+    }
+}
+
+/// The sizes that an edit leaves of a message; those of nothing where it leaves it out.
+pub fn edited_size(index: &Index, edit: EntryIx, size: &MessageSize) -> MessageSize {
+    let mut messages = vec![ContextMessage::own(edit, *size)];
+    match apply(index, edit, &mut messages) {
+        Ok(()) => messages.first().map_or(MessageSize::NOTHING, |message| message.size),
+        Err(Throws) => *size,
     }
 }
 

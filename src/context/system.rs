@@ -86,6 +86,11 @@ impl SystemState {
         self.tools.iter().map(|(_, tool)| tool)
     }
 
+    /// When the first of its messages was made, as it is recorded.
+    pub fn timestamp(&self) -> Option<&Value> {
+        self.timestamp.as_ref()
+    }
+
     /// The prompt as a provider gets it.
     pub fn prompt(&self) -> JsString {
         let sections = self.sections.iter().map(|(_, text)| text).filter(|text| js::truthy(Some(text)));

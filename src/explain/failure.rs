@@ -192,7 +192,7 @@ fn at_call(inspection: &Inspection, overflow: &Overflow) -> Option<Inspection> {
     let leaf = Leaf::Id(index.entry(parent).id.map(|id| index.ids.text(id).to_owned())?);
     let context = build(index, &inspection.tree, &leaf).ok()?;
     let touch = touches(index).find(|(entry, _)| *entry < overflow.entry);
-    Some(Inspection {
+    let mut then = Inspection {
         leaf,
         context: Arc::new(context),
         context_throws: false,
@@ -200,7 +200,9 @@ fn at_call(inspection: &Inspection, overflow: &Overflow) -> Option<Inspection> {
         last_touch: touch.map(|(_, at)| at),
         measured: Err(Unmeasured::OtherLeaf),
         ..inspection.clone()
-    })
+    };
+    then.tell_prompt();
+    Some(then)
 }
 
 /// What one estimated token counted for. The old messages are known from the count before, the new ones from what the

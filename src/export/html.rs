@@ -3,8 +3,8 @@
 use std::fmt::Write as _;
 
 use crate::export::document::{Document, Node, PlanTold};
-use crate::export::words::{facts, fate, head, legend, safe};
-use crate::inspect::message::{PartKind, TextPart, parts_of_message};
+use crate::export::words::{facts, fate, head, legend, made_parts, safe};
+use crate::inspect::message::{PartKind, TextPart};
 use crate::inspect::words::{grouped, moment};
 use crate::store::entry::EntryKind;
 
@@ -115,7 +115,7 @@ fn plan_section(plan: &PlanTold, out: &mut String) {
             "<article class=\"made\"><header><span class=\"who\">made by the plan</span>\
              <span class=\"dim\">before message {before}</span></header>"
         );
-        parts_of_message(message, None).iter().for_each(|each| part(each, out));
+        made_parts(message).iter().for_each(|each| part(each, out));
         out.push_str("</article>\n");
     }
     out.push_str("</section>\n");

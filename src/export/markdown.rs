@@ -3,7 +3,7 @@
 use std::fmt::Write as _;
 
 use crate::export::document::{Document, Node, PlanTold};
-use crate::export::words::{facts, fate, head, legend, safe};
+use crate::export::words::{facts, fate, head, legend, made_parts, safe};
 use crate::inspect::message::{PartKind, TextPart};
 use crate::inspect::words::{grouped, moment};
 use crate::store::entry::EntryKind;
@@ -59,7 +59,7 @@ fn plan_section(plan: &PlanTold, out: &mut String) {
     }
     for (before, message) in &plan.made {
         let _ = writeln!(out, "\nMade by the plan, before message {before}:\n");
-        for part in crate::inspect::message::parts_of_message(message, None) {
+        for part in made_parts(message) {
             part_text(&part, out);
         }
     }

@@ -3,9 +3,11 @@
 use std::fmt::Write as _;
 
 use crate::export::document::{Document, FateTold};
-use crate::inspect::message::{PartKind, TextPart};
+use crate::inspect::message::{PartKind, TextPart, parts_of_message};
 use crate::inspect::words::{grouped, moment};
+use crate::js::{JsString, Value};
 use crate::policy::Fate;
+use crate::store::entry::Role;
 use crate::text::visible;
 
 /// Facts about the session: name and value, neither made safe yet.
@@ -57,6 +59,12 @@ pub(super) fn fate(told: &FateTold) -> String {
         let _ = write!(words, ", ~{} → ~{}", grouped(told.before), grouped(told.after));
     }
     words
+}
+
+/// The parts of a message that a plan makes.
+pub(super) fn made_parts(message: &Value) -> Vec<TextPart> {
+    let role = message.get("role").and_then(Value::as_str).map(JsString::to_string_lossy);
+    parts_of_message(message, role.as_deref().map(Role::from_text))
 }
 
 /// The head of a part; none for plain text.

@@ -212,9 +212,13 @@ fn prices(inspection: &Inspection, config: &Value) -> HashMap<(WordIx, WordIx), 
     let models = inspection.context.path.iter().filter_map(|ix| index.entry(*ix).model);
     let mut prices = HashMap::new();
     for model in models {
-        prices
-            .entry(model)
-            .or_insert_with(|| price(config, &index.words.text(model.0)?, &index.words.text(model.1)?));
+        prices.entry(model).or_insert_with(|| {
+            let (provider, id) = (index.words.text(model.0)?, index.words.text(model.1)?);
+            // Of the model in force the agent's registry was asked already.
+            let known =
+                inspection.price.filter(|_| (&provider, &id) == (&inspection.provider, &inspection.model));
+            price(config, &provider, &id, known)
+        });
     }
     prices
 }

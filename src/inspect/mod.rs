@@ -13,6 +13,7 @@ pub mod excerpt;
 mod facts;
 mod indent;
 pub mod item;
+pub mod lifecycle;
 pub mod list;
 pub mod making;
 pub mod message;
@@ -22,6 +23,7 @@ mod parts;
 pub mod patch;
 pub mod place;
 pub mod price;
+mod reading;
 mod recorded;
 pub mod recovery;
 pub mod rewrite_loss;
@@ -91,6 +93,8 @@ pub enum Unmeasured {
     SinceCompaction,
     /// None since a branch was written: its copies keep the usage of the branch they were made from.
     SinceCommit,
+    /// None since the context was edited: what was counted before is not what is sent now (store-pi-1.5 E5).
+    SinceEdit,
     /// Another leaf than the session's own is looked at.
     OtherLeaf,
 }
@@ -102,6 +106,7 @@ impl Unmeasured {
             Self::NoUsage => "no usage recorded",
             Self::SinceCompaction => "none since summary",
             Self::SinceCommit => "none since commit",
+            Self::SinceEdit => "none since edit",
             Self::OtherLeaf => "not at this leaf",
         }
     }

@@ -1,8 +1,10 @@
 //! One call: what its prompt is made into at that moment, whether that fits, and what it costs (pruning 1.4, 4.6;
 //! compaction 2.11, 10.11).
 
+use crate::gateway::ruleset::Compaction;
 use crate::ids::EntryIx;
 use crate::policy::clear_tool_uses::clear_list;
+use crate::policy::compact::check::compacts_between_turns;
 use crate::policy::guard::guard_list;
 use crate::policy::list::{Item, List};
 use crate::policy::prune::{Gate, gate_under, prune_list};
@@ -14,6 +16,7 @@ use crate::replay::digest::Digest;
 use crate::replay::lane::Lane;
 use crate::replay::outcome::{CallReplay, Prompt, Trimmed};
 use crate::replay::sums::Held;
+use crate::store::entry::StopReason;
 
 /// Chars per token of the window (pruning 5.1).
 const CHARS_PER_TOKEN: f64 = 4.0;
@@ -56,8 +59,11 @@ impl Lane<'_> {
                 // What the provider counted, moved by what the settings change.
                 let offset = record.expected - record.tokens;
                 let expected = |sent: &Sent| (sent.tokens + offset).max(0.0);
-                let overflow = expected(&sent) > window;
                 let compacts = self.compacts && self.settings.steps.compaction.enabled;
+                if compacts && self.compacts_before(expected(&sent)) && self.compact(call.entry, false) {
+                    sent = self.send(call);
+                }
+                let overflow = expected(&sent) > window;
                 if overflow && compacts && self.compact(call.entry, true) {
                     sent = self.send(call);
                 }
@@ -69,6 +75,16 @@ impl Lane<'_> {
         };
         let failed = if record.is_some() { expected > window } else { overflow && call.usage.is_none() };
         self.pay(call, record, sent, expected, (overflow, failed))
+    }
+
+    /// Whether the runtime compacts before the next call of a run: one that projects looks then too, and not only between
+    /// runs (store-pi-1.5 F2).
+    fn compacts_before(&self, expected: f64) -> bool {
+        let settings = &self.settings.steps;
+        let within = self.last.is_some_and(|last| last.stop == StopReason::ToolUse);
+        settings.ruleset.rules().compaction == Compaction::Projected
+            && within
+            && compacts_between_turns(&settings.compaction, expected, self.session.runtime_window)
     }
 
     /// What the provider counted, or the words of a refusal say; a refusal without a number was over the window.

@@ -1,8 +1,9 @@
 //! Effects → jobs, or what is done at once.
 
-use std::sync::Arc;
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
+use crate::app::compare::{SweepAsked, SweepSaid, swept};
 use crate::app::effect::{Effect, Write};
 use crate::app::event::Event;
 use crate::commit::{SystemClock, UndoTarget};
@@ -26,6 +27,7 @@ use crate::runtime::clock::system_ms;
 use crate::runtime::jobs::{Kind, Said, Throttle};
 use crate::runtime::r#loop::Shell;
 use crate::runtime::save::save;
+use crate::sweep::Cell;
 use crate::ui::highlight;
 
 /// Progress is told at most so often: a screen shows no more.
@@ -57,6 +59,8 @@ impl Shell {
             Effect::Replay { recording, settings, request } => {
                 self.replay(recording, settings.map(|settings| *settings), request);
             }
+            Effect::Sweep { recording, asked, request } => self.sweep(recording, *asked, request),
+            Effect::StopSweep => self.jobs.cancel(Kind::Sweep),
             Effect::Prepare(write) => self.prepare(write),
             Effect::Write(write) => self.write(write),
             Effect::Copy { text, what } => self.copy(text, what),
@@ -150,6 +154,26 @@ impl Shell {
             let timeline = Timeline::new(recording, settings, &|| ticket.is_wanted());
             if let Some(timeline) = timeline.map(Arc::new) {
                 ticket.send(Event::Replayed { request, timeline });
+            }
+        });
+    }
+
+    fn sweep(&mut self, recording: Arc<Recording>, asked: SweepAsked, request: u64) {
+        self.jobs.start(Kind::Sweep, move |ticket| {
+            let throttle = Mutex::new((Throttle::new(PROGRESS_EVERY), Vec::new()));
+            // Cells are told in handfuls: a screen shows no more.
+            let tell = |at: usize, cell: &Cell| {
+                let Ok(mut held) = throttle.lock() else { return };
+                let (throttle, cells) = &mut *held;
+                cells.push((at, cell.clone()));
+                if throttle.passes() {
+                    let cells = std::mem::take(cells);
+                    ticket.send(Event::Swept { request, said: SweepSaid::Cells(cells) });
+                }
+            };
+            let said = |said| ticket.send(Event::Swept { request, said });
+            if let Some(done) = swept(&recording, asked, &|| ticket.is_wanted(), &said, &tell) {
+                said(done);
             }
         });
     }

@@ -42,6 +42,8 @@ pub(super) enum Kind {
     Recording,
     /// A session again.
     Replay,
+    /// The same over a grid of settings.
+    Sweep,
     /// Looking for words.
     Search,
     /// Making estimates.

@@ -1,14 +1,14 @@
 //! The first line of a transcript: part of the index, and read without the rest where a store is listed (store I2, J2).
 
 use std::fs::File;
-use std::io::Read;
+use std::io::{BufRead as _, BufReader, Read as _};
 use std::path::Path;
 
 use crate::gateway::secrets::is_secret_file;
 use crate::js::{self, Value};
 
-/// How far into a file the header is looked for, in bytes.
-const HEADER_BYTES: u64 = 64 * 1024;
+/// How far into a file the header is looked for, in bytes (store-pi-1.5 A6).
+const HEADER_BYTES: u64 = 1 << 20;
 
 /// What a header says.
 #[derive(Debug, Clone, PartialEq)]
@@ -41,12 +41,23 @@ pub fn read_header(path: &Path) -> Option<Header> {
     if is_secret_file(path) || !path.is_file() {
         return None;
     }
-    let mut bytes = Vec::new();
-    File::open(path).ok()?.take(HEADER_BYTES).read_to_end(&mut bytes).ok()?;
-    parse_header(&String::from_utf8_lossy(&bytes))
+    let mut reader = BufReader::new(File::open(path).ok()?.take(HEADER_BYTES));
+    let mut line = Vec::new();
+    let mut first = true;
+    // Almost always the first line is it: no more than that is read.
+    while reader.read_until(b'\n', &mut line).ok()? > 0 {
+        let text = String::from_utf8_lossy(&line);
+        let text = if std::mem::take(&mut first) { text.trim_start_matches('\u{feff}') } else { &text };
+        if let Ok(value) = js::parse(text.trim()) {
+            return Header::of(&value);
+        }
+        line.clear();
+    }
+    None
 }
 
 /// The header in the text a file begins with.
+#[cfg(test)]
 fn parse_header(text: &str) -> Option<Header> {
     let mut lines = text.trim_start_matches('\u{feff}').lines().filter(|line| !line.trim().is_empty());
     Header::of(&lines.find_map(|line| js::parse(line).ok())?)

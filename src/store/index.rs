@@ -171,6 +171,12 @@ impl Index {
         self.entries.iter().any(|entry| entry.role() == Some(Role::Assistant))
     }
 
+    /// Whether any entry holds a message of a user or of the assistant.
+    pub fn has_turn(&self) -> bool {
+        use crate::store::entry::Role;
+        self.entries.iter().any(|entry| matches!(entry.role(), Some(Role::User | Role::Assistant)))
+    }
+
     /// Notes something about the file.
     pub fn find(&mut self, severity: Severity, line: Option<u64>, what: String, next: &str) {
         let mut finding = Finding::new(self.path.to_path_buf(), severity, what, next);

@@ -19,6 +19,7 @@ pub mod measure;
 pub mod model;
 pub mod pi;
 mod pieces;
+pub mod pi_dirs;
 pub mod prompt_report;
 pub mod rows;
 pub mod scan;

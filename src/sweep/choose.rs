@@ -1,11 +1,12 @@
 //! Which settings to vary where nobody says: of those that the version lets a person set, the two that matter most for this
 //! session, found by trying each on its own, and then each beside the best of the first.
 
-use crate::inspect::change::{CONTEXT_TOKENS, Change};
+use crate::inspect::change::Change;
+use crate::inspect::timeline::Recording;
 use crate::policy::{Step, StepSet};
-use crate::replay::{RecordedLane, Totals, recorded_lane, simulated_totals};
+use crate::replay::{Totals, simulated_totals};
 use crate::sweep::axis::{Axis, Ground};
-use crate::sweep::{Subject, Wanted, settings_under};
+use crate::sweep::{Wanted, settings_under};
 
 /// Axes of a grid that nobody asked for: as many as a map shows.
 const AXES: usize = 2;
@@ -22,50 +23,59 @@ const VALUES: [(&str, &[&str]); 8] = [
     ("historyLimit", &["5", "10", "20", "40"]),
 ];
 /// Values that are shares of the window.
-const SHARES: [(&str, &[f64]); 3] = [
+const SHARES: [(&str, &[f64]); 2] = [
     ("compaction.reserveTokens", &[0.1, 0.2, 0.3, 0.4]),
     ("compaction.keepRecentTokens", &[0.05, 0.1, 0.2, 0.3]),
-    (CONTEXT_TOKENS, &[0.5, 0.65, 0.8]),
 ];
 /// Shares of the window are rounded to so many tokens.
 const ROUND: f64 = 1000.0;
 
-/// The axes that can be had: every one with a value beside the current one.
-fn candidates(ground: &Ground<'_>, window: f64) -> Vec<Axis> {
-    let fixed = VALUES.iter().map(|(key, values)| Axis::of_texts(ground, key, values));
-    let shares = SHARES.iter().map(|(key, shares)| {
-        let texts = shares.iter().map(|share| (share * window / ROUND).round().max(1.0) * ROUND);
-        Axis::of_texts(ground, key, &texts.map(crate::js::number_text).collect::<Vec<_>>())
-    });
-    let has_window = window > 0.0;
-    let all = fixed.chain(shares.filter(|_| has_window));
-    all.flatten().filter(|axis| axis.points.len() > 1).collect()
+/// The axis of a key with values that people set, or shares of a window in tokens; none where the version cannot set it, or
+/// where there is nothing beside the current value.
+fn usual(ground: &Ground<'_>, key: &str, window: f64) -> Option<Axis> {
+    let fixed = VALUES.iter().find(|(known, _)| *known == key);
+    let shares = SHARES.iter().find(|(known, _)| *known == key).filter(|_| window > 0.0);
+    let texts: Vec<String> = match (fixed, shares) {
+        (Some((_, values)), _) => values.iter().map(|value| (*value).to_owned()).collect(),
+        (None, Some((_, shares))) => {
+            let tokens = shares.iter().map(|share| (share * window / ROUND).round().max(1.0) * ROUND);
+            tokens.map(crate::js::number_text).collect()
+        }
+        (None, None) => return None,
+    };
+    Axis::of_texts(ground, key, &texts).ok().filter(|axis| axis.points.len() > 1)
+}
+
+/// Every axis that can be had without typing, in the order in which keys are preferred.
+pub fn usual_axes(ground: &Ground<'_>, window: f64) -> Vec<Axis> {
+    let keys = VALUES.iter().map(|(key, _)| *key).chain(SHARES.iter().map(|(key, _)| *key));
+    keys.filter_map(|key| usual(ground, key, window)).collect()
 }
 
 /// The axes for a session where nobody names any; none once nobody waits for them.
 ///
 /// `steps` are those of the grid; a compaction's settings come with the step that they belong to.
 pub fn default_axes(
-    subject: &Subject<'_>,
+    recording: &Recording,
     base: &[Change],
     steps: StepSet,
     wanted: Wanted<'_>,
 ) -> Option<Vec<Axis>> {
-    let ground = Ground { inspection: subject.inspection, base };
-    let mut left = candidates(&ground, subject.material.provider_window);
+    let ground = Ground { inspection: &recording.inspection, base };
+    let mut left = usual_axes(&ground, recording.material.provider_window);
     // A step that would not take part has nothing to vary, but for a compaction, which everybody can have.
     left.retain(|axis| axis.step.is_none_or(|step| step == Step::Compact || steps.has(step)));
-    let session = subject.material.session(subject.inspection);
-    let record = recorded_lane(&session, &subject.material.recorded, &wanted)?;
-    let mut trial = Trial { subject, record, base: base.to_vec(), steps, wanted };
+    let mut trial = Trial { recording, base: base.to_vec(), steps, wanted };
+    if !trial.compacts_as_recorded()? {
+        left.retain(|axis| axis.step != Some(Step::Compact) || steps.has(Step::Compact));
+    }
     let mut chosen = Vec::new();
     while chosen.len() < AXES && !left.is_empty() {
         let mut gains = Vec::with_capacity(left.len());
         for axis in &left {
             gains.push(trial.gain(axis)?);
         }
-        let told = (0..left.len()).filter(|at| !gains[*at].contradicts);
-        let best = told.reduce(|best, at| if gains[at].is_more(&gains[best]) { at } else { best });
+        let best = (0..left.len()).reduce(|best, at| if gains[at].is_more(&gains[best]) { at } else { best });
         let Some(best) = best else { break };
         // A second one that does nothing beside the first tells nothing.
         if gains[best].is_nothing() && !chosen.is_empty() {
@@ -90,9 +100,6 @@ struct Gain {
     peak: f64,
     /// By how much peak and cost differ over the axis, as shares.
     spread: f64,
-    /// The step of the setting alone, as configured, changes whether calls fit: where compactions would have been made is
-    /// then not where they were, and cells would not be held against what happened.
-    contradicts: bool,
 }
 
 impl Gain {
@@ -107,14 +114,21 @@ impl Gain {
 }
 
 struct Trial<'a> {
-    subject: &'a Subject<'a>,
-    record: RecordedLane,
+    recording: &'a Recording,
     base: Vec<Change>,
     steps: StepSet,
     wanted: Wanted<'a>,
 }
 
 impl Trial<'_> {
+    /// Whether compactions made where the configuration says come to what was recorded. Where they do not, cells with other
+    /// settings of compaction would not be held against what happened.
+    fn compacts_as_recorded(&self) -> Option<bool> {
+        let recorded = self.under(&self.base, self.steps)?;
+        let made = self.under(&self.base, self.steps.with(Step::Compact, true))?;
+        Some((recorded.overflows, recorded.compactions) == (made.overflows, made.compactions))
+    }
+
     /// What the calls come to with a point of an axis beside what was chosen already.
     fn totals(&self, axis: &Axis, point: usize) -> Option<Totals> {
         let changes: Vec<Change> = self.base.iter().cloned().chain(axis.change(point)).collect();
@@ -122,9 +136,9 @@ impl Trial<'_> {
     }
 
     fn under(&self, changes: &[Change], steps: StepSet) -> Option<Totals> {
-        let settings = settings_under(self.subject.inspection, changes, steps).0;
-        let session = self.subject.material.session(self.subject.inspection);
-        simulated_totals(&session, &settings, &self.record, &self.wanted)
+        let Recording { inspection, material, lane } = self.recording;
+        let settings = settings_under(inspection, changes, steps).0;
+        simulated_totals(&material.session(inspection), &settings, lane, &self.wanted)
     }
 
     fn gain(&self, axis: &Axis) -> Option<Gain> {
@@ -144,10 +158,7 @@ impl Trial<'_> {
                 all.iter().map(of).fold((f64::MAX, 0.0_f64), |(a, b), n| (a.min(n), b.max(n)));
             share(most - least, most)
         };
-        let adds = axis.step.is_some_and(|step| !self.steps.has(step));
-        let before = if adds { self.under(&self.base, self.steps)? } else { now };
         Some(Gain {
-            contradicts: now.overflows != before.overflows,
             point: best,
             overflows: now.overflows as f64 - all[best].overflows as f64,
             peak: share(now.peak.0 - all[best].peak.0, now.peak.0),

@@ -16,19 +16,19 @@ pub mod json;
 
 pub use axis::{Axis, AxisError, Ground, MOST_VALUES, Point};
 pub use cell::Cell;
-pub use choose::default_axes;
+pub use choose::{default_axes, usual_axes};
 pub use front::{Weighed, pareto, smallest};
 pub use grid::{Grid, MOST_CELLS};
 
 use rayon::iter::{IntoParallelRefIterator, ParallelIterator};
 
 use crate::inspect::Inspection;
-use crate::inspect::again::Material;
 use crate::inspect::change::Change;
 use crate::inspect::patch::ConfigPatch;
 use crate::inspect::simulated::simulated;
+use crate::inspect::timeline::Recording;
 use crate::policy::StepSet;
-use crate::replay::{RecordedLane, Settings, Totals, recorded_lane, simulated_totals};
+use crate::replay::{Settings, Totals, simulated_totals};
 
 /// What is asked.
 #[derive(Debug, Clone)]
@@ -41,15 +41,6 @@ pub struct Asked {
     pub steps: StepSet,
     /// Tokens that every prompt has to leave free of the window.
     pub headroom: f64,
-}
-
-/// A session to be replayed.
-#[derive(Debug, Clone, Copy)]
-pub struct Subject<'a> {
-    /// It.
-    pub inspection: &'a Inspection,
-    /// What was read of it, for these steps.
-    pub material: &'a Material,
 }
 
 /// Whether anybody still waits for the answer.
@@ -151,18 +142,15 @@ fn settings_under(inspection: &Inspection, changes: &[Change], steps: StepSet) -
 /// # Errors
 /// When the grid has too many cells, or two axes of one key.
 pub fn sweep(
-    subject: &Subject<'_>,
+    recording: &Recording,
     asked: Asked,
     wanted: Wanted<'_>,
     tell: Tell<'_>,
 ) -> Result<Option<Sweep>, AxisError> {
     let grid = Grid::of(&asked.axes)?;
-    let session = subject.material.session(subject.inspection);
-    let record = recorded_lane(&session, &subject.material.recorded, &wanted);
-    let Some(record) = record else { return Ok(None) };
-    let bare = bare_cells(subject.inspection, &asked, &grid);
-    let Some(cells) = fill(subject, &record, &bare, wanted, tell) else { return Ok(None) };
-    let window = subject.material.provider_window;
+    let bare = bare_cells(&recording.inspection, &asked, &grid);
+    let Some(cells) = fill(recording, &bare, wanted, tell) else { return Ok(None) };
+    let window = recording.material.provider_window;
     let limit = window - asked.headroom;
     let weighed: Vec<Weighed> = cells.iter().map(|cell| cell.weighed(fits(cell, limit))).collect();
     let weights: Vec<[f64; 3]> = cells.iter().map(Cell::weights).collect();
@@ -171,7 +159,7 @@ pub fn sweep(
         current: grid.cell(&now),
         pareto: pareto(&weights),
         smallest: smallest(&weighed),
-        recorded: record.totals(),
+        recorded: recording.lane.totals(),
         axes: asked.axes,
         base: asked.base,
         steps: asked.steps,
@@ -200,13 +188,12 @@ fn bare_cells(inspection: &Inspection, asked: &Asked, grid: &Grid) -> Vec<(Cell,
 
 /// Replays each of them, at once as far as there are cores.
 fn fill(
-    subject: &Subject<'_>,
-    record: &RecordedLane,
+    recording: &Recording,
     bare: &[(Cell, Settings)],
     wanted: Wanted<'_>,
     tell: Tell<'_>,
 ) -> Option<Vec<Cell>> {
-    let session = subject.material.session(subject.inspection);
+    let session = recording.material.session(&recording.inspection);
     // For each group of equal settings its cells.
     let mut groups: Vec<Vec<usize>> = Vec::new();
     for (at, (_, settings)) in bare.iter().enumerate() {
@@ -218,10 +205,12 @@ fn fill(
     let replayed: Option<Vec<Vec<(usize, Cell)>>> = groups
         .par_iter()
         .map(|group| {
-            let totals = simulated_totals(&session, &bare[group[0]].1, record, &wanted)?;
+            let totals = simulated_totals(&session, &bare[group[0]].1, &recording.lane, &wanted)?;
             let filled = |at: &usize| (*at, Cell { totals, ..bare[*at].0.clone() });
             let cells: Vec<(usize, Cell)> = group.iter().map(filled).collect();
-            cells.iter().for_each(|(at, cell)| tell(*at, cell));
+            for (at, cell) in &cells {
+                tell(*at, cell);
+            }
             Some(cells)
         })
         .collect();

@@ -48,6 +48,8 @@ pub const REFUSED: &str = "✗";
 pub const NONE: &str = "—";
 /// Free, without colour.
 pub const FREE: &str = "·";
+/// The point under the cursor.
+pub const HERE: &str = "◉";
 /// Under the column of a cursor.
 pub const POINTER: &str = "▲";
 /// Eighths of a cell from the left, one to seven.
@@ -68,7 +70,7 @@ pub fn needs_ascii(locale: Option<&str>, term: Option<&str>) -> bool {
 
 /// One character for one cell.
 const ASCII: &[(&str, &str)] = &[
-    ("●○", "*o"),
+    ("●○◉", "*oO"),
     ("⚠◆⇥Σ✗✂✓", "!=>S-xv"),
     ("▸▾", "+v"),
     ("├┬┴┷┤│┃┊▏└┄", "|--=||||:`."),
@@ -77,7 +79,7 @@ const ASCII: &[(&str, &str)] = &[
     ("╭╮╰╯", "++++"),
     ("⋯…·×", "...x"),
     ("▁▂▃▄▅▆▇█░", "..:::||#/"),
-    ("⟨⟩◌“”", "<>o\"\""),
+    ("⟨⟩◌“”›", "<>o\"\">"),
 ];
 
 /// Replaces every sign by ASCII. An arrow with a blank before it becomes `->`.
@@ -136,7 +138,7 @@ mod tests {
         let fates = Fate::ALL.map(Fate::sign);
         let signs =
             [ON, OFF, ALERT, FOLDED, OPEN, TICK, LINE, END, DASHES, WAS, CURSOR, ZONE, ARROW, HEAVY, HALF];
-        let more = [POINTER, "⣿", "⠁", LIGHT, FREED, FREED_SHADE, THUMB, PASSED, REFUSED, NONE, FREE];
+        let more = [HERE, POINTER, "⣿", "⠁", LIGHT, FREED, FREED_SHADE, THUMB, PASSED, REFUSED, NONE, FREE];
         for sign in fates.into_iter().chain(signs).chain(more).chain(EIGHTHS_UP) {
             assert!(sign.is_ascii() || ascii_of(sign).is_some(), "{sign}");
         }

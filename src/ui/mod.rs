@@ -3,6 +3,7 @@
 
 mod breakdown;
 mod budget;
+mod compare;
 pub mod detail;
 mod dialog;
 mod estimators;
@@ -86,6 +87,7 @@ fn screen(app: &App, theme: &Theme, layout: &Layout, buf: &mut Buffer) -> Option
         Some(Overlay::Recovery(screen)) => recovery::draw(app, theme, screen, body, buf),
         Some(Overlay::Explain(screen)) => explain::draw(app, theme, screen, body, buf),
         Some(Overlay::Timeline) => timeline::draw(app, theme, body, buf),
+        Some(Overlay::Compare) => compare::draw(app, theme, body, buf),
         Some(Overlay::Write(write)) => dialog::draw(app, theme, write, buf),
     }
     cursor.or(typing)

@@ -31,6 +31,12 @@ pub(crate) struct Made {
     settled: Option<u64>,
     calls: usize,
     counted: (u64, u64),
+    /// Prompts are read from the cache of the call before.
+    pub cached: bool,
+    /// Answers say what they cost.
+    pub priced: bool,
+    cache: u64,
+    paid: f64,
 }
 
 impl Made {
@@ -54,6 +60,10 @@ impl Made {
             settled: None,
             calls: 0,
             counted: (0, 0),
+            cached: false,
+            priced: false,
+            cache: 0,
+            paid: 0.0,
         }
     }
 
@@ -108,8 +118,27 @@ impl Made {
         }
         let total = prompt + output;
         self.counted = (self.counted.0 + prompt, self.counted.1 + output);
+        let read = if self.cached { self.cache.min(prompt) } else { 0 };
+        let (input, write) = if self.cached { (0, prompt - read) } else { (prompt, 0) };
+        self.cache = prompt;
+        let cost = self.cost(&[input, output, read, write]);
         format!(
-            r#""usage":{{"input":{prompt},"output":{output},"cacheRead":0,"cacheWrite":0,"totalTokens":{total}}}"#
+            r#""usage":{{"input":{input},"output":{output},"cacheRead":{read},"cacheWrite":{write},"totalTokens":{total}{cost}}}"#
+        )
+    }
+
+    /// What a call cost by the list prices of Opus, where the provider says so: input, output, cache read and write.
+    fn cost(&mut self, tokens: &[u64; 4]) -> String {
+        let parts: Vec<f64> =
+            tokens.iter().zip([5.0, 25.0, 0.5, 6.25]).map(|(n, usd)| *n as f64 * usd / 1e6).collect();
+        let total: f64 = parts.iter().sum();
+        self.paid += total;
+        let [input, output, read, write] = parts[..] else { return String::new() };
+        if !self.priced {
+            return String::new();
+        }
+        format!(
+            r#","cost":{{"input":{input},"output":{output},"cacheRead":{read},"cacheWrite":{write},"total":{total}}}"#
         )
     }
 
@@ -239,6 +268,11 @@ impl Made {
     /// Prompt tokens and reply tokens of all calls that were counted.
     pub(crate) fn counted(&self) -> (u64, u64) {
         self.counted
+    }
+
+    /// What all calls cost, USD.
+    pub(crate) fn paid(&self) -> f64 {
+        self.paid
     }
 
     /// The transcript.

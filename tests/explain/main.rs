@@ -7,7 +7,9 @@ mod fixtures;
 mod healthy;
 mod made;
 mod on_store;
+mod record;
 mod reports;
+mod stores;
 mod whole;
 
 use clawscope::explain::{Class, Confidence, Explanation};
@@ -23,19 +25,6 @@ pub(crate) fn line(explanation: &Explanation) -> String {
 pub(crate) fn told(read: &Read, expected: (Class, Confidence), parts: &[&str]) -> Explanation {
     let explanation = read.said();
     let line = line(&explanation);
-    if std::env::var_os("CLAWSCOPE_SHOW").is_some() {
-        let id = std::thread::current().name().unwrap_or_default().to_owned();
-        println!("{id}\n  {line}");
-        for advice in &explanation.advice {
-            println!(
-                "  - {} {}: {} {:?}",
-                advice.helps,
-                advice.words(),
-                advice.note,
-                advice.over_all_words(explanation.recorded)
-            );
-        }
-    }
     assert_eq!((explanation.findings[0].class, explanation.findings[0].confidence), expected, "{line}");
     for part in parts {
         assert!(line.contains(part), "{part:?} in {line:?}");

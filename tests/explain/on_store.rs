@@ -1,8 +1,10 @@
 //! A session of the tests as a gateway would hold it: transcript, store row and configuration in a folder, read as the
 //! program reads them.
 
-use std::fs;
+use std::fs::{File, create_dir_all};
+use std::io::Write as _;
 use std::ops::Deref;
+use std::path::PathBuf;
 
 use clawscope::explain::{Explanation, explain};
 use clawscope::gateway::env::Environment;
@@ -60,6 +62,10 @@ fn object(value: Value) -> Map<String, Value> {
     }
 }
 
+fn write(path: PathBuf, text: &str) {
+    File::create(path).expect("a file").write_all(text.as_bytes()).expect("written");
+}
+
 /// Puts one object into another, deep.
 fn merge(into: &mut Value, from: Value) {
     match (into, from) {
@@ -109,18 +115,16 @@ impl OnStore {
         self
     }
 
-    fn write(&self) -> tempfile::TempDir {
+    /// Writes the store.
+    pub(crate) fn write(&self) -> tempfile::TempDir {
         let folder = tempfile::tempdir().expect("a folder");
         let sessions = folder.path().join("agents/main/sessions");
-        fs::create_dir_all(&sessions).expect("folders");
-        fs::write(folder.path().join("openclaw.json"), self.config.to_string()).expect("written");
+        create_dir_all(&sessions).expect("folders");
+        write(folder.path().join("openclaw.json"), &self.config.to_string());
         let mut rows = Map::new();
         let mut session = |id: &str, key: &str, made: &Made, row: &Map<String, Value>, listed: bool| {
-            fs::write(
-                sessions.join(format!("{id}.jsonl")),
-                made.text().replacen("\"id\":\"s\"", &format!("\"id\":\"{id}\""), 1),
-            )
-            .expect("written");
+            let text = made.text().replacen("\"id\":\"s\"", &format!("\"id\":\"{id}\""), 1);
+            write(sessions.join(format!("{id}.jsonl")), &text);
             if listed {
                 let mut own = object(json!({ "sessionId": id, "updatedAt": made.now }));
                 own.extend(row.clone());
@@ -131,7 +135,7 @@ impl OnStore {
         for (number, (key, made, row)) in self.others.iter().enumerate() {
             session(&format!("other-{number}"), key, made, row, true);
         }
-        fs::write(sessions.join("sessions.json"), Value::Object(rows).to_string()).expect("written");
+        write(sessions.join("sessions.json"), &Value::Object(rows).to_string());
         folder
     }
 

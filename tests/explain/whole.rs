@@ -98,3 +98,32 @@ fn a_reply_that_was_cut_needs_room_for_a_whole_one() {
     let explanation = made.read(200_000).said();
     assert!(explanation.advice.iter().filter(|it| it.helps).all(|it| it.after + 2_048 <= it.limit));
 }
+
+#[test]
+fn a_verdict_on_an_estimate_sets_every_number_side_by_side() {
+    let mut made = Made::new();
+    made.grow_to(125_000, 20_000);
+    let counted = made.prompt();
+    made.user("go on");
+    made.failed("This model's maximum context length is 131072 tokens. However, you requested 133900 tokens");
+    let row = json!({ "totalTokens": 99_000 });
+    let explanation = made.on(200_000).row(row).read().said();
+    assert_eq!(explanation.findings[0].class, Class::WrongWindow);
+    let texts: Vec<String> = explanation.findings[0]
+        .evidence
+        .iter()
+        .map(|evidence| evidence.text.replace(clawscope::inspect::words::GROUP, ","))
+        .collect();
+    let all = texts.last().expect("evidence");
+    for part in [
+        "compaction compared 12",
+        "with 180,000",
+        "stored counter 99,000",
+        "chars / 4 ~",
+        "bytes / 4 ~",
+        "the provider counts 133,900",
+    ] {
+        assert!(all.contains(part), "{part:?} in {all:?}");
+    }
+    assert!(counted > 120_000);
+}

@@ -1,10 +1,12 @@
 //! The program without a terminal: the pure state, and a driver that performs its effects at once.
 
+use std::cell::RefCell;
 use std::collections::VecDeque;
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, OnceLock};
+use std::sync::{Arc, Mutex, OnceLock};
 
 use clawscope::app::App;
+use clawscope::app::compare::{SweepAsked, SweepSaid, swept};
 use clawscope::app::effect::{Effect, Write};
 use clawscope::app::event::{Event, Listing, SummarySaid};
 use clawscope::app::state::Options;
@@ -35,6 +37,7 @@ use clawscope::plan::Plan;
 use clawscope::store::demo;
 use clawscope::store::survey::Store;
 use clawscope::summarize::Cancel;
+use clawscope::sweep::Cell;
 use crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
 
 /// A clock that stands still: tests must not wait.
@@ -65,6 +68,8 @@ pub(crate) struct Driver {
     asked: Option<Chosen>,
     /// Who writes summaries.
     summarizer: SummarizerConfig,
+    /// Cells are not made, as if they took long; the request that waits.
+    held_sweeps: Option<u64>,
 }
 
 impl Driver {
@@ -102,6 +107,7 @@ impl Driver {
             store: None,
             asked: None,
             summarizer: SummarizerConfig::default(),
+            held_sweeps: None,
         };
         let effects = driver.app.start(false);
         driver.perform(effects);
@@ -150,6 +156,33 @@ impl Driver {
                 queue.extend(self.app.update(event, self.now_ms));
             }
         }
+    }
+
+    /// From now on cells are asked for in vain.
+    #[allow(dead_code, reason = "other programs use the rest")]
+    pub(crate) fn hold_sweeps(&mut self) {
+        self.held_sweeps = Some(0);
+    }
+
+    /// The request for cells that was made last, while they are held.
+    #[allow(dead_code, reason = "other programs use the rest")]
+    pub(crate) fn last_sweep(&self) -> u64 {
+        self.held_sweeps.expect("sweeps are held")
+    }
+
+    fn sweep(&mut self, recording: &Recording, asked: SweepAsked, request: u64) -> Vec<Event> {
+        if let Some(held) = &mut self.held_sweeps {
+            *held = request;
+            return Vec::new();
+        }
+        let said = RefCell::new(Vec::new());
+        let cells = Mutex::new(Vec::new());
+        let tell = |at: usize, cell: &Cell| cells.lock().expect("told").push((at, cell.clone()));
+        let done = swept(recording, asked, &|| true, &|axes| said.borrow_mut().push(axes), &tell);
+        let mut said = said.into_inner();
+        said.push(SweepSaid::Cells(cells.into_inner().expect("told")));
+        said.extend(done);
+        said.into_iter().map(|said| Event::Swept { request, said }).collect()
     }
 
     fn events_of(&mut self, effect: Effect) -> Vec<Event> {
@@ -222,6 +255,7 @@ impl Driver {
                 let timeline = Timeline::new(recording, settings.map(|settings| *settings), &|| true);
                 vec![Event::Replayed { request, timeline: Arc::new(timeline.expect("wanted")) }]
             }
+            Effect::Sweep { recording, asked, request } => self.sweep(&recording, *asked, request),
             Effect::Prepare(what) => {
                 let request = self.request(&what);
                 let shown = prepare(&request).map(|prepared| preview(&request, &prepared, self.now_ms));
@@ -258,6 +292,7 @@ impl Driver {
             }
             Effect::StopEstimates
             | Effect::StopSummary
+            | Effect::StopSweep
             | Effect::Page(_)
             | Effect::Mouse(_)
             | Effect::SaveScreen { .. }
@@ -311,6 +346,7 @@ impl Driver {
             agents: listed.store.agents.len(),
             items: listed.items,
             findings: listed.findings,
+            config_error: listed.store.config.error.as_ref().map(ToString::to_string),
             demo: listed.demo,
         }))
     }

@@ -157,6 +157,8 @@ impl Session {
             transcript: self.transcript(),
             leaf: &Leaf::Own,
             changes,
+            omitted: Vec::new(),
+            way: clawscope::commit::Way::Branch,
             compaction: None,
             provenance: Provenance {
                 steps: vec![StepRecord {

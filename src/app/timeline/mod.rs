@@ -11,6 +11,7 @@ use crate::app::effect::Effect;
 use crate::app::state::{App, Overlay};
 use crate::ids::EntryIx;
 use crate::inspect::timeline::Timeline;
+use crate::store::entry::Role;
 use places::{Places, places};
 use stretch::Stretch;
 
@@ -36,6 +37,10 @@ pub struct TimelineScreen {
     pub stretch: Stretch,
     /// What the bars tell.
     pub bars: Bars,
+    /// The timeline is told in sentences.
+    pub in_words: bool,
+    /// The first line of them that is seen.
+    pub top: usize,
     /// An entry that the cursor goes to as soon as the calls are known.
     wanted: Option<EntryIx>,
 }
@@ -79,7 +84,11 @@ impl App {
         };
         let calls = timeline.len();
         if let Some(entry) = self.timeline_screen.wanted.take() {
-            let at = timeline.calls().partition_point(|call| call.entry < entry);
+            let next = timeline.calls().partition_point(|call| call.entry < entry);
+            // A result belongs to the call that asked for it, all else to the call it is sent with.
+            let known = timeline.inspection().index.entries.get(entry.at());
+            let result = known.is_some_and(|entry| entry.role() == Some(Role::ToolResult));
+            let at = if result { next.saturating_sub(1) } else { next };
             self.timeline_screen.go_to(at, calls);
         }
     }
@@ -100,7 +109,14 @@ impl App {
         }
         let calls = self.timeline().map_or(0, |timeline| timeline.len());
         let seen = self.timeline_screen.stretch.seen(calls).len() as isize;
+        if self.timeline_screen.in_words && self.scroll_words(action) {
+            return true;
+        }
         match action {
+            Action::InWords => {
+                self.timeline_screen.in_words = !self.timeline_screen.in_words;
+                self.timeline_screen.top = 0;
+            }
             Action::NextCall => self.move_call(1),
             Action::PreviousCall => self.move_call(-1),
             Action::SkipCalls => self.move_call(SKIP),
@@ -127,6 +143,50 @@ impl App {
             _ => return false,
         }
         true
+    }
+
+    /// Scrolls the sentences; answers whether the action does that.
+    fn scroll_words(&mut self, action: Action) -> bool {
+        let page = usize::from(self.timeline_places().area.height.saturating_sub(2)).max(1) as isize;
+        let by = match action {
+            Action::Down => 1,
+            Action::Up => -1,
+            Action::HalfPageDown => page / 2,
+            Action::HalfPageUp => -page / 2,
+            Action::PageDown => page,
+            Action::PageUp => -page,
+            Action::Top => isize::MIN / 2,
+            Action::Bottom => isize::MAX / 2,
+            _ => return false,
+        };
+        let last = self.word_lines().len().saturating_sub(page as usize);
+        let screen = &mut self.timeline_screen;
+        screen.top = screen.top.saturating_add_signed(by).min(last);
+        true
+    }
+
+    /// The sentences of the timeline, wrapped.
+    pub fn word_lines(&self) -> Vec<String> {
+        let width = usize::from(self.size.0.saturating_sub(4)).max(20);
+        let sentences = self.timeline().map(|timeline| timeline.sentences()).unwrap_or_default();
+        sentences.iter().flat_map(|line| crate::text::wrap(line, width)).collect()
+    }
+
+    /// The timeline in sentences, to be copied.
+    pub(super) fn timeline_text(&self) -> Option<String> {
+        Some(self.timeline()?.sentences().join("\n"))
+    }
+
+    /// The wheel: along the calls, or through the sentences.
+    pub(super) fn wheel_timeline(&mut self, by: isize) {
+        if self.timeline_screen.in_words {
+            let action = if by > 0 { Action::Down } else { Action::Up };
+            (0..by.abs()).for_each(|_| {
+                self.scroll_words(action);
+            });
+        } else {
+            self.move_call(by);
+        }
     }
 
     /// Moves the cursor by calls.
@@ -168,17 +228,48 @@ impl App {
         }
     }
 
+    /// A click on the strip of the setting: a step is switched, the slider moved.
+    fn click_strip(&mut self, column: u16, row: u16) {
+        let strip = self.timeline_places().setting;
+        let layout = self.layout().with_tuning(strip);
+        if row + 1 < strip.bottom() {
+            let spots = layout.step_spots(self.tuning.step);
+            match spots.into_iter().find(|(_, columns)| columns.contains(&column)) {
+                Some((step, _)) if step == self.tuning.step => self.toggle_step(),
+                Some((step, _)) => self.focus_step(step),
+                None => {}
+            }
+        } else if layout.slider_track().contains(&column)
+            && let Some(at) = self.tuning.focused()
+        {
+            self.dragging = self.tuning.unit(at).is_some();
+            self.slide_strip(column);
+        }
+    }
+
+    /// Moves the slider of the strip under the pointer.
+    pub(super) fn slide_strip(&mut self, column: u16) {
+        let track = self.layout().with_tuning(self.timeline_places().setting).slider_track();
+        self.slide_on(track, column);
+    }
+
     /// A click puts the cursor on a call; one on the column of the cursor goes to its entry.
     pub(super) fn click_timeline(&mut self, column: u16, row: u16) -> Vec<Effect> {
         let places = self.timeline_places();
+        if !self.timeline_screen.in_words && places.setting.contains((column, row).into()) {
+            self.click_strip(column, row);
+            return Vec::new();
+        }
         let calls = self.timeline().map_or(0, |timeline| timeline.len());
-        let Some(cell) = places.column_at(column, row).filter(|_| calls > 0) else { return Vec::new() };
+        let graphic = calls > 0 && !self.timeline_screen.in_words;
+        let Some(cell) = places.column_at(column, row).filter(|_| graphic) else { return Vec::new() };
         let grid = self.timeline_screen.stretch.grid(calls, places.chart.width);
-        if cell == grid.column(self.timeline_screen.cursor) {
+        let mut here = grid.calls(cell);
+        if here.contains(&self.timeline_screen.cursor) {
             self.leave_timeline();
             return Vec::new();
         }
-        let call = grid.calls(cell).start;
+        let call = here.clone().find(|call| grid.column(*call) == cell).or(here.next()).unwrap_or_default();
         self.timeline_screen.go_to(call, calls);
         Vec::new()
     }

@@ -13,6 +13,8 @@ const WIDE: u16 = 80;
 /// Rectangles; those of height 0 are not shown.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Places {
+    /// All of it.
+    pub area: Rect,
     /// What is replayed, and what both lanes come to.
     pub head: Rect,
     /// The title line over the curves.
@@ -73,6 +75,7 @@ pub fn places(area: Rect) -> Places {
     let body = Rect { x: left, y: next, width, height: end.saturating_sub(next) };
     let plot = |area: Rect| Rect { x: left, width, ..area };
     Places {
+        area,
         head,
         title,
         chart: body,

@@ -127,9 +127,10 @@ impl Advice {
     /// The same with what the replay of the whole session says. A reserve that leaves no room is no matter of one call, so
     /// that what became of it is not asked again.
     fn over_all(mut self, whole: Whole, asked_of_call: bool) -> Self {
-        let whole = match asked_of_call {
-            true => whole,
-            false => Whole { failing: false, peak: whole.peak.min(self.after), ..whole },
+        let whole = if asked_of_call {
+            whole
+        } else {
+            Whole { failing: false, peak: whole.peak.min(self.after), ..whole }
         };
         if self.fits && (whole.others > 0 || whole.failing) {
             self.helps = false;
@@ -197,24 +198,10 @@ pub(super) fn advise(case: &Case<'_>, findings: &[Finding]) -> Result<Tries, Bod
     let ahead = if case.failure.is_none() { ahead(case, findings) } else { None };
     let Some(failure) = case.failure.as_ref().or(ahead.as_ref()) else { return Ok(Tries::default()) };
     let has = |class: Class| findings.iter().any(|finding| finding.class == class);
-    let mut advice = Vec::new();
-    // A call that fits is still over the trigger there, so nothing else is of use.
-    let impossible = has(Class::ImpossibleBudget);
-    if impossible {
-        advice.extend(compaction::smaller_reserve(case, failure));
-    } else {
-        if has(Class::WrongWindow) {
-            advice.extend(window::served(case, failure));
-        }
-        advice.extend(pruning::advice(case, failure));
-        advice.extend(turns::advice(failure));
-        // Where a plugin owns compaction the gateway's settings of it are not read.
-        if !has(Class::EngineOwned) {
-            advice.extend(compaction::larger_reserve(case, failure));
-        }
-    }
-    let keeps = has(Class::CompactionNoOp) || has(Class::CompactionRefused);
-    let keeps = if keeps && !has(Class::EngineOwned) { compaction::keeps(failure) } else { Vec::new() };
+    let advice = candidates(case, failure, has);
+    let kept_too_much = has(Class::CompactionNoOp) || has(Class::CompactionRefused);
+    let keeps =
+        if kept_too_much && !has(Class::EngineOwned) { compaction::keeps(failure) } else { Vec::new() };
     if advice.is_empty() && keeps.is_empty() {
         return Ok(Tries::default());
     }
@@ -222,21 +209,37 @@ pub(super) fn advise(case: &Case<'_>, findings: &[Finding]) -> Result<Tries, Bod
     let whole = |changes: &[Change]| {
         session.as_ref().map(|session| session.under(&Tried::new(&failure.then, changes)))
     };
-    let replayed: Vec<Option<Whole>> = advice.par_iter().map(|it: &Advice| whole(&it.changes)).collect();
-    let mut tried: Vec<Advice> = advice
-        .into_iter()
-        .zip(replayed)
-        .map(|(advice, whole)| match whole {
-            Some(whole) => advice.over_all(whole, !impossible),
-            None => advice,
-        })
-        .collect();
+    let over_all = |advice: &Advice| match whole(&advice.changes) {
+        Some(whole) => advice.clone().over_all(whole, !has(Class::ImpossibleBudget)),
+        None => advice.clone(),
+    };
+    let mut tried: Vec<Advice> = advice.par_iter().map(over_all).collect();
     tried.extend(compaction::smaller_keep(failure, keeps, whole));
     // Before anything failed, what changes nothing is not worth a line.
     tried.retain(|advice| !failure.ahead || advice.after < advice.before);
     // Fewest changes first; what would not have helped is told behind it, as that is asked next.
     tried.sort_by_key(|advice| (!advice.helps, advice.changes.len()));
-    Ok(Tries { advice: tried, recorded: session.map(|session| session.as_it_was()) })
+    let recorded = session.filter(|_| !tried.is_empty()).map(|session| session.as_it_was());
+    Ok(Tries { advice: tried, recorded })
+}
+
+/// What is tried on the call alone at first.
+fn candidates(case: &Case<'_>, failure: &Failure, has: impl Fn(Class) -> bool) -> Vec<Advice> {
+    // A call that fits is still over the trigger there, so nothing else is of use.
+    if has(Class::ImpossibleBudget) {
+        return compaction::smaller_reserve(case, failure).into_iter().collect();
+    }
+    let mut advice = Vec::new();
+    if has(Class::WrongWindow) {
+        advice.extend(window::served(case, failure));
+    }
+    advice.extend(pruning::advice(case, failure));
+    advice.extend(turns::advice(failure));
+    // Where a plugin owns compaction the gateway's settings of it are not read.
+    if !has(Class::EngineOwned) {
+        advice.extend(compaction::larger_reserve(case, failure));
+    }
+    advice
 }
 
 /// The next call of a session that is not well and half full, or more than full.

@@ -37,7 +37,7 @@ pub(super) fn advice(failure: &Failure) -> Option<Advice> {
     };
     let mut change = change(&failure.then, KEY, &Value::from(low as f64))?;
     if configured <= 0.0 {
-        change.was = "off".to_owned();
+        "off".clone_into(&mut change.was);
     }
     Some(Advice::new(failure, vec![change], after, note))
 }

@@ -6,6 +6,7 @@ mod compaction_refused;
 mod compaction_timeout;
 mod counter_inflated;
 mod counter_stale_low;
+mod disagreement;
 mod engine_owned;
 mod estimator_error;
 mod fixed_overhead;
@@ -64,12 +65,27 @@ const ON_THE_COUNT: [Class; 5] = [
     Class::RecurringSessionGrowth,
 ];
 
+/// Classes that rest on a number which somebody told from something else than the provider's count.
+const ON_AN_ESTIMATE: [Class; 7] = [
+    Class::EstimatorError,
+    Class::CounterStaleLow,
+    Class::CounterInflated,
+    Class::FixedOverhead,
+    Class::WrongWindow,
+    Class::ImpossibleBudget,
+    Class::EngineOwned,
+];
+
 /// All that is found, the surest cause first; never empty.
 pub(super) fn findings(case: &Case<'_>) -> Vec<Finding> {
     let mut found: Vec<Finding> = CLASSES.iter().filter_map(|look| look(case)).collect();
     if estimator_error::overcounted(case).is_some() {
         // What they say of sizes rests on a count that is none.
         found.retain(|finding| !ON_THE_COUNT.contains(&finding.class));
+    }
+    let disagree = disagreement::evidence(case);
+    for finding in found.iter_mut().filter(|it| ON_AN_ESTIMATE.contains(&it.class)) {
+        finding.evidence.push(disagree.clone());
     }
     found.sort_by_key(|finding| (finding.confidence, finding.class));
     if found.is_empty() {

@@ -1,6 +1,6 @@
 //! Pruning that is configured and never runs, with the gate that stayed shut.
 
-use crate::explain::by_hand;
+use crate::explain::by_hand::{self, ByHand};
 use crate::explain::case::Case;
 use crate::explain::finding::{Class, Confidence, Evidence, Finding};
 use crate::explain::gates;
@@ -36,25 +36,7 @@ pub(super) fn look(case: &Case<'_>) -> Option<Finding> {
         return None;
     }
     let gap = case.longest_gap();
-    let by_hand = by_hand::best(case, limit);
-    let manual = by_hand.map(|best| format!("; {}", best.words())).unwrap_or_default();
-    let line = match gate {
-        // The gate as it is between runs that follow each other too closely.
-        Gate::Warm { ttl_ms, .. } => format!(
-            "No gap >= ttl {} in {}: cache-ttl pruning cannot fire; longest idle gap = {}; it would have freed {}{manual}",
-            span(ttl_ms),
-            count(case.asked().len(), "turn"),
-            gap.map_or_else(|| "-".to_owned(), |(gap, _)| span(gap)),
-            about(freed),
-        ),
-        _ => {
-            let phrase = gates::phrase(case, gate)?;
-            format!(
-                "contextPruning is configured but never ran: {phrase}; it would have freed {}",
-                about(freed)
-            )
-        }
-    };
+    let best = matches!(gate, Gate::Warm { .. }).then(|| by_hand::best(case, limit)).flatten();
     let confidence = if case.failure.is_some() { Confidence::Likely } else { Confidence::Possible };
     let calls = Evidence::new(match gap {
         Some((gap, _)) => {
@@ -63,7 +45,7 @@ pub(super) fn look(case: &Case<'_>) -> Option<Finding> {
         None => count(case.calls.len(), "counted call"),
     });
     let touches = Evidence::new(count(case.touches.len(), "cache-ttl marker"));
-    let mut finding = Finding::new(Class::PruningInert, confidence, line)
+    let finding = Finding::new(Class::PruningInert, confidence, line(case, gate, freed, best)?)
         .by(gates::rule(gate))
         .seen(calls.at(gap.map(|(_, entry)| entry)).by("pruning 4.2"))
         .seen(touches.at(case.touches.last().map(|(entry, _)| *entry)).by("pruning 4.3"))
@@ -71,20 +53,44 @@ pub(super) fn look(case: &Case<'_>) -> Option<Finding> {
         .number("touches", case.touches.len() as f64)
         .number("turns", case.asked().len() as f64)
         .number("longestGapMs", gap.map_or(f64::NAN, |(gap, _)| gap));
-    if let Some(best) = by_hand.filter(|_| matches!(gate, Gate::Warm { .. })) {
-        let text = format!(
-            "cutting by hand at turn {} frees {} tokens: {} more for the next call, as the cache is written again, and {} less for each call behind it",
-            best.turn,
-            about(best.freed),
-            dollars(best.dearer),
-            dollars(best.saves),
-        );
-        finding = finding
-            .seen(Evidence::new(text).at([best.entry]).by("compaction 10.11"))
-            .number("turn", best.turn as f64)
-            .number("breakEvenCalls", best.calls as f64);
-    }
-    Some(finding)
+    Some(match best {
+        Some(best) => with_cut(finding, &best),
+        None => finding,
+    })
+}
+
+/// The verdict: the gate as it was, or that no run ever came late enough.
+fn line(case: &Case<'_>, gate: Gate, freed: u64, best: Option<ByHand>) -> Option<String> {
+    let Gate::Warm { ttl_ms, .. } = gate else {
+        let phrase = gates::phrase(case, gate)?;
+        return Some(format!(
+            "contextPruning is configured but never ran: {phrase}; it would have freed {}",
+            about(freed)
+        ));
+    };
+    Some(format!(
+        "No gap >= ttl {} in {}: cache-ttl pruning cannot fire; longest idle gap = {}; it would have freed {}{}",
+        span(ttl_ms),
+        count(case.asked().len(), "turn"),
+        case.longest_gap().map_or_else(|| "-".to_owned(), |(gap, _)| span(gap)),
+        about(freed),
+        best.map(|best| format!("; {}", best.words())).unwrap_or_default(),
+    ))
+}
+
+/// What a cut by hand would have come to.
+fn with_cut(finding: Finding, best: &ByHand) -> Finding {
+    let text = format!(
+        "cutting by hand at turn {} frees {} tokens: {} more for the next call, as the cache is written again, and {} less for each call behind it",
+        best.turn,
+        about(best.freed),
+        dollars(best.dearer),
+        dollars(best.saves),
+    );
+    finding
+        .seen(Evidence::new(text).at([best.entry]).by("compaction 10.11"))
+        .number("turn", best.turn as f64)
+        .number("breakEvenCalls", best.calls as f64)
 }
 
 /// Whether a session that fits is so large, and ran so often, that pruning should have.

@@ -107,6 +107,7 @@ pub fn after(index: &Index, before: &Context, first_kept: EntryIx, entry: &Value
         leaf: Some(compaction),
         path: before.path.iter().copied().chain([compaction]).collect(),
         messages: vec![summary_message],
+        edits: HashMap::new(),
         compaction: Some(compaction),
         thinking: before.thinking,
         model: before.model,
@@ -132,9 +133,11 @@ fn projected_after(index: &Index, before: &Context, entry: &Value, summary: Valu
     grown.push(entry, place, &mut LineIds);
     let compaction = EntryIx(index.entries.len() as u32);
     let path: Vec<EntryIx> = before.path.iter().copied().chain([compaction]).collect();
+    let projection = project(&grown, &path)?;
     let context = Context {
         leaf: Some(compaction),
-        messages: project(&grown, &path)?.messages,
+        messages: projection.messages,
+        edits: projection.edited,
         path,
         compaction: Some(compaction),
         thinking: before.thinking,

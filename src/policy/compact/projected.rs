@@ -7,9 +7,10 @@ use crate::context::system::system_state;
 use crate::context::tokens::{estimate_context, estimate_message};
 use crate::context::{ContextMessage, Made};
 use crate::js::Throws;
-use crate::policy::compact::branch::BranchEntry;
+use crate::policy::compact::branch::{BranchEntry, Projected};
 use crate::policy::compact::cut_point::CutPoint;
 use crate::policy::compact::prepare::Preparation;
+use crate::policy::compact::v2026_9::Before;
 use crate::store::entry::{EntryKind, MessageSize, Role};
 use crate::store::index::Index;
 use crate::store::intern::IdIx;
@@ -36,6 +37,47 @@ pub(super) fn prepare_projected(
     let prepared = Preparation { previous, start, cut, first_kept: first_kept.entry, tokens_before };
     let mut summarised = prepared.history().chain(prepared.turn_prefix());
     Ok((summarised.any(|at| is_summarised(&branch[at])) && first_kept.named).then_some(prepared))
+}
+
+/// The same of a branch that is told entry by entry, such as that of a replay, whose messages are edited already: what a
+/// projection selects of it, told by places in the branch.
+pub(super) fn prepare_entries(
+    branch: &[BranchEntry],
+    before: &Before,
+    keep_tokens: f64,
+) -> Result<Option<Preparation>, Throws> {
+    let compaction = branch.iter().rposition(|entry| entry.kind == EntryKind::Compaction);
+    let is_system = |at: &usize| branch[*at].message.is_some_and(|size| size.role == Role::System);
+    let places: Vec<usize> = match compaction {
+        None => (0..branch.len()).collect(),
+        Some(at) => {
+            let kept = before.first_kept.unwrap_or(at).min(at)..at;
+            let kept = kept.filter(|at| !is_system(at));
+            std::iter::once(at).chain(kept).chain(at + 1..branch.len()).collect()
+        }
+    };
+    let selected = places.iter().map(|at| BranchEntry {
+        projected: Some(Projected {
+            at: *at as u32,
+            id: None,
+            made: Made::Own,
+            omitted: None,
+            replaces: None,
+        }),
+        ..branch[*at]
+    });
+    let selected: Vec<BranchEntry> = selected.collect();
+    let prepared = prepare_projected(&selected, before.system_tokens, keep_tokens)?;
+    let place = |at: usize| places.get(at).copied().unwrap_or(branch.len());
+    Ok(prepared.map(|prepared| Preparation {
+        previous: prepared.previous.map(place),
+        start: place(prepared.start),
+        cut: CutPoint {
+            first_kept: place(prepared.cut.first_kept),
+            turn_start: prepared.cut.turn_start.map(place),
+        },
+        ..prepared
+    }))
 }
 
 /// Whether the last entry of the path is a compaction; of a projection it is the first.

@@ -50,7 +50,7 @@ fn a_tail_that_alone_exceeds_the_budget_keeps_the_last_cut_and_nothing_to_summar
 fn an_answer_that_a_recovery_left_out_takes_its_request_with_it() {
     let failed = r#""type":"message","message":{"role":"assistant","stopReason":"error","content":[]}"#;
     let gone = r#""type":"context_edit","targetId":"e3","replacement":null"#;
-    assert_eq!(cut(&[USER, SAID, USER, failed, gone], 2.0), Some((vec![0, 1, 2], vec![], 3)));
+    assert_eq!(cut(&[USER, SAID, USER, failed, gone], 2.0), Some((vec![0, 1], vec![2], 3)));
     let other = r#""type":"context_edit","targetId":"e0","replacement":{"content":"x"}"#;
     assert_eq!(cut(&[USER, SAID, USER, failed, gone, other], 2.0), Some((vec![0, 1], vec![], 2)));
 }

@@ -12,7 +12,7 @@ use crate::js::{Throws, Value};
 use crate::policy::compact::branch::BranchEntry;
 use crate::policy::compact::cut_point::{CutPoint, is_turn_start, is_valid};
 use crate::policy::compact::prepare::{Preparation, prepare};
-use crate::policy::compact::projected::{prepare_projected, system_tokens};
+use crate::policy::compact::projected::{prepare_entries, prepare_projected, system_tokens};
 use crate::store::entry::{EntryKind, Reading};
 use crate::store::index::Index;
 
@@ -100,7 +100,10 @@ pub fn prepare_under(
     match rules.compaction {
         Compaction::AfterPrevious => prepare(branch, keep_tokens),
         Compaction::FromFirstKept => prepare_again(branch, before, keep_tokens, tokens),
-        Compaction::Projected => prepare_projected(branch, before.system_tokens, keep_tokens),
+        Compaction::Projected if branch.iter().any(|entry| entry.projected.is_some()) => {
+            prepare_projected(branch, before.system_tokens, keep_tokens)
+        }
+        Compaction::Projected => prepare_entries(branch, before, keep_tokens),
     }
 }
 

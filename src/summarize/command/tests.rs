@@ -3,6 +3,7 @@
 use super::*;
 use crate::policy::compact::testing::{job, users};
 use crate::policy::compact::{Form, Purpose};
+use crate::store::entry::Reading;
 use crate::summarize::run;
 
 fn request(messages: &[crate::js::Value]) -> SummaryRequest<'_> {

@@ -5,6 +5,7 @@ use proptest::prelude::*;
 use super::*;
 use crate::js::{self, JsString, Value};
 use crate::policy::compact::Purpose;
+use crate::store::entry::Reading;
 
 fn summary(messages: &[Value], form: Form, previous: Option<&str>, max_tokens: f64) -> String {
     let previous = previous.map(JsString::from);

@@ -4,17 +4,23 @@ use ratatui::buffer::Buffer;
 use ratatui::text::Span;
 
 use super::{View, whole};
+use crate::app::action::Action;
+use crate::app::keymap::Context;
 use crate::inspect::timeline::Lane;
 use crate::inspect::words::dollars;
 use crate::policy::Fate;
 use crate::replay::CallReplay;
 use crate::ui::glyphs;
+use crate::ui::status::first_key;
 use crate::ui::theme::Role;
 use crate::ui::widgets::number::{counted, elapsed, estimate, moment, thousands};
 use crate::ui::widgets::{on_title, put_right, put_spans, row_of, spans_width, title};
 
 /// Blanks between two columns.
 const GAP: u16 = 3;
+
+/// Tokens that are worth a column.
+const LEAST: f64 = 50.0;
 
 type Spans = Vec<Span<'static>>;
 
@@ -76,6 +82,21 @@ impl View<'_> {
             }
             put_right(buf, y, x.min(end), end, &cost.rows[row]);
         }
+        if shown.len() == 1 {
+            self.hint(buf);
+        }
+    }
+
+    /// How a second lane comes about.
+    fn hint(&self, buf: &mut Buffer) {
+        let (area, end) = (self.places.call, self.places.call.right().saturating_sub(1));
+        let keys = [Action::Less, Action::More].map(|action| first_key(self.app, Context::Timeline, action));
+        let muted = self.theme.style(Role::Muted);
+        let strong = self.theme.bold(Role::Text);
+        let [less, more] = keys.map(|key| Span::styled(key, strong));
+        let and = Span::styled(" and ", muted);
+        let words = Span::styled(" move the setting below; what it would have done appears at once", muted);
+        put_spans(buf, (area.x + 1, area.y + 2), end, &[less, and, more, words]);
     }
 
     fn both(&self, spans: impl Fn(Lane) -> Spans) -> [Spans; 2] {
@@ -87,7 +108,7 @@ impl View<'_> {
         let column = |rank, rows| Column { rank, rows };
         vec![
             column(0, self.both(|lane| vec![self.styled(lane.word(), Self::role(lane))])),
-            column(0, self.aligned(self.both(|lane| self.tokens(lane, at)))),
+            column(0, aligned(self.both(|lane| self.tokens(lane, at)))),
             column(6, self.both(|lane| self.measured(lane, at))),
             column(1, self.both(|lane| self.against(lane, at))),
             column(5, self.split("cache read", at, |call| call.split.read)),
@@ -99,17 +120,6 @@ impl View<'_> {
 
     fn styled(&self, words: impl Into<String>, role: Role) -> Span<'static> {
         Span::styled(words.into(), self.theme.style(role))
-    }
-
-    /// Numbers of both rows end in one column.
-    fn aligned(&self, rows: [Spans; 2]) -> [Spans; 2] {
-        let width = rows.iter().map(|spans| spans_width(spans)).max().unwrap_or(0);
-        rows.map(|spans| {
-            let blanks = usize::from(width - spans_width(&spans));
-            let mut all = vec![Span::raw(" ".repeat(blanks))];
-            all.extend(spans);
-            all
-        })
     }
 
     fn tokens(&self, lane: Lane, at: usize) -> Spans {
@@ -161,11 +171,11 @@ impl View<'_> {
 
     fn split(&self, name: &'static str, at: usize, part: impl Fn(&CallReplay) -> f64) -> [Spans; 2] {
         let parts = Lane::BOTH.map(|lane| part(&self.timeline.lane(lane)[at]));
-        if parts.iter().all(|part| *part <= 0.0) {
+        if parts.iter().all(|part| *part < LEAST) {
             return [Vec::new(), Vec::new()];
         }
         let costly = name != "cache read" && parts[1] > parts[0] + 1000.0;
-        let numbers = self.aligned(self.both(|lane| {
+        let numbers = aligned(self.both(|lane| {
             let role = if costly && lane == Lane::Simulated { Role::Warn } else { Role::Text };
             vec![self.styled(thousands(whole(parts[lane as usize])), role)]
         }));
@@ -211,9 +221,23 @@ impl View<'_> {
 
     fn cost_of(&self, lane: Lane, at: usize) -> Spans {
         let calls = Lane::BOTH.map(|lane| self.timeline.lane(lane)[at].cost);
-        let Some(cost) = calls[lane as usize] else { return vec![self.styled(glyphs::NONE, Role::Muted)] };
+        let failed = self.timeline.lane(lane)[at].failed || self.timeline.calls()[at].failed();
+        let Some(cost) = calls[lane as usize].filter(|_| !failed) else {
+            return vec![self.styled(glyphs::NONE, Role::Muted)];
+        };
         let more = calls[0].is_some_and(|before| cost > before * 1.05 + 0.005);
         let role = if lane == Lane::Simulated && more { Role::Warn } else { Role::Bright };
         vec![Span::styled(dollars(cost), self.theme.bold(role))]
     }
+}
+
+/// Numbers of both rows end in one column.
+fn aligned(rows: [Spans; 2]) -> [Spans; 2] {
+    let width = rows.iter().map(|spans| spans_width(spans)).max().unwrap_or(0);
+    rows.map(|spans| {
+        let blanks = usize::from(width - spans_width(&spans));
+        let mut all = vec![Span::raw(" ".repeat(blanks))];
+        all.extend(spans);
+        all
+    })
 }

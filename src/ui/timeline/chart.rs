@@ -16,6 +16,9 @@ use crate::ui::widgets::{put, put_spans, tint};
 const FIRST: [Threshold; 5] =
     [Threshold::Window, Threshold::Compact, Threshold::Hard, Threshold::Soft, Threshold::Flush];
 
+/// Columns of dots for each call from which on uprights are as thick as the rest.
+const APART: usize = 4;
+
 /// The scale: what the top row stands for.
 pub(super) struct Scale {
     pub(super) top: f64,
@@ -41,11 +44,17 @@ impl View<'_> {
         // A cell that both lanes pass shows the simulated one alone.
         for lane in self.timeline.shown() {
             let mut dots = Dots::new(chart);
-            dots.steps(&self.heights(*lane, &scale), if *lane == Lane::Simulated { 2 } else { 1 });
-            dots.draw(self.theme.style(Self::role(*lane)), buf);
+            let thick = if *lane == Lane::Simulated { 2 } else { 1 };
+            // Between calls that stand close together thick uprights would fill what they enclose.
+            let wide = if usize::from(chart.width) * 2 >= self.grid.seen.len() * APART { thick } else { 1 };
+            dots.steps(&self.heights(*lane, &scale), thick, wide);
+            let calls = self.timeline.lane(*lane);
+            let over = |column| calls[self.grid.calls(column)].iter().any(|call| call.overflow);
+            let role = |column| if over(column) { Role::Danger } else { Self::role(*lane) };
+            dots.draw(|column| self.theme.style(role(column)), buf);
         }
-        self.cursor(buf);
         self.signs(&scale, &gaps, buf);
+        self.cursor(buf);
     }
 
     /// The top is a little above the largest of what is drawn.

@@ -31,8 +31,9 @@ impl Dots {
         }
     }
 
-    /// A line of steps through these heights, 0 to 1 from below, one for each column of dots; so many dots thick.
-    pub(super) fn steps(&mut self, heights: &[f64], thick: usize) {
+    /// A line of steps through these heights, 0 to 1 from below, one for each column of dots; so many dots thick, its
+    /// uprights as many columns wide.
+    pub(super) fn steps(&mut self, heights: &[f64], thick: usize, wide: usize) {
         let last = self.rows().saturating_sub(1);
         let row = |height: f64| ((1.0 - height.clamp(0.0, 1.0)) * last as f64).round() as usize;
         let mut before = None;
@@ -40,7 +41,7 @@ impl Dots {
             let here = row(*height);
             let from = before.unwrap_or(here);
             for row in here.min(from)..=here.max(from) {
-                (column..(column + thick).min(heights.len())).for_each(|column| self.set(column, row));
+                (column..(column + wide).min(heights.len())).for_each(|column| self.set(column, row));
             }
             for under in 1..thick {
                 self.set(column, (here + under).min(last));
@@ -49,13 +50,13 @@ impl Dots {
         }
     }
 
-    /// Puts the dots into their cells, over what stands there.
-    pub(super) fn draw(&self, style: Style, buf: &mut Buffer) {
+    /// Puts the dots into their cells, over what stands there, each column in its style.
+    pub(super) fn draw(&self, style: impl Fn(usize) -> Style, buf: &mut Buffer) {
         let width = usize::from(self.area.width);
         for (at, bits) in self.cells.iter().enumerate().filter(|(_, bits)| **bits != 0) {
             let place = (self.area.x + (at % width) as u16, self.area.y + (at / width) as u16);
             let sign = char::from_u32(0x2800 + u32::from(*bits)).unwrap_or(' ');
-            put(buf, place, self.area.right(), sign.encode_utf8(&mut [0; 4]), style);
+            put(buf, place, self.area.right(), sign.encode_utf8(&mut [0; 4]), style(at % width));
         }
     }
 }
@@ -68,8 +69,8 @@ mod tests {
         let area = Rect::new(0, 0, 4, 2);
         let mut buf = Buffer::empty(area);
         let mut dots = Dots::new(area);
-        dots.steps(heights, thick);
-        dots.draw(Style::new(), &mut buf);
+        dots.steps(heights, thick, 1);
+        dots.draw(|_| Style::new(), &mut buf);
         (0..2).map(|y| (0..4).map(|x| buf[(x, y)].symbol()).collect()).collect()
     }
 

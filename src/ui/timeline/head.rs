@@ -9,7 +9,7 @@ use crate::inspect::words::dollars;
 use crate::policy::Step;
 use crate::ui::glyphs;
 use crate::ui::theme::Role;
-use crate::ui::widgets::number::{counted, estimate, minute, moment};
+use crate::ui::widgets::number::{counted, estimate, minute, moment, thousands};
 use crate::ui::widgets::{on_title, put_facts, title};
 
 type Fact = Vec<Span<'static>>;
@@ -116,11 +116,19 @@ impl View<'_> {
                 Span::styled(sign, theme.style(role)),
                 Span::styled(format!(" {}", lane.word()), theme.style(role)),
             ],
-            vec![self.muted("peak "), Span::styled(estimate(whole(total.peak.0)), strong)],
+            vec![self.muted("peak "), Span::styled(self.peak(lane), strong)],
             overflows,
-            compactions,
             self.cost_fact(lane, strong),
+            compactions,
         ]
+    }
+
+    /// The largest prompt of a lane, marked where nobody counted it.
+    fn peak(&self, lane: Lane) -> String {
+        let (tokens, call) = self.timeline.totals[lane as usize].peak;
+        let measured =
+            call.and_then(|call| self.timeline.lane(lane).get(call)).is_some_and(|call| call.measured);
+        if measured { thousands(whole(tokens)) } else { estimate(whole(tokens)) }
     }
 
     /// The cost of a lane, and of the simulated one by how much that is another.

@@ -18,7 +18,7 @@ use crate::app::timeline::places::Places;
 use crate::app::timeline::stretch::Grid;
 use crate::inspect::timeline::{Lane, Timeline};
 use crate::ui::theme::{Role, Theme};
-use crate::ui::widgets::{blank, note, title};
+use crate::ui::widgets::{blank, note, put, scrollbar, title};
 
 /// One screen being drawn.
 struct View<'a> {
@@ -47,6 +47,9 @@ pub(super) fn draw(app: &App, theme: &Theme, area: Rect, buf: &mut Buffer) {
         return note(theme, "No call is recorded", why, area, buf);
     }
     let screen = &app.timeline_screen;
+    if screen.in_words {
+        return words(app, theme, area, buf);
+    }
     let grid = screen.stretch.grid(timeline.len(), places.chart.width);
     let view = View { app, theme, screen, timeline, places, grid };
     view.head(buf);
@@ -55,6 +58,18 @@ pub(super) fn draw(app: &App, theme: &Theme, area: Rect, buf: &mut Buffer) {
     view.bars(buf);
     view.call(buf);
     crate::ui::tuning::strip(app, theme, places.setting, buf);
+}
+
+/// The timeline in sentences.
+fn words(app: &App, theme: &Theme, area: Rect, buf: &mut Buffer) {
+    title(theme, buf, area, "Timeline in words", true);
+    let list = Rect { y: area.y + 1, height: area.height.saturating_sub(1), ..area };
+    let lines = app.word_lines();
+    let top = app.timeline_screen.top.min(lines.len().saturating_sub(1));
+    for (y, line) in (list.y..list.bottom()).zip(lines.iter().skip(top)) {
+        put(buf, (area.x + 2, y), area.right(), line, theme.style(Role::Text));
+    }
+    scrollbar(theme, buf, list, top, lines.len());
 }
 
 impl View<'_> {

@@ -17,6 +17,12 @@ use crate::ui::widgets::put;
 const GAP_ROWS: u16 = 4;
 /// Columns between two pauses that are drawn whole, beside the words of the first.
 const BETWEEN: u16 = 2;
+/// Of columns in a row whose prompts do not fit, one of so many is signed; the curve itself is red in all of them.
+const EVERY: u16 = 6;
+/// A pause of so many times the least one is drawn whole even where the pruner does not act after it.
+const LONG: f64 = 2.0;
+/// Columns for each pause that is drawn whole.
+const ROOM: u16 = 18;
 
 impl View<'_> {
     /// The pauses as dashed uprights, the longest first; those that would stand in another's words only tick at the
@@ -35,7 +41,8 @@ impl View<'_> {
                 let reach = if *at < x { gap_words(other).len() as u16 + BETWEEN } else { width };
                 at.abs_diff(x) > reach
             };
-            if whole.iter().all(apart) {
+            let long = gap.prunes || gap.ms >= LONG * self.timeline.least_gap();
+            if long && whole.len() < usize::from(chart.width / ROOM) && whole.iter().all(apart) {
                 for y in chart.top()..chart.bottom() {
                     put(buf, (x, y), chart.right(), glyphs::WAS, style);
                 }
@@ -65,37 +72,50 @@ impl View<'_> {
         let words = gap_words(gap);
         let rows = chart.top()..chart.bottom().min(chart.top() + GAP_ROWS);
         let width = text::width(&words) as u16;
-        let fits = |x: u16, y: u16| x >= chart.x && x + width <= chart.right() && is_blank(buf, x, y, width);
-        let right = rows.clone().find(|y| fits(x + 1, *y)).map(|y| (x + 1, y));
-        let place = right.or_else(|| {
-            let x = x.checked_sub(width)?;
-            rows.clone().find(|y| fits(x, *y)).map(|y| (x, y))
+        let sides = [Some(x + 1), x.checked_sub(width)];
+        // Rather on an empty row than on a threshold, rather at the right than at the left.
+        let places = [is_empty, is_blank].into_iter().flat_map(|free| {
+            sides
+                .into_iter()
+                .flatten()
+                .map(move |x| (free, x))
+                .flat_map(|(free, x)| rows.clone().map(move |y| (free, x, y)))
         });
+        let place = places
+            .filter(|(_, x, _)| *x >= chart.x && *x + width <= chart.right())
+            .find(|(free, x, y)| free(buf, *x, *y, width))
+            .map(|(_, x, y)| (x, y));
         if let Some(place) = place {
-            put(buf, place, chart.right(), &words, self.theme.style(Role::Muted));
+            // After this one the pruner acts; after the others only the cache is cold.
+            let role = if gap.prunes { Role::Text } else { Role::Muted };
+            put(buf, place, chart.right(), &words, self.theme.style(role));
         }
     }
 
-    /// A sign at each column with a prompt that did not fit: none vanishes among others.
+    /// Whether a prompt that stands in a column did not fit.
+    fn overflow_in(&self, lane: Lane, column: usize) -> bool {
+        let calls = self.timeline.lane(lane);
+        let mut own = self.grid.calls(column).filter(|call| self.grid.column(*call) == column);
+        own.any(|call| calls[call].overflow)
+    }
+
+    /// A sign where a prompt did not fit; of those that follow each other the first is signed, and now and then one more.
     fn overflows(&self, lane: Lane, scale: &Scale, buf: &mut Buffer) {
         let chart = self.places.chart;
         let calls = self.timeline.lane(lane);
-        let over = |column: &u16| {
-            let calls = &calls[self.grid.calls(usize::from(*column))];
-            let largest = calls.iter().filter(|call| call.overflow).map(|call| call.expected);
-            largest.reduce(f64::max)
-        };
         let style = self.theme.style(Role::Danger);
-        let mut signed = None;
+        let mut run = 0;
         for column in 0..chart.width {
-            let Some(tokens) = over(&column) else { continue };
-            let middle = self.grid.calls(usize::from(column));
-            let own = middle.clone().any(|call| self.grid.column(call) == usize::from(column));
-            if !own || signed == column.checked_sub(1).filter(|_| column > 0) && signed.is_some() {
+            if !self.overflow_in(lane, usize::from(column)) {
+                run = 0;
                 continue;
             }
-            signed = Some(column);
-            put(buf, (chart.x + column, self.row(scale, tokens)), chart.right(), glyphs::ALERT, style);
+            if run % EVERY == 0 {
+                let over = calls[self.grid.calls(usize::from(column))].iter().filter(|call| call.overflow);
+                let tokens = over.map(|call| call.expected).fold(0.0, f64::max);
+                put(buf, (chart.x + column, self.row(scale, tokens)), chart.right(), glyphs::ALERT, style);
+            }
+            run += 1;
         }
     }
 
@@ -122,8 +142,9 @@ impl View<'_> {
             let start = self.row(scale, middle).clamp(from, to);
             let mut rows: Vec<u16> = (from..=to).collect();
             rows.sort_by_key(|row| row.abs_diff(start));
-            let fits =
-                |x: u16, row: u16| x >= chart.x && x + width <= chart.right() && is_blank(buf, x, row, width);
+            let fits = |x: u16, row: u16| {
+                x >= chart.x && x + width < chart.right() && is_blank(buf, x, row, width + 1)
+            };
             let right = rows.iter().find(|row| fits(x + 1, **row)).map(|row| (x + 1, *row));
             let left = x.checked_sub(width + 1);
             let place = right
@@ -161,6 +182,8 @@ impl View<'_> {
             put(buf, (signs.x + column, signs.y), signs.right(), fate.sign(), self.theme.fate(fate));
         }
         let margin = self.places.margin;
+        let ticks = (signs.left()..signs.right())
+            .any(|x| buf.cell((x, signs.y)).is_some_and(|cell| cell.symbol() == glyphs::WAS));
         let word = match (known.contains(&Fate::Cleared), known.contains(&Fate::SoftTrimmed)) {
             (true, _) => Some((Fate::Cleared, "cleared")),
             (false, true) => Some((Fate::SoftTrimmed, "trimmed")),
@@ -168,7 +191,12 @@ impl View<'_> {
         };
         if let Some((fate, word)) = word {
             let x = put(buf, (margin.x + 3, signs.y), margin.right(), fate.sign(), self.theme.fate(fate));
-            put(buf, (x + 1, signs.y), margin.right(), word, self.theme.style(Role::Muted));
+            if margin.width >= 14 {
+                put(buf, (x + 1, signs.y), margin.right(), word, self.theme.style(Role::Muted));
+            }
+        } else if ticks {
+            let words = format!("{} idle", glyphs::WAS);
+            put(buf, (margin.x + 3, signs.y), margin.right(), &words, self.theme.style(Role::Muted));
         }
     }
 }
@@ -191,6 +219,11 @@ fn newly(calls: &[CallReplay], at: usize) -> Option<Fate> {
 
 fn gap_words(gap: &Gap) -> String {
     format!("idle {}", elapsed(gap.ms))
+}
+
+/// Whether so many cells hold nothing.
+fn is_empty(buf: &Buffer, x: u16, y: u16, width: u16) -> bool {
+    (x..x + width).all(|x| buf.cell((x, y)).is_some_and(|cell| cell.symbol() == " "))
 }
 
 /// Whether so many cells hold nothing but lines of the background.

@@ -64,8 +64,7 @@ pub(super) fn strip(app: &App, theme: &Theme, area: Rect, buf: &mut Buffer) {
     if area.is_empty() {
         return;
     }
-    let none = Rect::ZERO;
-    let layout = Layout { tuning: area, tuning_facts: none, tabs: none, ..app.layout() };
+    let layout = app.layout().with_tuning(area);
     if area.height > 1 {
         title(theme, buf, area, Pane::Tuning.title(), false);
         steps(app, theme, &layout, buf);

@@ -1,13 +1,17 @@
 //! A replay as it is looked at along its calls: what the lanes are held against, long pauses, compactions, and where a
 //! prompt did not fit.
 
+mod words;
+
 use std::sync::Arc;
 
 use crate::inspect::Inspection;
 use crate::inspect::again::Material;
 use crate::inspect::budget_marks::{Threshold, ThresholdMark, marks};
 use crate::policy::{Step, StepSet};
-use crate::replay::{Call, CallReplay, RecordedLane, Settings, Totals, recorded_lane, simulated_lane};
+use crate::replay::{
+    Call, CallReplay, RecordedLane, Replay, Settings, Totals, recorded_lane, simulated_lane,
+};
 use crate::store::body::BodyError;
 
 /// One of the two lanes.
@@ -39,6 +43,8 @@ pub struct Gap {
     pub call: usize,
     /// How long, ms.
     pub ms: f64,
+    /// Long enough for the pruner to act (pruning 4.5).
+    pub prunes: bool,
 }
 
 /// A compaction before a call.
@@ -74,8 +80,13 @@ impl Recording {
         wanted: &dyn Fn() -> bool,
     ) -> Result<Option<Self>, BodyError> {
         let material = Material::read(&inspection, steps)?;
-        let lane = recorded_lane(&material.session(&inspection), &material.recorded, wanted);
-        Ok(lane.map(|lane| Self { inspection, material, lane }))
+        Ok(Self::of(inspection, material, wanted))
+    }
+
+    /// Of what was read of a session; none once `wanted` says that nobody waits for it.
+    pub fn of(inspection: Arc<Inspection>, material: Material, wanted: &dyn Fn() -> bool) -> Option<Self> {
+        let lane = recorded_lane(&material.session(&inspection), &material.recorded, wanted)?;
+        Some(Self { inspection, material, lane })
     }
 }
 
@@ -110,6 +121,14 @@ impl Timeline {
         let recorded = recording.lane.totals();
         let other = settings.as_ref().map_or(recorded, |_| Totals::of(&recording.lane.calls, &simulated));
         Some(Self { recording, settings, simulated, totals: [recorded, other] })
+    }
+
+    /// A replay that was made elsewhere.
+    pub fn of_replay(inspection: Inspection, material: Material, settings: Settings, replay: Replay) -> Self {
+        let totals = replay.totals();
+        let lane = RecordedLane { calls: replay.calls, lane: replay.recorded };
+        let recording = Arc::new(Recording { inspection: Arc::new(inspection), material, lane });
+        Self { recording, settings: Some(settings), simulated: replay.simulated, totals }
     }
 
     /// The session.
@@ -173,8 +192,7 @@ impl Timeline {
         Some(compaction.threshold(window)).filter(|at| compaction.enabled && *at > 0.0)
     }
 
-    /// The thresholds of the lane that is tuned, in prompt tokens; those of pruning only where it is on. The window is
-    /// the provider's, and the gateway's own beside it where that is larger.
+    /// The thresholds of the lane that is tuned, in prompt tokens; those of pruning only where it is on.
     pub fn thresholds(&self) -> Vec<ThresholdMark> {
         let lane = self.tuned();
         let settings = self.settings(lane);
@@ -182,29 +200,40 @@ impl Timeline {
         let mut marks = marks(self.inspection(), &settings.steps, self.inspection().fixed_tokens());
         marks.retain(|mark| match mark.threshold {
             Threshold::Soft | Threshold::Hard => prunes,
-            Threshold::Compact => self.trigger(lane).is_some(),
-            Threshold::Flush | Threshold::Window => true,
+            Threshold::Flush => true,
+            Threshold::Compact | Threshold::Window => false,
         });
-        if let Some(window) = self.window() {
-            marks.retain(|mark| mark.threshold != Threshold::Window);
-            let at = window as u64;
-            marks.push(ThresholdMark { threshold: Threshold::Window, at, was: None });
-        }
+        // The runtime compacts by its own window, and what fits is the provider's word.
+        let own = [(Threshold::Compact, self.trigger(lane)), (Threshold::Window, self.window())];
+        let mark =
+            |(threshold, at): (_, Option<f64>)| Some(ThresholdMark { threshold, at: at? as u64, was: None });
+        marks.extend(own.into_iter().filter_map(mark));
         marks
     }
 
-    /// Pauses as long as this count, ms: after them the pruner finds the cache cold (pruning 4.5).
+    /// Pauses as long as this count, ms: after them the prompt is not in the provider's cache any more, or the pruner
+    /// acts (pruning 4.5), whichever is sooner.
     pub fn least_gap(&self) -> f64 {
-        self.settings(self.tuned()).steps.prune.ttl_ms
+        let cold = Some(self.recording.material.retention.ms()).filter(|ms| *ms > 0.0);
+        cold.map_or(self.ttl(), |cold| cold.min(self.ttl()))
+    }
+
+    /// The ttl of the pruner in the lane that is tuned, ms; without end where no pause lets it act.
+    pub fn ttl(&self) -> f64 {
+        let settings = self.settings(self.tuned());
+        let on = settings.prune_on && settings.steps.steps.has(Step::Prune);
+        Some(settings.steps.prune.ttl_ms).filter(|ttl| on && *ttl > 0.0).unwrap_or(f64::INFINITY)
     }
 
     /// The pauses that count, in order.
     pub fn gaps(&self) -> impl Iterator<Item = Gap> {
-        let least = self.least_gap();
+        let (least, ttl) = (self.least_gap(), self.ttl());
         let calls = self.calls().iter().enumerate();
-        calls
-            .filter(move |(_, call)| call.idle_ms >= least)
-            .map(|(at, call)| Gap { call: at, ms: call.idle_ms })
+        calls.filter(move |(_, call)| call.idle_ms >= least).map(move |(at, call)| Gap {
+            call: at,
+            ms: call.idle_ms,
+            prunes: call.idle_ms >= ttl,
+        })
     }
 
     /// The compactions of a lane, in order.
