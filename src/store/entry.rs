@@ -295,7 +295,7 @@ impl MessageSize {
             (Reading::Entries, Role::System) => self.pi_chars = Size::ZERO,
             (Reading::Projected, Role::User) => {
                 let images = f64::from(self.images) * PI_IMAGE_CHARS;
-                self.pi_chars = Size(self.pi_chars.0.map(|chars| chars + images));
+                self.pi_chars = Size::new(self.pi_chars.get().map(|chars| chars + images));
             }
             (Reading::Projected, Role::Assistant) => {
                 self.usage = self.usage.filter(|usage| usage.context_tokens > 0.0);
