@@ -13,6 +13,7 @@ use crate::ids::EntryIx;
 use crate::inspect::Inspection;
 use crate::inspect::words::{dollars, grouped_by};
 use crate::store::entry::{MessageSize, Role, Usage};
+use crate::store::intern::IdIx;
 use crate::store::index::Index;
 use crate::transcript::{Leaf, copied_answers};
 
@@ -261,7 +262,7 @@ fn sum(calls: impl Iterator<Item = Usage>) -> Option<f64> {
 #[derive(PartialEq, Eq, Hash, PartialOrd, Ord, Clone, Copy)]
 struct Likeness {
     role: &'static str,
-    call: Option<u32>,
+    call: Option<IdIx>,
     chars: u64,
 }
 
@@ -270,7 +271,7 @@ fn likeness(message: &ContextMessage) -> Likeness {
     let result = size.role == Role::ToolResult && size.call.is_some();
     Likeness {
         role: size.role.word(),
-        call: size.call.filter(|_| result).map(|id| id.0),
+        call: size.call.filter(|_| result),
         chars: if result { 0 } else { size.pi_chars.chars() },
     }
 }
