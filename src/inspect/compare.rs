@@ -13,8 +13,8 @@ use crate::ids::EntryIx;
 use crate::inspect::Inspection;
 use crate::inspect::words::{dollars, grouped_by};
 use crate::store::entry::{MessageSize, Role, Usage};
-use crate::store::intern::IdIx;
 use crate::store::index::Index;
+use crate::store::intern::IdIx;
 use crate::transcript::{Leaf, copied_answers};
 
 /// One of the two.
