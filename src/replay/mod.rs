@@ -17,6 +17,7 @@ mod lanes;
 mod log;
 mod outcome;
 mod rewrite;
+mod room;
 mod run;
 mod send;
 mod sums;
