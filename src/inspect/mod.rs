@@ -2,6 +2,7 @@
 //! and what is measured. The commands and the screens start from here.
 
 pub mod again;
+pub mod amount;
 pub mod breakdown;
 pub mod budget_marks;
 pub mod change;
@@ -15,6 +16,7 @@ pub mod excerpt;
 mod facts;
 mod indent;
 pub mod item;
+pub mod json;
 pub mod lifecycle;
 pub mod list;
 pub mod making;
