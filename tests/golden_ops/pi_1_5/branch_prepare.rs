@@ -22,7 +22,7 @@ pub(super) fn answer(session: &Session) -> Result<Value, Throws> {
     let from = match session.setting("from") {
         None => index.last(),
         Some(Value::Null) => None,
-        Some(id) => Some(found(id).ok_or(Throws)?),
+        Some(id) => found(id),
     };
     let target = session.setting("target").and_then(found).ok_or(Throws)?;
     let left = left(&session.tree, from, target);
