@@ -41,7 +41,7 @@ pub(super) fn check(transcript: &Transcript<'_>) -> Result<Checked, Refusal> {
     }
     let leaf = index.last().filter(|ix| has_string_id(index, *ix));
     let leaf = leaf.ok_or_else(|| Refusal::NoLeaf { path: file.into() })?;
-    let path = transcript.tree.walk(leaf);
+    let path = transcript.tree.walk(index, leaf);
     unique_ids(index, file, &path)?;
     Ok(Checked { snapshot, path, leaf })
 }

@@ -10,4 +10,4 @@ mod row;
 pub mod rows;
 pub mod tokens;
 
-pub use build::{Context, ContextMessage, build, first_kept};
+pub use build::{Context, ContextMessage, build, first_kept, since_reset};

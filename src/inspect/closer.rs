@@ -68,7 +68,7 @@ impl Closer {
             tokens.extend(weighted_tokens(rules, &body).map(|weighted| (message.entry, weighted)));
         }
         let entry = |ix| body::entry(source, index, ix);
-        let branch = branch(index, &context.path, entry)?;
+        let branch = branch(index, &context.since_reset(index), entry)?;
         let before = Before::of(index, &branch, entry)?;
         Ok(Some(Self { branch, before, tokens, textures }))
     }

@@ -74,6 +74,9 @@ pub(super) fn last_prompt(index: &Index, context: &Context) -> Result<Measured, 
         if Some(*ix) == context.compaction {
             return Err(Unmeasured::SinceCompaction);
         }
+        if Some(*ix) == context.reset {
+            return Err(Unmeasured::SinceReset);
+        }
         if is_commit(index, *ix) {
             return Err(Unmeasured::SinceCommit);
         }

@@ -92,6 +92,11 @@ fn of_kind(kind: EntryKind, value: &Value, facts: &mut Vec<Fact>) {
             take("keeps", "firstKeptEntryId");
             take("hook", "fromHook");
         }
+        EntryKind::Reset => {
+            take("reason", "reason");
+            take("keeps", "firstKeptEntryId");
+        }
+        EntryKind::Leaf => take("on", "targetId"),
         EntryKind::BranchSummary => take("from", "fromId"),
         EntryKind::Label => take("on", "targetId"),
         EntryKind::Custom | EntryKind::CustomMessage => take("kind", "customType"),

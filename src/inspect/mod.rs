@@ -2,6 +2,7 @@
 //! and what is measured. The commands and the screens start from here.
 
 pub mod again;
+mod branches;
 pub mod breakdown;
 pub mod budget_marks;
 mod closer;
@@ -40,6 +41,7 @@ pub mod writer;
 
 use std::sync::Arc;
 
+pub use branches::BranchTip;
 pub use closer::{Closer, Known};
 pub use item::{Counted, Mark, SessionItem, SourceOfCount};
 
@@ -80,6 +82,8 @@ pub enum Unmeasured {
     NoUsage,
     /// None since the compaction: what was counted before it is not sent any more.
     SinceCompaction,
+    /// None since the reset: what was counted before it is not sent any more.
+    SinceReset,
     /// None since a branch was written: its copies keep the usage of the branch they were made from.
     SinceCommit,
     /// Another leaf than the session's own is looked at.
@@ -92,6 +96,7 @@ impl Unmeasured {
         match self {
             Self::NoUsage => "no usage recorded",
             Self::SinceCompaction => "none since summary",
+            Self::SinceReset => "none since reset",
             Self::SinceCommit => "none since commit",
             Self::OtherLeaf => "not at this leaf",
         }

@@ -28,7 +28,7 @@ use crate::store::body;
 use crate::store::index::{Index, Standing};
 use crate::store::load::{Growth, LoadError, Progress, grow, load};
 use crate::store::rows::Row;
-use crate::store::session::Session;
+use crate::store::session::{Flag, Session};
 use crate::store::shape::Shape;
 use crate::store::source::Source;
 use crate::store::survey::Store;
@@ -80,12 +80,13 @@ pub fn open(
     let session = store.sessions.iter().find(|session| session.key == *key).ok_or_else(unknown)?;
     let path = session.path.as_deref().ok_or_else(|| OpenError::Unnamed { key: key.clone() })?;
     // A pipe or a device would never end.
-    if !path.is_file() {
+    if session.kept.database().is_none() && !path.is_file() {
         return Err(OpenError::NotWritten { path: path.into() });
     }
+    let known = previous.filter(|known| known.source.path() == path);
     let read_error = |source| LoadError::Read { path: path.display().to_string(), source };
-    let source = Source::open(path).map_err(read_error)?;
-    let (index, grown_from) = read(&source, previous.filter(|known| known.source.path() == path), progress)?;
+    let source = session.kept.open(path, known.map(|known| &known.source)).map_err(read_error)?;
+    let (index, grown_from) = read(&source, known, progress)?;
     let epoch = previous.map_or(Epoch(1), |known| known.epoch.next());
     let inspection = Inspection { grown_from, ..inspect(store, session, source, index, epoch, now_ms) };
     let closer = previous.and_then(|known| grown_closer(known, &inspection, progress));
@@ -129,7 +130,8 @@ pub fn inspect(
     epoch: Epoch,
     now_ms: i64,
 ) -> Inspection {
-    let tree = Tree::new(&index);
+    let rules = store.ruleset.ruleset.rules();
+    let tree = Tree::under(rules, &index);
     let built = match index.standing {
         Standing::Throws { .. } => None,
         _ => build(&index, &tree, &Leaf::Own).ok(),
@@ -140,7 +142,6 @@ pub fn inspect(
     (item.provider, item.model) = model_of_path(&index, &context).unwrap_or((item.provider, item.model));
     let report = session.row.as_ref().and_then(Row::prompt_report);
     let config = &store.config;
-    let rules = store.ruleset.ruleset.rules();
     let window = window_under(rules, &config.js, &item.provider, &item.model);
     let upkeep = Upkeep::of(store, session, &item.provider, &item.model);
     let touched = |ix| body::entry(&source, &index, ix);
@@ -184,9 +185,9 @@ pub fn inspect(
         window: inspection.window.tokens,
         clear: &inspection.configured.clear,
     });
-    let running = lock_state(inspection.source.path(), now_ms);
+    let locked = matches!(lock_state(inspection.source.path(), now_ms), Ok(LockState::Held { .. }));
     complete(&mut inspection, session.row.as_ref());
-    inspection.session.set_mark(Mark::Running, matches!(running, Ok(LockState::Held { .. })));
+    inspection.session.set_mark(Mark::Running, locked || session.has(Flag::Running));
     inspection
 }
 

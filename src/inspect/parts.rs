@@ -22,6 +22,8 @@ pub(super) fn of_entry(entry: &Value, kind: EntryKind, role: Option<Role>) -> Ve
         EntryKind::Label => field(entry, "label"),
         EntryKind::ThinkingLevelChange => field(entry, "thinkingLevel"),
         EntryKind::ModelChange => field(entry, "modelId"),
+        EntryKind::Reset => field(entry, "reason"),
+        EntryKind::Leaf => field(entry, "targetId"),
         EntryKind::Unknown | EntryKind::Scalar => vec![json(entry)],
     }
 }

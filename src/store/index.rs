@@ -59,7 +59,7 @@ pub struct Index {
     pub words: Words,
     /// Tool calls, grouped by entry.
     pub calls: Vec<Call>,
-    /// Messages whose sizes do not tell what trimming makes of them.
+    /// Messages whose sizes do not tell what trimming makes of them, and leaf rows.
     pub odd: HashMap<EntryIx, Arc<Value>>,
     /// What was odd about the file.
     pub findings: Vec<Finding>,
@@ -266,6 +266,7 @@ impl Index {
             id: self.ids.of_value(scanned.id.as_ref()),
             null_id: scanned.id.as_ref().is_some_and(Value::is_null),
             parent: self.ids.of_value(scanned.parent.as_ref()),
+            link: scanned.link,
             offset: place.offset,
             bytes: place.bytes,
             line: place.line,
@@ -277,6 +278,7 @@ impl Index {
             }),
             number: scanned.number,
             no_message: scanned.no_message,
+            excluded: scanned.excluded,
             message,
             calls: (calls_from, self.calls.len() as u32),
         };

@@ -2,6 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
+use super::kept::Kept;
 use super::key::Kind;
 use super::session::{Session, stem_of};
 use super::sessions::header_id_and_cwd;
@@ -58,6 +59,7 @@ fn session_of(path: &Path) -> Session {
         title: project.unwrap_or(&stem).to_owned(),
         id,
         path: Some(path.to_path_buf()),
+        kept: Kept::File,
         row: None,
         cwd,
         flags: Vec::new(),

@@ -1,7 +1,9 @@
 //! One line of a transcript → what the index keeps of it. Pure: no file, no neighbouring lines.
 
 use crate::js::{self, Value};
-use crate::store::entry::{EntryKind, MessageSize, Role, Size, StopReason, Usage};
+use crate::store::entry::{
+    AppendMode, EntryKind, Link, MessageSize, ParentKey, Role, Size, StopReason, Usage,
+};
 use crate::store::intern::WordIx;
 use crate::store::measure;
 use crate::store::silent::is_silent_message;
@@ -15,9 +17,11 @@ pub struct Scanned {
     pub id: Option<Value>,
     /// Its `parentId`.
     pub parent: Option<Value>,
+    /// What it says of its place beside that.
+    pub link: Link,
     /// `timestamp` as a date value (ms or NaN).
     pub time: f64,
-    /// `firstKeptEntryId`, `targetId` or `fromId`.
+    /// `firstKeptEntryId`, `targetId` or `fromId`. Those of a leaf row stay in its body.
     pub reference: Option<Value>,
     /// `customType`, `thinkingLevel`, `label` or `name`.
     pub word: Option<Value>,
@@ -29,9 +33,11 @@ pub struct Scanned {
     pub kept_index: Option<f64>,
     /// A `message` entry without a message.
     pub no_message: bool,
+    /// The message says `excludeFromContext: true`.
+    pub excluded: bool,
     /// Sizes of the message, with its tool name, call id and calls.
     pub message: Option<ScannedMessage>,
-    /// The line itself, kept only where sizes do not tell enough or for a header.
+    /// The line itself, kept only where sizes do not tell enough, for a leaf row and for a header.
     pub body: Option<Value>,
 }
 
@@ -66,6 +72,7 @@ pub fn scan(line: Value, rename_hooks: bool) -> Scanned {
         kind,
         id: line.get("id").cloned(),
         parent: line.get("parentId").filter(|parent| js::truthy(Some(parent))).cloned(),
+        link: link_of(&line),
         time: js::date_value(line.get("timestamp")),
         reference: None,
         word: None,
@@ -73,15 +80,31 @@ pub fn scan(line: Value, rename_hooks: bool) -> Scanned {
         number: f64::NAN,
         kept_index: None,
         no_message: false,
+        excluded: false,
         message: None,
         body: None,
     };
     match kind {
-        None => scanned.body = Some(line),
+        None | Some(EntryKind::Leaf) => scanned.body = Some(line),
         Some(EntryKind::Message) => scan_message(&mut scanned, &line, rename_hooks),
         Some(kind) => scan_other(&mut scanned, &line, kind),
     }
     scanned
+}
+
+fn link_of(line: &Value) -> Link {
+    let parent = match line.get("parentId") {
+        None => ParentKey::Absent,
+        Some(Value::Null) => ParentKey::Null,
+        Some(parent) if js::truthy(Some(parent)) => ParentKey::Named,
+        Some(_) => ParentKey::Falsy,
+    };
+    let mode = match line.get("appendMode") {
+        None => AppendMode::Absent,
+        Some(mode) if mode.str_is("side") => AppendMode::Side,
+        Some(_) => AppendMode::Other,
+    };
+    Link { parent, mode }
 }
 
 /// The kind of a line; none for a header (an object of type `session`).
@@ -102,6 +125,7 @@ fn scan_message(scanned: &mut Scanned, line: &Value, rename_hooks: bool) {
     let renamed = rename_hooks.then(|| renamed_hook(message)).flatten();
     let message = renamed.as_ref().unwrap_or(message);
     let sized = size_message(message);
+    scanned.excluded = message.get("excludeFromContext") == Some(&Value::Bool(true));
     if sized.size.role == Role::Assistant {
         scanned.model = Some((message.get("provider").cloned(), message.get("model").cloned()));
     }
@@ -148,7 +172,8 @@ fn scan_other(scanned: &mut Scanned, line: &Value, kind: EntryKind) {
             scanned.word = field("customType");
             scanned.message = Some(size_message(&built(line, "custom")));
         }
-        EntryKind::Message | EntryKind::Unknown | EntryKind::Scalar => {}
+        EntryKind::Reset => (scanned.word, scanned.reference) = (field("reason"), field("firstKeptEntryId")),
+        EntryKind::Message | EntryKind::Leaf | EntryKind::Unknown | EntryKind::Scalar => {}
     }
 }
 

@@ -2,6 +2,7 @@
 
 mod copies;
 pub mod labels;
+mod leaf_rows;
 pub mod tree;
 
 pub use copies::copied_answers;

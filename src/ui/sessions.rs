@@ -166,6 +166,10 @@ fn mark(item: &SessionItem) -> Option<(&'static str, Role)> {
         (Mark::Backup, "·", Role::Muted),
         (Mark::Reset, "·", Role::Muted),
         (Mark::Deleted, "·", Role::Muted),
+        (Mark::NotImported, "!", Role::Warn),
+        (Mark::Earlier, "·", Role::Muted),
+        (Mark::Archived, "·", Role::Muted),
+        (Mark::Imported, "·", Role::Muted),
     ];
     signs.iter().find(|(mark, ..)| item.has(*mark)).map(|(_, sign, role)| (*sign, *role))
 }

@@ -252,6 +252,9 @@ fn unmeasured_words(why: Unmeasured) -> &'static str {
         Unmeasured::SinceCompaction => {
             "The provider counted nothing since the compaction: every number here is an estimate."
         }
+        Unmeasured::SinceReset => {
+            "The provider counted nothing since the reset: every number here is an estimate."
+        }
         Unmeasured::SinceCommit => {
             "The provider counted nothing since the branch was written: every number here is an estimate."
         }

@@ -90,6 +90,7 @@ pub fn after(index: &Index, before: &Context, first_kept: EntryIx, entry: &Value
         path: before.path.iter().copied().chain([compaction]).collect(),
         messages: vec![summary_message],
         compaction: Some(compaction),
+        reset: None,
         thinking: before.thinking,
         model: before.model,
         odd: HashMap::new(),
