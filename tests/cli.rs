@@ -1138,6 +1138,10 @@ fn the_version_before_never_prunes_and_the_newest_sees_another_window() {
 fn a_database_beside_an_agent_means_2026_9() {
     let store = Store::new();
     store.write("agents/main/agent/openclaw-agent.sqlite", "");
+    // One without sessions is of another use.
+    assert_eq!(store.json(&["sessions"])["ruleset"]["id"], "2026.3.2");
+    let made = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/fixtures/sqlite-2026.9.6/openclaw-agent.sqlite");
+    std::fs::copy(made, store.path().join("agents/main/agent/openclaw-agent.sqlite")).unwrap();
     let ruleset = store.json(&["sessions"])["ruleset"].clone();
     assert_eq!(ruleset["id"], "2026.9");
     assert_eq!(ruleset["from"], "openclaw-agent.sqlite is there, which 2026.9 and later have");

@@ -150,3 +150,111 @@ fn one_database_named_alone_is_a_store_too() {
     assert_eq!(cold, ["the cold archive of its transcript is not there: cold, unavailable"; 2]);
     assert_eq!(opened(&store, "agent:main:main").index.entries.len(), 19);
 }
+
+/// Makes a store of 2026.9 with one session of a header alone, open for writing.
+fn made(dir: &Path) -> rusqlite::Connection {
+    let agent = dir.join("agents/main/agent");
+    fs::create_dir_all(&agent).unwrap();
+    let connection = rusqlite::Connection::open(agent.join("openclaw-agent.sqlite")).unwrap();
+    connection.execute_batch("PRAGMA journal_mode = WAL; PRAGMA synchronous = NORMAL;").unwrap();
+    let tables =
+        fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fixtures/sqlite-tables.sql"));
+    connection.execute_batch(&tables.unwrap()).unwrap();
+    connection
+        .execute_batch(
+            r#"INSERT INTO session_nodes (session_key, current_session_id, entry_json, updated_at)
+                 VALUES ('agent:main:main', 's1', '{"sessionId":"s1"}', 1);
+               INSERT INTO session_windows (session_id, session_key, created_at, updated_at) VALUES ('s1', 'agent:main:main', 1, 1);
+               INSERT INTO transcript_rewrite_watermarks VALUES ('s1', '00000000000000000000000000000001', 1);"#,
+        )
+        .unwrap();
+    append(&connection, 0, r#"{"type":"session","version":4,"id":"s1","cwd":"/w"}"#);
+    connection
+}
+
+fn append(connection: &rusqlite::Connection, seq: i64, event: &str) {
+    let insert = "INSERT INTO transcript_events (session_id, seq, event_json, created_at, event_utf8_bytes) VALUES ('s1', ?1, ?2, 1, ?3)";
+    connection.execute(insert, rusqlite::params![seq, event, event.len() as i64]).unwrap();
+}
+
+/// Entries that the other process writes.
+const WRITTEN: i64 = 600;
+/// What tells a process of this program that it is the other one.
+const WRITER: &str = "CLAWSCOPE_TEST_WRITER";
+
+/// The other process: appends entry by entry, now and then several in one transaction, and moves the log into the file.
+#[test]
+fn the_other_process() {
+    let Some(path) = std::env::var_os(WRITER) else { return };
+    let connection = rusqlite::Connection::open(path).unwrap();
+    connection.busy_timeout(std::time::Duration::from_secs(10)).unwrap();
+    let mut seq = 1;
+    while seq <= WRITTEN {
+        let several = if seq % 7 == 0 { 5 } else { 1 };
+        connection.execute_batch("BEGIN IMMEDIATE").unwrap();
+        for _ in 0..several.min(WRITTEN + 1 - seq) {
+            let parent = if seq == 1 { "null".to_owned() } else { format!("\"e{}\"", seq - 1) };
+            let text = "x".repeat((seq as usize * 37) % 6000);
+            append(
+                &connection,
+                seq,
+                &format!(
+                    r#"{{"type":"message","id":"e{seq}","parentId":{parent},"message":{{"role":"user","content":"{text}"}}}}"#
+                ),
+            );
+            seq += 1;
+        }
+        connection.execute_batch("COMMIT").unwrap();
+        if seq % 50 == 0 {
+            connection.query_row("PRAGMA wal_checkpoint(TRUNCATE)", [], |_| Ok(())).unwrap();
+        }
+        std::thread::sleep(std::time::Duration::from_millis(seq as u64 % 9));
+    }
+}
+
+#[test]
+fn what_another_process_appends_is_followed_and_nothing_is_missed() {
+    use clawscope::runtime::watch::{Watch, databases_of, folders_of};
+    let dir = tempfile::tempdir().unwrap();
+    drop(made(dir.path()));
+    let store = listed(dir.path());
+    let key = SessionKey("agent:main:main".to_owned());
+    let (told, heard) = std::sync::mpsc::channel();
+    let watch = Watch::start(move |paths| told.send(paths).is_ok());
+    watch.set(folders_of(&store), i64::MAX);
+    watch.follow(databases_of(&store));
+    let database = dir.path().join("agents/main/agent/openclaw-agent.sqlite");
+    let mut inspection = open(&store, &key, None, NOW_MS, &mut |_, _| true).unwrap();
+    let mut writer = std::process::Command::new(std::env::current_exe().unwrap())
+        .args(["--exact", "the_other_process", "--nocapture"])
+        .env(WRITER, &database)
+        .stdout(std::process::Stdio::null())
+        .spawn()
+        .unwrap();
+    let deadline = std::time::Instant::now() + std::time::Duration::from_secs(120);
+    let (mut seen, mut readings) = (0, 0);
+    while seen < WRITTEN as usize {
+        assert!(std::time::Instant::now() < deadline, "{seen} of {WRITTEN} after {readings} readings");
+        let Ok(paths) = heard.recv_timeout(std::time::Duration::from_secs(10)) else { continue };
+        if !paths.contains(&database) {
+            continue;
+        }
+        let next = open(&store, &key, Some(&inspection), NOW_MS, &mut |_, _| true).unwrap();
+        assert_eq!(next.grown_from, Some(inspection.epoch), "only what was added is read");
+        let entries = next.index.entries.len();
+        assert!(entries >= seen);
+        for (at, (ix, _)) in next.index.iter().enumerate().skip(seen) {
+            assert_eq!(next.index.name(ix), format!("e{}", at + 1));
+        }
+        assert_eq!(next.context.messages.len(), entries);
+        (seen, readings) = (entries, readings + 1);
+        inspection = next;
+    }
+    assert!(writer.wait().unwrap().success());
+    let whole = open(&store, &key, None, NOW_MS, &mut |_, _| true).unwrap();
+    let places =
+        |of: &Inspection| of.index.entries.iter().map(|it| (it.offset, it.bytes)).collect::<Vec<_>>();
+    assert!(places(&whole) == places(&inspection), "read at once it is the same");
+    assert_eq!(whole.index.end, inspection.index.end);
+    println!("{WRITTEN} entries followed in {readings} readings");
+}

@@ -15,6 +15,7 @@ mod library;
 mod r#loop;
 mod pager;
 mod poll;
+mod pulses;
 mod save;
 mod signals;
 mod summary;

@@ -35,6 +35,10 @@ pub(super) struct LeafRows {
     since_reset: HashSet<IdIx>,
     /// Leaf rows that point to nothing.
     invalid: HashSet<IdIx>,
+    /// The last row of each id that is no leaf row, also where a leaf row took its id later.
+    said: HashMap<IdIx, EntryIx>,
+    /// What some row hangs from, also one whose id came again.
+    parents: HashSet<IdIx>,
 }
 
 /// Whether a row of this kind can be where a session stands.
@@ -129,6 +133,8 @@ impl LeafRows {
             parent = self.past_leaf_rows(parent);
         }
         self.nodes.insert(id, Node { entry: ix, parent, is_leaf_row: false });
+        self.parents.extend(parent);
+        self.said.insert(id, ix);
         if entry.kind == EntryKind::Reset {
             self.reset_seen = true;
             self.since_reset = HashSet::from([id]);
@@ -192,13 +198,9 @@ impl LeafRows {
 
     /// The ends of branches: rows that are the leaf or that no row names as its parent. The leaf first, then the newest (F9).
     pub(super) fn tips(&self) -> Vec<EntryIx> {
-        let named: HashSet<IdIx> =
-            self.nodes.values().filter(|node| !node.is_leaf_row).filter_map(|node| node.parent).collect();
-        let is_tip = |(id, node): &(&IdIx, &Node)| {
-            !node.is_leaf_row && (Some(**id) == self.leaf || !named.contains(id))
-        };
-        let mut tips: Vec<(bool, EntryIx)> =
-            self.nodes.iter().filter(is_tip).map(|(id, node)| (Some(*id) == self.leaf, node.entry)).collect();
+        let is_leaf = |id: &IdIx| Some(*id) == self.leaf;
+        let ends = self.said.iter().filter(|(id, _)| is_leaf(id) || !self.parents.contains(id));
+        let mut tips: Vec<(bool, EntryIx)> = ends.map(|(id, entry)| (is_leaf(id), *entry)).collect();
         tips.sort_by_key(|(is_leaf, entry)| std::cmp::Reverse((*is_leaf, *entry)));
         tips.into_iter().map(|(_, entry)| entry).collect()
     }

@@ -10,6 +10,8 @@ mod place;
 mod pulse;
 #[cfg(test)]
 pub(crate) mod testing;
+#[cfg(test)]
+mod tests;
 mod unpack;
 
 pub(in crate::store) use archives::{cold_lines, unpacked_archive};

@@ -126,7 +126,7 @@ mod tests {
         assert_eq!([pulse.beat(), pulse.beat()], [Beat::Changed, Beat::Same]);
         store.session("agent:main:main", "s1", &[r#"{"type":"session","version":4,"id":"s1"}"#]);
         assert_eq!([pulse.beat(), pulse.beat()], [Beat::Changed, Beat::Same]);
-        store.checkpoint();
+        store.run("PRAGMA wal_checkpoint(PASSIVE)");
         assert_eq!(pulse.beat(), Beat::Same);
     }
 
