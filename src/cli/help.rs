@@ -126,7 +126,8 @@ Examples:
 
 JSON: {schemaVersion, session, leaf, ruleset: {id, name, from, note}, window: {tokens, source}, estimate: {tokens, \
 usageTokens, trailingTokens, anchor}, messageTokens, sessionTokens, budget, memoryFlush: {state, threshold, total, toGo, \
-late, rule} or null, messages: [{index, entry, role, tool, tokens, chars, prunerChars}]}. \
+late, rule} or null, messages: [{index, entry, role, tool, tokens, chars, prunerChars, sent: {fate, reason, tokens, \
+prunerChars} or null}]}. sent is what calls before made of a message and every call repeats (2026.9). \
 tokens and chars follow pi's estimate; prunerChars is how context pruning counts. estimate is what a provider counted \
 last, plus the estimates of what came after. With --messages each has its message.
 

@@ -18,7 +18,7 @@ use crate::policy::compact::{BranchEntry, branch};
 use crate::policy::prune::touches_under;
 use crate::policy::recovery::ErrorSource;
 use crate::policy::texture::Texture;
-use crate::policy::{StepSet, StepSettings};
+use crate::policy::{Step, StepSet, StepSettings};
 use crate::replay::{Calibrated, Refused, Replay, Session, Settings, replay};
 use crate::store::body::{self, BodyError};
 use crate::store::entry::EntryKind;
@@ -61,7 +61,12 @@ impl Material {
         let fit = inspection.calibrated_weights();
         Ok(Self {
             branch: branch(index, &path, read)?,
-            textures: steps.needs_texture(rules).then(|| textures(inspection, &path)).transpose()?,
+            // Replays prune by sizes.
+            textures: steps
+                .with(Step::Prune, false)
+                .needs_texture(rules)
+                .then(|| textures(inspection, &path))
+                .transpose()?,
             provider_window: limits.fold(inspection.upkeep.runtime_window, f64::min),
             refused,
             touches: touches_under(rules, index, model, read),

@@ -23,6 +23,7 @@ pub mod place;
 pub mod price;
 mod recorded;
 pub mod recovery;
+mod remembered;
 pub mod rewrite_loss;
 pub mod search;
 mod server_clear;
@@ -173,6 +174,7 @@ impl Inspection {
             context: &self.context,
             branch: self.closer.as_ref().map(|closer| closer.compacting()),
             textures: self.closer.as_ref().map(|closer| closer.textures.as_slice()),
+            remembered: self.closer.as_ref().map(|closer| &closer.remembered),
             settings,
             window: self.window.tokens,
             guard_window: self.window.own,

@@ -1,7 +1,7 @@
 //! The trimming steps, in the order in which a session meets them: what is written to the transcript first, then
 //! what is done once a run, then what is done for every model call (pruning 1.1–1.4).
 
-use crate::gateway::ruleset::{LegacyImages, Rules};
+use crate::gateway::ruleset::{LegacyImages, Pruner, Rules};
 
 /// One trimming rule.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -76,12 +76,14 @@ impl Step {
         }
     }
 
-    /// Whether it needs to know more of a message than its sizes (see [`super::texture`]) by the rules of a version.
+    /// Whether it looks at more of a message than its sizes (see [`super::texture`]) by the rules of a version. Pruning does
+    /// without where it must: it is told from sizes then, and nothing remembered is applied.
     pub fn needs_texture(self, rules: &Rules) -> bool {
         match self {
             Self::Truncate | Self::Repair | Self::Guard | Self::Clear => true,
             Self::Images => matches!(rules.legacy_images, LegacyImages::BeforeLastTurns { .. }),
-            Self::Compact | Self::History | Self::Prune => false,
+            Self::Prune => rules.pruner == Pruner::Projections,
+            Self::Compact | Self::History => false,
         }
     }
 }
