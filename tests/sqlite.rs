@@ -258,3 +258,29 @@ fn what_another_process_appends_is_followed_and_nothing_is_missed() {
     assert_eq!(whole.index.end, inspection.index.end);
     println!("{WRITTEN} entries followed in {readings} readings");
 }
+
+#[test]
+fn nothing_is_written_into_a_database_and_what_leads_to_the_same_is_told() {
+    use clawscope::commit::UndoTarget;
+    use clawscope::inspect::write::{Ask, WriteError, WriteRequest, prepare};
+    let state = state();
+    let path = state.path().join("agents/main/agent/openclaw-agent.sqlite");
+    let before = fs::read(&path).unwrap();
+    let inspection = opened(&listed(state.path()), "agent:main:main").with_closer().unwrap();
+    let gate = clawscope::policy::prune::Gate::Open { idle_ms: 1e9 };
+    let plan = inspection.plan(&inspection.configured, gate).unwrap();
+    let refusal = |ask| {
+        let request = WriteRequest { inspection: &inspection, ask, allow_orphan: true, now_ms: NOW_MS };
+        let Err(error @ WriteError::Refused(_)) = prepare(&request) else { panic!("refused") };
+        error.to_string()
+    };
+    let commit = refusal(Ask::Commit { plan: &plan, summary: None });
+    assert!(
+        commit.contains("openclaw-agent.sqlite#1111") && commit.contains("nothing is written"),
+        "{commit}"
+    );
+    assert!(commit.contains("openclaw.json") && commit.contains("`pi`"), "{commit}");
+    let undo = refusal(Ask::Undo(UndoTarget::LastCommit));
+    assert!(undo.contains("sessions.branches.switch") && undo.contains("agent:main:main"), "{undo}");
+    assert_eq!(fs::read(&path).unwrap(), before);
+}

@@ -358,7 +358,8 @@ Examples:
 Tells by which version's rules the store is read and what settles that. Settings that the version does not have say since \
 when they are built in.
 
-JSON: {schemaVersion, place, demo, ruleset: {id, name, from, note}, stateDir, config, counts, agents, contextPruning, \
+JSON: {schemaVersion, place, demo, ruleset: {id, name, from, note}, stateDir, config, databases: \
+[{path, agent, schemaVersion, appVersion}], counts, agents, contextPruning, \
 compaction, compactionSettings, locks, findings}; settings are {key, value, from}
 
 Reads every transcript of the store. Exit code 3 when the store, its configuration or a transcript cannot be read.";

@@ -62,6 +62,10 @@ fn snapshot(transcript: &Transcript<'_>, file: &Path) -> Result<Option<Snapshot>
     let index = transcript.index;
     let known = index.end + index.pending;
     let changed = |what| Refusal::FileChanged { path: file.into(), what };
+    if let Source::Rows(_) | Source::Unpacked { .. } = transcript.source {
+        let instead = "Export the branch as a transcript of its own instead.".to_owned();
+        return Err(Refusal::Database { path: file.into(), instead });
+    }
     if let Source::Memory { bytes, .. } = transcript.source {
         return if bytes.len() as u64 == known { Ok(None) } else { Err(changed("the bytes changed")) };
     }

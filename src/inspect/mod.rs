@@ -2,6 +2,7 @@
 //! and what is measured. The commands and the screens start from here.
 
 pub mod again;
+mod branch_entries;
 mod branches;
 pub mod breakdown;
 pub mod budget_marks;

@@ -21,6 +21,7 @@ use crate::inspect::words::cost_words;
 use crate::plan::Plan;
 use crate::plan::cache_cost::CacheCost;
 use crate::policy::Fate;
+use crate::store::sqlite::database_of;
 use crate::text;
 use crate::ui::frame_box::{self, Frame};
 use crate::ui::glyphs;
@@ -64,6 +65,11 @@ pub(super) fn draw(app: &App, theme: &Theme, dialog: &WriteDialog, buf: &mut Buf
     for (y, line) in (body.y + 1..body.bottom()).zip(&lines) {
         draw_line(theme, line, Rect { y, height: 1, ..body }, area, buf);
     }
+}
+
+/// Whether a session is in a database, where nothing is written (sqlite J3).
+fn is_in_database(inspection: &Inspection) -> bool {
+    database_of(inspection.source.path()).is_some()
 }
 
 fn title(dialog: &WriteDialog) -> &'static str {
@@ -185,7 +191,14 @@ impl<'a> Builder<'a> {
             }
             WriteStage::Refused(reason) => {
                 lines.extend(self.refused(reason));
-                lines.extend(self.keys(&[(Action::Reload, "reload and plan again"), (Action::No, "close")]));
+                // Reloading opens no database to writing.
+                let instead = match &dialog.write {
+                    Write::Commit { inspection, .. } if is_in_database(inspection) => {
+                        (Action::CopyPatch, "copy the patch")
+                    }
+                    _ => (Action::Reload, "reload and plan again"),
+                };
+                lines.extend(self.keys(&[instead, (Action::No, "close")]));
             }
         }
         lines
