@@ -1325,7 +1325,7 @@ fn every_command_reads_a_database() {
     assert_eq!((&doctor["counts"]["earlier"], &doctor["counts"]["cold"]), (&json!(2), &json!(2)));
     assert_eq!(doctor["findings"], json!([]));
     assert_eq!(doctor["databases"][0]["schemaVersion"], 23);
-    let (code, _, said) = run(&["commit", "main", "--apply", "--store", store]);
+    let (code, _, said) = run(&["undo", "main", "--apply", "--store", store]);
     assert_eq!(code, Some(4), "{said}");
     assert!(said.contains("in the gateway's own database"), "{said}");
     let (_, tree, _) = run(&["tree", "cron:job-1", "--json", "--store", store]);

@@ -16,7 +16,7 @@ use super::rows::load_rows;
 use super::session::{Flag, Session};
 use super::sessions::{of_archive, of_file, of_orphan, of_row};
 use super::shape::{Shape, shape_of};
-use super::sqlite::{self, Database};
+use super::sqlite::{self, Database, Sizes};
 use crate::error::{Finding, Severity};
 use crate::gateway::config::GatewayConfig;
 use crate::gateway::env::{Environment, absolute};
@@ -63,16 +63,29 @@ impl Store {
 
 /// Looks at `path`, or at the gateway's state dir when there is none. Relative paths start at `env.cwd`.
 pub fn survey(path: Option<&Path>, env: &Environment) -> Store {
-    let store = look(path, env);
+    survey_again(path, env, &Sizes::default())
+}
+
+/// The same, with what is known from looking before: the sizes of transcripts in databases.
+pub fn survey_again(path: Option<&Path>, env: &Environment, sizes: &Sizes) -> Store {
+    let store = look(path, &Around { env, sizes });
     Store { ruleset: store.own_ruleset(), ..store }
 }
 
-fn look(path: Option<&Path>, env: &Environment) -> Store {
+/// What looking takes besides a place.
+#[derive(Debug, Clone, Copy)]
+struct Around<'a> {
+    env: &'a Environment,
+    sizes: &'a Sizes,
+}
+
+fn look(path: Option<&Path>, around: &Around<'_>) -> Store {
+    let env = around.env;
     let Some(path) = path else {
         let state = state_dir(env).path;
         let config = GatewayConfig::load(config_path(env, &state).as_deref(), env, &state);
         return if state.is_dir() {
-            gateway(Shape::StateDir(state.clone()), state, config, env, None)
+            gateway(Shape::StateDir(state.clone()), state, config, around, None)
         } else {
             nothing(state, config)
         };
@@ -83,14 +96,14 @@ fn look(path: Option<&Path>, env: &Environment) -> Store {
     match shape_of(&path) {
         Shape::StateDir(state) => {
             let config = config_of(&state);
-            gateway(Shape::StateDir(state.clone()), state, config, env, None)
+            gateway(Shape::StateDir(state.clone()), state, config, around, None)
         }
-        Shape::Sessions(dir) => one_agent(Shape::Sessions(dir.clone()), &dir.join("sessions.json"), env),
-        Shape::Rows(file) => one_agent(Shape::Rows(file.clone()), &file, env),
-        Shape::Transcript(file) => transcript(&file, env),
+        Shape::Sessions(dir) => one_agent(Shape::Sessions(dir.clone()), &dir.join("sessions.json"), around),
+        Shape::Rows(file) => one_agent(Shape::Rows(file.clone()), &file, around),
+        Shape::Transcript(file) => transcript(&file, around),
         Shape::PiAgentDir(dir) => pi_store(Shape::PiAgentDir(dir.clone()), &dir, pi::agent_dir_sessions),
         Shape::PiSessions(dir) => pi_store(Shape::PiSessions(dir.clone()), &dir, pi::sessions_in),
-        Shape::Database(file) => database(file, env),
+        Shape::Database(file) => database(file, around),
         Shape::Nothing(path) => nothing(path, GatewayConfig::empty()),
     }
 }
@@ -121,7 +134,7 @@ fn nothing(path: PathBuf, config: GatewayConfig) -> Store {
 }
 
 /// One database: the agent and the state dir around it, where it lies at the usual place.
-fn database(file: PathBuf, env: &Environment) -> Store {
+fn database(file: PathBuf, around: &Around<'_>) -> Store {
     let own = file.parent().unwrap_or(Path::new("/"));
     let agent = own
         .parent()
@@ -130,9 +143,9 @@ fn database(file: PathBuf, env: &Environment) -> Store {
     let name = agent
         .and_then(Path::file_name)
         .map_or_else(|| "main".into(), |name| name.to_string_lossy().into_owned());
-    let config = GatewayConfig::load(config_in(&state).as_deref(), env, &state);
+    let config = GatewayConfig::load(config_in(&state).as_deref(), around.env, &state);
     let mut store = empty(Shape::Database(file.clone()), state, config);
-    add_databases(&mut store, &[(name, file.clone())]);
+    add_databases(&mut store, &[(name, file.clone())], around.sizes);
     let mut owners: Vec<String> = store.sessions.iter().map(|session| session.agent.clone()).collect();
     owners.sort();
     owners.dedup();
@@ -148,10 +161,10 @@ fn database(file: PathBuf, env: &Environment) -> Store {
 }
 
 /// Reads these databases, each looked for by an agent. One that holds no sessions is of another use.
-fn add_databases(store: &mut Store, files: &[(String, PathBuf)]) {
+fn add_databases(store: &mut Store, files: &[(String, PathBuf)], sizes: &Sizes) {
     for (agent, path) in files {
         match Database::open(path) {
-            Ok(database) => add_database(store, agent, &database),
+            Ok(database) => add_database(store, agent, &database, sizes),
             Err(error) if is_of_use(store, path) => {
                 let finding = Finding::new(path, Severity::Error, error.to_string(), error.next());
                 store.findings.push(finding);
@@ -167,7 +180,7 @@ fn is_of_use(store: &Store, path: &Path) -> bool {
     matches!(&store.shape, Shape::Database(own) if own == path) || sqlite::holds_sessions(path)
 }
 
-fn add_database(store: &mut Store, agent: &str, database: &Database) {
+fn add_database(store: &mut Store, agent: &str, database: &Database, sizes: &Sizes) {
     let schema = database.schema();
     let owner = schema.agent.clone().unwrap_or_else(|| agent.to_owned());
     let mut note = |severity, what: String, next: &str| {
@@ -186,7 +199,7 @@ fn add_database(store: &mut Store, agent: &str, database: &Database) {
         note(Severity::Note, what, "what a running gateway writes meanwhile shows only after a reload");
     }
     store.databases.push(Holding { path: database.path().to_path_buf(), schema: Some(schema.clone()) });
-    let added = sqlite::add_sessions(database, &owner, &mut store.sessions, &mut store.findings);
+    let added = sqlite::add_sessions(database, &owner, &mut store.sessions, &mut store.findings, sizes);
     if let Err(error) = added {
         let what = format!("its sessions cannot be read: {error}");
         let next = "reload; if it stays so, let `openclaw doctor` look at it";
@@ -213,7 +226,7 @@ fn pi_store(shape: Shape, dir: &Path, list: fn(&Path, &mut Vec<Finding>) -> Vec<
 }
 
 /// The agent of a store file and the state dir around it, where the file lies at the usual place.
-fn around(rows: &Path) -> (String, PathBuf) {
+fn agent_around(rows: &Path) -> (String, PathBuf) {
     let dir = rows.parent().unwrap_or(Path::new("/"));
     let agent = dir.parent().filter(|_| dir.ends_with("sessions"));
     let agents = agent.and_then(Path::parent).filter(|agents| agents.ends_with("agents"));
@@ -223,21 +236,21 @@ fn around(rows: &Path) -> (String, PathBuf) {
     }
 }
 
-fn one_agent(shape: Shape, rows: &Path, env: &Environment) -> Store {
-    let (agent, state) = around(rows);
-    let config = GatewayConfig::load(config_in(&state).as_deref(), env, &state);
-    gateway(shape, state, config, env, Some((agent, rows.to_path_buf())))
+fn one_agent(shape: Shape, rows: &Path, around: &Around<'_>) -> Store {
+    let (agent, state) = agent_around(rows);
+    let config = GatewayConfig::load(config_in(&state).as_deref(), around.env, &state);
+    gateway(shape, state, config, around, Some((agent, rows.to_path_buf())))
 }
 
 /// A single transcript: the store around it tells what it knows of it, but nothing else is listed.
-fn transcript(file: &Path, env: &Environment) -> Store {
+fn transcript(file: &Path, around: &Around<'_>) -> Store {
     let rows = file.with_file_name("sessions.json");
     let shape = Shape::Transcript(file.to_path_buf());
     let mut store = if rows.is_file() {
-        one_agent(shape, &rows, env)
+        one_agent(shape, &rows, around)
     } else {
-        let (_, state) = around(&rows);
-        let config = GatewayConfig::load(config_in(&state).as_deref(), env, &state);
+        let (_, state) = agent_around(&rows);
+        let config = GatewayConfig::load(config_in(&state).as_deref(), around.env, &state);
         empty(shape, state, config)
     };
     let real = real(file);
@@ -265,7 +278,7 @@ fn gateway(
     shape: Shape,
     state: PathBuf,
     config: GatewayConfig,
-    env: &Environment,
+    around: &Around<'_>,
     only: Option<(String, PathBuf)>,
 ) -> Store {
     let mut store = empty(shape, state, config);
@@ -278,14 +291,14 @@ fn gateway(
             }
             vec![(agent, rows)]
         }
-        None => store_files(&store.config, env, &store.state_dir, &store.agents, &mut store.findings),
+        None => store_files(&store.config, around.env, &store.state_dir, &store.agents, &mut store.findings),
     };
     let databases = match &store.shape {
         Shape::Rows(_) | Shape::Transcript(_) => Vec::new(),
-        _ => sqlite::databases(&store.config, env, &store.state_dir, &store.agents),
+        _ => sqlite::databases(&store.config, around.env, &store.state_dir, &store.agents),
     };
-    add_databases(&mut store, &databases);
-    let ancient = ancient_sessions_dir(env);
+    add_databases(&mut store, &databases, around.sizes);
+    let ancient = ancient_sessions_dir(around.env);
     let mut listings = BTreeMap::new();
     for (agent, rows) in &files {
         add_rows(&mut store, &mut listings, agent, rows, &ancient);

@@ -194,11 +194,13 @@ impl<'a> Builder<'a> {
                 // Reloading opens no database to writing.
                 let instead = match &dialog.write {
                     Write::Commit { inspection, .. } if is_in_database(inspection) => {
-                        (Action::CopyPatch, "copy the patch")
+                        Some((Action::CopyPatch, "copy the patch"))
                     }
-                    _ => (Action::Reload, "reload and plan again"),
+                    Write::Undo { inspection } if is_in_database(inspection) => None,
+                    _ => Some((Action::Reload, "reload and plan again")),
                 };
-                lines.extend(self.keys(&[instead, (Action::No, "close")]));
+                let keys: Vec<_> = instead.into_iter().chain([(Action::No, "close")]).collect();
+                lines.extend(self.keys(&keys));
             }
         }
         lines

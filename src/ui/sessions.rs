@@ -159,6 +159,7 @@ fn mark(item: &SessionItem) -> Option<(&'static str, Role)> {
     let signs = [
         (Mark::Overflow, glyphs::ALERT, Role::Danger),
         (Mark::Damaged, "!", Role::Warn),
+        (Mark::NotImported, "!", Role::Warn),
         (Mark::Running, glyphs::ON, Role::You),
         (Mark::Missing, "?", Role::Warn),
         (Mark::Foreign, "?", Role::Warn),
@@ -166,7 +167,6 @@ fn mark(item: &SessionItem) -> Option<(&'static str, Role)> {
         (Mark::Backup, "·", Role::Muted),
         (Mark::Reset, "·", Role::Muted),
         (Mark::Deleted, "·", Role::Muted),
-        (Mark::NotImported, "!", Role::Warn),
         (Mark::Earlier, "·", Role::Muted),
         (Mark::Archived, "·", Role::Muted),
         (Mark::Imported, "·", Role::Muted),

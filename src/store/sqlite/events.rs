@@ -1,6 +1,7 @@
 //! The events of one transcript in a database, as the bytes of a file with one line each in the order of `seq`: offsets are
 //! made up, texts are read row by row when they are asked for (sqlite E1, E2).
 
+use std::collections::VecDeque;
 use std::io;
 use std::path::Path;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -22,8 +23,25 @@ struct Span {
     offset: u64,
 }
 
-/// One row's text.
-type Text = (i64, Arc<[u8]>);
+/// Bytes that are read at least, where there are so many: what is asked for next mostly stands behind.
+const BLOCK: usize = 64 << 10;
+/// Blocks that are kept: several readers go through a transcript at once.
+const BLOCKS: usize = 8;
+
+/// Whole rows with their line ends.
+#[derive(Debug, Clone)]
+struct Block {
+    offset: u64,
+    bytes: Arc<[u8]>,
+}
+
+impl Block {
+    /// What it holds from a place on.
+    fn from(&self, at: u64) -> Option<&[u8]> {
+        let from = at.checked_sub(self.offset)?;
+        self.bytes.get(from as usize..).filter(|rest| !rest.is_empty())
+    }
+}
 
 /// The rows of a transcript as they were at one moment; rows that come later are not seen.
 #[derive(Debug)]
@@ -37,8 +55,8 @@ pub struct Events {
     spans: Vec<Span>,
     /// Bytes, line ends included.
     len: u64,
-    /// The row that was read last: a long one is asked for in several parts.
-    last: Mutex<Option<Text>>,
+    /// What was read last, the newest at the end.
+    blocks: Mutex<VecDeque<Block>>,
 }
 
 impl Events {
@@ -65,7 +83,7 @@ impl Events {
             generation,
             spans,
             len,
-            last: Mutex::new(None),
+            blocks: Mutex::default(),
         })
     }
 
@@ -94,34 +112,47 @@ impl Events {
         identity(self.database.identity(), self.generation.as_deref())
     }
 
-    /// Reads up to `buffer.len()` bytes at a made-up offset; fewer at a row that is long, or at the end.
+    /// Reads up to `buffer.len()` bytes at a made-up offset; fewer where what is known at once ends.
     pub fn read_at(&self, buffer: &mut [u8], at: u64) -> io::Result<usize> {
         if at >= self.len || buffer.is_empty() {
             return Ok(0);
         }
+        let known = self.known(at);
+        let block = known.map_or_else(|| self.read_block(at, buffer.len().max(BLOCK)), Ok)?;
+        let rest = block.from(at).unwrap_or_default();
+        let count = rest.len().min(buffer.len());
+        buffer[..count].copy_from_slice(&rest[..count]);
+        Ok(count)
+    }
+
+    /// The block that holds a place, where it was read.
+    fn known(&self, at: u64) -> Option<Block> {
+        let blocks = self.blocks.lock().unwrap_or_else(PoisonError::into_inner);
+        blocks.iter().find(|block| block.from(at).is_some()).cloned()
+    }
+
+    /// Reads the row at a place and those behind it, up to so many bytes, and keeps them.
+    fn read_block(&self, at: u64, bytes: usize) -> io::Result<Block> {
         let first = self.spans.partition_point(|span| span.offset <= at) - 1;
-        let end = at + buffer.len() as u64;
-        let count = self.spans[first..].iter().take_while(|span| span.offset < end).count();
-        let wanted = &self.spans[first..first + count];
-        if let Some((seq, text)) = self.last()
-            && wanted.len() == 1
-            && seq == wanted[0].seq
-        {
-            return Ok(copy_line(&text, (at - wanted[0].offset) as usize, buffer));
+        let end = at + bytes as u64;
+        // The last one may be long: it is left for the next block.
+        let ends = |next: usize| self.spans.get(next).map_or(self.len, |span| span.offset);
+        let more = (first + 1..self.spans.len()).take_while(|row| ends(row + 1) <= end).count();
+        let wanted = &self.spans[first..=first + more];
+        let block = Block { offset: wanted[0].offset, bytes: self.rows(wanted)?.into() };
+        let mut blocks = self.blocks.lock().unwrap_or_else(PoisonError::into_inner);
+        if blocks.len() == BLOCKS {
+            blocks.pop_front();
         }
-        self.copy_rows(wanted, at, buffer)
+        blocks.push_back(block.clone());
+        Ok(block)
     }
 
-    fn last(&self) -> Option<Text> {
-        self.last.lock().unwrap_or_else(PoisonError::into_inner).clone()
-    }
-
-    /// Copies these rows, the first of them from `at` on.
-    fn copy_rows(&self, wanted: &[Span], at: u64, buffer: &mut [u8]) -> io::Result<usize> {
+    /// The texts of these rows, a line end behind each.
+    fn rows(&self, wanted: &[Span]) -> io::Result<Vec<u8>> {
         let (from, to) = (wanted[0].seq, wanted[wanted.len() - 1].seq);
-        let mut done = 0;
         let mut spans = wanted.iter();
-        let mut last = None;
+        let mut bytes = Vec::new();
         let read = self.database.look(|look| {
             if generation(look, &self.session)? != self.generation {
                 return Ok(false);
@@ -131,22 +162,22 @@ impl Events {
                 "SELECT e.seq, e.event_json, {packed} FROM transcript_events e \
                  WHERE e.session_id = ?1 AND e.seq BETWEEN ?2 AND ?3 ORDER BY e.seq"
             );
-            let mut statement = look.prepare(&texts)?;
+            let mut statement = look.prepare_cached(&texts)?;
             let mut rows = statement.query(params![self.session, from, to])?;
-            while let (Some(row), Some(span)) = (rows.next()?, spans.next()) {
-                if row.get::<_, i64>(0)? != span.seq {
+            while let Some(row) = rows.next()? {
+                let seq = row.get::<_, i64>(0)?;
+                if spans.next().is_none_or(|span| span.seq != seq) {
                     return Ok(false);
                 }
-                let text = text_of(row)?;
-                done += copy_line(&text, (at + done as u64 - span.offset) as usize, &mut buffer[done..]);
-                last = Some((span.seq, text));
+                push_text(row, &mut bytes)?;
             }
             Ok(spans.next().is_none())
         });
-        *self.last.lock().unwrap_or_else(PoisonError::into_inner) = last;
+        let next = self.spans.partition_point(|span| span.seq <= to);
+        let end = self.spans.get(next).map_or(self.len, |span| span.offset);
         match read {
-            Ok(true) => Ok(done),
-            Ok(false) => Err(io::Error::other("its history was rewritten or moved while it was read")),
+            Ok(true) if bytes.len() as u64 == end - wanted[0].offset => Ok(bytes),
+            Ok(_) => Err(io::Error::other("its history was rewritten or moved while it was read")),
             Err(error) => Err(io::Error::other(error)),
         }
     }
@@ -162,7 +193,7 @@ pub(super) fn identity(file: FileIdentity, generation: Option<&str>) -> FileIden
 
 pub(super) fn generation(at: &Connection, session: &str) -> rusqlite::Result<Option<String>> {
     let ask = "SELECT generation FROM transcript_rewrite_watermarks WHERE session_id = ?1";
-    at.query_row(ask, [session], |row| row.get(0)).optional()
+    at.prepare_cached(ask)?.query_row([session], |row| row.get(0)).optional()
 }
 
 /// The columns of packed events; NULL in versions that pack none (sqlite B4).
@@ -196,41 +227,31 @@ fn add_spans(
     Ok(len)
 }
 
-/// The text of a row: seq, text, packed text, length. A text has no line end within: between tokens it means nothing, and
-/// within a string JSON has none. What cannot be unpacked becomes a line that is no JSON and says so.
-fn text_of(row: &Row<'_>) -> rusqlite::Result<Arc<[u8]>> {
+/// Adds the text of a row (seq, text, packed text, length) and its line end. A text has no line end within: between tokens
+/// it means nothing, and within a string JSON has none. What cannot be unpacked becomes a line that is no JSON and says so.
+fn push_text(row: &Row<'_>, bytes: &mut Vec<u8>) -> rusqlite::Result<()> {
     let plain = row.get_ref(1)?;
     if let ValueRef::Text(text) | ValueRef::Blob(text) = plain {
-        let line = |byte: &u8| if *byte == b'\n' { b' ' } else { *byte };
-        return Ok(text.iter().map(line).collect());
+        bytes.extend(text.iter().map(|byte| if *byte == b'\n' { b' ' } else { *byte }));
+    } else if let (Some(length), Ok(packed)) = (row.get::<_, Option<u64>>(3)?, row.get_ref(2)?.as_blob()) {
+        let unpacked = unpack::event(packed, length).and_then(|text| {
+            String::from_utf8(text)
+                .map_err(|error| io::Error::new(io::ErrorKind::InvalidData, error.utf8_error()))
+        });
+        match unpacked {
+            Ok(text) => bytes.extend(text.into_bytes()),
+            Err(error) => {
+                bytes.extend(padded(&format!("(an event that cannot be unpacked: {error})"), length as usize))
+            }
+        }
+    } else {
+        bytes.extend(UNREADABLE.as_bytes());
     }
-    let bytes: Option<u64> = row.get(3)?;
-    let (Some(bytes), Ok(packed)) = (bytes, row.get_ref(2)?.as_blob()) else {
-        return Ok(UNREADABLE.as_bytes().into());
-    };
-    let unpacked = unpack::event(packed, bytes).and_then(|text| {
-        String::from_utf8(text)
-            .map_err(|error| io::Error::new(io::ErrorKind::InvalidData, error.utf8_error()))
-    });
-    Ok(match unpacked {
-        Ok(text) => text.into_bytes().into(),
-        Err(error) => padded(&format!("(an event that cannot be unpacked: {error})"), bytes as usize),
-    })
+    bytes.push(b'\n');
+    Ok(())
 }
 
 /// A note cut or filled up to a number of bytes.
-fn padded(note: &str, bytes: usize) -> Arc<[u8]> {
-    note.bytes().chain(std::iter::repeat(b' ')).take(bytes).collect()
-}
-
-/// Copies a text and its line end from a place in it on, as far as there is room.
-fn copy_line(text: &[u8], from: usize, buffer: &mut [u8]) -> usize {
-    let rest = text.get(from..).unwrap_or_default();
-    let count = rest.len().min(buffer.len());
-    buffer[..count].copy_from_slice(&rest[..count]);
-    if count == rest.len() && count < buffer.len() && from <= text.len() {
-        buffer[count] = b'\n';
-        return count + 1;
-    }
-    count
+fn padded(note: &str, bytes: usize) -> impl Iterator<Item = u8> {
+    note.bytes().chain(std::iter::repeat(b' ')).take(bytes)
 }

@@ -34,6 +34,8 @@ pub(in crate::store) fn mark_leftovers(
     });
     for session in left {
         let Some(path) = session.path.clone() else { continue };
+        // What no row of a file names is told by what the database knows of it.
+        session.flags.retain(|flag| *flag != Flag::Orphan);
         match missing_from(database, &path) {
             Ok(None) => session.flag(Flag::Imported),
             Ok(Some(what)) => {

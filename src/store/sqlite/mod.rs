@@ -8,6 +8,7 @@ mod nodes;
 mod open;
 mod place;
 mod pulse;
+mod sizes;
 #[cfg(test)]
 pub(crate) mod testing;
 #[cfg(test)]
@@ -23,4 +24,5 @@ pub use open::{Database, OpenError, Schema};
 pub use place::{DATABASE, database_of, path_in};
 pub(in crate::store) use place::{artifact_dir, databases};
 pub use pulse::{Beat, Pulse};
+pub use sizes::Sizes;
 pub(in crate::store) use unpack::unpacked_file;

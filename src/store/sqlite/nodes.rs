@@ -1,13 +1,14 @@
 //! The rows of a database as sessions: one for each key with its current transcript, one for each earlier transcript of a
 //! key, and what deletions and resets left (sqlite C1, C2, C9, D).
 
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 use std::path::Path;
 
 use rusqlite::{Connection, OptionalExtension as _, Row as SqlRow};
 
 use super::open::Database;
 use super::place::{artifact_dir, path_in};
+use super::sizes::Sizes;
 use crate::error::{Finding, Severity};
 use crate::js::{self, Object, Value};
 use crate::store::archive::ArchiveReason;
@@ -64,21 +65,23 @@ pub(in crate::store) fn add_sessions(
     agent: &str,
     sessions: &mut Vec<Session>,
     findings: &mut Vec<Finding>,
+    sizes: &Sizes,
 ) -> rusqlite::Result<()> {
     let (nodes, windows, archives) = database.look(|at| {
         let nodes = nodes(at, database)?;
         let windows = windows(at, database)?;
-        let with_size = |session: &str| transcript(at, database, session);
+        let with_size = |session: &str| transcript(at, database, session, sizes);
         let nodes = nodes.into_iter().map(|node| Ok((with_size(&node.session)?, node)));
         let nodes = nodes.collect::<rusqlite::Result<Vec<_>>>()?;
         let windows = windows.into_iter().map(|window| Ok((with_size(&window.session)?, window)));
         Ok((nodes, windows.collect::<rusqlite::Result<Vec<_>>>()?, archives(at, database)?))
     })?;
     let mut found = Found { database, agent, sessions, findings };
+    let by_session: HashMap<&str, &Window> =
+        windows.iter().map(|(_, window)| (window.session.as_str(), window)).collect();
     let current: HashSet<&str> = nodes.iter().map(|(_, node)| node.session.as_str()).collect();
     for (transcript, node) in &nodes {
-        let own = windows.iter().find(|(_, window)| window.session == node.session);
-        found.add_node(node, own.map(|(_, window)| window), transcript);
+        found.add_node(node, by_session.get(node.session.as_str()).copied(), transcript);
     }
     for (transcript, window) in
         windows.iter().filter(|(_, window)| !current.contains(window.session.as_str()))
@@ -315,19 +318,19 @@ fn archives(at: &Connection, database: &Database) -> rusqlite::Result<Vec<Archiv
     at.prepare(ask)?.query_map([], archive)?.collect()
 }
 
-/// What a transcript takes. Lengths are told by the headers of rows: no text is read.
-fn transcript(at: &Connection, database: &Database, session: &str) -> rusqlite::Result<Transcript> {
-    let packed = database.column("transcript_events", "e", "event_utf8_bytes");
-    let hot = format!(
-        "SELECT total(CASE WHEN e.event_json IS NULL THEN {packed} ELSE octet_length(e.event_json) END + 1) \
-         FROM transcript_events e WHERE e.session_id = ?1"
-    );
-    let bytes: f64 = at.prepare(&hot)?.query_row([session], |row| row.get(0))?;
-    if bytes > 0.0 || !database.has("session_transcript_cold_archives", "") {
-        return Ok(Transcript { bytes: bytes as u64, cold: None });
+/// What a transcript takes, as rows or in its cold archive.
+fn transcript(
+    at: &Connection,
+    database: &Database,
+    session: &str,
+    sizes: &Sizes,
+) -> rusqlite::Result<Transcript> {
+    let bytes = sizes.bytes(at, database, session)?;
+    if bytes > 0 || !database.has("session_transcript_cold_archives", "") {
+        return Ok(Transcript { bytes, cold: None });
     }
     let ask = "SELECT raw_bytes, CASE WHEN storage = 'file' THEN archive_name END \
-                FROM session_transcript_cold_archives WHERE session_id = ?1";
+               FROM session_transcript_cold_archives WHERE session_id = ?1";
     let cold = |row: &SqlRow<'_>| Ok(Transcript { bytes: row.get(0)?, cold: Some(row.get(1)?) });
     Ok(at.query_row(ask, [session], cold).optional()?.unwrap_or_default())
 }

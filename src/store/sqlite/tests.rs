@@ -7,7 +7,7 @@ use ruzstd::encoding::{CompressionLevel, compress_to_vec};
 
 use super::testing::TestStore;
 use super::unpack::sha256;
-use super::{Database, path_in};
+use super::{Database, Events, path_in};
 use crate::error::Severity;
 use crate::gateway::env::Environment;
 use crate::ids::LineIds;
@@ -129,7 +129,11 @@ fn a_rewritten_history_is_read_anew_and_an_earlier_look_says_so() {
         "UPDATE transcript_events SET event_json = replace(event_json, '\"a\"', '\"z\"') WHERE seq = 1;
               UPDATE transcript_rewrite_watermarks SET generation = '00000000000000000000000000000002'",
     );
-    assert!(first.read_span(0, 4).unwrap_err().to_string().contains("rewritten"));
+    // What it has read it may still show; what it has not it must not mix with.
+    let unread = Events::read(first.events().unwrap().database(), "s1", None).unwrap();
+    assert_eq!(unread.identity(), own.kept.open(path, None).unwrap().identity().unwrap());
+    assert_ne!(unread.identity(), index.identity);
+    assert!(untouched.read_span(0, 4).unwrap_err().to_string().contains("rewritten"));
     let next = own.kept.open(path, Some(&first)).unwrap();
     let Ok(Growth::Replaced(new)) = grow(&index, &next, &mut LineIds, &mut |_, _| true) else {
         panic!("replaced")
@@ -313,7 +317,7 @@ fn files_beside_a_database_are_taken_in_already_or_history_that_is_not_in_it() {
         store.sessions.iter().find(|session| session.path.as_ref() == Some(&path)).unwrap().flags.clone()
     };
     assert_eq!(flags("s1.jsonl"), [Flag::Imported]);
-    assert_eq!(flags("s1-topic-4.jsonl"), [Flag::Orphan, Flag::NotImported]);
+    assert_eq!(flags("s1-topic-4.jsonl"), [Flag::NotImported]);
     assert_eq!(flags("s9.jsonl"), [Flag::NotImported]);
     let what: Vec<&str> = store.findings.iter().map(|finding| finding.what.as_str()).collect();
     assert!(
