@@ -208,7 +208,7 @@ fn the_other_process() {
         if seq % 50 == 0 {
             connection.query_row("PRAGMA wal_checkpoint(TRUNCATE)", [], |_| Ok(())).unwrap();
         }
-        std::thread::sleep(std::time::Duration::from_millis(seq as u64 % 9));
+        std::thread::park_timeout(std::time::Duration::from_millis(seq as u64 % 9));
     }
 }
 
@@ -231,7 +231,7 @@ fn what_another_process_appends_is_followed_and_nothing_is_missed() {
         .stdout(std::process::Stdio::null())
         .spawn()
         .unwrap();
-    let deadline = std::time::Instant::now() + std::time::Duration::from_secs(120);
+    let deadline = std::time::Instant::now() + std::time::Duration::from_mins(2);
     let (mut seen, mut readings) = (0, 0);
     while seen < WRITTEN as usize {
         assert!(std::time::Instant::now() < deadline, "{seen} of {WRITTEN} after {readings} readings");
@@ -283,4 +283,56 @@ fn nothing_is_written_into_a_database_and_what_leads_to_the_same_is_told() {
     let undo = refusal(Ask::Undo(UndoTarget::LastCommit));
     assert!(undo.contains("sessions.branches.switch") && undo.contains("agent:main:main"), "{undo}");
     assert_eq!(fs::read(&path).unwrap(), before);
+}
+
+#[test]
+fn watch_tells_what_is_added_to_a_database_and_new_sessions_in_it() {
+    use std::io::BufRead as _;
+    use std::process::{Command, Stdio};
+    let dir = tempfile::tempdir().unwrap();
+    let connection = made(dir.path());
+    let mut child = Command::new(assert_cmd::cargo::cargo_bin("clawscope"))
+        .args(["watch", "--json"])
+        .arg(dir.path())
+        .env_clear()
+        .stdout(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let (sender, told) = std::sync::mpsc::channel();
+    let output = child.stdout.take().unwrap();
+    let reader = std::thread::spawn(move || {
+        for line in std::io::BufReader::new(output).lines().map_while(Result::ok) {
+            let line: Value = serde_json::from_str(&line).unwrap();
+            if sender.send(line).is_err() {
+                return;
+            }
+        }
+    });
+    let next = || told.recv_timeout(std::time::Duration::from_secs(30)).unwrap();
+    assert_eq!(next()["event"], "following");
+    append(
+        &connection,
+        1,
+        r#"{"type":"message","id":"a","parentId":null,"message":{"role":"user","content":"12345678"}}"#,
+    );
+    let line = next();
+    assert_eq!(
+        (&line["entry"], &line["tokens"], &line["key"]),
+        (&"a".into(), &2.into(), &"agent:main:main".into())
+    );
+    connection
+        .execute_batch(
+            r#"BEGIN; INSERT INTO session_nodes (session_key, current_session_id, entry_json, updated_at)
+                 VALUES ('agent:main:new', 's2', '{"sessionId":"s2"}', 2);
+               INSERT INTO session_windows (session_id, session_key, created_at, updated_at) VALUES ('s2', 'agent:main:new', 1, 1);
+               INSERT INTO transcript_events (session_id, seq, event_json, created_at) VALUES
+                 ('s2', 0, '{"type":"session","version":4,"id":"s2"}', 1),
+                 ('s2', 1, '{"type":"message","id":"b","parentId":null,"message":{"role":"user","content":"x"}}', 1); COMMIT"#,
+        )
+        .unwrap();
+    let line = next();
+    assert_eq!((&line["entry"], &line["key"]), (&"b".into(), &"agent:main:new".into()));
+    child.kill().unwrap();
+    child.wait().unwrap();
+    reader.join().unwrap();
 }

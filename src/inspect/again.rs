@@ -13,13 +13,14 @@ use crate::ids::EntryIx;
 use crate::inspect::Inspection;
 use crate::inspect::price::price;
 use crate::inspect::recovery::refusal_at;
+use crate::inspect::simulated::simulated;
 use crate::js::Value;
 use crate::policy::compact::{BranchEntry, branch};
 use crate::policy::prune::touches_under;
 use crate::policy::recovery::ErrorSource;
 use crate::policy::texture::Texture;
 use crate::policy::{Step, StepSet, StepSettings};
-use crate::replay::{Calibrated, Refused, Replay, Session, Settings, replay};
+use crate::replay::{Calibrated, Refused, Replay, Session, Settings, contradicted, replay};
 use crate::store::body::{self, BodyError};
 use crate::store::entry::EntryKind;
 use crate::store::intern::WordIx;
@@ -43,15 +44,22 @@ pub struct Material {
     pub provider_window: f64,
     /// By how much the fitted tokens are off at the calls they were fitted from, on average, as a share.
     pub fit_error: Option<f64>,
+    /// The settings in force, without the steps that the provider's counts speak against.
+    pub recorded: Settings,
+    /// Those steps.
+    pub doubted: StepSet,
 }
 
 impl Material {
-    /// Reads it for replays under any of these steps. `config` is the gateway's.
+    /// Reads it for replays under any of these steps.
     ///
     /// # Errors
     /// When an entry cannot be read again.
-    pub fn read(inspection: &Inspection, config: &Value, steps: StepSet) -> Result<Self, BodyError> {
+    pub fn read(inspection: &Inspection, steps: StepSet) -> Result<Self, BodyError> {
         let Inspection { index, context, source, .. } = inspection;
+        let config = &inspection.config.js;
+        let in_force = simulated(inspection, &[], inspection.gateway_steps());
+        let steps = in_force.steps.steps.iter().fold(steps, |steps, step| steps.with(step, true));
         let read = |ix: EntryIx| body::entry(source, index, ix);
         let rules = inspection.ruleset.ruleset.rules();
         let model = (inspection.provider.as_str(), inspection.model.as_str());
@@ -59,7 +67,9 @@ impl Material {
         let limits = refused.iter().filter_map(|refused| refused.limit).filter(|limit| *limit > 0.0);
         let path = context.since_reset(index);
         let fit = inspection.calibrated_weights();
-        Ok(Self {
+        let read = Self {
+            recorded: inspection.replay_settings(in_force.steps, in_force.on),
+            doubted: StepSet::NONE,
             branch: branch(index, &path, read)?,
             // Replays prune by sizes.
             textures: steps
@@ -82,11 +92,21 @@ impl Material {
             fit_error: fit.as_ref().map(|(fit, _)| fit.deviation.mean),
             calibrated: fit.map(|(fit, weights)| (fit.fixed, weights_of(&path, &context.path, weights))),
             path,
-        })
+        };
+        Ok(read.without_doubted(inspection))
+    }
+
+    /// The record without the steps that, going by what the provider counted, did nothing.
+    fn without_doubted(mut self, inspection: &Inspection) -> Self {
+        let mut nothing = self.recorded.clone();
+        nothing.steps.steps = StepSet::NONE;
+        self.doubted = contradicted(&self.replay(inspection, &nothing));
+        self.recorded.steps.steps = self.recorded.steps.steps.without(self.doubted);
+        self
     }
 
     /// Replays the session under the settings in force and under others.
-    pub fn replay(&self, inspection: &Inspection, recorded: &Settings, simulated: &Settings) -> Replay {
+    pub fn replay(&self, inspection: &Inspection, simulated: &Settings) -> Replay {
         let calibrated = self.calibrated.as_ref();
         let session = Session {
             index: &inspection.index,
@@ -105,7 +125,13 @@ impl Material {
             price: inspection.price,
             prices: &self.prices,
         };
-        replay(&session, recorded, simulated)
+        replay(&session, &self.recorded, simulated)
+    }
+
+    /// The same with a record that other settings were in force for.
+    #[must_use]
+    pub fn recorded_under(self, recorded: Settings) -> Self {
+        Self { recorded, doubted: StepSet::NONE, ..self }
     }
 
     /// The same without factors of the session's own usage: every message counts by its chars.

@@ -96,9 +96,8 @@ fn of_kind(kind: EntryKind, value: &Value, facts: &mut Vec<Fact>) {
             take("reason", "reason");
             take("keeps", "firstKeptEntryId");
         }
-        EntryKind::Leaf => take("on", "targetId"),
         EntryKind::BranchSummary => take("from", "fromId"),
-        EntryKind::Label => take("on", "targetId"),
+        EntryKind::Label | EntryKind::Leaf => take("on", "targetId"),
         EntryKind::Custom | EntryKind::CustomMessage => take("kind", "customType"),
         EntryKind::ModelChange => {
             take("model", "modelId");

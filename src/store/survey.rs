@@ -4,6 +4,7 @@
 
 use std::collections::{BTreeMap, HashSet};
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use super::agents::{Agent, agents, store_files, transcript_dirs};
 use super::distinct::distinct_keys;
@@ -32,7 +33,7 @@ pub struct Store {
     /// The gateway's state dir; for pi and single files the directory that holds them.
     pub state_dir: PathBuf,
     /// The gateway's configuration; empty where there is none.
-    pub config: GatewayConfig,
+    pub config: Arc<GatewayConfig>,
     /// The rules its sessions are read by: what the store itself tells, unless someone chose others.
     pub ruleset: Chosen,
     /// The databases that hold sessions, readable or not.
@@ -103,12 +104,13 @@ fn look(path: Option<&Path>, around: &Around<'_>) -> Store {
         Shape::Transcript(file) => transcript(&file, around),
         Shape::PiAgentDir(dir) => pi_store(Shape::PiAgentDir(dir.clone()), &dir, pi::agent_dir_sessions),
         Shape::PiSessions(dir) => pi_store(Shape::PiSessions(dir.clone()), &dir, pi::sessions_in),
-        Shape::Database(file) => database(file, around),
+        Shape::Database(file) => database(&file, around),
         Shape::Nothing(path) => nothing(path, GatewayConfig::empty()),
     }
 }
 
 fn empty(shape: Shape, state_dir: PathBuf, config: GatewayConfig) -> Store {
+    let config = Arc::new(config);
     let error = config.error.as_ref().map(Finding::from);
     let findings = error.into_iter().chain(config.findings.iter().cloned()).collect();
     let ruleset = Chosen::default();
@@ -134,7 +136,7 @@ fn nothing(path: PathBuf, config: GatewayConfig) -> Store {
 }
 
 /// One database: the agent and the state dir around it, where it lies at the usual place.
-fn database(file: PathBuf, around: &Around<'_>) -> Store {
+fn database(file: &Path, around: &Around<'_>) -> Store {
     let own = file.parent().unwrap_or(Path::new("/"));
     let agent = own
         .parent()
@@ -144,13 +146,13 @@ fn database(file: PathBuf, around: &Around<'_>) -> Store {
         .and_then(Path::file_name)
         .map_or_else(|| "main".into(), |name| name.to_string_lossy().into_owned());
     let config = GatewayConfig::load(config_in(&state).as_deref(), around.env, &state);
-    let mut store = empty(Shape::Database(file.clone()), state, config);
-    add_databases(&mut store, &[(name, file.clone())], around.sizes);
+    let mut store = empty(Shape::Database(file.to_path_buf()), state, config);
+    add_databases(&mut store, &[(name, file.to_path_buf())], around.sizes);
     let mut owners: Vec<String> = store.sessions.iter().map(|session| session.agent.clone()).collect();
     owners.sort();
     owners.dedup();
     store.agents = owners.into_iter().map(|id| Agent { id, on_disk: true, configured: false }).collect();
-    let artifacts = sqlite::artifact_dir(&file);
+    let artifacts = sqlite::artifact_dir(file);
     let owner = store.agents.first().map_or_else(|| "main".to_owned(), |agent| agent.id.clone());
     if artifacts != own || agent.is_none() {
         add_unnamed(&mut store, &mut BTreeMap::new(), &[(owner, artifacts)]);

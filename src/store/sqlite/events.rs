@@ -241,7 +241,8 @@ fn push_text(row: &Row<'_>, bytes: &mut Vec<u8>) -> rusqlite::Result<()> {
         match unpacked {
             Ok(text) => bytes.extend(text.into_bytes()),
             Err(error) => {
-                bytes.extend(padded(&format!("(an event that cannot be unpacked: {error})"), length as usize))
+                bytes
+                    .extend(padded(&format!("(an event that cannot be unpacked: {error})"), length as usize));
             }
         }
     } else {

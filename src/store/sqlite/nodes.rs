@@ -55,8 +55,16 @@ struct Archive {
 struct Transcript {
     /// Bytes as lines.
     bytes: u64,
-    /// Its cold archive: the name of a file, or none where the archive is in the database.
-    cold: Option<Option<String>>,
+    /// Its cold archive, where it has one.
+    cold: Option<Cold>,
+}
+
+/// Where a cold archive is.
+enum Cold {
+    /// In a file of this name.
+    File(String),
+    /// In the database.
+    Inside,
 }
 
 /// Adds every session of a database; `agent` is the one that it was looked for. What is odd becomes a finding.
@@ -225,10 +233,11 @@ impl Found<'_> {
         match &transcript.cold {
             None if transcript.bytes == 0 => session.flag(Flag::Missing),
             None => {}
-            Some(archive) => {
+            Some(Cold::Inside) => session.flag(Flag::Cold),
+            Some(Cold::File(name)) => {
                 session.flag(Flag::Cold);
-                let file = archive.as_deref().map(|name| cold_file(database, name));
-                if let Some(file) = file.filter(|file| !file.is_file()) {
+                let file = cold_file(database, name);
+                if !file.is_file() {
                     session.flag(Flag::Missing);
                     let what = "the cold archive of its transcript is not there: cold, unavailable";
                     let next = "put it back from a backup; the session is listed without its entries";
@@ -331,6 +340,9 @@ fn transcript(
     }
     let ask = "SELECT raw_bytes, CASE WHEN storage = 'file' THEN archive_name END \
                FROM session_transcript_cold_archives WHERE session_id = ?1";
-    let cold = |row: &SqlRow<'_>| Ok(Transcript { bytes: row.get(0)?, cold: Some(row.get(1)?) });
+    let cold = |row: &SqlRow<'_>| {
+        let name: Option<String> = row.get(1)?;
+        Ok(Transcript { bytes: row.get(0)?, cold: Some(name.map_or(Cold::Inside, Cold::File)) })
+    };
     Ok(at.query_row(ask, [session], cold).optional()?.unwrap_or_default())
 }

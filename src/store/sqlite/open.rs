@@ -1,6 +1,7 @@
 //! Opening an agent's database to read it: the version rules that say whether its tables are known (sqlite B), and the
 //! ways to open it that disturb nobody who writes (sqlite H).
 
+use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
@@ -239,7 +240,8 @@ fn still_uri(path: &Path) -> String {
         if byte.is_ascii_alphanumeric() || b"/._-:\\".contains(&byte) {
             uri.push(char::from(byte));
         } else {
-            uri.push_str(&format!("%{byte:02X}"));
+            // A String takes everything.
+            let _ = write!(uri, "%{byte:02X}");
         }
     }
     uri + "?immutable=1"

@@ -43,6 +43,11 @@ fn ids(index: &Index) -> Vec<String> {
     index.iter().map(|(ix, _)| index.name(ix)).collect()
 }
 
+fn write_file(path: &Path, bytes: impl AsRef<[u8]>) {
+    let mut file = std::fs::File::create(path).unwrap();
+    std::io::Write::write_all(&mut file, bytes.as_ref()).unwrap();
+}
+
 fn error(path: &Path) -> String {
     let store = listed(path);
     assert!(store.sessions.is_empty());
@@ -124,6 +129,7 @@ fn a_rewritten_history_is_read_anew_and_an_earlier_look_says_so() {
     let own = session(&store, "s1");
     let path = own.path.as_deref().unwrap();
     let first = own.kept.open(path, None).unwrap();
+    let untouched = own.kept.open(path, None).unwrap();
     let index = load(&first, &mut LineIds, &mut |_, _| true).unwrap();
     made.run(
         "UPDATE transcript_events SET event_json = replace(event_json, '\"a\"', '\"z\"') WHERE seq = 1;
@@ -172,8 +178,7 @@ fn cold_transcripts_are_read_from_their_archive_and_never_shown_as_empty() {
     let made = TestStore::new();
     let folder = made.state().join("agents/main/sessions/cold");
     std::fs::create_dir_all(&folder).unwrap();
-    let write =
-        |id: &str, bytes: &[u8]| std::fs::write(folder.join(format!("{id}.jsonl.zst")), bytes).unwrap();
+    let write = |id: &str, bytes: &[u8]| write_file(&folder.join(format!("{id}.jsonl.zst")), bytes);
     write("there", &cold(&made, "there", "file", None));
     cold(&made, "inside", "sqlite", None);
     cold(&made, "gone", "file", None);
@@ -203,10 +208,10 @@ fn deleted_transcripts_are_kept_packed_or_plain_and_are_listed_once() {
     add(&"b".repeat(32), "zstd", &compress_to_vec(text.as_bytes(), CompressionLevel::Fastest));
     let folder = made.state().join("agents/main/sessions");
     std::fs::create_dir_all(&folder).unwrap();
-    std::fs::write(folder.join(published), &text).unwrap();
+    write_file(&folder.join(published), &text);
     // One that only lies in the folder.
     let alone = format!("s2.jsonl.deleted.2026-11-20T11-49-06.295Z.{}.zst", "c".repeat(32));
-    std::fs::write(folder.join(alone), compress_to_vec(text.as_bytes(), CompressionLevel::Fastest)).unwrap();
+    write_file(&folder.join(alone), compress_to_vec(text.as_bytes(), CompressionLevel::Fastest));
     let store = listed(made.state());
     assert_eq!(store.sessions.len(), 3);
     for session in &store.sessions {
@@ -302,8 +307,7 @@ fn files_beside_a_database_are_taken_in_already_or_history_that_is_not_in_it() {
     made.with("INSERT INTO transcript_event_identities (session_id, event_id, seq, created_at) VALUES ('s1', 'a', 1, 1)", []);
     let folder = made.state().join("agents/main/sessions");
     std::fs::create_dir_all(&folder).unwrap();
-    let write =
-        |name: &str, lines: &[&str]| std::fs::write(folder.join(name), lines.join("\n") + "\n").unwrap();
+    let write = |name: &str, lines: &[&str]| write_file(&folder.join(name), lines.join("\n") + "\n");
     write(
         "sessions.json",
         &[r#"{"agent:main:main":{"sessionId":"s1"},"agent:main:old":{"sessionId":"s9"}}"#],

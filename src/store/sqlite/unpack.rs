@@ -71,7 +71,12 @@ pub(super) fn unpacked(packed: impl Read, limit: u64) -> io::Result<File> {
 
 /// The hash that names and guards archives, in lower-case hex.
 pub(super) fn sha256(bytes: &[u8]) -> String {
-    Sha256::digest(bytes).iter().map(|byte| format!("{byte:02x}")).collect()
+    let mut hex = String::with_capacity(64);
+    for byte in Sha256::digest(bytes) {
+        let digit = |half: u8| char::from_digit(half.into(), 16).unwrap_or('0');
+        hex.extend([digit(byte >> 4), digit(byte & 15)]);
+    }
+    hex
 }
 
 /// The same limit for bytes in memory.
