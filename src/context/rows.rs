@@ -61,9 +61,9 @@ impl Build<'_> {
     fn compacted(&mut self, path: &[EntryIx]) -> usize {
         let context = self.view.context;
         let Some(boundary) = context.compaction.or(context.reset) else { return 0 };
-        let is_summary = context.compaction.is_some();
-        // A summary is the first message; of a reset the first one is the first it kept.
-        let kept = context.messages.get(usize::from(is_summary)).map(|message| message.entry);
+        // A summary comes first; of a reset the first message is the first it kept.
+        let summary = self.message(boundary);
+        let kept = context.messages.get(summary.map_or(0, |at| at + 1)).map(|message| message.entry);
         let at = path.iter().position(|ix| *ix == boundary).unwrap_or(0);
         let first = path[..at].iter().position(|ix| Some(*ix) == kept).unwrap_or(at);
         let open = self.view.folds.history;
@@ -72,8 +72,8 @@ impl Build<'_> {
             kind: RowKind::Compacted { entries: first as u32, open },
             depth: 0,
             rail: Rail::None,
-            message: is_summary.then_some(0),
-            messages: u32::from(is_summary),
+            message: summary,
+            messages: u32::from(summary.is_some()),
         });
         if open {
             for ix in &path[..first] {

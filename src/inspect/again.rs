@@ -9,6 +9,7 @@ use crate::context::bodies::message_of;
 use crate::gateway::catalog::Price;
 use crate::gateway::eligible::{Route, eligible_under};
 use crate::gateway::retention::Retention;
+use crate::gateway::ruleset::Rules;
 use crate::ids::EntryIx;
 use crate::inspect::Inspection;
 use crate::inspect::price::price;
@@ -19,7 +20,7 @@ use crate::policy::compact::{BranchEntry, branch};
 use crate::policy::prune::touches_under;
 use crate::policy::recovery::ErrorSource;
 use crate::policy::texture::Texture;
-use crate::policy::{Step, StepSet, StepSettings};
+use crate::policy::{StepSet, StepSettings};
 use crate::replay::{Calibrated, Refused, Replay, Session, Settings, contradicted, replay};
 use crate::store::body::{self, BodyError};
 use crate::store::entry::EntryKind;
@@ -56,27 +57,49 @@ impl Material {
     /// # Errors
     /// When an entry cannot be read again.
     pub fn read(inspection: &Inspection, steps: StepSet) -> Result<Self, BodyError> {
+        let in_force = inspection.gateway_steps();
+        let steps = in_force.iter().fold(steps, |steps, step| steps.with(step, true));
+        let fit = inspection.calibrated_weights();
+        let fit_error = fit.as_ref().map(|(fit, _)| fit.deviation.mean);
+        let read =
+            Self::weighed(inspection, (in_force, steps), fit.map(|(fit, weights)| (fit.fixed, weights)))?;
+        Ok(Self { fit_error, ..read }.without_doubted(inspection))
+    }
+
+    /// Reads no more than sizes tell, for quick replays: the steps that ask for more of a message are left out of both
+    /// lanes. `fixed` are tokens before the messages, `weights` those of the message of each entry of the path.
+    ///
+    /// # Errors
+    /// When an entry cannot be read again.
+    pub fn of_sizes(inspection: &Inspection, fixed: f64, weights: Vec<f64>) -> Result<Self, BodyError> {
+        let rules = inspection.ruleset.ruleset.rules();
+        let plain = inspection.gateway_steps().iter().filter(|step| !step.needs_texture(rules));
+        let steps = plain.fold(StepSet::NONE, |steps, step| steps.with(step, true));
+        Ok(Self::weighed(inspection, (steps, steps), Some((fixed, weights)))?.without_doubted(inspection))
+    }
+
+    /// Everything but the fit: `in_force` are the steps of the record, `steps` those that replays may take.
+    fn weighed(
+        inspection: &Inspection,
+        (in_force, steps): (StepSet, StepSet),
+        calibrated: Option<(f64, Vec<f64>)>,
+    ) -> Result<Self, BodyError> {
         let Inspection { index, context, source, .. } = inspection;
         let config = &inspection.config.js;
-        let in_force = simulated(inspection, &[], inspection.gateway_steps());
-        let steps = in_force.steps.steps.iter().fold(steps, |steps, step| steps.with(step, true));
+        let in_force = simulated(inspection, &[], in_force);
         let read = |ix: EntryIx| body::entry(source, index, ix);
         let rules = inspection.ruleset.ruleset.rules();
         let model = (inspection.provider.as_str(), inspection.model.as_str());
         let refused = refused(inspection)?;
         let limits = refused.iter().filter_map(|refused| refused.limit).filter(|limit| *limit > 0.0);
         let path = context.since_reset(index);
-        let fit = inspection.calibrated_weights();
-        let read = Self {
+        let calibrated =
+            calibrated.map(|(fixed, weights)| (fixed, weights_of(&path, &context.path, weights)));
+        Ok(Self {
             recorded: inspection.replay_settings(in_force.steps, in_force.on),
             doubted: StepSet::NONE,
             branch: branch(index, &path, read)?,
-            // Replays prune by sizes.
-            textures: steps
-                .with(Step::Prune, false)
-                .needs_texture(rules)
-                .then(|| textures(inspection, &path))
-                .transpose()?,
+            textures: steps.needs_texture(rules).then(|| textures(inspection, &path)).transpose()?,
             provider_window: limits.fold(inspection.upkeep.runtime_window, f64::min),
             refused,
             touches: touches_under(rules, index, model, read),
@@ -89,11 +112,10 @@ impl Material {
                 model.1,
                 &Route::of(config, model.0, model.1),
             ),
-            fit_error: fit.as_ref().map(|(fit, _)| fit.deviation.mean),
-            calibrated: fit.map(|(fit, weights)| (fit.fixed, weights_of(&path, &context.path, weights))),
+            fit_error: None,
+            calibrated,
             path,
-        };
-        Ok(read.without_doubted(inspection))
+        })
     }
 
     /// The record without the steps that, going by what the provider counted, did nothing.
@@ -105,10 +127,15 @@ impl Material {
         self
     }
 
-    /// Replays the session under the settings in force and under others.
-    pub fn replay(&self, inspection: &Inspection, simulated: &Settings) -> Replay {
+    /// Whether what was read tells replays under these steps too.
+    pub fn tells(&self, steps: StepSet, rules: &Rules) -> bool {
+        self.textures.is_some() || !steps.needs_texture(rules)
+    }
+
+    /// What is replayed: for lanes one by one (see [`crate::replay::recorded_lane`]).
+    pub fn session<'a>(&'a self, inspection: &'a Inspection) -> Session<'a> {
         let calibrated = self.calibrated.as_ref();
-        let session = Session {
+        Session {
             index: &inspection.index,
             path: &self.path,
             branch: &self.branch,
@@ -124,8 +151,12 @@ impl Material {
             retention: self.retention,
             price: inspection.price,
             prices: &self.prices,
-        };
-        replay(&session, &self.recorded, simulated)
+        }
+    }
+
+    /// Replays the session under the settings in force and under others.
+    pub fn replay(&self, inspection: &Inspection, simulated: &Settings) -> Replay {
+        replay(&self.session(inspection), &self.recorded, simulated)
     }
 
     /// The same with a record that other settings were in force for.
@@ -196,9 +227,13 @@ fn prices(inspection: &Inspection, config: &Value) -> HashMap<(WordIx, WordIx), 
     let models = inspection.context.path.iter().filter_map(|ix| index.entry(*ix).model);
     let mut prices = HashMap::new();
     for model in models {
-        prices
-            .entry(model)
-            .or_insert_with(|| price(config, &index.words.text(model.0)?, &index.words.text(model.1)?));
+        prices.entry(model).or_insert_with(|| {
+            let (provider, id) = (index.words.text(model.0)?, index.words.text(model.1)?);
+            // Of the model in force the agent's registry was asked already.
+            let known =
+                inspection.price.filter(|_| (&provider, &id) == (&inspection.provider, &inspection.model));
+            price(config, &provider, &id, known)
+        });
     }
     prices
 }

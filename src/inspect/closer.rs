@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use crate::context::{Context, bodies};
 use crate::gateway::ruleset::{Pruner, Rules};
 use crate::ids::EntryIx;
-use crate::policy::compact::{Before, BranchEntry, Compacting, branch, weighted_tokens};
+use crate::policy::compact::{Before, BranchEntry, Compacting, branch_as, weighted_tokens};
 use crate::policy::prune::projections::{MARKER_TYPE, Snapshot};
 use crate::policy::texture::Texture;
 use crate::store::body::{self, BodyError};
@@ -72,7 +72,7 @@ impl Closer {
             tokens.extend(weighted_tokens(rules, &body).map(|weighted| (message.entry, weighted)));
         }
         let entry = |ix| body::entry(source, index, ix);
-        let branch = branch(index, &context.since_reset(index), entry)?;
+        let branch = branch_as(index, &context.since_reset(index), entry)?;
         let before = Before::of(index, &branch, entry)?;
         let remembered = remembered(source, index, context, rules)?;
         Ok(Some(Self { branch, before, tokens, textures, remembered }))

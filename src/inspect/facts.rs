@@ -97,7 +97,13 @@ fn of_kind(kind: EntryKind, value: &Value, facts: &mut Vec<Fact>) {
             take("keeps", "firstKeptEntryId");
         }
         EntryKind::BranchSummary => take("from", "fromId"),
-        EntryKind::Label | EntryKind::Leaf => take("on", "targetId"),
+        EntryKind::Label | EntryKind::Leaf | EntryKind::ContextEdit => take("on", "targetId"),
+        EntryKind::Usage => {
+            take("kind", "kind");
+            take("model", "model");
+            take("via", "provider");
+            take("note", "note");
+        }
         EntryKind::Custom | EntryKind::CustomMessage => take("kind", "customType"),
         EntryKind::ModelChange => {
             take("model", "modelId");

@@ -88,9 +88,7 @@ pub(super) fn run(asked: &Asked<'_>) -> Result<Plan, PlanError> {
 
 impl Run<'_> {
     fn step(&mut self, step: Step) -> Result<(), PlanError> {
-        let can_do_without = step == Step::Prune;
-        let needs = step.needs_texture(self.asked.settings.ruleset.rules());
-        if needs && !can_do_without && self.asked.textures.is_none() {
+        if step.needs_texture(self.asked.settings.ruleset.rules()) && self.asked.textures.is_none() {
             return Err(PlanError::NeedsTexts(step));
         }
         let before = (self.list.len(), total(&self.list));

@@ -76,14 +76,12 @@ impl Step {
         }
     }
 
-    /// Whether it looks at more of a message than its sizes (see [`super::texture`]) by the rules of a version. Pruning does
-    /// without where it must: it is told from sizes then, and nothing remembered is applied.
+    /// Whether it needs to know more of a message than its sizes (see [`super::texture`]) by the rules of a version.
     pub fn needs_texture(self, rules: &Rules) -> bool {
         match self {
             Self::Truncate | Self::Repair | Self::Guard | Self::Clear => true,
             Self::Images => matches!(rules.legacy_images, LegacyImages::BeforeLastTurns { .. }),
-            Self::Prune => rules.pruner == Pruner::Projections,
-            Self::Compact | Self::History => false,
+            Self::Compact | Self::History | Self::Prune => false,
         }
     }
 }
@@ -122,6 +120,12 @@ impl StepSet {
     /// The steps, in order.
     pub fn iter(self) -> impl Iterator<Item = Step> {
         Step::ALL.into_iter().filter(move |step| self.has(*step))
+    }
+
+    /// Whether one of them is told better where more than sizes is known, by the rules of a version. Pruning as 2026.9 does it
+    /// can do without: it is told from sizes then, and nothing remembered is applied.
+    pub fn looks_closer(self, rules: &Rules) -> bool {
+        self.needs_texture(rules) || self.has(Step::Prune) && rules.pruner == Pruner::Projections
     }
 
     /// Whether one of them needs more than sizes by the rules of a version.

@@ -1,9 +1,11 @@
 //! Entries → tree, branches and names. Pure.
 
 mod copies;
+pub mod drawn;
 pub mod labels;
 mod leaf_rows;
 pub mod tree;
+pub mod writer;
 
 pub use copies::copied_answers;
 pub use tree::{Leaf, Tree};

@@ -203,6 +203,8 @@ impl Run<'_> {
             | EntryKind::Label
             | EntryKind::Reset
             | EntryKind::Leaf
+            | EntryKind::Usage
+            | EntryKind::ContextEdit
             | EntryKind::Unknown
             | EntryKind::Scalar => return Ok(()),
         };
