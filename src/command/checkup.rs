@@ -261,6 +261,11 @@ fn marks(read: &[Read]) -> Vec<(&'static str, u64)> {
         Mark::ReadOnly,
         Mark::Damaged,
         Mark::Unfinished,
+        Mark::Earlier,
+        Mark::Archived,
+        Mark::Cold,
+        Mark::Imported,
+        Mark::NotImported,
     ];
     let has = |(item, read): &Read, mark| {
         read.as_ref().map_or_else(|_| item.has(mark), |inspection| inspection.session.has(mark))

@@ -36,9 +36,9 @@ pub struct Leaving {
 }
 
 /// The entries from one leaf back to the branch of another; nothing from before the first entry.
-pub fn left(tree: &Tree, from: Option<EntryIx>, target: EntryIx) -> Left {
+pub fn left(index: &Index, tree: &Tree, from: Option<EntryIx>, target: EntryIx) -> Left {
     let Some(from) = from else { return Left { ancestor: None, entries: Vec::new() } };
-    let (path, other) = (tree.walk(from), tree.walk(target));
+    let (path, other) = (tree.walk(index, from), tree.walk(index, target));
     let shared = path.iter().zip(&other).take_while(|(a, b)| a == b).count();
     Left { ancestor: shared.checked_sub(1).map(|at| path[at]), entries: path[shared..].to_vec() }
 }

@@ -25,7 +25,7 @@ pub(super) fn answer(session: &Session) -> Result<Value, Throws> {
         Some(id) => found(id),
     };
     let target = session.setting("target").and_then(found).ok_or(Throws)?;
-    let left = left(&session.tree, from, target);
+    let left = left(&session.index, &session.tree, from, target);
     let budget = budget(session);
     let read = |ix: EntryIx| body::entry(&session.source, index, ix);
     let leaving = prepare_leaving(index, &left.entries, budget, read).expect("bodies")?;
