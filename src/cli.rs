@@ -92,6 +92,9 @@ pub enum Command {
     /// Follow a session call by call again under other settings, beside what is recorded
     #[command(after_long_help = help::REPLAY)]
     Replay(ReplayArgs),
+    /// Replay a session over a grid of settings: the best trade-offs, and the smallest change after which every call fits
+    #[command(after_long_help = help::SWEEP)]
+    Sweep(SweepArgs),
     /// Tell whether every call of a session fits a budget under some settings, by the exit code
     #[command(after_long_help = help::CHECK)]
     Check(CheckArgs),
@@ -267,6 +270,49 @@ pub struct ReplayArgs {
     /// Every call, not the last 40
     #[arg(long)]
     pub all: bool,
+    /// The course of both in sentences, as a screen reader reads them, instead of tables
+    #[arg(long, conflicts_with = "all")]
+    pub timeline: bool,
+}
+
+/// A sweep.
+#[derive(Debug, Args)]
+pub struct SweepArgs {
+    /// The session.
+    #[command(flatten)]
+    pub session: SessionArgs,
+    /// A setting and its values, from A to B in steps or one by one; may be given often. The value in force is always among
+    /// them [default: the two settings that matter most for this session]
+    #[arg(long, value_name = "KEY=A..B:STEP|KEY=a,b,c")]
+    pub vary: Vec<String>,
+    /// Tokens that every prompt has to leave free of the provider's window, or a share of it such as `10%`
+    #[arg(long, value_name = "N|PCT")]
+    pub headroom: Option<String>,
+    /// What the map of two settings shows
+    #[arg(long, value_name = "MEASURE", value_enum, default_value_t = MeasureArg::Peak)]
+    pub measure: MeasureArg,
+    /// Save the patch of the smallest change as a new file; nothing is overwritten, and openclaw.json is never written
+    #[arg(long, value_name = "FILE")]
+    pub patch: Option<PathBuf>,
+    /// The settings of every cell.
+    #[command(flatten)]
+    pub with: ReplaySettingsArgs,
+    /// The entry the path ends at, by its id or the unique start of one [default: the active leaf]
+    #[arg(long, value_name = "ID")]
+    pub leaf: Option<String>,
+}
+
+/// What a map of cells shows.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
+pub enum MeasureArg {
+    /// The largest prompt
+    Peak,
+    /// What calls and summaries cost
+    Cost,
+    /// Calls that did not fit
+    Overflows,
+    /// Tokens that were not sent
+    Cleared,
 }
 
 /// A check.
@@ -403,6 +449,7 @@ impl Cli {
             Some(Command::Context(args)) => args.context.session.json,
             Some(Command::Simulate(args)) => args.context.session.json,
             Some(Command::Replay(args)) => args.session.json,
+            Some(Command::Sweep(args)) => args.session.json,
             Some(Command::Check(args)) => args.session.json,
             Some(Command::Summarize(args)) => args.session.json,
             Some(Command::Commit(args)) => args.session.json,

@@ -149,12 +149,20 @@ impl App {
         if let (Some(Overlay::Estimators(_)), Action::Copy) = (&self.overlay, action) {
             return copy(self.call_text(), "call");
         }
+        if let (Some(Overlay::Timeline), Action::Copy) = (&self.overlay, action) {
+            return copy(self.timeline_text(), "timeline");
+        }
         if let (Some(Overlay::Breakdown(screen)), Action::Copy) = (&self.overlay, action) {
             return copy(screen.row_text(), "line");
         }
         if let (Some(Overlay::Explain(screen)), Action::Copy | Action::CopyPatch) = (&self.overlay, action) {
             let copied = screen.copied(action == Action::CopyPatch);
             return copied.map(|(text, what)| Effect::Copy { text, what }).into_iter().collect();
+        }
+        if matches!(self.overlay, Some(Overlay::Compare))
+            && matches!(action, Action::Copy | Action::CopyPatch)
+        {
+            return self.copy_cell();
         }
         match action {
             Action::Copy => match session {

@@ -220,11 +220,13 @@ pub fn at_leaf(scene: &Scene, mut inspection: Inspection, leaf: Option<&str>) ->
         inspection.route = Route::of(&config.js, &provider, &model);
         let own = |session: &&crate::store::session::Session| session.key == inspection.session.key;
         if let Some(session) = scene.store().sessions.iter().find(own) {
-            inspection.upkeep = Upkeep::of(scene.store(), session, &provider, &model);
+            let ruleset = inspection.ruleset.ruleset;
+            inspection.upkeep = Upkeep::of(scene.store(), ruleset, session, (&provider, &model));
         }
         (inspection.provider, inspection.model) = (provider, model);
     }
     inspection.context = Arc::new(context);
+    inspection.tell_prompt();
     // What a provider counted belongs to the session's own leaf.
     inspection.measured = Err(Unmeasured::OtherLeaf);
     Ok(inspection)

@@ -11,7 +11,7 @@ use super::words::{counted, estimated};
 use crate::cli::{PlaceArgs, SessionArgs};
 use crate::ids::EntryIx;
 use crate::inspect::Inspection;
-use crate::inspect::excerpt::excerpt;
+use crate::inspect::excerpt::excerpt_of;
 use crate::js::{Object, Value};
 use crate::store::entry::EntryKind;
 use crate::text::{cut, pad, width};
@@ -132,7 +132,7 @@ fn what(inspection: &Inspection, ix: EntryIx) -> String {
 
 /// The text of an entry; one that cannot be read again says so.
 fn text_of(inspection: &Inspection, ix: EntryIx) -> String {
-    match excerpt(&inspection.source, &inspection.index, ix) {
+    match excerpt_of(inspection, ix) {
         Ok(excerpt) => excerpt.error.unwrap_or(excerpt.text),
         Err(error) => error.to_string(),
     }

@@ -5,6 +5,7 @@ use std::collections::{BTreeMap, HashSet};
 
 use crate::context::bodies::message_of;
 use crate::context::budget::Part;
+use crate::context::system::system_state;
 use crate::context::tokens::chars4::estimate_or_zero;
 use crate::context::tokens::{ContextEstimate, estimate_context};
 use crate::export::redact::Redactor;
@@ -194,7 +195,7 @@ impl Document {
         let mut out = Outward { redactor: wanted.redactor()?, shape_only: wanted.shape_only };
         let inspection = wanted.inspection;
         let nodes = nodes(wanted, &mut out)?;
-        let plan = wanted.plan.map(|(plan, made)| plan_told(plan, made, wanted.now_ms, &mut out));
+        let plan = wanted.plan.map(|(plan, made)| plan_told(wanted, plan, made, &mut out));
         let Inspection { session, index, window, .. } = inspection;
         let budget = inspection.budget();
         let title = name(index).unwrap_or_else(|| session.title.clone());
@@ -302,7 +303,8 @@ fn fate_told(plan: &Plan, at: usize) -> Option<FateTold> {
     })
 }
 
-fn plan_told(plan: &Plan, made: Option<&MadeSummary>, now_ms: i64, out: &mut Outward) -> PlanTold {
+fn plan_told(wanted: &Wanted<'_>, plan: &Plan, made: Option<&MadeSummary>, out: &mut Outward) -> PlanTold {
+    let Wanted { inspection, now_ms, .. } = *wanted;
     let mut messages = Vec::new();
     let mut next = 0;
     for item in &plan.items {
@@ -311,6 +313,10 @@ fn plan_told(plan: &Plan, made: Option<&MadeSummary>, now_ms: i64, out: &mut Out
             From::Summary => {
                 let message = plan::summary_message(plan, made, now_ms as f64);
                 messages.push((next, out.message(&message)));
+            }
+            From::Checkpoint => {
+                let state = system_state(&inspection.index, &inspection.context.messages).ok().flatten();
+                messages.extend(state.map(|state| (next, out.message(&state.message_at(now_ms)))));
             }
             From::Missing(missing) => messages.push((next, out.message(&missing.message(now_ms as f64)))),
         }

@@ -16,6 +16,7 @@ pub mod history_limit;
 mod include;
 pub mod lines;
 pub mod memory_flush;
+pub mod patch;
 pub mod provenance;
 pub mod prune_setting;
 pub mod pruning;

@@ -9,6 +9,7 @@ use crate::context::bodies::message_of;
 use crate::gateway::catalog::Price;
 use crate::gateway::eligible::{Route, eligible_under};
 use crate::gateway::retention::Retention;
+use crate::gateway::ruleset::Rules;
 use crate::ids::EntryIx;
 use crate::inspect::Inspection;
 use crate::inspect::price::price;
@@ -54,17 +55,42 @@ impl Material {
     /// # Errors
     /// When an entry cannot be read again.
     pub fn read(inspection: &Inspection, steps: StepSet) -> Result<Self, BodyError> {
+        let in_force = inspection.gateway_steps();
+        let steps = in_force.iter().fold(steps, |steps, step| steps.with(step, true));
+        let fit = inspection.calibrated_weights();
+        let fit_error = fit.as_ref().map(|(fit, _)| fit.deviation.mean);
+        let read =
+            Self::weighed(inspection, (in_force, steps), fit.map(|(fit, weights)| (fit.fixed, weights)))?;
+        Ok(Self { fit_error, ..read }.without_doubted(inspection))
+    }
+
+    /// Reads no more than sizes tell, for quick replays: the steps that ask for more of a message are left out of both
+    /// lanes. `fixed` are tokens before the messages, `weights` those of the message of each entry of the path.
+    ///
+    /// # Errors
+    /// When an entry cannot be read again.
+    pub fn of_sizes(inspection: &Inspection, fixed: f64, weights: Vec<f64>) -> Result<Self, BodyError> {
+        let rules = inspection.ruleset.ruleset.rules();
+        let plain = inspection.gateway_steps().iter().filter(|step| !step.needs_texture(rules));
+        let steps = plain.fold(StepSet::NONE, |steps, step| steps.with(step, true));
+        Ok(Self::weighed(inspection, (steps, steps), Some((fixed, weights)))?.without_doubted(inspection))
+    }
+
+    /// Everything but the fit: `in_force` are the steps of the record, `steps` those that replays may take.
+    fn weighed(
+        inspection: &Inspection,
+        (in_force, steps): (StepSet, StepSet),
+        calibrated: Option<(f64, Vec<f64>)>,
+    ) -> Result<Self, BodyError> {
         let Inspection { index, context, source, .. } = inspection;
         let config = &inspection.config.js;
-        let in_force = simulated(inspection, &[], inspection.gateway_steps());
-        let steps = in_force.steps.steps.iter().fold(steps, |steps, step| steps.with(step, true));
+        let in_force = simulated(inspection, &[], in_force);
         let read = |ix: EntryIx| body::entry(source, index, ix);
         let rules = inspection.ruleset.ruleset.rules();
         let model = (inspection.provider.as_str(), inspection.model.as_str());
         let refused = refused(inspection)?;
         let limits = refused.iter().filter_map(|refused| refused.limit).filter(|limit| *limit > 0.0);
-        let fit = inspection.calibrated_weights();
-        let read = Self {
+        Ok(Self {
             recorded: inspection.replay_settings(in_force.steps, in_force.on),
             doubted: StepSet::NONE,
             branch: branch(index, &context.path, read)?,
@@ -81,10 +107,9 @@ impl Material {
                 model.1,
                 &Route::of(config, model.0, model.1),
             ),
-            fit_error: fit.as_ref().map(|(fit, _)| fit.deviation.mean),
-            calibrated: fit.map(|(fit, weights)| (fit.fixed, weights)),
-        };
-        Ok(read.without_doubted(inspection))
+            fit_error: None,
+            calibrated,
+        })
     }
 
     /// The record without the steps that, going by what the provider counted, did nothing.
@@ -96,10 +121,15 @@ impl Material {
         self
     }
 
-    /// Replays the session under the settings in force and under others.
-    pub fn replay(&self, inspection: &Inspection, simulated: &Settings) -> Replay {
+    /// Whether what was read tells replays under these steps too.
+    pub fn tells(&self, steps: StepSet, rules: &Rules) -> bool {
+        self.textures.is_some() || !steps.needs_texture(rules)
+    }
+
+    /// What is replayed: for lanes one by one (see [`crate::replay::recorded_lane`]).
+    pub fn session<'a>(&'a self, inspection: &'a Inspection) -> Session<'a> {
         let calibrated = self.calibrated.as_ref();
-        let session = Session {
+        Session {
             index: &inspection.index,
             path: &inspection.context.path,
             branch: &self.branch,
@@ -115,8 +145,12 @@ impl Material {
             retention: self.retention,
             price: inspection.price,
             prices: &self.prices,
-        };
-        replay(&session, &self.recorded, simulated)
+        }
+    }
+
+    /// Replays the session under the settings in force and under others.
+    pub fn replay(&self, inspection: &Inspection, simulated: &Settings) -> Replay {
+        replay(&self.session(inspection), &self.recorded, simulated)
     }
 
     /// The same with a record that other settings were in force for.

@@ -22,7 +22,11 @@ pub fn of_entry(entry: &Value, kind: EntryKind, role: Option<Role>) -> Vec<TextP
         EntryKind::Label => field(entry, "label"),
         EntryKind::ThinkingLevelChange => field(entry, "thinkingLevel"),
         EntryKind::ModelChange => field(entry, "modelId"),
-        EntryKind::Unknown | EntryKind::Scalar => vec![json(entry)],
+        EntryKind::ContextEdit => match entry.get("replacement").and_then(|new| new.get("content")) {
+            Some(new) => content(Some(new)),
+            None => vec![json(entry)],
+        },
+        EntryKind::Usage | EntryKind::Unknown | EntryKind::Scalar => vec![json(entry)],
     }
 }
 

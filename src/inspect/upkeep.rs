@@ -84,15 +84,14 @@ impl StoredTotals {
 
 impl Upkeep {
     /// As the store has it, for a session on this model.
-    pub fn of(store: &Store, session: &Session, provider: &str, model: &str) -> Self {
+    pub fn of(store: &Store, ruleset: Ruleset, session: &Session, (provider, model): (&str, &str)) -> Self {
         let config = &store.config.js;
         let row = session.row.as_ref();
         let stored = row.map(StoredTotals::of).unwrap_or_default();
-        let ruleset = store.ruleset.ruleset;
         let rules = ruleset.rules();
         let known = store.config.known_window(&session.agent, provider, model);
         Self {
-            gateway: ruleset != Ruleset::Pi0_55,
+            gateway: !ruleset.is_pi(),
             chat: is_chat(session.kind) && rules.recovery.resets_session,
             mode: compaction_mode(rules, config),
             flush: flush_settings_under(rules, &store.config, flush_window(config, model)),

@@ -1,5 +1,6 @@
 //! The texts a plan makes: the messages after it, and the entries that differ.
 
+use crate::context::system::system_state;
 use crate::context::{Context, bodies};
 use crate::ids::EntryIx;
 use crate::js::{Object, Value};
@@ -53,6 +54,10 @@ pub fn messages_after(
             Ok(apply_all(item.edits(), &body))
         }
         From::Summary => Ok(summary.clone()),
+        From::Checkpoint => {
+            let state = system_state(index, &context.messages).ok().flatten();
+            Ok(state.map_or(Value::Null, |state| state.message_at(now_ms as i64)))
+        }
         From::Missing(missing) => Ok(apply_all(item.edits(), &missing.message(now_ms))),
     };
     plan.items.iter().map(message).collect()

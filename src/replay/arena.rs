@@ -3,6 +3,7 @@
 
 use std::sync::Arc;
 
+use crate::context::projection::own_size;
 use crate::context::tokens::chars4::estimate_or_zero;
 use crate::context::{Context, ContextMessage};
 use crate::ids::EntryIx;
@@ -10,7 +11,8 @@ use crate::policy::edit::{Edit, has_legacy_images, images_removed};
 use crate::policy::list::{From, Item, List};
 use crate::policy::texture::Texture;
 use crate::replay::Session;
-use crate::store::entry::{MessageSize, Role};
+use crate::store::entry::{MessageSize, Reading, Role};
+use crate::store::index::Index;
 
 /// The messages. The first ones are those of the path, in its order; summaries follow as they are met.
 #[derive(Debug, Clone)]
@@ -28,6 +30,14 @@ pub(super) struct Arena {
     pub(super) of_path: usize,
 }
 
+/// The sizes of a message as the runtime of its transcript counts them.
+fn size_as(index: &Index, ix: EntryIx, size: &MessageSize) -> MessageSize {
+    match index.reading {
+        Reading::Entries => size.read_as(Reading::Entries),
+        Reading::Projected => own_size(index, ix, size),
+    }
+}
+
 impl Arena {
     /// Every message of the path, nothing done.
     pub(super) fn new(session: &Session<'_>) -> Self {
@@ -42,7 +52,7 @@ impl Arena {
         for (place, ix) in session.path.iter().enumerate() {
             let entry = session.index.entry(*ix);
             if let Some(size) = entry.message.filter(|_| entry.makes_message()) {
-                arena.push_of_path(session, place, size);
+                arena.push_of_path(session, place, size_as(session.index, *ix, &size));
             }
         }
         arena.of_path = arena.context.messages.len();
@@ -79,7 +89,7 @@ impl Arena {
     }
 
     fn push(&mut self, entry: EntryIx, size: MessageSize) -> usize {
-        self.context.messages.push(ContextMessage { entry, size });
+        self.context.messages.push(ContextMessage::own(entry, size));
         self.estimates.push(estimate_or_zero(&size));
         self.context.messages.len() - 1
     }
@@ -127,6 +137,11 @@ impl Arena {
     /// A list of these messages.
     pub(super) fn list(&self, items: Vec<Item>) -> List<'_> {
         List { context: &self.context, textures: self.textures.as_deref(), items }
+    }
+
+    /// Gives a message other sizes for good: those that an edit of the context leaves.
+    pub(super) fn resize(&mut self, at: usize, size: MessageSize) {
+        self.context.messages[at].size = size;
     }
 
     /// Makes an edit for good.

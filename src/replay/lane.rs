@@ -2,6 +2,7 @@
 
 use std::collections::HashMap;
 
+use crate::context::projection::edited_size;
 use crate::ids::EntryIx;
 use crate::policy::list::Item;
 use crate::policy::{Step, StepSet};
@@ -13,7 +14,7 @@ use crate::replay::outcome::{CallReplay, Compacting, Trimmed};
 use crate::replay::rewrite::Branch;
 use crate::replay::sums::{Held, Measure, Sums};
 use crate::replay::{Session, Settings};
-use crate::store::entry::{EntryKind, Role, StopReason};
+use crate::store::entry::{EntryKind, Reading, Role, StopReason};
 use crate::store::intern::IdIx;
 
 /// Where a list begins: its summary, and the first message of the path behind it.
@@ -158,6 +159,9 @@ impl<'a> Lane<'a> {
             return;
         }
         self.branch.push(self.session.branch[place], self.upto);
+        if entry.kind == EntryKind::ContextEdit && self.session.index.reading == Reading::Projected {
+            self.take_edit(ix);
+        }
         if is_compaction {
             self.take_compaction(place, ix);
         }
@@ -168,6 +172,24 @@ impl<'a> Lane<'a> {
             self.last_answer = Some(self.upto);
         }
         self.upto += usize::from(makes_message);
+    }
+
+    /// An edit of the context as it was written: from here on its target has another content, or weighs nothing
+    /// (store-pi-1.5 D3).
+    fn take_edit(&mut self, ix: EntryIx) {
+        let index = self.session.index;
+        let target = index.entry(ix).reference;
+        let Some(at) = target.and_then(|id| self.places.get(&id).copied()) else { return };
+        let Some(message) = self.arena.context.messages.get(at).filter(|_| at < self.upto) else { return };
+        if index.entry(message.entry).id != target {
+            return;
+        }
+        let (entry, size) = (message.entry, edited_size(index, ix, &message.size));
+        self.arena.resize(at, size);
+        self.branch.resize(entry, size);
+        self.sums = Sums::new(&self.arena, &self.measure);
+        self.cache.changed_from(at.saturating_sub(self.session_start.from));
+        self.gave_way.clear();
     }
 
     /// A compaction as it was written (compaction 4.2, 4.3).

@@ -9,9 +9,11 @@
 mod arena;
 pub mod cache;
 mod calls;
+mod digest;
 mod evidence;
 mod guard;
 mod lane;
+mod lanes;
 mod log;
 mod outcome;
 mod rewrite;
@@ -22,6 +24,7 @@ mod totals;
 
 pub use calls::{Call, Mind, Refused, calls};
 pub use evidence::contradicted;
+pub use lanes::{RecordedLane, recorded_lane, replay, simulated_lane, simulated_totals};
 pub use log::{Fired, FiredKind, Often, Record, record};
 pub use outcome::{CallReplay, Compacting, Trimmed};
 pub use totals::Totals;
@@ -37,7 +40,6 @@ use crate::policy::texture::Texture;
 use crate::policy::{Step, StepSettings};
 use crate::store::index::Index;
 use crate::store::intern::WordIx;
-use lane::Lane;
 
 /// Tokens by factors fitted to this session's own usage.
 #[derive(Debug, Clone, Copy)]
@@ -127,27 +129,6 @@ impl Replay {
     pub fn totals(&self) -> [Totals; 2] {
         [&self.recorded, &self.simulated].map(|lane| Totals::of(&self.calls, lane))
     }
-}
-
-/// Replays a session under the settings in force and under others.
-pub fn replay(session: &Session<'_>, recorded: &Settings, simulated: &Settings) -> Replay {
-    let calls = calls(session.index, session.path, session.refused, session.runtime_window);
-    let mut lanes = [Lane::new(session, recorded, false), Lane::new(session, simulated, true)];
-    let (mut first, mut second) = (Vec::with_capacity(calls.len()), Vec::with_capacity(calls.len()));
-    let mut place = 0;
-    for call in &calls {
-        let until = call.place;
-        for lane in &mut lanes {
-            (place..until).for_each(|place| lane.push(place));
-        }
-        place = until;
-        let [recorded, simulated] = &mut lanes;
-        let own = recorded.call(call, None);
-        let other = simulated.call(call, Some(&own));
-        first.push(own.without_edits());
-        second.push(other.without_edits());
-    }
-    Replay { calls, recorded: first, simulated: second, touches_recorded: !session.touches.is_empty() }
 }
 
 impl Settings {

@@ -2,7 +2,8 @@
 
 use crate::ids::EntryIx;
 use crate::policy::prune::Gate;
-use crate::replay::cache::{Edited, Split};
+use crate::replay::cache::Split;
+use crate::replay::digest::Digest;
 
 /// What one step changed in a prompt.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
@@ -38,7 +39,7 @@ pub struct Compacting {
 }
 
 /// What tells two prompts of one call apart: which messages, and what was done to them.
-#[derive(Debug, Clone, PartialEq, Default)]
+#[derive(Debug, Clone, Copy, PartialEq, Default)]
 pub(super) struct Prompt {
     /// The summary at the front; of one that is assumed the place where it was made.
     pub(super) front: Option<(EntryIx, bool)>,
@@ -48,11 +49,11 @@ pub(super) struct Prompt {
     pub(super) len: usize,
     /// Tokens of its messages before anything was done for this call.
     pub(super) base: f64,
-    pub(super) edits: Vec<Edited>,
+    pub(super) edits: Digest,
 }
 
 /// One call under some settings.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, Copy, PartialEq)]
 pub struct CallReplay {
     /// Estimated tokens of the prompt.
     pub tokens: f64,
@@ -105,13 +106,6 @@ impl CallReplay {
     /// Messages that are cleared for this call.
     pub fn cleared(&self) -> u32 {
         self.pruned.cleared + self.guarded.cleared + self.cleared.cleared
-    }
-
-    /// Without the edits of its prompt: they were asked for while both lanes stood at this call, and of thousands of
-    /// calls they would take more memory than the session.
-    pub(super) fn without_edits(mut self) -> Self {
-        self.prompt.edits = Vec::new();
-        self
     }
 
     /// Whether a prompt is the same one.

@@ -1,8 +1,10 @@
 //! One call: what its prompt is made into at that moment, whether that fits, and what it costs (pruning 1.4, 4.6;
 //! compaction 2.11, 10.11).
 
+use crate::gateway::ruleset::Compaction;
 use crate::ids::EntryIx;
 use crate::policy::clear_tool_uses::clear_list;
+use crate::policy::compact::check::compacts_between_turns;
 use crate::policy::guard::guard_list;
 use crate::policy::list::{Item, List};
 use crate::policy::prune::{Gate, gate_under, prune_list};
@@ -10,9 +12,11 @@ use crate::policy::{Fate, MessageFate, Step};
 use crate::replay::arena::Arena;
 use crate::replay::cache::{Edited, Split};
 use crate::replay::calls::Call;
+use crate::replay::digest::Digest;
 use crate::replay::lane::Lane;
 use crate::replay::outcome::{CallReplay, Prompt, Trimmed};
 use crate::replay::sums::Held;
+use crate::store::entry::StopReason;
 
 /// Chars per token of the window (pruning 5.1).
 const CHARS_PER_TOKEN: f64 = 4.0;
@@ -26,6 +30,7 @@ struct Sent {
     cleared: Trimmed,
     first_changed: Option<EntryIx>,
     prompt: Prompt,
+    edits: Vec<Edited>,
     /// Tokens less than without the edit, for each edit.
     less: Vec<f64>,
 }
@@ -54,8 +59,11 @@ impl Lane<'_> {
                 // What the provider counted, moved by what the settings change.
                 let offset = record.expected - record.tokens;
                 let expected = |sent: &Sent| (sent.tokens + offset).max(0.0);
-                let overflow = expected(&sent) > window;
                 let compacts = self.compacts && self.settings.steps.compaction.enabled;
+                if compacts && self.compacts_before(expected(&sent)) && self.compact(call.entry, false) {
+                    sent = self.send(call);
+                }
+                let overflow = expected(&sent) > window;
                 if overflow && compacts && self.compact(call.entry, true) {
                     sent = self.send(call);
                 }
@@ -67,6 +75,16 @@ impl Lane<'_> {
         };
         let failed = if record.is_some() { expected > window } else { overflow && call.usage.is_none() };
         self.pay(call, record, sent, expected, (overflow, failed))
+    }
+
+    /// Whether the runtime compacts before the next call of a run: one that projects looks then too, and not only between
+    /// runs (store-pi-1.5 F2).
+    fn compacts_before(&self, expected: f64) -> bool {
+        let settings = &self.settings.steps;
+        let within = self.last.is_some_and(|last| last.stop == StopReason::ToolUse);
+        settings.ruleset.rules().compaction == Compaction::Projected
+            && within
+            && compacts_between_turns(&settings.compaction, expected, self.session.runtime_window)
     }
 
     /// What the provider counted, or the words of a refusal say; a refusal without a number was over the window.
@@ -92,7 +110,7 @@ impl Lane<'_> {
             from: self.run_start.from,
             len: self.list_len(),
             base: held.tokens,
-            edits: Vec::new(),
+            edits: Digest::default(),
         };
         let fixed = self.session.fixed();
         let mut sent = Sent {
@@ -103,6 +121,7 @@ impl Lane<'_> {
             cleared: Trimmed::default(),
             first_changed: None,
             prompt,
+            edits: Vec::new(),
             less: Vec::new(),
         };
         let may = self.may_act(&held, gate);
@@ -116,7 +135,9 @@ impl Lane<'_> {
             sent.first_changed = worked.first;
             (sent.pruned, sent.guarded, sent.cleared) = (worked.pruned, worked.guarded, worked.cleared);
             for (at, after, less) in worked.edits {
-                sent.prompt.edits.push((at, after.round() as u64));
+                let edited = (at, after.round() as u64);
+                sent.prompt.edits = sent.prompt.edits.with(edited);
+                sent.edits.push(edited);
                 sent.less.push(less);
             }
         }
@@ -199,7 +220,7 @@ impl Lane<'_> {
         let output = self.output(call);
         let modelled = self.split(call, &sent, expected, output, true);
         let cost_of = |split: &Split| price.map(|price| split.cost(&price));
-        let plain = (!sent.prompt.edits.is_empty()).then(|| self.split(call, &sent, expected, output, false));
+        let plain = (!sent.edits.is_empty()).then(|| self.split(call, &sent, expected, output, false));
         let split = match call.usage {
             _ if free => Split::default(),
             Some(usage) if measured => Split::recorded(&usage),
@@ -210,8 +231,7 @@ impl Lane<'_> {
         let summary = self.compacted.and_then(|compacted| compacted.summary_cost).unwrap_or(0.0);
         self.total_cost += cost.unwrap_or(0.0) + summary;
         if !free {
-            let edits: Vec<Edited> = sent.prompt.edits.clone();
-            self.cache.sent(call.started, call.mind, sent.prompt.len, edits);
+            self.cache.sent(call.started, call.mind, sent.prompt.len, sent.edits);
         }
         CallReplay {
             tokens: sent.tokens,
@@ -251,7 +271,7 @@ impl Lane<'_> {
     /// The split of a prompt by the model of the cache, with the edits of this call or without them.
     fn split(&self, call: &Call, sent: &Sent, expected: f64, output: f64, edited: bool) -> Split {
         let price = self.session.price_of(call);
-        let edits = if edited { sent.prompt.edits.as_slice() } else { &[] };
+        let edits = if edited { sent.edits.as_slice() } else { &[] };
         let less: f64 = if edited { 0.0 } else { sent.less.iter().sum() };
         let tokens = sent.tokens + less;
         let reusable = self.cache.reusable(call.started, &call.mind, sent.prompt.len, edits);

@@ -79,6 +79,10 @@ impl Script {
 
     /// Replays it with a provider that takes `window` tokens. The record has no steps.
     fn replay(&self, simulated: &Settings, window: f64, refused: &[Refused]) -> Replay {
+        self.with_session(window, refused, |session| replay(session, &settings(&[]), simulated))
+    }
+
+    fn with_session<T>(&self, window: f64, refused: &[Refused], ask: impl FnOnce(&Session<'_>) -> T) -> T {
         let index = self.index();
         let path: Vec<EntryIx> = index.iter().map(|(ix, _)| ix).collect();
         let branch = branch(&index, &path, |_| Ok::<_, ()>(js::Value::Null)).expect("reads");
@@ -99,7 +103,7 @@ impl Script {
             price: find("anthropic", "claude-opus-4-6").map(|entry| entry.price),
             prices: &HashMap::new(),
         };
-        replay(&session, &settings(&[]), simulated)
+        ask(&session)
     }
 }
 
@@ -238,4 +242,25 @@ fn a_policy_that_frees_next_to_nothing_again_and_again_fires_too_often() {
     let often = |window: f64| record(&replay, window).often;
     assert_eq!((often(200_000.0)[0].times, often(200_000.0)[0].too_often), (4, false));
     assert!(often(1e6)[0].too_often, "{:?}", often(1e6));
+}
+
+#[test]
+fn a_lane_by_itself_is_the_one_beside_the_record_and_stops_when_nobody_waits() {
+    let script = idle(5);
+    let (prune, nothing) = (settings(&[Step::Prune]), settings(&[]));
+    let replay = script.replay(&prune, 200_000.0, &[]);
+    script.with_session(200_000.0, &[], |session| {
+        let always = || true;
+        let record = recorded_lane(session, &nothing, &always).expect("wanted");
+        assert_eq!((record.calls.len(), &record.lane), (replay.calls.len(), &replay.recorded));
+        let lane = simulated_lane(session, &prune, &record, &always).expect("wanted");
+        assert_eq!(lane, replay.simulated);
+        assert_eq!(simulated_totals(session, &prune, &record, &always), Some(replay.totals()[1]));
+        let asked = std::cell::Cell::new(0);
+        let twice = || asked.replace(asked.get() + 1) < 2;
+        assert_eq!(simulated_lane(session, &prune, &record, &twice), None);
+        assert_eq!(asked.get(), 3);
+    });
+    fn shared<T: Send + Sync>() {}
+    shared::<(RecordedLane, Session<'_>, Settings)>();
 }

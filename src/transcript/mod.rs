@@ -4,6 +4,7 @@ mod copies;
 pub mod drawn;
 pub mod labels;
 pub mod tree;
+pub mod writer;
 
 pub use copies::copied_answers;
 pub use tree::{Leaf, Tree};

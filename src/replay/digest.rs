@@ -1,0 +1,44 @@
+//! What was done to the messages of a prompt, as one number: two lanes ask of every call whether they sent the same, and of
+//! thousands of calls the edits themselves would take more memory than the session.
+
+use crate::replay::cache::Edited;
+
+/// Edits in any order: those of a stretch of messages are the difference of two sums.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub(super) struct Digest {
+    count: u64,
+    sum: u64,
+}
+
+impl Digest {
+    /// With one edit more.
+    #[must_use]
+    pub(super) fn with(self, (at, after): Edited) -> Self {
+        let mixed = mix(mix(at as u64) ^ after);
+        Self { count: self.count + 1, sum: self.sum.wrapping_add(mixed) }
+    }
+}
+
+/// The finisher of `splitmix64`: each bit of the number moves half of the bits of what it returns.
+fn mix(number: u64) -> u64 {
+    let number = number.wrapping_add(0x9E37_79B9_7F4A_7C15);
+    let number = (number ^ (number >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
+    let number = (number ^ (number >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
+    number ^ (number >> 31)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn edits_are_the_same_whatever_their_order_and_others_wherever_one_differs() {
+        let of = |edits: &[Edited]| edits.iter().fold(Digest::default(), |digest, edit| digest.with(*edit));
+        assert_eq!(of(&[(3, 9), (6, 4)]), of(&[(6, 4), (3, 9)]));
+        for other in
+            [&[(3, 9)][..], &[(3, 9), (6, 5)], &[(3, 4), (6, 9)], &[(3, 9), (7, 4)], &[(9, 3), (4, 6)]]
+        {
+            assert_ne!(of(&[(3, 9), (6, 4)]), of(other));
+        }
+    }
+}
