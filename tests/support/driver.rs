@@ -10,7 +10,7 @@ use clawscope::app::compare::{SweepAsked, SweepSaid, swept};
 use clawscope::app::effect::{Effect, Write};
 use clawscope::app::event::{Event, Listing, SummarySaid};
 use clawscope::app::state::Options;
-use clawscope::commit::{Clock, UndoTarget};
+use clawscope::commit::{Clock, SystemDisk, settle};
 use clawscope::config::SummarizerConfig;
 use clawscope::explain::explain;
 use clawscope::export::{Format, Wanted, export, file_name};
@@ -19,6 +19,8 @@ use clawscope::gateway::ruleset::Chosen;
 use clawscope::inspect::Closer;
 use clawscope::inspect::Inspection;
 use clawscope::inspect::breakdown::heavy_blocks;
+use clawscope::inspect::commits::newest_first;
+use clawscope::inspect::compare::compared;
 use clawscope::inspect::estimators;
 use clawscope::inspect::excerpt::excerpt;
 use clawscope::inspect::list::list_under;
@@ -245,6 +247,19 @@ impl Driver {
                     explain(&inspection, now_ms as f64).map(Arc::new).map_err(|error| error.to_string());
                 vec![Event::Explained { epoch: inspection.epoch, view }]
             }
+            Effect::ReadCommits { inspection } => {
+                let view = newest_first(&inspection).map_err(|error| error.to_string());
+                vec![Event::Commits { epoch: inspection.epoch, view }]
+            }
+            Effect::CompareBranches { inspection, leaves } => {
+                let view = compared(&inspection, leaves).map(Arc::new);
+                vec![Event::BranchesCompared { epoch: inspection.epoch, view }]
+            }
+            Effect::Repair { path } => {
+                let settled = settle(&path, 0, &Still(self.now_ms), &SystemDisk);
+                let told = settled.map(|settled| settled.expect("a journal").sentence());
+                vec![Event::Repaired(told.map_err(|error| error.to_string()))]
+            }
             Effect::ReadRecording { inspection, steps } => {
                 let epoch = inspection.epoch;
                 let read = Recording::read(inspection, steps, &|| true).map(|read| read.map(Arc::new));
@@ -340,7 +355,7 @@ impl Driver {
             Write::Commit { inspection, plan, made } => {
                 (inspection, Ask::Commit { plan, summary: made.as_ref().map(|made| &made.summary) })
             }
-            Write::Undo { inspection } => (inspection, Ask::Undo(UndoTarget::LastCommit)),
+            Write::Undo { inspection, target } => (inspection, Ask::Undo(target.clone())),
         };
         WriteRequest { inspection, ask, allow_orphan: false, now_ms: self.now_ms }
     }
