@@ -220,7 +220,9 @@ impl<'a> Builder<'a> {
                 };
                 // Reloading opens no database to writing.
                 let instead = match (in_database, is_commit) {
-                    _ if inspection.unfinished.is_some() => Some((Action::Repair, "settle what was broken off")),
+                    _ if inspection.unfinished.is_some() => {
+                        Some((Action::Repair, "settle what was broken off"))
+                    }
                     (true, true) => Some((Action::CopyPatch, "copy the patch")),
                     (true, false) => None,
                     (false, _) => Some((Action::Reload, "reload and plan again")),
