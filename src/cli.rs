@@ -23,7 +23,7 @@ pub const POLICIES: [&str; 10] =
 #[command(name = "clawscope", version, long_about = help::ABOUT, after_help = help::AFTER, after_long_help = help::AFTER_LONG)]
 #[command(override_usage = help::USAGE, max_term_width = 100)]
 pub struct Cli {
-    /// What to open: a state dir, an agent dir, a sessions dir, a sessions.json or a transcript [default: the gateway's
+    /// What to open: a state dir, an agent dir, a sessions dir, a sessions.json, a database or a transcript [default: the gateway's
     /// state dir; the demo store when there is none]
     pub path: Option<PathBuf>,
     /// The store.

@@ -126,7 +126,8 @@ Examples:
 
 JSON: {schemaVersion, session, leaf, ruleset: {id, name, from, note}, window: {tokens, source}, estimate: {tokens, \
 usageTokens, trailingTokens, anchor}, messageTokens, sessionTokens, budget, memoryFlush: {state, threshold, total, toGo, \
-late, rule} or null, messages: [{index, entry, role, tool, tokens, chars, prunerChars}]}. \
+late, rule} or null, messages: [{index, entry, role, tool, tokens, chars, prunerChars, sent: {fate, reason, tokens, \
+prunerChars} or null}]}. sent is what calls before made of a message and every call repeats (2026.9). \
 tokens and chars follow pi's estimate; prunerChars is how context pruning counts. estimate is what a provider counted \
 last, plus the estimates of what came after. With --messages each has its message.
 
@@ -447,9 +448,9 @@ while nothing else stands behind it. It takes the gateway's lock for that, as a 
 Tells by which version's rules the store is read and what settles that. Settings that the version does not have say since \
 when they are built in.
 
-JSON: {schemaVersion, place, demo, ruleset: {id, name, from, note}, stateDir, config, counts, agents, contextPruning, \
-compaction, compactionSettings, locks, repairs: [{path, found, outcome, what}], findings}; settings are {key, value, from}
-compaction, compactionSettings, memoryFlush, settings, lifecycle, locks, findings}; settings are {key, value, from, over}, over \
+JSON: {schemaVersion, place, demo, ruleset: {id, name, from, note}, stateDir, config, databases: \
+[{path, agent, schemaVersion, appVersion}], counts, agents, contextPruning, \
+compaction, compactionSettings, memoryFlush, settings, lifecycle, locks, repairs: [{path, found, outcome, what}], findings}; settings are {key, value, from, over}, over \
 being the places that the value goes over. lifecycle: [{key, type, mode, atHour, idleMinutes, next: {at, reason, local, due} or \
 null, leaves}] tells what begins each session anew by itself, in the time zone of this machine (TZ): a gateway looks at it when \
 the next message comes.

@@ -20,7 +20,8 @@ use crate::gateway::config::GatewayConfig;
 use crate::gateway::effective::over_words;
 use crate::gateway::provenance::{Provenance, Setting};
 use crate::gateway::reset::ResetMode;
-use crate::js::{Object, Value};
+use crate::js::{self, Object, Value};
+use crate::store::survey::Holding;
 
 /// Keys above those of the settings tables.
 const PRUNING: [&str; 3] = ["agents", "defaults", "contextPruning"];
@@ -113,6 +114,7 @@ fn answer(scene: &Scene, checkup: &Checkup, repairs: Option<&[Repair]>) -> Objec
         ("ruleset", ruleset_value(&scene.store().ruleset)),
         ("stateDir", Value::from(state_dir)),
         ("config", Value::from(config)),
+        ("databases", Value::from(scene.store().databases.iter().map(database_value).collect::<Vec<_>>())),
         ("counts", Value::from(counts.collect::<Object>())),
         ("agents", Value::from(checkup.agents.iter().map(agent_value).collect::<Vec<_>>())),
         ("contextPruning", Value::from(pruning.collect::<Vec<_>>())),
@@ -128,6 +130,28 @@ fn answer(scene: &Scene, checkup: &Checkup, repairs: Option<&[Repair]>) -> Objec
         ),
         ("findings", Value::from(checkup.findings.iter().map(finding_value).collect::<Vec<_>>())),
     ])
+}
+
+/// A database: its versions are null where it is not read.
+fn database_value(holding: &Holding) -> Value {
+    let schema = holding.schema.as_ref();
+    Value::from(Object::from([
+        ("path", Value::from(holding.path.to_string_lossy().as_ref())),
+        ("agent", Value::from(schema.and_then(|schema| schema.agent.clone()))),
+        ("schemaVersion", Value::from(schema.map(|schema| schema.version as f64))),
+        ("appVersion", Value::from(schema.and_then(|schema| schema.app_version.clone()))),
+    ]))
+}
+
+fn database_words(holding: &Holding) -> String {
+    let path = holding.path.display();
+    match &holding.schema {
+        None => format!("{path}: not read; see below"),
+        Some(schema) => {
+            let writer = schema.app_version.as_deref().map(|version| format!(", written by {version}"));
+            format!("{path}: schema {}{}, read only", schema.version, writer.unwrap_or_default())
+        }
+    }
 }
 
 fn agent_value(agent: &super::checkup::AgentFacts) -> Value {
@@ -228,6 +252,10 @@ fn print(
         let line = format!("           filled in by {}: {} ({})", applied.rule, applied.key, applied.why);
         output.line(Tone::Dim, &line)?;
     }
+    for (at, holding) in store.databases.iter().enumerate() {
+        let head = if at == 0 { "database   " } else { "           " };
+        output.line(Tone::Plain, &format!("{head}{}", database_words(holding)))?;
+    }
     let read = format!(
         "read       {}, {}, {}, {}",
         counted(checkup.files, "transcript", "transcripts"),
@@ -319,7 +347,10 @@ fn print_others(checkup: &Checkup, output: &mut Output) -> Result<(), Failure> {
     for row in checkup.others.iter().filter(|row| row.provenance != Provenance::Default) {
         table.push(vec![
             row.key.as_str().into(),
-            value_words(None, &row.value).into(),
+            match &row.value {
+                Value::Object(_) => js::stringify(&row.value).as_str().into(),
+                other => value_words(None, other).into(),
+            },
             Cell::new(&chain_words(&row.provenance, &row.over), Tone::Dim),
         ]);
     }

@@ -35,7 +35,7 @@ pub fn prepare_undo(request: &UndoRequest<'_>, new_ids: &mut dyn NewIds) -> Resu
     };
     let target = tree.find_text(index, &undone.from_leaf).filter(|_| !undone.from_leaf.is_empty());
     let target = target.ok_or_else(gone)?;
-    unique_ids(index, &index.path, &tree.walk(target))?;
+    unique_ids(index, &index.path, &tree.walk(index, target))?;
     let context = build(index, tree, &Leaf::Id(undone.from_leaf.clone()));
     let context = context.map_err(|_| Refusal::NoContext { path: index.path.to_path_buf() })?;
     let mut active = Active { request, target, lines: Vec::new(), summary: None };

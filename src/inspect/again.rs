@@ -29,6 +29,8 @@ use crate::store::intern::WordIx;
 /// What is read for replays of one session.
 #[derive(Debug, Clone)]
 pub struct Material {
+    /// What the last reset left of the path: calls before it are another context's.
+    path: Vec<EntryIx>,
     branch: Vec<BranchEntry>,
     textures: Option<Vec<Option<Texture>>>,
     refused: Vec<Refused>,
@@ -91,11 +93,14 @@ impl Material {
         let model = (inspection.provider.as_str(), inspection.model.as_str());
         let refused = refused(inspection)?;
         let provider_window = provider_window(inspection, &refused);
+        let path = context.since_reset(index);
+        let calibrated =
+            calibrated.map(|(fixed, weights)| (fixed, weights_of(&path, &context.path, weights)));
         Ok(Self {
             recorded: inspection.replay_settings(in_force.steps, in_force.on),
             doubted: StepSet::NONE,
-            branch: branch(index, &context.path, read)?,
-            textures: steps.needs_texture(rules).then(|| textures(inspection)).transpose()?,
+            branch: branch(index, &path, read)?,
+            textures: steps.needs_texture(rules).then(|| textures(inspection, &path)).transpose()?,
             provider_window,
             refused,
             touches: touches_under(rules, index, model, read),
@@ -110,6 +115,7 @@ impl Material {
             ),
             fit_error: None,
             calibrated,
+            path,
         })
     }
 
@@ -132,7 +138,7 @@ impl Material {
         let calibrated = self.calibrated.as_ref();
         Session {
             index: &inspection.index,
-            path: &inspection.context.path,
+            path: &self.path,
             branch: &self.branch,
             textures: self.textures.as_deref(),
             refused: &self.refused,
@@ -213,8 +219,17 @@ fn refused(inspection: &Inspection) -> Result<Vec<Refused>, BodyError> {
     Ok(found)
 }
 
+/// The weights of some entries of a path, of which every entry's are known.
+fn weights_of(some: &[EntryIx], path: &[EntryIx], weights: Vec<f64>) -> Vec<f64> {
+    if some.len() == path.len() {
+        return weights;
+    }
+    let known: HashMap<EntryIx, f64> = path.iter().copied().zip(weights).collect();
+    some.iter().map(|ix| known.get(ix).copied().unwrap_or(0.0)).collect()
+}
+
 /// The texture of every entry of the path that has a message.
-fn textures(inspection: &Inspection) -> Result<Vec<Option<Texture>>, BodyError> {
+fn textures(inspection: &Inspection, path: &[EntryIx]) -> Result<Vec<Option<Texture>>, BodyError> {
     let rules = inspection.ruleset.ruleset.rules();
     let texture = |ix: &EntryIx| {
         let entry = inspection.index.entry(*ix);
@@ -225,7 +240,7 @@ fn textures(inspection: &Inspection) -> Result<Vec<Option<Texture>>, BodyError> 
         let value = body::entry(&inspection.source, &inspection.index, *ix)?;
         Ok(Some(Texture::of_under(rules, &message_of(&value, entry.kind))))
     };
-    inspection.context.path.par_iter().map(texture).collect()
+    path.par_iter().map(texture).collect()
 }
 
 /// The price of every model of the path.

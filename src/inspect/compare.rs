@@ -163,7 +163,7 @@ impl Comparison {
         second: EntryIx,
         receipts: &[Receipt],
     ) -> Option<Self> {
-        let paths = [first, second].map(|leaf| inspection.tree.walk(leaf));
+        let paths = [first, second].map(|leaf| inspection.tree.walk(&inspection.index, leaf));
         let shared = paths[0].iter().zip(&paths[1]).take_while(|(a, b)| a == b).count();
         let [a, b] = [first, second].map(|leaf| context(inspection, leaf));
         let (a, b) = (a?, b?);
@@ -206,7 +206,7 @@ pub fn other_branch(inspection: &Inspection, receipts: &[Receipt]) -> Option<Ent
     let left = receipts.iter().rev().find_map(|receipt| tree.find_text(index, &receipt.from_leaf));
     let ends = || index.iter().rev().map(|(ix, _)| ix);
     left.filter(|ix| *ix != own).or_else(|| {
-        ends().find(|ix| *ix != own && tree.children(*ix).is_empty() && !tree.walk(*ix).is_empty())
+        ends().find(|ix| *ix != own && tree.children(*ix).is_empty() && !tree.walk(index, *ix).is_empty())
     })
 }
 

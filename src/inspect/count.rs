@@ -79,6 +79,9 @@ pub(super) fn last_prompt(index: &Index, context: &Context) -> Result<Measured, 
         if Some(*ix) == context.compaction {
             return Err(Unmeasured::SinceCompaction);
         }
+        if Some(*ix) == context.reset {
+            return Err(Unmeasured::SinceReset);
+        }
         if index.reading == Reading::Projected && index.entry(*ix).kind == EntryKind::ContextEdit {
             return Err(Unmeasured::SinceEdit);
         }

@@ -37,6 +37,8 @@ pub fn excerpt(source: &Source, index: &Index, ix: EntryIx) -> Result<Excerpt, B
         EntryKind::Label => labelled("label", entry.get("label")),
         EntryKind::ThinkingLevelChange => labelled("thinking", entry.get("thinkingLevel")),
         EntryKind::ModelChange => labelled("model", entry.get("modelId")),
+        EntryKind::Reset => labelled("reset", entry.get("reason")),
+        EntryKind::Leaf => labelled("leaf", entry.get("targetId")),
         EntryKind::Usage => usage(index, ix, &entry),
         EntryKind::ContextEdit => edit(&entry),
         EntryKind::Unknown | EntryKind::Scalar => Excerpt { text: cut(&entry), ..Excerpt::default() },

@@ -95,8 +95,12 @@ fn of_kind(kind: EntryKind, value: &Value, facts: &mut Vec<Fact>) {
             take("keeps", "firstKeptEntryId");
             take("hook", "fromHook");
         }
+        EntryKind::Reset => {
+            take("reason", "reason");
+            take("keeps", "firstKeptEntryId");
+        }
         EntryKind::BranchSummary => take("from", "fromId"),
-        EntryKind::Label | EntryKind::ContextEdit => take("on", "targetId"),
+        EntryKind::Label | EntryKind::Leaf | EntryKind::ContextEdit => take("on", "targetId"),
         EntryKind::Usage => {
             take("kind", "kind");
             take("model", "model");

@@ -34,7 +34,11 @@ pub struct Listed {
 impl Listed {
     /// Why there is nothing to list, where the place itself is at fault.
     pub fn refusal(&self) -> Option<String> {
-        let is_no_store = matches!(self.store.shape, Shape::Nothing(_) | Shape::Database(_));
+        let is_no_store = match self.store.shape {
+            Shape::Nothing(_) => true,
+            Shape::Database(_) => self.store.sessions.is_empty(),
+            _ => false,
+        };
         let fault = self.findings.iter().rev().find(|finding| finding.severity == Severity::Error);
         fault
             .filter(|_| is_no_store)
@@ -158,13 +162,22 @@ fn mark(flag: Flag) -> Option<Mark> {
         Flag::ForeignPath => Mark::Foreign,
         Flag::Symlink => Mark::Symlink,
         Flag::ReadOnly => Mark::ReadOnly,
+        Flag::Running => Mark::Running,
+        Flag::Earlier => Mark::Earlier,
+        Flag::Shelved => Mark::Archived,
+        Flag::Cold => Mark::Cold,
+        Flag::Imported => Mark::Imported,
+        Flag::NotImported => Mark::NotImported,
         // A lock says that a run is going on only while someone holds it; a second key says nothing.
         Flag::Locked | Flag::RunTwin => return None,
     })
 }
 
-/// A held lock is the sign of a run (store H11); one left behind is not.
+/// A held lock is the sign of a run (store H11); one left behind is not. In a database the row says so (sqlite I5).
 fn is_running(session: &Session, now_ms: i64) -> bool {
+    if session.has(Flag::Running) {
+        return true;
+    }
     let path = session.path.as_deref().filter(|_| session.has(Flag::Locked));
     path.is_some_and(|path| matches!(lock_state(path, now_ms), Ok(LockState::Held { .. })))
 }

@@ -3,6 +3,8 @@
 
 pub mod again;
 pub mod amount;
+mod branch_entries;
+mod branches;
 pub mod breakdown;
 pub mod budget_marks;
 pub mod change;
@@ -30,6 +32,7 @@ pub mod price;
 mod reading;
 mod recorded;
 pub mod recovery;
+mod remembered;
 pub mod rewrite_loss;
 pub mod search;
 mod server_clear;
@@ -52,6 +55,7 @@ pub mod writer;
 
 use std::sync::Arc;
 
+pub use branches::BranchTip;
 pub use closer::{Closer, Known};
 pub use item::{Counted, Mark, SessionItem, SourceOfCount};
 
@@ -96,6 +100,8 @@ pub enum Unmeasured {
     NoUsage,
     /// None since the compaction: what was counted before it is not sent any more.
     SinceCompaction,
+    /// None since the reset: what was counted before it is not sent any more.
+    SinceReset,
     /// None since a branch was written: its copies keep the usage of the branch they were made from.
     SinceCommit,
     /// None since the context was edited: what was counted before is not what is sent now (store-pi-1.5 E5).
@@ -110,6 +116,7 @@ impl Unmeasured {
         match self {
             Self::NoUsage => "no usage recorded",
             Self::SinceCompaction => "none since summary",
+            Self::SinceReset => "none since reset",
             Self::SinceCommit => "none since commit",
             Self::SinceEdit => "none since edit",
             Self::OtherLeaf => "not at this leaf",
@@ -205,6 +212,7 @@ impl Inspection {
             context: &self.context,
             branch: self.closer.as_ref().map(|closer| closer.compacting()),
             textures: self.closer.as_ref().map(|closer| closer.textures.as_slice()),
+            remembered: self.closer.as_ref().map(|closer| &closer.remembered),
             settings,
             window: self.window.tokens,
             guard_window: self.window.own,

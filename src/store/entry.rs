@@ -42,6 +42,10 @@ pub enum EntryKind {
     Custom,
     /// A message of an extension; sent to the model as a user message.
     CustomMessage,
+    /// A new beginning in the same transcript: a boundary of the context from 2026.9 on (sqlite G1).
+    Reset,
+    /// Which entry the session stands at, from 2026.9 on; no part of the conversation (sqlite F2).
+    Leaf,
     /// A model call beside the conversation, such as one that keeps a cache warm: it costs, and is never sent
     /// (store-pi-1.5 B3).
     Usage,
@@ -66,6 +70,8 @@ impl EntryKind {
             "label" => Self::Label,
             "custom" => Self::Custom,
             "custom_message" => Self::CustomMessage,
+            "reset" => Self::Reset,
+            "leaf" => Self::Leaf,
             "usage" => Self::Usage,
             "context_edit" => Self::ContextEdit,
             _ => Self::Unknown,
@@ -84,6 +90,8 @@ impl EntryKind {
             Self::Label => "label",
             Self::Custom => "custom",
             Self::CustomMessage => "custom_message",
+            Self::Reset => "reset",
+            Self::Leaf => "leaf",
             Self::Usage => "usage",
             Self::ContextEdit => "context_edit",
             Self::Unknown => "unknown",
@@ -326,6 +334,41 @@ impl MessageSize {
     };
 }
 
+/// What a line says of its place among the others beside its parent's id (sqlite F1, F2).
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Link {
+    /// Its `parentId`.
+    pub parent: ParentKey,
+    /// Its `appendMode`.
+    pub mode: AppendMode,
+}
+
+/// A `parentId` as the line has it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum ParentKey {
+    /// There is no such key.
+    #[default]
+    Absent,
+    /// `null`.
+    Null,
+    /// A value that can be a parent: [`Entry::parent`].
+    Named,
+    /// A value that can be none: false, 0, an empty text.
+    Falsy,
+}
+
+/// An `appendMode` as the line has it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum AppendMode {
+    /// There is no such key.
+    #[default]
+    Absent,
+    /// `side`: the entry leaves the session where it stands.
+    Side,
+    /// Anything else.
+    Other,
+}
+
 /// One entry. Small and fixed: about a hundred bytes, whatever the line holds.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Entry {
@@ -338,6 +381,8 @@ pub struct Entry {
     pub null_id: bool,
     /// The parent it names; none when that is falsy (store K2).
     pub parent: Option<IdIx>,
+    /// What the line says of its place beside that.
+    pub link: Link,
     /// First byte of the line in the file.
     pub offset: u64,
     /// Bytes of the line, without its end.
@@ -348,7 +393,7 @@ pub struct Entry {
     pub time: f64,
     /// Id it refers to: `firstKeptEntryId`, `targetId` or `fromId`.
     pub reference: Option<IdIx>,
-    /// Its word: `customType`, `thinkingLevel`, `label`, `name`, or `kind`.
+    /// Its word: `customType`, `thinkingLevel`, `label`, `name`, `kind`, or the `reason` of a reset.
     pub word: WordIx,
     /// Provider and model id: of a `model_change`, or of an assistant message (compaction 4.5a).
     pub model: Option<(WordIx, WordIx)>,
@@ -357,6 +402,8 @@ pub struct Entry {
     /// A `message` entry whose `message` is absent or null: building a context through it throws
     /// (compaction 4.4b).
     pub no_message: bool,
+    /// Its message says `excludeFromContext: true` (sqlite G2).
+    pub excluded: bool,
     /// What it contributes to a context, where it does: sizes of the message it holds or becomes.
     pub message: Option<MessageSize>,
     /// Its tool calls, as a range of `Index::calls`.

@@ -4,6 +4,7 @@ use std::collections::HashSet;
 use std::path::{Path, PathBuf};
 
 use super::entry::Role;
+use super::kept::Kept;
 use super::key::Kind;
 use super::measure::role_of;
 use super::pi_dirs::{named_session_dirs, pi_agent_dir};
@@ -81,6 +82,7 @@ fn session_of(path: &Path) -> Session {
         title: project.unwrap_or(&stem).to_owned(),
         id,
         path: Some(path.to_path_buf()),
+        kept: Kept::File,
         row: None,
         cwd,
         flags: Vec::new(),

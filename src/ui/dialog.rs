@@ -22,6 +22,7 @@ use crate::inspect::words::cost_words;
 use crate::plan::Plan;
 use crate::plan::cache_cost::CacheCost;
 use crate::policy::Fate;
+use crate::store::sqlite::database_of;
 use crate::text;
 use crate::ui::frame_box::{self, Frame};
 use crate::ui::glyphs;
@@ -76,6 +77,11 @@ pub(super) fn draw(app: &App, theme: &Theme, dialog: &WriteDialog, buf: &mut Buf
     for (y, line) in (body.y + 1..body.bottom()).zip(&lines) {
         draw_line(theme, line, Rect { y, height: 1, ..body }, area, buf);
     }
+}
+
+/// Whether a session is in a database, where nothing is written (sqlite J3).
+fn is_in_database(inspection: &Inspection) -> bool {
+    database_of(inspection.source.path()).is_some()
 }
 
 fn title(dialog: &WriteDialog) -> &'static str {
@@ -208,13 +214,21 @@ impl<'a> Builder<'a> {
             }
             WriteStage::Refused(reason) => {
                 lines.extend(self.refused(reason));
-                if inspection.unfinished.is_some() {
-                    lines.extend(
-                        self.keys(&[(Action::Repair, "settle what was broken off"), (Action::No, "close")]),
-                    );
-                    return lines;
-                }
-                lines.extend(self.keys(&[(Action::Reload, "reload and plan again"), (Action::No, "close")]));
+                let (is_commit, in_database) = match &dialog.write {
+                    Write::Commit { inspection, .. } => (true, is_in_database(inspection)),
+                    Write::Undo { inspection, .. } => (false, is_in_database(inspection)),
+                };
+                // Reloading opens no database to writing.
+                let instead = match (in_database, is_commit) {
+                    _ if inspection.unfinished.is_some() => {
+                        Some((Action::Repair, "settle what was broken off"))
+                    }
+                    (true, true) => Some((Action::CopyPatch, "copy the patch")),
+                    (true, false) => None,
+                    (false, _) => Some((Action::Reload, "reload and plan again")),
+                };
+                let keys: Vec<_> = instead.into_iter().chain([(Action::No, "close")]).collect();
+                lines.extend(self.keys(&keys));
             }
         }
         lines
