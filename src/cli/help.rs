@@ -211,7 +211,7 @@ Examples:
   clawscope replay KEY --set contextPruning.ttl=5m        what another ttl would have done
   clawscope replay KEY --policy gateway,compact --set compaction.keepRecentTokens=30000
                                                           compactions where these settings make them
-  clawscope replay KEY --timeline                         the course in sentences, for a screen reader
+  clawscope replay KEY --timeline                         in sentences, for a screen reader
   clawscope replay KEY --all --json | jq '.calls[] | select(.simulated.overflow)'
 
 Every call that the path records is made again, in its order and at its time: `recorded` under the settings in force, with \
