@@ -702,6 +702,59 @@ fn settings_come_from_a_file_and_the_command_line_comes_after() {
     assert_eq!((&settings["softTrimRatio"], &settings["softTrim"]["maxChars"]), (&json!(0.06), &json!(100)));
 }
 
+/// A store of today's pi with one session in it: a prompt with a tool, a call, its long result, and three answers.
+fn todays_store() -> (tempfile::TempDir, std::path::PathBuf) {
+    let dir = tempfile::tempdir().unwrap();
+    let folder = dir.path().join("sessions/--w--");
+    std::fs::create_dir_all(&folder).unwrap();
+    let id = "019acff0-65e9-7dcc-a629-f857ee0478a9";
+    let mut entries = long_session();
+    entries[0]["id"] = json!(id);
+    let tool = json!({ "name": "exec", "description": "runs", "parameters": {} });
+    let system = json!({ "role": "system", "content": "", "sections": { "preamble": "You help." }, "toolsAdded": [tool], "timestamp": 1 });
+    entries[1]["parentId"] = json!("system-0");
+    entries.insert(1, message("system-0", None, &system));
+    // The touch is a gateway's.
+    entries.pop();
+    let file = folder.join(format!("2026-03-05T08-00-00-000Z_{id}.jsonl"));
+    std::io::Write::write_all(&mut std::fs::File::create(&file).unwrap(), lines(&entries).as_bytes())
+        .unwrap();
+    (dir, file)
+}
+
+#[test]
+fn a_session_of_todays_pi_is_committed_as_context_edits_and_taken_back() {
+    let (dir, file) = todays_store();
+    let place = ["019acff0", "--store", dir.path().to_str().unwrap(), "--json"];
+    let json = |words: &[&str]| -> Value {
+        let (code, text, error) = run(&mut program(&[words, &place].concat()));
+        assert_eq!(code, 0, "{words:?}: {error}");
+        serde_json::from_str(&text).unwrap()
+    };
+    let context = json(&["context"]);
+    assert_eq!(context["ruleset"]["id"], "pi-1.5");
+    assert_eq!(context["messages"][0]["role"], "system");
+    assert!(context["budget"]["system"].as_u64() > Some(0) && context["budget"]["tools"].as_u64() > Some(0));
+    let before = std::fs::read(&file).unwrap();
+    let commit = ["commit", "--policy", "truncate", "--set", "truncate.maxChars=3000"];
+    let dry = json(&commit);
+    assert_eq!((&dry["way"], &dry["applied"]), (&json!("context_edit"), &json!(false)));
+    assert!(dry["why"].as_str().unwrap().contains("nothing is copied"), "{}", dry["why"]);
+    assert_eq!(std::fs::read(&file).unwrap(), before);
+    let done = json(&[&commit[..], &["--apply"]].concat());
+    let text = String::from_utf8(std::fs::read(&file).unwrap()).unwrap();
+    let added = text.strip_prefix(std::str::from_utf8(&before).unwrap()).expect("the old bytes stay");
+    assert_eq!(added.matches("\"type\":\"context_edit\"").count(), RESULTS);
+    assert_eq!(added.matches("\"type\":\"message\"").count(), 0);
+    assert_eq!(done["changed"].as_array().unwrap().len(), RESULTS);
+    let edited = json(&["context"]);
+    let edits = edited["messages"].as_array().unwrap().iter().filter(|it| !it["edit"].is_null()).count();
+    assert_eq!(edits, RESULTS);
+    assert!(edited["messageTokens"].as_u64() < context["messageTokens"].as_u64());
+    json(&["undo", "--apply"]);
+    assert_eq!(json(&["context"])["messages"], context["messages"]);
+}
+
 #[test]
 fn a_commit_is_a_dry_run_until_it_is_applied_and_can_be_taken_back() {
     let store = Store::new();
@@ -968,6 +1021,8 @@ fn help_teaches_every_command_key_and_exit_code() {
         "simulate",
         "commit",
         "undo",
+        "commits",
+        "compare",
         "watch",
         "doctor",
         "completions",

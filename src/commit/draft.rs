@@ -47,7 +47,7 @@ impl<'a> Draft<'a> {
         new_ids: &mut dyn NewIds,
     ) -> Result<Self, Refusal> {
         let index = request.transcript.index;
-        let copies = Copies::plan(&request.transcript, part, new_ids)?;
+        let copies = Copies::plan(&request.transcript, part, new_ids);
         let before = checked.path.len() - part.len();
         let parent = before.checked_sub(1).map(|at| checked.path[at]);
         Ok(Self {

@@ -31,6 +31,9 @@ pub(super) fn facts(
         facts.push(("call", answered.unwrap_or_else(|| "— none with its id".into())));
     }
     sizes(entry, &mut facts);
+    if let Some(usage) = index.beside.get(&ix) {
+        measured(usage, &mut facts);
+    }
     model(entry, message, &mut facts);
     facts
 }

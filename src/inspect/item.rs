@@ -68,6 +68,8 @@ pub enum Mark {
     Imported,
     /// A file beside a database that is not in it.
     NotImported,
+    /// A commit to it was broken off.
+    Unfinished,
 }
 
 impl Mark {
@@ -90,6 +92,7 @@ impl Mark {
             Self::Cold => "cold",
             Self::Imported => "imported",
             Self::NotImported => "not-imported",
+            Self::Unfinished => "unfinished",
         }
     }
 

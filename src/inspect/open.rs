@@ -4,7 +4,7 @@
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use crate::commit::{LockState, lock_state};
+use crate::commit::{LockState, lock_state, unfinished};
 use crate::context::budget::FixedChars;
 use crate::context::{Context, build};
 use crate::gateway::compaction::{
@@ -184,6 +184,7 @@ fn inspect(
         context: Arc::new(context),
         context_throws,
         index,
+        unfinished: None,
         epoch,
         grown_from: None,
     };
@@ -202,6 +203,8 @@ fn inspect(
     let locked = matches!(lock_state(inspection.source.path(), now_ms), Ok(LockState::Held { .. }));
     complete(&mut inspection, session.row.as_ref());
     inspection.session.set_mark(Mark::Running, locked || session.has(Flag::Running));
+    inspection.unfinished = unfinished(inspection.source.path(), now_ms).ok().flatten();
+    inspection.session.set_mark(Mark::Unfinished, inspection.unfinished.is_some());
     inspection
 }
 

@@ -247,11 +247,11 @@ fn way_words(ruleset: Ruleset, prepared: &Prepared) -> String {
             "one entry behind the branch before, which being last makes it the active one".into()
         }
         (ReceiptKind::Commit, 0) if prepared.is_branch() => {
-            format!("a branch of copies, because {program} reads no context edits")
+            format!("a branch of copies: {program} reads no edits")
         }
-        (ReceiptKind::Commit, 0) => "a compaction entry, as the runtime appends its own".into(),
+        (ReceiptKind::Commit, 0) => "a compaction, as the runtime's own".into(),
         (ReceiptKind::Commit, _) => {
-            format!("one context_edit a message, {program}'s own way: nothing is copied, every id stays")
+            format!("one context_edit a message, the way of {program}: nothing is copied, every id stays")
         }
     }
 }
