@@ -63,14 +63,18 @@ fn a_session_is_exported_from_the_screen_with_the_plan_that_is_shown() {
     assert!(page.starts_with("<!doctype html>") && page.contains("id=\"plan\""));
     driver.press("p : text:export-json enter");
     let (name, text) = driver.saved.last().cloned().expect("JSON");
-    assert!(name.ends_with(".json") && text.contains("\"plan\":null"), "{name}");
+    assert!(name == "agent-main-telegram-direct-8812.json" && text.contains("\"plan\":null"), "{name}");
     driver.press(": text:export-pi enter");
     let (name, text) = driver.saved.last().cloned().expect("a transcript");
-    assert!(name.ends_with(".jsonl") && text.starts_with("{\"type\":\"session\",\"version\":3"), "{name}");
+    assert!(
+        name == "agent-main-telegram-direct-8812.jsonl"
+            && text.starts_with("{\"type\":\"session\",\"version\":3"),
+        "{name}"
+    );
     let inspection = driver.app.inspection().cloned();
     match driver.held_key("S").as_slice() {
         [Effect::SaveScreen { inspection: Some(shown) }] => {
-            assert!(Arc::ptr_eq(shown, &inspection.expect("one")))
+            assert!(Arc::ptr_eq(shown, &inspection.expect("one")));
         }
         other => panic!("{other:?}"),
     }

@@ -13,6 +13,7 @@ mod secrets;
 #[allow(dead_code, reason = "each test file uses its own part of it")]
 mod store;
 
+use std::io::Write as _;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
@@ -135,7 +136,7 @@ fn a_file_is_never_replaced_unasked_and_never_written_beside_sessions() {
     let first = fs::read_to_string(&out).unwrap();
     let (code, _, error) = store.run(&words);
     assert!(code == 4 && error.contains("--force"), "{error}");
-    fs::write(&out, "mine").unwrap();
+    fs::File::create(&out).and_then(|mut file| file.write_all(b"mine")).unwrap();
     assert_eq!(store.run(&words).0, 4);
     assert_eq!(fs::read_to_string(&out).unwrap(), "mine");
     assert_eq!(store.run(&[&words[..], &["--force"]].concat()).0, 0);

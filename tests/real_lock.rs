@@ -274,8 +274,8 @@ fn prepared(session: &Session, words: &str) -> Result<Prepared, Refusal> {
 }
 
 /// Commits of each of two processes, and turns of the gateway: 1,000 rounds.
-const COMMITS: usize = 350;
-const TURNS: usize = 300;
+const COMMITS: usize = 400;
+const TURNS: usize = 200;
 
 #[test]
 fn two_programs_that_commit_and_a_gateway_that_appends_lose_nothing_in_a_thousand_rounds() {

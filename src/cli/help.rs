@@ -450,8 +450,7 @@ when they are built in.
 
 JSON: {schemaVersion, place, demo, ruleset: {id, name, from, note}, stateDir, config, databases: \
 [{path, agent, schemaVersion, appVersion}], counts, agents, contextPruning, \
-compaction, compactionSettings, memoryFlush, settings, lifecycle, locks, repairs: \
-[{path, found, outcome, what}], findings}; settings are {key, value, from, over}, over \
+compaction, compactionSettings, memoryFlush, settings, lifecycle, locks, repairs: [{path, found, outcome, what}], findings}; settings are {key, value, from, over}, over \
 being the places that the value goes over. lifecycle: [{key, type, mode, atHour, idleMinutes, next: {at, reason, local, due} or \
 null, leaves}] tells what begins each session anew by itself, in the time zone of this machine (TZ): a gateway looks at it when \
 the next message comes.

@@ -20,7 +20,7 @@ use crate::gateway::config::GatewayConfig;
 use crate::gateway::effective::over_words;
 use crate::gateway::provenance::{Provenance, Setting};
 use crate::gateway::reset::ResetMode;
-use crate::js::{Object, Value};
+use crate::js::{self, Object, Value};
 use crate::store::survey::Holding;
 
 /// Keys above those of the settings tables.
@@ -347,7 +347,10 @@ fn print_others(checkup: &Checkup, output: &mut Output) -> Result<(), Failure> {
     for row in checkup.others.iter().filter(|row| row.provenance != Provenance::Default) {
         table.push(vec![
             row.key.as_str().into(),
-            value_words(None, &row.value).into(),
+            match &row.value {
+                Value::Object(_) => js::stringify(&row.value).as_str().into(),
+                other => value_words(None, other).into(),
+            },
             Cell::new(&chain_words(&row.provenance, &row.over), Tone::Dim),
         ]);
     }

@@ -58,6 +58,8 @@ pub enum Mark {
     ReadOnly,
     /// Lines were left out, or the runtime could not open it.
     Damaged,
+    /// A commit to it was broken off.
+    Unfinished,
     /// A transcript that its key no longer points to (sqlite F10).
     Earlier,
     /// Archived by its row in a database.
@@ -68,8 +70,6 @@ pub enum Mark {
     Imported,
     /// A file beside a database that is not in it.
     NotImported,
-    /// A commit to it was broken off.
-    Unfinished,
 }
 
 impl Mark {
@@ -87,12 +87,12 @@ impl Mark {
             Self::Symlink => "symlink",
             Self::ReadOnly => "read-only",
             Self::Damaged => "damaged",
+            Self::Unfinished => "unfinished",
             Self::Earlier => "earlier",
             Self::Archived => "archived",
             Self::Cold => "cold",
             Self::Imported => "imported",
             Self::NotImported => "not-imported",
-            Self::Unfinished => "unfinished",
         }
     }
 

@@ -214,19 +214,18 @@ impl<'a> Builder<'a> {
             }
             WriteStage::Refused(reason) => {
                 lines.extend(self.refused(reason));
-                if inspection.unfinished.is_some() {
-                    lines.extend(
-                        self.keys(&[(Action::Repair, "settle what was broken off"), (Action::No, "close")]),
-                    );
-                    return lines;
-                }
+                let (is_commit, in_database) = match &dialog.write {
+                    Write::Commit { inspection, .. } => (true, is_in_database(inspection)),
+                    Write::Undo { inspection, .. } => (false, is_in_database(inspection)),
+                };
                 // Reloading opens no database to writing.
-                let instead = match &dialog.write {
-                    Write::Commit { inspection, .. } if is_in_database(inspection) => {
-                        Some((Action::CopyPatch, "copy the patch"))
+                let instead = match (in_database, is_commit) {
+                    _ if inspection.unfinished.is_some() => {
+                        Some((Action::Repair, "settle what was broken off"))
                     }
-                    Write::Undo { inspection, .. } if is_in_database(inspection) => None,
-                    _ => Some((Action::Reload, "reload and plan again")),
+                    (true, true) => Some((Action::CopyPatch, "copy the patch")),
+                    (true, false) => None,
+                    (false, _) => Some((Action::Reload, "reload and plan again")),
                 };
                 let keys: Vec<_> = instead.into_iter().chain([(Action::No, "close")]).collect();
                 lines.extend(self.keys(&keys));

@@ -237,6 +237,37 @@ impl Driver {
                 let estimates = estimates.map(Arc::new).map_err(|error| error.to_string());
                 vec![Event::Estimated { epoch: inspection.epoch, estimates }]
             }
+            Effect::Prepare(what) => {
+                let request = self.request(&what);
+                let shown = prepare(&request).map(|prepared| preview(&request, &prepared, self.now_ms));
+                vec![Event::Prepared(shown.map_err(|error| error.to_string()))]
+            }
+            Effect::Write(what) => {
+                let written = write(&self.request(&what), &Still(self.now_ms));
+                vec![Event::Written(written.map_err(|error| error.to_string()))]
+            }
+            Effect::Copy { text, .. } => {
+                self.copied.push(text);
+                Vec::new()
+            }
+            Effect::Save { name, text } => {
+                self.saved.push((name, text));
+                Vec::new()
+            }
+            Effect::Export { format, inspection, plan, made } => {
+                self.export(format, &inspection, plan.as_deref(), made.as_deref())
+            }
+            Effect::Quit => {
+                self.quit = true;
+                Vec::new()
+            }
+            question => self.answers(question),
+        }
+    }
+
+    /// What is asked of a whole session, and what nobody waits for here.
+    fn answers(&mut self, question: Effect) -> Vec<Event> {
+        match question {
             Effect::ReadRecovery { inspection } => {
                 let view = recovery_of(&inspection).map(Arc::new).map_err(|error| error.to_string());
                 vec![Event::Recovery { epoch: inspection.epoch, view }]
@@ -271,38 +302,7 @@ impl Driver {
                 vec![Event::Replayed { request, timeline: Arc::new(timeline.expect("wanted")) }]
             }
             Effect::Sweep { recording, asked, request } => self.sweep(&recording, *asked, request),
-            Effect::Prepare(what) => {
-                let request = self.request(&what);
-                let shown = prepare(&request).map(|prepared| preview(&request, &prepared, self.now_ms));
-                vec![Event::Prepared(shown.map_err(|error| error.to_string()))]
-            }
-            Effect::Write(what) => {
-                let written = write(&self.request(&what), &Still(self.now_ms));
-                vec![Event::Written(written.map_err(|error| error.to_string()))]
-            }
-            Effect::Copy { text, .. } => {
-                self.copied.push(text);
-                Vec::new()
-            }
-            Effect::Save { name, text } => {
-                self.saved.push((name, text));
-                Vec::new()
-            }
-            Effect::Export { format, inspection, plan, made } => {
-                self.export(format, &inspection, plan.as_deref(), made.as_deref())
-            }
-            Effect::Quit => {
-                self.quit = true;
-                Vec::new()
-            }
-            Effect::StopEstimates
-            | Effect::StopSummary
-            | Effect::StopSweep
-            | Effect::Page(_)
-            | Effect::Mouse(_)
-            | Effect::SaveScreen { .. }
-            | Effect::TimerAt(_)
-            | Effect::Forget { .. } => Vec::new(),
+            _ => Vec::new(),
         }
     }
 

@@ -54,6 +54,9 @@ pub fn prepare_leaving<E>(
     budget: f64,
     body: impl Fn(EntryIx) -> Result<Value, E>,
 ) -> Result<Result<Leaving, Throws>, E> {
+    if entries.iter().any(|ix| index.entry(*ix).no_message) {
+        return Ok(Err(Throws));
+    }
     let mut leaving = Leaving { messages: Vec::new(), total_tokens: 0.0, files: FileOps::default() };
     for ix in entries.iter().filter(|ix| index.entry(**ix).kind == EntryKind::BranchSummary) {
         leaving.files.add_carried(&body(*ix)?);
@@ -88,7 +91,7 @@ fn message<E>(
 ) -> Result<Option<Value>, E> {
     let entry = index.entry(ix);
     let speaks = match entry.kind {
-        EntryKind::Message => entry.role() != Some(Role::ToolResult) && !entry.no_message,
+        EntryKind::Message => entry.role() != Some(Role::ToolResult),
         EntryKind::CustomMessage | EntryKind::BranchSummary | EntryKind::Compaction => true,
         _ => false,
     };
