@@ -693,9 +693,11 @@ fn the_key_of_a_screen_leads_to_it_from_any_other_and_closes_its_own() {
         Some(Overlay::Breakdown(_)) => "B",
         Some(Overlay::Recovery(_)) => "v",
         Some(Overlay::Explain(_)) => "e",
+        Some(Overlay::Commits(_)) => "U",
+        Some(Overlay::Branches(_)) => "C",
         Some(_) => "another",
     };
-    let screens = ["?", "!", "s", "E", "B", "v", "e"];
+    let screens = ["?", "!", "s", "E", "B", "v", "e", "U", "C"];
     for from in screens {
         for to in screens.into_iter().filter(|to| *to != from) {
             driver.press(from);
@@ -855,12 +857,16 @@ fn a_cell_of_the_comparison_is_taken_into_tuning_and_copied_as_a_patch() {
     };
     assert_eq!(value("contextPruning.ttl"), (Some(1_800_000.0), true));
     assert_eq!(value("contextPruning.keepLastAssistants"), (Some(1.0), true));
-    assert_eq!(value("contextPruning.softTrimRatio").1, false);
+    assert!(!value("contextPruning.softTrimRatio").1);
     // The timeline replays what was taken: the call that overflowed fits.
     driver.press("esc t");
     let timeline = driver.app.timeline().expect("a replay");
     assert_eq!(timeline.totals.map(|totals| totals.overflows), [1, 0]);
     assert_eq!(timeline.totals[1], sweep.cells[cell].totals);
+    // The map is what it was, its cursor where it was left.
+    driver.press("esc w");
+    assert_eq!(driver.app.compare.filling.sweep.as_ref().map(|again| &again.cells), Some(&sweep.cells));
+    assert_eq!(driver.app.compare.selected(), Some(cell));
 }
 
 #[test]

@@ -1021,6 +1021,8 @@ fn help_teaches_every_command_key_and_exit_code() {
         "simulate",
         "commit",
         "undo",
+        "commits",
+        "compare",
         "watch",
         "doctor",
         "completions",

@@ -145,7 +145,8 @@ fn a_file_is_never_replaced_unasked_and_never_written_beside_sessions() {
     for path in [store.transcript(), beside.clone()] {
         let words = ["export", "main", "--format", "pi", "--force", "--out", path.to_str().unwrap()];
         let (code, _, error) = store.run(&words);
-        assert!(code == 4 && error.contains("folder of sessions"), "{error}");
+        let expected = if path == beside { "folder of sessions" } else { "is the session itself" };
+        assert!(code == 4 && error.contains(expected), "{error}");
     }
     assert!(!beside.exists() && fs::read(store.transcript()).unwrap() == before);
 }

@@ -11,11 +11,11 @@ mod openclaw;
 mod pi;
 
 use clawscope::js::{self, JsString, Object, Value};
-use clawscope::store::entry::Reading;
 use clawscope::policy::compact::rules::rules_section;
 use clawscope::policy::compact::{
     Answers, FileOps, Identifiers, Mode, NoAnswer, SummaryJob, SummaryRequest, prepare::Material, summarise,
 };
+use clawscope::store::entry::Reading;
 
 use generate::Dice;
 use openclaw::Openclaw;

@@ -84,6 +84,9 @@ impl App {
             Event::Recovery { epoch: of, view } if Some(of) == epoch => self.recovery_read(view),
             Event::Summary { epoch, said } => return self.summary_said(epoch, said),
             Event::Explained { epoch: of, view } if Some(of) == epoch => self.explained(view),
+            Event::Commits { epoch: of, view } if Some(of) == epoch => self.commits_read(view),
+            Event::BranchesCompared { epoch: of, view } if Some(of) == epoch => self.branches_compared(view),
+            Event::Repaired(told) => return self.repaired(told),
             Event::Recording { epoch, recording } => self.take_recording(epoch, recording),
             Event::Replayed { request, timeline } => self.replayed(request, timeline),
             Event::Swept { request, said } => self.swept(request, said),
@@ -194,6 +197,8 @@ impl App {
             return Vec::new();
         }
         self.loading = None;
+        let told = self.inspection().filter(|shown| shown.session.key == key);
+        let told = told.is_some_and(|shown| shown.unfinished == inspection.unfinished);
         self.epoch = inspection.epoch;
         self.sessions.update_items(vec![inspection.session.clone()]);
         let height = self.height(Pane::Transcript);
@@ -219,6 +224,10 @@ impl App {
         effects.extend(self.renew_breakdown());
         effects.extend(self.ask_recovery());
         effects.extend(self.ask_explain());
+        effects.extend(self.ask_branches());
+        if !told {
+            self.tell_unfinished();
+        }
         effects
     }
 

@@ -12,7 +12,7 @@ estimates, shows what the model would be sent, previews context pruning while it
 as a new branch without touching the old one.
 
 It makes no network request, unless you set up a summarizer of kind http, and writes to a session only with \
-`commit --apply` and `undo --apply`.
+`commit --apply`, `undo --apply` and `doctor --repair`.
 Numbers with ~ are estimated by the gateway's own rule (four chars a token); the others were counted by the provider.";
 
 pub(super) const AFTER: &str = "\
@@ -366,9 +366,35 @@ Examples:
   clawscope undo KEY                                      what would be written; writes nothing
   clawscope undo KEY --apply
   clawscope undo KEY --redo --apply                       the commit is active again
+  clawscope undo KEY --commit 3f9c21aa --apply            that one, and everything after it
 
 An undo appends one line that makes the branch before the last commit active again; the commit stays in the file. Where \
 that branch ends in a compaction, a copy of it follows, so that it stays the last line.";
+
+pub(super) const COMMITS: &str = "\
+Examples:
+  clawscope commits KEY
+  clawscope commits KEY --json
+
+The transcript itself tells: every commit and undo leaves a record that no runtime sends to a model. One is in force while \
+the active branch comes from it.
+
+JSON: {schemaVersion, session, commits: [{id, kind, time, inForce, state, fromLeaf, undoes, tool, tokensBefore, tokensAfter, \
+changed: [{from, to}], steps: [{policy, settings, tokensBefore, tokensAfter}]}]}";
+
+pub(super) const COMPARE: &str = "\
+Examples:
+  clawscope compare KEY                                   before the last commit, and now
+  clawscope compare KEY 3f9c21aa                          another branch, and the active
+  clawscope compare KEY 3f9c21aa 77d0b1e4 --all --json
+
+Messages are matched by the call that a result answers, else by role and size; of a commit's own changes its record tells. \
+Tokens are estimates (~), recorded costs are what the provider's answers say, and the next prompt costs what the model's \
+price says.
+
+JSON: {schemaVersion, session, parting, shared, first, second, changes: {same, differs, onlyFirst, onlySecond}, rows: \
+[{change, role, tool, first, second, tokensFirst, tokensSecond}]}; a branch is {leaf, active, entries, ownEntries, messages, \
+tokens, parts, calls, spent, ownSpent, nextCold, nextWarm}, costs in USD";
 
 pub(super) const EXPORT: &str = "\
 Examples:
@@ -412,11 +438,17 @@ pub(super) const DOCTOR: &str = "\
 Examples:
   clawscope doctor
   clawscope doctor ~/copy-of-openclaw --json
+  clawscope doctor --repair                               settle commits that were broken off
+
+A commit that a kill, a power failure or a full disk broke off is told by every command that opens its session; reading \
+never changes it. --repair appends what is missing of it, or cuts off what is there where that cannot be done, and only \
+while nothing else stands behind it. It takes the gateway's lock for that, as a commit does.
 
 Tells by which version's rules the store is read and what settles that. Settings that the version does not have say since \
 when they are built in.
 
 JSON: {schemaVersion, place, demo, ruleset: {id, name, from, note}, stateDir, config, counts, agents, contextPruning, \
+compaction, compactionSettings, locks, repairs: [{path, found, outcome, what}], findings}; settings are {key, value, from}
 compaction, compactionSettings, memoryFlush, settings, lifecycle, locks, findings}; settings are {key, value, from, over}, over \
 being the places that the value goes over. lifecycle: [{key, type, mode, atHour, idleMinutes, next: {at, reason, local, due} or \
 null, leaves}] tells what begins each session anew by itself, in the time zone of this machine (TZ): a gateway looks at it when \

@@ -260,6 +260,7 @@ fn marks(read: &[Read]) -> Vec<(&'static str, u64)> {
         Mark::Symlink,
         Mark::ReadOnly,
         Mark::Damaged,
+        Mark::Unfinished,
     ];
     let has = |(item, read): &Read, mark| {
         read.as_ref().map_or_else(|_| item.has(mark), |inspection| inspection.session.has(mark))

@@ -9,11 +9,12 @@ use super::described::{lifecycle_value, number, window_value};
 use super::failure::Failure;
 use super::output::{Output, Tone};
 use super::preview::value_words;
+use super::repair::{self, Repair, repair};
 use super::ruleset::ruleset_value;
 use super::scene::{Around, Scene, finding_value};
 use super::table::{Align, Cell, Table};
 use super::words::{bytes, counted, grouped};
-use crate::cli::{ListArgs, PlaceArgs};
+use crate::cli::{DoctorArgs, PlaceArgs};
 use crate::error::Severity;
 use crate::gateway::config::GatewayConfig;
 use crate::gateway::effective::over_words;
@@ -27,18 +28,26 @@ const COMPACTION: [&str; 3] = ["agents", "defaults", "compaction"];
 
 /// Examines a store.
 pub(super) fn run(
-    args: &ListArgs,
+    args: &DoctorArgs,
     place: &PlaceArgs,
     around: &Around,
     output: &mut Output,
 ) -> Result<(), Failure> {
-    let scene = Scene::list(args.path.as_deref(), place, around)?;
+    let DoctorArgs { list: args, repair: repairs } = args;
+    let mut scene = Scene::list(args.path.as_deref(), place, around)?;
+    let repairs = repairs.then(|| repair(&scene));
+    if repairs.as_ref().is_some_and(|repairs| !repairs.is_empty()) {
+        scene = Scene::list(args.path.as_deref(), place, around)?;
+    }
     let read = scene.listed.items.par_iter().map(|item| (item.clone(), scene.open_item(item))).collect();
     let checkup = Checkup::new(&scene, read);
     if args.json {
-        output.json(answer(&scene, &checkup))?;
+        output.json(answer(&scene, &checkup, repairs.as_deref()))?;
     } else {
-        print(&scene, &checkup, output)?;
+        print(&scene, &checkup, repairs.as_deref(), output)?;
+    }
+    if repairs.iter().flatten().any(Repair::failed) {
+        return Err(Failure::refused("a commit that was broken off could not be settled; it says why"));
     }
     let errors = checkup.findings.iter().filter(|finding| finding.severity == Severity::Error).count();
     if errors == 0 {
@@ -48,7 +57,7 @@ pub(super) fn run(
     Err(Failure::unreadable(format!("{}: {errors}; each says what to do", scene.listed.name)))
 }
 
-fn answer(scene: &Scene, checkup: &Checkup) -> Object {
+fn answer(scene: &Scene, checkup: &Checkup, repairs: Option<&[Repair]>) -> Object {
     let config = &scene.store().config;
     let error = config.error.as_ref().map(|error| {
         Object::from([
@@ -113,6 +122,10 @@ fn answer(scene: &Scene, checkup: &Checkup) -> Object {
         ("settings", Value::from(others.collect::<Vec<_>>())),
         ("lifecycle", Value::from(lifecycles.collect::<Vec<_>>())),
         ("locks", Value::from(checkup.locks.iter().map(lock_value).collect::<Vec<_>>())),
+        (
+            "repairs",
+            Value::from(repairs.map(|repairs| repairs.iter().map(Repair::value).collect::<Vec<_>>())),
+        ),
         ("findings", Value::from(checkup.findings.iter().map(finding_value).collect::<Vec<_>>())),
     ])
 }
@@ -188,7 +201,12 @@ fn lock_value(lock: &Lock) -> Value {
     ]))
 }
 
-fn print(scene: &Scene, checkup: &Checkup, output: &mut Output) -> Result<(), Failure> {
+fn print(
+    scene: &Scene,
+    checkup: &Checkup,
+    repairs: Option<&[Repair]>,
+    output: &mut Output,
+) -> Result<(), Failure> {
     let store = scene.store();
     output.line(Tone::Strong, &format!("{} · {}", scene.listed.name, store.ruleset.ruleset.name()))?;
     output.line(
@@ -218,6 +236,9 @@ fn print(scene: &Scene, checkup: &Checkup, output: &mut Output) -> Result<(), Fa
         counted(checkup.bad_lines, "bad line", "bad lines"),
     );
     output.line(Tone::Plain, &read)?;
+    if let Some(repairs) = repairs {
+        repair::print(repairs, output)?;
+    }
     writeln!(output)?;
     print_agents(checkup, output)?;
     print_settings(scene, checkup, output)?;

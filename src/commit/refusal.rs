@@ -136,6 +136,9 @@ pub enum Refusal {
         /// `commit` or `undo`, or which entry was asked for.
         what: String,
     },
+    /// A commit that the active branch does not come from.
+    #[error("{}: the active branch does not come from {commit}: it was undone, or another branch was made active since. `clawscope commits` tells what is in force.", .path.display())]
+    NotInForce { path: PathBuf, commit: String },
     /// The leaf that a commit left is not there any more.
     #[error("{}: entry {entry}, where {commit} came from, is not in the file any more. The file was rewritten; there is nothing to go back to.", .path.display())]
     LeafGone { path: PathBuf, entry: String, commit: String },

@@ -58,6 +58,8 @@ pub enum Mark {
     ReadOnly,
     /// Lines were left out, or the runtime could not open it.
     Damaged,
+    /// A commit to it was broken off.
+    Unfinished,
 }
 
 impl Mark {
@@ -75,6 +77,7 @@ impl Mark {
             Self::Symlink => "symlink",
             Self::ReadOnly => "read-only",
             Self::Damaged => "damaged",
+            Self::Unfinished => "unfinished",
         }
     }
 

@@ -6,7 +6,9 @@ pub mod breakdown;
 pub mod budget_marks;
 pub mod change;
 mod closer;
+pub mod commits;
 pub mod compaction;
+pub mod compare;
 mod count;
 pub mod estimators;
 pub mod excerpt;
@@ -51,6 +53,7 @@ use std::sync::Arc;
 pub use closer::{Closer, Known};
 pub use item::{Counted, Mark, SessionItem, SourceOfCount};
 
+use crate::commit::Unfinished;
 use crate::context::Context;
 use crate::context::budget::{Budget, FixedChars};
 use crate::error::Finding;
@@ -165,6 +168,8 @@ pub struct Inspection {
     pub closer: Option<Arc<Closer>>,
     /// Whether the configuration switches pruning on.
     pub configured_on: bool,
+    /// A commit to it that was broken off and not settled yet.
+    pub unfinished: Option<Unfinished>,
     /// Rises with every reading.
     pub epoch: Epoch,
     /// The reading this one only added entries to: what was known of those still holds.

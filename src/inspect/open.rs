@@ -4,7 +4,7 @@
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use crate::commit::{LockState, lock_state};
+use crate::commit::{LockState, lock_state, unfinished};
 use crate::context::budget::FixedChars;
 use crate::context::{Context, build};
 use crate::gateway::compaction::{
@@ -183,6 +183,7 @@ fn inspect(
         context: Arc::new(context),
         context_throws,
         index,
+        unfinished: None,
         epoch,
         grown_from: None,
     };
@@ -201,6 +202,8 @@ fn inspect(
     let running = lock_state(inspection.source.path(), now_ms);
     complete(&mut inspection, session.row.as_ref());
     inspection.session.set_mark(Mark::Running, matches!(running, Ok(LockState::Held { .. })));
+    inspection.unfinished = unfinished(inspection.source.path(), now_ms).ok().flatten();
+    inspection.session.set_mark(Mark::Unfinished, inspection.unfinished.is_some());
     inspection
 }
 

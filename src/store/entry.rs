@@ -181,26 +181,40 @@ impl StopReason {
 
 /// A number of chars (UTF-16 units) as the real programs count it: a double that may be NaN for odd
 /// input, or nothing where they throw (pruning 0.7).
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Size(Option<f64>);
+#[derive(Debug, Clone, Copy)]
+pub struct Size(f64);
+
+/// The NaN that stands for an exception; no other has these bits.
+const THROWN: u64 = 0x7FF8_0000_0000_0001;
 
 impl Size {
     /// A size of nothing.
-    pub const ZERO: Self = Self(Some(0.0));
+    pub const ZERO: Self = Self(0.0);
 
     /// The size that measuring gave.
     pub fn new(measured: Result<f64, Throws>) -> Self {
-        Self(measured.ok())
+        Self(match measured {
+            Ok(chars) if chars.is_nan() => f64::NAN,
+            Ok(chars) => chars,
+            Err(Throws) => f64::from_bits(THROWN),
+        })
     }
 
     /// The number, or the exception the real program would raise.
     pub fn get(self) -> Result<f64, Throws> {
-        self.0.ok_or(Throws)
+        if self.0.to_bits() == THROWN { Err(Throws) } else { Ok(self.0) }
     }
 
     /// For people: whole chars, with what cannot be measured as 0.
     pub fn chars(self) -> u64 {
-        self.0.filter(|chars| chars.is_finite() && *chars > 0.0).unwrap_or(0.0) as u64
+        // Of NaN and of what is below zero nothing is left; nobody holds infinitely much.
+        if self.0.is_finite() { self.0 as u64 } else { 0 }
+    }
+}
+
+impl PartialEq for Size {
+    fn eq(&self, other: &Self) -> bool {
+        self.get() == other.get()
     }
 }
 
@@ -281,7 +295,7 @@ impl MessageSize {
             (Reading::Entries, Role::System) => self.pi_chars = Size::ZERO,
             (Reading::Projected, Role::User) => {
                 let images = f64::from(self.images) * PI_IMAGE_CHARS;
-                self.pi_chars = Size(self.pi_chars.0.map(|chars| chars + images));
+                self.pi_chars = Size::new(self.pi_chars.get().map(|chars| chars + images));
             }
             (Reading::Projected, Role::Assistant) => {
                 self.usage = self.usage.filter(|usage| usage.context_tokens > 0.0);

@@ -400,7 +400,7 @@ mod tests {
             scanned(&line).message.map(|message| message.size.silent)
         };
         assert_eq!((silent("assistant"), silent("user")), (Some(true), Some(false)));
-        assert_eq!(size_of::<MessageSize>(), 136);
+        assert_eq!(size_of::<MessageSize>(), 120);
     }
 
     #[test]

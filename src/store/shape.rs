@@ -91,7 +91,7 @@ impl Names {
 }
 
 /// pi's directory for one working directory (store R2).
-pub(super) fn is_pi_cwd_dir(name: &str) -> bool {
+pub fn is_pi_cwd_dir(name: &str) -> bool {
     name.len() >= 4 && name.starts_with("--") && name.ends_with("--")
 }
 

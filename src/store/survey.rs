@@ -46,7 +46,8 @@ impl Store {
     /// Reads the models that the agents' own registries list (store A8).
     pub fn read_registries(&mut self, env: &Environment) {
         let agents = self.agents.iter().map(|agent| agent.id.as_str());
-        Arc::make_mut(&mut self.config).read_registries(env, &self.state_dir, agents, &mut self.findings);
+        let config = Arc::make_mut(&mut self.config);
+        config.read_registries(env, &self.state_dir, agents, &mut self.findings);
     }
 
     /// The ruleset that configuration and files tell.

@@ -16,6 +16,7 @@ use crate::app::event::{Check, WritePreview};
 use crate::app::keymap::Context;
 use crate::app::state::{WriteDialog, WriteStage};
 use crate::app::summary::{DIALOG_COLUMNS, Summarising, dialog_line};
+use crate::commit::UndoTarget;
 use crate::inspect::Inspection;
 use crate::inspect::words::cost_words;
 use crate::plan::Plan;
@@ -90,6 +91,9 @@ fn title(dialog: &WriteDialog) -> &'static str {
         (WriteStage::Asking(_), Write::Commit { .. }) => "Write this plan as a new branch?",
         (_, Write::Commit { plan, .. }) if plan.compaction.is_some() => "Write this plan?",
         (_, Write::Commit { .. }) => "Write this plan as a new branch?",
+        (_, Write::Undo { target: UndoTarget::Entry(_), .. }) => {
+            "Make the branch before this commit active again?"
+        }
         (_, Write::Undo { .. }) => "Make the branch before the last commit active again?",
     }
 }
@@ -182,7 +186,7 @@ struct Builder<'a> {
 impl<'a> Builder<'a> {
     fn lines(&self, dialog: &'a WriteDialog) -> Vec<Line<'a>> {
         let inspection = match &dialog.write {
-            Write::Commit { inspection, .. } | Write::Undo { inspection } => inspection,
+            Write::Commit { inspection, .. } | Write::Undo { inspection, .. } => inspection,
         };
         let mut lines = vec![self.field("session", inspection.session.key.0.clone())];
         match &dialog.stage {
@@ -204,6 +208,12 @@ impl<'a> Builder<'a> {
             }
             WriteStage::Refused(reason) => {
                 lines.extend(self.refused(reason));
+                if inspection.unfinished.is_some() {
+                    lines.extend(
+                        self.keys(&[(Action::Repair, "settle what was broken off"), (Action::No, "close")]),
+                    );
+                    return lines;
+                }
                 lines.extend(self.keys(&[(Action::Reload, "reload and plan again"), (Action::No, "close")]));
             }
         }

@@ -157,6 +157,7 @@ impl Line<'_> {
 /// The sign of what a session carries: the gravest of its marks.
 fn mark(item: &SessionItem) -> Option<(&'static str, Role)> {
     let signs = [
+        (Mark::Unfinished, "!", Role::Danger),
         (Mark::Overflow, glyphs::ALERT, Role::Danger),
         (Mark::Damaged, "!", Role::Warn),
         (Mark::Running, glyphs::ON, Role::You),
