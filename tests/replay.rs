@@ -15,7 +15,6 @@ use clawscope::gateway::pruning::{PruneSettings, SoftTrim};
 use clawscope::ids::EntryIx;
 use clawscope::inspect::again::Material;
 use clawscope::inspect::{Closer, Inspection};
-use clawscope::js::Value;
 use clawscope::plan::{Asked, Plan};
 use clawscope::policy::clear_tool_uses::ClearSettings;
 use clawscope::policy::prune::Gate;
@@ -58,7 +57,7 @@ fn opened(seed: u64, options: &Options) -> (Session, Inspection, Material) {
     let session = Session::new(&transcript(seed, options));
     let inspection = inspected(&session.path);
     let all = Step::ALL.into_iter().fold(StepSet::NONE, |steps, step| steps.with(step, true));
-    let material = Material::read(&inspection, &Value::Null, all).expect("reads").uncalibrated();
+    let material = Material::read(&inspection, all).expect("reads").uncalibrated();
     (session, inspection, material)
 }
 
@@ -106,7 +105,8 @@ fn run_start(inspection: &Inspection, calls: &[Call], at: usize) -> usize {
 }
 
 fn replayed(inspection: &Inspection, material: &Material, settings: &Settings) -> Replay {
-    material.replay(inspection, &self::settings(&[], settings.window), settings)
+    let recorded = self::settings(&[], settings.window);
+    material.clone().recorded_under(recorded).replay(inspection, settings)
 }
 
 /// Sessions in which someone speaks before the first call, as every real one begins.

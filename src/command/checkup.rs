@@ -5,7 +5,6 @@ use std::path::PathBuf;
 use super::failure::Failure;
 use super::scene::Scene;
 use super::sessions::unread;
-use super::settings::{InForce, in_force};
 use crate::commit::{LockState, lock_state};
 use crate::error::Finding;
 use crate::gateway::compaction::{
@@ -20,6 +19,7 @@ use crate::gateway::state_dir::{StateDirSource, state_dir};
 use crate::gateway::window::WindowInfo;
 use crate::gateway::window_lookup::flush_window;
 use crate::gateway::window_rules::window_under;
+use crate::inspect::simulated::{InForce, in_force};
 use crate::inspect::{Inspection, Mark, SessionItem};
 use crate::store::model::{DEFAULT_MODEL, ModelRef};
 

@@ -2,6 +2,7 @@
 
 use std::io;
 
+use crate::inspect::change::ChangeError;
 use crate::store::find::FindError;
 
 /// The exit codes, as `--help` lists them.
@@ -97,6 +98,12 @@ impl From<io::Error> for Failure {
             return Self::Closed;
         }
         Self::unreadable(format!("the output cannot be written: {error}"))
+    }
+}
+
+impl From<ChangeError> for Failure {
+    fn from(error: ChangeError) -> Self {
+        Self::usage(error.0)
     }
 }
 

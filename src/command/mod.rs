@@ -5,7 +5,6 @@
 
 mod breakdown;
 mod breakdown_json;
-mod change;
 mod check;
 mod checkup;
 mod commit;
@@ -28,7 +27,6 @@ mod ruleset;
 pub mod scene;
 mod screen;
 mod sessions;
-mod settings;
 mod simulate;
 mod steps;
 mod summarize;

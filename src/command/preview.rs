@@ -2,12 +2,10 @@
 
 use std::cmp::Ordering;
 
-use super::change::{Change, read_changes};
 use super::failure::Failure;
 use super::output::{Output, Tone};
 use super::ruleset::refuse_fixed;
 use super::scene::{Around, Scene, at_leaf, with_context};
-use super::settings::{SUMMARY_TOKENS, Simulated, simulated};
 use super::steps::steps_of;
 use super::table::{Align, Cell, Table};
 use super::words::{counted, estimated, parse_moment, percent, span};
@@ -16,7 +14,9 @@ use crate::gateway::provenance::Provenance;
 use crate::gateway::prune_setting::{Control, Unit};
 use crate::gateway::setting_value::plain_text;
 use crate::inspect::Inspection;
+use crate::inspect::change::{Change, read_changes};
 use crate::inspect::rewrite_loss::{RewriteLoss, rewrite_loss};
+use crate::inspect::simulated::{SUMMARY_TOKENS, Simulated, simulated};
 use crate::inspect::summary::assumed_summary;
 use crate::inspect::words::cost_words;
 use crate::js::Value;
@@ -93,7 +93,7 @@ pub(super) fn make(
     let inspection = with_context(at_leaf(&scene, scene.open(session)?, leaf)?)?;
     refuse_fixed(&changes, &inspection)?;
     let steps = steps_of(&args.policy, &changes, &inspection)?;
-    let mut simulated = simulated(&scene.store().config, &inspection, &changes, steps);
+    let mut simulated = simulated(&inspection, &changes, steps);
     let inspection = closer(Inspection { window: simulated.window, ..inspection }, steps)?;
     let summary_length = assume_summary(&mut simulated, &inspection, &changes);
     let gate = inspection.gate(simulated.on, &simulated.settings, now_ms);

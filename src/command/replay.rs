@@ -2,23 +2,23 @@
 
 use std::io::Write as _;
 
-use super::change::{Change, read_changes};
 use super::described::print_head;
 use super::failure::Failure;
 use super::output::{Output, Tone};
 use super::replay_json::answer;
 use super::ruleset::{print_ruleset, refuse_fixed};
 use super::scene::{Around, Scene, at_leaf, with_context};
-use super::settings::{Simulated, simulated};
-use super::steps::{of_gateway, replayed_steps};
+use super::steps::replayed_steps;
 use super::table::{Align, Cell, Table};
 use super::words::{counted, estimated, grouped, moment, percent, span};
 use crate::cli::{PlaceArgs, ReplayArgs, ReplaySettingsArgs};
 use crate::inspect::Inspection;
 use crate::inspect::again::Material;
+use crate::inspect::change::{Change, read_changes};
+use crate::inspect::simulated::{Simulated, simulated};
 use crate::inspect::words::dollars;
 use crate::policy::StepSet;
-use crate::replay::{CallReplay, FiredKind, Often, Record, Replay, Totals, contradicted, record};
+use crate::replay::{CallReplay, FiredKind, Often, Record, Replay, Totals, record};
 
 /// Calls that are printed unless all are asked for: the newest.
 const SHOWN: usize = 40;
@@ -34,8 +34,6 @@ pub(super) struct Replayed {
     pub simulated: Simulated,
     /// What was read of it.
     pub material: Material,
-    /// Steps in force that the provider's counts speak against.
-    pub doubted: StepSet,
     /// Both lanes.
     pub replay: Replay,
     /// What fired in the simulated one.
@@ -55,32 +53,19 @@ pub(super) fn make(
     let inspection = with_context(at_leaf(&scene, scene.open(session)?, leaf)?)?;
     refuse_fixed(&changes, &inspection)?;
     let steps = replayed_steps(&args.policy, &changes, &inspection)?;
-    let config = &scene.store().config;
-    let in_force = simulated(config, &inspection, &[], of_gateway(&inspection));
-    let mut simulated = simulated(config, &inspection, &changes, steps);
-    let all = in_force.steps.steps.iter().fold(steps, |steps, step| steps.with(step, true));
-    let material = Material::read(&inspection, &config.js, all)
-        .map_err(|error| Failure::unreadable(error.to_string()))?;
-    let mut recorded = inspection.replay_settings(in_force.steps, in_force.on);
-    let mut nothing = recorded.clone();
-    nothing.steps.steps = StepSet::NONE;
-    let doubted = contradicted(&material.replay(&inspection, &recorded, &nothing));
-    recorded.steps.steps = without(recorded.steps.steps, doubted);
+    let mut simulated = simulated(&inspection, &changes, steps);
+    let material =
+        Material::read(&inspection, steps).map_err(|error| Failure::unreadable(error.to_string()))?;
     if args.policy.is_empty() {
         let set = changes.iter().filter_map(|change| change.step).collect::<Vec<_>>();
-        let left_out = without(doubted, StepSet::of(&set));
-        simulated.steps.steps = without(simulated.steps.steps, left_out);
+        let left_out = material.doubted.without(StepSet::of(&set));
+        simulated.steps.steps = simulated.steps.steps.without(left_out);
     }
     let inspection = Inspection { window: simulated.window, ..inspection };
     let other = inspection.replay_settings(simulated.steps.clone(), simulated.on);
-    let replay = material.replay(&inspection, &recorded, &other);
+    let replay = material.replay(&inspection, &other);
     let record = record(&replay, material.provider_window);
-    Ok(Replayed { inspection, simulated, material, doubted, replay, record })
-}
-
-/// Some steps without others.
-fn without(steps: StepSet, others: StepSet) -> StepSet {
-    others.iter().fold(steps, |steps, step| steps.with(step, false))
+    Ok(Replayed { inspection, simulated, material, replay, record })
 }
 
 /// Prints a replay.
@@ -191,7 +176,7 @@ fn doubts(replayed: &Replayed) -> Vec<(Tone, String)> {
         );
         lines.push((Tone::Warning, line));
     }
-    lines.extend(replayed.doubted.iter().map(|step| {
+    lines.extend(material.doubted.iter().map(|step| {
         let word = step.word();
         let line = format!(
             "the provider's counts show that `{word}` did nothing here: left out of the record, and unless --policy names it"

@@ -8,7 +8,8 @@ use crate::replay::{Call, CallReplay, Compacting, Fired, Often, Totals};
 
 /// The whole answer.
 pub(super) fn answer(replayed: &Replayed) -> Object {
-    let Replayed { inspection, simulated, material, replay, record, doubted } = replayed;
+    let Replayed { inspection, simulated, material, replay, record } = replayed;
+    let doubted = material.doubted;
     let calls = replay.calls.iter().enumerate().map(|(at, call)| call_value(replayed, at, call));
     let [recorded_total, simulated_total] = replay.totals();
     let totals = Object::from([

@@ -1,7 +1,6 @@
 //! The version whose rules apply: what flag, variable and file ask for, how answers show it, and changes of
 //! settings that it does not have.
 
-use super::change::{CONTEXT_TOKENS, Change};
 use super::failure::Failure;
 use super::output::{Output, Tone};
 use crate::cli::PlaceArgs;
@@ -10,6 +9,7 @@ use crate::gateway::env::Environment;
 use crate::gateway::provenance::Provenance;
 use crate::gateway::ruleset::Chosen;
 use crate::inspect::Inspection;
+use crate::inspect::change::{CONTEXT_TOKENS, Change};
 use crate::js::{Object, Value};
 
 /// The rules that someone asked for: by the flag, else by `CLAWSCOPE_RULESET` or `config.toml`. None leaves it to the

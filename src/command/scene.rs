@@ -164,7 +164,7 @@ fn reconfigure(
         return Err(Failure::usage(format!("--config {}: is no file. Check the path.", file.display())));
     }
     let mut store = Store::clone(&listed.store);
-    store.config = GatewayConfig::load(Some(file), env, &store.state_dir);
+    store.config = Arc::new(GatewayConfig::load(Some(file), env, &store.state_dir));
     if let Some(error) = &store.config.error {
         return Err(Failure::unreadable(format!("--config {error}")));
     }

@@ -10,7 +10,6 @@ use super::output::{Output, Tone};
 use super::preview::{Preview, make};
 use super::ruleset::{print_ruleset, ruleset_value};
 use super::scene::Around;
-use super::settings::settings_value;
 use super::steps::{self, compaction_value, steps_value};
 use super::summary::{
     self, Asked, config_of, kind_of, made_value, print_made, refuse_without_compaction, summarizer,
@@ -21,6 +20,7 @@ use crate::cli::{PlaceArgs, SimulateArgs};
 use crate::inspect::excerpt::excerpt;
 use crate::inspect::making::Made;
 use crate::inspect::rewrite_loss::RewriteLoss;
+use crate::inspect::simulated::settings_value;
 use crate::js::{Object, Value};
 use crate::policy::prune::Gate;
 use crate::policy::{Fate, MessageFate, Step, StepSet};

@@ -1,19 +1,19 @@
 //! The steps of a plan: which take part, what each does, and what a compaction among them comes to.
 
-use super::change::Change;
 use super::described::number;
 use super::failure::Failure;
 use super::output::{Output, Tone};
 use super::preview::{Preview, SummaryLength, value_words};
-use super::settings::SUMMARY_TOKENS;
 use super::summary::{gateway_calls_value, print_gateway_calls};
 use super::table::{Align, Cell, Table};
 use super::words::{counted, estimated, grouped};
 use crate::gateway::provenance::Provenance;
 use crate::gateway::prune_setting::Unit;
-use crate::gateway::ruleset::{Compaction, Guard, LegacyImages};
+use crate::gateway::ruleset::Compaction;
 use crate::inspect::Inspection;
+use crate::inspect::change::Change;
 use crate::inspect::compaction::{CompactionView, Part, Split, Trigger};
+use crate::inspect::simulated::SUMMARY_TOKENS;
 use crate::js::{Object, Value};
 use crate::plan::StepEffect;
 use crate::policy::clear_tool_uses::ClearedBy;
@@ -34,7 +34,7 @@ pub(super) fn steps_of(
     }
     let steps = policy.iter().fold(StepSet::NONE, |steps, word| match word.as_str() {
         "all" => Step::ALL.into_iter().fold(steps, |steps, step| steps.with(step, true)),
-        "gateway" => of_gateway(inspection).iter().fold(steps, |steps, step| steps.with(step, true)),
+        "gateway" => inspection.gateway_steps().iter().fold(steps, |steps, step| steps.with(step, true)),
         word => Step::from_word(word).map_or(steps, |step| steps.with(step, true)),
     });
     for (step, change) in changed.filter(|(step, _)| !steps.has(*step)) {
@@ -59,19 +59,7 @@ pub(super) fn replayed_steps(
         return steps_of(policy, changes, inspection);
     }
     let changed = changes.iter().filter_map(|change| change.step);
-    Ok(changed.fold(of_gateway(inspection), |steps, step| steps.with(step, true)))
-}
-
-/// What a run and a call of a version go through by themselves (pruning 1.1–1.4, 8). Where the server clears, nothing new is
-/// pruned (pruning 7.10).
-pub(super) fn of_gateway(inspection: &Inspection) -> StepSet {
-    let rules = inspection.ruleset.ruleset.rules();
-    let server = inspection.configured.clear.by != ClearedBy::Client;
-    StepSet::of(&[Step::Repair, Step::History])
-        .with(Step::Images, rules.legacy_images != LegacyImages::Stay)
-        .with(Step::Prune, rules.pruner.is_active() && !server)
-        .with(Step::Clear, server)
-        .with(Step::Guard, rules.guard != Guard::None)
+    Ok(changed.fold(inspection.gateway_steps(), |steps, step| steps.with(step, true)))
 }
 
 /// When a step is taken, in words.

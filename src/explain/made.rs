@@ -4,7 +4,6 @@ use std::fmt::Write as _;
 
 use crate::context::budget::FixedChars;
 use crate::gateway::compaction::CompactionSettings;
-use crate::gateway::config::GatewayConfig;
 use crate::ids::EntryIx;
 use crate::inspect::testing::{inspection, quoted};
 use crate::inspect::{Counted, Inspection, SourceOfCount};
@@ -211,7 +210,7 @@ impl Made {
 /// The settings that the version of a session has, the ttl as it is in force.
 pub(super) fn set_rows(read: &mut Inspection) {
     read.settings = rows(&RowSource {
-        config: &GatewayConfig::empty(),
+        config: &read.config,
         ruleset: read.ruleset.ruleset,
         session_key: "agent:main:telegram:direct:1",
         runtime: read.configured.compaction,

@@ -2,24 +2,29 @@
 //! Read once; any number of replays under other settings follow from it.
 
 use std::collections::HashMap;
+use std::sync::OnceLock;
 
 use rayon::iter::{IntoParallelRefIterator, ParallelIterator};
 
-use crate::context::bodies::message_of;
+use crate::context::bodies::into_message;
 use crate::gateway::catalog::Price;
 use crate::gateway::eligible::{Route, eligible_under};
 use crate::gateway::retention::Retention;
 use crate::ids::EntryIx;
 use crate::inspect::Inspection;
+use crate::inspect::estimators::Spoken;
 use crate::inspect::price::price;
 use crate::inspect::recovery::refusal_at;
+use crate::inspect::simulated::simulated;
 use crate::js::Value;
 use crate::policy::compact::{BranchEntry, branch};
 use crate::policy::prune::touches_under;
 use crate::policy::recovery::ErrorSource;
 use crate::policy::texture::Texture;
 use crate::policy::{StepSet, StepSettings};
-use crate::replay::{Calibrated, Refused, Replay, Session, Settings, replay};
+use crate::replay::{
+    Calibrated, RecordedLane, Refused, Replay, Session, Settings, contradicted, simulated_lane,
+};
 use crate::store::body::{self, BodyError};
 use crate::store::entry::EntryKind;
 use crate::store::intern::WordIx;
@@ -41,24 +46,36 @@ pub struct Material {
     pub provider_window: f64,
     /// By how much the fitted tokens are off at the calls they were fitted from, on average, as a share.
     pub fit_error: Option<f64>,
+    /// The settings in force, without the steps that the provider's counts speak against.
+    pub recorded: Settings,
+    /// Those steps.
+    pub doubted: StepSet,
+    record: OnceLock<RecordedLane>,
 }
 
 impl Material {
-    /// Reads it for replays under any of these steps. `config` is the gateway's.
+    /// Reads it for replays under any of these steps.
     ///
     /// # Errors
     /// When an entry cannot be read again.
-    pub fn read(inspection: &Inspection, config: &Value, steps: StepSet) -> Result<Self, BodyError> {
+    pub fn read(inspection: &Inspection, steps: StepSet) -> Result<Self, BodyError> {
         let Inspection { index, context, source, .. } = inspection;
+        let config = &inspection.config.js;
+        let in_force = simulated(inspection, &[], inspection.gateway_steps());
+        let steps = in_force.steps.steps.iter().fold(steps, |steps, step| steps.with(step, true));
         let read = |ix: EntryIx| body::entry(source, index, ix);
         let rules = inspection.ruleset.ruleset.rules();
         let model = (inspection.provider.as_str(), inspection.model.as_str());
         let refused = refused(inspection)?;
         let limits = refused.iter().filter_map(|refused| refused.limit).filter(|limit| *limit > 0.0);
-        let fit = inspection.calibrated_weights();
-        Ok(Self {
+        let (spoken, textures) = texts(inspection, steps.needs_texture(rules))?;
+        let fit = inspection.calibrated_by(&spoken);
+        let read = Self {
+            recorded: inspection.replay_settings(in_force.steps, in_force.on),
+            doubted: StepSet::NONE,
+            record: OnceLock::new(),
             branch: branch(index, &context.path, read)?,
-            textures: steps.needs_texture(rules).then(|| textures(inspection)).transpose()?,
+            textures,
             provider_window: limits.fold(inspection.upkeep.runtime_window, f64::min),
             refused,
             touches: touches_under(rules, index, model, read),
@@ -73,7 +90,18 @@ impl Material {
             ),
             fit_error: fit.as_ref().map(|(fit, _)| fit.deviation.mean),
             calibrated: fit.map(|(fit, weights)| (fit.fixed, weights)),
-        })
+        };
+        Ok(read.without_doubted(inspection))
+    }
+
+    /// The record without the steps that, going by what the provider counted, did nothing.
+    fn without_doubted(mut self, inspection: &Inspection) -> Self {
+        self.doubted = contradicted(self.record(inspection));
+        if self.doubted.is_empty() {
+            return self;
+        }
+        self.recorded.steps.steps = self.recorded.steps.steps.without(self.doubted);
+        Self { record: OnceLock::new(), ..self }
     }
 
     /// What is replayed: for lanes one by one (see [`crate::replay::recorded_lane`]).
@@ -98,15 +126,29 @@ impl Material {
         }
     }
 
+    /// The lane of the record, made when it is first asked for: every simulated one is held against it.
+    pub fn record(&self, inspection: &Inspection) -> &RecordedLane {
+        self.record.get_or_init(|| RecordedLane::new(&self.session(inspection), &self.recorded))
+    }
+
     /// Replays the session under the settings in force and under others.
-    pub fn replay(&self, inspection: &Inspection, recorded: &Settings, simulated: &Settings) -> Replay {
-        replay(&self.session(inspection), recorded, simulated)
+    pub fn replay(&self, inspection: &Inspection, simulated: &Settings) -> Replay {
+        let session = self.session(inspection);
+        let record = self.record(inspection);
+        let lane = simulated_lane(&session, simulated, record, &|| true).unwrap_or_default();
+        record.clone().beside(&session, lane)
+    }
+
+    /// The same with a record that other settings were in force for.
+    #[must_use]
+    pub fn recorded_under(self, recorded: Settings) -> Self {
+        Self { recorded, doubted: StepSet::NONE, record: OnceLock::new(), ..self }
     }
 
     /// The same without factors of the session's own usage: every message counts by its chars.
     #[must_use]
     pub fn uncalibrated(self) -> Self {
-        Self { calibrated: None, fit_error: None, ..self }
+        Self { calibrated: None, fit_error: None, record: OnceLock::new(), ..self }
     }
 }
 
@@ -135,19 +177,27 @@ fn refused(inspection: &Inspection) -> Result<Vec<Refused>, BodyError> {
     Ok(found)
 }
 
-/// The texture of every entry of the path that has a message.
-fn textures(inspection: &Inspection) -> Result<Vec<Option<Texture>>, BodyError> {
+/// What the steps and the fit ask of the texts.
+type Texts = (Vec<Spoken>, Option<Vec<Option<Texture>>>);
+
+/// What is sent of every entry of the path, and where steps ask for it the texture of each that has a message. Every line
+/// is read once, side by side, and let go.
+fn texts(inspection: &Inspection, with_textures: bool) -> Result<Texts, BodyError> {
     let rules = inspection.ruleset.ruleset.rules();
-    let texture = |ix: &EntryIx| {
-        let entry = inspection.index.entry(*ix);
+    let Inspection { source, index, context, .. } = inspection;
+    let read = |room: &mut Vec<u8>, ix: &EntryIx| {
+        let entry = index.entry(*ix);
         let sent = entry.makes_message() || entry.kind == EntryKind::Compaction;
         if !sent || entry.message.is_none() {
-            return Ok(None);
+            return Ok((Spoken::default(), None));
         }
-        let value = body::entry(&inspection.source, &inspection.index, *ix)?;
-        Ok(Some(Texture::of_under(rules, &message_of(&value, entry.kind))))
+        let message = into_message(body::entry_in(source, index, *ix, room)?, entry.kind);
+        let texture = with_textures.then(|| Texture::of_under(rules, &message));
+        Ok((Spoken::of(&message), texture))
     };
-    inspection.context.path.par_iter().map(texture).collect()
+    let texts: Result<Vec<_>, BodyError> = context.path.par_iter().map_init(Vec::new, read).collect();
+    let (spoken, textures): (Vec<Spoken>, Vec<Option<Texture>>) = texts?.into_iter().unzip();
+    Ok((spoken, with_textures.then_some(textures)))
 }
 
 /// The price of every model of the path.

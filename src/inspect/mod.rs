@@ -4,6 +4,7 @@
 pub mod again;
 pub mod breakdown;
 pub mod budget_marks;
+pub mod change;
 mod closer;
 pub mod compaction;
 mod count;
@@ -25,6 +26,7 @@ pub mod recovery;
 pub mod rewrite_loss;
 pub mod search;
 mod server_clear;
+pub mod simulated;
 pub mod summary;
 pub mod summary_calls;
 #[cfg(test)]
@@ -47,16 +49,18 @@ use crate::context::Context;
 use crate::context::budget::{Budget, FixedChars};
 use crate::error::Finding;
 use crate::gateway::catalog::Price;
+use crate::gateway::config::GatewayConfig;
 use crate::gateway::eligible::{Route, eligible_under};
 use crate::gateway::pruning::PruneSettings;
-use crate::gateway::ruleset::Chosen;
+use crate::gateway::ruleset::{Chosen, Guard, LegacyImages};
 use crate::gateway::window::WindowInfo;
 use crate::ids::{EntryIx, Epoch};
 use crate::plan::cache_cost::CacheCost;
 use crate::plan::{Asked, Plan, PlanError};
-use crate::policy::StepSettings;
+use crate::policy::clear_tool_uses::ClearedBy;
 use crate::policy::prune::{Gate, gate_under};
 use crate::policy::settings::StepSetting;
+use crate::policy::{Step, StepSet, StepSettings};
 use crate::store::body::BodyError;
 use crate::store::index::Index;
 use crate::store::prompt_report::SystemPromptReport;
@@ -139,6 +143,8 @@ pub struct Inspection {
     pub last_touch: Option<f64>,
     /// What keeps it within its window.
     pub upkeep: Upkeep,
+    /// The gateway's configuration.
+    pub config: Arc<GatewayConfig>,
     /// Each setting of each step with its configured value and where that comes from.
     pub settings: Vec<StepSetting>,
     /// The configured settings; of pruning the defaults where it is off.
@@ -159,6 +165,18 @@ impl Inspection {
         let rules = self.ruleset.ruleset.rules();
         let eligible = eligible_under(rules, &self.provider, &self.model, &self.route);
         gate_under(rules, on.then_some(settings), eligible, self.last_touch, now_ms)
+    }
+
+    /// What a run and a call of the version go through by themselves (pruning 1.1–1.4, 8). Where the server clears,
+    /// nothing new is pruned (pruning 7.10).
+    pub fn gateway_steps(&self) -> StepSet {
+        let rules = self.ruleset.ruleset.rules();
+        let server = self.configured.clear.by != ClearedBy::Client;
+        StepSet::of(&[Step::Repair, Step::History])
+            .with(Step::Images, rules.legacy_images != LegacyImages::Stay)
+            .with(Step::Prune, rules.pruner.is_active() && !server)
+            .with(Step::Clear, server)
+            .with(Step::Guard, rules.guard != Guard::None)
     }
 
     /// The plan of some steps, under these settings and a gate of the pruner.

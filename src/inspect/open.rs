@@ -162,6 +162,7 @@ pub fn inspect(
         measured: last_prompt(&index, &context),
         last_call: None,
         upkeep,
+        config: Arc::clone(config),
         settings: Vec::new(),
         configured_on: effective_settings_under(rules, config.value(&PRUNING_PATH)).is_some(),
         configured: settings,

@@ -4,6 +4,7 @@ use std::fmt::Write as _;
 use std::sync::Arc;
 
 use crate::context::build;
+use crate::gateway::config::GatewayConfig;
 use crate::gateway::pruning::PruneSettings;
 use crate::gateway::window::{WindowInfo, WindowSource};
 use crate::ids::{EntryIx, Epoch, LineIds, SessionKey};
@@ -89,6 +90,7 @@ pub(crate) fn inspection(text: &str, window: f64) -> Inspection {
         last_touch: last_touch(&index),
         index: Arc::new(index),
         upkeep: crate::inspect::upkeep::Upkeep::default(),
+        config: Arc::new(GatewayConfig::empty()),
         settings: Vec::new(),
         configured: StepSettings::default(),
         closer: None,

@@ -11,7 +11,6 @@ use crate::policy::truncate::truncate_list;
 use crate::replay::arena::item;
 use crate::replay::lane::{Lane, Start};
 use crate::replay::outcome::{Compacting, Trimmed};
-use crate::replay::sums::Sums;
 use crate::store::entry::{EntryKind, Role};
 
 /// The branch of a lane so far, as a compaction looks at it.
@@ -85,7 +84,7 @@ impl Lane<'_> {
         let from = start.from.max(old.from);
         let summary =
             |front: Option<usize>| front.map_or(0.0, |at| self.arena.weigh(at, self.arena.size(at)));
-        let read = summary(old.front) + self.sums.held(old.from.min(from), from, self.seen).tokens;
+        let read = summary(old.front) + self.sums.held(old.from.min(from), from).tokens;
         let summary_cost =
             self.session.price.map(|price| (read * price.input + summary(start.front) * price.output) / 1e6);
         self.session_start = start;
@@ -118,7 +117,7 @@ impl Lane<'_> {
             .enumerate()
             .filter_map(|(at, item)| Some((from + at, item.edits().first()?.clone())))
             .collect();
-        let Some((first, _)) = cut.first() else { return false };
+        let Some(first) = cut.first().map(|(first, _)| *first) else { return false };
         let before = self.held().tokens;
         self.cache.changed_from(first - from);
         for (at, edit) in &cut {
@@ -127,8 +126,8 @@ impl Lane<'_> {
             let own = self.branch.entries.iter_mut().filter(|own| own.entry == entry);
             own.for_each(|own| own.message = Some(size));
         }
-        self.sums = Sums::new(&self.arena, &self.measure);
-        self.gave_way.clear();
+        self.forms.clear();
+        self.measure_from(first);
         self.loaded = None;
         self.run_start = self.session_start;
         self.truncated = Some(Compacting {

@@ -1,7 +1,7 @@
 //! What happens between two runs: the check whether to compact, the touch, and how the next run loads its history
 //! (pruning 1.1, 4.3, 4.4; compaction 2.9).
 
-use crate::gateway::ruleset::History;
+use crate::gateway::ruleset::{History, LegacyImages};
 use crate::ids::EntryIx;
 use crate::policy::Step;
 use crate::policy::edit::Edit;
@@ -9,8 +9,9 @@ use crate::policy::history_batches::{Kept, kept_in_batches, limit_history_under}
 use crate::policy::history_limit::first_kept_role;
 use crate::policy::images::remove_seen_images;
 use crate::policy::list::Item;
+use crate::policy::media_2026_9::first_of_last_turns;
 use crate::policy::repair::{pair_list, repair_list};
-use crate::replay::arena::item;
+use crate::replay::arena::{Arena, item};
 use crate::replay::lane::{Lane, Loaded, Start};
 use crate::replay::outcome::Trimmed;
 use crate::replay::sums::Held;
@@ -55,31 +56,50 @@ impl Lane<'_> {
 
     /// Takes away details and seen images of what was added since the last run; the first message that differs for it.
     fn go_over_history(&mut self) -> Option<usize> {
-        let steps = self.steps();
-        let loaded = self.upto;
+        let (steps, loaded) = (self.steps(), self.upto);
+        let mut measured = loaded;
         if steps.has(Step::Repair) {
-            for at in self.stripped..loaded {
-                if self.arena.has_details(at) {
-                    self.arena.settle(at, &Edit::StripDetails);
-                }
-            }
+            measured = if steps.has(Step::Guard) { self.stripped } else { loaded };
+            self.arena.strip_details(loaded);
             self.stripped = loaded;
         }
-        self.seen = loaded;
-        if !steps.has(Step::Images) {
-            return None;
+        let wiped = if steps.has(Step::Images) { self.wipe_images() } else { None };
+        let measured = wiped.map_or(measured, |at| at.min(measured));
+        if measured < loaded {
+            self.measure_from(measured);
         }
-        let answer = self.last_answer.filter(|at| *at >= self.session_start.from);
-        self.seen = answer.unwrap_or(self.wiped).max(self.wiped);
+        wiped
+    }
+
+    /// Takes away the images that the model has seen by the rules of the version; the first message that held one.
+    fn wipe_images(&mut self) -> Option<usize> {
+        let from = self.session_start.from;
+        let (until, edit) = match self.settings.steps.ruleset.rules().legacy_images {
+            LegacyImages::Stay => return None,
+            LegacyImages::BeforeLastAnswer => (self.last_answer.filter(|at| *at >= from), Edit::RemoveImages),
+            LegacyImages::BeforeLastTurns { kept } => {
+                let roles = (from..self.upto).map(|at| self.arena.size(at).role);
+                (first_of_last_turns(roles, kept).map(|at| from + at), Edit::RemoveMedia)
+            }
+        };
+        let until = until.unwrap_or(self.wiped).max(self.wiped);
         let mut first = None;
-        for at in self.wiped..self.seen {
-            if self.arena.has_images(at) {
-                self.arena.settle(at, &Edit::RemoveImages);
+        for at in self.wiped..until {
+            let holds = if edit == Edit::RemoveMedia { Arena::has_media } else { Arena::has_images };
+            if holds(&self.arena, at) {
+                self.arena.settle(at, &edit);
                 first = first.or(Some(at));
             }
         }
-        self.wiped = self.seen;
+        self.wiped = until;
         first
+    }
+
+    /// Messages from this one on are not what they were.
+    pub(super) fn measure_from(&mut self, first: usize) {
+        self.list_edits_from(first);
+        let (arena, measure) = (&self.arena, &self.measure);
+        self.sums.measure_from(first, |at| measure.of(arena, at));
     }
 
     /// The list a run begins with: repaired, held to the turn limit, paired again.
@@ -161,11 +181,6 @@ impl Lane<'_> {
         }
     }
 
-    /// Whether a repair of the whole path would change nothing that is sent.
-    pub(super) fn repairs_nothing(&self) -> bool {
-        !repair_list(&mut self.arena.list((0..self.arena.of_path).map(item).collect())).changed
-    }
-
     fn measured(&self, items: Vec<Item>) -> Loaded {
         let (mut sums, mut held) = (vec![0.0], Held::default());
         for item in &items {
@@ -215,27 +230,26 @@ impl Lane<'_> {
     /// What the whole list holds.
     pub(super) fn held(&self) -> Held {
         if let Some(loaded) = &self.loaded {
-            return loaded.held + self.sums.held(self.run_from, self.upto, self.run_from);
+            return loaded.held + self.sums.held(self.run_from, self.upto);
         }
         let front = self.run_start.front;
-        let front = front.map_or_else(Held::default, |at| self.measure.of(&self.arena, at)[0]);
-        front + self.sums.held(self.run_start.from, self.upto, self.seen)
+        let front = front.map_or_else(Held::default, |at| self.measure.of(&self.arena, at));
+        front + self.sums.held(self.run_start.from, self.upto)
     }
 
     /// Tokens of the first messages of the list.
     pub(super) fn prefix(&self, count: usize) -> f64 {
         if let Some(loaded) = &self.loaded {
             let own = loaded.items.len();
-            let rest =
-                self.sums.held(self.run_from, self.run_from + count.saturating_sub(own), self.run_from);
+            let rest = self.sums.held(self.run_from, self.run_from + count.saturating_sub(own));
             return loaded.sums[count.min(own)] + rest.tokens;
         }
         let Some(front) = self.run_start.front else {
-            return self.sums.held(self.run_start.from, self.run_start.from + count, self.seen).tokens;
+            return self.sums.held(self.run_start.from, self.run_start.from + count).tokens;
         };
         let Some(behind) = count.checked_sub(1) else { return 0.0 };
         let summary = self.arena.weigh(front, self.arena.size(front));
-        summary + self.sums.held(self.run_start.from, self.run_start.from + behind, self.seen).tokens
+        summary + self.sums.held(self.run_start.from, self.run_start.from + behind).tokens
     }
 
     /// The first message that the list of this run does not have from the one before; none where it only goes on.

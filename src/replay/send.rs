@@ -8,9 +8,10 @@ use crate::policy::list::{Item, List};
 use crate::policy::prune::{Gate, gate_under, prune_list};
 use crate::policy::{Fate, MessageFate, Step};
 use crate::replay::arena::Arena;
-use crate::replay::cache::{Edited, Split};
+use crate::replay::cache::Split;
 use crate::replay::calls::Call;
 use crate::replay::digest::Digest;
+use crate::replay::edits::{PromptEdits, Reach};
 use crate::replay::lane::Lane;
 use crate::replay::outcome::{CallReplay, Prompt, Trimmed};
 use crate::replay::sums::Held;
@@ -27,9 +28,10 @@ struct Sent {
     cleared: Trimmed,
     first_changed: Option<EntryIx>,
     prompt: Prompt,
-    edits: Vec<Edited>,
-    /// Tokens less than without the edit, for each edit.
-    less: Vec<f64>,
+    edits: PromptEdits,
+    /// Tokens less than without the edits, and of each that is listed.
+    less: f64,
+    listed_less: Vec<f64>,
 }
 
 /// What the steps of one call did to a list.
@@ -38,8 +40,13 @@ pub(super) struct Worked {
     pub(super) pruned: Trimmed,
     pub(super) guarded: Trimmed,
     pub(super) cleared: Trimmed,
-    /// Place, tokens after, and tokens less.
+    /// What the guard alone did.
+    pub(super) reach: Option<Reach>,
+    /// Everything else: place, tokens after, and tokens less.
     pub(super) edits: Vec<(usize, f64, f64)>,
+    /// Tokens less, of all edits.
+    pub(super) less: f64,
+    pub(super) digest: Digest,
     pub(super) first: Option<EntryIx>,
     /// Pruning replaced something, be it by the same bytes.
     pub(super) touched: bool,
@@ -105,24 +112,30 @@ impl Lane<'_> {
             cleared: Trimmed::default(),
             first_changed: None,
             prompt,
-            edits: Vec::new(),
-            less: Vec::new(),
+            edits: PromptEdits { shift: self.shift(), ..PromptEdits::default() },
+            less: 0.0,
+            listed_less: Vec::new(),
         };
         let may = self.may_act(&held, gate);
         if may.iter().any(|may| *may) {
-            let alone = may == [false, true, false] && self.guard_is_plain(&held);
-            let worked = if alone { self.guard_alone(&held) } else { self.work(gate) };
+            let worked = match may {
+                _ if self.loaded.is_some() || held.odd > 0 => self.work(gate),
+                [_, _, true] => self.work(gate),
+                [true, _, false] => self.prune_alone(&held),
+                [false, _, false] => self.guard_alone(&held),
+            };
             if worked.touched {
                 self.touch = Some(call.started);
             }
-            sent.tokens -= worked.edits.iter().map(|(_, _, less)| less).sum::<f64>();
+            sent.tokens -= worked.less;
+            sent.less = worked.less;
+            sent.prompt.edits = worked.digest;
+            sent.edits.reach = worked.reach;
             sent.first_changed = worked.first;
             (sent.pruned, sent.guarded, sent.cleared) = (worked.pruned, worked.guarded, worked.cleared);
             for (at, after, less) in worked.edits {
-                let edited = (at, after.round() as u64);
-                sent.prompt.edits = sent.prompt.edits.with(edited);
-                sent.edits.push(edited);
-                sent.less.push(less);
+                sent.edits.listed.push((at, after.round() as u64));
+                sent.listed_less.push(less);
             }
         }
         sent
@@ -140,7 +153,9 @@ impl Lane<'_> {
                 && gate.is_open()
                 && (unsure || ratio.is_nan() || ratio >= settings.prune.soft_trim_ratio),
             steps.has(Step::Guard)
-                && (unsure || held.large > 0 || is_over(self.measure.budget(), held.guard)),
+                && (unsure
+                    || held.cut.count() > 0
+                    || is_over(self.measure.budget(), held.guard - held.cut.chars)),
             steps.has(Step::Clear) && (unsure || is_over(settings.clear.trigger, held.clear)),
         ]
     }
@@ -175,11 +190,21 @@ impl Lane<'_> {
         }
         let is_new = |at: usize, item: &Item| item.edits().len() > self.item_edits(at);
         let edits = list.items.iter().enumerate().filter(|(at, item)| is_new(*at, item));
-        let edits: Vec<(usize, f64, f64)> =
-            edits.map(|(at, _)| (at, tokens[at], before[at] - tokens[at])).collect();
-        let first = edits.first().and_then(|(at, _, _)| list.items[*at].position());
+        let shift = self.shift();
+        let edits: Vec<usize> = edits.map(|(at, _)| at).collect();
+        let first = edits.first().and_then(|at| list.items[*at].position());
         let first = first.map(|at| arena.context.messages[at].entry);
-        Worked { pruned, guarded, cleared, edits, first, touched }
+        let edit = |at: usize| (at.wrapping_add(shift), tokens[at], before[at] - tokens[at]);
+        let edits: Vec<(usize, f64, f64)> = edits.into_iter().map(edit).collect();
+        let less = edits.iter().map(|(_, _, less)| less).sum();
+        let edited = edits.iter().map(|(at, after, _)| (*at, after.round() as u64));
+        let digest = edited.fold(Digest::default(), Digest::with);
+        Worked { pruned, guarded, cleared, edits, less, digest, first, touched, reach: None }
+    }
+
+    /// How far the first message of the list stands from its place on the path, wrapping.
+    fn shift(&self) -> usize {
+        self.run_start.from.wrapping_sub(usize::from(self.run_start.front.is_some()))
     }
 
     /// Edits that an item of the list has from the beginning of the run.
@@ -255,17 +280,35 @@ impl Lane<'_> {
     /// The split of a prompt by the model of the cache, with the edits of this call or without them.
     fn split(&self, call: &Call, sent: &Sent, expected: f64, output: f64, edited: bool) -> Split {
         let price = self.session.price_of(call);
-        let edits = if edited { sent.edits.as_slice() } else { &[] };
-        let less: f64 = if edited { 0.0 } else { sent.less.iter().sum() };
+        let none = PromptEdits { shift: sent.edits.shift, ..PromptEdits::default() };
+        let (edits, less) = if edited { (&sent.edits, 0.0) } else { (&none, sent.less) };
         let tokens = sent.tokens + less;
-        let reusable = self.cache.reusable(call.started, &call.mind, sent.prompt.len, edits);
+        let reusable = self
+            .cache
+            .reusable(call.started, &call.mind, sent.prompt.len, |other| self.first_difference(edits, other));
         let read = reusable.map_or(0.0, |count| {
-            let gone = edits.iter().zip(&sent.less).filter(|((at, _), _)| *at < count);
-            self.session.fixed() + self.prefix(count) - gone.map(|(_, less)| less).sum::<f64>()
+            let gone = if edited { self.less_before(sent, count) } else { 0.0 };
+            self.session.fixed() + self.prefix(count) - gone
         });
         let request = expected + less;
         let scale = if tokens > 0.0 { request / tokens } else { 0.0 };
         Split::of(request, read * scale, 0.0, output, price.as_ref())
+    }
+}
+
+impl Lane<'_> {
+    /// Tokens that the edits of a prompt took from its first messages.
+    fn less_before(&self, sent: &Sent, count: usize) -> f64 {
+        let edits = &sent.edits;
+        let reach = edits.reach.filter(|_| count > 0);
+        let reached = reach.map_or(0.0, |Reach { from, reached, to }| {
+            let border = count.wrapping_add(edits.shift).clamp(from, to);
+            let near = reached.min(border);
+            self.sums.held(from, near).gone.tokens + self.sums.held(near, border).cut.tokens
+        });
+        let listed = edits.listed.iter().zip(&sent.listed_less);
+        let listed = listed.filter(|((at, _), _)| at.wrapping_sub(edits.shift) < count);
+        reached + listed.map(|(_, less)| less).sum::<f64>()
     }
 }
 

@@ -4,6 +4,7 @@
 
 use std::collections::{BTreeMap, HashSet};
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use super::agents::{Agent, agents, store_files, transcript_dirs};
 use super::distinct::distinct_keys;
@@ -30,7 +31,7 @@ pub struct Store {
     /// The gateway's state dir; for pi and single files the directory that holds them.
     pub state_dir: PathBuf,
     /// The gateway's configuration; empty where there is none.
-    pub config: GatewayConfig,
+    pub config: Arc<GatewayConfig>,
     /// The rules its sessions are read by: what the store itself tells, unless someone chose others.
     pub ruleset: Chosen,
     /// By id.
@@ -83,6 +84,7 @@ fn look(path: Option<&Path>, env: &Environment) -> Store {
 }
 
 fn empty(shape: Shape, state_dir: PathBuf, config: GatewayConfig) -> Store {
+    let config = Arc::new(config);
     let error = config.error.as_ref().map(Finding::from);
     let findings = error.into_iter().chain(config.findings.iter().cloned()).collect();
     let ruleset = Chosen::default();

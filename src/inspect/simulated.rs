@@ -1,6 +1,5 @@
 //! The settings a plan is made with: the store's configuration, changed for this one preview.
 
-use super::change::{CONTEXT_TOKENS, Change, PRUNING};
 use crate::gateway::config::GatewayConfig;
 use crate::gateway::provenance::Provenance;
 use crate::gateway::prune_setting::{PRUNING_PATH, prune_settings};
@@ -9,16 +8,17 @@ use crate::gateway::ruleset::Ruleset;
 use crate::gateway::setting_value::{duration_text, insert};
 use crate::gateway::window::{WindowInfo, window_of_model};
 use crate::inspect::Inspection;
+use crate::inspect::change::{CONTEXT_TOKENS, Change, PRUNING};
 use crate::js::{Object, Value};
 use crate::policy::settings::{StepSetting, settings_of};
 use crate::policy::{Step, StepSet, StepSettings};
 
 /// The length a summary is taken to have.
-pub(super) const SUMMARY_TOKENS: &str = "compaction.summaryTokens";
+pub const SUMMARY_TOKENS: &str = "compaction.summaryTokens";
 
 /// One setting as it is in force for a preview.
 #[derive(Debug, Clone, PartialEq)]
-pub(super) struct InForce {
+pub struct InForce {
     /// Key below `contextPruning`.
     pub key: &'static str,
     /// As the configuration would hold it.
@@ -29,7 +29,7 @@ pub(super) struct InForce {
 
 /// One setting of a step that takes part, as it is in force for a preview.
 #[derive(Debug, Clone, PartialEq)]
-pub(super) struct StepInForce {
+pub struct StepInForce {
     /// The setting, as configured.
     pub setting: StepSetting,
     /// In force.
@@ -40,7 +40,7 @@ pub(super) struct StepInForce {
 
 /// Settings and window for a preview.
 #[derive(Debug, Clone)]
-pub(super) struct Simulated {
+pub struct Simulated {
     /// The pruner's settings; the configured or built-in ones where pruning is off.
     pub settings: PruneSettings,
     /// Whether pruning is on.
@@ -61,7 +61,7 @@ pub(super) struct Simulated {
 
 impl Simulated {
     /// The summary is taken to have this many tokens.
-    pub(super) fn set_summary_tokens(&mut self, tokens: u64) {
+    pub fn set_summary_tokens(&mut self, tokens: u64) {
         self.steps.summary_tokens = tokens;
         let row = self.step_rows.iter_mut().find(|row| row.setting.key() == SUMMARY_TOKENS);
         if let Some(row) = row {
@@ -71,12 +71,8 @@ impl Simulated {
 }
 
 /// Applies changes to the configuration of a session. Changing any key but `mode` switches pruning on.
-pub(super) fn simulated(
-    config: &GatewayConfig,
-    inspection: &Inspection,
-    changes: &[Change],
-    steps: StepSet,
-) -> Simulated {
+pub fn simulated(inspection: &Inspection, changes: &[Change], steps: StepSet) -> Simulated {
+    let config = inspection.config.as_ref();
     let mut raw = config.value(&PRUNING_PATH).and_then(Value::as_object).cloned().unwrap_or_default();
     let ruleset = inspection.ruleset.ruleset;
     let effective_settings = |raw: Option<&Value>| effective_settings_under(ruleset.rules(), raw);
@@ -148,7 +144,7 @@ fn window(config: &GatewayConfig, inspection: &Inspection, changes: &[Change]) -
 }
 
 /// The settings of a configuration, with the origin of each.
-pub(super) fn in_force(config: &GatewayConfig, ruleset: Ruleset) -> Vec<InForce> {
+pub fn in_force(config: &GatewayConfig, ruleset: Ruleset) -> Vec<InForce> {
     let effective = effective_settings_under(ruleset.rules(), config.value(&PRUNING_PATH));
     let on = effective.is_some();
     let mut rows = rows(config, ruleset, &effective.unwrap_or_default(), on, &[]);
@@ -189,7 +185,7 @@ fn rows(
 }
 
 /// The settings as the configuration would hold them, with every key.
-pub(super) fn settings_value(settings: &PruneSettings, on: bool) -> Value {
+pub fn settings_value(settings: &PruneSettings, on: bool) -> Value {
     let list = |key| settings.tools.get(key).filter(|list| list.as_array().is_some()).cloned();
     let list = |key| list(key).unwrap_or_else(|| Value::Array(Vec::new()));
     let tools = Object::from([("allow", list("allow")), ("deny", list("deny"))]);
