@@ -26,6 +26,8 @@ pub(super) struct Arena<'a> {
     changed: HashMap<usize, Texture>,
     /// The details of results before this one are gone.
     stripped: usize,
+    /// Calls and results before this one are paired.
+    pub(super) paired: usize,
     summaries: Vec<Summary>,
 }
 
@@ -44,7 +46,15 @@ impl<'a> Arena<'a> {
     /// Every message of the path, nothing done.
     pub(super) fn new(session: &'a Session<'a>, ground: &'a Ground) -> Self {
         let context = ground.context.clone();
-        Self { session, ground, context, changed: HashMap::new(), stripped: 0, summaries: Vec::new() }
+        Self {
+            session,
+            ground,
+            context,
+            changed: HashMap::new(),
+            stripped: 0,
+            paired: 0,
+            summaries: Vec::new(),
+        }
     }
 
     /// Adds the summary of a compaction of the path; where it is.
@@ -83,6 +93,28 @@ impl<'a> Arena<'a> {
         (self.context.messages[at].entry, is_written)
     }
 
+    /// Whether a message is no part of what is sent now: a result not yet invented, or one that was dropped.
+    pub(super) fn is_left_out(&self, at: usize) -> bool {
+        let special = &self.ground.special;
+        if special.is_empty() || special.binary_search(&at).is_err() {
+            return false;
+        }
+        self.ground.is_missing(at) != (at < self.paired)
+    }
+
+    /// The entry of a message; none of one that repair invents.
+    pub(super) fn entry(&self, at: usize) -> Option<EntryIx> {
+        (!self.ground.is_missing(at)).then(|| self.context.messages[at].entry)
+    }
+
+    /// A message for a list, nothing done to it.
+    pub(super) fn item(&self, at: usize) -> Item {
+        match self.ground.missing.get(&at) {
+            Some(missing) => Item::from(missing.result.clone()),
+            None => Item { from: From::Context(at as u32), change: None },
+        }
+    }
+
     /// The sizes of a message as it is now.
     pub(super) fn size(&self, at: usize) -> &MessageSize {
         &self.context.messages[at].size
@@ -97,6 +129,9 @@ impl<'a> Arena<'a> {
             && let Some(texture) = self.changed.get(&at)
         {
             return Some(texture);
+        }
+        if self.ground.is_missing(at) {
+            return self.ground.missing_texture(at);
         }
         if at < self.stripped {
             return self.ground.stripped(self.session, at);
@@ -177,9 +212,4 @@ impl TextureAt for Arena<'_> {
     fn texture_at(&self, at: usize) -> Option<&Texture> {
         self.texture(at)
     }
-}
-
-/// A message of the arena, nothing done to it.
-pub(super) fn item(at: usize) -> Item {
-    Item { from: From::Context(at as u32), change: None }
 }

@@ -1,11 +1,11 @@
 //! What was done to the messages of one prompt, so that two prompts can be held against each other: what the guard did as
 //! two borders in the sums of the lane, everything else edit by edit.
 
-use crate::replay::lane::Lane;
+use crate::replay::lane::{Lane, Start};
 use crate::replay::sums::Held;
 
 /// A message of a prompt and how many tokens were left of it. The message is named by its place on the path, in lists that
-/// are no stretch of the path by where it would stand.
+/// are no stretch of the path by its place in the list.
 pub(super) type Edited = (usize, u64);
 
 /// A stretch of the path that the guard went over.
@@ -22,8 +22,8 @@ pub(super) struct Reach {
 /// The edits of one prompt, in order.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub(super) struct PromptEdits {
-    /// How far the first message stands from its place on the path, wrapping.
-    pub(super) shift: usize,
+    /// Where the prompt begins; none where its messages are named by where they stand in it.
+    pub(super) start: Option<Start>,
     pub(super) reach: Option<Reach>,
     /// Those behind it.
     pub(super) listed: Vec<Edited>,
@@ -68,13 +68,13 @@ impl Lane<'_> {
             return usize::MAX;
         }
         match (one.reach, other.reach) {
-            (Some(a), Some(b)) if a.from == b.from && one.shift == other.shift => {
+            (Some(a), Some(b)) if a.from == b.from && one.start == other.start => {
                 let both = a.to.min(b.to);
                 // Up to the nearer border both gave way, from the farther one on both were only cut.
                 let (near, far) = (a.reached.min(b.reached).min(both), a.reached.max(b.reached).min(both));
                 let differs = |at: &&usize| self.edited_at(**at, &a) != self.edited_at(**at, &b);
                 match self.results_within(near, far).iter().find(differs) {
-                    Some(at) => at.wrapping_sub(one.shift),
+                    Some(at) => self.index_in(one, *at),
                     None => self.difference_from(one, other, both),
                 }
             }
@@ -83,12 +83,8 @@ impl Lane<'_> {
     }
 
     fn difference_from(&self, one: &PromptEdits, other: &PromptEdits, from: usize) -> usize {
-        let in_list = |edits: &PromptEdits| {
-            let shift = edits.shift;
-            move |(at, after): Edited| (at.wrapping_sub(shift), after)
-        };
-        let mut own = self.edits_from(one, from).map(in_list(one));
-        let mut others = self.edits_from(other, from).map(in_list(other));
+        let mut own = self.edits_from(one, from).map(|(at, after)| (self.index_in(one, at), after));
+        let mut others = self.edits_from(other, from).map(|(at, after)| (self.index_in(other, at), after));
         loop {
             match (own.next(), others.next()) {
                 (None, None) => return usize::MAX,
@@ -98,6 +94,14 @@ impl Lane<'_> {
                     return place(one).min(place(other));
                 }
             }
+        }
+    }
+
+    /// Where a message that was edited stands in a prompt.
+    pub(super) fn index_in(&self, edits: &PromptEdits, at: usize) -> usize {
+        match edits.start {
+            Some(start) => usize::from(start.front.is_some()) + self.sent(start.from, at.max(start.from)),
+            None => at,
         }
     }
 

@@ -123,7 +123,7 @@ impl Lane<'_> {
             guarded: Trimmed { trimmed: done.trimmed, cleared: done.cleared, tokens: done.tokens },
             less: done.tokens,
             digest: done.digest,
-            first: (first < to).then(|| self.arena.context.messages[first].entry),
+            first: if first < to { self.arena.entry(first) } else { None },
             reach: Some(Reach { from, reached, to }).filter(|_| done.count() > 0),
             ..Worked::default()
         }

@@ -67,7 +67,7 @@ pub(super) struct Lane<'a> {
     /// The last answer so far, by its place in the arena.
     pub(super) last_answer: Option<usize>,
     pub(super) loaded: Option<Loaded>,
-    /// Calls and results are paired all over the path, so a repair changes nothing but details.
+    /// What a repair of a list does is told by its messages one by one, or it changes nothing but details.
     pub(super) is_paired: bool,
     /// Tools of which results may be pruned.
     pub(super) prunable_tools: HashMap<WordIx, bool>,
@@ -119,7 +119,7 @@ impl<'a> Lane<'a> {
             run_from: 0,
             last_answer: None,
             loaded: None,
-            is_paired: !steps.has(Step::Repair) || ground.is_paired(session),
+            is_paired: !steps.has(Step::Repair) || ground.is_local || ground.is_paired(session),
             prunable_tools: if steps.has(Step::Prune) {
                 prunable_tools(session, ground, settings)
             } else {
@@ -162,7 +162,9 @@ impl<'a> Lane<'a> {
         if is_compaction && self.compacts {
             return;
         }
-        self.branch.push(self.session.branch[place], self.upto);
+        if self.compacts {
+            self.branch.push(self.session.branch[place], self.upto);
+        }
         if is_compaction {
             self.take_compaction(place, ix);
         }
@@ -173,9 +175,16 @@ impl<'a> Lane<'a> {
             self.last_answer = Some(self.upto);
         }
         if makes_message {
-            self.sums.push(self.measure.of(&self.arena, self.upto));
-            self.upto += 1;
+            self.take_message();
+            while self.arena.ground.is_missing(self.upto) {
+                self.take_message();
+            }
         }
+    }
+
+    fn take_message(&mut self) {
+        self.sums.push(self.measure.of(&self.arena, self.upto));
+        self.upto += 1;
     }
 
     /// A compaction as it was written (compaction 4.2, 4.3).
@@ -207,7 +216,7 @@ impl<'a> Lane<'a> {
 fn prunable_tools(session: &Session<'_>, ground: &Ground, settings: &Settings) -> HashMap<WordIx, bool> {
     let filter = settings.steps.prune.tool_filter();
     let mut tools = HashMap::new();
-    for at in &ground.results {
+    for at in ground.results.iter().filter(|at| !ground.is_missing(**at)) {
         let tool = ground.context.messages[*at].size.tool;
         tools.entry(tool).or_insert_with(|| filter.prunable(session.index.words.value(tool)));
     }

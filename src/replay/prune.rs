@@ -1,6 +1,7 @@
 //! Pruning without a list of messages, and the guard behind it: the same decisions over the numbers of each result, told
 //! once while it stays as it is (pruning 5, 6.33–6.35).
 
+use crate::js::Value;
 use crate::policy::Step;
 use crate::policy::edit::{Edit, one_text};
 use crate::policy::prune::{Clearing, cutoff_among, keeps_images, soft_chars};
@@ -74,7 +75,7 @@ impl Lane<'_> {
         worked.less = worked.edits.iter().map(|(_, _, less)| less).sum();
         let edited = worked.edits.iter().map(|(at, after, _)| (*at, after.round() as u64));
         worked.digest = edited.fold(Digest::default(), Digest::with);
-        worked.first = worked.edits.first().map(|(at, _, _)| self.arena.context.messages[*at].entry);
+        worked.first = worked.edits.first().and_then(|(at, _, _)| self.arena.entry(*at));
     }
 
     /// The results that pruning changes, in order.
@@ -100,7 +101,7 @@ impl Lane<'_> {
         let mut candidates: Vec<(usize, f64, bool)> = Vec::new();
         for at in self.results_within(start, cutoff) {
             let size = *self.arena.size(*at);
-            if size.role != Role::ToolResult || !self.may_prune(&size) {
+            if size.role != Role::ToolResult || self.arena.is_left_out(*at) || !self.may_prune(*at, &size) {
                 continue;
             }
             let before = size.prune_chars.get().unwrap_or(0.0);
@@ -119,8 +120,14 @@ impl Lane<'_> {
     }
 
     /// Whether nothing shields a result but its place (pruning 5.12).
-    fn may_prune(&self, size: &MessageSize) -> bool {
-        let by_tool = self.prunable_tools.get(&size.tool).copied().unwrap_or(false);
+    fn may_prune(&self, at: usize, size: &MessageSize) -> bool {
+        let by_tool = match self.arena.ground.missing.get(&at) {
+            Some(missing) => {
+                let name = Value::String(missing.result.name.clone());
+                self.settings.steps.prune.tool_filter().prunable(Some(&name))
+            }
+            None => self.prunable_tools.get(&size.tool).copied().unwrap_or(false),
+        };
         by_tool && !keeps_images(&self.settings.steps.prune, size)
     }
 

@@ -8,7 +8,6 @@ use crate::policy::Step;
 use crate::policy::compact::{Before, BranchEntry, assumed_summary, prepare_under};
 use crate::policy::edit::Edit;
 use crate::policy::truncate::truncate_list;
-use crate::replay::arena::item;
 use crate::replay::lane::{Lane, Start};
 use crate::replay::outcome::{Compacting, Trimmed};
 use crate::store::entry::{EntryKind, Role};
@@ -80,6 +79,7 @@ impl Lane<'_> {
         self.loaded = None;
         self.history = Trimmed::default();
         self.run_start = old;
+        self.unpair();
         let (count, tokens) = (self.list_len(), self.held().tokens);
         let from = start.from.max(old.from);
         let summary =
@@ -108,18 +108,19 @@ impl Lane<'_> {
             return false;
         }
         let (from, to) = (self.session_start.from, self.upto);
-        let mut list = self.arena.list((from..to).map(item).collect());
+        let written: Vec<usize> = (from..to).filter(|at| !self.arena.ground.is_missing(*at)).collect();
+        let mut list = self.arena.list(written.iter().map(|at| self.arena.item(*at)).collect());
         let rules = self.settings.steps.ruleset.rules();
         truncate_list(&mut list, rules, self.settings.window, &self.settings.steps.truncate);
         let cut: Vec<(usize, Edit)> = list
             .items
             .iter()
             .enumerate()
-            .filter_map(|(at, item)| Some((from + at, item.edits().first()?.clone())))
+            .filter_map(|(at, item)| Some((written[at], item.edits().first()?.clone())))
             .collect();
         let Some(first) = cut.first().map(|(first, _)| *first) else { return false };
         let before = self.held().tokens;
-        self.cache.changed_from(first - from);
+        self.cache.changed_from(written.partition_point(|at| *at < first));
         for (at, edit) in &cut {
             self.arena.settle(*at, edit);
             let (entry, size) = (self.arena.context.messages[*at].entry, *self.arena.size(*at));
@@ -128,6 +129,7 @@ impl Lane<'_> {
         }
         self.forms.clear();
         self.measure_from(first);
+        self.unpair();
         self.loaded = None;
         self.run_start = self.session_start;
         self.truncated = Some(Compacting {

@@ -11,7 +11,7 @@ use crate::policy::images::remove_seen_images;
 use crate::policy::list::Item;
 use crate::policy::media_2026_9::first_of_last_turns;
 use crate::policy::repair::{pair_list, repair_list};
-use crate::replay::arena::{Arena, item};
+use crate::replay::arena::Arena;
 use crate::replay::lane::{Lane, Loaded, Start};
 use crate::replay::outcome::Trimmed;
 use crate::replay::sums::Held;
@@ -43,18 +43,19 @@ impl Lane<'_> {
         let known = touches.partition_point(|(touched, _)| *touched < ix);
         let recorded = known.checked_sub(1).map(|at| touches[at].1);
         self.touch = if touches.is_empty() { self.assumed_touch } else { recorded };
-        let wiped = self.go_over_history();
+        let changed = self.go_over_history();
         let before = (self.run_start, self.loaded.take());
         let run_before = self.run_from;
         self.load();
         let first = self.first_change(before.0, before.1.as_ref(), run_before);
-        let first = first.into_iter().chain(wiped.map(|at| self.index_of(at))).min();
+        let first = first.into_iter().chain(changed.map(|at| self.index_of(at))).min();
         if let Some(first) = first {
             self.cache.changed_from(first);
         }
     }
 
-    /// Takes away details and seen images of what was added since the last run; the first message that differs for it.
+    /// Takes away details and seen images of what was added since the last run, and pairs it; the first message that is sent
+    /// otherwise for it.
     fn go_over_history(&mut self) -> Option<usize> {
         let (steps, loaded) = (self.steps(), self.upto);
         let mut measured = loaded;
@@ -63,12 +64,31 @@ impl Lane<'_> {
             self.arena.strip_details(loaded);
             self.stripped = loaded;
         }
+        let paired = if steps.has(Step::Repair) { self.pair_until(loaded) } else { None };
         let wiped = if steps.has(Step::Images) { self.wipe_images() } else { None };
-        let measured = wiped.map_or(measured, |at| at.min(measured));
+        let changed = paired.into_iter().chain(wiped).min();
+        let measured = changed.map_or(measured, |at| at.min(measured));
         if measured < loaded {
             self.measure_from(measured);
         }
-        wiped
+        changed
+    }
+
+    /// Pairs the calls and results of the list up to a message; the first that is added or dropped for it.
+    fn pair_until(&mut self, loaded: usize) -> Option<usize> {
+        let from = self.arena.paired.max(self.session_start.from);
+        self.arena.paired = loaded;
+        self.arena.ground.first_special(from, loaded)
+    }
+
+    /// The list is that of the transcript again, as no run has loaded it.
+    pub(super) fn unpair(&mut self) {
+        let from = self.session_start.from;
+        let until = self.arena.paired;
+        self.arena.paired = until.min(from);
+        if let Some(first) = self.arena.ground.first_special(from, until) {
+            self.measure_from(first);
+        }
     }
 
     /// Takes away the images that the model has seen by the rules of the version; the first message that held one.
@@ -78,8 +98,9 @@ impl Lane<'_> {
             LegacyImages::Stay => return None,
             LegacyImages::BeforeLastAnswer => (self.last_answer.filter(|at| *at >= from), Edit::RemoveImages),
             LegacyImages::BeforeLastTurns { kept } => {
-                let roles = (from..self.upto).map(|at| self.arena.size(at).role);
-                (first_of_last_turns(roles, kept).map(|at| from + at), Edit::RemoveMedia)
+                let sent: Vec<usize> = (from..self.upto).filter(|at| !self.arena.is_left_out(*at)).collect();
+                let roles = sent.iter().map(|at| self.arena.size(*at).role);
+                (first_of_last_turns(roles, kept).map(|at| sent[at]), Edit::RemoveMedia)
             }
         };
         let until = until.unwrap_or(self.wiped).max(self.wiped);
@@ -107,12 +128,18 @@ impl Lane<'_> {
         self.run_from = self.upto;
         self.run_start = self.session_start;
         self.history = Trimmed::default();
-        let begins_with_result = self.run_start.from < self.upto
-            && self.arena.size(self.run_start.from).role == Role::ToolResult
-            && self.steps().has(Step::Repair);
-        if !self.is_paired || begins_with_result {
-            self.load_repaired();
-            return;
+        if self.steps().has(Step::Repair) {
+            let is_result = |at: &usize| self.arena.size(*at).role == Role::ToolResult;
+            let first = (self.run_start.from..self.upto).find(|at| !is_result(at)).unwrap_or(self.upto);
+            let begins_with_result = first > self.run_start.from;
+            if !self.is_paired || begins_with_result && !self.arena.ground.is_local {
+                self.load_repaired();
+                return;
+            }
+            // An empty list is not taken over (pruning 1.1, step 8).
+            if first < self.upto || self.run_start.front.is_some() {
+                self.run_start.from = first;
+            }
         }
         let count = self.list_len();
         let kept = self.kept(count);
@@ -125,10 +152,12 @@ impl Lane<'_> {
         let front = usize::from(self.run_start.front.is_some());
         if kept.prelude <= front {
             let front = self.run_start.front.filter(|_| kept.prelude > 0);
-            let from = self.session_start.from + kept.from - usize::from(self.session_start.front.is_some());
+            let from = self.place_at(kept.from);
             self.run_start = Start { front, from };
         } else {
-            let items = (0..kept.prelude).chain(kept.from..count).map(|at| self.item_at(at)).collect();
+            let items = self.items();
+            let items = items.into_iter().enumerate().filter(|(at, _)| kept.keeps(*at)).map(|(_, item)| item);
+            let items = items.collect();
             self.loaded = Some(self.measured(items));
         }
     }
@@ -157,7 +186,7 @@ impl Lane<'_> {
     fn load_repaired(&mut self) {
         let steps = self.steps();
         let settings = &self.settings.steps;
-        let items: Vec<Item> = (0..self.list_len()).map(|at| self.item_at(at)).collect();
+        let items = self.items();
         let before = items.len();
         let mut list = self.arena.list(items);
         repair_list(&mut list);
@@ -194,7 +223,7 @@ impl Lane<'_> {
     pub(super) fn list_len(&self) -> usize {
         match &self.loaded {
             Some(loaded) => loaded.items.len() + self.upto - self.run_from,
-            None => usize::from(self.run_start.front.is_some()) + self.upto - self.run_start.from,
+            None => usize::from(self.run_start.front.is_some()) + self.sent(self.run_start.from, self.upto),
         }
     }
 
@@ -202,17 +231,45 @@ impl Lane<'_> {
     pub(super) fn item_at(&self, at: usize) -> Item {
         if let Some(loaded) = &self.loaded {
             let own = loaded.items.get(at).cloned();
-            return own.unwrap_or_else(|| item(self.run_from + at - loaded.items.len()));
+            return own.unwrap_or_else(|| self.arena.item(self.run_from + at - loaded.items.len()));
         }
-        item(self.place_at(at))
+        self.arena.item(self.place_at(at))
     }
 
     /// Where a message of a list stands that is that of the path.
     fn place_at(&self, at: usize) -> usize {
         match self.run_start.front {
             Some(front) if at == 0 => front,
-            front => self.run_start.from + at - usize::from(front.is_some()),
+            front => self.behind(at - usize::from(front.is_some())),
         }
+    }
+
+    /// Where the first messages of the list behind its summary end, so many of them.
+    pub(super) fn behind(&self, count: usize) -> usize {
+        let from = self.run_start.from;
+        if self.arena.ground.special.is_empty() {
+            return from + count;
+        }
+        self.sums.first(from, self.upto, |held| held.count as usize > count)
+    }
+
+    /// How many messages of a stretch of the path are sent.
+    pub(super) fn sent(&self, from: usize, to: usize) -> usize {
+        self.sums.held(from, to).count as usize
+    }
+
+    /// The list now.
+    pub(super) fn items(&self) -> Vec<Item> {
+        if self.loaded.is_some() {
+            return (0..self.list_len()).map(|at| self.item_at(at)).collect();
+        }
+        self.list_places().map(|at| self.arena.item(at)).collect()
+    }
+
+    /// Where the messages of a list stand that is no loaded one.
+    pub(super) fn list_places(&self) -> impl Iterator<Item = usize> + '_ {
+        let sent = (self.run_start.from..self.upto).filter(|at| !self.arena.is_left_out(*at));
+        self.run_start.front.into_iter().chain(sent)
     }
 
     fn role_at(&self, at: usize) -> Role {
@@ -223,7 +280,10 @@ impl Lane<'_> {
     fn index_of(&self, place: usize) -> usize {
         match &self.loaded {
             Some(_) => 0,
-            None => place.saturating_sub(self.run_start.from) + usize::from(self.run_start.front.is_some()),
+            None => {
+                let from = self.run_start.from;
+                usize::from(self.run_start.front.is_some()) + self.sent(from, place.max(from))
+            }
         }
     }
 
@@ -245,25 +305,31 @@ impl Lane<'_> {
             return loaded.sums[count.min(own)] + rest.tokens;
         }
         let Some(front) = self.run_start.front else {
-            return self.sums.held(self.run_start.from, self.run_start.from + count).tokens;
+            return self.sums.held(self.run_start.from, self.behind(count)).tokens;
         };
         let Some(behind) = count.checked_sub(1) else { return 0.0 };
         let summary = self.arena.weigh(front, self.arena.size(front));
-        summary + self.sums.held(self.run_start.from, self.run_start.from + behind).tokens
+        summary + self.sums.held(self.run_start.from, self.behind(behind)).tokens
     }
 
     /// The first message that the list of this run does not have from the one before; none where it only goes on.
     fn first_change(&self, start: Start, loaded: Option<&Loaded>, run_from: usize) -> Option<usize> {
         if loaded.is_none() && self.loaded.is_none() {
-            return (start != self.run_start).then_some(0);
+            // Results without a call at the front of a kept part go, and the summary before them stays.
+            let kept = start.front == self.run_start.front && start.from == self.session_start.from;
+            let only_results = kept && self.history.cleared == 0;
+            let first = if only_results { usize::from(start.front.is_some()) } else { 0 };
+            return (start != self.run_start).then_some(first);
         }
         let front = usize::from(start.front.is_some());
         let before = |at: usize| match loaded {
-            Some(loaded) => {
-                loaded.items.get(at).cloned().unwrap_or_else(|| item(run_from + at - loaded.items.len()))
-            }
-            None if at < front => item(start.front.unwrap_or(0)),
-            None => item(start.from + at - front),
+            Some(loaded) => loaded
+                .items
+                .get(at)
+                .cloned()
+                .unwrap_or_else(|| self.arena.item(run_from + at - loaded.items.len())),
+            None if at < front => self.arena.item(start.front.unwrap_or(0)),
+            None => self.arena.item(start.from + at - front),
         };
         let count = match loaded {
             Some(loaded) => loaded.items.len() + self.upto - run_from,

@@ -112,7 +112,10 @@ impl Lane<'_> {
             cleared: Trimmed::default(),
             first_changed: None,
             prompt,
-            edits: PromptEdits { shift: self.shift(), ..PromptEdits::default() },
+            edits: PromptEdits {
+                start: Some(self.run_start).filter(|_| self.loaded.is_none()),
+                ..PromptEdits::default()
+            },
             less: 0.0,
             listed_less: Vec::new(),
         };
@@ -164,7 +167,7 @@ impl Lane<'_> {
     fn work(&self, gate: Gate) -> Worked {
         let settings = &self.settings.steps;
         let (arena, steps) = (&self.arena, settings.steps);
-        let items: Vec<Item> = (0..self.list_len()).map(|at| self.item_at(at)).collect();
+        let items = self.items();
         let before: Vec<f64> = items.iter().map(|item| arena.weigh_item(item)).collect();
         let mut tokens = before.clone();
         let mut list = arena.list(items);
@@ -194,11 +197,17 @@ impl Lane<'_> {
         let edits: Vec<usize> = edits.map(|(at, _)| at).collect();
         let first = edits.first().and_then(|at| list.items[*at].position());
         let first = first.map(|at| arena.context.messages[at].entry);
-        let edit = |at: usize| (at.wrapping_add(shift), tokens[at], before[at] - tokens[at]);
-        let edits: Vec<(usize, f64, f64)> = edits.into_iter().map(edit).collect();
-        let less = edits.iter().map(|(_, _, less)| less).sum();
-        let edited = edits.iter().map(|(at, after, _)| (*at, after.round() as u64));
+        let less = edits.iter().map(|at| before[*at] - tokens[*at]).sum();
+        // Lists that are no stretch of the path stand for one that begins where they do.
+        let places: Vec<usize> = match self.loaded {
+            Some(_) => (0..before.len()).map(|at| at.wrapping_add(shift)).collect(),
+            None => self.list_places().collect(),
+        };
+        let edited = edits.iter().map(|at| (places[*at], tokens[*at].round() as u64));
         let digest = edited.fold(Digest::default(), Digest::with);
+        let named = |at: usize| if self.loaded.is_some() { at } else { places[at] };
+        let edit = |at: usize| (named(at), tokens[at], before[at] - tokens[at]);
+        let edits: Vec<(usize, f64, f64)> = edits.into_iter().map(edit).collect();
         Worked { pruned, guarded, cleared, edits, less, digest, first, touched, reach: None }
     }
 
@@ -280,7 +289,7 @@ impl Lane<'_> {
     /// The split of a prompt by the model of the cache, with the edits of this call or without them.
     fn split(&self, call: &Call, sent: &Sent, expected: f64, output: f64, edited: bool) -> Split {
         let price = self.session.price_of(call);
-        let none = PromptEdits { shift: sent.edits.shift, ..PromptEdits::default() };
+        let none = PromptEdits { start: sent.edits.start, ..PromptEdits::default() };
         let (edits, less) = if edited { (&sent.edits, 0.0) } else { (&none, sent.less) };
         let tokens = sent.tokens + less;
         let reusable = self
@@ -302,12 +311,12 @@ impl Lane<'_> {
         let edits = &sent.edits;
         let reach = edits.reach.filter(|_| count > 0);
         let reached = reach.map_or(0.0, |Reach { from, reached, to }| {
-            let border = count.wrapping_add(edits.shift).clamp(from, to);
+            let border = self.behind(count - usize::from(self.run_start.front.is_some())).clamp(from, to);
             let near = reached.min(border);
             self.sums.held(from, near).gone.tokens + self.sums.held(near, border).cut.tokens
         });
         let listed = edits.listed.iter().zip(&sent.listed_less);
-        let listed = listed.filter(|((at, _), _)| at.wrapping_sub(edits.shift) < count);
+        let listed = listed.filter(|((at, _), _)| self.index_in(edits, *at) < count);
         reached + listed.map(|(_, less)| less).sum::<f64>()
     }
 }

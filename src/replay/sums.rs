@@ -31,6 +31,8 @@ pub(super) struct Edits {
 /// What a stretch of messages comes to.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
 pub(super) struct Held {
+    /// Messages that are sent.
+    pub(super) count: u32,
     /// Tokens.
     pub(super) tokens: f64,
     /// Chars as the pruner counts them (pruning 5.4).
@@ -87,6 +89,7 @@ impl Add for Held {
 
     fn add(self, other: Self) -> Self {
         Self {
+            count: self.count + other.count,
             tokens: self.tokens + other.tokens,
             prune: self.prune + other.prune,
             guard: self.guard + other.guard,
@@ -103,6 +106,7 @@ impl Sub for Held {
 
     fn sub(self, other: Self) -> Self {
         Self {
+            count: self.count - other.count,
             tokens: self.tokens - other.tokens,
             prune: self.prune - other.prune,
             guard: self.guard - other.guard,
@@ -137,6 +141,9 @@ impl Measure {
 
     /// What one message comes to as it stands.
     pub(super) fn of(&self, arena: &Arena<'_>, at: usize) -> Held {
+        if arena.is_left_out(at) {
+            return Held::default();
+        }
         self.edited(arena, at, arena.size(at), arena.texture(at))
     }
 
@@ -169,6 +176,7 @@ impl Measure {
             || unsure(Step::Guard, guard.is_none())
             || unsure(Step::Clear, texture.is_some_and(|texture| texture.sketch.is_err()));
         let mut held = Held {
+            count: 1,
             tokens: arena.weigh(at, size),
             prune: prune.unwrap_or(0.0),
             guard: guard.unwrap_or(0.0),
