@@ -12,8 +12,8 @@ use crate::replay::digest::Digest;
 use crate::replay::edits::Reach;
 use crate::replay::lane::Lane;
 use crate::replay::outcome::Trimmed;
-use crate::replay::send::Worked;
 use crate::replay::sums::{Edits, Held};
+use crate::replay::work::Worked;
 use crate::store::entry::MessageSize;
 
 /// What the guard holds results to.

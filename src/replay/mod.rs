@@ -17,6 +17,7 @@ mod ground;
 mod guard;
 mod lane;
 mod lanes;
+mod list;
 mod log;
 mod outcome;
 mod prune;
@@ -25,6 +26,7 @@ mod run;
 mod send;
 mod sums;
 mod totals;
+mod work;
 
 pub use calls::{Call, Mind, Refused, calls};
 pub use evidence::contradicted;

@@ -8,8 +8,8 @@ use crate::policy::prune::{Clearing, cutoff_among, keeps_images, soft_chars};
 use crate::replay::digest::Digest;
 use crate::replay::lane::Lane;
 use crate::replay::outcome::Trimmed;
-use crate::replay::send::Worked;
 use crate::replay::sums::Held;
+use crate::replay::work::Worked;
 use crate::store::entry::{MessageSize, Role};
 
 /// What pruning makes of a result.
