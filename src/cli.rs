@@ -12,6 +12,8 @@ use crate::config::SummarizerKind;
 /// Summarizers.
 const SUMMARIZERS: [&str; 3] =
     [SummarizerKind::Extractive.word(), SummarizerKind::Command.word(), SummarizerKind::Http.word()];
+/// Forms of an export.
+const FORMATS: [&str; 5] = ["html", "md", "json", "svg", "pi"];
 /// Policies that are built.
 pub const POLICIES: [&str; 10] =
     ["compact", "truncate", "repair", "history", "images", "prune", "guard", "clear", "gateway", "all"];
@@ -90,6 +92,9 @@ pub enum Command {
     /// Follow a session call by call again under other settings, beside what is recorded
     #[command(after_long_help = help::REPLAY)]
     Replay(ReplayArgs),
+    /// Replay a session over a grid of settings: the best trade-offs, and the smallest change after which every call fits
+    #[command(after_long_help = help::SWEEP)]
+    Sweep(SweepArgs),
     /// Tell whether every call of a session fits a budget under some settings, by the exit code
     #[command(after_long_help = help::CHECK)]
     Check(CheckArgs),
@@ -102,6 +107,9 @@ pub enum Command {
     /// Make the branch before the last commit active again; a dry run without --apply
     #[command(after_long_help = help::UNDO)]
     Undo(UndoArgs),
+    /// Write a session as a page, Markdown, JSON, a picture or a transcript of its own, without its secrets
+    #[command(after_long_help = help::EXPORT)]
+    Export(ExportArgs),
     /// Follow a store: one line for each new entry, with running totals
     #[command(after_long_help = help::WATCH)]
     Watch(WatchArgs),
@@ -262,6 +270,49 @@ pub struct ReplayArgs {
     /// Every call, not the last 40
     #[arg(long)]
     pub all: bool,
+    /// The course of both in sentences, as a screen reader reads them, instead of tables
+    #[arg(long, conflicts_with = "all")]
+    pub timeline: bool,
+}
+
+/// A sweep.
+#[derive(Debug, Args)]
+pub struct SweepArgs {
+    /// The session.
+    #[command(flatten)]
+    pub session: SessionArgs,
+    /// A setting and its values, from A to B in steps or one by one; may be given often. The value in force is always among
+    /// them [default: the two settings that matter most for this session]
+    #[arg(long, value_name = "KEY=A..B:STEP|KEY=a,b,c")]
+    pub vary: Vec<String>,
+    /// Tokens that every prompt has to leave free of the provider's window, or a share of it such as `10%`
+    #[arg(long, value_name = "N|PCT")]
+    pub headroom: Option<String>,
+    /// What the map of two settings shows
+    #[arg(long, value_name = "MEASURE", value_enum, default_value_t = MeasureArg::Peak)]
+    pub measure: MeasureArg,
+    /// Save the patch of the smallest change as a new file; nothing is overwritten, and openclaw.json is never written
+    #[arg(long, value_name = "FILE")]
+    pub patch: Option<PathBuf>,
+    /// The settings of every cell.
+    #[command(flatten)]
+    pub with: ReplaySettingsArgs,
+    /// The entry the path ends at, by its id or the unique start of one [default: the active leaf]
+    #[arg(long, value_name = "ID")]
+    pub leaf: Option<String>,
+}
+
+/// What a map of cells shows.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
+pub enum MeasureArg {
+    /// The largest prompt
+    Peak,
+    /// What calls and summaries cost
+    Cost,
+    /// Calls that did not fit
+    Overflows,
+    /// Tokens that were not sent
+    Cleared,
 }
 
 /// A check.
@@ -341,6 +392,40 @@ pub struct WriteArgs {
     pub allow_orphan: bool,
 }
 
+/// An export.
+#[derive(Debug, Args)]
+pub struct ExportArgs {
+    /// A session key, a session id or the unique start of one, or a path to a transcript
+    pub session: String,
+    /// The form: html, md, json, svg (a picture of the screen) or pi (a transcript that the runtime opens)
+    #[arg(long, value_name = "FORMAT", value_parser = PossibleValuesParser::new(FORMATS))]
+    pub format: String,
+    /// The entry the branch ends at, by its id or the unique start of one [default: the active leaf]
+    #[arg(long, value_name = "ID")]
+    pub leaf: Option<String>,
+    /// The file to write [default: standard output]
+    #[arg(short, long, value_name = "FILE")]
+    pub out: Option<PathBuf>,
+    /// Replace the file of --out where it is there
+    #[arg(long, requires = "out")]
+    pub force: bool,
+    /// Leave secrets and images in
+    #[arg(long)]
+    pub no_redact: bool,
+    /// Replace every word by another of the same shape: sizes and structure stay, for reports of faults
+    #[arg(long, conflicts_with = "no_redact")]
+    pub shape_only: bool,
+    /// Columns and rows of the picture
+    #[arg(long, value_name = "COLSxROWS", default_value = "130x40")]
+    pub size: String,
+    /// Colours of the picture: dark, light or mono
+    #[arg(long, value_name = "NAME", default_value = "dark")]
+    pub colours: String,
+    /// The plan that is told along, where any of these is given.
+    #[command(flatten)]
+    pub plan: PlanArgs,
+}
+
 /// What to follow.
 #[derive(Debug, Args)]
 pub struct WatchArgs {
@@ -364,11 +449,13 @@ impl Cli {
             Some(Command::Context(args)) => args.context.session.json,
             Some(Command::Simulate(args)) => args.context.session.json,
             Some(Command::Replay(args)) => args.session.json,
+            Some(Command::Sweep(args)) => args.session.json,
             Some(Command::Check(args)) => args.session.json,
             Some(Command::Summarize(args)) => args.session.json,
             Some(Command::Commit(args)) => args.session.json,
             Some(Command::Undo(args)) => args.session.json,
             Some(Command::Watch(args)) => args.json,
+            Some(Command::Export(args)) => args.format == "json",
             Some(Command::Completions { .. } | Command::Man { .. }) | None => false,
         }
     }

@@ -4,7 +4,7 @@
 //! The map. A module uses only what stands above it; a test holds it to that.
 //!
 //! ```text
-//! bytes ─ store ─▶ transcript ─▶ context ─▶ policy ─▶ plan ─▶ inspect ─▶ explain ─▶ app ─▶ ui
+//! bytes ─ store ─▶ transcript ─▶ context ─▶ policy ─▶ plan ─▶ inspect ─▶ explain, sweep ─▶ app ─▶ ui
 //!                                                      ├────▶ replay ─▶ inspect
 //!                                                      └────▶ commit ─▶ bytes (append only)
 //! ```
@@ -20,9 +20,10 @@
 //!   sent, its sizes, estimates and the rows a person sees of it.
 //! * **Rules**: [`policy`], sizes to fates; [`plan`], fates to one change that is shown, applied and committed;
 //!   [`replay`], every call of a session again under other settings.
-//! * **Questions**: [`explain`], why a session overflowed and what would have helped; [`summarize`], who writes a compaction's summary: clawscope out of the conversation's own words, a
+//! * **Questions**: [`explain`], why a session overflowed and what would have helped; [`sweep`], a grid of settings, its
+//!   best trade-offs and the smallest change after which every call fits; [`summarize`], who writes a compaction's summary: clawscope out of the conversation's own words, a
 //!   program, or a model where the person names one; [`commit`], the only writer of session files; [`inspect`], one session with everything that is
-//!   asked of it, for commands and screens alike; [`export`], screens as pictures.
+//!   asked of it, for commands and screens alike; [`export`], sessions and screens as documents without their secrets.
 //! * **The machine**: [`app`], events in, effects out, no IO; [`ui`], state to cells; [`runtime`], the only
 //!   terminal and the only tokio; [`cli`] and [`command`], arguments to library calls to text.
 //!
@@ -49,6 +50,7 @@ pub mod replay;
 pub mod runtime;
 pub mod store;
 pub mod summarize;
+pub mod sweep;
 pub mod text;
 pub mod transcript;
 pub mod ui;

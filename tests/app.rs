@@ -6,7 +6,10 @@
 #[allow(dead_code, reason = "other programs use the rest")]
 mod driver;
 
+use std::sync::Arc;
+
 use clawscope::app::breakdown::BreakdownScreen;
+use clawscope::app::compare::SweepSaid;
 use clawscope::app::effect::Effect;
 use clawscope::app::estimators::Reading;
 use clawscope::app::event::Event;
@@ -18,7 +21,7 @@ use clawscope::context::rows::RowKind;
 use clawscope::ids::{EntryIx, Epoch};
 use clawscope::inspect::Mark;
 use clawscope::inspect::breakdown::{Section, SectionKind, WindowContents};
-use clawscope::policy::Fate;
+use clawscope::policy::{Fate, Step};
 use clawscope::store::entry::Role;
 use driver::Driver;
 
@@ -49,6 +52,45 @@ fn the_newest_session_is_open_at_its_last_row() {
     assert_eq!(pane.scroll.cursor + 1, pane.rows.len());
     assert!(pane.follow);
     assert!(pane.rows.iter().skip(pane.scroll.top).all(|row| pane.excerpts.contains_key(&row.entry)));
+}
+
+#[test]
+fn a_session_is_exported_from_the_screen_with_the_plan_that_is_shown() {
+    let mut driver = tuned();
+    driver.press("4 j j j H H H X");
+    let (name, page) = driver.saved.last().cloned().expect("a page");
+    assert_eq!(name, "agent-main-telegram-direct-8812.html");
+    assert!(page.starts_with("<!doctype html>") && page.contains("id=\"plan\""));
+    driver.press("p : text:export-json enter");
+    let (name, text) = driver.saved.last().cloned().expect("JSON");
+    assert!(name.ends_with(".json") && text.contains("\"plan\":null"), "{name}");
+    driver.press(": text:export-pi enter");
+    let (name, text) = driver.saved.last().cloned().expect("a transcript");
+    assert!(name.ends_with(".jsonl") && text.starts_with("{\"type\":\"session\",\"version\":3"), "{name}");
+    let inspection = driver.app.inspection().cloned();
+    match driver.held_key("S").as_slice() {
+        [Effect::SaveScreen { inspection: Some(shown) }] => {
+            assert!(Arc::ptr_eq(shown, &inspection.expect("one")))
+        }
+        other => panic!("{other:?}"),
+    }
+}
+
+#[test]
+fn a_configuration_that_the_gateway_refuses_is_told_on_the_screen_with_line_and_column() {
+    let dir = tempfile::tempdir().expect("a folder");
+    std::fs::create_dir_all(dir.path().join("agents/main/sessions")).expect("folders");
+    let mut file = std::fs::File::create(dir.path().join("openclaw.json")).expect("a file");
+    std::io::Write::write_all(&mut file, b"{\n session: { scope: 'all' } }").expect("written");
+    let driver = Driver::on(dir, 130, 36);
+    let toast = driver.app.toast.as_ref().expect("a word");
+    assert!(
+        toast.failed && toast.text.contains("openclaw.json:2:13: session.scope: expected"),
+        "{}",
+        toast.text
+    );
+    let listing = driver.app.listing.as_ref().expect("a list");
+    assert!(listing.config_error.is_some() && !listing.findings.is_empty());
 }
 
 #[test]
@@ -717,21 +759,41 @@ fn e_explains_the_session_and_enter_goes_to_what_is_seen() {
 }
 
 #[test]
-fn a_change_that_would_have_helped_is_copied_as_command_or_patch() {
+fn a_change_that_would_have_helped_is_copied_as_a_patch() {
     let mut driver = Driver::demo(130, 36);
     driver.go_to("telegram:direct:8812");
     driver.press("e G k k");
-    let copied = |effects: Vec<Effect>| match effects.as_slice() {
-        [Effect::Copy { text, what }] => (text.clone(), *what),
-        other => panic!("{other:?}"),
-    };
-    let (command, what) = copied(driver.held_key("y"));
+    for key in ["y", "P"] {
+        match driver.held_key(key).as_slice() {
+            [Effect::Copy { text, what }] => {
+                assert!(text.contains("\"ttl\": \"30m\"") && *what == "config patch", "{text}");
+            }
+            other => panic!("{other:?}"),
+        }
+    }
+}
+
+#[test]
+fn enter_takes_a_change_into_the_tuning_pane_with_the_preview_on() {
+    let mut driver = Driver::demo(130, 36);
+    driver.go_to("telegram:direct:8812");
+    driver.press("e G k k enter");
+    assert!(driver.app.overlay.is_none() && driver.app.focus == Pane::Tuning);
+    let tuning = &driver.app.tuning;
+    assert!(tuning.preview && tuning.steps.has(Step::Prune) && driver.app.plan.is_some());
+    let row = tuning.current().expect("a row has the focus");
     assert_eq!(
-        (command.as_str(), what),
-        ("openclaw config set agents.defaults.contextPruning.ttl 30m", "config commands")
+        (row.key, tuning.focused().map(|at| tuning.values[at].as_f64())),
+        ("ttl", Some(Some(1_800_000.0)))
     );
-    let (patch, what) = copied(driver.held_key("P"));
-    assert!(patch.contains("\"ttl\": \"30m\"") && what == "config patch", "{patch}");
+    assert_eq!((0..tuning.rows.len()).filter(|at| tuning.is_changed(*at)).count(), 1);
+    // Another one takes its place, it is not added to it.
+    driver.press("2 e G enter");
+    let tuning = &driver.app.tuning;
+    let changed: Vec<_> =
+        (0..tuning.rows.len()).filter(|at| tuning.is_changed(*at)).map(|at| tuning.rows[at].key()).collect();
+    assert_eq!(changed, ["compaction.reserveTokens"], "{:?}", driver.app.toast);
+    assert!(tuning.step == Step::Compact && tuning.steps.has(Step::Compact));
 }
 
 #[test]
@@ -745,8 +807,110 @@ fn a_line_without_an_entry_stays_open_and_an_older_reading_is_dropped() {
     let rows = explanation(&driver).rows.len();
     driver.perform(asked);
     assert_eq!(explanation(&driver).rows.len(), rows);
-    driver.press("G enter");
+    driver.press("G k k enter");
     assert!(driver.app.toast.as_ref().is_some_and(|toast| toast.text.contains("no entry")));
     driver.press("esc");
     assert!(driver.app.overlay.is_none());
+}
+
+/// The session that overflowed once, its settings side by side.
+fn compared() -> Driver {
+    let mut driver = Driver::demo(130, 36);
+    driver.go_to("telegram:direct:8812");
+    driver.press("w a ctrl-u text:contextPruning.ttl=30m,45m,1h,2h space");
+    driver.press("text:contextPruning.keepLastAssistants=1,3,5 enter");
+    driver
+}
+
+#[test]
+fn a_cell_of_the_comparison_is_taken_into_tuning_and_copied_as_a_patch() {
+    let mut driver = compared();
+    let sweep = driver.app.compare.filling.sweep.clone().expect("every cell is known");
+    assert_eq!(sweep.cells.len(), 12);
+    // The cursor begins at the smallest change.
+    assert_eq!((driver.app.compare.selected(), sweep.smallest), (sweep.smallest, Some(4)));
+    driver.press("k h");
+    let cell = driver.app.compare.selected().expect("a cell");
+    let words: Vec<&str> = sweep
+        .axes
+        .iter()
+        .zip(&sweep.cells[cell].at)
+        .map(|(axis, at)| axis.points[*at].text.as_str())
+        .collect();
+    assert_eq!(words, ["30m", "1"]);
+    driver.press("y");
+    let patch = driver.copied.last().expect("a patch");
+    assert!(patch.contains("\"ttl\": \"30m\"") && patch.contains("\"keepLastAssistants\": 1"), "{patch}");
+    driver.press("s");
+    let (name, text) = driver.saved.last().expect("a file");
+    let json: serde_json::Value = serde_json::from_str(text).expect("JSON");
+    assert_eq!((name.as_str(), json["cells"].as_array().map(Vec::len)), ("clawscope-sweep.json", Some(12)));
+    driver.press("enter");
+    assert!(driver.app.overlay.is_none() && driver.app.tuning.preview && driver.app.plan.is_some());
+    assert_eq!(driver.app.focus, Pane::Tuning);
+    let tuning = &driver.app.tuning;
+    let value = |key: &str| {
+        let at = tuning.rows.iter().position(|row| row.key() == key).expect("a row");
+        (tuning.values[at].as_f64(), tuning.is_changed(at))
+    };
+    assert_eq!(value("contextPruning.ttl"), (Some(1_800_000.0), true));
+    assert_eq!(value("contextPruning.keepLastAssistants"), (Some(1.0), true));
+    assert_eq!(value("contextPruning.softTrimRatio").1, false);
+    // The timeline replays what was taken: the call that overflowed fits.
+    driver.press("esc t");
+    let timeline = driver.app.timeline().expect("a replay");
+    assert_eq!(timeline.totals.map(|totals| totals.overflows), [1, 0]);
+    assert_eq!(timeline.totals[1], sweep.cells[cell].totals);
+}
+
+#[test]
+fn what_is_compared_changes_with_keys_and_what_is_tuned_holds_in_every_cell() {
+    let mut driver = compared();
+    let keys = |driver: &Driver| -> Vec<String> {
+        driver.app.compare.filling.axes.iter().map(|axis| axis.key.clone()).collect()
+    };
+    driver.press("x");
+    assert_eq!(keys(&driver), ["contextPruning.keepLastAssistants", "contextPruning.ttl"]);
+    driver.press("] m m");
+    assert_eq!(keys(&driver)[0], "contextPruning.keepLastAssistants");
+    assert_ne!(keys(&driver)[1], "contextPruning.ttl");
+    assert_eq!(driver.app.compare.measure, clawscope::app::compare::Measure::Overflows);
+    // What cannot be read is told where it is typed.
+    driver.press("a ctrl-u text:contextPruning.ttl=soon enter");
+    assert!(driver.app.prompt.as_ref().and_then(|prompt| prompt.complaint.as_ref()).is_some());
+    driver.press("ctrl-u text:contextPruning.keepLastAssistants=1,3 enter");
+    assert_eq!(keys(&driver), ["contextPruning.keepLastAssistants"]);
+    let before = driver.app.compare.filling.sweep.clone().expect("known");
+    assert!(before.base.is_empty() && before.smallest.is_none());
+    driver.press("esc 4");
+    let ttl = driver.app.tuning.rows.iter().position(|row| row.key() == "contextPruning.ttl").expect("a row");
+    driver.app.tuning.values[ttl] = 1_800_000.0.into();
+    driver.app.tuning.preview = true;
+    driver.press("w");
+    let held = driver.app.compare.filling.sweep.clone().expect("known");
+    assert_eq!(
+        held.base.iter().map(|change| change.key.as_str()).collect::<Vec<_>>(),
+        ["contextPruning.ttl"]
+    );
+    assert_eq!(held.smallest, Some(held.current), "with the shorter ttl every call fits");
+    // The trade-offs lead to their cells.
+    driver.press("tab G");
+    assert_eq!(driver.app.compare.selected(), held.trade_offs().last().copied());
+}
+
+#[test]
+fn leaving_the_comparison_stops_what_is_on_its_way_and_late_cells_are_dropped() {
+    let mut driver = Driver::demo(130, 36);
+    driver.go_to("telegram:direct:8812");
+    driver.hold_sweeps();
+    driver.press("w");
+    let request = driver.last_sweep();
+    let effects = driver.held_key("esc");
+    assert!(effects.iter().any(|effect| matches!(effect, Effect::StopSweep)), "{effects:?}");
+    driver.event(Event::Swept { request, said: SweepSaid::Failed("late".into()) });
+    assert_eq!(driver.app.compare.filling.error, None);
+    driver.press("w");
+    assert!(driver.last_sweep() > request);
+    driver.event(Event::Swept { request: driver.last_sweep(), said: SweepSaid::Failed("why".into()) });
+    assert_eq!(driver.app.compare.filling.error.as_deref(), Some("why"));
 }

@@ -13,7 +13,7 @@ use std::time::Duration;
 use clawscope::js;
 use clawscope::store::measure::prune_chars;
 use serde_json::{Value, json};
-use store::{COLD, RESULT_CHARS, RESULTS, Store, lines, long_session, message, program, run};
+use store::{COLD, RESULT_CHARS, RESULTS, Store, TOUCHED_MS, lines, long_session, message, program, run};
 
 fn keys(value: &Value) -> Vec<&str> {
     value.as_object().expect("an object").keys().map(String::as_str).collect()
@@ -247,6 +247,7 @@ fn an_explanation_names_the_verdict_first_and_has_stable_keys() {
         "verdict",
         "findings",
         "advice",
+        "recorded",
         "noSettingHelps",
     ];
     has_keys(&answer, &wanted);
@@ -261,9 +262,26 @@ fn an_explanation_names_the_verdict_first_and_has_stable_keys() {
     assert_eq!((&first["class"], &first["text"]), (&answer["verdict"]["class"], &answer["verdict"]["line"]));
     assert!(first["evidence"].as_array().unwrap().contains(&json!("refused-0")), "{first}");
     for advice in answer["advice"].as_array().unwrap() {
-        let keys =
-            ["set", "helps", "overflows", "peak", "cost", "note", "before", "limit", "patch", "commands"];
+        let keys = [
+            "set",
+            "helps",
+            "overflows",
+            "peak",
+            "cost",
+            "note",
+            "fits",
+            "before",
+            "after",
+            "limit",
+            "patch",
+            "commands",
+        ];
         has_keys(advice, &keys);
+        assert!(
+            advice["overflows"].is_u64() && advice["peak"].is_u64() && advice["cost"].is_number(),
+            "{advice}"
+        );
+        assert_eq!(advice["helps"] == true, advice["overflows"] == 0, "{advice}");
     }
     let (code, out, _) = store.run(&["explain", "main"]);
     assert_eq!((code, out.lines().next()), (0, answer["verdict"]["line"].as_str()));
@@ -287,6 +305,40 @@ fn a_whole_store_is_explained_with_those_at_risk_first() {
     assert!(code == 2 && error.contains("SESSION"), "{error}");
     let (code, _, error) = store.run(&["explain", "main", "--window", "5"]);
     assert!(code == 2 && error.contains("--all"), "{error}");
+}
+
+#[test]
+fn each_session_of_the_demo_tells_its_story() {
+    let output = program(&["--demo", "explain", "--all", "--json"]).output().expect("it runs");
+    let answer: Value = serde_json::from_slice(&output.stdout).expect("JSON");
+    let stories = [
+        ("agent:main:slack:channel:c07infra", "parallel-results"),
+        ("agent:main:telegram:direct:8812", "tool-loop-treadmill"),
+        ("agent:main:feishu:direct:ou_3f7c21ab", "estimator-error"),
+        ("agent:main:discord:channel:118204471002", "recurring-session-growth"),
+        ("agent:research:subagent:0d6f4b52-8a1c-4c55-9e0b-2b7f0f3ad914", "healthy"),
+        ("agent:research:main", "healthy"),
+        ("agent:research:llvm-notes", "healthy"),
+        ("agent:main:whatsapp:group:120363041188", "healthy"),
+        ("agent:main:hook:9c2d7a64-0b1e-4f0a-8a55-6d2f4f6c1b23", "healthy"),
+        ("agent:main:cron:5b0e6c1e-77a2-4a43-9c52-1f2d8a6b9e10", "healthy"),
+    ];
+    let sessions = answer["sessions"].as_array().expect("a list");
+    for (key, class) in stories {
+        let session =
+            sessions.iter().find(|it| it["session"]["key"] == key).unwrap_or_else(|| panic!("{key}"));
+        assert_eq!(
+            (&session["verdict"]["class"], &session["verdict"]["confidence"]),
+            (&json!(class), &json!("sure")),
+            "{key}"
+        );
+        // Each told alone says the same.
+        let alone = program(&["--demo", "explain", key, "--json"]).output().expect("it runs");
+        let alone: Value = serde_json::from_slice(&alone.stdout).expect("JSON");
+        assert_eq!(alone["verdict"], session["verdict"], "{key}");
+    }
+    assert_eq!(sessions.iter().filter(|it| it["overflowed"] == true).count(), 2);
+    assert_eq!(sessions.iter().filter(|it| it["noSettingHelps"] == true).count(), 1);
 }
 
 #[test]
@@ -1213,6 +1265,109 @@ fn replay_prints_a_summary_the_calls_and_what_the_policies_did() {
 }
 
 #[test]
+fn sweep_answers_with_cells_a_front_and_the_smallest_change() {
+    let store = Store::new();
+    let vary =
+        ["sweep", "main", "--vary", "clearToolUses.trigger=4000,8000", "--vary", "clearToolUses.keep=1..3:1"];
+    let answer = store.json(&vary);
+    has_keys(
+        &answer,
+        &["session", "ruleset", "axes", "cells", "pareto", "smallestChange", "current", "policy"],
+    );
+    let (axes, cells) = (answer["axes"].as_array().unwrap(), answer["cells"].as_array().unwrap());
+    let product: usize = axes.iter().map(|axis| axis["values"].as_array().unwrap().len()).product();
+    assert_eq!(cells.len(), product);
+    for cell in cells {
+        has_keys(cell, &["set", "overflows", "peak", "cost", "cleared", "summaries"]);
+        has_keys(&cell["set"], &["clearToolUses.trigger", "clearToolUses.keep"]);
+    }
+    // A cell is what a replay under its settings comes to.
+    let at = cells.iter().position(|cell| cell["set"]["clearToolUses.trigger"] == 4000).unwrap();
+    let keep = format!("clearToolUses.keep={}", cells[at]["set"]["clearToolUses.keep"]);
+    let replayed = store.json(&["replay", "main", "--set", "clearToolUses.trigger=4000", "--set", &keep]);
+    let totals = &replayed["totals"]["simulated"];
+    assert_eq!((&cells[at]["peak"], &cells[at]["overflows"]), (&totals["peak"], &totals["overflows"]));
+    assert!(answer["smallestChange"]["set"].is_object(), "{}", answer["smallestChange"]);
+}
+
+#[test]
+fn sweep_tells_the_map_and_saves_the_patch_of_the_smallest_change() {
+    let store = Store::new();
+    let file = store.path().join("patch.json5");
+    let file = file.to_str().unwrap();
+    let asked = || {
+        let mut demo = program(&["--demo", "sweep", "telegram:direct:8812", "--headroom", "10%"]);
+        demo.args(["--patch", file]);
+        demo.args([
+            "--vary",
+            "contextPruning.ttl=30m..2h:30m",
+            "--vary",
+            "contextPruning.keepLastAssistants=1,5",
+        ]);
+        demo
+    };
+    let (code, out, error) = run(&mut asked());
+    assert_eq!((code, error.contains("saved as")), (0, true), "{error}");
+    for part in [
+        "best trade-offs",
+        "largest prompt: ttl down, keepLastAssistants across",
+        "smallest change: contextPruning.ttl 1h → 30m",
+        "calls that did not fit 1 → 0",
+        "openclaw config set agents.defaults.contextPruning.ttl 30m",
+    ] {
+        assert!(out.contains(part), "{part} in {out}");
+    }
+    let patch: Value = serde_json::from_str(&std::fs::read_to_string(file).unwrap()).expect("JSON");
+    assert_eq!(patch, json!({ "agents": { "defaults": { "contextPruning": { "ttl": "30m" } } } }));
+    // Nothing is overwritten.
+    let (code, _, error) = run(&mut asked());
+    assert_eq!((code, error.contains("is there already")), (4, true), "{error}");
+    let own = store.path().join("openclaw.json");
+    let (code, _, error) = store.run(&["sweep", "main", "--patch", own.to_str().unwrap()]);
+    assert_eq!((code, error.contains("is yours")), (4, true), "{error}");
+    for odd in [
+        &["--vary", "guard.budgetShare=0.1,0.2"][..],
+        &["--vary", "contextPruning.ttl=soon"],
+        &["--headroom", "much"],
+        &["--vary", "contextPruning.ttl=5m", "--vary", "contextPruning.ttl=6m"],
+        &["--vary", "contextPruning.ttl=5m", "--set", "contextPruning.ttl=6m"],
+        &["--vary", "clearToolUses.keep=1,2", "--policy", "prune"],
+        &[
+            "--vary",
+            "contextPruning.ttl=5m",
+            "--ruleset",
+            "2026.9",
+            "--vary",
+            "contextPruning.softTrimRatio=0.1",
+        ],
+    ] {
+        let (code, _, error) = store.run(&[&["sweep", "main"], odd].concat());
+        assert_eq!((code, error.starts_with("error: --")), (2, true), "{odd:?}: {error}");
+    }
+}
+
+#[test]
+fn replay_tells_the_course_in_sentences_for_those_who_do_not_look_at_tables() {
+    let args = ["replay", "main", "--timeline", "--set", "clearToolUses.trigger=4000"];
+    let (code, out, _) = Store::new().run(&args);
+    assert_eq!(code, 0);
+    for part in [
+        "9 calls, ",
+        "Thresholds in prompt tokens: window ",
+        "Recorded: the largest prompt is ",
+        "Simulated with ",
+        "messages cleared",
+        "every prompt fits",
+    ] {
+        assert!(out.contains(part), "{part} in {out}");
+    }
+    let sentences = out.lines().filter(|line| line.contains(" tokens")).count();
+    assert!(out.contains(", compact 180,000"), "the runtime's own window counts: {out}");
+    assert!(sentences > 3 && !out.contains('│') && !out.contains('\t'), "{out}");
+    assert_eq!(Store::new().run(&["replay", "main", "--timeline", "--all"]).0, 2);
+}
+
+#[test]
 fn check_answers_by_its_exit_code_and_in_one_line() {
     let store = Store::new();
     let (code, out, error) = store.run(&["check", "main", "--budget", "1000000"]);
@@ -1268,4 +1423,74 @@ fn steps_follow_the_rules_of_the_version() {
     assert_eq!([most("2026.3.2"), most("2026.9")], [json!(400_000), json!(64_000)]);
     let guard = |ruleset: &str| simulate(ruleset, "guard")["steps"][0]["changed"].clone();
     assert_eq!(guard("pi-0.55"), json!(false));
+}
+
+#[test]
+fn doctor_tells_every_setting_with_its_chain_and_when_each_session_begins_anew() {
+    let store = Store::new();
+    store.write(
+        "openclaw.json",
+        "{ $include: 'base.json',\n session: { reset: { mode: 'idle', idleMinutes: 30 } },\n agents: { defaults: { contextPruning: { softTrimRatio: 0.2 } } } }",
+    );
+    store.write("base.json", "{ session: { scope: 'global', reset: {\n atHour: 6, idleMinutes: 5 } },\n agents: { defaults: { contextPruning: { softTrimRatio: 0.1 } } } }");
+    let answer = store.json(&["doctor"]);
+    let row = |list: &str, key: &str| {
+        let rows = answer[list].as_array().unwrap();
+        rows.iter().find(|row| row["key"] == key).unwrap_or_else(|| panic!("{key}")).clone()
+    };
+    let ends = |value: &Value, end: &str| value.as_str().is_some_and(|text| text.ends_with(end));
+    let idle = row("settings", "session.reset.idleMinutes");
+    assert!(
+        idle["value"] == 30
+            && ends(&idle["from"], "/openclaw.json:2")
+            && ends(&idle["over"][0], "/base.json:2"),
+        "{idle}"
+    );
+    let scope = row("settings", "session.dmScope");
+    assert_eq!(
+        (&scope["value"], &scope["from"], &scope["over"]),
+        (&json!("main"), &json!("default"), &json!([]))
+    );
+    let soft = row("contextPruning", "softTrimRatio");
+    assert!(ends(&soft["from"], "default") || ends(&soft["over"][0], "/base.json:3"), "{soft}");
+    let life = row("lifecycle", "agent:main:main");
+    assert_eq!(
+        (&life["type"], &life["mode"]["value"], &life["idleMinutes"]["value"]),
+        (&json!("direct"), &json!("idle"), &json!(30))
+    );
+    let next = TOUCHED_MS + 30 * 60_000;
+    assert_eq!(
+        (&life["next"]["at"], &life["next"]["reason"], &life["next"]["due"]),
+        (&json!(next), &json!("idle"), &json!(true))
+    );
+    assert!(life["leaves"].as_str().unwrap().contains("orphan"));
+    let (code, out, _) = store.run(&["doctor"]);
+    assert_eq!(code, 0);
+    for part in ["base.json:2", "idle 30m", "the next message begins anew", "over"] {
+        assert!(out.contains(part), "{part}: {out}");
+    }
+    assert_eq!(store.json(&["sessions"])["sessions"][0]["reset"]["next"]["at"], json!(next));
+}
+
+#[test]
+fn the_daily_reset_falls_in_the_time_zone_of_the_host() {
+    let store = Store::new();
+    let at = |zone: &str| {
+        let output = store.command(&["sessions", "--json"]).env("TZ", zone).output().unwrap();
+        let answer: Value = serde_json::from_slice(&output.stdout).unwrap();
+        let next = answer["sessions"][0]["reset"]["next"].clone();
+        (next["at"].as_u64().unwrap(), next["local"].as_str().unwrap().to_owned())
+    };
+    // Touched on 2026-03-05 at 08:40 UTC.
+    assert_eq!(at("UTC"), (1_772_769_600_000, "2026-03-06 04:00 UTC".to_owned()));
+    assert_eq!(at("Asia/Shanghai"), (1_772_740_800_000, "2026-03-06 04:00 Asia/Shanghai".to_owned()));
+}
+
+#[test]
+fn a_remote_configuration_says_whose_host_to_ask() {
+    let store = Store::new();
+    store
+        .write("openclaw.json", "{ gateway: { mode: 'remote', remote: { url: 'wss://gw.example:18789' } } }");
+    let (_, out, _) = store.run(&["doctor"]);
+    assert!(out.contains("ssh -t gw.example clawscope"), "{out}");
 }

@@ -22,7 +22,10 @@ use proptest::prelude::*;
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
 use ratatui::style::{Color, Modifier};
-use screens::{STATES, at_rest, estimating, opened, preview, settled, stepping, taken_apart};
+use screens::{
+    STATES, at_rest, comparing_typed, estimating, opened, preview, settled, stepping, taken_apart,
+    timing_tuned,
+};
 
 /// The sizes that screens are looked at in.
 const SIZES: [(u16, u16); 4] = [(130, 36), (120, 40), (80, 24), (60, 20)];
@@ -155,6 +158,15 @@ screens! {
     an_overflow_that_no_setting_prevents_is_said_so: "explain none helps",
     a_session_that_fits_says_how_much_room_there_is: "explain well",
     an_explanation_that_is_being_read_says_so: "explain reading",
+    settings_stand_side_by_side_on_a_map: "compare",
+    a_third_setting_is_held_while_two_are_shown: "compare typed",
+    cells_fill_in_as_they_come: "compare filling",
+    a_map_on_which_nothing_helps_says_so: "compare none helps",
+    the_timeline_shows_every_call_as_recorded: "timeline",
+    a_changed_setting_is_a_second_curve: "timeline tuned",
+    a_compaction_stands_on_its_curve_with_its_tokens: "timeline compaction",
+    the_timeline_is_told_in_sentences_too: "timeline in words",
+    a_timeline_that_is_being_read_says_so: "timeline reading",
 }
 
 #[test]
@@ -199,6 +211,26 @@ fn colours_tell_how_far_an_estimate_is_off() {
 }
 
 #[test]
+fn a_map_is_told_by_colour_and_by_signs_without_it() {
+    let mut driver = comparing_typed(130, 36);
+    for (name, depth, (width, height)) in [
+        ("dark", ColourDepth::True, (130, 36)),
+        ("dark", ColourDepth::Sixteen, (80, 24)),
+        ("light", ColourDepth::True, (130, 36)),
+        ("light", ColourDepth::True, (80, 24)),
+        ("light", ColourDepth::True, (60, 20)),
+        ("mono", ColourDepth::None, (80, 24)),
+    ] {
+        driver.event(Event::Resize { width, height });
+        let styles = styles_of(&drawn(&driver.app, &Theme::load(name, depth).expect("a theme")));
+        insta::assert_snapshot!(format!("compare styles {name} {depth:?} {width}x{height}"), styles);
+    }
+    let mono = Theme::load("mono", ColourDepth::None).expect("a theme").with_ascii(true);
+    driver.event(Event::Resize { width: 110, height: 30 });
+    insta::assert_snapshot!("compare ascii", text_of(&drawn(&driver.app, &mono)));
+}
+
+#[test]
 fn bars_of_the_window_have_the_colours_of_the_budget_bar() {
     for (width, height) in [(130, 36), (80, 24), (60, 20)] {
         let driver = taken_apart(width, height);
@@ -215,10 +247,41 @@ fn bars_of_the_window_have_the_colours_of_the_budget_bar() {
 }
 
 #[test]
+fn a_verdict_and_what_would_have_helped_have_colours_of_their_own() {
+    for (width, height) in [(130, 36), (80, 24), (60, 20)] {
+        let driver = screens::explaining(width, height);
+        for name in ["dark", "light"] {
+            let theme = Theme::load(name, ColourDepth::True).expect("a theme");
+            let title = format!("explain styles {name} {width}x{height}");
+            insta::assert_snapshot!(title, styles_of(&drawn(&driver.app, &theme)));
+        }
+    }
+}
+
+#[test]
 fn a_recovery_is_told_by_colour_and_sign_in_a_light_theme() {
     let driver = screens::recovering(130, 36);
     let theme = Theme::load("light", ColourDepth::True).expect("a theme");
     insta::assert_snapshot!("recovery styles light", styles_of(&drawn(&driver.app, &theme)));
+}
+
+#[test]
+fn lanes_and_signs_of_the_timeline_have_their_colours() {
+    for (width, height) in [(130, 36), (80, 24), (60, 20)] {
+        let driver = timing_tuned(width, height);
+        for name in ["dark", "light"] {
+            let theme = Theme::load(name, ColourDepth::True).expect("a theme");
+            let title = format!("timeline styles {name} {width}x{height}");
+            insta::assert_snapshot!(title, styles_of(&drawn(&driver.app, &theme)));
+        }
+    }
+    let driver = timing_tuned(130, 36);
+    let mono = Theme::load("mono", ColourDepth::True).expect("a theme");
+    let buf = drawn(&driver.app, &mono);
+    assert!(buf.content.iter().all(|cell| cell.fg == Color::Reset && cell.bg == Color::Reset));
+    let ascii = drawn(&driver.app, &mono.with_ascii(true));
+    assert!(ascii.content.iter().all(|cell| cell.symbol().is_ascii()), "{}", text_of(&ascii));
+    insta::assert_snapshot!("timeline ascii 130x36", text_of(&ascii));
 }
 
 #[test]

@@ -15,9 +15,8 @@ use std::path::{Path, PathBuf};
 use clawscope::js::{self, Value};
 use golden_ops::{BUILT, answer, canonical};
 
-fn folder() -> PathBuf {
-    std::env::var_os("CLAWSCOPE_GOLDEN")
-        .map_or_else(|| Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/golden"), PathBuf::from)
+fn folder(name: &str) -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("tests").join(name)
 }
 
 fn read_json(path: &Path) -> Value {
@@ -43,19 +42,28 @@ struct Tally {
 
 #[test]
 fn every_golden_case_of_a_built_op_is_answered_as_the_real_programs_do() {
-    let root = folder();
+    let root = std::env::var_os("CLAWSCOPE_GOLDEN").map_or_else(|| folder("golden"), PathBuf::from);
+    every_case(&root);
+}
+
+#[test]
+fn every_golden_case_of_todays_pi_is_answered_as_it_does() {
+    every_case(&folder("golden-pi-1.5"));
+}
+
+fn every_case(root: &Path) {
     let out = std::env::var_os("CLAWSCOPE_GOLDEN_OUT").map(PathBuf::from);
     let ruleset = read_json(&root.join("set.json"));
     let ruleset = ruleset.get("ruleset").and_then(Value::as_str).expect("set.json names a ruleset");
     let mut tallies: BTreeMap<String, Tally> = BTreeMap::new();
     let mut failures = Vec::new();
-    for path in cases(&root) {
+    for path in cases(root) {
         let case = read_json(&path);
         let name = path.file_stem().expect("a file").to_string_lossy().into_owned();
         let op = case.get("op").and_then(Value::as_str).expect("a case names its op").to_string_lossy();
         let tally = tallies.entry(op.clone()).or_default();
         tally.total += 1;
-        let Some(answer) = answer(&ruleset.to_string_lossy(), &op, &case, &root) else { continue };
+        let Some(answer) = answer(&ruleset.to_string_lossy(), &op, &case, root) else { continue };
         if let Some(out) = &out {
             fs::create_dir_all(out).expect("the folder for answers");
             let mut file = fs::File::create(out.join(format!("{name}.json"))).expect("the answer's file");
@@ -68,7 +76,7 @@ fn every_golden_case_of_a_built_op_is_answered_as_the_real_programs_do() {
             failures.push(format!("{name}\n   got  {}\n   want {}", shown(&answer), shown(&expected)));
         }
     }
-    report(&tallies, &failures);
+    report(root, &tallies, &failures);
     assert!(failures.is_empty(), "{} cases of built ops failed", failures.len());
 }
 
@@ -77,7 +85,7 @@ fn shown(value: &Value) -> String {
 }
 
 /// Written past the capturing of the test harness: the counts are always to be seen.
-fn report(tallies: &BTreeMap<String, Tally>, failures: &[String]) {
+fn report(root: &Path, tallies: &BTreeMap<String, Tally>, failures: &[String]) {
     let mut lines: Vec<String> =
         failures.iter().take(20).map(|failure| format!("FAILED {failure}")).collect();
     for (op, tally) in tallies {
@@ -86,7 +94,8 @@ fn report(tallies: &BTreeMap<String, Tally>, failures: &[String]) {
     }
     let (passed, total) =
         tallies.values().fold((0, 0), |(passed, total), tally| (passed + tally.passed, total + tally.total));
-    lines.push(format!("cases passed: {passed}/{total}"));
+    let folder = root.file_name().unwrap_or_default().to_string_lossy();
+    lines.push(format!("{folder}: cases passed: {passed}/{total}"));
     let mut out = std::io::stdout().lock();
     writeln!(out, "\n{}", lines.join("\n")).expect("standard output");
 }

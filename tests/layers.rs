@@ -197,7 +197,8 @@ fn rules_and_screens_read_no_file_no_clock_and_no_environment() {
 fn only_a_commit_opens_files_to_write() {
     let words = ["OpenOptions", "File::options", "File::create", "fs::rename", "fs::remove_file", "fs::copy"];
     let others = uses(&words, |module| module != "commit");
-    // A plan is saved as a new file beside the person, and the demo store is written to a folder of its own.
+    // What a person asks to keep is saved in one place: a plan, an export, a picture, as a new file, or over one that they
+    // name and agree to lose, never beside sessions. The demo store is written to a folder of its own.
     let allowed = |place: &String| place.contains("/runtime/save.rs:") || place.contains("/store/demo/");
     assert_eq!(others.into_iter().filter(|place| !allowed(place)).collect::<Vec<_>>(), NONE);
     assert!(!uses(&words, |module| module == "commit").is_empty(), "the words are found where they are");

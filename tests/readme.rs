@@ -21,6 +21,7 @@ fn context(group: Group) -> Context {
         Group::Transcript => Context::Transcript,
         Group::Message => Context::Message,
         Group::Tuning => Context::Tuning,
+        Group::Timeline => Context::Timeline,
         Group::Commit => Context::Dialog,
         _ => Context::Global,
     }
@@ -124,4 +125,33 @@ fn the_settings_the_readme_names_are_read() {
     let config = clawscope::config::read(&env).expect("the settings of the README");
     assert_eq!((config.mouse, config.motion, config.ascii), (false, false, Some(true)));
     assert_eq!(config.ruleset.map(|named| named.name).as_deref(), Some("2026.9"));
+}
+
+#[test]
+fn what_the_readme_shows_of_an_explanation_is_what_is_printed() {
+    let readme =
+        fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join("README.md")).expect("README.md");
+    let blocks =
+        readme.split("```").skip(1).step_by(2).filter_map(|block| block.strip_prefix("text\n$ clawscope "));
+    let mut seen = 0;
+    for block in blocks {
+        let (command, shown) = block.split_once('\n').expect("a command and what it prints");
+        let mut program = assert_cmd::Command::cargo_bin("clawscope").expect("the program");
+        let ran = program
+            .env_clear()
+            .env("HOME", "/nonexistent")
+            .args(command.split(' '))
+            .output()
+            .expect("it runs");
+        let mut rest = String::from_utf8(ran.stdout).expect("UTF-8");
+        // What stands between two dots was left out; nothing else was.
+        for part in shown.split("…\n") {
+            let at =
+                rest.find(part).unwrap_or_else(|| panic!("{command}: README says\n{part}\nbut not\n{rest}"));
+            rest = rest.split_off(at + part.len());
+        }
+        assert_eq!(rest, "", "{command}: more is printed");
+        seen += 1;
+    }
+    assert_eq!(seen, 2);
 }

@@ -11,6 +11,12 @@ use crate::driver::Driver;
 /// The session of the pictures, and the keys that lead to its prune preview with a threshold moved.
 const SESSION: &str = "telegram:direct:8812";
 const TUNED: &str = "p 4 j j j H H H tab tab";
+/// The timeline under a ttl of minutes and lower ratios, at the call before its compaction.
+const TIMELINE: &str = "t { { { { { [ [ [ j j { { j { { { H H h h h h h";
+
+/// Two settings side by side, whose values were typed.
+const COMPARED: &str = "w a ctrl-u text:contextPruning.ttl=15m,30m,1h,2h space \
+                        text:historyLimit=3,5,8,12,16,20 enter k h h";
 
 /// Every picture of the README and of the screenshots folder.
 pub(crate) fn screens() -> Vec<Screen> {
@@ -26,6 +32,10 @@ pub(crate) fn screens() -> Vec<Screen> {
         shot("compaction-dark", "dark", wide, "p 4 . . . x"),
         shot("steps-dark", "dark", wide, "p 4 . . . x s"),
         shot("explain-dark", "dark", wide, "e"),
+        shot("compare-dark", "dark", (110, 30), COMPARED),
+        shot("compare-light", "light", (110, 30), COMPARED),
+        shot("compare-80x24-dark", "dark", (80, 24), COMPARED),
+        shot("timeline-dark", "dark", wide, TIMELINE),
         shot("estimators-dark", "dark", wide, "E"),
         shot("recovery-dark", "dark", wide, "v j"),
         shot("help-dark", "dark", wide, "?"),

@@ -17,6 +17,9 @@ use crate::policy::Step;
 impl App {
     /// Does what an action says.
     pub fn act(&mut self, action: Action) -> Vec<Effect> {
+        if self.timeline_action(action) || self.compare_action(action) {
+            return Vec::new();
+        }
         if let Some(by) = self.rows_of(action) {
             return self.step(by);
         }
@@ -31,9 +34,17 @@ impl App {
             Action::Breakdown => self.show_breakdown(),
             Action::Recovery => self.open_recovery(),
             Action::Explain => self.open_explain(),
-            Action::Yes | Action::No | Action::Commit | Action::Undo | Action::SavePlan => {
-                self.write_action(action)
-            }
+            Action::SavePlan if matches!(self.overlay, Some(Overlay::Compare)) => self.save_sweep(),
+            Action::Yes
+            | Action::No
+            | Action::Commit
+            | Action::Undo
+            | Action::SavePlan
+            | Action::ExportHtml
+            | Action::ExportMarkdown
+            | Action::ExportJson
+            | Action::ExportPi
+            | Action::SaveScreen => self.write_action(action),
             Action::Copy | Action::CopyPath | Action::CopyId | Action::CopyPatch | Action::Pager => {
                 self.copy_action(action)
             }
@@ -60,6 +71,8 @@ impl App {
             Action::Breakdown => matches!(overlay, Overlay::Breakdown(_)),
             Action::Recovery => matches!(overlay, Overlay::Recovery(_)),
             Action::Explain => matches!(overlay, Overlay::Explain(_)),
+            Action::Timeline => matches!(overlay, Overlay::Timeline),
+            Action::Compare => matches!(overlay, Overlay::Compare),
             _ => false,
         }
     }
@@ -85,6 +98,8 @@ impl App {
             Action::FocusMessage => self.focus_on(Pane::Message),
             Action::FocusTuning => self.focus_on(Pane::Tuning),
             Action::Steps => self.show_steps(),
+            Action::Timeline => self.open_timeline(),
+            Action::Compare => self.open_compare(),
             Action::ToggleStep => self.toggle_step(),
             Action::NextStep => self.step_focus_by(1),
             Action::PreviousStep => self.step_focus_by(-1),
@@ -132,6 +147,10 @@ impl App {
 
     pub(super) fn step(&mut self, by: isize) -> Vec<Effect> {
         if self.step_estimators(by) {
+            return Vec::new();
+        }
+        if matches!(self.overlay, Some(Overlay::Timeline)) {
+            self.wheel_timeline(by);
             return Vec::new();
         }
         let found = self.findings().count();
@@ -210,6 +229,8 @@ impl App {
             (Some(Overlay::Breakdown(_)), _) => self.open_in_breakdown(),
             (Some(Overlay::Recovery(_)), _) => self.leave_recovery(),
             (Some(Overlay::Explain(_)), _) => self.leave_explain(),
+            (Some(Overlay::Timeline), _) => self.leave_timeline(),
+            (Some(Overlay::Compare), _) => self.take_cell(),
             (Some(_), _) => self.overlay = None,
             (None, Pane::Sessions) => {
                 let key = self.sessions.selected().map(|item| item.key.clone());

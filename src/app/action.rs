@@ -144,6 +144,54 @@ pub enum Action {
     Recovery,
     /// Why the session overflowed, and what would have helped.
     Explain,
+    /// Every call again, recorded and under the tuned settings.
+    Timeline,
+    /// To the next call.
+    NextCall,
+    /// To the call before.
+    PreviousCall,
+    /// Ten calls on.
+    SkipCalls,
+    /// Ten calls back.
+    SkipCallsBack,
+    /// To the next call that did not fit.
+    NextOverflow,
+    /// To the one before.
+    PreviousOverflow,
+    /// Fewer calls on the screen.
+    ZoomIn,
+    /// More calls on the screen.
+    ZoomOut,
+    /// The timeline in sentences, or as curves.
+    InWords,
+    /// Bars of cost, or of what the cache did not hold.
+    CostOrCache,
+    /// Settings side by side.
+    Compare,
+    /// To the cell on the right.
+    CellRight,
+    /// To the cell on the left.
+    CellLeft,
+    /// The next value of the setting that the map does not show.
+    NextHeld,
+    /// The value before.
+    PreviousHeld,
+    /// Another measure on the map.
+    NextMeasure,
+    /// To the smallest change after which all fits.
+    Smallest,
+    /// The settings change places.
+    TurnAxes,
+    /// Another setting across.
+    NextAxis,
+    /// The setting before, across.
+    PreviousAxis,
+    /// Another setting down.
+    NextAxisDown,
+    /// The setting before, down.
+    PreviousAxisDown,
+    /// Type what is varied.
+    EditAxes,
     /// Open the embedded demo store.
     Demo,
     /// Take the mouse, or leave it to the terminal.
@@ -158,6 +206,16 @@ pub enum Action {
     No,
     /// Save the plan as JSON beside the working directory.
     SavePlan,
+    /// The session, with the plan shown, as a page in a new file.
+    ExportHtml,
+    /// The same as Markdown.
+    ExportMarkdown,
+    /// The same as JSON.
+    ExportJson,
+    /// The branch, or what the plan makes of it, as a transcript of its own in a new file.
+    ExportPi,
+    /// The screen as a picture in a new file.
+    SaveScreen,
 }
 
 /// Where an action belongs in help and palette.
@@ -173,6 +231,10 @@ pub enum Group {
     Message,
     /// Tuning.
     Tuning,
+    /// The timeline.
+    Timeline,
+    /// The comparison.
+    Compare,
     /// Commit and undo.
     Commit,
     /// The program.
@@ -181,12 +243,14 @@ pub enum Group {
 
 impl Group {
     /// Every group, in the order of the help.
-    pub const ALL: [Self; 7] = [
+    pub const ALL: [Self; 9] = [
         Self::Move,
         Self::Screen,
         Self::Transcript,
         Self::Message,
         Self::Tuning,
+        Self::Timeline,
+        Self::Compare,
         Self::Commit,
         Self::Program,
     ];
@@ -199,6 +263,8 @@ impl Group {
             Self::Transcript => "Transcript",
             Self::Message => "Message",
             Self::Tuning => "Tuning",
+            Self::Timeline => "Timeline",
+            Self::Compare => "Compare",
             Self::Commit => "Commit",
             Self::Program => "Program",
         }
@@ -232,6 +298,8 @@ pub const ACTIONS: &[ActionRow] = &[
     (Action::NextMatch, "next-match", Group::Screen, "next match"),
     (Action::PreviousMatch, "previous-match", Group::Screen, "match before"),
     (Action::Explain, "explain", Group::Screen, "why it overflowed"),
+    (Action::Timeline, "timeline", Group::Screen, "call by call"),
+    (Action::Compare, "compare", Group::Screen, "settings side by side"),
     (Action::Recovery, "recovery", Group::Screen, "recovery from an overflow"),
     (Action::Fold, "fold", Group::Transcript, "fold"),
     (Action::Collapse, "collapse", Group::Transcript, "fold, or out"),
@@ -271,6 +339,28 @@ pub const ACTIONS: &[ActionRow] = &[
     (Action::AllToConfig, "all-to-config", Group::Tuning, "everything as configured"),
     (Action::CopyPatch, "copy-patch", Group::Tuning, "copy patch"),
     (Action::NextRuleset, "next-ruleset", Group::Tuning, "rules of the next version"),
+    (Action::NextCall, "next-call", Group::Timeline, "next call"),
+    (Action::PreviousCall, "previous-call", Group::Timeline, "call before"),
+    (Action::SkipCalls, "skip-calls", Group::Timeline, "ten calls on"),
+    (Action::SkipCallsBack, "skip-calls-back", Group::Timeline, "ten calls back"),
+    (Action::NextOverflow, "next-overflow", Group::Timeline, "next overflow"),
+    (Action::PreviousOverflow, "previous-overflow", Group::Timeline, "overflow before"),
+    (Action::ZoomIn, "zoom-in", Group::Timeline, "fewer calls, larger"),
+    (Action::ZoomOut, "zoom-out", Group::Timeline, "more calls"),
+    (Action::InWords, "in-words", Group::Timeline, "in sentences"),
+    (Action::CostOrCache, "cost-or-cache", Group::Timeline, "cost or cache"),
+    (Action::CellRight, "cell-right", Group::Compare, "cell on the right"),
+    (Action::CellLeft, "cell-left", Group::Compare, "cell on the left"),
+    (Action::NextMeasure, "next-measure", Group::Compare, "other measure"),
+    (Action::Smallest, "smallest", Group::Compare, "smallest change"),
+    (Action::NextAxis, "next-axis", Group::Compare, "other setting across"),
+    (Action::PreviousAxis, "previous-axis", Group::Compare, "setting across before"),
+    (Action::NextAxisDown, "next-axis-down", Group::Compare, "other setting down"),
+    (Action::PreviousAxisDown, "previous-axis-down", Group::Compare, "setting down before"),
+    (Action::TurnAxes, "turn-axes", Group::Compare, "settings change places"),
+    (Action::EditAxes, "edit-axes", Group::Compare, "type settings and ranges"),
+    (Action::NextHeld, "next-held", Group::Compare, "third setting up"),
+    (Action::PreviousHeld, "previous-held", Group::Compare, "third setting down"),
     (Action::Commit, "commit", Group::Commit, "commit…"),
     (Action::Undo, "undo", Group::Commit, "undo the last commit…"),
     (Action::Yes, "yes", Group::Commit, "write"),
@@ -282,6 +372,11 @@ pub const ACTIONS: &[ActionRow] = &[
     (Action::TogglePause, "toggle-pause", Group::Program, "pause or follow"),
     (Action::Findings, "findings", Group::Program, "what was found"),
     (Action::Estimators, "estimators", Group::Program, "estimates beside counts"),
+    (Action::ExportHtml, "export-html", Group::Program, "export as a page"),
+    (Action::ExportMarkdown, "export-markdown", Group::Program, "export as Markdown"),
+    (Action::ExportJson, "export-json", Group::Program, "export as JSON"),
+    (Action::ExportPi, "export-pi", Group::Program, "export the branch as a transcript"),
+    (Action::SaveScreen, "save-screen", Group::Program, "save the screen as a picture"),
     (Action::Demo, "demo", Group::Program, "demo store"),
     (Action::ToggleMouse, "toggle-mouse", Group::Program, "mouse on or off"),
     (Action::NextTheme, "next-theme", Group::Program, "next theme"),

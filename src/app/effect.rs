@@ -2,12 +2,17 @@
 
 use std::sync::Arc;
 
+use crate::app::compare::SweepAsked;
+use crate::export::Format;
 use crate::gateway::ruleset::Chosen;
 use crate::ids::{EntryIx, Epoch, SessionKey};
 use crate::inspect::Inspection;
 use crate::inspect::making::Made;
 use crate::inspect::summary_calls::CallsAsked;
+use crate::inspect::timeline::Recording;
 use crate::plan::Plan;
+use crate::policy::StepSet;
+use crate::replay::Settings;
 
 /// A request to write: a plan as a new branch, or the branch before as the active one.
 #[derive(Debug, Clone)]
@@ -123,6 +128,35 @@ pub enum Effect {
         /// When the next call would be made, ms.
         now_ms: i64,
     },
+    /// Read a session for replays; the answer comes as [`super::event::Event::Recording`]. A running reading may finish, the
+    /// newest request is next.
+    ReadRecording {
+        /// The session.
+        inspection: Arc<Inspection>,
+        /// Steps of any replay.
+        steps: StepSet,
+    },
+    /// Replay a session. A running replay may finish, so that a slider that moves steadily is followed; the newest request
+    /// is next.
+    Replay {
+        /// The session.
+        recording: Arc<Recording>,
+        /// Settings of the simulated lane, where there is to be one.
+        settings: Option<Box<Settings>>,
+        /// Which request it is; they only count up.
+        request: u64,
+    },
+    /// Replay a session over a grid of settings; the answers come as [`super::event::Event::Swept`]. The newest request wins.
+    Sweep {
+        /// The session.
+        recording: Arc<Recording>,
+        /// The cells.
+        asked: Box<SweepAsked>,
+        /// Which request it is; they only count up.
+        request: u64,
+    },
+    /// Nobody waits for cells any more.
+    StopSweep,
     /// Check what a write would do, without writing.
     Prepare(Write),
     /// Write.
@@ -142,6 +176,22 @@ pub enum Effect {
         name: String,
         /// The text.
         text: String,
+    },
+    /// Write a session as a document, without its secrets, to a new file in the working directory.
+    Export {
+        /// The form.
+        format: Format,
+        /// The session.
+        inspection: Arc<Inspection>,
+        /// The plan shown.
+        plan: Option<Arc<Plan>>,
+        /// The summary that was made for its compaction.
+        made: Option<Arc<Made>>,
+    },
+    /// Save the screen as it is drawn, without secrets of the open session, as a picture in a new file.
+    SaveScreen {
+        /// The open session.
+        inspection: Option<Arc<Inspection>>,
     },
     /// Take the mouse or leave it to the terminal.
     Mouse(bool),

@@ -126,7 +126,8 @@ impl App {
         view.scroll.to(row, len, height);
     }
 
-    fn fits(&self, epoch: Epoch) -> bool {
+    /// Whether a reading is of the session that is open: it may have grown since.
+    pub(super) fn fits(&self, epoch: Epoch) -> bool {
         self.transcript.as_ref().is_some_and(|pane| epoch >= pane.since)
     }
 

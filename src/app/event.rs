@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use crossterm::event::{KeyEvent, MouseEvent};
 
+use crate::app::compare::SweepSaid;
 use crate::error::Finding;
 use crate::explain::Explanation;
 use crate::gateway::ruleset::Chosen;
@@ -16,6 +17,7 @@ use crate::inspect::making::Made;
 use crate::inspect::message::MessageText;
 use crate::inspect::recovery::RecoveryView;
 use crate::inspect::summary_calls::{CallsAsked, SummaryCalls};
+use crate::inspect::timeline::{Recording, Timeline};
 pub use crate::inspect::write::{Check, WritePreview, Written};
 use crate::inspect::writer::Offer;
 use crate::inspect::{Closer, Inspection, SessionItem};
@@ -34,6 +36,8 @@ pub struct Listing {
     pub items: Vec<SessionItem>,
     /// What was found while reading.
     pub findings: Vec<Finding>,
+    /// Why the gateway runs on an empty configuration: file, line, column, and what is wrong.
+    pub config_error: Option<String>,
     /// It is the embedded demo store.
     pub demo: bool,
 }
@@ -179,6 +183,27 @@ pub enum Event {
         epoch: Epoch,
         /// It, or what is wrong.
         view: Result<Arc<Explanation>, String>,
+    },
+    /// What was read for replays.
+    Recording {
+        /// The reading it belongs to.
+        epoch: Epoch,
+        /// It, or what is wrong.
+        recording: Result<Arc<Recording>, String>,
+    },
+    /// A replay.
+    Replayed {
+        /// The request it answers.
+        request: u64,
+        /// It.
+        timeline: Arc<Timeline>,
+    },
+    /// What is said of the cells that were asked for.
+    Swept {
+        /// Which request it answers.
+        request: u64,
+        /// It.
+        said: SweepSaid,
     },
     /// What a commit would write, or why it would be refused.
     Prepared(Result<WritePreview, String>),

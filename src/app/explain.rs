@@ -8,6 +8,7 @@ use crate::app::scroll::Scroll;
 use crate::app::state::{App, Overlay};
 use crate::explain::{Advice, Evidence, Explanation, Finding};
 use crate::ids::EntryIx;
+use crate::js::Value;
 
 /// Rows above the list: the title line, and the verdict.
 pub const HEAD_ROWS: u16 = 4;
@@ -55,7 +56,7 @@ fn rows(explanation: &Explanation) -> Vec<ExplainRow> {
         }
         rows.extend((0..finding.evidence.len()).map(|line| ExplainRow::Evidence(at, line)));
     }
-    if explanation.overflowed() {
+    if explanation.overflowed() || !explanation.advice.is_empty() {
         rows.push(ExplainRow::AdviceHead);
         rows.extend((0..explanation.advice.len()).map(ExplainRow::Advice));
     }
@@ -101,21 +102,32 @@ impl ExplainScreen {
         }
     }
 
+    fn on_advice(&self) -> bool {
+        matches!(self.selected(), Some(ExplainRow::Advice(_)))
+    }
+
+    /// What enter does here.
+    pub fn open_words(&self) -> &'static str {
+        if self.on_advice() { "take into tuning" } else { "go to the entry" }
+    }
+
+    /// What `y` does here.
+    pub fn copy_words(&self) -> &'static str {
+        if self.on_advice() { "copy patch" } else { "copy" }
+    }
+
     /// Moves the cursor on a screen of this height.
     pub(super) fn step(&mut self, by: isize, height: u16) {
         self.scroll.step(by, self.rows.len(), list_rows(height));
     }
 
-    /// What is copied of the row under the cursor, and what that is: the commands of a change, its patch where it has
-    /// none or where that is asked for, else the words.
+    /// What is copied of the row under the cursor, and what that is: the patch of a change, of the first that helps where
+    /// that is asked for, else the words.
     pub(super) fn copied(&self, patch: bool) -> Option<(String, &'static str)> {
         let explanation = self.explanation()?;
         let row = self.selected()?;
         if let Some(advice) = self.advice(row) {
-            if patch || advice.commands.is_empty() {
-                return Some((advice.patch.clone(), "config patch"));
-            }
-            return Some((advice.commands.join("\n"), "config commands"));
+            return Some((advice.patch.clone(), "config patch"));
         }
         if patch {
             let helps = explanation.advice.iter().find(|advice| advice.helps)?;
@@ -157,9 +169,15 @@ impl App {
         screen.step(0, height);
     }
 
-    /// Goes to the entry of the row under the cursor.
+    /// Goes to the entry of the row under the cursor, or takes its change into the tuning pane.
     pub(super) fn leave_explain(&mut self) {
         let Some(Overlay::Explain(screen)) = &self.overlay else { return };
+        if let Some(advice) = screen.selected().and_then(|row| screen.advice(row)).cloned() {
+            let settings: Vec<(&str, &Value)> =
+                advice.changes.iter().map(|change| (change.key.as_str(), &change.tuned)).collect();
+            self.take_settings(&settings);
+            return;
+        }
         let Some(entry) = screen.selected().and_then(|row| screen.entry(row)) else {
             self.toast("no entry is behind this line".into(), false);
             return;

@@ -28,6 +28,10 @@ pub enum Context {
     Dialog,
     /// In help, findings and other lists over the screen.
     List,
+    /// On the timeline.
+    Timeline,
+    /// On the comparison.
+    Compare,
 }
 
 /// A key with its modifiers, as the keymap writes it.
@@ -125,7 +129,7 @@ impl Keymap {
             let keys = self.bindings.get(&context)?;
             keys.iter().find(|(bound, _)| *bound == key).map(|(_, action)| *action)
         };
-        let alone = matches!(context, Context::Dialog | Context::List);
+        let alone = matches!(context, Context::Dialog | Context::List | Context::Timeline | Context::Compare);
         find(context).or_else(|| if alone { None } else { find(Context::Global) })
     }
 

@@ -32,6 +32,8 @@ impl App {
     pub fn key_context(&self) -> Context {
         match (&self.overlay, self.focus) {
             (Some(Overlay::Write(_)), _) => Context::Dialog,
+            (Some(Overlay::Timeline), _) => Context::Timeline,
+            (Some(Overlay::Compare), _) => Context::Compare,
             (Some(_), _) => Context::List,
             (None, Pane::Sessions) => Context::Sessions,
             (None, Pane::Transcript) => Context::Transcript,
@@ -130,6 +132,12 @@ impl App {
                 Vec::new()
             }
             Purpose::Setting => self.submit_setting(prompt),
+            Purpose::Axes => {
+                if let Err(complaint) = self.vary_typed(&prompt.text) {
+                    self.prompt = Some(Prompt { complaint: Some(complaint), ..prompt });
+                }
+                Vec::new()
+            }
         }
     }
 

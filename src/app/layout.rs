@@ -266,6 +266,12 @@ impl Layout {
         Rect { x: 0, y, width: size.0, height: self.status.y.saturating_sub(y) }
     }
 
+    /// The same with the tuning pane in another place, without its line of facts.
+    #[must_use]
+    pub fn with_tuning(self, tuning: Rect) -> Self {
+        Self { tuning, tuning_facts: NONE, tabs: NONE, ..self }
+    }
+
     /// Columns of a slider's track in the tuning pane.
     pub fn slider_track(&self) -> std::ops::Range<u16> {
         let (start, end) = match self.breadth {

@@ -3,8 +3,10 @@
 
 mod act;
 pub mod action;
+pub mod again;
 pub mod body;
 pub mod breakdown;
+pub mod compare;
 pub mod cut;
 pub mod diff;
 pub mod effect;
@@ -31,7 +33,9 @@ pub mod shown;
 pub mod state;
 pub mod steps;
 pub mod summary;
+mod take;
 mod texts;
+pub mod timeline;
 pub mod transcript;
 pub mod tuning;
 mod update;

@@ -23,10 +23,16 @@ impl App {
         }
         if self.overlay.is_some() {
             return match mouse.kind {
+                MouseEventKind::Drag(MouseButton::Left) if self.dragging => {
+                    self.slide_strip(mouse.column);
+                    Vec::new()
+                }
                 MouseEventKind::ScrollDown => self.step(NOTCH),
                 MouseEventKind::ScrollUp => self.step(-NOTCH),
                 MouseEventKind::Down(MouseButton::Left) => match self.overlay {
                     Some(Overlay::Steps(_)) => self.click_steps(mouse.column, mouse.row),
+                    Some(Overlay::Timeline) => self.click_timeline(mouse.column, mouse.row),
+                    Some(Overlay::Compare) => self.click_compare(mouse.column, mouse.row),
                     _ => self.click_breakdown(mouse.row),
                 },
                 _ => Vec::new(),
@@ -153,7 +159,11 @@ impl App {
 
     /// Moves the focused slider under the pointer, or to the end it strayed beyond.
     fn slide(&mut self, column: u16) {
-        let track = self.layout().slider_track();
+        self.slide_on(self.layout().slider_track(), column);
+    }
+
+    /// Moves the focused slider under the pointer on a track.
+    pub(super) fn slide_on(&mut self, track: std::ops::Range<u16>, column: u16) {
         let last = track.end.saturating_sub(1).max(track.start + 1);
         let share = f64::from(column.clamp(track.start, last) - track.start) / f64::from(last - track.start);
         self.tuning.show_step();

@@ -1,77 +1,14 @@
 //! The changed settings as a patch for `openclaw.json`: shown and copied, never applied by us.
 
 use crate::app::tuning::TuningPane;
-use crate::gateway::prune_setting::{PruneSetting, Unit};
-use crate::gateway::setting_value::{insert, plain_text, ttl_text};
-use crate::js::{Object, Value};
-use crate::policy::Step;
-use crate::policy::settings::{Reader, StepSetting};
+use crate::inspect::patch::ConfigPatch;
 
 impl TuningPane {
-    /// The changed settings as a patch for `openclaw.json` (JSON5), each at the path the gateway reads it from; pruning
-    /// is switched on where a setting of it was changed and it is off. What no key of the gateway sets is told in
-    /// comments.
+    /// The changed settings as a patch for `openclaw.json` (JSON5); pruning is switched on where a setting of it was
+    /// changed and it is off. What no key of the gateway sets is told in comments.
     pub fn patch(&self, configured_on: bool) -> String {
-        let mut patch = Object::default();
-        let mut comments = Vec::new();
-        if !configured_on && self.changed(Step::Prune) > 0 {
-            insert(&mut patch, "agents.defaults.contextPruning.mode", Value::from("cache-ttl"));
-        }
-        for (at, row) in self.rows.iter().enumerate().filter(|(at, _)| self.is_changed(*at)) {
-            match &row.reader {
-                Reader::Gateway(path) => set(&mut patch, path, patch_value(&row.row, &self.values[at])),
-                other => comments.push(comment(row, &plain(row, &self.values[at]), other)),
-            }
-        }
-        if !patch.is_empty() {
-            comments.push(pretty(&Value::Object(patch), 0));
-        }
-        comments.join("\n")
-    }
-}
-
-/// Puts a value at a path. An own limit stands under the id of a person, which may hold dots itself.
-fn set(patch: &mut Object, path: &str, value: Value) {
-    let own = path
-        .split_once(".dms.")
-        .and_then(|(channel, rest)| Some((channel, rest.strip_suffix(".historyLimit")?)));
-    let Some((channel, peer)) = own else { return insert(patch, path, value) };
-    let limit = Value::Object(Object::from([("historyLimit", value)]));
-    insert(patch, &format!("{channel}.dms"), Value::Object(Object::from([(peer, limit)])));
-}
-
-fn patch_value(row: &PruneSetting, value: &Value) -> Value {
-    if row.control.unit() == Some(Unit::Milliseconds) { ttl_text(value) } else { value.clone() }
-}
-
-fn plain(row: &StepSetting, value: &Value) -> String {
-    plain_text(row.row.control.unit(), value)
-}
-
-/// Says where a value would have to be set instead.
-fn comment(row: &StepSetting, value: &str, reader: &Reader) -> String {
-    let why = match reader {
-        Reader::BuiltIn => "built into the gateway, no key sets it",
-        Reader::Server => "derived by the gateway, which asks it of the provider's server",
-        Reader::Client => "set by the client that sends the request, not by the gateway",
-        Reader::Gateway(_) | Reader::Preview => "an assumption of this preview, nothing to set",
-    };
-    // A value may hold anything a person typed; a comment ends with its line.
-    let value: String = value.chars().filter(|character| !character.is_control()).collect();
-    format!("// {} {value}: {why}", row.key())
-}
-
-/// JSON with two spaces a level, as the gateway writes its config.
-fn pretty(value: &Value, level: usize) -> String {
-    match value.as_object() {
-        Some(object) if !object.is_empty() => {
-            let indent = "  ".repeat(level + 1);
-            let members = object.iter().map(|(key, value)| {
-                format!("{indent}{}: {}", crate::js::stringify_str(key), pretty(value, level + 1))
-            });
-            format!("{{\n{}\n{}}}", members.collect::<Vec<_>>().join(",\n"), "  ".repeat(level))
-        }
-        _ => crate::js::stringify(value),
+        let changed = self.rows.iter().zip(&self.values).enumerate().filter(|(at, _)| self.is_changed(*at));
+        ConfigPatch::of_rows(configured_on, changed.map(|(_, changed)| changed)).text
     }
 }
 
@@ -81,6 +18,7 @@ mod tests {
     use crate::gateway::compaction::CompactionSettings;
     use crate::gateway::config::GatewayConfig;
     use crate::gateway::ruleset::Ruleset;
+    use crate::js::Value;
     use crate::policy::clear_tool_uses::ClearSettings;
     use crate::policy::settings::{RowSource, rows};
 
@@ -126,14 +64,6 @@ mod tests {
         let patch = crate::js::stringify(&crate::js::parse(&pane.patch(false)).expect("nothing but JSON"));
         let compaction = r#"{"agents":{"defaults":{"compaction":{"reserveTokens":34000}}}"#;
         assert_eq!(patch, format!(r#"{compaction},"channels":{{"slack":{{"historyLimit":20}}}}}}"#));
-    }
-
-    #[test]
-    fn a_persons_own_limit_stands_under_the_whole_id() {
-        let mut patch = Object::default();
-        set(&mut patch, "channels.matrix.dms.@a:b.example.historyLimit", 5.into());
-        let expected = r#"{"channels":{"matrix":{"dms":{"@a:b.example":{"historyLimit":5}}}}}"#;
-        assert_eq!(crate::js::stringify(&Value::Object(patch)), expected);
     }
 
     #[test]

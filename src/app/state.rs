@@ -2,7 +2,9 @@
 
 use std::sync::Arc;
 
+use crate::app::again::Again;
 use crate::app::breakdown::BreakdownScreen;
+use crate::app::compare::CompareScreen;
 use crate::app::effect::Write;
 use crate::app::estimators::EstimatorsView;
 use crate::app::event::{Listing, WritePreview};
@@ -16,6 +18,7 @@ use crate::app::scroll::Scroll;
 use crate::app::sessions::SessionsPane;
 use crate::app::steps::StepsScreen;
 use crate::app::summary::Summarising;
+use crate::app::timeline::TimelineScreen;
 use crate::app::transcript::TranscriptPane;
 use crate::app::tuning::TuningPane;
 use crate::error::Finding;
@@ -107,6 +110,8 @@ pub enum Purpose {
     Find,
     /// The value of the focused setting.
     Setting,
+    /// What the comparison varies.
+    Axes,
 }
 
 /// Something over the main screen.
@@ -139,6 +144,10 @@ pub enum Overlay {
     Recovery(RecoveryScreen),
     /// Why it overflowed.
     Explain(ExplainScreen),
+    /// Call by call: [`App::timeline_screen`].
+    Timeline,
+    /// Settings side by side: [`App::compare`].
+    Compare,
     /// The confirmation before a write.
     Write(WriteDialog),
 }
@@ -242,6 +251,12 @@ pub struct App {
     pub texts_failed: bool,
     /// What configured steps would save with the gates open, tokens, each on its own; none where it cannot be measured.
     pub would_save: Vec<(Step, Option<u64>)>,
+    /// Replays of the open session.
+    pub again: Again,
+    /// What the timeline shows of them, kept while it is closed.
+    pub timeline_screen: TimelineScreen,
+    /// What the comparison shows, kept while it is closed.
+    pub compare: CompareScreen,
     /// What is over the screen.
     pub overlay: Option<Overlay>,
     /// The line being typed.
@@ -291,6 +306,9 @@ impl App {
             waiting: StepSet::NONE,
             texts_failed: false,
             would_save: Vec::new(),
+            again: Again::default(),
+            timeline_screen: TimelineScreen::default(),
+            compare: CompareScreen::default(),
             overlay: None,
             prompt: None,
             toast: None,

@@ -106,7 +106,7 @@ impl App {
     /// Switches the step under the cursor of the screen, else the one the tuning pane shows.
     pub(super) fn toggle_step(&mut self) {
         match &self.overlay {
-            None => {}
+            None | Some(Overlay::Timeline) => {}
             Some(Overlay::Steps(screen)) => {
                 let step = screen.selected();
                 self.tuning.focus_step(step);

@@ -27,6 +27,7 @@ impl App {
         self.now_ms = now_ms;
         let estimators = self.estimators().is_some();
         let summarising = self.is_summarising();
+        let comparing = matches!(self.overlay, Some(Overlay::Compare));
         let mut effects = match event {
             Event::Key(key) => self.key(key),
             Event::Mouse(mouse) => self.mouse(mouse),
@@ -50,6 +51,10 @@ impl App {
         }
         if summarising && !self.is_summarising() {
             effects.push(Effect::StopSummary);
+        }
+        if comparing && !matches!(self.overlay, Some(Overlay::Compare)) && self.is_sweeping() {
+            self.stop_sweep();
+            effects.push(Effect::StopSweep);
         }
         self.expire();
         self.settle(&mut effects);
@@ -79,6 +84,9 @@ impl App {
             Event::Recovery { epoch: of, view } if Some(of) == epoch => self.recovery_read(view),
             Event::Summary { epoch, said } => return self.summary_said(epoch, said),
             Event::Explained { epoch: of, view } if Some(of) == epoch => self.explained(view),
+            Event::Recording { epoch, recording } => self.take_recording(epoch, recording),
+            Event::Replayed { request, timeline } => self.replayed(request, timeline),
+            Event::Swept { request, said } => self.swept(request, said),
             Event::Prepared(preview) => self.prepared(preview),
             Event::Written(written) => return self.written(written),
             Event::Said(text) => self.toast(text, false),
@@ -103,6 +111,9 @@ impl App {
             pane.scroll.keep(pane.rows.len(), layout.rows(Pane::Transcript));
         }
         self.keep_estimators();
+        if let Some(Overlay::Explain(screen)) = &mut self.overlay {
+            screen.step(0, self.size.1);
+        }
     }
 
     /// Rows of a pane.
@@ -114,6 +125,11 @@ impl App {
         let height = self.height(Pane::Sessions);
         let items = std::mem::take(&mut listing.items);
         let another = self.listing.as_ref().is_none_or(|known| known.place != listing.place);
+        let known_error = self.listing.as_ref().and_then(|known| known.config_error.clone());
+        if let Some(error) = listing.config_error.clone().filter(|error| known_error.as_ref() != Some(error))
+        {
+            self.toast(format!("defaults are in force: {error}"), true);
+        }
         self.listing = Some(listing);
         self.store_error = None;
         let known = std::mem::take(&mut self.sessions.items);
@@ -186,6 +202,8 @@ impl App {
         } else {
             self.transcript = Some(TranscriptPane::new(Arc::clone(inspection), height));
             self.message = self.message.for_another_session();
+            self.forget_replays();
+            self.forget_compare();
         }
         self.asked_message = None;
         self.asked_texts = None;
@@ -318,9 +336,15 @@ impl App {
         }
         self.want_texts(effects);
         self.want_calls(effects);
+        self.want_replay(effects);
+        self.want_sweep(effects);
         self.want_message(effects);
         self.prepare_message();
-        let moments = [self.toast.as_ref().map(|toast| toast.until_ms), Some(self.flash.until_ms)];
+        let moments = [
+            self.toast.as_ref().map(|toast| toast.until_ms),
+            Some(self.flash.until_ms),
+            self.again.slow_at(),
+        ];
         let next = moments.into_iter().flatten().filter(|at| *at > self.now_ms && *at != i64::MAX).min();
         if let Some(at) = next.filter(|at| self.armed != Some(*at)) {
             self.armed = Some(at);

@@ -8,6 +8,7 @@ use crate::app::layout::Pane;
 use crate::app::message::MessageView;
 use crate::app::state::{App, Overlay, WriteDialog, WriteStage};
 use crate::app::summary::Summarising;
+use crate::export::Format;
 use crate::inspect::message::MessageText;
 use crate::js::{self, Object, Value};
 use crate::plan::{Plan, StepEffect};
@@ -27,6 +28,11 @@ impl App {
                 Vec::new()
             }
             Action::SavePlan => self.save_plan(),
+            Action::ExportHtml => self.export(Format::Html),
+            Action::ExportMarkdown => self.export(Format::Markdown),
+            Action::ExportJson => self.export(Format::Json),
+            Action::ExportPi => self.export(Format::Pi),
+            Action::SaveScreen => vec![Effect::SaveScreen { inspection: self.inspection().cloned() }],
             _ => Vec::new(),
         }
     }
@@ -120,6 +126,18 @@ impl App {
         vec![Effect::Save { name: "clawscope-plan.json".into(), text }]
     }
 
+    /// The session with the plan that is shown; a plan that changes nothing is none.
+    fn export(&mut self, format: Format) -> Vec<Effect> {
+        let Some(inspection) = self.inspection().cloned() else {
+            self.toast("nothing to export: no session is open".into(), true);
+            return Vec::new();
+        };
+        let plan = self.plan.clone().filter(|plan| !plan.is_empty());
+        let made = plan.as_ref().and_then(|plan| self.made_for(&inspection, plan));
+        self.toast("exporting…".into(), false);
+        vec![Effect::Export { format, inspection, plan, made }]
+    }
+
     pub(super) fn copy_action(&mut self, action: Action) -> Vec<Effect> {
         let copy = |text: Option<String>, what| {
             text.filter(|text| !text.is_empty()).map(|text| Effect::Copy { text, what }).into_iter().collect()
@@ -131,12 +149,20 @@ impl App {
         if let (Some(Overlay::Estimators(_)), Action::Copy) = (&self.overlay, action) {
             return copy(self.call_text(), "call");
         }
+        if let (Some(Overlay::Timeline), Action::Copy) = (&self.overlay, action) {
+            return copy(self.timeline_text(), "timeline");
+        }
         if let (Some(Overlay::Breakdown(screen)), Action::Copy) = (&self.overlay, action) {
             return copy(screen.row_text(), "line");
         }
         if let (Some(Overlay::Explain(screen)), Action::Copy | Action::CopyPatch) = (&self.overlay, action) {
             let copied = screen.copied(action == Action::CopyPatch);
             return copied.map(|(text, what)| Effect::Copy { text, what }).into_iter().collect();
+        }
+        if matches!(self.overlay, Some(Overlay::Compare))
+            && matches!(action, Action::Copy | Action::CopyPatch)
+        {
+            return self.copy_cell();
         }
         match action {
             Action::Copy => match session {

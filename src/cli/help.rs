@@ -101,8 +101,8 @@ Examples:
 
 JSON: {schemaVersion, place, demo, ruleset: {id, name, from, note}, sessions: [{key, agent, kind, id, path, provider, model, \
 window, windowGuard: warn|block or null, tokens: {value, source: est|measured} or null, percent, entries, compactions, \
-updatedAt (ms), bytes, title, flags}], \
-findings: [{severity, path, line, entry, what, next}]}";
+updatedAt (ms), bytes, title, flags, reset}], \
+findings: [{severity, path, line, entry, what, next}]}; reset as lifecycle in `clawscope doctor --help`.";
 
 pub(super) const TREE: &str = "\
 Examples:
@@ -168,18 +168,22 @@ Examples:
   clawscope explain --all --window 131072     which sessions a fallback model would refuse
 
 The first line is the verdict. Below it stand the other findings, the surest first, each with what was seen, where, and by
-which rule; then the settings that were tried on the call that failed, with the tokens it would have had. Only keys that the
-version reads are named, and where none would have helped, that is said.
+which rule; then the settings that were tried, with the tokens that the failed call would have had, and what all calls of the
+session come to by replay: how many would not fit, the largest prompt, the cost. A change helps where every call fits. Only keys
+that the version reads are named, and where none would have helped, that is said. A session at risk that did not overflow yet is
+told what makes room for its next call.
 
 Classes: single-result, parallel-results, tool-loop-treadmill, counter-stale-low, counter-inflated, impossible-budget,
-wrong-window, estimator-error, pruning-inert, compaction-hollow, compaction-no-op, compaction-refused, compaction-timeout,
+engine-owned, wrong-window, estimator-error, pruning-inert, compaction-hollow, compaction-no-op, compaction-refused, compaction-timeout,
 fixed-overhead, image-bloat, recurring-session-growth, model-switch, runtime-fault, unexplained, healthy.
 
 JSON: {schemaVersion, session, ruleset, overflowed, events: [{entry, kind, time, requested, limit, by, text}],
 verdict: {class, confidence: sure|likely|possible, line}, findings: [{class, confidence, text, rule, evidence: [entry ids],
-lines: [{text, rule, entries}], numbers: {}}], advice: [{set: {key: value}, helps, overflows, peak, cost, note, before, limit,
-patch, commands}], noSettingHelps}. kind is refused or cut-short; requested and limit are null where nothing names them. peak
-is the failing call under the change, in tokens; cost is null until calls are replayed.
+lines: [{text, rule, entries}], numbers: {}}], advice: [{set: {key: value}, helps, overflows, peak, cost, note, fits, before,
+after, compactions, limit, patch, commands}], recorded: {overflows, peak, cost, compactions} or null, noSettingHelps}. kind is
+refused or cut-short; requested and limit are null where nothing names them. before, after and limit are tokens of the failing
+call, or of the next one; overflows, peak (tokens), cost (US dollars, null without a price) and compactions are of the whole
+session under the change, and recorded is the session as it was.
 With --all: {schemaVersion, ruleset, sessions: [{session, overflowed, verdict, noSettingHelps, tokens: {value, source} or null,
 window, windows: [{window, overflows, over}]}], unread: [{session, error}]}.";
 
@@ -206,6 +210,7 @@ Examples:
   clawscope replay KEY --set contextPruning.ttl=5m        what another ttl would have done
   clawscope replay KEY --policy gateway,compact --set compaction.keepRecentTokens=30000
                                                           compactions where these settings make them
+  clawscope replay KEY --timeline                         the course in sentences, for a screen reader
   clawscope replay KEY --all --json | jq '.calls[] | select(.simulated.overflow)'
 
 Every call that the path records is made again, in its order and at its time: `recorded` under the settings in force, with \
@@ -225,6 +230,30 @@ of a call: {tokens, expected, measured, overflow, failed, messages, gate, cleare
 {byOverflow, recorded, messages, tokens, cost} or null, truncated, firstChanged, cacheRead, cacheWrite, input, output, cost, \
 costFrom: recorded|model, totalCost}; measured is the provider's count or null, and only of recorded. Of totals: {calls, \
 overflows, failed, peak, peakCall, freed, compactions, cost, modelCost, summaryCost, cacheRead, cacheWrite, input}.";
+
+pub(super) const SWEEP: &str = "\
+Examples:
+  clawscope sweep KEY                                     the two settings that matter most for it
+  clawscope sweep KEY --vary contextPruning.ttl=15m..2h:15m --vary contextPruning.keepLastAssistants=1,2,3,5
+  clawscope sweep KEY --headroom 10% --patch patch.json5  the smallest change that leaves a tenth free
+  clawscope sweep KEY --vary contextPruning.hardClearRatio=0.2..0.6:0.1 --json | jq .smallestChange
+
+Every cell is a whole replay (`clawscope help replay`) with one value of each setting; the value in force is always one of \
+them, and the steps are the same in every cell. Values are read by the gateway's own checks, and a setting that the version \
+does not have, or that no key sets, is refused by name. A setting of pruning that is off is left `as is` where it is not \
+changed; any other value switches pruning on.
+
+Best trade-offs are the cells that no other beats in cost, peak and tokens cleared together. The smallest change is the cell \
+with the fewest settings changed in which every call fits at first, with the head-room asked for; of several the one with the \
+least distance, which is how far each setting is moved as a share of its axis (1 for a switch), then the cheapest, then the \
+one with the lowest peak. Nothing is ever written to openclaw.json: patch and commands are yours to apply.
+
+JSON: {schemaVersion, session, ruleset, providerWindow, headroom, policy, base: {key: value}, axes: [{key, values, current}], \
+recorded, current, cells: [{set: {key: value}, overflows, failed, fits, peak, cost, cleared, summaries, changes, distance}], \
+pareto: [cell], tradeOffs: [cell], smallestChange: {set: {key: value}, cell, patch, commands} or null}. A cell is named by its \
+index; `current` of an axis is the index of a value, and null among the values leaves the setting as it is. `cleared` are \
+tokens that the model was not sent, once for each call: by the steps of a call, the turn limit and compactions. `pareto` is \
+over all cells; `tradeOffs` leaves those out that overflow while others do not, and repetitions.";
 
 pub(super) const CHECK: &str = "\
 Examples:
@@ -339,6 +368,34 @@ Examples:
 An undo appends one line that makes the branch before the last commit active again; the commit stays in the file. Where \
 that branch ends in a compaction, a copy of it follows, so that it stays the last line.";
 
+pub(super) const EXPORT: &str = "\
+Examples:
+  clawscope export KEY --format html --out session.html   one file, offline, searchable
+  clawscope export KEY --format md --policy prune --out plan.md
+  clawscope export KEY --format json | jq '.entries[] | select(.active)'
+  clawscope export KEY --format svg --out screen.svg
+  clawscope export KEY --format pi --out branch.jsonl     a branch that the runtime opens
+  clawscope export KEY --format pi --policy compact,history --set historyLimit=20 --out small.jsonl
+                                                          the messages after a plan
+  clawscope export KEY --format pi --shape-only --out report.jsonl
+                                                          sizes without words, for a report
+
+Secrets are taken out of every form: tokens by their shape, values of keys and headers that name them, passwords in addresses, \
+private keys, and every other place where one of them stands; the same secret has the same [redacted:KIND:N]. Pictures in messages \
+cannot be looked into and are left out. --no-redact leaves everything in. No rule knows every secret: read what you hand on.
+
+--shape-only keeps ids, times, roles, names of tools and models, usage, sizes, line ends and punctuation, and replaces every other \
+letter and digit by one of the same kind, so that `clawscope context --json` tells the same numbers of the file.
+
+A file that is there is not replaced without --force, and nothing is written into a folder of sessions. pi without a plan holds \
+the branch with its compactions; with a plan, the messages as they would be sent. A compaction's summary is made offline.
+
+JSON: {schemaVersion, format, session: {key, agent, id, title, path}, provider, model, ruleset, window: {tokens, source}, budget, \
+tokens, leaf, exportedAt, shapeOnly, redacted: {secrets: {KIND: count}, images} or null, plan: {tokensBefore, tokensAfter, steps, \
+made: [{before, message}]} or null, entries: [{entry, parent, line, depth, active, leaf, context, type, role, tool, tokens, chars, \
+time, label, fate: {fate, reason, rule, tokensBefore, tokensAfter} or null, value, after}], findings}; context is the position in \
+the context, value the entry, after its message under the plan.";
+
 pub(super) const WATCH: &str = "\
 Examples:
   clawscope watch
@@ -358,7 +415,10 @@ Tells by which version's rules the store is read and what settles that. Settings
 when they are built in.
 
 JSON: {schemaVersion, place, demo, ruleset: {id, name, from, note}, stateDir, config, counts, agents, contextPruning, \
-compaction, compactionSettings, locks, findings}; settings are {key, value, from}
+compaction, compactionSettings, memoryFlush, settings, lifecycle, locks, findings}; settings are {key, value, from, over}, over \
+being the places that the value goes over. lifecycle: [{key, type, mode, atHour, idleMinutes, next: {at, reason, local, due} or \
+null, leaves}] tells what begins each session anew by itself, in the time zone of this machine (TZ): a gateway looks at it when \
+the next message comes.
 
 Reads every transcript of the store. Exit code 3 when the store, its configuration or a transcript cannot be read.";
 

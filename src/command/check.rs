@@ -1,5 +1,6 @@
 //! `clawscope check SESSION --budget N|PCT`: whether every call fits, for scripts.
 
+use super::amount::Amount;
 use super::described::session_value;
 use super::failure::Failure;
 use super::output::{Output, Tone};
@@ -11,6 +12,9 @@ use super::words::{counted, grouped};
 use crate::cli::{CheckArgs, PlaceArgs};
 use crate::js::{Object, Value};
 
+/// The option of the budget.
+const BUDGET: &str = "--budget";
+
 /// Answers in one line and by the exit code.
 pub(super) fn run(
     args: &CheckArgs,
@@ -18,9 +22,9 @@ pub(super) fn run(
     around: &Around,
     output: &mut Output,
 ) -> Result<(), Failure> {
-    let asked = Budget::parse(&args.budget)?;
+    let asked = Amount::parse(BUDGET, &args.budget)?;
     let replayed = make(&args.session.session, None, &args.with, place, around)?;
-    let budget = asked.tokens(replayed.material.provider_window)?;
+    let budget = asked.tokens(BUDGET, replayed.material.provider_window)?;
     let is_over = |at: &usize| {
         let call = &replayed.replay.simulated[*at];
         call.expected > budget || call.failed
@@ -33,39 +37,6 @@ pub(super) fn run(
         output.line(tone, &line(&replayed, budget, &over))?;
     }
     if over.is_empty() { Ok(()) } else { Err(Failure::No) }
-}
-
-/// A budget as it is asked for.
-#[derive(Debug, Clone, Copy, PartialEq)]
-enum Budget {
-    Tokens(f64),
-    Share(f64),
-}
-
-impl Budget {
-    fn parse(text: &str) -> Result<Self, Failure> {
-        let text = text.trim();
-        let positive = |number: &str| number.trim().parse::<f64>().ok().filter(|n| n.is_finite() && *n > 0.0);
-        let parsed = match text.strip_suffix('%') {
-            Some(share) => positive(share).map(|share| Self::Share(share / 100.0)),
-            None => positive(text).map(Self::Tokens),
-        };
-        parsed.ok_or_else(|| {
-            Failure::usage(format!(
-                "--budget {text:?}: expected tokens such as 150000, or a share of the window such as 90%"
-            ))
-        })
-    }
-
-    fn tokens(self, window: f64) -> Result<f64, Failure> {
-        match self {
-            Self::Tokens(tokens) => Ok(tokens),
-            Self::Share(share) if window > 0.0 => Ok((share * window).floor()),
-            Self::Share(_) => Err(Failure::usage(
-                "--budget: nothing tells the window of the model, so there is no share of it. Give tokens instead.",
-            )),
-        }
-    }
 }
 
 fn line(replayed: &Replayed, budget: f64, over: &[usize]) -> String {
@@ -107,19 +78,4 @@ fn answer(replayed: &Replayed, budget: f64, over: &[usize]) -> Object {
         ("calls", Value::from(replay.calls.len())),
         ("first", first),
     ])
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_budget_is_tokens_or_a_share_of_the_window() {
-        assert_eq!(Budget::parse(" 150000 ").unwrap().tokens(f64::NAN).unwrap(), 150_000.0);
-        assert_eq!(Budget::parse("12.5%").unwrap().tokens(200_001.0).unwrap(), 25_000.0);
-        assert!(Budget::parse("90%").unwrap().tokens(f64::NAN).is_err());
-        for odd in ["", "%", "-1", "0", "NaN", "inf", "90 percent"] {
-            assert!(Budget::parse(odd).is_err(), "{odd}");
-        }
-    }
 }

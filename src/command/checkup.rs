@@ -11,17 +11,20 @@ use crate::gateway::compaction::{
     CompactionMode, CompactionSettings, compaction_mode, gateway_compaction_under,
 };
 use crate::gateway::compaction_setting::compaction_settings;
+use crate::gateway::effective::{Effective, effective};
 use crate::gateway::eligible::{Route, eligible_under};
 use crate::gateway::memory_flush::{FlushSettings, flush_settings_under};
+use crate::gateway::provenance::Provenance;
 use crate::gateway::prune_setting::PruneSetting;
 use crate::gateway::ruleset::Reserve;
 use crate::gateway::state_dir::{StateDirSource, state_dir};
 use crate::gateway::window::WindowInfo;
 use crate::gateway::window_lookup::flush_window;
-use crate::gateway::window_rules::window_under;
+use crate::inspect::lifecycle::Lifecycle;
 use crate::inspect::simulated::{InForce, in_force};
 use crate::inspect::{Inspection, Mark, SessionItem};
 use crate::store::model::{DEFAULT_MODEL, ModelRef};
+use crate::store::session::Session;
 
 /// The model of an agent's next call, where no session says otherwise.
 #[derive(Debug)]
@@ -29,6 +32,8 @@ pub(super) struct Model {
     pub provider: String,
     pub id: String,
     pub window: WindowInfo,
+    /// Where that is told.
+    pub window_from: Provenance,
     /// The pruner runs on it (pruning 3.6).
     pub eligible: bool,
 }
@@ -61,6 +66,10 @@ pub(super) struct Checkup {
     pub why: String,
     pub agents: Vec<AgentFacts>,
     pub settings: Vec<InForce>,
+    /// Every other setting that decides about sessions.
+    pub others: Vec<Effective>,
+    /// What begins each session anew, by its key.
+    pub lifecycles: Vec<(String, Lifecycle)>,
     pub compaction: CompactionSettings,
     pub mode: CompactionMode,
     /// As the version goes by them, for the model of the first agent.
@@ -94,6 +103,8 @@ impl Checkup {
             why: why(scene),
             agents,
             settings: in_force(config, scene.store().ruleset.ruleset),
+            others: effective(config),
+            lifecycles: lifecycles(scene),
             compaction,
             mode: compaction_mode(rules, &config.js),
             flush,
@@ -168,13 +179,15 @@ fn agents(scene: &Scene) -> Vec<AgentFacts> {
         let ModelRef { provider, model } =
             ModelRef::parse(config.default_model(&agent.id).unwrap_or(DEFAULT_MODEL));
         let sessions = scene.listed.items.iter().filter(|item| item.agent == agent.id).count();
+        let window = config.window(rules, &agent.id, &provider, &model);
         AgentFacts {
             id: agent.id.clone(),
             configured: agent.configured,
             on_disk: agent.on_disk,
             sessions: sessions as u64,
             model: Model {
-                window: window_under(rules, &config.js, &provider, &model),
+                window_from: config.window_provenance(&window, &agent.id, &provider, &model),
+                window,
                 eligible: eligible_under(rules, &provider, &model, &Route::of(&config.js, &provider, &model)),
                 provider,
                 id: model,
@@ -222,6 +235,15 @@ fn locks(scene: &Scene) -> Vec<Lock> {
         Some(Lock { path: name.into(), state, pid, why })
     };
     scene.listed.items.iter().filter_map(lock).collect()
+}
+
+fn lifecycles(scene: &Scene) -> Vec<(String, Lifecycle)> {
+    let of = |item: &SessionItem| {
+        let own = |session: &&Session| session.key == item.key && session.path == item.path;
+        let session = scene.store().sessions.iter().find(own)?;
+        Some((item.key.0.clone(), Lifecycle::of(scene.store(), session)?))
+    };
+    scene.listed.items.iter().filter_map(of).collect()
 }
 
 /// Sessions by mark, every mark named.

@@ -15,11 +15,12 @@ use super::scene::{Around, Scene, at_leaf, with_context};
 use super::table::{Align, Cell, Table};
 use super::words::{commas, counted, estimated, grouped, percent};
 use crate::cli::{ContextViewArgs, PlaceArgs};
-use crate::context::ContextMessage;
 use crate::context::tokens::usage::sum_of_estimates;
-use crate::context::tokens::{ContextEstimate, estimate_context, estimate_message};
+use crate::context::tokens::{ContextEstimate, estimate_as, estimate_message};
+use crate::context::{ContextMessage, Made};
+use crate::ids::EntryIx;
 use crate::inspect::Inspection;
-use crate::inspect::excerpt::excerpt;
+use crate::inspect::excerpt::excerpt_sent;
 use crate::inspect::words::flush_words as words_of_flush;
 use crate::js::{Object, Throws, Value};
 use crate::policy::memory_flush::FlushState;
@@ -40,7 +41,7 @@ pub(super) fn run(
         return breakdown::show(&inspection, args.session.json, output);
     }
     let bodies = if args.messages { Some(messages::read(&inspection)?) } else { None };
-    let estimate = estimate_context(&inspection.context.messages);
+    let estimate = estimate_as(&inspection.index, &inspection.context);
     if args.session.json {
         return Ok(output.json(answer(&inspection, estimate, bodies.as_deref()))?);
     }
@@ -95,12 +96,21 @@ fn message_members(inspection: &Inspection, at: usize, message: &ContextMessage)
     Object::from([
         ("index", Value::from(at)),
         ("entry", Value::from(inspection.index.name(message.entry))),
+        ("edit", edit_of(message).map_or(Value::Null, |edit| Value::from(inspection.index.name(edit)))),
         ("role", Value::from(size.role.word())),
         ("tool", Value::from(tool_of(inspection, message.entry, size))),
         ("tokens", estimate_message(size).map_or(Value::Null, number)),
         ("chars", size_value(size.pi_chars)),
         ("prunerChars", size_value(size.prune_chars)),
     ])
+}
+
+/// The `context_edit` whose content stands in the place of its own.
+fn edit_of(message: &ContextMessage) -> Option<EntryIx> {
+    match message.made {
+        Made::Edited(edit) => Some(edit),
+        Made::Own | Made::Checkpoint => None,
+    }
 }
 
 /// Measured up to the anchor, estimated from there on; all estimated without one.
@@ -150,7 +160,7 @@ fn table(inspection: &Inspection) -> Table {
     for (at, message) in inspection.context.messages.iter().enumerate() {
         let tokens = tokens_of(&message.size);
         total += tokens;
-        let text = excerpt(&inspection.source, &inspection.index, message.entry);
+        let text = excerpt_sent(inspection, message);
         let text =
             text.map_or_else(|error| error.to_string(), |excerpt| excerpt.error.unwrap_or(excerpt.text));
         table.push(vec![

@@ -4,11 +4,13 @@ use super::output::{Output, Tone};
 use super::words::grouped;
 use crate::context::budget::{Budget, Part};
 use crate::context::tokens::chars4::estimate_or_zero;
+use crate::gateway::provenance::Provenance;
 use crate::gateway::window::WindowInfo;
 use crate::ids::EntryIx;
+use crate::inspect::lifecycle::Lifecycle;
 use crate::inspect::{Inspection, SessionItem};
-use crate::js::{self, Object, Value};
-use crate::store::entry::{MessageSize, Role, Size};
+use crate::js::{Object, Value};
+use crate::store::entry::{MessageSize, Size};
 use std::io;
 
 /// Who a session is, as JSON.
@@ -18,6 +20,36 @@ pub(super) fn session_value(item: &SessionItem) -> Value {
         ("agent", Value::from(item.agent.as_str())),
         ("id", Value::from(item.id.as_str())),
         ("path", Value::from(item.path.as_ref().map(|path| path.to_string_lossy().into_owned()))),
+    ]))
+}
+
+/// What begins a session anew, as JSON.
+pub(super) fn lifecycle_value(lifecycle: &Lifecycle, now_ms: f64) -> Value {
+    let policy = &lifecycle.policy;
+    let from = |(value, origin): (Value, &Provenance)| {
+        Value::from(Object::from([("value", value), ("from", Value::from(origin.to_string()))]))
+    };
+    let next = lifecycle.next.map(|next| {
+        Object::from([
+            ("at", number(next.at_ms)),
+            ("reason", Value::from(next.mode.word())),
+            ("local", Value::from(lifecycle.next_words.clone())),
+            ("due", Value::from(lifecycle.is_due(now_ms))),
+        ])
+    });
+    Value::from(Object::from([
+        ("type", Value::from(policy.kind.word())),
+        ("mode", from((Value::from(policy.mode.0.word()), &policy.mode.1))),
+        ("atHour", from((number(policy.at_hour.0), &policy.at_hour.1))),
+        (
+            "idleMinutes",
+            policy
+                .idle_minutes
+                .as_ref()
+                .map_or(Value::Null, |(minutes, origin)| from((number(*minutes), origin))),
+        ),
+        ("next", Value::from(next)),
+        ("leaves", Value::from(lifecycle.leaves)),
     ]))
 }
 
@@ -41,17 +73,7 @@ pub(super) fn size_value(size: Size) -> Value {
 
 /// The tool of a result, or of the only kind of call an assistant message makes.
 pub(super) fn tool_of(inspection: &Inspection, entry: EntryIx, size: &MessageSize) -> Option<String> {
-    let index = &inspection.index;
-    if size.role == Role::ToolResult {
-        return index.words.value(size.tool).map(|name| js::to_text(Some(name)).to_string_lossy());
-    }
-    if size.role != Role::Assistant {
-        return None;
-    }
-    let mut names: Vec<String> =
-        index.calls_of(entry).iter().filter_map(|call| index.words.text(call.name)).collect();
-    names.dedup();
-    (!names.is_empty()).then(|| names.join(","))
+    crate::inspect::tool::tool_of(&inspection.index, entry, size)
 }
 
 /// Estimated tokens of a message, as every list counts them.

@@ -5,7 +5,7 @@ use std::io::Write as _;
 use rayon::prelude::*;
 
 use super::checkup::{Checkup, Lock, Model};
-use super::described::{number, window_value};
+use super::described::{lifecycle_value, number, window_value};
 use super::failure::Failure;
 use super::output::{Output, Tone};
 use super::preview::value_words;
@@ -15,8 +15,15 @@ use super::table::{Align, Cell, Table};
 use super::words::{bytes, counted, grouped};
 use crate::cli::{ListArgs, PlaceArgs};
 use crate::error::Severity;
-use crate::gateway::provenance::Setting;
+use crate::gateway::config::GatewayConfig;
+use crate::gateway::effective::over_words;
+use crate::gateway::provenance::{Provenance, Setting};
+use crate::gateway::reset::ResetMode;
 use crate::js::{Object, Value};
+
+/// Keys above those of the settings tables.
+const PRUNING: [&str; 3] = ["agents", "defaults", "contextPruning"];
+const COMPACTION: [&str; 3] = ["agents", "defaults", "compaction"];
 
 /// Examines a store.
 pub(super) fn run(
@@ -67,11 +74,30 @@ fn answer(scene: &Scene, checkup: &Checkup) -> Object {
         ("path", Value::from(scene.store().state_dir.to_string_lossy().as_ref())),
         ("why", Value::from(checkup.why.as_str())),
     ]);
-    let pruning =
-        checkup.settings.iter().map(|row| setting_value(row.key, &row.value, &row.provenance.to_string()));
-    let compaction = checkup.compaction_rows.iter();
-    let compaction = compaction.map(|row| setting_value(row.key, &row.value, &row.provenance.to_string()));
-    let flush = flush_rows(checkup).map(|(key, value, from)| setting_value(key, &value, &from));
+    let store = &scene.store().config;
+    let pruning = checkup.settings.iter().map(|row| {
+        setting_value(
+            row.key,
+            &row.value,
+            &row.provenance.to_string(),
+            &over(store, PRUNING, row.key, &row.provenance),
+        )
+    });
+    let compaction = checkup.compaction_rows.iter().map(|row| {
+        let over = over(store, COMPACTION, row.key, &row.provenance);
+        setting_value(row.key, &row.value, &row.provenance.to_string(), &over)
+    });
+    let flush = flush_rows(checkup).map(|(key, value, from)| setting_value(key, &value, &from, &[]));
+    let others = checkup.others.iter();
+    let others =
+        others.map(|row| setting_value(&row.key, &row.value, &row.provenance.to_string(), &row.over));
+    let lifecycles = checkup.lifecycles.iter().map(|(key, lifecycle)| {
+        let mut value = Object::from([("key", Value::from(key.as_str()))]);
+        if let Value::Object(members) = lifecycle_value(lifecycle, scene.now_ms) {
+            members.into_iter().for_each(|(key, member)| value.insert(key, member));
+        }
+        Value::from(value)
+    });
     Object::from([
         ("place", Value::from(scene.listed.name.as_str())),
         ("demo", Value::from(scene.listed.demo)),
@@ -84,13 +110,15 @@ fn answer(scene: &Scene, checkup: &Checkup) -> Object {
         ("compaction", compaction_value(checkup)),
         ("compactionSettings", Value::from(compaction.collect::<Vec<_>>())),
         ("memoryFlush", Value::from(Vec::from(flush))),
+        ("settings", Value::from(others.collect::<Vec<_>>())),
+        ("lifecycle", Value::from(lifecycles.collect::<Vec<_>>())),
         ("locks", Value::from(checkup.locks.iter().map(lock_value).collect::<Vec<_>>())),
         ("findings", Value::from(checkup.findings.iter().map(finding_value).collect::<Vec<_>>())),
     ])
 }
 
 fn agent_value(agent: &super::checkup::AgentFacts) -> Value {
-    let Model { provider, id, window, eligible } = &agent.model;
+    let Model { provider, id, window, window_from, eligible } = &agent.model;
     Value::from(Object::from([
         ("id", Value::from(agent.id.as_str())),
         ("configured", Value::from(agent.configured)),
@@ -99,17 +127,34 @@ fn agent_value(agent: &super::checkup::AgentFacts) -> Value {
         ("provider", Value::from(provider.as_str())),
         ("model", Value::from(id.as_str())),
         ("window", window_value(*window)),
+        ("windowFrom", Value::from(window_from.to_string())),
         ("pruningEligible", Value::from(*eligible)),
     ]))
 }
 
 /// A setting: its key, its value, and where that comes from.
-fn setting_value(key: &str, value: &Value, from: &str) -> Value {
+fn setting_value(key: &str, value: &Value, from: &str, over: &[Provenance]) -> Value {
+    let over: Vec<Value> = over.iter().map(|place| Value::from(place.to_string())).collect();
     Value::from(Object::from([
         ("key", Value::from(key)),
         ("value", value.clone()),
         ("from", Value::from(from)),
+        ("over", Value::from(over)),
     ]))
+}
+
+/// The places that a value from a file goes over.
+fn over(config: &GatewayConfig, above: [&str; 3], key: &str, from: &Provenance) -> Vec<Provenance> {
+    if !matches!(from, Provenance::File { .. }) {
+        return Vec::new();
+    }
+    let path: Vec<&str> = above.into_iter().chain(key.split('.')).collect();
+    config.chain(&path).into_iter().skip(1).collect()
+}
+
+/// Where a value comes from, and what it goes over, in words.
+fn chain_words(from: &Provenance, over: &[Provenance]) -> String {
+    if over.is_empty() { from.to_string() } else { format!("{from} {}", over_words(over)) }
 }
 
 fn compaction_value(checkup: &Checkup) -> Value {
@@ -175,7 +220,9 @@ fn print(scene: &Scene, checkup: &Checkup, output: &mut Output) -> Result<(), Fa
     output.line(Tone::Plain, &read)?;
     writeln!(output)?;
     print_agents(checkup, output)?;
-    print_settings(checkup, output)?;
+    print_settings(scene, checkup, output)?;
+    print_others(checkup, output)?;
+    print_lifecycles(scene, checkup, output)?;
     print_locks(checkup, output)?;
     print_findings(checkup, output)
 }
@@ -190,13 +237,13 @@ fn print_agents(checkup: &Checkup, output: &mut Output) -> Result<(), Failure> {
         ("pruning", Align::Left),
     ]);
     for agent in &checkup.agents {
-        let Model { provider, id, window, eligible } = &agent.model;
+        let Model { provider, id, window, window_from, eligible } = &agent.model;
         table.push(vec![
             agent.id.as_str().into(),
             grouped(agent.sessions).into(),
             format!("{provider}/{id}").into(),
             grouped(window.tokens.max(0.0) as u64).into(),
-            Cell::new(window.source.name(), Tone::Dim),
+            Cell::new(&format!("{}: {window_from}", window.source.name()), Tone::Dim),
             if *eligible { "eligible" } else { "not eligible" }.into(),
         ]);
     }
@@ -204,21 +251,24 @@ fn print_agents(checkup: &Checkup, output: &mut Output) -> Result<(), Failure> {
     Ok(writeln!(output)?)
 }
 
-fn print_settings(checkup: &Checkup, output: &mut Output) -> Result<(), Failure> {
+fn print_settings(scene: &Scene, checkup: &Checkup, output: &mut Output) -> Result<(), Failure> {
+    let config = &scene.store().config;
     let mut table =
         Table::new(&[("contextPruning", Align::Left), ("value", Align::Right), ("from", Align::Flexible)]);
     for row in &checkup.settings {
+        let over = over(config, PRUNING, row.key, &row.provenance);
         table.push(vec![
             row.key.into(),
             value_words(None, &row.value).into(),
-            Cell::new(&row.provenance.to_string(), Tone::Dim),
+            Cell::new(&chain_words(&row.provenance, &over), Tone::Dim),
         ]);
     }
     for row in &checkup.compaction_rows {
+        let over = over(config, COMPACTION, row.key, &row.provenance);
         table.push(vec![
             format!("compaction.{}", row.key).as_str().into(),
             value_words(None, &row.value).into(),
-            Cell::new(&row.provenance.to_string(), Tone::Dim),
+            Cell::new(&chain_words(&row.provenance, &over), Tone::Dim),
         ]);
     }
     table.print(output, "")?;
@@ -238,6 +288,48 @@ fn print_settings(checkup: &Checkup, output: &mut Output) -> Result<(), Failure>
         table.push(vec![key.into(), value_words(None, &value).into(), Cell::new(&from, Tone::Dim)]);
     }
     table.print(output, "")?;
+    Ok(writeln!(output)?)
+}
+
+/// Settings that something decided about; the others are at their default, and JSON has them.
+fn print_others(checkup: &Checkup, output: &mut Output) -> Result<(), Failure> {
+    let mut table =
+        Table::new(&[("setting", Align::Left), ("value", Align::Flexible), ("from", Align::Left)]);
+    for row in checkup.others.iter().filter(|row| row.provenance != Provenance::Default) {
+        table.push(vec![
+            row.key.as_str().into(),
+            value_words(None, &row.value).into(),
+            Cell::new(&chain_words(&row.provenance, &row.over), Tone::Dim),
+        ]);
+    }
+    if table.is_empty() {
+        return Ok(());
+    }
+    table.print(output, "")?;
+    let default = checkup.others.iter().filter(|row| row.provenance == Provenance::Default).count();
+    output
+        .line(Tone::Dim, &format!("{} more at their default (--json lists them)", grouped(default as u64)))?;
+    Ok(writeln!(output)?)
+}
+
+fn print_lifecycles(scene: &Scene, checkup: &Checkup, output: &mut Output) -> Result<(), Failure> {
+    let Some((_, first)) = checkup.lifecycles.first() else { return Ok(()) };
+    let mut table =
+        Table::new(&[("session", Align::Left), ("reset", Align::Left), ("begins anew", Align::Flexible)]);
+    for (key, lifecycle) in &checkup.lifecycles {
+        let policy = &lifecycle.policy;
+        let idle = policy.idle_minutes.as_ref().map(|(minutes, _)| format!("idle {minutes}m"));
+        let daily = (policy.mode.0 == ResetMode::Daily).then(|| format!("daily {}:00", policy.at_hour.0));
+        let how: Vec<String> = daily.into_iter().chain(idle).collect();
+        let tone = if lifecycle.is_due(scene.now_ms) { Tone::Warning } else { Tone::Plain };
+        table.push(vec![
+            key.as_str().into(),
+            Cell::new(&how.join(" or "), Tone::Dim),
+            Cell::new(&lifecycle.words(scene.now_ms), tone),
+        ]);
+    }
+    table.print(output, "")?;
+    output.line(Tone::Dim, &format!("it leaves {}; hours are those of this machine", first.leaves))?;
     Ok(writeln!(output)?)
 }
 

@@ -8,11 +8,12 @@ use super::output::{Output, Tone};
 use super::ruleset::ruleset_value;
 use super::scene::{Around, Scene, with_context};
 use super::table::{Align, Cell, Table};
-use super::words::{counted, estimated, grouped};
+use super::words::{estimated, grouped};
 use crate::cli::{ExplainArgs, PlaceArgs};
-use crate::explain::{Advice, Class, Evidence, Explanation, Finding, Kind, Overflow, explain};
+use crate::explain::{Advice, Class, Evidence, Explanation, Finding, Kind, Overflow, Whole, explain};
 use crate::ids::EntryIx;
 use crate::inspect::Inspection;
+use crate::inspect::words::{difference, dollars};
 use crate::js::{Object, Value};
 
 /// Entries of one line of evidence that are named.
@@ -68,6 +69,7 @@ fn answer(inspection: &Inspection, explanation: &Explanation) -> Object {
         ("verdict", verdict_value(explanation)),
         ("findings", list(findings.collect())),
         ("advice", list(explanation.advice.iter().map(advice_value).collect())),
+        ("recorded", Value::from(explanation.recorded.map(|it| recorded_value(&it)))),
         ("noSettingHelps", Value::from(explanation.no_setting_helps())),
     ])
 }
@@ -130,15 +132,31 @@ fn advice_value(advice: &Advice) -> Value {
     Value::from(Object::from([
         ("set", Value::from(set)),
         ("helps", Value::from(advice.helps)),
-        ("overflows", Value::from(u64::from(!advice.helps))),
-        ("peak", Value::from(advice.after)),
-        ("cost", Value::Null),
+        ("overflows", Value::from(advice.overflows() as u64)),
+        ("peak", Value::from(advice.peak())),
+        ("cost", cost_value(advice.whole)),
         ("note", Value::from(plain(&advice.note).as_str())),
+        ("fits", Value::from(advice.fits)),
         ("before", Value::from(advice.before)),
+        ("after", Value::from(advice.after)),
+        ("compactions", Value::from(advice.whole.map(|whole| whole.compactions as u64))),
         ("limit", Value::from(advice.limit)),
         ("patch", Value::from(advice.patch.as_str())),
         ("commands", Value::from(commands)),
     ]))
+}
+
+fn cost_value(whole: Option<Whole>) -> Value {
+    number(whole.and_then(|whole| whole.cost).unwrap_or(f64::NAN))
+}
+
+fn recorded_value(whole: &Whole) -> Object {
+    Object::from([
+        ("overflows", Value::from((whole.others + usize::from(whole.failing)) as u64)),
+        ("peak", Value::from(whole.peak)),
+        ("cost", cost_value(Some(*whole))),
+        ("compactions", Value::from(whole.compactions as u64)),
+    ])
 }
 
 /// How a verdict is painted.
@@ -167,7 +185,7 @@ fn print(inspection: &Inspection, explanation: &Explanation, output: &mut Output
         }
         evidence(inspection, finding).print(output, "  ")?;
     }
-    if explanation.overflowed() {
+    if explanation.overflowed() || !explanation.advice.is_empty() {
         writeln!(output)?;
         print_advice(explanation, output)?;
     }
@@ -195,37 +213,40 @@ fn evidence(inspection: &Inspection, finding: &Finding) -> Table {
 }
 
 fn print_advice(explanation: &Explanation, output: &mut Output) -> Result<(), Failure> {
-    if explanation.no_setting_helps() {
-        let tried = counted(explanation.advice.len() as u64, "change", "changes");
-        output.line(
-            Tone::Warning,
-            &format!("no setting would have helped ({tried} tried on the failing call)"),
-        )?;
-    } else {
-        output.line(Tone::Strong, "what would have helped, the fewest changes first")?;
-    }
+    let (tone, head) = explanation.advice_head();
+    output.line(if tone { Tone::Strong } else { Tone::Warning }, &head)?;
     if explanation.advice.is_empty() {
         return Ok(());
     }
     let columns = [
         ("change", Align::Left),
-        ("before", Align::Right),
-        ("after", Align::Right),
+        (if explanation.overflowed() { "the call" } else { "next call" }, Align::Right),
         ("of", Align::Right),
         ("fits", Align::Left),
+        ("whole session: over", Align::Right),
+        ("peak", Align::Right),
+        ("cost", Align::Right),
         ("", Align::Flexible),
     ];
     let mut table = Table::new(&columns);
-    for advice in &explanation.advice {
-        let fits = if advice.helps { Cell::new("yes", Tone::Good) } else { Cell::new("no", Tone::Bad) };
+    let first = &explanation.advice[0];
+    let failed = explanation.overflowed();
+    if let Some(recorded) = explanation.recorded {
+        let over = recorded.others + usize::from(recorded.failing);
+        let fits = if failed { Cell::new("no", Tone::Bad) } else { "".into() };
         table.push(vec![
-            plain(&advice.words()).into(),
-            grouped(advice.before).into(),
-            estimated(advice.after).into(),
-            grouped(advice.limit).into(),
+            Cell::new("as it was", Tone::Dim),
+            grouped(first.before).into(),
+            grouped(first.limit).into(),
             fits,
-            Cell::new(&plain(&advice.note), Tone::Dim),
+            grouped(over as u64).into(),
+            grouped(recorded.peak).into(),
+            recorded.cost.map_or_else(|| "-".to_owned(), dollars).into(),
+            "".into(),
         ]);
+    }
+    for advice in &explanation.advice {
+        table.push(advice_cells(explanation, advice));
     }
     table.print(output, "  ")?;
     for line in explanation.advice.iter().find(|advice| advice.helps).into_iter().flat_map(|it| &it.commands)
@@ -233,4 +254,37 @@ fn print_advice(explanation: &Explanation, output: &mut Output) -> Result<(), Fa
         output.line(Tone::Plain, line)?;
     }
     Ok(())
+}
+
+/// A change: the call that failed under it, and the whole session.
+fn advice_cells(explanation: &Explanation, advice: &Advice) -> Vec<Cell> {
+    let yes = |yes: bool| if yes { Cell::new("yes", Tone::Good) } else { Cell::new("no", Tone::Bad) };
+    let fits = if explanation.overflowed() { yes(advice.fits) } else { yes(advice.helps) };
+    let over = advice.overflows() as u64;
+    let (over, peak, cost) = match advice.whole {
+        Some(whole) => (
+            Cell::new(&grouped(over), if over == 0 { Tone::Good } else { Tone::Bad }),
+            estimated(advice.peak()),
+            cost_change(explanation.recorded, whole),
+        ),
+        None => ("-".into(), "-".to_owned(), "-".to_owned()),
+    };
+    vec![
+        plain(&advice.words()).into(),
+        estimated(advice.after).into(),
+        grouped(advice.limit).into(),
+        fits,
+        over,
+        peak.into(),
+        cost.into(),
+        Cell::new(&plain(&advice.note), Tone::Dim),
+    ]
+}
+
+/// `$24.10 (-$2.24)`: what all calls would have cost.
+fn cost_change(recorded: Option<Whole>, whole: Whole) -> String {
+    let Some(cost) = whole.cost else { return "-".to_owned() };
+    let before = recorded.and_then(|recorded| recorded.cost);
+    before
+        .map_or_else(|| dollars(cost), |before| format!("{} ({})", dollars(cost), difference(cost - before)))
 }

@@ -6,9 +6,8 @@ use super::failure::Failure;
 use super::output::{Output, Tone};
 use crate::context::bodies;
 use crate::inspect::Inspection;
-use crate::js::{self, JsString, Object, Value};
-use crate::plan::{MadeSummary, Plan, messages_after};
-use crate::policy::Fate;
+use crate::js::{self, JsString, Value};
+use crate::plan::{MadeSummary, Plan, messages_after, summary_message};
 use crate::text::visible;
 
 /// The messages, read again from the transcript.
@@ -17,20 +16,14 @@ pub(super) fn read(inspection: &Inspection) -> Result<Vec<Value>, Failure> {
         .map_err(|error| Failure::unreadable(error.to_string()))
 }
 
-/// The messages as they would be sent under a plan. A summary that nobody made yet is told by what it stands for.
+/// The messages as they would be sent under a plan.
 pub(super) fn read_after(
     inspection: &Inspection,
     plan: &Plan,
     made: Option<&MadeSummary>,
     now_ms: f64,
 ) -> Result<Vec<Value>, Failure> {
-    let not_made = || format!("[summary of {} messages, not made yet]", plan.count(Fate::Summarised)).into();
-    let summary = Value::from(Object::from([
-        ("role", Value::from("compactionSummary")),
-        ("summary", made.map_or_else(not_made, |made| Value::String(made.text.clone()))),
-        ("tokensBefore", plan.compaction.map_or(Value::Null, |compaction| compaction.tokens_before.into())),
-        ("timestamp", Value::from(now_ms)),
-    ]));
+    let summary = summary_message(plan, made, now_ms);
     let Inspection { source, index, context, .. } = inspection;
     messages_after(source, index, context, plan, &summary, now_ms)
         .map_err(|error| Failure::unreadable(error.to_string()))

@@ -3,6 +3,7 @@
 //! Nothing here decides a rule. Everything printed goes through [`output::Output`], so that text of transcripts cannot act
 //! on the terminal and a closed pipe is no error.
 
+mod amount;
 mod breakdown;
 mod breakdown_json;
 mod check;
@@ -15,6 +16,7 @@ mod doctor;
 mod estimators;
 mod explain;
 mod explain_all;
+mod export;
 pub mod failure;
 mod man;
 mod messages;
@@ -31,6 +33,8 @@ mod simulate;
 mod steps;
 mod summarize;
 mod summary;
+mod sweep;
+mod sweep_text;
 mod table;
 mod tree;
 mod undo;
@@ -96,10 +100,12 @@ fn run(command: &Command, place: &PlaceArgs, around: &Around, output: &mut Outpu
         Command::Explain(args) => explain::run(args, place, around, output),
         Command::Simulate(args) => simulate::run(args, place, around, output),
         Command::Replay(args) => replay::run(args, place, around, output),
+        Command::Sweep(args) => sweep::run(args, place, around, output),
         Command::Check(args) => check::run(args, place, around, output),
         Command::Summarize(args) => summarize::run(args, place, around, output),
         Command::Commit(args) => commit::run(args, place, around, output),
         Command::Undo(args) => undo::run(args, place, around, output),
+        Command::Export(args) => export::run(args, place, around, output),
         Command::Watch(args) => watch::run(args, place, around, output),
         Command::Doctor(args) => doctor::run(args, place, around, output),
         Command::Completions { shell } => completions::run(*shell, output),

@@ -7,11 +7,9 @@ use std::io::{self, Write};
 use crossterm::style::{Color, Stylize};
 
 use super::failure::Failure;
+pub use crate::export::json::SCHEMA_VERSION;
 use crate::js::{self, Object, Value};
 use crate::text::visible;
-
-/// Version of every JSON shape that commands print. It rises when a key changes its meaning or goes away.
-pub const SCHEMA_VERSION: u64 = 1;
 
 /// What a piece of text means; colour is never the only sign of it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -129,7 +127,7 @@ fn json_line(members: Object) -> String {
 }
 
 /// JSON in which no character can act on a terminal: it says the same.
-fn escaped_json(text: &str) -> String {
+pub(super) fn escaped_json(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     for char in text.chars() {
         if acts(char) {

@@ -10,12 +10,13 @@ use super::ruleset::{print_ruleset, refuse_fixed};
 use super::scene::{Around, Scene, at_leaf, with_context};
 use super::steps::replayed_steps;
 use super::table::{Align, Cell, Table};
-use super::words::{counted, estimated, grouped, moment, percent, span};
+use super::words::{commas, counted, estimated, grouped, moment, percent, span};
 use crate::cli::{PlaceArgs, ReplayArgs, ReplaySettingsArgs};
 use crate::inspect::Inspection;
 use crate::inspect::again::Material;
 use crate::inspect::change::{Change, read_changes};
 use crate::inspect::simulated::{Simulated, simulated};
+use crate::inspect::timeline::Timeline;
 use crate::inspect::words::dollars;
 use crate::policy::StepSet;
 use crate::replay::{CallReplay, FiredKind, Often, Record, Replay, Totals, record};
@@ -85,9 +86,26 @@ pub(super) fn run(
     if replayed.replay.calls.is_empty() {
         return Ok(output.line(Tone::Plain, "no call is recorded on this path")?);
     }
+    if args.timeline {
+        return print_timeline(replayed, output);
+    }
     print_summary(&replayed, output)?;
     print_calls(&replayed, args.all, output)?;
     print_log(&replayed, args.all, output)
+}
+
+/// Prints the course of both lanes in sentences.
+fn print_timeline(replayed: Replayed, output: &mut Output) -> Result<(), Failure> {
+    for (tone, line) in remarks(&replayed, &replayed.replay.totals()) {
+        output.line(tone, &format!("{line}."))?;
+    }
+    let Replayed { inspection, simulated, material, replay, .. } = replayed;
+    let settings = inspection.replay_settings(simulated.steps, simulated.on);
+    let timeline = Timeline::of_replay(inspection, material, settings, replay);
+    for line in timeline.sentences() {
+        output.line(Tone::Plain, &commas(&line))?;
+    }
+    Ok(())
 }
 
 fn usd(cost: Option<f64>) -> String {
@@ -194,7 +212,8 @@ fn doubts(replayed: &Replayed) -> Vec<(Tone, String)> {
     lines
 }
 
-fn estimate_words(fit_error: Option<f64>) -> String {
+/// What estimates rest on.
+pub(super) fn estimate_words(fit_error: Option<f64>) -> String {
     match fit_error {
         Some(error) => {
             format!("estimates are calibrated to this session, off by {:.1}% on average", error * 100.0)

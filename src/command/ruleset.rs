@@ -9,7 +9,7 @@ use crate::gateway::env::Environment;
 use crate::gateway::provenance::Provenance;
 use crate::gateway::ruleset::Chosen;
 use crate::inspect::Inspection;
-use crate::inspect::change::{CONTEXT_TOKENS, Change};
+use crate::inspect::change::{Change, missing_in_version};
 use crate::js::{Object, Value};
 
 /// The rules that someone asked for: by the flag, else by `CLAWSCOPE_RULESET` or `config.toml`. None leaves it to the
@@ -56,24 +56,12 @@ pub(super) fn print_ruleset(chosen: &Chosen, output: &mut Output) -> Result<(), 
 
 /// Refuses a change of a setting that the version does not have: what works here must work there.
 pub(super) fn refuse_fixed(changes: &[Change], inspection: &Inspection) -> Result<(), Failure> {
-    let ruleset = inspection.ruleset.ruleset;
-    let refuse = |change: &Change, why: &str| {
-        let (place, key, name) = (&change.origin, &change.key, ruleset.name());
-        Failure::usage(format!(
-            "{place}: {key} cannot be set: {name} does not have it ({why}). Leave it out, or name another version with --ruleset."
-        ))
-    };
     for change in changes {
-        let row = inspection.settings.iter().find(|row| row.key() == change.key);
-        if let Some(why) = row.and_then(|row| row.row.control.fixed()) {
-            return Err(refuse(change, why));
-        }
-        if change.key == CONTEXT_TOKENS && !ruleset.rules().context_tokens {
-            return Err(refuse(
-                change,
-                "the window is that of the model, or models.providers.*.models[].contextTokens",
-            ));
-        }
+        let Some(why) = missing_in_version(inspection, &change.key) else { continue };
+        let (place, key, name) = (&change.origin, &change.key, inspection.ruleset.ruleset.name());
+        return Err(Failure::usage(format!(
+            "{place}: {key} cannot be set: {name} does not have it ({why}). Leave it out, or name another version with --ruleset."
+        )));
     }
     Ok(())
 }

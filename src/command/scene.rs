@@ -13,7 +13,6 @@ use crate::gateway::eligible::Route;
 use crate::gateway::env::{Environment, absolute};
 use crate::gateway::ruleset::Chosen;
 use crate::gateway::state_dir::with_profile;
-use crate::gateway::window_rules::window_under;
 use crate::ids::{EntryIx, SessionKey};
 use crate::inspect::list::{Listed, list_under, listed_item};
 use crate::inspect::open::{OpenError, open};
@@ -172,6 +171,7 @@ fn reconfigure(
         store.ruleset = store.own_ruleset();
     }
     listed.findings.extend(store.config.findings.iter().cloned());
+    store.read_registries(env);
     for item in &mut listed.items {
         let own =
             |session: &&crate::store::session::Session| session.key == item.key && session.path == item.path;
@@ -215,16 +215,18 @@ pub fn at_leaf(scene: &Scene, mut inspection: Inspection, leaf: Option<&str>) ->
     if let Some((provider, model)) =
         context.model.and_then(|(provider, model)| Some((word(provider)?, word(model)?)))
     {
-        let (rules, config) = (inspection.ruleset.ruleset.rules(), &scene.store().config.js);
-        inspection.window = window_under(rules, config, &provider, &model);
-        inspection.route = Route::of(config, &provider, &model);
+        let (rules, config) = (inspection.ruleset.ruleset.rules(), &scene.store().config);
+        inspection.window = config.window(rules, &inspection.session.agent, &provider, &model);
+        inspection.route = Route::of(&config.js, &provider, &model);
         let own = |session: &&crate::store::session::Session| session.key == inspection.session.key;
         if let Some(session) = scene.store().sessions.iter().find(own) {
-            inspection.upkeep = Upkeep::of(scene.store(), session, &provider, &model);
+            let ruleset = inspection.ruleset.ruleset;
+            inspection.upkeep = Upkeep::of(scene.store(), ruleset, session, (&provider, &model));
         }
         (inspection.provider, inspection.model) = (provider, model);
     }
     inspection.context = Arc::new(context);
+    inspection.tell_prompt();
     // What a provider counted belongs to the session's own leaf.
     inspection.measured = Err(Unmeasured::OtherLeaf);
     Ok(inspection)

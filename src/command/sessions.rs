@@ -4,6 +4,7 @@ use std::io::Write as _;
 
 use rayon::prelude::*;
 
+use super::described::lifecycle_value;
 use super::failure::Failure;
 use super::output::{Output, Tone};
 use super::ruleset::ruleset_value;
@@ -13,9 +14,11 @@ use super::words::{ago, counted, estimated, grouped, percent};
 use crate::cli::{ListArgs, PlaceArgs};
 use crate::error::{Finding, Severity};
 use crate::gateway::window_rules::judge_window;
+use crate::inspect::lifecycle::Lifecycle;
 use crate::inspect::{Counted, Mark, SessionItem, SourceOfCount};
 use crate::js::{Object, Value};
 use crate::store::key::Kind;
+use crate::store::session::Session;
 
 /// Lists the sessions of a store.
 pub(super) fn run(
@@ -88,7 +91,16 @@ fn item_value(scene: &Scene, item: &SessionItem) -> Value {
         ("updatedAt", Value::from(item.updated_ms)),
         ("bytes", Value::from(item.bytes)),
         ("flags", Value::from(flags)),
+        ("reset", reset_value(scene, item)),
     ]))
+}
+
+/// What begins a session anew by itself; null where nothing does.
+fn reset_value(scene: &Scene, item: &SessionItem) -> Value {
+    let own = |session: &&Session| session.key == item.key && session.path == item.path;
+    let session = scene.store().sessions.iter().find(own);
+    let lifecycle = session.and_then(|session| Lifecycle::of(scene.store(), session));
+    lifecycle.map_or(Value::Null, |lifecycle| lifecycle_value(&lifecycle, scene.now_ms))
 }
 
 /// What the gateway does about a small window: `warn`, `block`, or nothing (compaction 7.2). pi has no such guard.

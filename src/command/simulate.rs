@@ -17,7 +17,7 @@ use super::summary::{
 use super::table::{Align, Cell, Table};
 use super::words::{estimated, grouped, moment};
 use crate::cli::{PlaceArgs, SimulateArgs};
-use crate::inspect::excerpt::excerpt;
+use crate::inspect::excerpt::excerpt_sent;
 use crate::inspect::making::Made;
 use crate::inspect::rewrite_loss::RewriteLoss;
 use crate::inspect::simulated::settings_value;
@@ -226,7 +226,7 @@ fn changed(preview: &Preview) -> Table {
     for (at, fate) in preview.plan.fates().iter().enumerate().filter(|(_, fate)| fate.fate.changes()) {
         let inspection = &preview.inspection;
         let message = &inspection.context.messages[at];
-        let text = excerpt(&inspection.source, &inspection.index, message.entry);
+        let text = excerpt_sent(inspection, message);
         let text = text.map_or_else(|error| error.to_string(), |excerpt| excerpt.text);
         table.push(vec![
             Cell::new(fate.fate.sign(), tone(fate.fate)),

@@ -44,14 +44,15 @@ impl<T: AsRef<str>> From<T> for Cell {
 /// A table with a head.
 #[derive(Debug)]
 pub(super) struct Table {
-    columns: Vec<(&'static str, Align)>,
+    columns: Vec<(String, Align)>,
     rows: Vec<Vec<Cell>>,
 }
 
 impl Table {
     /// A table with these columns.
-    pub(super) fn new(columns: &[(&'static str, Align)]) -> Self {
-        Self { columns: columns.to_vec(), rows: Vec::new() }
+    pub(super) fn new(columns: &[(impl AsRef<str>, Align)]) -> Self {
+        let columns = columns.iter().map(|(name, align)| (name.as_ref().to_owned(), *align));
+        Self { columns: columns.collect(), rows: Vec::new() }
     }
 
     /// Adds a row: a cell for each column.

@@ -11,11 +11,12 @@ use super::words::{counted, estimated};
 use crate::cli::{PlaceArgs, SessionArgs};
 use crate::ids::EntryIx;
 use crate::inspect::Inspection;
-use crate::inspect::excerpt::excerpt;
+use crate::inspect::excerpt::excerpt_of;
 use crate::js::{Object, Value};
 use crate::store::entry::EntryKind;
 use crate::text::{cut, pad, width};
 use crate::transcript::Leaf;
+use crate::transcript::drawn::{Drawn, drawn};
 use crate::transcript::labels::labels;
 
 /// Columns of a branch.
@@ -24,15 +25,6 @@ const INDENT: &str = "│ ";
 const DEEPEST: usize = 12;
 /// Columns of an excerpt when no terminal tells.
 const EXCERPT: usize = 100;
-
-/// An entry in the order of the drawing.
-struct Node {
-    entry: EntryIx,
-    /// Branches it is away from the trunk.
-    depth: usize,
-    /// The first of a branch.
-    forks: bool,
-}
 
 /// Draws a transcript.
 pub(super) fn run(
@@ -43,7 +35,7 @@ pub(super) fn run(
 ) -> Result<(), Failure> {
     let inspection = Scene::for_session(&args.session, place, around)?.open(&args.session)?;
     let active: HashSet<EntryIx> = active_path(&inspection).into_iter().collect();
-    let nodes = nodes(&inspection, &active);
+    let nodes = drawn(&inspection.tree, &active);
     if args.json {
         return Ok(output.json(answer(&inspection, &nodes, &active))?);
     }
@@ -56,35 +48,11 @@ fn active_path(inspection: &Inspection) -> Vec<EntryIx> {
     leaf.map(|leaf| inspection.tree.walk(leaf)).unwrap_or_default()
 }
 
-/// Depth first; of several children the one on the active path, else the last, continues the line, and the others branch
-/// off before it. Entries of a cycle stand at the end.
-fn nodes(inspection: &Inspection, active: &HashSet<EntryIx>) -> Vec<Node> {
-    let tree = &inspection.tree;
-    let mut nodes = Vec::with_capacity(inspection.index.entries.len());
-    let mut open = Vec::new();
-    push_siblings(tree.roots(), active, 0, &mut open);
-    while let Some(node) = open.pop() {
-        push_siblings(tree.children(node.entry), active, node.depth, &mut open);
-        nodes.push(node);
-    }
-    nodes.extend(tree.cyclic().iter().map(|entry| Node { entry: *entry, depth: 0, forks: true }));
-    nodes
-}
-
-/// Pushes siblings so that the trunk is taken last.
-fn push_siblings(siblings: &[EntryIx], active: &HashSet<EntryIx>, depth: usize, open: &mut Vec<Node>) {
-    let trunk = siblings.iter().find(|ix| active.contains(ix)).or(siblings.last()).copied();
-    let Some(trunk) = trunk else { return };
-    open.push(Node { entry: trunk, depth, forks: false });
-    let branches = siblings.iter().rev().filter(|ix| **ix != trunk);
-    open.extend(branches.map(|ix| Node { entry: *ix, depth: depth + 1, forks: true }));
-}
-
-fn answer(inspection: &Inspection, nodes: &[Node], active: &HashSet<EntryIx>) -> Object {
+fn answer(inspection: &Inspection, nodes: &[Drawn], active: &HashSet<EntryIx>) -> Object {
     let index = &inspection.index;
     let leaf = inspection.tree.leaf(index, &Leaf::Own);
     let labels = labels(index, &inspection.tree);
-    let node_value = |node: &Node| {
+    let node_value = |node: &Drawn| {
         let entry = index.entry(node.entry);
         let children = inspection.tree.children(node.entry).iter().map(|ix| Value::from(index.name(*ix)));
         let size = entry.message;
@@ -115,7 +83,7 @@ fn answer(inspection: &Inspection, nodes: &[Node], active: &HashSet<EntryIx>) ->
 
 fn print(
     inspection: &Inspection,
-    nodes: &[Node],
+    nodes: &[Drawn],
     active: &HashSet<EntryIx>,
     output: &mut Output,
 ) -> Result<(), Failure> {
@@ -164,7 +132,7 @@ fn what(inspection: &Inspection, ix: EntryIx) -> String {
 
 /// The text of an entry; one that cannot be read again says so.
 fn text_of(inspection: &Inspection, ix: EntryIx) -> String {
-    match excerpt(&inspection.source, &inspection.index, ix) {
+    match excerpt_of(inspection, ix) {
         Ok(excerpt) => excerpt.error.unwrap_or(excerpt.text),
         Err(error) => error.to_string(),
     }

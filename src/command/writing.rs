@@ -122,6 +122,7 @@ fn print_prepared(
         ReceiptKind::Commit if prepared.is_branch() => "a new branch after",
         ReceiptKind::Commit | ReceiptKind::Undo => "the active branch goes on after",
     };
+    output.line(Tone::Plain, &format!("  as {}", shown.way))?;
     output.line(
         Tone::Plain,
         &format!("  {what} {from}; the leaf was {} and stays in the file", shown.old_leaf),
@@ -205,6 +206,8 @@ fn answer(
         ("kind", Value::from(prepared.kind.word())),
         ("applied", Value::from(written.is_some())),
         ("path", Value::from(shown.path.to_string_lossy().as_ref())),
+        ("way", Value::from(way_word(prepared))),
+        ("why", Value::from(shown.way.as_str())),
         ("entries", Value::from(shown.entries)),
         ("bytes", Value::from(shown.appended_bytes)),
         ("fileBytes", Value::from(shown.bytes)),
@@ -221,6 +224,11 @@ fn answer(
         object.insert(key, value);
     }
     object
+}
+
+/// `branch`, `context_edit`, or `append` where nothing that stands in the file changes.
+fn way_word(prepared: &Prepared) -> &'static str {
+    if prepared.is_branch() || prepared.edits() > 0 { prepared.way.word() } else { "append" }
 }
 
 fn lock_word(job: &Job) -> &'static str {

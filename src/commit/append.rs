@@ -1,24 +1,32 @@
 //! Lines → the end of a file, in one write, or nothing at all (store P8).
 
 use std::fs::{File, OpenOptions};
-use std::io::{self, Write};
+use std::io;
 use std::path::Path;
+use std::time::SystemTime;
 
+use crate::commit::disk::{Disk, write_once};
+use crate::commit::journal::Intent;
 use crate::commit::refusal::{CommitError, Refusal};
 use crate::commit::snapshot::Snapshot;
 
-/// A session file that is open for appending and stands as it did when the branch was prepared.
+/// A session file that is open for appending.
 #[derive(Debug)]
 pub(super) struct Appender<'a> {
     path: &'a Path,
     file: File,
-    /// Bytes before.
-    size: u64,
+    /// Where our bytes begin.
+    start: u64,
+    /// Where the next ones must begin.
+    end: u64,
+    /// When the file was last written to before ours.
+    modified: Option<SystemTime>,
+    disk: &'a dyn Disk,
 }
 
 impl<'a> Appender<'a> {
     /// Opens the file and looks again whether it is the one that was read (store H10).
-    pub(super) fn open(path: &'a Path, snapshot: &Snapshot) -> Result<Self, CommitError> {
+    pub(super) fn open(path: &'a Path, snapshot: &Snapshot, disk: &'a dyn Disk) -> Result<Self, CommitError> {
         let unreadable = |source| Refusal::Unreadable { path: path.into(), source };
         // Refuses links and directories that took the file's place.
         Snapshot::take(path)?;
@@ -26,50 +34,66 @@ impl<'a> Appender<'a> {
         let now = Snapshot::of_open(path, &file).map_err(unreadable)?;
         match snapshot.difference(&now) {
             Some(what) => Err(Refusal::FileChanged { path: path.into(), what }.into()),
-            None => Ok(Self { path, file, size: snapshot.size }),
+            None => {
+                let (start, modified) = (snapshot.size, snapshot.modified);
+                Ok(Self { path, file, start, end: start, modified, disk })
+            }
         }
+    }
+
+    /// Opens a file to which a part of what was intended has been appended.
+    pub(super) fn resume(
+        path: &'a Path,
+        intent: &Intent,
+        written: u64,
+        disk: &'a dyn Disk,
+    ) -> Result<Self, CommitError> {
+        Snapshot::take(path)?;
+        let file = open(path).map_err(|source| Refusal::Unreadable { path: path.into(), source })?;
+        let (start, modified) = (intent.size, intent.modified());
+        Ok(Self { path, file, start, end: start + written, modified, disk })
     }
 
     /// Appends in one write and makes the system keep it. What was written only in part is taken back.
     pub(super) fn append(&mut self, bytes: &[u8]) -> Result<(), CommitError> {
-        match write_once(&mut self.file, bytes) {
-            Ok(count) if count == bytes.len() => {}
-            Ok(count) => {
-                let source = io::Error::new(
-                    io::ErrorKind::WriteZero,
-                    format!("only {count} of {} bytes were taken; the disk may be full", bytes.len()),
-                );
-                return Err(self.write_error(source, count));
+        let (from, count) = (self.end, bytes.len() as u64);
+        self.disk.reserve(&self.file, from, count).map_err(|source| self.write_error(source))?;
+        match write_once(self.disk, &mut self.file, bytes) {
+            Ok(taken) if taken == bytes.len() => self.end += count,
+            Ok(taken) => {
+                self.end += taken as u64;
+                let what = format!("only {taken} of {count} bytes were taken; the disk may be full");
+                return Err(self.write_error(io::Error::new(io::ErrorKind::WriteZero, what)));
             }
-            Err(source) => return Err(self.write_error(source, 0)),
+            Err(source) => return Err(self.write_error(source)),
         }
-        if let Err(source) = self.file.sync_all() {
-            return Err(self.write_error(source, bytes.len()));
-        }
-        match self.file.metadata() {
-            Ok(now) if now.len() == self.size + bytes.len() as u64 => Ok(()),
-            _ => Err(CommitError::Interleaved { path: self.path.into() }),
-        }
+        self.disk.sync(&self.file).map_err(|source| self.write_error(source))?;
+        if self.is_last() { Ok(()) } else { Err(CommitError::Interleaved { path: self.path.into() }) }
     }
 
-    fn write_error(&self, source: io::Error, written: usize) -> CommitError {
-        CommitError::Write { path: self.path.into(), source, restored: self.take_back(written) }
+    fn write_error(&self, source: io::Error) -> CommitError {
+        CommitError::Write { path: self.path.into(), source, restored: self.take_back() }
+    }
+
+    /// Whether nothing stands behind what was appended.
+    pub(super) fn is_last(&self) -> bool {
+        self.file.metadata().is_ok_and(|now| now.len() == self.end)
     }
 
     /// Cuts off what was appended, if nothing else was; answers whether the file is as it was.
-    pub(super) fn take_back(&self, written: usize) -> bool {
-        let is_ours = self.file.metadata().is_ok_and(|now| now.len() == self.size + written as u64);
-        is_ours && (written == 0 || (self.file.set_len(self.size).is_ok() && self.file.sync_all().is_ok()))
-    }
-}
-
-/// One write(2); only an interrupted one, which wrote nothing, is tried again.
-fn write_once(file: &mut impl Write, bytes: &[u8]) -> io::Result<usize> {
-    loop {
-        match file.write(bytes) {
-            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
-            other => return other,
+    pub(super) fn take_back(&self) -> bool {
+        let (is_last, is_none) = (self.is_last(), self.end == self.start);
+        if is_last && !is_none {
+            let cut = self.disk.cut(&self.file, self.start).and_then(|()| self.disk.sync(&self.file));
+            if cut.is_err() {
+                return false;
+            }
         }
+        // Setting room aside counts as writing. A time that cannot be put back is only a newer one.
+        if let Some(modified) = self.modified.filter(|_| is_last) {
+            let _ = self.disk.set_modified(&self.file, modified);
+        }
+        is_last || is_none
     }
 }
 
@@ -88,8 +112,10 @@ fn open(path: &Path) -> io::Result<File> {
 #[cfg(test)]
 mod tests {
     use std::fs;
+    use std::io::Write as _;
 
     use super::*;
+    use crate::commit::disk::SystemDisk;
 
     fn file(text: &str) -> (tempfile::TempDir, std::path::PathBuf) {
         let folder = tempfile::tempdir().unwrap();
@@ -102,21 +128,22 @@ mod tests {
     fn lines_are_added_at_the_end_and_can_be_taken_back() {
         let (_folder, path) = file("one\n");
         let snapshot = Snapshot::take(&path).unwrap();
-        let mut appender = Appender::open(&path, &snapshot).unwrap();
+        let mut appender = Appender::open(&path, &snapshot, &SystemDisk).unwrap();
         appender.append(b"two\n").unwrap();
         assert_eq!(fs::read_to_string(&path).unwrap(), "one\ntwo\n");
-        assert!(appender.take_back(4));
+        assert!(appender.take_back());
         assert_eq!(fs::read_to_string(&path).unwrap(), "one\n");
+        assert_eq!(fs::metadata(&path).unwrap().modified().ok(), snapshot.modified);
     }
 
     #[test]
     fn what_another_program_added_is_never_cut_off() {
         let (_folder, path) = file("one\n");
         let snapshot = Snapshot::take(&path).unwrap();
-        let mut appender = Appender::open(&path, &snapshot).unwrap();
+        let mut appender = Appender::open(&path, &snapshot, &SystemDisk).unwrap();
         OpenOptions::new().append(true).open(&path).unwrap().write_all(b"other\n").unwrap();
         assert!(matches!(appender.append(b"two\n"), Err(CommitError::Interleaved { .. })));
-        assert!(!appender.take_back(4));
+        assert!(!appender.take_back());
         assert_eq!(fs::read_to_string(&path).unwrap(), "one\nother\ntwo\n");
     }
 
@@ -124,7 +151,7 @@ mod tests {
     fn a_file_that_is_not_the_one_that_was_read_is_not_opened() {
         let (folder, path) = file("one\n");
         let snapshot = Snapshot::take(&path).unwrap();
-        let what = |path: &Path| match Appender::open(path, &snapshot) {
+        let what = |path: &Path| match Appender::open(path, &snapshot, &SystemDisk) {
             Err(CommitError::Refused(Refusal::FileChanged { what, .. })) => what,
             other => panic!("{other:?}"),
         };
@@ -141,26 +168,10 @@ mod tests {
         let (_folder, path) = file("one\n");
         let snapshot = Snapshot::take(&path).unwrap();
         OpenOptions::new().write(true).open(&path).unwrap().write_all(b"two").unwrap();
-        let opened = Appender::open(&path, &snapshot);
+        let opened = Appender::open(&path, &snapshot, &SystemDisk);
         assert!(matches!(
             opened,
             Err(CommitError::Refused(Refusal::FileChanged { what: "the end of the file changed", .. }))
         ));
-    }
-
-    #[test]
-    fn an_interrupted_write_is_tried_again_and_a_short_one_is_told() {
-        struct Slow(u32);
-        impl Write for Slow {
-            fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-                self.0 += 1;
-                if self.0 == 1 { Err(io::ErrorKind::Interrupted.into()) } else { Ok(bytes.len() / 2) }
-            }
-
-            fn flush(&mut self) -> io::Result<()> {
-                Ok(())
-            }
-        }
-        assert_eq!(write_once(&mut Slow(0), b"four").unwrap(), 2);
     }
 }

@@ -3,10 +3,12 @@
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 
+use crate::commit::recover;
 use crate::commit::refusal::Refusal;
 use crate::commit::request::{SessionStanding, Transcript};
 use crate::commit::snapshot::Snapshot;
 use crate::ids::EntryIx;
+use crate::store::entry::Reading;
 use crate::store::index::{Index, Standing};
 use crate::store::intern::IdIx;
 use crate::store::source::Source;
@@ -31,12 +33,17 @@ pub(super) fn check(transcript: &Transcript<'_>) -> Result<Checked, Refusal> {
     let file = index.path.as_ref();
     standing(transcript, file)?;
     let snapshot = snapshot(transcript, file)?;
-    readable(index, file)?;
-    if snapshot.as_ref().is_some_and(|snapshot| !snapshot.ends_its_line()) {
-        return Err(Refusal::UnterminatedLine { path: file.into() });
+    if snapshot.is_some() {
+        recover::refuse_torn(file)?;
     }
+    readable(index, file)?;
     acyclic(transcript, file)?;
-    if !index.has_assistant() {
+    // Since it projects the runtime appends to any file that exists (store-pi-1.5 C8, K7).
+    let begun = match index.reading {
+        Reading::Entries => index.has_assistant(),
+        Reading::Projected => index.has_turn(),
+    };
+    if !begun {
         return Err(Refusal::NoAssistant { path: file.into() });
     }
     let leaf = index.last().filter(|ix| has_string_id(index, *ix));
@@ -93,7 +100,8 @@ fn readable(index: &Index, file: &Path) -> Result<(), Refusal> {
         let line = index.findings.iter().find_map(|finding| finding.line);
         return Err(Refusal::UnparsableLine { path: path(), line });
     }
-    if index.unterminated || index.pending > 0 {
+    // A last line that is whole but for its end is given it (store J7, P8); one that does not parse is being written.
+    if index.pending > 0 {
         return Err(Refusal::UnterminatedLine { path: path() });
     }
     Ok(())

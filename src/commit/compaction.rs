@@ -6,10 +6,14 @@ use crate::commit::draft::Draft;
 use crate::commit::prepare::NewLine;
 use crate::commit::refusal::Refusal;
 use crate::commit::request::PlannedCompaction;
+use crate::context::build;
+use crate::context::system::system_state;
 use crate::ids::{EntryIx, NewIds};
 use crate::js::{self, Value};
 use crate::policy::compact::CompactionEntry;
+use crate::store::entry::Reading;
 use crate::store::index::Index;
+use crate::transcript::Leaf;
 
 /// The entry that a compaction gets which is not in the file yet.
 pub(super) fn place(index: &Index) -> EntryIx {
@@ -34,6 +38,17 @@ pub(super) fn check(index: &Index, path: &[EntryIx], planned: &PlannedCompaction
     }
 }
 
+/// Prompt and tools of the context that is compacted, as a runtime that projects keeps them (store-pi-1.5 K11).
+fn checkpoint(draft: &Draft<'_>) -> Option<Value> {
+    let index = draft.index();
+    if index.reading == Reading::Entries {
+        return None;
+    }
+    let context = build(index, draft.request.transcript.tree, &Leaf::Own).ok()?;
+    let state = system_state(index, &context.messages).ok()??;
+    Some(state.message_at(draft.time_ms))
+}
+
 /// Adds the line. Its text is made from the value it must be read as, as the runtime makes its own.
 pub(super) fn append(draft: &mut Draft<'_>, planned: &PlannedCompaction, new_ids: &mut dyn NewIds) {
     let index = draft.index();
@@ -47,6 +62,7 @@ pub(super) fn append(draft: &mut Draft<'_>, planned: &PlannedCompaction, new_ids
         tokens_before: planned.tokens_before,
         details: planned.details.clone(),
         from_hook: Some(planned.from_hook),
+        checkpoint: checkpoint(draft),
     };
     let parent = Value::from(draft.last_id());
     let value = entry.value_at(&id, parent, kept.unwrap_or(Value::Null), draft.time_ms);
@@ -57,6 +73,6 @@ pub(super) fn append(draft: &mut Draft<'_>, planned: &PlannedCompaction, new_ids
         from: index.name(planned.first_kept),
         to,
     }));
-    draft.values.insert(place(index), value);
+    draft.becoming.copied.insert(place(index), value);
     draft.lines.push(NewLine { id, copy_of: None, text });
 }

@@ -51,7 +51,7 @@ impl Copies {
             Self { entries: Vec::new(), by_id: HashMap::new(), moved: HashMap::new(), drawn: HashSet::new() };
         let mut left_out: Vec<IdIx> = Vec::new();
         for &ix in part {
-            if index.entry(ix).kind == EntryKind::Unknown && type_is(transcript, ix, "usage")? {
+            if index.entry(ix).kind == EntryKind::Usage {
                 left_out.extend(index.entry(ix).id);
                 continue;
             }
@@ -83,12 +83,6 @@ impl Copies {
     }
 }
 
-fn type_is(transcript: &Transcript<'_>, ix: EntryIx, name: &str) -> Result<bool, Refusal> {
-    let entry = body::entry(transcript.source, transcript.index, ix);
-    let entry = entry.map_err(|error| unreadable_body(&transcript.index.path, error))?;
-    Ok(entry.get("type").is_some_and(|kind| kind.str_is(name)))
-}
-
 /// What the copy of one entry is given.
 #[derive(Debug)]
 pub(super) struct CopyOf<'a> {
@@ -105,12 +99,11 @@ pub(super) struct CopyOf<'a> {
 }
 
 /// The key under which an entry refers to another one.
-fn reference_key(kind: EntryKind, entry: &Value) -> Option<&'static str> {
+fn reference_key(kind: EntryKind) -> Option<&'static str> {
     match kind {
         EntryKind::Compaction => Some("firstKeptEntryId"),
         EntryKind::BranchSummary => Some("fromId"),
-        EntryKind::Label => Some("targetId"),
-        EntryKind::Unknown if entry.get("type")?.str_is("context_edit") => Some("targetId"),
+        EntryKind::Label | EntryKind::ContextEdit => Some("targetId"),
         _ => None,
     }
 }
@@ -149,7 +142,7 @@ pub(super) fn copy(transcript: &Transcript<'_>, copies: &Copies, of: &CopyOf<'_>
 
 fn remap(index: &Index, copies: &Copies, ix: EntryIx, value: &Value) -> Option<Remap> {
     let entry = index.entry(ix);
-    let key = reference_key(entry.kind, value)?;
+    let key = reference_key(entry.kind)?;
     let named = value.get(key)?.as_str()?;
     let old = entry.reference.or_else(|| index.ids.find(&named.to_string_lossy()))?;
     let compaction = entry.kind == EntryKind::Compaction;

@@ -1,15 +1,16 @@
 //! The new lines while they are put together: the copied path, labels, our own record, the compaction that ends the
 //! branch; and the checks on the whole before anything is written (store P2–P6).
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::BTreeMap;
 
 use crate::commit::check::Checked;
 use crate::commit::compaction;
 use crate::commit::copy::{Copies, CopyOf, Remap, copy};
+use crate::commit::planned::Becoming;
 use crate::commit::prepare::NewLine;
 use crate::commit::receipt::commit_line;
 use crate::commit::refusal::Refusal;
-use crate::commit::request::CommitRequest;
+use crate::commit::request::{CommitRequest, Way};
 use crate::ids::{EntryIx, NewIds};
 use crate::js::{self, Value};
 use crate::store::entry::EntryKind;
@@ -20,14 +21,16 @@ pub(super) struct Draft<'a> {
     pub(super) request: &'a CommitRequest<'a>,
     pub(super) copies: Copies,
     /// Messages that change, by entry.
-    changing: &'a BTreeMap<EntryIx, &'a Value>,
+    pub(super) changing: &'a BTreeMap<EntryIx, &'a Value>,
     /// The leaf that is left: the parent of the first line when nothing is copied.
     leaf: EntryIx,
     /// Outer time of every new line, ms since 1970.
     pub(super) time_ms: i64,
     pub(super) lines: Vec<NewLine>,
-    /// What each copied entry must be read as.
-    pub(super) values: HashMap<EntryIx, Value>,
+    /// What becomes of the entries of the context.
+    pub(super) becoming: Becoming,
+    /// Each edited entry with the id of its edit.
+    pub(super) edits: Vec<(EntryIx, String)>,
     pub(super) remaps: Vec<Remap>,
     pub(super) warnings: Vec<String>,
     /// The id of our own record.
@@ -54,7 +57,8 @@ impl<'a> Draft<'a> {
             leaf: checked.leaf,
             time_ms: not_before(index, parent, request.now_ms),
             lines: Vec::new(),
-            values: HashMap::new(),
+            becoming: Becoming::default(),
+            edits: Vec::new(),
             remaps: Vec::new(),
             warnings: Vec::new(),
             record: String::new(),
@@ -70,6 +74,7 @@ impl<'a> Draft<'a> {
             self.copy(at)?;
         }
         self.keep_labels(new_ids);
+        self.edit_all(new_ids)?;
         self.record(new_ids);
         if let Some(at) = held_back {
             self.copy(at)?;
@@ -108,7 +113,7 @@ impl<'a> Draft<'a> {
         let of = CopyOf { ix, id: &id, parent, time: Some(&time), message };
         let copied = copy(&self.request.transcript, &self.copies, &of)?;
         self.remaps.extend(copied.remap);
-        self.values.insert(ix, copied.value);
+        self.becoming.copied.insert(ix, copied.value);
         self.lines.push(NewLine { id, copy_of: Some(ix), text: copied.text });
         Ok(())
     }
@@ -125,6 +130,9 @@ impl<'a> Draft<'a> {
     }
 
     pub(super) fn changed_names(&self) -> Vec<(String, String)> {
+        if self.request.way == Way::Edits {
+            return self.edits.iter().map(|(ix, id)| (self.index().name(*ix), id.clone())).collect();
+        }
         let changed = self.copies.entries.iter().filter(|(ix, _)| self.changing.contains_key(ix));
         changed.map(|(ix, id)| (self.index().name(*ix), id.clone())).collect()
     }

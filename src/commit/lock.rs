@@ -1,89 +1,140 @@
 //! The gateway's own lock on a transcript, taken exactly as the gateway takes it, and given back when
 //! the guard is dropped, also in a panic (store H6, H8, H9).
 
-use std::fs::{self, OpenOptions};
-use std::io::{self, Write};
+use std::fs::{self, File};
+use std::io::{self, Read as _};
 use std::path::{Path, PathBuf};
 
 use crate::commit::clock::Clock;
+use crate::commit::disk::{Disk, write_all};
+use crate::commit::journal::Journal;
 use crate::commit::lock_state::{LockState, PAYLOAD_MAX, Payload, inspect, lock_path};
 use crate::commit::refusal::{CommitError, Refusal};
+use crate::store::source::identity;
 
-/// Pause between two tries, ms.
+/// Pause after the first try, ms; it grows by as much with every one (store H6).
 const PAUSE_MS: u64 = 50;
+/// Longest pause, ms.
+const LONGEST_PAUSE_MS: u64 = 1000;
 
 /// A lock that is held. Dropping it gives it back, if it is still ours.
 #[derive(Debug)]
-pub(super) struct Lock {
+pub(super) struct Lock<'a> {
     path: PathBuf,
     payload: String,
+    disk: &'a dyn Disk,
 }
 
-impl Lock {
+impl<'a> Lock<'a> {
     /// Takes the lock of a transcript; tries for at most `wait_ms`.
-    pub(super) fn take(transcript: &Path, wait_ms: u64, clock: &dyn Clock) -> Result<Self, CommitError> {
+    pub(super) fn take(
+        transcript: &Path,
+        wait_ms: u64,
+        clock: &dyn Clock,
+        disk: &'a dyn Disk,
+    ) -> Result<Self, CommitError> {
         let failed = |path: &Path| {
             let path = path.to_path_buf();
             |source| CommitError::Lock { path, source }
         };
         let path = lock_path(transcript).map_err(failed(transcript))?;
         let deadline = clock.now_ms().saturating_add(wait_ms as i64);
+        let mut pause_ms = 0;
         loop {
             let payload = Payload::ours(clock.now_ms());
-            match create(&path, &payload) {
-                Ok(()) => return Ok(Self { path, payload }),
+            match create(disk, &path, &payload) {
+                Ok(()) => return Ok(Self { path, payload, disk }),
                 Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
                 Err(error) => return Err(failed(&path)(error)),
             }
             let (state, text) = inspect(&path, clock.now_ms()).map_err(failed(&path))?;
             match state {
                 LockState::Free => {}
-                LockState::Stale { .. } => remove_if(&path, text.as_deref()).map_err(failed(&path))?,
+                LockState::Held { live: false, .. } if is_of_the_dead(transcript, text.as_deref()) => {
+                    remove_if(disk, &path, text.as_deref()).map_err(failed(&path))?;
+                }
+                LockState::Stale { .. } => {
+                    remove_if(disk, &path, text.as_deref()).map_err(failed(&path))?;
+                }
                 LockState::Held { pid, since_ms, .. } if clock.now_ms() >= deadline => {
                     return Err(Refusal::Locked { path: transcript.into(), pid, since_ms }.into());
                 }
-                LockState::Held { .. } => clock.pause(PAUSE_MS),
+                LockState::Held { .. } => {
+                    pause_ms = (pause_ms + PAUSE_MS).min(LONGEST_PAUSE_MS);
+                    clock.pause(pause_ms);
+                }
             }
         }
     }
+
+    /// What it says.
+    pub(super) fn payload(&self) -> &str {
+        &self.payload
+    }
+
+    /// Whether it still stands: a program that cannot see this process, as from another container, takes it for dead.
+    pub(super) fn is_ours(&self) -> bool {
+        fs::read(&self.path).is_ok_and(|now| now == self.payload.as_bytes())
+    }
 }
 
-impl Drop for Lock {
+impl Drop for Lock<'_> {
     fn drop(&mut self) {
         // Nothing can be done about a lock that cannot be removed; it is stale as soon as we end.
-        let _ = remove_if(&self.path, Some(&self.payload));
+        let _ = remove_if(self.disk, &self.path, Some(&self.payload));
     }
+}
+
+/// Whether a lock was held for a commit that was broken off, by a process that is gone for certain.
+fn is_of_the_dead(transcript: &Path, lock: Option<&str>) -> bool {
+    let journal = Journal::read(transcript).ok().flatten();
+    matches!((journal, lock), (Some(Journal::Complete(intent, _)), Some(lock)) if intent.is_of_the_dead(lock))
 }
 
 /// Makes the lock file and says in one write who holds it (store H9).
-fn create(path: &Path, payload: &str) -> io::Result<()> {
-    let mut file = OpenOptions::new().write(true).create_new(true).open(path)?;
-    file.write_all(payload.as_bytes()).inspect_err(|_| {
-        let _ = fs::remove_file(path);
+fn create(disk: &dyn Disk, path: &Path, payload: &str) -> io::Result<()> {
+    let mut file = disk.create(path, false)?;
+    write_all(disk, &mut file, payload.as_bytes()).inspect_err(|_| {
+        let _ = disk.remove(path);
     })
 }
 
-/// Removes a lock file that still says what it said.
-fn remove_if(path: &Path, text: Option<&str>) -> io::Result<()> {
-    let now = match fs::read(path) {
-        Ok(bytes) => bytes,
+/// Removes a lock file that still says what it said. Programs like this one take turns at it, so that none removes what
+/// another put there meanwhile.
+fn remove_if(disk: &dyn Disk, path: &Path, text: Option<&str>) -> io::Result<()> {
+    let file = match File::open(path) {
+        Ok(file) => file,
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(()),
         Err(error) => return Err(error),
     };
-    let now = String::from_utf8_lossy(&now[..now.len().min(PAYLOAD_MAX as usize)]).into_owned();
-    if Some(now.as_str()) != text {
+    take_turn(&file);
+    let mut now = Vec::new();
+    (&file).take(PAYLOAD_MAX).read_to_end(&mut now)?;
+    let gone = fs::metadata(path)
+        .map_or(true, |there| file.metadata().is_ok_and(|here| identity(&here) != identity(&there)));
+    if gone || Some(String::from_utf8_lossy(&now).as_ref()) != text {
         return Ok(());
     }
-    match fs::remove_file(path) {
+    match disk.remove(path) {
         Err(error) if error.kind() != io::ErrorKind::NotFound => Err(error),
         _ => Ok(()),
     }
 }
 
+/// Waits for the others that want to remove the same file; they do it within microseconds. Given back with the file.
+fn take_turn(file: &File) {
+    // Elsewhere than on Unix such a lock would keep the gateway from reading the file.
+    if cfg!(unix) {
+        let _ = file.lock();
+    }
+}
+
 #[cfg(test)]
 mod tests {
+    use std::io::Write as _;
+
     use super::*;
-    use crate::commit::SystemClock;
+    use crate::commit::{SystemClock, SystemDisk};
 
     fn folder() -> (tempfile::TempDir, PathBuf, PathBuf) {
         let folder = tempfile::tempdir().unwrap();
@@ -95,12 +146,12 @@ mod tests {
     #[test]
     fn a_lock_is_given_back_when_it_is_dropped_and_in_a_panic() {
         let (_folder, transcript, lock) = folder();
-        let held = Lock::take(&transcript, 0, &SystemClock).unwrap();
+        let held = Lock::take(&transcript, 0, &SystemClock, &SystemDisk).unwrap();
         assert!(lock.exists());
         drop(held);
         assert!(!lock.exists());
         let panicked = std::panic::catch_unwind(|| {
-            let _held = Lock::take(&transcript, 0, &SystemClock).unwrap();
+            let _held = Lock::take(&transcript, 0, &SystemClock, &SystemDisk).unwrap();
             panic!("in the middle");
         });
         assert!(panicked.is_err() && !lock.exists());
@@ -109,7 +160,7 @@ mod tests {
     #[test]
     fn a_lock_that_someone_else_took_over_is_not_given_back_for_them() {
         let (_folder, transcript, lock) = folder();
-        let held = Lock::take(&transcript, 0, &SystemClock).unwrap();
+        let held = Lock::take(&transcript, 0, &SystemClock, &SystemDisk).unwrap();
         fs::remove_file(&lock).unwrap();
         fs::File::create(&lock).unwrap().write_all(b"{\"pid\": 1}").unwrap();
         drop(held);
@@ -119,12 +170,12 @@ mod tests {
     #[test]
     fn two_writers_of_one_program_keep_each_other_out() {
         let (_folder, transcript, _) = folder();
-        let held = Lock::take(&transcript, 0, &SystemClock).unwrap();
-        let second = Lock::take(&transcript, 0, &SystemClock);
+        let held = Lock::take(&transcript, 0, &SystemClock, &SystemDisk).unwrap();
+        let second = Lock::take(&transcript, 0, &SystemClock, &SystemDisk);
         assert!(
             matches!(second, Err(CommitError::Refused(Refusal::Locked { pid, .. })) if pid == Some(std::process::id()))
         );
         drop(held);
-        assert!(Lock::take(&transcript, 0, &SystemClock).is_ok());
+        assert!(Lock::take(&transcript, 0, &SystemClock, &SystemDisk).is_ok());
     }
 }

@@ -112,7 +112,7 @@ impl Payload {
             // Ids beyond u32 are no process of any system: the greatest one stands for them.
             pid: number("pid").filter(|pid| pid.fract() == 0.0 && *pid > 0.0).map(|pid| pid as u32),
             since_ms: since.map(|ms| ms as i64),
-            start: number("starttime"),
+            start: number("starttime").filter(|start| start.fract() == 0.0 && *start >= 0.0),
         }
     }
 
@@ -139,10 +139,14 @@ fn judge(payload: &Payload, now_ms: i64, modified_ms: i64) -> LockState {
         (_, Some(Seen::Gone | Seen::Zombie)) => reasons.push(StaleReason::DeadPid),
         (_, None) => reasons.push(StaleReason::MissingPid),
     }
-    match payload.since_ms.map(|since| now_ms.saturating_sub(since)) {
+    // Of one that does not say since when, the file tells.
+    let age_ms = now_ms.saturating_sub(payload.since_ms.unwrap_or(modified_ms));
+    if seen == Some(Seen::Gone) && age_ms.abs() < FOREIGN_MS {
+        return held;
+    }
+    match payload.since_ms {
         None => reasons.push(StaleReason::InvalidCreatedAt),
-        Some(age) if age > STALE_MS => reasons.push(StaleReason::TooOld),
-        Some(age) if seen == Some(Seen::Gone) && age.abs() < FOREIGN_MS => return held,
+        Some(_) if age_ms > STALE_MS => reasons.push(StaleReason::TooOld),
         Some(_) => {}
     }
     let being_written = reasons
@@ -210,6 +214,10 @@ mod tests {
             LockState::Held { pid: Some(u32::MAX), since_ms: Some(NOW - MINUTE + 1), live: false }
         );
         assert_eq!(reasons(state(&payload(gone, MINUTE, ""), 0)), ["dead-pid"]);
+        // One that does not say since when is as old as its file.
+        let undated = format!("{{\"pid\": {gone}}}");
+        assert!(matches!(state(&undated, MINUTE - 1), LockState::Held { live: false, .. }));
+        assert_eq!(reasons(state(&undated, MINUTE)), ["dead-pid", "invalid-createdAt"]);
         // A clock far ahead does not keep it for ever.
         assert_eq!(reasons(state(&payload(gone, -MINUTE, ""), 0)), ["dead-pid"]);
     }
@@ -230,6 +238,9 @@ mod tests {
         let lock = |ticks: u64| payload(parent.into(), MINUTE, &format!(", \"starttime\": {ticks}"));
         assert!(matches!(state(&lock(start), 0), LockState::Held { live: true, .. }));
         assert_eq!(reasons(state(&lock(start + 1), 0)), ["recycled-pid"]);
+        // A start time that is none says nothing.
+        let odd = payload(parent.into(), MINUTE, ", \"starttime\": 1.5");
+        assert!(matches!(state(&odd, 0), LockState::Held { live: true, .. }));
         // Our own id without a start time was written before a restart of the container.
         assert_eq!(reasons(state(&payload(std::process::id().into(), 0, ""), 0)), ["recycled-pid"]);
     }

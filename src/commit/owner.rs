@@ -1,5 +1,7 @@
 //! Whether the process that a lock names still runs.
 
+use serde::{Deserialize, Serialize};
+
 /// What the system says about a process id.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Seen {
@@ -9,6 +11,25 @@ pub(super) enum Seen {
     Zombie,
     /// There is none, as far as can be seen from here (store H9).
     Gone,
+}
+
+/// Where a process runs. Of two processes with the same one each can see the other.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub(super) struct Home {
+    /// The machine since its last start.
+    boot: String,
+    /// The processes that can be seen from there.
+    pids: String,
+}
+
+/// Where this process runs. Only Linux says so.
+pub(super) fn home() -> Option<Home> {
+    if !cfg!(target_os = "linux") {
+        return None;
+    }
+    let boot = std::fs::read_to_string("/proc/sys/kernel/random/boot_id").ok()?;
+    let pids = std::fs::read_link("/proc/self/ns/pid").ok()?;
+    Some(Home { boot: boot.trim().to_owned(), pids: pids.to_str()?.to_owned() })
 }
 
 /// Looks a process up.
@@ -63,6 +84,13 @@ mod tests {
     fn this_process_runs_and_on_linux_says_since_when() {
         assert_eq!(look(std::process::id()), Seen::Alive);
         assert_eq!(start_ticks(std::process::id()).is_some(), cfg!(target_os = "linux"));
+    }
+
+    #[test]
+    #[cfg(target_os = "linux")]
+    fn this_process_runs_somewhere() {
+        let home = home().unwrap();
+        assert!(home.boot.len() == 36 && home.pids.starts_with("pid:["), "{home:?}");
     }
 
     #[test]

@@ -2,8 +2,9 @@
 
 use std::collections::BTreeSet;
 
-use crate::context::Context;
-use crate::store::entry::{Role, StopReason};
+use crate::context::{Context, ContextMessage, Made};
+use crate::js::Value;
+use crate::store::entry::{Replacement, Role, StopReason};
 use crate::store::index::Index;
 use crate::store::intern::IdIx;
 
@@ -14,8 +15,8 @@ pub(super) fn unpaired(index: &Index, context: &Context) -> BTreeSet<String> {
     let mut called: BTreeSet<IdIx> = BTreeSet::new();
     let mut alone = BTreeSet::new();
     for message in &context.messages {
-        let calls = index.calls_of(message.entry).iter().filter_map(|call| call.id);
-        called.extend(calls.clone());
+        let calls = calls_in(index, message);
+        called.extend(calls.iter().copied());
         if !matches!(message.size.stop, StopReason::Error | StopReason::Aborted) {
             open.extend(calls);
         }
@@ -27,6 +28,17 @@ pub(super) fn unpaired(index: &Index, context: &Context) -> BTreeSet<String> {
     }
     alone.extend(open.iter().map(|id| format!("the call {} without a result", index.ids.text(*id))));
     alone
+}
+
+/// The ids of the calls in a message: of an edited one, those that its new content holds.
+fn calls_in(index: &Index, message: &ContextMessage) -> Vec<IdIx> {
+    let Made::Edited(edit) = message.made else {
+        return index.calls_of(message.entry).iter().filter_map(|call| call.id).collect();
+    };
+    let Some(Replacement::Content(new)) = index.replacement(edit) else { return Vec::new() };
+    let blocks = new.get("content").and_then(Value::as_array).unwrap_or_default();
+    let calls = blocks.iter().filter(|block| block.get("type").is_some_and(|kind| kind.str_is("toolCall")));
+    calls.filter_map(|call| index.ids.find(&call.get("id")?.as_str()?.to_string_lossy())).collect()
 }
 
 fn lone_result(index: &Index, call: Option<IdIx>, named: Option<IdIx>) -> Option<String> {

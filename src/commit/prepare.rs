@@ -9,17 +9,18 @@ use crate::commit::check::check;
 use crate::commit::compaction;
 use crate::commit::copy::Remap;
 use crate::commit::draft::Draft;
+use crate::commit::edits;
 use crate::commit::planned::PlannedMessage;
 use crate::commit::receipt::ReceiptKind;
 use crate::commit::refusal::{Refusal, unreadable_body};
-use crate::commit::request::CommitRequest;
+use crate::commit::request::{CommitRequest, Way};
 use crate::commit::snapshot::Snapshot;
-use crate::context::bodies::message_of;
-use crate::context::build;
+use crate::context::bodies::{message_of, projected_of};
+use crate::context::{Context, Made, build};
 use crate::ids::{EntryIx, NewIds};
 use crate::js::Value;
 use crate::store::body;
-use crate::store::entry::EntryKind;
+use crate::store::entry::{EntryKind, Reading, Replacement};
 use crate::store::index::Index;
 use crate::transcript::Leaf;
 
@@ -41,6 +42,8 @@ pub struct Prepared {
     pub path: Arc<Path>,
     /// A commit or an undo.
     pub kind: ReceiptKind,
+    /// How changes are written; of an undo a branch.
+    pub way: Way,
     /// The lines, in order. The last one is the new leaf: our own record, or the compaction that ends the branch
     /// (store P6).
     pub lines: Vec<NewLine>,
@@ -67,9 +70,10 @@ pub struct Prepared {
 }
 
 impl Prepared {
-    /// The bytes that would be appended: every line with its end.
+    /// The bytes that would be appended: the end of the last line where it has none yet, and every line with its end.
     pub fn bytes(&self) -> Vec<u8> {
         let mut bytes = Vec::with_capacity(self.len());
+        bytes.extend(self.before.unterminated.then_some(b'\n'));
         for line in &self.lines {
             bytes.extend_from_slice(line.text.as_bytes());
             bytes.push(b'\n');
@@ -79,12 +83,18 @@ impl Prepared {
 
     /// How many bytes that are.
     pub fn len(&self) -> usize {
-        self.lines.iter().map(|line| line.text.len() + 1).sum()
+        let lines: usize = self.lines.iter().map(|line| line.text.len() + 1).sum();
+        usize::from(self.before.unterminated) + lines
     }
 
     /// Whether a part of the path is copied: the lines begin a branch, and do not go on from the leaf.
     pub fn is_branch(&self) -> bool {
-        self.kind == ReceiptKind::Commit && !self.changed.is_empty()
+        self.kind == ReceiptKind::Commit && self.way == Way::Branch && !self.changed.is_empty()
+    }
+
+    /// How many messages get an edit of their own.
+    pub fn edits(&self) -> usize {
+        if self.way == Way::Edits { self.changed.len() } else { 0 }
     }
 
     /// Whether nothing would be appended; a preparation without lines is refused, so never.
@@ -106,26 +116,29 @@ pub fn prepare(request: &CommitRequest<'_>, new_ids: &mut dyn NewIds) -> Result<
     if let Some(planned) = &request.compaction {
         compaction::check(index, &checked.path, planned)?;
     }
-    let changing = changing(request, &checked.path)?;
+    let changing = changing(request, &context, &checked.path)?;
+    edits::check(index, request, changing.keys().copied())?;
     let first = checked.path.iter().position(|ix| changing.contains_key(ix));
-    if first.is_none() && request.compaction.is_none() {
+    if first.is_none() && request.omitted.is_empty() && request.compaction.is_none() {
         return Err(Refusal::NothingToWrite { path: path() });
     }
-    // Without a change nothing is copied: the branch goes on.
-    let first = first.unwrap_or(checked.path.len());
+    // Without a change, and where it is written as edits, nothing is copied: the branch goes on.
+    let first = first.filter(|_| request.way == Way::Branch).unwrap_or(checked.path.len());
     let part = &checked.path[first..];
     let mut draft = Draft::new(request, &checked, part, &changing, new_ids)?;
     draft.fill(new_ids)?;
     let messages = draft.check(&context)?;
     draft.warn(part);
-    draft
-        .warnings
-        .extend(checked.snapshot.as_ref().and_then(|snapshot| snapshot.live_writer(request.now_ms)));
+    draft.warn_of_edits();
+    draft.warnings.extend(
+        checked.snapshot.as_ref().and_then(|snapshot| snapshot.live_writer(request.now_ms, index.reading)),
+    );
     Ok(Prepared {
         path: Arc::clone(&index.path),
         kind: ReceiptKind::Commit,
         from_leaf: index.name(checked.leaf),
         leaf: draft.last_id(),
+        way: request.way,
         parent: first.checked_sub(1).map(|at| index.name(checked.path[at])),
         changed: draft.changed_names(),
         record: draft.record,
@@ -142,6 +155,7 @@ pub fn prepare(request: &CommitRequest<'_>, new_ids: &mut dyn NewIds) -> Result<
 /// their content does. Of two changes of one entry the later one holds.
 fn changing<'a>(
     request: &'a CommitRequest<'_>,
+    context: &Context,
     path: &[EntryIx],
 ) -> Result<BTreeMap<EntryIx, &'a Value>, Refusal> {
     let index = request.transcript.index;
@@ -157,7 +171,12 @@ fn changing<'a>(
         }
         let entry = body::entry(request.transcript.source, index, ix);
         let entry = entry.map_err(|error| unreadable_body(&index.path, error))?;
-        let old = message_of(&entry, index.entry(ix).kind);
+        let old = match index.reading {
+            Reading::Entries => message_of(&entry, index.entry(ix).kind),
+            Reading::Projected => {
+                projected_of(&entry, index.entry(ix).kind, Made::Own, edit_of(context, index, ix))
+            }
+        };
         if old == change.message {
             changing.remove(&ix);
         } else if only_content_differs(index.entry(ix).kind, old, &change.message) {
@@ -167,6 +186,11 @@ fn changing<'a>(
         }
     }
     Ok(changing)
+}
+
+/// The edit that an entry has already.
+fn edit_of<'a>(context: &Context, index: &'a Index, ix: EntryIx) -> Option<&'a Replacement> {
+    index.replacement(*context.edits.get(&ix)?)
 }
 
 /// What is written of a message: its content, and, where it has one, that `details` is gone, which the guard takes

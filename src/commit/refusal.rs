@@ -46,6 +46,20 @@ pub enum Refusal {
     /// The last line has no end.
     #[error("{}: the last line has no line end, so a program is writing right now or was cut off. Wait for it; if nothing writes, add the line end.", .path.display())]
     UnterminatedLine { path: PathBuf },
+    /// A commit that was broken off stands at the end of the file in part.
+    #[error("{}: {what}. {}", .path.display(), SETTLE)]
+    Unfinished {
+        path: PathBuf,
+        /// What was broken off, and how far it came.
+        what: String,
+    },
+    /// A commit that was broken off was finished or taken back just now: the file is not the one that was read.
+    #[error("{}: {what} Reload the session and make the plan anew.", .path.display())]
+    Settled {
+        path: PathBuf,
+        /// What was done.
+        what: String,
+    },
     /// No assistant message in the file (store M5).
     #[error("{}: holds no assistant message yet, and the runtime erases such a file when it runs. Wait for the first answer.", .path.display())]
     NoAssistant { path: PathBuf },
@@ -64,6 +78,12 @@ pub enum Refusal {
     /// A change of something that is not the content of a message.
     #[error("{}: entry {entry} would change in more than the content of its message (`details` may go), which is all that is written. Make the plan anew.", .path.display())]
     MoreThanContent { path: PathBuf, entry: String },
+    /// The runtime edits no message of this kind (store-pi-1.5 K4).
+    #[error("{}: entry {entry} would change, and the runtime edits only messages of a user, the model, a tool or an extension. Take the step that changes it out of the plan.", .path.display())]
+    NotEditable { path: PathBuf, entry: String },
+    /// A message would leave the context, and the file's runtime knows no entry that says so.
+    #[error("{}: entry {entry} would leave the context, which a branch for this runtime cannot say. Take the step that drops it out of the plan.", .path.display())]
+    CannotOmit { path: PathBuf, entry: String },
     /// A compaction without a text to stand for what it takes away.
     #[error("{}: the summary is empty, so everything it stands for would be lost. Make it anew.", .path.display())]
     NoSummary { path: PathBuf },
@@ -121,6 +141,9 @@ pub enum Refusal {
     LeafGone { path: PathBuf, entry: String, commit: String },
 }
 
+/// What to do about a commit that was broken off.
+pub(super) const SETTLE: &str = "`clawscope doctor --repair` finishes it or takes it back.";
+
 fn version_advice(version: f64) -> &'static str {
     if version > 3.0 {
         "It is newer than this program knows."
@@ -164,6 +187,13 @@ pub enum CommitError {
         path: PathBuf,
         source: io::Error,
     },
+    /// The journal could not be written, read or removed. Of the transcript nothing was touched.
+    #[error("{}: the journal of the commit beside it cannot be kept: {source}. Nothing was written. Check the room on the disk, and that you may write to this folder.", .path.display())]
+    Journal { path: PathBuf, source: io::Error },
+    /// Another program took the lock over before anything was written (store H3: to one that cannot see this process it
+    /// looks left behind).
+    #[error("{}: another program took the lock over. Nothing was written; try again when its run is over.", .path.display())]
+    LockLost { path: PathBuf },
     /// The system did not write the lines, or not all of them.
     #[error("{}: could not be written: {source}. {}", .path.display(), restored_text(*.restored))]
     Write {
@@ -190,6 +220,6 @@ fn restored_text(restored: bool) -> &'static str {
     if restored {
         "The file is as it was before."
     } else {
-        "The added lines could not be taken back: the old branch is whole, but look at the end of the file."
+        "What was added could not be taken back: every old byte is there, but a part of the commit may stand at the end of the file. `clawscope doctor --repair` settles it."
     }
 }

@@ -76,6 +76,27 @@ pub struct PlannedCompaction {
     pub from_hook: bool,
 }
 
+/// How a plan's changes are written.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Way {
+    /// A branch: the path is copied from the first change on. Every runtime reads it.
+    #[default]
+    Branch,
+    /// One `context_edit` for each change, on the active branch: nothing is copied, every id stays. Only pi from 0.87 on
+    /// reads it (store-pi-1.5 K10).
+    Edits,
+}
+
+impl Way {
+    /// The word used on screen and in JSON.
+    pub fn word(self) -> &'static str {
+        match self {
+            Self::Branch => "branch",
+            Self::Edits => "context_edit",
+        }
+    }
+}
+
 /// A plan's changes, to be written as a new branch, or a compaction to be added to the active one, or both.
 #[derive(Debug, Clone)]
 pub struct CommitRequest<'a> {
@@ -85,6 +106,10 @@ pub struct CommitRequest<'a> {
     pub leaf: &'a Leaf,
     /// Messages that change, in any order.
     pub changes: Vec<EntryChange>,
+    /// Messages that leave the context; only [`Way::Edits`] can write that.
+    pub omitted: Vec<EntryIx>,
+    /// How the changes are written.
+    pub way: Way,
     /// The compaction that follows them.
     pub compaction: Option<PlannedCompaction>,
     /// Where the plan comes from.

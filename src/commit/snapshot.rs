@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use crate::commit::refusal::Refusal;
+use crate::store::entry::Reading;
 use crate::store::index::FileIdentity;
 use crate::store::source::{Source, identity};
 
@@ -14,6 +15,8 @@ use crate::store::source::{Source, identity};
 const TAIL: u64 = 64 * 1024;
 /// A file written to within this time may still be open somewhere, ms.
 const LATELY_MS: i64 = 10 * 60 * 1000;
+/// The same of a runtime that keeps a cache warm: so long after its last answer it may still append, ms (store-pi-1.5 K1).
+const WARMED_MS: i64 = 30 * 60 * 1000;
 
 /// Identity, size, time and end of a file.
 #[derive(Debug, Clone, PartialEq)]
@@ -21,8 +24,10 @@ pub(super) struct Snapshot {
     pub(super) identity: FileIdentity,
     /// Bytes.
     pub(super) size: u64,
-    modified: Option<SystemTime>,
-    tail: Vec<u8>,
+    /// When it was last written to.
+    pub(super) modified: Option<SystemTime>,
+    /// Its last bytes.
+    pub(super) tail: Vec<u8>,
 }
 
 impl Snapshot {
@@ -51,15 +56,11 @@ impl Snapshot {
         })
     }
 
-    /// Whether the last byte ends a line; an empty file has none to end.
-    pub(super) fn ends_its_line(&self) -> bool {
-        self.tail.last() == Some(&b'\n')
-    }
-
     /// What a person should know when the file was written to lately (store P10). `now_ms` counts from 1970.
-    pub(super) fn live_writer(&self, now_ms: i64) -> Option<String> {
+    pub(super) fn live_writer(&self, now_ms: i64, reading: Reading) -> Option<String> {
         let since = self.modified?.duration_since(UNIX_EPOCH).ok()?.as_millis() as i64;
-        let seconds = now_ms.checked_sub(since).filter(|ms| (0..LATELY_MS).contains(ms))? / 1000;
+        let lately = if reading == Reading::Projected { WARMED_MS } else { LATELY_MS };
+        let seconds = now_ms.checked_sub(since).filter(|ms| (0..lately).contains(ms))? / 1000;
         Some(format!(
             "The file was written to {seconds} s ago. A program that still has it open does not see the new branch: what it writes next makes its own branch active again."
         ))

@@ -13,9 +13,9 @@ use crate::commit::planned::PlannedMessage;
 use crate::commit::prepare::{NewLine, Prepared};
 use crate::commit::receipt::{self, Receipt, ReceiptKind, undo_line};
 use crate::commit::refusal::{Refusal, unreadable_body};
-use crate::commit::request::{Transcript, UndoRequest, UndoTarget};
+use crate::commit::request::{Transcript, UndoRequest, UndoTarget, Way};
 use crate::context::bodies::message_of;
-use crate::context::{ContextMessage, build};
+use crate::context::{ContextMessage, Made, build};
 use crate::ids::{EntryIx, NewIds};
 use crate::js::{self, Value};
 use crate::store::entry::EntryKind;
@@ -42,13 +42,18 @@ pub fn prepare_undo(request: &UndoRequest<'_>, new_ids: &mut dyn NewIds) -> Resu
     let record = active.fill(&id_value(index, checked.leaf), &undone.id, new_ids)?;
     let message = |message: &ContextMessage| match &active.summary {
         Some(copy) if message.entry == target => {
-            PlannedMessage::Written(js::stringify(&message_of(copy, EntryKind::Compaction)))
+            let told = match message.made {
+                Made::Checkpoint => copy.get("systemMessage").cloned().unwrap_or(Value::Null),
+                Made::Own | Made::Edited(_) => message_of(copy, EntryKind::Compaction),
+            };
+            PlannedMessage::Written(js::stringify(&told))
         }
-        _ => PlannedMessage::Shared(message.entry),
+        _ => PlannedMessage::Shared(message.entry, message.made),
     };
     Ok(Prepared {
         path: Arc::clone(&index.path),
         kind: ReceiptKind::Undo,
+        way: Way::Branch,
         from_leaf: index.name(checked.leaf),
         leaf: active.lines.last().map_or_else(String::new, |line| line.id.clone()),
         record,
@@ -166,6 +171,6 @@ fn warnings(index: &Index, checked: &Checked, record: EntryIx, now_ms: i64) -> V
     let left = format!(
         "{messages} messages written since then stay on the branch that is left; they are not in the context any more."
     );
-    let live = checked.snapshot.as_ref().and_then(|snapshot| snapshot.live_writer(now_ms));
+    let live = checked.snapshot.as_ref().and_then(|snapshot| snapshot.live_writer(now_ms, index.reading));
     (messages > 0).then_some(left).into_iter().chain(live).collect()
 }

@@ -5,7 +5,7 @@ use crate::commit::compaction::place;
 use crate::commit::draft::Draft;
 use crate::commit::pairs::unpaired;
 use crate::commit::planned::{self, PlannedMessage, first_difference};
-use crate::commit::refusal::Refusal;
+use crate::commit::refusal::{Refusal, unreadable_body};
 use crate::context::Context;
 use crate::ids::EntryIx;
 use crate::js;
@@ -20,9 +20,12 @@ impl Draft<'_> {
         let index = self.index();
         let path = || index.path.to_path_buf();
         let compacted = self.compacted(context)?;
-        let expected = planned::expected(index, compacted.as_ref().unwrap_or(context), &self.values);
+        let source = self.request.transcript.source;
+        let context_then = compacted.as_ref().unwrap_or(context);
+        let expected = planned::expected((source, index), context_then, &self.becoming);
+        let expected = expected.map_err(|error| unreadable_body(&index.path, error))?;
         let grown = planned::index_with(index, &self.lines);
-        let read = planned::read_lines(&grown, index.entries.len(), &self.lines);
+        let read = planned::read_lines(source, &grown, index.entries.len(), &self.lines);
         let (after, read) = read.ok_or_else(|| Refusal::NotAsPlanned { path: path(), at: 1 })?;
         if let Some(at) = first_difference(&expected, &read) {
             return Err(Refusal::NotAsPlanned { path: path(), at });
@@ -40,7 +43,7 @@ impl Draft<'_> {
     fn compacted(&self, context: &Context) -> Result<Option<Context>, Refusal> {
         let index = self.index();
         let Some(planned) = &self.request.compaction else { return Ok(None) };
-        let Some(value) = self.values.get(&place(index)) else { return Ok(None) };
+        let Some(value) = self.becoming.copied.get(&place(index)) else { return Ok(None) };
         let after = after(index, context, planned.first_kept, value);
         let after = after.map_err(|_| Refusal::CannotAppend { path: index.path.to_path_buf() })?;
         Ok(Some(after.context))

@@ -1,18 +1,20 @@
 //! Prepared lines → the file: under the lock, all or nothing, and read back before anyone is told that
-//! it worked (store P8, P9).
+//! it worked (store P8, P9). A journal beside the file says what is being done, from before the first byte until they were
+//! read back, so that a commit which is broken off anywhere in between can be settled ([`super::recover`]).
 
 use std::path::Path;
 
 use crate::commit::append::Appender;
 use crate::commit::clock::Clock;
+use crate::commit::disk::{Disk, SystemDisk};
+use crate::commit::journal::{Intent, Journal};
 use crate::commit::lock::Lock;
-use crate::commit::planned::{first_difference, read_file};
 use crate::commit::prepare::Prepared;
-use crate::commit::receipt::{self, Receipt};
+use crate::commit::readback::read_back;
+use crate::commit::receipt::Receipt;
+use crate::commit::recover;
 use crate::commit::refusal::{CommitError, Refusal};
-use crate::ids::{EntryIx, LineIds};
-use crate::store::load::{Growth, grow};
-use crate::store::source::Source;
+use crate::commit::snapshot::Snapshot;
 
 /// What was written.
 #[derive(Debug, Clone, PartialEq)]
@@ -32,17 +34,26 @@ pub struct Written {
 /// Appends what was prepared. Waits for a lock that is held for at most `wait_ms`; with 0 it is tried
 /// once. `sessions.json` is not touched (store P11).
 pub fn write(prepared: &Prepared, wait_ms: u64, clock: &dyn Clock) -> Result<Written, CommitError> {
+    write_on(&SystemDisk, prepared, wait_ms, clock)
+}
+
+/// The same on a disk that can be told to fail.
+pub fn write_on(
+    disk: &dyn Disk,
+    prepared: &Prepared,
+    wait_ms: u64,
+    clock: &dyn Clock,
+) -> Result<Written, CommitError> {
     let path: &Path = &prepared.path;
     let in_memory = || Refusal::InMemory { path: path.into() };
     let snapshot = prepared.snapshot.as_ref().ok_or_else(in_memory)?;
-    let lock = Lock::take(path, wait_ms, clock)?;
-    let mut appender = Appender::open(path, snapshot)?;
+    let lock = Lock::take(path, wait_ms, clock, disk)?;
+    settle_before(path, disk)?;
     let bytes = prepared.bytes();
-    appender.append(&bytes)?;
-    let receipt = verify(prepared, &bytes).map_err(|what| {
-        let restored = appender.take_back(bytes.len());
-        CommitError::NotVerified { path: path.into(), what, restored }
-    })?;
+    let leaf = prepared.leaf.as_str();
+    let intent = Intent::new(prepared.kind.word(), clock.now_ms(), snapshot, leaf, lock.payload());
+    let addition = Addition { path, snapshot, intent, bytes: &bytes };
+    let receipt = append(disk, &lock, addition, || read_back(prepared, &bytes))?;
     drop(lock);
     Ok(Written {
         receipt,
@@ -53,40 +64,58 @@ pub fn write(prepared: &Prepared, wait_ms: u64, clock: &dyn Clock) -> Result<Wri
     })
 }
 
-/// Reads the file again: our bytes behind what was there, the planned leaf last, the planned context, our record.
-fn verify(prepared: &Prepared, bytes: &[u8]) -> Result<Receipt, String> {
-    let text = |error: std::io::Error| error.to_string();
-    let source = Source::open(&prepared.path).map_err(text)?;
-    let offset = source.len().map_err(text)?.saturating_sub(bytes.len() as u64);
-    if source.read_span(offset, bytes.len()).map_err(text)? != bytes {
-        return Err("the added bytes are others".to_owned());
+/// A commit that was broken off is settled first. Where that changed the file, the plan was made for another one.
+fn settle_before(path: &Path, disk: &dyn Disk) -> Result<(), CommitError> {
+    match recover::settle_locked(path, disk)? {
+        Some(settled) if settled.outcome.changed_the_file() => {
+            Err(Refusal::Settled { path: path.into(), what: settled.sentence() }.into())
+        }
+        _ => Ok(()),
     }
-    let before = prepared.before.entries.len();
-    let grown = match grow(&prepared.before, &source, &mut LineIds, &mut |_, _| true) {
-        Ok(Growth::Grown(grown)) if grown.end == offset + bytes.len() as u64 => grown,
-        Ok(_) => return Err("the file is not the old one with lines added".to_owned()),
-        Err(error) => return Err(error.to_string()),
+}
+
+/// Bytes that are to stand behind a file, whatever they are.
+struct Addition<'a> {
+    path: &'a Path,
+    /// The file as it was read.
+    snapshot: &'a Snapshot,
+    /// What the journal tells.
+    intent: Intent,
+    bytes: &'a [u8],
+}
+
+/// Appends under a journal. `verify` reads the file again; where it finds another thing than was planned the bytes are
+/// taken back.
+fn append<T>(
+    disk: &dyn Disk,
+    lock: &Lock<'_>,
+    addition: Addition<'_>,
+    verify: impl FnOnce() -> Result<T, String>,
+) -> Result<T, CommitError> {
+    let Addition { path, snapshot, intent, bytes } = addition;
+    let mut appender = Appender::open(path, snapshot, disk)?;
+    let failed = |source| CommitError::Journal { path: path.into(), source };
+    Journal::begin(disk, path, intent, bytes).map_err(failed)?;
+    let appended = if lock.is_ours() {
+        appender.append(bytes)
+    } else {
+        Err(CommitError::LockLost { path: path.into() })
     };
-    if grown.entries.len() != before + prepared.lines.len() {
-        return Err(format!(
-            "{} lines were added and {} are read",
-            prepared.lines.len(),
-            grown.entries.len() - before
-        ));
+    let verified = appended.and_then(|()| {
+        verify().map_err(|what| {
+            if !appender.is_last() {
+                return CommitError::Interleaved { path: path.into() };
+            }
+            let restored = appender.take_back();
+            CommitError::NotVerified { path: path.into(), what, restored }
+        })
+    });
+    // It stays where a part of the lines may stand in the file.
+    if !matches!(
+        verified,
+        Err(CommitError::Write { restored: false, .. } | CommitError::NotVerified { restored: false, .. })
+    ) {
+        let _ = Journal::end(disk, path);
     }
-    let read = read_file(&grown, &source, before)?;
-    if let Some(at) = first_difference(&prepared.messages, &read) {
-        return Err(format!("message {at} of the context differs"));
-    }
-    let last = grown.last().ok_or_else(|| "the file is empty".to_owned())?;
-    if grown.name(last) != prepared.leaf {
-        return Err("another line is the last one".to_owned());
-    }
-    let record = prepared.lines.iter().position(|line| line.id == prepared.record);
-    let record = record.ok_or_else(|| "our record was not planned".to_owned())?;
-    let receipt = receipt::read(&grown, &source, EntryIx((before + record) as u32));
-    let receipt = receipt.map_err(|error| error.to_string())?;
-    receipt
-        .filter(|receipt| receipt.id == prepared.record)
-        .ok_or_else(|| "our record is not where it was written".to_owned())
+    verified
 }

@@ -1,16 +1,49 @@
 //! The messages of a context with their texts, read back from the file.
 
-use crate::context::build::{Context, ContextMessage};
+use crate::context::build::{Context, ContextMessage, Made};
+use crate::context::projection::with_replaced;
 use crate::js::{Object, Value, date_value};
 use crate::store::body::{self, BodyError};
-use crate::store::entry::EntryKind;
+use crate::store::entry::{EntryKind, Reading, Replacement, Role};
 use crate::store::index::Index;
+use crate::store::measure::role_of;
+use crate::store::scan::with_content;
 use crate::store::source::Source;
 
 /// One message with its text, in the shape the runtime gives it (compaction 3.10a, 4.4a).
 pub fn message(source: &Source, index: &Index, message: &ContextMessage) -> Result<Value, BodyError> {
     let entry = body::entry(source, index, message.entry)?;
-    Ok(message_of(&entry, index.entry(message.entry).kind))
+    let kind = index.entry(message.entry).kind;
+    if index.reading == Reading::Entries {
+        return Ok(message_of(&entry, kind));
+    }
+    let replacement = match message.made {
+        Made::Edited(edit) => index.replacement(edit),
+        _ => None,
+    };
+    Ok(projected_of(&entry, kind, message.made, replacement))
+}
+
+/// The message an entry becomes to a runtime that projects: with a content where it has none, and with that of an
+/// edit where it is edited (store-pi-1.5 C7, D4).
+pub fn projected_of(entry: &Value, kind: EntryKind, made: Made, edit: Option<&Replacement>) -> Value {
+    if made == Made::Checkpoint {
+        return entry.get("systemMessage").cloned().unwrap_or(Value::Null);
+    }
+    let mut message = message_of(entry, kind);
+    if kind == EntryKind::CustomMessage && message.get("content").is_none_or(Value::is_null) {
+        message
+            .as_object_mut()
+            .into_iter()
+            .for_each(|object| object.set("content", Value::Array(Vec::new())));
+    }
+    let message = with_content(&message).unwrap_or(message);
+    let replaced =
+        matches!(role_of(&message), Role::User | Role::Assistant | Role::ToolResult | Role::Custom);
+    match edit {
+        Some(Replacement::Content(new)) if replaced => with_replaced(&message, new),
+        _ => message,
+    }
 }
 
 /// Every message of a context with its text.

@@ -180,6 +180,7 @@ pub fn part_of(role: Role) -> Part {
         Role::Assistant => Part::Assistant,
         Role::ToolResult => Part::Results,
         Role::BranchSummary | Role::CompactionSummary => Part::Summary,
+        Role::System => Part::System,
     }
 }
 

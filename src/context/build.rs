@@ -3,9 +3,10 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
+use crate::context::projection::project;
 use crate::ids::EntryIx;
 use crate::js::{Throws, Value};
-use crate::store::entry::{EntryKind, MessageSize, Role};
+use crate::store::entry::{EntryKind, MessageSize, Reading, Role};
 use crate::store::index::Index;
 use crate::store::intern::WordIx;
 use crate::transcript::{Leaf, Tree};
@@ -17,6 +18,27 @@ pub struct ContextMessage {
     pub entry: EntryIx,
     /// Its sizes.
     pub size: MessageSize,
+    /// What makes it of that entry.
+    pub made: Made,
+}
+
+/// What makes a message of an entry.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Made {
+    /// The entry alone.
+    #[default]
+    Own,
+    /// The entry, its content replaced by that of this `context_edit` (store-pi-1.5 D4).
+    Edited(EntryIx),
+    /// The prompt and tools that a compaction carries beside its summary (store-pi-1.5 D4).
+    Checkpoint,
+}
+
+impl ContextMessage {
+    /// The message that an entry is, or becomes by itself.
+    pub fn own(entry: EntryIx, size: MessageSize) -> Self {
+        Self { entry, size, made: Made::Own }
+    }
 }
 
 /// What the model would be sent from a leaf, without system prompt and tool schemas.
@@ -34,6 +56,8 @@ pub struct Context {
     pub thinking: Option<WordIx>,
     /// Provider and model in force at the leaf (compaction 4.5).
     pub model: Option<(WordIx, WordIx)>,
+    /// Entries that an edit leaves out, or replaces the content of, with that edit (store-pi-1.5 D3).
+    pub edits: HashMap<EntryIx, EntryIx>,
     /// Bodies of the messages whose sizes do not tell what trimming makes of them, by index.
     pub odd: HashMap<usize, Arc<Value>>,
 }
@@ -43,6 +67,7 @@ pub struct Context {
 pub fn build(index: &Index, tree: &Tree, leaf: &Leaf) -> Result<Context, Throws> {
     let Some(leaf) = tree.leaf(index, leaf) else { return Ok(Context::default()) };
     let path = tree.walk(leaf);
+    let projected = index.reading == Reading::Projected;
     if path.iter().any(|ix| index.entry(*ix).no_message) {
         return Err(Throws);
     }
@@ -56,6 +81,15 @@ pub fn build(index: &Index, tree: &Tree, leaf: &Leaf) -> Result<Context, Throws>
         compaction: compaction.map(|at| path[at]),
         ..Context::default()
     };
+    if projected {
+        let projection = project(index, &path)?;
+        for message in projection.messages {
+            context.push(index, message);
+        }
+        context.edits = projection.edited;
+        context.path = path;
+        return Ok(context);
+    }
     let kept = match compaction {
         None => path.clone(),
         Some(at) => {
@@ -74,10 +108,14 @@ pub fn build(index: &Index, tree: &Tree, leaf: &Leaf) -> Result<Context, Throws>
 impl Context {
     fn push_any(&mut self, index: &Index, ix: EntryIx) {
         let Some(size) = index.entry(ix).message else { return };
-        if let Some(body) = index.odd.get(&ix).filter(|_| size.odd) {
+        self.push(index, ContextMessage::own(ix, size.read_as(Reading::Entries)));
+    }
+
+    fn push(&mut self, index: &Index, message: ContextMessage) {
+        if let Some(body) = index.odd.get(&message.entry).filter(|_| message.size.odd) {
             self.odd.insert(self.messages.len(), Arc::clone(body));
         }
-        self.messages.push(ContextMessage { entry: ix, size });
+        self.messages.push(message);
     }
 
     /// The index of the first user message (pruning 5.3).

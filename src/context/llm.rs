@@ -2,7 +2,7 @@
 //! commands become user messages, unknown roles disappear.
 
 use crate::js::{self, JsString, Object, Throws, Value};
-use crate::store::entry::Role;
+use crate::store::entry::{Reading, Role};
 use crate::store::measure::role_of;
 
 /// Text before a compaction's summary (store K7).
@@ -16,6 +16,12 @@ const BRANCH_OPENING: &str =
 /// Text after a branch's summary.
 const BRANCH_CLOSING: &str = "</summary>";
 
+/// [`to_llm`] as a runtime does it: one that projects sends system messages on (store-pi-1.5 D9).
+pub fn to_llm_as(reading: Reading, message: &Value) -> Result<Option<Value>, Throws> {
+    let passes = reading == Reading::Projected && role_of(message) == Role::System;
+    if passes { Ok(Some(message.clone())) } else { to_llm(message) }
+}
+
 /// One message as it is sent; none when it is not. Throws on a null message.
 pub fn to_llm(message: &Value) -> Result<Option<Value>, Throws> {
     if message.is_null() {
@@ -28,7 +34,7 @@ pub fn to_llm(message: &Value) -> Result<Option<Value>, Throws> {
         Role::BashExecution => Some(user(message, Some(text_blocks(bash_text(message))))),
         Role::CompactionSummary => Some(summary(message, COMPACTION_OPENING, COMPACTION_CLOSING)),
         Role::BranchSummary => Some(summary(message, BRANCH_OPENING, BRANCH_CLOSING)),
-        Role::Other => None,
+        Role::System | Role::Other => None,
     })
 }
 

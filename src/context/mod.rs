@@ -6,8 +6,11 @@ pub mod breakdown;
 pub mod budget;
 pub mod build;
 pub mod llm;
+pub mod projection;
 mod row;
 pub mod rows;
+pub mod system;
+pub mod system_report;
 pub mod tokens;
 
-pub use build::{Context, ContextMessage, build, first_kept};
+pub use build::{Context, ContextMessage, Made, build, first_kept};

@@ -59,7 +59,9 @@ impl Build<'_> {
     /// The row of what the last compaction summarised; answers where the visible path begins.
     fn compacted(&mut self, path: &[EntryIx]) -> usize {
         let Some(compaction) = self.view.context.compaction else { return 0 };
-        let kept = self.view.context.messages.get(1).map(|message| message.entry);
+        let summary = self.message(compaction);
+        let kept =
+            self.view.context.messages.get(summary.map_or(0, |at| at + 1)).map(|message| message.entry);
         let at = path.iter().position(|ix| *ix == compaction).unwrap_or(0);
         let first = path[..at].iter().position(|ix| Some(*ix) == kept).unwrap_or(at);
         let open = self.view.folds.history;
@@ -68,8 +70,8 @@ impl Build<'_> {
             kind: RowKind::Compacted { entries: first as u32, open },
             depth: 0,
             rail: Rail::None,
-            message: Some(0),
-            messages: 1,
+            message: summary,
+            messages: u32::from(summary.is_some()),
         });
         if open {
             for ix in &path[..first] {

@@ -10,7 +10,7 @@ use crate::store::body::BodyError;
 use crate::store::entry::StopReason;
 
 /// A longer reply than this, in tokens, was cut by its own limit and not by the window.
-const SHORT_REPLY: f64 = 2_048.0;
+pub(super) const SHORT_REPLY: f64 = 2_048.0;
 /// How near, as a share, two sums of prompt and reply must be to show one and the same window.
 const SAME_SUM: f64 = 0.01;
 /// From this share of the known window on a cut reply was cut by it.

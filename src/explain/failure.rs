@@ -6,13 +6,17 @@ use std::sync::Arc;
 use crate::context::build;
 use crate::context::tokens::chars4::estimate_or_zero;
 use crate::explain::calls::Call;
-use crate::explain::errors::{Kind, Overflow};
+use crate::explain::case::Case;
+use crate::explain::errors::{Kind, Overflow, SHORT_REPLY};
 use crate::ids::EntryIx;
 use crate::inspect::{Inspection, Unmeasured};
 use crate::policy::prune::touches;
 use crate::policy::recovery::ErrorSource;
 use crate::store::entry::Role;
 use crate::transcript::Leaf;
+
+/// Share of the window that a change must free, to be worth it before anything failed.
+const WORTH: f64 = 0.05;
 
 /// A call that did not fit.
 #[derive(Debug, Clone)]
@@ -29,10 +33,17 @@ pub struct Failure {
     pub requested: u64,
     /// Whether they were counted.
     pub counted: bool,
+    /// What the count before it and the messages since make of it, whatever the refusal says.
+    pub likely: u64,
     /// Tokens that fit: as told, else the window.
     pub limit: u64,
     /// Estimated tokens before the messages.
     pub fixed: u64,
+    /// Tokens of the limit that nothing says are there: a reply that was cut short had too few, and of a refusal without a
+    /// number only what was answered before is known to fit.
+    pub room: u64,
+    /// It is the next call, which nobody made yet.
+    pub ahead: bool,
     /// Tokens counted for one estimated: of the messages before [`Self::new_from`], and from it on.
     pub factors: (f64, f64),
 }
@@ -77,10 +88,61 @@ impl Failure {
             new_from,
             requested,
             counted,
+            likely: estimated,
             limit,
             fixed,
+            room: room(overflow, requested, limit, before.map(|(_, tokens)| tokens)),
+            ahead: false,
             factors,
         })
+    }
+
+    /// The next call of a session that did not overflow: what makes room is tried on it.
+    pub(super) fn ahead(case: &Case<'_>) -> Self {
+        let inspection = case.inspection;
+        let (requested, counted) = case.prompt();
+        let last = case.calls.last().map(|call| (call.entry, call.prompt));
+        let estimated: u64 = inspection.context.messages.iter().map(|it| estimate_or_zero(&it.size)).sum();
+        let fixed = case.fixed.unwrap_or(0);
+        let factor = match estimated {
+            0 => 1.0,
+            _ => requested.saturating_sub(fixed) as f64 / estimated as f64,
+        };
+        Self {
+            overflow: Overflow {
+                entry: inspection.context.path.last().copied().unwrap_or(EntryIx(0)),
+                kind: Kind::Refused(ErrorSource::Prompt),
+                text: String::new(),
+                at: case.now_ms,
+                requested: None,
+                limit: None,
+            },
+            then: inspection.clone(),
+            before: last,
+            new_from: inspection.context.messages.len(),
+            requested,
+            counted,
+            likely: requested,
+            limit: case.window(),
+            fixed,
+            room: 0,
+            ahead: true,
+            factors: (factor, factor),
+        }
+    }
+
+    /// Whether a prompt of so many tokens would have fitted. One that nobody sent yet must also be smaller than it is by a
+    /// part of the window that is worth the change.
+    pub fn fits(&self, tokens: u64) -> bool {
+        let worth = !self.ahead
+            || self.requested > self.limit
+            || self.requested.saturating_sub(tokens) as f64 >= WORTH * self.limit as f64;
+        worth && tokens <= self.known()
+    }
+
+    /// Tokens that are known to fit.
+    pub fn known(&self) -> u64 {
+        self.limit.saturating_sub(self.room)
     }
 
     /// By how many tokens it did not fit.
@@ -112,6 +174,17 @@ impl Failure {
     }
 }
 
+/// Tokens of the limit that are not known to fit.
+fn room(overflow: &Overflow, requested: u64, limit: u64, before: Option<u64>) -> u64 {
+    match overflow.kind {
+        Kind::CutShort => SHORT_REPLY as u64,
+        Kind::Refused(_) if overflow.limit.is_none() && requested <= limit => {
+            limit - before.unwrap_or(requested).min(requested.saturating_sub(1))
+        }
+        Kind::Refused(_) => 0,
+    }
+}
+
 /// The session as it was when an overflow's call was made.
 fn at_call(inspection: &Inspection, overflow: &Overflow) -> Option<Inspection> {
     let index = &inspection.index;
@@ -119,7 +192,7 @@ fn at_call(inspection: &Inspection, overflow: &Overflow) -> Option<Inspection> {
     let leaf = Leaf::Id(index.entry(parent).id.map(|id| index.ids.text(id).to_owned())?);
     let context = build(index, &inspection.tree, &leaf).ok()?;
     let touch = touches(index).find(|(entry, _)| *entry < overflow.entry);
-    Some(Inspection {
+    let mut then = Inspection {
         leaf,
         context: Arc::new(context),
         context_throws: false,
@@ -127,7 +200,9 @@ fn at_call(inspection: &Inspection, overflow: &Overflow) -> Option<Inspection> {
         last_touch: touch.map(|(_, at)| at),
         measured: Err(Unmeasured::OtherLeaf),
         ..inspection.clone()
-    })
+    };
+    then.tell_prompt();
+    Some(then)
 }
 
 /// What one estimated token counted for. The old messages are known from the count before, the new ones from what the

@@ -10,6 +10,8 @@ pub enum Class {
     RuntimeFault,
     /// Reserve and what precedes the messages leave no room for any.
     ImpossibleBudget,
+    /// A plugin assembles and compacts the context in place of the gateway.
+    EngineOwned,
     /// The provider serves a smaller window than the gateway believes.
     WrongWindow,
     /// The call that failed went to another model than those before it.
@@ -50,9 +52,10 @@ pub enum Class {
 
 impl Class {
     /// Every class.
-    pub const ALL: [Self; 20] = [
+    pub const ALL: [Self; 21] = [
         Self::RuntimeFault,
         Self::ImpossibleBudget,
+        Self::EngineOwned,
         Self::WrongWindow,
         Self::ModelSwitch,
         Self::CompactionRefused,
@@ -78,6 +81,7 @@ impl Class {
         match self {
             Self::RuntimeFault => "runtime-fault",
             Self::ImpossibleBudget => "impossible-budget",
+            Self::EngineOwned => "engine-owned",
             Self::WrongWindow => "wrong-window",
             Self::ModelSwitch => "model-switch",
             Self::CompactionRefused => "compaction-refused",

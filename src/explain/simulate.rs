@@ -36,7 +36,8 @@ pub(super) fn gate_then(failure: &Failure, on: bool, settings: &PruneSettings, t
     let eligible = crate::gateway::eligible::eligible_under(rules, &then.provider, &then.model, &then.route);
     let gate = |touch: Option<f64>, at: f64| gate_under(rules, on.then_some(settings), eligible, touch, at);
     let mut touch = touch;
-    for at in calls_of_run(then) {
+    let run = if failure.ahead { Vec::new() } else { calls_of_run(then) };
+    for at in run {
         if gate(touch, at).is_open() {
             touch = Some(at);
         }
@@ -44,8 +45,11 @@ pub(super) fn gate_then(failure: &Failure, on: bool, settings: &PruneSettings, t
     gate(touch, time_of_call(failure))
 }
 
-/// When the failing call was made: as what it answers was written.
+/// When the failing call was made: as what it answers was written. The next one is made now.
 fn time_of_call(failure: &Failure) -> f64 {
+    if failure.ahead {
+        return failure.overflow.at;
+    }
     let leaf = failure.then.context.leaf.map(|ix| failure.then.index.entry(ix).time);
     leaf.filter(|at| at.is_finite()).unwrap_or(failure.overflow.at)
 }
@@ -72,10 +76,10 @@ pub(super) fn pruned(
     (gate, after.unwrap_or(failure.requested))
 }
 
-/// The prompt with only so many user turns (pruning 2).
+/// The prompt with only so many user turns (pruning 2). What a run is asked with comes behind the history that is limited.
 pub(super) fn limited(failure: &Failure, turns: f64) -> u64 {
     let settings = StepSettings {
-        history_limit: turns,
+        history_limit: turns + if failure.ahead { 0.0 } else { 1.0 },
         steps: StepSet::of(&[Step::History]),
         ..failure.then.configured.clone()
     };
@@ -102,13 +106,16 @@ pub(super) struct Check {
     pub at: f64,
 }
 
-/// That moment; none in a session's first run.
+/// That moment; none in a session's first run. Of the next call it is the last answer.
 pub(super) fn last_check(failure: &Failure, calls: &[Call]) -> Option<Check> {
     let index = &failure.then.index;
-    let asked =
-        failure.then.context.path.iter().rev().find(|ix| index.entry(**ix).role() == Some(Role::User))?;
+    let mut path = failure.then.context.path.iter().rev();
+    let asked = path.find(|ix| !failure.ahead && index.entry(**ix).role() == Some(Role::User));
+    if asked.is_none() && !failure.ahead {
+        return None;
+    }
     let compacted = failure.then.context.compaction;
-    let call = calls.iter().rev().find(|call| call.entry < *asked)?;
+    let call = calls.iter().rev().find(|call| asked.is_none_or(|asked| call.entry < *asked))?;
     let tokens = call.context_tokens;
     let fresh = compacted.is_none_or(|compacted| compacted < call.entry) && tokens.is_finite();
     fresh.then_some(Check { entry: call.entry, tokens, at: call.at })

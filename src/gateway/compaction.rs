@@ -91,6 +91,38 @@ pub fn pi_compaction(settings: Option<&js::Value>) -> CompactionSettings {
     }
 }
 
+/// The same as today's pi reads them: `modelOverrides` of `provider/modelId` beat the plain values, each on its own. A value
+/// that is no whole number of tokens is an error there; here the default stands in for it (store-pi-1.5 A8).
+pub fn pi_compaction_of(settings: &js::Value, model: &str) -> CompactionSettings {
+    let plain = settings.get("compaction");
+    let own = plain.and_then(|raw| raw.get("modelOverrides")?.get(model));
+    let whole = |value: &js::Value| {
+        value.as_f64().filter(|n| *n >= 0.0 && n.fract() == 0.0 && *n <= 9_007_199_254_740_991.0)
+    };
+    let tokens = |key: &str| [own, plain].into_iter().flatten().find_map(|raw| whole(raw.get(key)?));
+    let defaults = CompactionSettings::default();
+    CompactionSettings {
+        reserve_tokens: tokens("reserveTokens").unwrap_or(defaults.reserve_tokens),
+        keep_recent_tokens: tokens("keepRecentTokens").unwrap_or(defaults.keep_recent_tokens),
+        ..pi_compaction(Some(settings))
+    }
+}
+
+/// Settings of a project over global ones: objects key by key, anything else as it is.
+pub fn merged_settings(global: Option<&js::Value>, project: Option<&js::Value>) -> js::Value {
+    match (global, project) {
+        (Some(js::Value::Object(global)), Some(js::Value::Object(project))) => {
+            let mut merged = global.clone();
+            for (key, value) in project.iter() {
+                let below = global.get(&key.to_string_lossy());
+                merged.insert(key.clone(), merged_settings(below, Some(value)));
+            }
+            js::Value::Object(merged)
+        }
+        (global, project) => project.or(global).cloned().unwrap_or(js::Value::Null),
+    }
+}
+
 /// The settings of a gateway run: `agents.defaults.compaction` of `config` over pi's, as far as the version reads them
 /// (compaction 2.2; 12, row "Reserve"). `window` is the model's in tokens; up to the reference the reserve is not
 /// capped by it (compaction 2.3).
@@ -206,6 +238,24 @@ mod tests {
         assert!(compacts(Ruleset::V2026_3_2, 0.0) && compacts(Ruleset::V2026_3_2, -5.0));
         assert!(!compacts(Ruleset::V2026_9, 0.0) && !compacts(Ruleset::V2026_9, f64::NAN));
         assert!(compacts(Ruleset::V2026_9, 16_000.0));
+    }
+
+    #[test]
+    fn a_model_may_have_its_own_reserve_and_the_project_comes_before_the_global_settings() {
+        let parse = |text: &str| js::parse(text).unwrap();
+        let global = parse(
+            r#"{"compaction":{"reserveTokens":1000,"keepRecentTokens":-5,"modelOverrides":{"p/m":{"reserveTokens":7}}}}"#,
+        );
+        let project =
+            parse(r#"{"compaction":{"enabled":false,"modelOverrides":{"p/n":{"keepRecentTokens":9}}}}"#);
+        let merged = merged_settings(Some(&global), Some(&project));
+        let of = |model: &str| {
+            let settings = pi_compaction_of(&merged, model);
+            (settings.enabled, settings.reserve_tokens, settings.keep_recent_tokens)
+        };
+        assert_eq!(of("p/m"), (false, 7.0, 20_000.0));
+        assert_eq!(of("p/n"), (false, 1000.0, 9.0));
+        assert_eq!(of("x/y"), (false, 1000.0, 20_000.0));
     }
 
     #[test]

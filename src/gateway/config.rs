@@ -2,19 +2,27 @@
 //!
 //! The file is only ever read. An error leaves an empty configuration, as it does for the gateway, with the reason kept.
 
+use std::collections::BTreeMap;
 use std::fmt;
 use std::path::{Path, PathBuf};
 
+use jiff::tz::TimeZone;
 use serde_json::{Map, Value};
 
+use super::catalog;
 use super::defaults::{Applied, apply_defaults};
 use super::env::Environment;
 use super::include;
-use super::lines;
+use super::lines::{self, Spot};
 use super::provenance::Provenance;
+use super::registry::{Registry, RegistryModel};
+use super::remote;
+use super::ruleset::Rules;
 use super::state_dir::is_plain_name;
 use super::substitute::{apply_env_block, load_dotenv, substitute};
 use super::validate::validate;
+use super::window::{WindowInfo, WindowSource};
+use super::window_rules::window_under;
 use crate::error::{Finding, Severity};
 use crate::js;
 
@@ -31,8 +39,12 @@ pub struct GatewayConfig {
     pub error: Option<ConfigError>,
     /// Oddities that do not spoil the configuration.
     pub findings: Vec<Finding>,
+    /// The clock of the gateway's host, as far as it is this one: resets go by it.
+    pub zone: TimeZone,
     sources: Vec<Source>,
     applied: Vec<Applied>,
+    /// What the agents' own registries list.
+    registries: BTreeMap<String, Registry>,
 }
 
 /// A file of the configuration.
@@ -92,14 +104,16 @@ impl GatewayConfig {
             path: None,
             error: None,
             findings: Vec::new(),
+            zone: TimeZone::UTC,
             sources: Vec::new(),
             applied: Vec::new(),
+            registries: BTreeMap::new(),
         }
     }
 
     /// Loads the file at `path`. `state` is where the gateway looks for a `.env` file besides the working directory.
     pub fn load(path: Option<&Path>, env: &Environment, state: &Path) -> Self {
-        let mut config = Self::empty();
+        let mut config = Self { zone: zone(env), ..Self::empty() };
         let Some(path) = path else { return config };
         // A variable or a profile may name a file that is not there: the gateway then runs on its defaults.
         if path.symlink_metadata().is_err_and(|error| error.kind() == std::io::ErrorKind::NotFound) {
@@ -112,6 +126,8 @@ impl GatewayConfig {
             Ok(root) => {
                 config.js = (&root).into();
                 config.root = root;
+                let mode = config.place(&["gateway", "mode"]);
+                config.findings.extend(remote::finding(&config.js, mode));
             }
             Err(error) => {
                 config.applied.clear();
@@ -152,19 +168,118 @@ impl GatewayConfig {
 
     fn error_at(&self, trail: &[String], what: String, next: String) -> ConfigError {
         let trail: Vec<&str> = trail.iter().map(String::as_str).collect();
-        let (path, line) = self.place(&trail);
-        ConfigError { path, line, column: None, what, next }
+        let (path, spot) = self.spot(&trail);
+        let (line, column) = (spot.map(|spot| spot.line), spot.map(|spot| spot.column));
+        ConfigError { path, line, column, what, next }
     }
 
     /// The file and line of a key: the file that has the last word about it.
     fn place(&self, key: &[&str]) -> (PathBuf, Option<u32>) {
-        let found = self.sources.iter().rev().find_map(|source| {
+        let (path, spot) = self.spot(key);
+        (path, spot.map(|spot| spot.line))
+    }
+
+    fn spot(&self, key: &[&str]) -> (PathBuf, Option<Spot>) {
+        let found = self.spots(key).next().map(|(path, spot)| (path.to_path_buf(), Some(spot)));
+        found.unwrap_or_else(|| (self.path.clone().unwrap_or_default(), None))
+    }
+
+    /// Every place where a key is written, the one with the last word first.
+    fn spots<'a>(&'a self, key: &'a [&str]) -> impl Iterator<Item = (&'a Path, Spot)> {
+        self.sources.iter().rev().filter_map(move |source| {
             let inner = key.get(source.mount.len()..)?;
             let below = source.mount.iter().zip(key).all(|(a, b)| a == b);
-            let line = below.then(|| lines::key_line(&source.text, inner))??;
-            Some((source.path.clone(), Some(line)))
+            let spot = below.then(|| lines::key_place(&source.text, inner))??;
+            Some((source.path.as_path(), spot))
+        })
+    }
+
+    /// Every place where a key is written: the value in force first, then what it goes over.
+    pub fn chain(&self, key: &[&str]) -> Vec<Provenance> {
+        let of = |(path, spot): (&Path, Spot)| Provenance::File {
+            path: path.to_path_buf(),
+            line: Some(spot.line),
+            key: key.join("."),
+        };
+        self.spots(key).map(of).collect()
+    }
+
+    /// Reads what the agents' own registries list (store A8).
+    pub fn read_registries<'a>(
+        &mut self,
+        env: &Environment,
+        state: &Path,
+        agents: impl Iterator<Item = &'a str>,
+        findings: &mut Vec<Finding>,
+    ) {
+        for agent in agents {
+            let registry = Registry::read(&self.agent_dir(env, state, agent), findings);
+            self.registries.insert(agent.to_owned(), registry);
+        }
+    }
+
+    /// Where an agent keeps its registry (store A8).
+    pub fn agent_dir(&self, env: &Environment, state: &Path, agent: &str) -> PathBuf {
+        let own = self.agents().find(|entry| {
+            entry.get("id").and_then(Value::as_str).is_some_and(|id| normalise_agent_id(id) == agent)
         });
-        found.unwrap_or_else(|| (self.path.clone().unwrap_or_default(), None))
+        match own
+            .and_then(|entry| entry.get("agentDir")?.as_str())
+            .map(str::trim)
+            .filter(|dir| !dir.is_empty())
+        {
+            Some(dir) => env.resolve(dir),
+            None => state.join("agents").join(agent).join("agent"),
+        }
+    }
+
+    /// A model as the agent's registry lists it.
+    pub fn registered(
+        &self,
+        agent: &str,
+        provider: &str,
+        model: &str,
+    ) -> Option<(&Registry, &RegistryModel)> {
+        let registry = self.registries.get(agent)?;
+        Some((registry, registry.find(provider, model)?))
+    }
+
+    /// What a model itself takes, in tokens: by the agent's registry, else by the catalogue; none where neither knows it.
+    pub fn known_window(&self, agent: &str, provider: &str, model: &str) -> Option<f64> {
+        let listed = self.registered(agent, provider, model).map(|(_, model)| model.window);
+        listed.or_else(|| catalog::find(provider, model).map(|entry| entry.window))
+    }
+
+    /// The window of an agent's run on a model by the rules of a version (compaction 7.1).
+    pub fn window(&self, rules: &Rules, agent: &str, provider: &str, model: &str) -> WindowInfo {
+        window_under(rules, &self.js, provider, model, self.known_window(agent, provider, model))
+    }
+
+    /// Where that window is told.
+    pub fn window_provenance(
+        &self,
+        window: &WindowInfo,
+        agent: &str,
+        provider: &str,
+        model: &str,
+    ) -> Provenance {
+        match window.source {
+            WindowSource::AgentContextTokens => self.provenance(&["agents", "defaults", "contextTokens"]),
+            WindowSource::Default => Provenance::Default,
+            WindowSource::Model => match self.registered(agent, provider, model) {
+                Some((registry, model)) => registry.provenance(model),
+                None => {
+                    Provenance::Rule { rule: "catalogue", why: format!("as of {}", catalog::catalog().as_of) }
+                }
+            },
+            WindowSource::ModelsConfig => {
+                let list = ["models", "providers", provider, "models"];
+                let listed = self.value(&list).and_then(js::Value::as_array).unwrap_or_default();
+                let at = listed.iter().position(|entry| entry.get("id").is_some_and(|id| id.str_is(model)));
+                let at = at.unwrap_or_default().to_string();
+                self.provenance(&[&list[..], &[at.as_str(), "contextWindow"]].concat())
+            }
+        }
     }
 
     fn warn_about_main_key(&mut self, root: &Value) {
@@ -182,9 +297,12 @@ impl GatewayConfig {
         });
     }
 
-    /// The value at a key path, in the gateway's own terms.
+    /// The value at a key path, in the gateway's own terms; items of lists are named by their index.
     pub fn value(&self, key: &[&str]) -> Option<&js::Value> {
-        key.iter().try_fold(&self.js, |value, segment| value.get(segment))
+        key.iter().try_fold(&self.js, |value, segment| match value.as_array() {
+            Some(items) => items.get(segment.parse::<usize>().ok()?),
+            None => value.get(segment),
+        })
     }
 
     /// Where the value at a key path comes from; `Default` when the configuration does not have it.
@@ -247,6 +365,12 @@ impl GatewayConfig {
                 .filter(|model| !model.is_empty())
         })
     }
+}
+
+/// The time zone of this machine, as a process of the gateway would have it: `TZ`, else the system's.
+fn zone(env: &Environment) -> TimeZone {
+    let named = env.get("TZ").map(|name| name.trim_start_matches(':'));
+    named.and_then(|name| TimeZone::get(name).ok()).unwrap_or_else(TimeZone::system)
 }
 
 /// An agent id as the gateway writes it (store D2): lower case, odd characters as dashes, `main` when nothing is left.

@@ -128,7 +128,16 @@ fn model_defaults(root: &mut Value, applied: &mut Vec<Applied>) {
                 model["contextWindow"] = json!(200_000);
                 200_000.0
             });
-            let most = positive(model.get("maxTokens")).unwrap_or(8192.0).min(window);
+            let told = positive(model.get("maxTokens"));
+            let most = told.unwrap_or(8192.0).min(window);
+            if told != Some(most) {
+                let key = format!("models.providers.{provider}.models.{index}.maxTokens");
+                let why = match told {
+                    None => "a listed model without a length of answers",
+                    Some(_) => "an answer is no longer than the window",
+                };
+                applied.push(Applied { key, rule: "model default", why: why.to_owned() });
+            }
             model["maxTokens"] = json!(most);
         }
     }

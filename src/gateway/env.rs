@@ -40,6 +40,11 @@ impl Environment {
         self.vars.get(name).map(|value| value.trim()).filter(|value| !value.is_empty())
     }
 
+    /// The value as it stands; an empty one counts as unset (store-pi-1.5 A1).
+    pub fn verbatim(&self, name: &str) -> Option<&str> {
+        self.vars.get(name).map(String::as_str).filter(|value| !value.is_empty())
+    }
+
     /// The first of these variables that is set.
     pub fn first(&self, names: &[&str]) -> Option<&str> {
         names.iter().find_map(|name| self.get(name))

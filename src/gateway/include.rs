@@ -46,11 +46,11 @@ impl At<'_> {
     fn error(&self, what: impl Into<String>, next: &str) -> ConfigError {
         let own = self.trail[self.mount..].iter().map(String::as_str);
         let key: Vec<&str> = own.chain([INCLUDE]).collect();
-        let line = lines::key_line(self.text, &key);
+        let spot = lines::key_place(self.text, &key);
         ConfigError {
             path: self.path.to_path_buf(),
-            line,
-            column: None,
+            line: spot.map(|spot| spot.line),
+            column: spot.map(|spot| spot.column),
             what: what.into(),
             next: next.to_owned(),
         }

@@ -3,9 +3,23 @@
 /// How deeply a configuration may nest. Far beyond any real one; the parser recurses, so there must be a limit.
 pub const MAX_DEPTH: usize = 200;
 
+/// A place in a text: line and column from 1, the column in characters.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Spot {
+    /// The line.
+    pub line: u32,
+    /// The column.
+    pub column: u32,
+}
+
 /// Line (from 1) of the key or array item at `path`; items are named by their index. Of a repeated key the last one
 /// counts, as its value does. `None` when there is no such key, or where the text is no JSON5 before it.
 pub fn key_line(text: &str, path: &[&str]) -> Option<u32> {
+    key_place(text, path).map(|place| place.line)
+}
+
+/// Line and column (from 1, in characters) of the same.
+pub fn key_place(text: &str, path: &[&str]) -> Option<Spot> {
     let mut found = None;
     let mut stack: Vec<Place> = Vec::new();
     walk(text, |token, line| {
@@ -96,14 +110,14 @@ fn is_at(stack: &[Place], path: &[&str]) -> bool {
 }
 
 /// A value begins: an array item stands where its value begins.
-fn begin_value(stack: &mut [Place], path: &[&str], line: u32, found: &mut Option<u32>) {
+fn begin_value(stack: &mut [Place], path: &[&str], line: Spot, found: &mut Option<Spot>) {
     if matches!(stack.last(), Some(Place::Array { .. })) && is_at(stack, path) {
         *found = Some(line);
     }
 }
 
 /// A scalar is a key before the colon and a value elsewhere.
-fn scalar(stack: &mut [Place], path: &[&str], text: &str, line: u32, found: &mut Option<u32>) {
+fn scalar(stack: &mut [Place], path: &[&str], text: &str, line: Spot, found: &mut Option<Spot>) {
     if let Some(Place::Object { key, after_colon: false }) = stack.last_mut() {
         *key = Some(text.to_owned());
         if is_at(stack, path) {
@@ -115,10 +129,10 @@ fn scalar(stack: &mut [Place], path: &[&str], text: &str, line: u32, found: &mut
 }
 
 /// Calls `visit` for each token with its line until it returns false or the text ends.
-fn walk(text: &str, mut visit: impl FnMut(Token, u32) -> bool) {
-    let mut cursor = Cursor { rest: text, line: 1 };
+fn walk(text: &str, mut visit: impl FnMut(Token, Spot) -> bool) {
+    let mut cursor = Cursor { rest: text, line: 1, column: 1 };
     while let Some(c) = cursor.rest.chars().next() {
-        let line = cursor.line;
+        let line = Spot { line: cursor.line, column: cursor.column };
         let token = match c {
             '{' => Some(cursor.single(Token::Open(Container::Object))),
             '[' => Some(cursor.single(Token::Open(Container::Array))),
@@ -145,6 +159,7 @@ fn walk(text: &str, mut visit: impl FnMut(Token, u32) -> bool) {
 struct Cursor<'a> {
     rest: &'a str,
     line: u32,
+    column: u32,
 }
 
 impl Cursor<'_> {
@@ -155,6 +170,11 @@ impl Cursor<'_> {
         let lone = passed.bytes().zip(passed.bytes().skip(1).map(Some).chain([rest.bytes().next()]));
         let lone_returns = lone.filter(|&(b, next)| b == b'\r' && next != Some(b'\n')).count();
         self.line += (breaks + lone_returns) as u32;
+        let last = passed.rfind(['\n', '\r']).map(|at| &passed[at + 1..]);
+        self.column = match last {
+            Some(after) => 1 + after.chars().count() as u32,
+            None => self.column + passed.chars().count() as u32,
+        };
         self.rest = rest;
     }
 
@@ -238,6 +258,15 @@ mod tests {
         ] {
             assert_eq!(key_line(TEXT, path), line, "{path:?}");
         }
+    }
+
+    #[test]
+    fn columns_count_characters_from_one() {
+        let place =
+            |path: &[&str]| key_place("{ é: 1,\n\t'b': [ 2,  {} ] }", path).map(|at| (at.line, at.column));
+        assert_eq!(place(&["é"]), Some((1, 3)));
+        assert_eq!(place(&["b"]), Some((2, 2)));
+        assert_eq!((place(&["b", "0"]), place(&["b", "1"])), (Some((2, 9)), Some((2, 13))));
     }
 
     #[test]

@@ -1,5 +1,5 @@
 //! The gateway's own settings: where its state and `openclaw.json` are, what is in force, and where each value comes
-//! from. Rules take values; only `config`, `include`, `state_dir` and `env` touch the file system or the process.
+//! from. Rules take values; only `config`, `include`, `registry`, `state_dir` and `env` touch the file system or the process.
 
 pub mod catalog;
 pub mod compaction;
@@ -8,6 +8,7 @@ pub mod config;
 mod convert;
 mod defaults;
 pub mod duration;
+pub mod effective;
 pub mod eligible;
 pub mod env;
 pub mod history_accounts;
@@ -15,9 +16,13 @@ pub mod history_limit;
 mod include;
 pub mod lines;
 pub mod memory_flush;
+pub mod patch;
 pub mod provenance;
 pub mod prune_setting;
 pub mod pruning;
+pub mod registry;
+mod remote;
+pub mod reset;
 pub mod retention;
 pub mod ruleset;
 pub mod secrets;

@@ -70,10 +70,9 @@ pub fn window_of_model(config: &js::Value, provider: &str, model: &str) -> Windo
 }
 
 /// The window that the runtime itself compares with: the same without the cap of `agents.defaults.contextTokens`
-/// (compaction 2.8).
-pub fn runtime_window(config: &js::Value, provider: &str, model: &str) -> f64 {
-    let known = || catalog::find(provider, model).map_or(DEFAULT_WINDOW, |entry| entry.window);
-    configured_window(config, provider, model).unwrap_or_else(known)
+/// (compaction 2.8). `known` is what the model itself takes, in tokens, where that is known.
+pub fn runtime_window(config: &js::Value, provider: &str, model: &str, known: Option<f64>) -> f64 {
+    configured_window(config, provider, model).or(known).unwrap_or(DEFAULT_WINDOW)
 }
 
 /// The first configured model with exactly this id decides; a bad window there is not made good by a later one.
@@ -88,7 +87,7 @@ pub(super) fn context_tokens_cap(config: &js::Value) -> Option<f64> {
     whole_positive(config.get("agents")?.get("defaults")?.get("contextTokens")?.as_f64()?)
 }
 
-pub(super) fn whole_positive(tokens: f64) -> Option<f64> {
+pub(crate) fn whole_positive(tokens: f64) -> Option<f64> {
     let whole = tokens.floor();
     (tokens.is_finite() && whole > 0.0).then_some(whole)
 }
@@ -149,9 +148,9 @@ mod tests {
     #[test]
     fn the_runtime_compares_with_the_window_without_the_cap() {
         let config = js::parse(MODELS).unwrap();
-        assert_eq!(runtime_window(&config, "anthropic", "m1"), 100_000.0);
-        assert_eq!(runtime_window(&config, "openai", "gpt-5.2"), 400_000.0);
-        assert_eq!(runtime_window(&config, "nobody", "nothing"), DEFAULT_WINDOW);
+        assert_eq!(runtime_window(&config, "anthropic", "m1", Some(5.0)), 100_000.0);
+        assert_eq!(runtime_window(&config, "openai", "gpt-5.2", Some(400_000.0)), 400_000.0);
+        assert_eq!(runtime_window(&config, "nobody", "nothing", None), DEFAULT_WINDOW);
     }
 
     #[test]

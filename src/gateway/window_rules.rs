@@ -2,14 +2,20 @@
 //! (compaction 12, rows "Window source" and "Window guard").
 
 use super::ruleset::Rules;
+use super::window;
 use super::window::{WindowInfo, WindowSource, resolve_window};
-use super::{catalog, window};
 use crate::js::{self, Value, number_text};
 
 /// The window for a run on this model by the rules of a version. Where `agents.defaults.contextTokens` is no longer
-/// read, `contextTokens` of the listed model is, before its `contextWindow`.
-pub fn window_under(rules: &Rules, config: &Value, provider: &str, model: &str) -> WindowInfo {
-    let known = catalog::find(provider, model).map(|entry| entry.window);
+/// read, `contextTokens` of the listed model is, before its `contextWindow`. `known` is what the model itself takes, in
+/// tokens, where a registry or the catalogue tells.
+pub fn window_under(
+    rules: &Rules,
+    config: &Value,
+    provider: &str,
+    model: &str,
+    known: Option<f64>,
+) -> WindowInfo {
     if rules.context_tokens {
         return resolve_window(Some(config), provider, model, known, window::DEFAULT_WINDOW);
     }
@@ -121,7 +127,8 @@ mod tests {
                 {"id":"m","contextWindow":90000,"contextTokens":60000},{"id":"n","contextWindow":90000}]}}}}"#,
         )
         .unwrap();
-        let tokens = |ruleset: Ruleset, model| window_under(ruleset.rules(), &config, "p", model).tokens;
+        let tokens =
+            |ruleset: Ruleset, model| window_under(ruleset.rules(), &config, "p", model, None).tokens;
         assert_eq!([tokens(Ruleset::V2026_3_2, "m"), tokens(Ruleset::V2026_3_2, "n")], [5000.0; 2]);
         assert_eq!([tokens(Ruleset::V2026_9, "m"), tokens(Ruleset::V2026_9, "n")], [60_000.0, 90_000.0]);
         assert_eq!(tokens(Ruleset::V2026_9, "x"), window::DEFAULT_WINDOW);

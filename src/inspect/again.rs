@@ -2,7 +2,7 @@
 //! Read once; any number of replays under other settings follow from it.
 
 use std::collections::HashMap;
-use std::sync::OnceLock;
+use std::sync::{Arc, OnceLock};
 
 use rayon::iter::{IntoParallelRefIterator, ParallelIterator};
 
@@ -10,6 +10,7 @@ use crate::context::bodies::into_message;
 use crate::gateway::catalog::Price;
 use crate::gateway::eligible::{Route, eligible_under};
 use crate::gateway::retention::Retention;
+use crate::gateway::ruleset::Rules;
 use crate::ids::EntryIx;
 use crate::inspect::Inspection;
 use crate::inspect::estimators::Spoken;
@@ -23,7 +24,7 @@ use crate::policy::recovery::ErrorSource;
 use crate::policy::texture::Texture;
 use crate::policy::{StepSet, StepSettings};
 use crate::replay::{
-    Calibrated, RecordedLane, Refused, Replay, Session, Settings, contradicted, simulated_lane,
+    Calibrated, RecordedLane, Refused, Replay, Session, Settings, contradicted, recorded_lane, simulated_lane,
 };
 use crate::store::body::{self, BodyError};
 use crate::store::entry::EntryKind;
@@ -50,7 +51,19 @@ pub struct Material {
     pub recorded: Settings,
     /// Those steps.
     pub doubted: StepSet,
-    record: OnceLock<RecordedLane>,
+    record: OnceLock<Recorded>,
+}
+
+/// The lane of the record, and the windows it was made for.
+#[derive(Debug, Clone)]
+struct Recorded {
+    windows: [u64; 2],
+    lane: Arc<RecordedLane>,
+}
+
+/// What may be changed of a session after it was read, by the bits of the numbers.
+fn windows(session: &Session<'_>) -> [u64; 2] {
+    [session.provider_window, session.runtime_window].map(f64::to_bits)
 }
 
 impl Material {
@@ -59,18 +72,44 @@ impl Material {
     /// # Errors
     /// When an entry cannot be read again.
     pub fn read(inspection: &Inspection, steps: StepSet) -> Result<Self, BodyError> {
+        let in_force = inspection.gateway_steps();
+        let steps = in_force.iter().fold(steps, |steps, step| steps.with(step, true));
+        let (spoken, textures) = texts(inspection, steps.needs_texture(inspection.ruleset.ruleset.rules()))?;
+        let fit = inspection.calibrated_by(&spoken);
+        let fit_error = fit.as_ref().map(|(fit, _)| fit.deviation.mean);
+        let calibrated = fit.map(|(fit, weights)| (fit.fixed, weights));
+        let read = Self::weighed(inspection, in_force, textures, calibrated)?;
+        Ok(Self { fit_error, ..read }.without_doubted(inspection))
+    }
+
+    /// Reads no more than sizes tell, for quick replays: the steps that ask for more of a message are left out of both
+    /// lanes. `fixed` are tokens before the messages, `weights` those of the message of each entry of the path.
+    ///
+    /// # Errors
+    /// When an entry cannot be read again.
+    pub fn of_sizes(inspection: &Inspection, fixed: f64, weights: Vec<f64>) -> Result<Self, BodyError> {
+        let rules = inspection.ruleset.ruleset.rules();
+        let plain = inspection.gateway_steps().iter().filter(|step| !step.needs_texture(rules));
+        let steps = plain.fold(StepSet::NONE, |steps, step| steps.with(step, true));
+        Ok(Self::weighed(inspection, steps, None, Some((fixed, weights)))?.without_doubted(inspection))
+    }
+
+    /// Everything but texts and the fit: `in_force` are the steps of the record.
+    fn weighed(
+        inspection: &Inspection,
+        in_force: StepSet,
+        textures: Option<Vec<Option<Texture>>>,
+        calibrated: Option<(f64, Vec<f64>)>,
+    ) -> Result<Self, BodyError> {
         let Inspection { index, context, source, .. } = inspection;
         let config = &inspection.config.js;
-        let in_force = simulated(inspection, &[], inspection.gateway_steps());
-        let steps = in_force.steps.steps.iter().fold(steps, |steps, step| steps.with(step, true));
+        let in_force = simulated(inspection, &[], in_force);
         let read = |ix: EntryIx| body::entry(source, index, ix);
         let rules = inspection.ruleset.ruleset.rules();
         let model = (inspection.provider.as_str(), inspection.model.as_str());
         let refused = refused(inspection)?;
         let limits = refused.iter().filter_map(|refused| refused.limit).filter(|limit| *limit > 0.0);
-        let (spoken, textures) = texts(inspection, steps.needs_texture(rules))?;
-        let fit = inspection.calibrated_by(&spoken);
-        let read = Self {
+        Ok(Self {
             recorded: inspection.replay_settings(in_force.steps, in_force.on),
             doubted: StepSet::NONE,
             record: OnceLock::new(),
@@ -88,20 +127,24 @@ impl Material {
                 model.1,
                 &Route::of(config, model.0, model.1),
             ),
-            fit_error: fit.as_ref().map(|(fit, _)| fit.deviation.mean),
-            calibrated: fit.map(|(fit, weights)| (fit.fixed, weights)),
-        };
-        Ok(read.without_doubted(inspection))
+            fit_error: None,
+            calibrated,
+        })
     }
 
     /// The record without the steps that, going by what the provider counted, did nothing.
     fn without_doubted(mut self, inspection: &Inspection) -> Self {
-        self.doubted = contradicted(self.record(inspection));
+        self.doubted = contradicted(&self.record(inspection));
         if self.doubted.is_empty() {
             return self;
         }
         self.recorded.steps.steps = self.recorded.steps.steps.without(self.doubted);
         Self { record: OnceLock::new(), ..self }
+    }
+
+    /// Whether what was read tells replays under these steps too.
+    pub fn tells(&self, steps: StepSet, rules: &Rules) -> bool {
+        self.textures.is_some() || !steps.needs_texture(rules)
     }
 
     /// What is replayed: for lanes one by one (see [`crate::replay::recorded_lane`]).
@@ -126,17 +169,42 @@ impl Material {
         }
     }
 
-    /// The lane of the record, made when it is first asked for: every simulated one is held against it.
-    pub fn record(&self, inspection: &Inspection) -> &RecordedLane {
-        self.record.get_or_init(|| RecordedLane::new(&self.session(inspection), &self.recorded))
+    /// The lane of the record, kept when it is first made: every simulated one is held against it.
+    pub fn record(&self, inspection: &Inspection) -> Arc<RecordedLane> {
+        let session = self.session(inspection);
+        let kept = self.kept_record(&session);
+        kept.unwrap_or_else(|| self.keep_record(&session, RecordedLane::new(&session, &self.recorded)))
+    }
+
+    /// The same, as long as `wanted` says that somebody waits for it.
+    pub fn record_while(
+        &self,
+        inspection: &Inspection,
+        wanted: &dyn Fn() -> bool,
+    ) -> Option<Arc<RecordedLane>> {
+        let session = self.session(inspection);
+        let kept = self.kept_record(&session);
+        kept.or_else(|| Some(self.keep_record(&session, recorded_lane(&session, &self.recorded, wanted)?)))
+    }
+
+    fn kept_record(&self, session: &Session<'_>) -> Option<Arc<RecordedLane>> {
+        let kept = self.record.get().filter(|kept| kept.windows == windows(session))?;
+        Some(Arc::clone(&kept.lane))
+    }
+
+    fn keep_record(&self, session: &Session<'_>, lane: RecordedLane) -> Arc<RecordedLane> {
+        let lane = Arc::new(lane);
+        // One that was kept for other windows stays: replays under these are few.
+        let _ = self.record.set(Recorded { windows: windows(session), lane: Arc::clone(&lane) });
+        lane
     }
 
     /// Replays the session under the settings in force and under others.
     pub fn replay(&self, inspection: &Inspection, simulated: &Settings) -> Replay {
         let session = self.session(inspection);
         let record = self.record(inspection);
-        let lane = simulated_lane(&session, simulated, record, &|| true).unwrap_or_default();
-        record.clone().beside(&session, lane)
+        let lane = simulated_lane(&session, simulated, &record, &|| true).unwrap_or_default();
+        RecordedLane::clone(&record).beside(&session, lane)
     }
 
     /// The same with a record that other settings were in force for.
@@ -206,9 +274,13 @@ fn prices(inspection: &Inspection, config: &Value) -> HashMap<(WordIx, WordIx), 
     let models = inspection.context.path.iter().filter_map(|ix| index.entry(*ix).model);
     let mut prices = HashMap::new();
     for model in models {
-        prices
-            .entry(model)
-            .or_insert_with(|| price(config, &index.words.text(model.0)?, &index.words.text(model.1)?));
+        prices.entry(model).or_insert_with(|| {
+            let (provider, id) = (index.words.text(model.0)?, index.words.text(model.1)?);
+            // Of the model in force the agent's registry was asked already.
+            let known =
+                inspection.price.filter(|_| (&provider, &id) == (&inspection.provider, &inspection.model));
+            price(config, &provider, &id, known)
+        });
     }
     prices
 }

@@ -9,6 +9,7 @@ use crate::gateway::duration::parse_duration_ms;
 use crate::gateway::provenance::Provenance;
 use crate::gateway::prune_setting::{Control, Unit};
 use crate::gateway::ruleset::Ruleset;
+use crate::inspect::Inspection;
 use crate::js::{self, Value};
 use crate::policy::Step;
 use crate::policy::clear_tool_uses::ClearSettings;
@@ -29,6 +30,9 @@ const COMPACTION: &str = "compaction.";
 const HISTORY_LIMIT: &str = "historyLimit";
 /// What may stand before any key, as in the configuration itself.
 const DEFAULTS: &str = "agents.defaults.";
+
+/// Where a window is set by versions without [`CONTEXT_TOKENS`].
+const WINDOW_OF_MODEL: &str = "the window is that of the model, or models.providers.*.models[].contextTokens";
 
 /// One setting and its new value.
 #[derive(Debug, Clone, PartialEq)]
@@ -61,9 +65,24 @@ struct Known {
 pub fn read_changes(file: Option<&Path>, sets: &[String]) -> Result<Vec<Change>, ChangeError> {
     let mut changes = file.map(read_file).transpose()?.unwrap_or_default();
     for set in sets {
-        changes.push(parse_set(set)?);
+        changes.push(parse_change("--set", set)?);
     }
     Ok(changes)
+}
+
+/// The key as changes have it, of what a configuration or a person calls it.
+///
+/// # Errors
+/// When no setting is called so; `option` is named, and the keys there are.
+pub fn full_key(option: &str, key: &str) -> Result<String, ChangeError> {
+    known(key.trim()).map(|known| known.key).ok_or_else(|| unknown(option, key.trim()))
+}
+
+/// Why the session's version has no setting of this name, though another has; none where it has.
+pub fn missing_in_version(inspection: &Inspection, key: &str) -> Option<&'static str> {
+    let row = inspection.settings.iter().find(|row| row.key() == key);
+    let window = key == CONTEXT_TOKENS && !inspection.ruleset.ruleset.rules().context_tokens;
+    row.and_then(|row| row.row.control.fixed()).or_else(|| window.then_some(WINDOW_OF_MODEL))
 }
 
 /// Every key there is, in the order of the configuration.
@@ -83,15 +102,19 @@ fn all_rows() -> Vec<StepSetting> {
     })
 }
 
-fn parse_set(text: &str) -> Result<Change, ChangeError> {
+/// `KEY=VALUE` as the gateway would read it.
+///
+/// # Errors
+/// When there is no such key, or the gateway would not take the value; `option` is named.
+pub fn parse_change(option: &str, text: &str) -> Result<Change, ChangeError> {
     let Some((key, value)) = text.split_once('=') else {
         return Err(ChangeError(format!(
-            "--set {text:?}: expected KEY=VALUE, such as contextPruning.softTrimRatio=0.2"
+            "{option} {text:?}: expected KEY=VALUE, such as contextPruning.softTrimRatio=0.2"
         )));
     };
-    let Known { key, step, rule } = known(key.trim()).ok_or_else(|| unknown("--set", key.trim()))?;
+    let Known { key, step, rule } = known(key.trim()).ok_or_else(|| unknown(option, key.trim()))?;
     let typed = typed(&rule, value.trim());
-    let value = check(&rule, &typed).map_err(|expected| wrong("--set", &key, value, expected))?;
+    let value = check(&rule, &typed).map_err(|expected| wrong(option, &key, value.trim(), expected))?;
     Ok(Change { key, step, value, origin: Provenance::Flag })
 }
 
@@ -229,7 +252,7 @@ mod tests {
     use std::io::Write as _;
 
     fn set(text: &str) -> Result<Change, String> {
-        parse_set(text).map_err(|error| error.0)
+        parse_change("--set", text).map_err(|error| error.0)
     }
 
     #[test]

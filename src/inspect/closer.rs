@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use crate::context::{Context, bodies};
 use crate::gateway::ruleset::Rules;
 use crate::ids::EntryIx;
-use crate::policy::compact::{Before, BranchEntry, Compacting, branch, weighted_tokens};
+use crate::policy::compact::{Before, BranchEntry, Compacting, branch_as, weighted_tokens};
 use crate::policy::texture::Texture;
 use crate::store::body::{self, BodyError};
 use crate::store::index::Index;
@@ -68,7 +68,7 @@ impl Closer {
             tokens.extend(weighted_tokens(rules, &body).map(|weighted| (message.entry, weighted)));
         }
         let entry = |ix| body::entry(source, index, ix);
-        let branch = branch(index, &context.path, entry)?;
+        let branch = branch_as(index, &context.path, entry)?;
         let before = Before::of(index, &branch, entry)?;
         Ok(Some(Self { branch, before, tokens, textures }))
     }

@@ -2,16 +2,17 @@
 
 use crate::commit::{ReceiptKind, receipt_kind};
 use crate::context::Context;
-use crate::context::tokens::estimate_context;
+use crate::context::tokens::estimate_as;
 use crate::ids::EntryIx;
 use crate::inspect::facts::time;
 use crate::inspect::{Counted, Inspection, Mark, Measured, SourceOfCount, Unmeasured};
 use crate::js::Value;
 use crate::policy::overflow::is_overflow;
 use crate::store::body;
-use crate::store::entry::{EntryKind, Role, StopReason};
+use crate::store::entry::{EntryKind, Reading, Role, StopReason};
 use crate::store::index::{Index, Standing};
 use crate::store::rows::Row;
+use crate::transcript::labels;
 
 /// Chars of a title made from a text, the ellipsis included.
 const TITLE_CHARS: usize = 60;
@@ -45,9 +46,13 @@ pub(super) fn complete(inspection: &mut Inspection, row: Option<&Row>) {
 /// A name for a session no row names: its own (store K9), else what was asked first (store C10, R4).
 fn title(inspection: &Inspection) -> Option<String> {
     let index = &inspection.index;
+    if let Some(name) = labels::name(index).filter(|_| index.reading == Reading::Projected) {
+        return Some(one_line(&name));
+    }
+    let named = index.reading == Reading::Entries;
     let names = index.entries.iter().rev().filter(|entry| entry.kind == EntryKind::SessionInfo);
     let mut names = names.filter_map(|entry| index.word_text(entry.word)).map(|name| one_line(&name));
-    let own = names.find(|name| !name.is_empty());
+    let own = names.find(|name| named && !name.is_empty());
     own.or_else(|| {
         let asked = index.iter().find(|(_, entry)| entry.role() == Some(Role::User))?.0;
         let message = body::message(&inspection.source, index, asked).ok().flatten()?;
@@ -73,6 +78,9 @@ pub(super) fn last_prompt(index: &Index, context: &Context) -> Result<Measured, 
     for ix in context.path.iter().rev() {
         if Some(*ix) == context.compaction {
             return Err(Unmeasured::SinceCompaction);
+        }
+        if index.reading == Reading::Projected && index.entry(*ix).kind == EntryKind::ContextEdit {
+            return Err(Unmeasured::SinceEdit);
         }
         if is_commit(index, *ix) {
             return Err(Unmeasured::SinceCommit);
@@ -100,7 +108,7 @@ fn next_prompt(inspection: &Inspection) -> Counted {
     let Some(measured) = inspection.measured.ok().filter(|measured| Some(measured.entry) == last) else {
         return estimated(inspection.budget().total());
     };
-    let since = estimate_context(&inspection.context.messages)
+    let since = estimate_as(&inspection.index, &inspection.context)
         .ok()
         .filter(|since| since.trailing_tokens > 0.0 && since.tokens.is_finite());
     match since {

@@ -1,10 +1,12 @@
 //! One line of text for a row of the transcript.
 
+use crate::context::{ContextMessage, Made};
 use crate::ids::EntryIx;
+use crate::inspect::Inspection;
 use crate::inspect::parts::arguments_line;
 use crate::js::{JsString, Value};
 use crate::store::body::{self, BodyError};
-use crate::store::entry::{EntryKind, Role};
+use crate::store::entry::{EntryKind, Replacement, Role};
 use crate::store::index::Index;
 use crate::store::source::Source;
 
@@ -35,8 +37,69 @@ pub fn excerpt(source: &Source, index: &Index, ix: EntryIx) -> Result<Excerpt, B
         EntryKind::Label => labelled("label", entry.get("label")),
         EntryKind::ThinkingLevelChange => labelled("thinking", entry.get("thinkingLevel")),
         EntryKind::ModelChange => labelled("model", entry.get("modelId")),
+        EntryKind::Usage => labelled("used by", entry.get("kind")),
+        EntryKind::ContextEdit => edit(&entry),
         EntryKind::Unknown | EntryKind::Scalar => Excerpt { text: cut(&entry), ..Excerpt::default() },
     })
+}
+
+/// The excerpt of an entry as the context has it: edited, or left out by an edit.
+pub fn excerpt_of(inspection: &Inspection, ix: EntryIx) -> Result<Excerpt, BodyError> {
+    let index = &inspection.index;
+    let own = excerpt(&inspection.source, index, ix)?;
+    let Some(edit) = inspection.context.edits.get(&ix) else { return Ok(own) };
+    let new = match index.replacement(*edit) {
+        Some(Replacement::Content(new)) => plain_content(new.get("content")).text,
+        _ => {
+            let text = format!("left out by {} · {}", index.name(*edit), own.text);
+            return Ok(Excerpt { text, ..own });
+        }
+    };
+    // A result is told by its call; everything else by what it says now.
+    let text =
+        if own.tool.is_some() { format!("{} · edited: {new}", own.text) } else { format!("edited: {new}") };
+    Ok(Excerpt { text, ..own })
+}
+
+/// The excerpt of a message of the context: what a compaction carries beside its summary is told as what it is.
+pub fn excerpt_sent(inspection: &Inspection, message: &ContextMessage) -> Result<Excerpt, BodyError> {
+    match inspection.index.system_message(message.entry).filter(|_| message.made == Made::Checkpoint) {
+        Some(system) => Ok(system_text(system)),
+        None => excerpt_of(inspection, message.entry),
+    }
+}
+
+/// What a system message says or changes: its text, else the sections it sets and the tools it adds and removes.
+fn system_text(message: &Value) -> Excerpt {
+    let own = plain_content(message.get("content"));
+    if !own.text.is_empty() {
+        return own;
+    }
+    let sections = message.get("sections").and_then(Value::as_object);
+    let names: Vec<String> =
+        sections.iter().flat_map(|all| all.iter()).map(|(name, _)| name.to_string_lossy()).collect();
+    let count = |key: &str| message.get(key).and_then(Value::as_array).map_or(0, <[Value]>::len);
+    let parts = [
+        (!names.is_empty()).then(|| format!("sections {}", names.join(", "))),
+        Some(count("toolsAdded")).filter(|count| *count > 0).map(|count| format!("{count} tools added")),
+        Some(count("toolsRemoved")).filter(|count| *count > 0).map(|count| format!("{count} tools removed")),
+    ];
+    let text = parts.into_iter().flatten().collect::<Vec<_>>().join(" · ");
+    Excerpt { text, ..Excerpt::default() }
+}
+
+/// What an edit of the context does, and to which entry.
+fn edit(entry: &Value) -> Excerpt {
+    let target = entry.get("targetId").map(super::parts::plain).unwrap_or_default();
+    let text = match entry.get("replacement") {
+        Some(Value::Null) => format!("leaves out {target}"),
+        Some(replacement) => {
+            let new = plain_content(replacement.get("content")).text;
+            format!("{target} becomes: {new}")
+        }
+        None => format!("edits {target} without a replacement"),
+    };
+    Excerpt { text, ..Excerpt::default() }
 }
 
 fn message(
@@ -55,6 +118,7 @@ fn message(
             Excerpt { tool, text, error: None }
         }
         Some(Role::Assistant) => assistant(message),
+        Some(Role::System) => system_text(message),
         Some(Role::BashExecution) => Excerpt { tool: Some("!".into()), ..plain(message.get("command")) },
         Some(Role::BranchSummary | Role::CompactionSummary) => plain(message.get("summary")),
         _ => plain_content(message.get("content")),

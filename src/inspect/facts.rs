@@ -93,7 +93,13 @@ fn of_kind(kind: EntryKind, value: &Value, facts: &mut Vec<Fact>) {
             take("hook", "fromHook");
         }
         EntryKind::BranchSummary => take("from", "fromId"),
-        EntryKind::Label => take("on", "targetId"),
+        EntryKind::Label | EntryKind::ContextEdit => take("on", "targetId"),
+        EntryKind::Usage => {
+            take("kind", "kind");
+            take("model", "model");
+            take("via", "provider");
+            take("note", "note");
+        }
         EntryKind::Custom | EntryKind::CustomMessage => take("kind", "customType"),
         EntryKind::ModelChange => {
             take("model", "modelId");

@@ -6,7 +6,6 @@ use std::sync::Arc;
 use crate::commit::{LockState, lock_state};
 use crate::error::{Finding, Severity};
 use crate::gateway::ruleset::Chosen;
-use crate::gateway::window_rules::window_under;
 use crate::inspect::item::{Counted, Mark, SessionItem, SourceOfCount};
 use crate::inspect::place::OpenPlace;
 use crate::store::archive::ArchiveReason;
@@ -89,7 +88,7 @@ fn items(store: &Store, now_ms: i64) -> Vec<SessionItem> {
 pub fn listed_item(store: &Store, session: &Session, now_ms: i64) -> SessionItem {
     let row = session.row.as_ref();
     let ModelRef { provider, model } = model_of(store, session).unwrap_or_else(|| configured(store, session));
-    let window = window_under(store.ruleset.ruleset.rules(), &store.config.js, &provider, &model);
+    let window = store.config.window(store.ruleset.ruleset.rules(), &session.agent, &provider, &model);
     let window = window.tokens.max(0.0) as u64;
     let tokens = row.and_then(|row| row.total_tokens).map(|tokens| tokens as u64);
     let mut item = SessionItem {

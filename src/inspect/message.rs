@@ -3,15 +3,17 @@
 use std::borrow::Cow;
 
 use crate::context::bodies::message_of;
+use crate::context::projection::with_replaced;
 use crate::ids::EntryIx;
 use crate::inspect::{Inspection, facts, indent, parts};
 use crate::js::Value;
 use crate::plan::{self, Plan};
 use crate::policy::MessageFate;
 use crate::store::body::{self, BodyError};
-use crate::store::entry::{EntryKind, Role};
+use crate::store::entry::{EntryKind, Replacement, Role};
 use crate::store::index::Index;
 
+pub use crate::inspect::parts::{of_entry as parts_of_entry, of_message as parts_of_message};
 pub use crate::inspect::why::why;
 
 /// What a part of a message is.
@@ -88,25 +90,52 @@ pub fn read(inspection: &Inspection, entry: EntryIx, plan: Option<&Plan>) -> Res
     let known = index.entry(entry);
     let line = body::line(source, index, entry)?;
     let value = body::entry(source, index, entry)?;
-    let message = message_of(&value, known.kind);
+    let own = message_of(&value, known.kind);
+    let sent = edited(inspection, entry, &own);
+    let message = sent.as_ref().unwrap_or(&own);
     let call = called(inspection, entry)?;
     let position = inspection.context.position(entry);
     let fate = plan.zip(position).and_then(|(plan, position)| plan.fates().get(position).copied());
     let edited = plan.zip(position).filter(|(plan, position)| !plan.edits(*position).is_empty());
     let after = edited.map(|(plan, position)| {
-        let after = plan::after(&message, position, plan);
+        let after = plan::after(message, position, plan);
         joined(&parts::of_message(&after, known.role())).into_owned()
     });
     let answered = call.as_ref().map(|call| call.entry);
     Ok(MessageText {
         entry,
-        facts: facts::facts(index, entry, &value, &message, answered),
-        title: title(index, entry, &message, call),
-        parts: parts::of_entry(&value, known.kind, known.role()),
+        facts: facts::facts(index, entry, &value, message, answered)
+            .into_iter()
+            .chain(edit_fact(inspection, entry))
+            .collect(),
+        title: title(index, entry, message, call),
+        parts: match &sent {
+            Some(sent) => parts::of_message(sent, known.role()),
+            None => parts::of_entry(&value, known.kind, known.role()),
+        },
         after,
         fate,
         raw: indent::line(&line),
     })
+}
+
+/// The message with the content that an edit gave it; none where none did.
+fn edited(inspection: &Inspection, entry: EntryIx, message: &Value) -> Option<Value> {
+    match inspection.index.replacement(*inspection.context.edits.get(&entry)?)? {
+        Replacement::Content(new) => Some(with_replaced(message, new)),
+        Replacement::Omitted | Replacement::Missing => None,
+    }
+}
+
+/// What an edit made of an entry, and which one: the text as it was is in the raw line.
+fn edit_fact(inspection: &Inspection, entry: EntryIx) -> Option<(&'static str, String)> {
+    let index = &inspection.index;
+    let edit = *inspection.context.edits.get(&entry)?;
+    let what = match index.replacement(edit)? {
+        Replacement::Content(_) => "content replaced by",
+        Replacement::Omitted | Replacement::Missing => "left out by",
+    };
+    Some(("edited", format!("{what} {}", index.name(edit))))
 }
 
 fn joined(parts: &[TextPart]) -> Cow<'_, str> {

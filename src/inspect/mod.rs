@@ -13,24 +13,30 @@ pub mod excerpt;
 mod facts;
 mod indent;
 pub mod item;
+pub mod lifecycle;
 pub mod list;
 pub mod making;
 pub mod message;
 mod oddities;
 pub mod open;
 mod parts;
+pub mod patch;
 pub mod place;
 pub mod price;
+mod reading;
 mod recorded;
 pub mod recovery;
 pub mod rewrite_loss;
 pub mod search;
 mod server_clear;
 pub mod simulated;
+pub mod successor;
 pub mod summary;
 pub mod summary_calls;
 #[cfg(test)]
 pub(crate) mod testing;
+pub mod timeline;
+pub mod tool;
 pub mod upkeep;
 mod why;
 mod why_steps;
@@ -66,6 +72,7 @@ use crate::store::index::Index;
 use crate::store::prompt_report::SystemPromptReport;
 use crate::store::source::Source;
 use crate::transcript::{Leaf, Tree};
+use successor::Successor;
 use upkeep::Upkeep;
 
 /// Tokens a provider counted for the last prompt, and the entry that says so.
@@ -86,6 +93,8 @@ pub enum Unmeasured {
     SinceCompaction,
     /// None since a branch was written: its copies keep the usage of the branch they were made from.
     SinceCommit,
+    /// None since the context was edited: what was counted before is not what is sent now (store-pi-1.5 E5).
+    SinceEdit,
     /// Another leaf than the session's own is looked at.
     OtherLeaf,
 }
@@ -97,6 +106,7 @@ impl Unmeasured {
             Self::NoUsage => "no usage recorded",
             Self::SinceCompaction => "none since summary",
             Self::SinceCommit => "none since commit",
+            Self::SinceEdit => "none since edit",
             Self::OtherLeaf => "not at this leaf",
         }
     }
@@ -141,6 +151,8 @@ pub struct Inspection {
     pub last_call: Option<f64>,
     /// The last cache touch, ms (pruning 4.3).
     pub last_touch: Option<f64>,
+    /// The session that its key names now, where no row names this one.
+    pub successor: Option<Successor>,
     /// What keeps it within its window.
     pub upkeep: Upkeep,
     /// The gateway's configuration.

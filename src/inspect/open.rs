@@ -7,26 +7,30 @@ use std::sync::Arc;
 use crate::commit::{LockState, lock_state};
 use crate::context::budget::FixedChars;
 use crate::context::{Context, build};
-use crate::gateway::compaction::{CompactionSettings, gateway_compaction_under, pi_compaction};
+use crate::gateway::compaction::{
+    CompactionSettings, gateway_compaction_under, merged_settings, pi_compaction, pi_compaction_of,
+};
 use crate::gateway::eligible::Route;
 use crate::gateway::history_accounts::history_limit_under;
 use crate::gateway::prune_setting::PRUNING_PATH;
 use crate::gateway::pruning::{PruneSettings, effective_settings_under};
-use crate::gateway::window_rules::window_under;
+use crate::gateway::ruleset::{Chosen, Reading, Rules, Ruleset};
 use crate::ids::{Epoch, LineIds, SessionKey};
 use crate::inspect::count::{complete, last_prompt};
 use crate::inspect::list::listed_item;
 use crate::inspect::price::price;
+use crate::inspect::reading::{chosen, read_as};
 use crate::inspect::server_clear::server_clear;
+use crate::inspect::successor::successor;
 use crate::inspect::upkeep::Upkeep;
 use crate::inspect::{Closer, Inspection, Known, Mark};
-use crate::js;
 use crate::policy::StepSettings;
 use crate::policy::prune::last_touch_under;
 use crate::policy::settings::{RowSource, rows};
 use crate::store::body;
 use crate::store::index::{Index, Standing};
 use crate::store::load::{Growth, LoadError, Progress, grow, load};
+use crate::store::pi_dirs::settings_of;
 use crate::store::rows::Row;
 use crate::store::session::Session;
 use crate::store::shape::Shape;
@@ -86,8 +90,12 @@ pub fn open(
     let read_error = |source| LoadError::Read { path: path.display().to_string(), source };
     let source = Source::open(path).map_err(read_error)?;
     let (index, grown_from) = read(&source, previous.filter(|known| known.source.path() == path), progress)?;
+    let chosen = chosen(store, session, &index);
+    let (index, other) = read_as(&source, index, chosen.ruleset.rules().reading, progress)?;
+    let grown_from = grown_from.filter(|_| !other);
     let epoch = previous.map_or(Epoch(1), |known| known.epoch.next());
-    let inspection = Inspection { grown_from, ..inspect(store, session, source, index, epoch, now_ms) };
+    let inspection =
+        Inspection { grown_from, ..inspect(store, session, source, index, epoch, (chosen, now_ms)) };
     let closer = previous.and_then(|known| grown_closer(known, &inspection, progress));
     Ok(Inspection { closer, ..inspection })
 }
@@ -120,14 +128,15 @@ fn read(
     })
 }
 
-/// Puts together what is known of a session whose transcript was read.
-pub fn inspect(
+/// Puts together what is known of a session whose transcript was read as these rules read it. The time is that its lock
+/// is judged by, in ms.
+fn inspect(
     store: &Store,
     session: &Session,
     source: Source,
     index: Arc<Index>,
     epoch: Epoch,
-    now_ms: i64,
+    (chosen, now_ms): (Chosen, i64),
 ) -> Inspection {
     let tree = Tree::new(&index);
     let built = match index.standing {
@@ -140,18 +149,21 @@ pub fn inspect(
     (item.provider, item.model) = model_of_path(&index, &context).unwrap_or((item.provider, item.model));
     let report = session.row.as_ref().and_then(Row::prompt_report);
     let config = &store.config;
-    let rules = store.ruleset.ruleset.rules();
-    let window = window_under(rules, &config.js, &item.provider, &item.model);
-    let upkeep = Upkeep::of(store, session, &item.provider, &item.model);
+    let rules = chosen.ruleset.rules();
+    let registered = config.registered(&item.agent, &item.provider, &item.model);
+    let registered = registered.and_then(|(_, model)| model.price);
+    let window = config.window(rules, &item.agent, &item.provider, &item.model);
+    let upkeep = Upkeep::of(store, chosen.ruleset, session, (&item.provider, &item.model));
     let touched = |ix| body::entry(&source, &index, ix);
-    let runtime = runtime_compaction(store);
-    let settings = configured_steps(store, &item.key.0, runtime, window.tokens);
+    let runtime = runtime_compaction(store, session, rules, &format!("{}/{}", item.provider, item.model));
+    let settings = configured_steps(store, chosen.ruleset, &item.key.0, (runtime, window.tokens));
     let mut inspection = Inspection {
+        successor: successor(store, session, &index),
         last_touch: last_touch_under(rules, &index, (&item.provider, &item.model), touched),
         window,
-        ruleset: store.ruleset.clone(),
+        ruleset: chosen.clone(),
         route: Route::of(&config.js, &item.provider, &item.model),
-        price: price(&config.js, &item.provider, &item.model),
+        price: price(&config.js, &item.provider, &item.model, registered),
         provider: item.provider.clone(),
         model: item.model.clone(),
         session: item,
@@ -174,12 +186,13 @@ pub fn inspect(
         epoch,
         grown_from: None,
     };
+    inspection.tell_prompt();
     if let Some(clear) = server_clear(&inspection, &config.js) {
         inspection.configured.clear = clear;
     }
     inspection.settings = rows(&RowSource {
         config,
-        ruleset: store.ruleset.ruleset,
+        ruleset: chosen.ruleset,
         session_key: &inspection.session.key.0,
         runtime,
         window: inspection.window.tokens,
@@ -195,18 +208,18 @@ pub fn inspect(
 /// `window` is in tokens.
 fn configured_steps(
     store: &Store,
+    ruleset: Ruleset,
     session_key: &str,
-    runtime: CompactionSettings,
-    window: f64,
+    (runtime, window): (CompactionSettings, f64),
 ) -> StepSettings {
-    let (config, rules) = (&store.config, store.ruleset.ruleset.rules());
+    let (config, rules) = (&store.config, ruleset.rules());
     let limit = history_limit_under(rules, session_key, &config.js);
     let prune = effective_settings_under(rules, config.value(&PRUNING_PATH));
     StepSettings {
         compaction: gateway_compaction_under(rules, &config.js, runtime, window),
         history_limit: limit.map_or(0.0, |limit| limit.turns()),
         prune: prune.unwrap_or_else(|| PruneSettings::built_in(rules)),
-        ..StepSettings::built_in(store.ruleset.ruleset, window)
+        ..StepSettings::built_in(ruleset, window)
     }
 }
 
@@ -216,21 +229,21 @@ fn model_of_path(index: &Index, context: &Context) -> Option<(String, String)> {
     Some((index.words.text(provider)?, index.words.text(model)?))
 }
 
-/// Reserve and keep of the runtime alone: what pi's own settings file says for pi's sessions (store R6).
-fn runtime_compaction(store: &Store) -> CompactionSettings {
-    let settings = match &store.shape {
-        Shape::PiAgentDir(dir) => pi_settings(dir),
-        Shape::PiSessions(dir) => dir.ancestors().skip(1).take(2).find_map(pi_settings),
-        _ => None,
+/// Reserve and keep of the runtime alone: what pi's own settings files say for pi's sessions, the project's over the global
+/// one, and today's for one model over both (store R6, store-pi-1.5 A8).
+fn runtime_compaction(store: &Store, session: &Session, rules: &Rules, model: &str) -> CompactionSettings {
+    let of_dir = |dir: &Path| settings_of(&dir.join("settings.json"));
+    let global = match &store.shape {
+        Shape::PiAgentDir(dir) => of_dir(dir),
+        Shape::PiSessions(dir) => dir.ancestors().skip(1).take(2).find_map(of_dir),
+        _ => return CompactionSettings::default(),
     };
-    pi_compaction(settings.as_ref())
-}
-
-/// `settings.json` of an agent dir; one that is no JSON is as good as none, as in pi.
-fn pi_settings(agent_dir: &Path) -> Option<js::Value> {
-    let path = agent_dir.join("settings.json");
-    let text = path.is_file().then(|| std::fs::read_to_string(path).ok())??;
-    js::parse(&text).ok()
+    let project = session.cwd.as_deref().and_then(|cwd| of_dir(&Path::new(cwd).join(".pi")));
+    let merged = merged_settings(global.as_ref(), project.as_ref());
+    match rules.reading {
+        Reading::Entries => pi_compaction(Some(&merged)),
+        Reading::Projected => pi_compaction_of(&merged, model),
+    }
 }
 
 #[cfg(test)]

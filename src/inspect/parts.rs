@@ -10,7 +10,7 @@ const TELLING: [&str; 9] =
     ["command", "cmd", "path", "file_path", "url", "query", "pattern", "text", "action"];
 
 /// The parts of an entry, in the order of the file.
-pub(super) fn of_entry(entry: &Value, kind: EntryKind, role: Option<Role>) -> Vec<TextPart> {
+pub fn of_entry(entry: &Value, kind: EntryKind, role: Option<Role>) -> Vec<TextPart> {
     match kind {
         EntryKind::Message => {
             entry.get("message").map(|message| of_message(message, role)).unwrap_or_default()
@@ -22,11 +22,16 @@ pub(super) fn of_entry(entry: &Value, kind: EntryKind, role: Option<Role>) -> Ve
         EntryKind::Label => field(entry, "label"),
         EntryKind::ThinkingLevelChange => field(entry, "thinkingLevel"),
         EntryKind::ModelChange => field(entry, "modelId"),
-        EntryKind::Unknown | EntryKind::Scalar => vec![json(entry)],
+        EntryKind::ContextEdit => match entry.get("replacement").and_then(|new| new.get("content")) {
+            Some(new) => content(Some(new)),
+            None => vec![json(entry)],
+        },
+        EntryKind::Usage | EntryKind::Unknown | EntryKind::Scalar => vec![json(entry)],
     }
 }
 
-pub(super) fn of_message(message: &Value, role: Option<Role>) -> Vec<TextPart> {
+/// The parts of a message.
+pub fn of_message(message: &Value, role: Option<Role>) -> Vec<TextPart> {
     match role {
         Some(Role::BashExecution) => {
             let call = PartKind::Call { name: "!".into(), id: String::new() };

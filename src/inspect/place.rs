@@ -8,7 +8,7 @@ use tempfile::TempDir;
 use crate::gateway::env::{Environment, effective_home};
 use crate::gateway::state_dir::state_dir;
 use crate::store::demo;
-use crate::store::pi::pi_agent_dir;
+use crate::store::pi_dirs::{named_session_dirs, pi_agent_dir};
 use crate::store::survey::{Store, survey};
 
 /// What someone asked for.
@@ -39,7 +39,7 @@ impl OpenPlace {
         let pi = pi_agent_dir(&env);
         let path = match place {
             Place::Path(path) => Some(path.clone()),
-            Place::Default if pi.join("sessions").is_dir() && !state_dir(&env).exists => Some(pi),
+            Place::Default if has_sessions(&env, &pi) && !state_dir(&env).exists => Some(pi),
             Place::Default | Place::Demo => None,
         };
         let demo = match place {
@@ -84,6 +84,12 @@ impl OpenPlace {
         let path = self.path.as_deref().unwrap_or(&store.state_dir);
         short_path(path, &effective_home(&self.env))
     }
+}
+
+/// Whether pi has sessions here, at the usual place or where it was told to keep them.
+fn has_sessions(env: &Environment, agent_dir: &Path) -> bool {
+    let named = || named_session_dirs(env, agent_dir).into_iter().any(|named| named.path.is_dir());
+    agent_dir.join("sessions").is_dir() || agent_dir.is_dir() && named()
 }
 
 fn demo_dir() -> io::Result<TempDir> {

@@ -1,12 +1,15 @@
-//! What a model's tokens cost: the configuration's own prices, else the catalogue's.
+//! What a model's tokens cost: the configuration's own prices, else those of the agent's registry, else the catalogue's.
 
 use crate::gateway::catalog::{self, Price};
 use crate::js::Value;
 
 /// The price of a model, USD per million tokens. A configured `cost` counts when it names at least input
 /// and output; cache prices it leaves out are 0.
-pub fn price(config: &Value, provider: &str, model: &str) -> Option<Price> {
-    configured(config, provider, model).or_else(|| catalog::find(provider, model).map(|entry| entry.price))
+///
+/// `registered` is what the agent's registry says of it.
+pub fn price(config: &Value, provider: &str, model: &str, registered: Option<Price>) -> Option<Price> {
+    let listed = || catalog::find(provider, model).map(|entry| entry.price);
+    configured(config, provider, model).or(registered).or_else(listed)
 }
 
 fn configured(config: &Value, provider: &str, model: &str) -> Option<Price> {
@@ -35,10 +38,11 @@ mod tests {
                 {"id":"claude-sonnet-4-5","cost":{"input":1}}]}}}}"#,
         )
         .unwrap();
-        let own = price(&config, "anthropic", "claude-opus-4-6").unwrap();
+        let price = |provider, model| price(&config, provider, model, None);
+        let own = price("anthropic", "claude-opus-4-6").unwrap();
         assert_eq!((own.input, own.output, own.cache_read, own.cache_write), (1.0, 2.0, 0.5, 0.0));
-        let listed = price(&config, "anthropic", "claude-sonnet-4-5").unwrap();
+        let listed = price("anthropic", "claude-sonnet-4-5").unwrap();
         assert_eq!(Some(listed), catalog::find("anthropic", "claude-sonnet-4-5").map(|entry| entry.price));
-        assert_eq!(price(&config, "nobody", "nothing"), None);
+        assert_eq!(price("nobody", "nothing"), None);
     }
 }

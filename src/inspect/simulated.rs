@@ -6,7 +6,7 @@ use crate::gateway::prune_setting::{PRUNING_PATH, prune_settings};
 use crate::gateway::pruning::{PruneSettings, effective_settings_under};
 use crate::gateway::ruleset::Ruleset;
 use crate::gateway::setting_value::{duration_text, insert};
-use crate::gateway::window::{WindowInfo, window_of_model};
+use crate::gateway::window::{DEFAULT_WINDOW, WindowInfo, resolve_window};
 use crate::inspect::Inspection;
 use crate::inspect::change::{CONTEXT_TOKENS, Change, PRUNING};
 use crate::js::{Object, Value};
@@ -140,7 +140,9 @@ fn window(config: &GatewayConfig, inspection: &Inspection, changes: &[Change]) -
     let Some(change) = last(changes, CONTEXT_TOKENS) else { return inspection.window };
     let mut root = config.js.as_object().cloned().unwrap_or_default();
     insert(&mut root, "agents.defaults.contextTokens", change.value.clone());
-    window_of_model(&Value::Object(root), &inspection.provider, &inspection.model)
+    let Inspection { provider, model, session, .. } = inspection;
+    let known = config.known_window(&session.agent, provider, model);
+    resolve_window(Some(&Value::Object(root)), provider, model, known, DEFAULT_WINDOW)
 }
 
 /// The settings of a configuration, with the origin of each.

@@ -12,7 +12,7 @@ use crate::js::{JsString, Value};
 use crate::policy::compact::share::DEFAULT_HISTORY_SHARE;
 use crate::policy::compact::{
     Before, BranchEntry, Calls, Compacting, Identifiers, Mode, NoSummary, Preparation, SummaryJob,
-    assumed_tokens, branch, calls, weighted_tokens,
+    assumed_tokens, branch_as, calls, weighted_tokens,
 };
 use crate::store::body::{self, BodyError};
 use crate::store::entry::EntryKind;
@@ -89,7 +89,7 @@ impl Compactable {
     ) -> Result<Self, NotCompactable> {
         let read = |ix: EntryIx| body::entry(&inspection.source, &inspection.index, ix);
         let path = inspection.tree.branch(&inspection.index, &inspection.leaf);
-        let branch = branch(&inspection.index, &path, read)?;
+        let branch = branch_as(&inspection.index, &path, read)?;
         let prepared = prepared(inspection, &branch, settings.keep_recent_tokens)?;
         let preparation = prepared.ok_or_else(|| why_not(&branch))?;
         let workspace = inspection.index.header.as_ref().and_then(|header| header.cwd.as_deref());

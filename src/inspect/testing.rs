@@ -96,6 +96,7 @@ pub(crate) fn inspection(text: &str, window: f64) -> Inspection {
         closer: None,
         configured_on: true,
         epoch: Epoch::default(),
+        successor: None,
         grown_from: None,
     }
 }

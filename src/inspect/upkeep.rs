@@ -7,6 +7,7 @@ use crate::gateway::ruleset::{MemoryFlush, Ruleset};
 use crate::gateway::window::{DEFAULT_WINDOW, runtime_window};
 use crate::gateway::window_lookup::{flush_window, stored_window, window_for_status};
 use crate::inspect::Inspection;
+use crate::inspect::lifecycle::Lifecycle;
 use crate::js::{Value, truthy};
 use crate::policy::memory_flush::{Flush, FlushFacts, LastCall, Skip, flush};
 use crate::store::key::Kind;
@@ -30,6 +31,8 @@ pub struct Upkeep {
     pub flush: FlushSettings,
     /// Why no flush runs here.
     pub skipped: Option<Skip>,
+    /// What begins it anew, where a gateway does so by itself.
+    pub lifecycle: Option<Lifecycle>,
     /// Window of the runtime's own trigger, in tokens (compaction 2.8).
     pub runtime_window: f64,
     /// Window that the status line shows, in tokens (compaction 7.6).
@@ -81,19 +84,20 @@ impl StoredTotals {
 
 impl Upkeep {
     /// As the store has it, for a session on this model.
-    pub fn of(store: &Store, session: &Session, provider: &str, model: &str) -> Self {
+    pub fn of(store: &Store, ruleset: Ruleset, session: &Session, (provider, model): (&str, &str)) -> Self {
         let config = &store.config.js;
         let row = session.row.as_ref();
         let stored = row.map(StoredTotals::of).unwrap_or_default();
-        let ruleset = store.ruleset.ruleset;
         let rules = ruleset.rules();
+        let known = store.config.known_window(&session.agent, provider, model);
         Self {
-            gateway: ruleset != Ruleset::Pi0_55,
+            gateway: !ruleset.is_pi(),
             chat: is_chat(session.kind) && rules.recovery.resets_session,
             mode: compaction_mode(rules, config),
             flush: flush_settings_under(rules, &store.config, flush_window(config, model)),
             skipped: skipped(config, row, provider),
-            runtime_window: runtime_window(config, provider, model),
+            runtime_window: runtime_window(config, provider, model, known),
+            lifecycle: Lifecycle::of(store, session),
             status_window: window_for_status(config, provider, model),
             flush_window: flush_window(config, model),
             stored_window: stored_window(config, model, stored.context_tokens),
@@ -112,6 +116,7 @@ impl Default for Upkeep {
             flush: flush_settings(&crate::gateway::config::GatewayConfig::empty()),
             skipped: None,
             runtime_window: DEFAULT_WINDOW,
+            lifecycle: None,
             status_window: DEFAULT_WINDOW,
             flush_window: DEFAULT_WINDOW,
             stored_window: DEFAULT_WINDOW,

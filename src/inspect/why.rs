@@ -96,6 +96,7 @@ impl Facts<'_> {
                 "The model has answered three turns since: its media are not sent again.".into()
             }
             Reason::SummarisedHistory => "The summary stands for it.".into(),
+            Reason::Replayed => "The compaction carries what it says of prompt and tools.".into(),
             Reason::SummarisedTurn => {
                 "The beginning of a turn that the cut splits: it has a summary of its own.".into()
             }

@@ -105,6 +105,15 @@ pub fn dollars(amount: f64) -> String {
     format!("${:.*}", decimals as usize, (amount * scale).round() / scale)
 }
 
+/// By how many US dollars more or less: `+$0.80`, `-$1.92`.
+pub fn difference(amount: f64) -> String {
+    let sign = if amount < 0.0 { "-" } else { "+" };
+    match dollars(amount.abs()) {
+        none if amount.abs() < 0.00005 => none.replace("0.0000", "0"),
+        words => format!("{sign}{words}"),
+    }
+}
+
 /// Where a session stands with the memory flush, in one line.
 pub fn flush_words(flush: &Flush, upkeep: &Upkeep) -> String {
     let threshold = counted(flush.threshold);

@@ -4,14 +4,16 @@ use std::path::PathBuf;
 
 use crate::commit::{
     Clock, CommitError, CommitRequest, PlannedCompaction, Prepared, RandomIds, ReceiptKind, Refusal,
-    SessionStanding, Transcript, UndoRequest, UndoTarget,
+    SessionStanding, Transcript, UndoRequest, UndoTarget, Way,
 };
+use crate::gateway::ruleset::{Reading, Ruleset};
+use crate::ids::EntryIx;
 use crate::inspect::recorded::{TOOL, provenance};
 use crate::inspect::words::grouped;
 use crate::inspect::write_checks::checks;
 use crate::inspect::{Inspection, Mark};
 use crate::js;
-use crate::plan::{EntryChange, InMemory, MadeSummary, Plan, changes};
+use crate::plan::{EntryChange, InMemory, MadeSummary, Plan, changes, left_out};
 use crate::policy::compact::stored_summary;
 use crate::store::body::BodyError;
 use crate::store::measure::prune_chars;
@@ -55,6 +57,10 @@ pub struct WritePreview {
     pub entries: usize,
     /// They begin a branch with copies; otherwise the active one goes on.
     pub is_branch: bool,
+    /// Messages that get an edit of their own on the active branch; 0 where a branch is copied.
+    pub edits: usize,
+    /// Which way it is written and why, in a sentence.
+    pub way: String,
     /// The entry the new branch starts after; none for a new root.
     pub from: Option<String>,
     /// The leaf now.
@@ -152,7 +158,9 @@ pub fn prepare(request: &WriteRequest<'_>) -> Result<Prepared, WriteError> {
             Ok(crate::commit::prepare_undo(&undo, new_ids)?)
         }
         Ask::Commit { plan, summary } => {
+            let way = way_of(inspection.ruleset.ruleset);
             let what = InMemory::of(plan, &inspection.context);
+            let what = if way == Way::Edits { what.with_edits() } else { what };
             if !what.is_nothing() {
                 return Err(WriteError::InMemory { path: inspection.source.path().to_path_buf(), what });
             }
@@ -160,6 +168,8 @@ pub fn prepare(request: &WriteRequest<'_>) -> Result<Prepared, WriteError> {
                 transcript,
                 leaf: &inspection.leaf,
                 changes: checked_changes(inspection, plan)?,
+                omitted: omitted(inspection, plan, way),
+                way,
                 compaction: compaction(inspection, plan, *summary)?,
                 provenance: provenance(plan, *summary),
                 now_ms: request.now_ms,
@@ -177,11 +187,45 @@ pub fn preview(request: &WriteRequest<'_>, prepared: &Prepared, now_ms: i64) -> 
         bytes: inspection.index.end + inspection.index.pending,
         entries: prepared.lines.len(),
         is_branch: prepared.is_branch(),
+        edits: prepared.edits(),
+        way: way_words(inspection.ruleset.ruleset, prepared),
         from: prepared.parent.clone(),
         old_leaf: prepared.from_leaf.clone(),
         appended_bytes: prepared.len(),
         checks: checks(request, prepared, now_ms),
     }
+}
+
+/// How plans are written to sessions of a ruleset's runtime.
+fn way_of(ruleset: Ruleset) -> Way {
+    match ruleset.rules().reading {
+        Reading::Entries => Way::Branch,
+        Reading::Projected => Way::Edits,
+    }
+}
+
+/// Which way something is written, and why.
+fn way_words(ruleset: Ruleset, prepared: &Prepared) -> String {
+    let program = ruleset.name();
+    match (prepared.kind, prepared.edits()) {
+        (ReceiptKind::Undo, _) => {
+            "one entry behind the branch before, which being last makes it the active one".into()
+        }
+        (ReceiptKind::Commit, 0) if prepared.is_branch() => {
+            format!("a branch of copies, because {program} reads no context edits")
+        }
+        (ReceiptKind::Commit, 0) => "a compaction entry, as the runtime appends its own".into(),
+        (ReceiptKind::Commit, _) => {
+            format!("one context_edit a message, {program}'s own way: nothing is copied, every id stays")
+        }
+    }
+}
+
+/// The messages that leave the context without a compaction, where that can be written.
+fn omitted(inspection: &Inspection, plan: &Plan, way: Way) -> Vec<EntryIx> {
+    let left = || left_out(plan, &inspection.context);
+    let entry = |at: usize| inspection.context.messages[at].entry;
+    if way == Way::Edits { left().into_iter().map(entry).collect() } else { Vec::new() }
 }
 
 /// Prepares anew and appends it: the file must still be the one that was read. The lock is tried once.
@@ -196,7 +240,12 @@ pub fn write(request: &WriteRequest<'_>, clock: &dyn Clock) -> Result<Written, W
         ReceiptKind::Commit => Written {
             line: format!(
                 "{} written: {entries}, {} bytes.",
-                if prepared.is_branch() { "Branch" } else { "Summary" },
+                match prepared.edits() {
+                    0 if prepared.is_branch() => "Branch".to_owned(),
+                    0 => "Summary".to_owned(),
+                    1 => "1 context edit".to_owned(),
+                    edits => format!("{edits} context edits"),
+                },
                 grouped(written.bytes)
             ),
             next: "u takes it back.".to_owned(),

@@ -1,7 +1,7 @@
 //! How odd values behave when a rule reads them as text, as a condition or for their length
 //! (pruning 0.7). "Absent" is `None`.
 
-use super::{JsString, Value, number_text};
+use super::{JsString, Value, json, number_text};
 
 /// The real program throws here, and the whole operation fails (pruning 0).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
@@ -42,24 +42,13 @@ fn push_joined(items: &[Value], text: &mut JsString) {
 
 /// Whether a condition on this value holds: all but absent, `null`, `false`, 0, NaN and `""`.
 pub fn truthy(value: Option<&Value>) -> bool {
-    match value {
-        None | Some(Value::Null) => false,
-        Some(Value::Bool(bool)) => *bool,
-        Some(Value::Number(number)) => *number != 0.0 && !number.is_nan(),
-        Some(Value::String(text)) => !text.is_empty(),
-        Some(Value::Array(_) | Value::Object(_)) => true,
-    }
+    json::holds(value)
 }
 
 /// The `.length` of a value: UTF-16 units of a text, items of an array, NaN for a number, boolean or
 /// object (pruning 0.7). Throws when absent or `null`.
 pub fn length_of(value: Option<&Value>) -> Result<f64, Throws> {
-    match value {
-        None | Some(Value::Null) => Err(Throws),
-        Some(Value::String(text)) => Ok(text.len() as f64),
-        Some(Value::Array(items)) => Ok(items.len() as f64),
-        Some(Value::Bool(_) | Value::Number(_) | Value::Object(_)) => Ok(f64::NAN),
-    }
+    json::length(value)
 }
 
 /// A value as a number, as `Number(value)`: absent is NaN, `null` 0, a blank text 0, an array the number its text is

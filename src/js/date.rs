@@ -36,7 +36,11 @@ pub fn iso_text(ms: i64) -> String {
 }
 
 fn text_value(text: &JsString) -> f64 {
-    let text = text.to_string_lossy();
+    date_of_text(&text.to_string_lossy())
+}
+
+/// The date value of a text, as [`date_value`].
+pub(crate) fn date_of_text(text: &str) -> f64 {
     Reader { rest: text.as_bytes() }.date().map_or(f64::NAN, |ms| clipped(ms as f64))
 }
 

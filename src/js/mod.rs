@@ -3,7 +3,9 @@
 
 mod coerce;
 mod date;
+pub(crate) mod json;
 mod object;
+mod outline;
 mod parse;
 mod raw;
 mod scan;
@@ -12,8 +14,11 @@ mod stringify;
 mod value;
 
 pub use coerce::{Throws, length_of, to_number, to_text, truthy};
+pub(crate) use date::date_of_text;
 pub use date::{date_value, iso_text};
+pub use json::{Json, Kind};
 pub use object::Object;
+pub use outline::{Outline, Outlined};
 pub use parse::parse;
 pub use raw::{Field, compact, fields};
 pub use scan::{MAX_DEPTH, SyntaxError};

@@ -62,14 +62,14 @@ impl Builder {
 }
 
 impl Visitor for Builder {
-    fn open(&mut self, container: Container) {
+    fn open(&mut self, container: Container, _: usize) {
         self.open.push(match container {
             Container::Array => Open::Array(Vec::new()),
             Container::Object => Open::Object(Vec::new()),
         });
     }
 
-    fn close(&mut self, _: Container) {
+    fn close(&mut self, _: Container, _: usize) {
         match self.open.pop() {
             Some(Open::Array(items)) => self.put(Value::Array(items)),
             Some(Open::Object(members)) => self.put(Value::Object(Object::from_members(members))),
@@ -91,7 +91,7 @@ impl Visitor for Builder {
         Ok(())
     }
 
-    fn atom(&mut self, atom: Atom<'_>) {
+    fn atom(&mut self, atom: Atom<'_>, _: usize, _: usize) {
         self.put(match atom {
             Atom::Null => Value::Null,
             Atom::Bool(bool) => Value::Bool(bool),

@@ -77,9 +77,9 @@ impl Characters for Skip {
 }
 
 impl Visitor for Skip {
-    fn open(&mut self, _: Container) {}
+    fn open(&mut self, _: Container, _: usize) {}
 
-    fn close(&mut self, _: Container) {}
+    fn close(&mut self, _: Container, _: usize) {}
 
     fn key(&mut self, scanner: &mut Scanner<'_>) -> Result<(), SyntaxError> {
         scanner.string(self)
@@ -89,7 +89,7 @@ impl Visitor for Skip {
         scanner.string(self)
     }
 
-    fn atom(&mut self, _: Atom<'_>) {}
+    fn atom(&mut self, _: Atom<'_>, _: usize, _: usize) {}
 }
 
 struct Writer {
@@ -116,7 +116,7 @@ impl Writer {
 }
 
 impl Visitor for Writer {
-    fn open(&mut self, container: Container) {
+    fn open(&mut self, container: Container, _: usize) {
         self.comma();
         self.json.push(match container {
             Container::Array => '[',
@@ -124,7 +124,7 @@ impl Visitor for Writer {
         });
     }
 
-    fn close(&mut self, container: Container) {
+    fn close(&mut self, container: Container, _: usize) {
         self.json.push(match container {
             Container::Array => ']',
             Container::Object => '}',
@@ -141,7 +141,7 @@ impl Visitor for Writer {
         self.quoted(scanner)
     }
 
-    fn atom(&mut self, atom: Atom<'_>) {
+    fn atom(&mut self, atom: Atom<'_>, _: usize, _: usize) {
         self.comma();
         self.json.push_str(match atom {
             Atom::Null => "null",

@@ -59,13 +59,16 @@ pub(super) enum Atom<'a> {
 
 /// What is done with the pieces of a value, in file order.
 pub(super) trait Visitor {
-    fn open(&mut self, container: Container);
-    fn close(&mut self, container: Container);
+    /// The byte at which it opens.
+    fn open(&mut self, container: Container, at: usize);
+    /// The byte after its end.
+    fn close(&mut self, container: Container, end: usize);
     /// The scanner stands at the opening quote; read on with [`Scanner::string`].
     fn key(&mut self, scanner: &mut Scanner<'_>) -> Result<(), SyntaxError>;
     /// As `key`, for a string that is a value.
     fn string(&mut self, scanner: &mut Scanner<'_>) -> Result<(), SyntaxError>;
-    fn atom(&mut self, atom: Atom<'_>);
+    /// Its first byte, and the byte after its last.
+    fn atom(&mut self, atom: Atom<'_>, start: usize, end: usize);
 }
 
 /// What is done with the pieces of a string.
@@ -136,14 +139,14 @@ impl<'a> Scanner<'a> {
                 Some(container) => {
                     self.at += 1;
                     open.push(container);
-                    visitor.open(container);
+                    visitor.open(container, self.at - 1);
                     self.skip_space();
                     if !self.take(container.closer()) {
                         self.begin_item(container, visitor)?;
                         continue;
                     }
                     open.pop();
-                    visitor.close(container);
+                    visitor.close(container, self.at);
                 }
             }
             if !self.after_value(&mut open, visitor)? {
@@ -169,7 +172,7 @@ impl<'a> Scanner<'a> {
                 return Err(self.expected(container.after_value()));
             }
             open.pop();
-            visitor.close(container);
+            visitor.close(container, self.at);
         }
         Ok(false)
     }
@@ -198,6 +201,7 @@ impl<'a> Scanner<'a> {
     }
 
     fn scalar<V: Visitor>(&mut self, visitor: &mut V) -> Result<(), SyntaxError> {
+        let start = self.at;
         let atom = match self.peek() {
             Some(b'"') => return visitor.string(self),
             Some(b'-' | b'0'..=b'9') => Atom::Number(self.number()?),
@@ -206,7 +210,7 @@ impl<'a> Scanner<'a> {
             Some(b'f') => self.literal("false", Atom::Bool(false))?,
             _ => return Err(self.expected("a value")),
         };
-        visitor.atom(atom);
+        visitor.atom(atom, start, self.at);
         Ok(())
     }
 

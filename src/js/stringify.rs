@@ -76,7 +76,7 @@ impl Sink for Length {
 }
 
 /// Units one unit takes in JSON text, unless it is a lone surrogate.
-const fn units_of(unit: u16) -> usize {
+pub(super) const fn units_of(unit: u16) -> usize {
     match unit {
         0x22 | 0x5C | 0x08..=0x0A | 0x0C | 0x0D => 2,
         0..0x20 => 6,

@@ -1,9 +1,11 @@
 //! The texts a plan makes: the messages after it, and the entries that differ.
 
+use crate::context::system::system_state;
 use crate::context::{Context, bodies};
 use crate::ids::EntryIx;
-use crate::js::Value;
-use crate::plan::Plan;
+use crate::js::{Object, Value};
+use crate::plan::{MadeSummary, Plan};
+use crate::policy::Fate;
 use crate::policy::edit::{Edit, apply_all};
 use crate::policy::list::{From, Item};
 use crate::store::body::BodyError;
@@ -25,6 +27,17 @@ pub fn after(message: &Value, position: usize, plan: &Plan) -> Value {
     apply_all(plan.edits(position), message)
 }
 
+/// The summary that a planned compaction puts first. One that nobody made yet is told by what it stands for.
+pub fn summary_message(plan: &Plan, made: Option<&MadeSummary>, now_ms: f64) -> Value {
+    let not_made = || format!("[summary of {} messages, not made yet]", plan.count(Fate::Summarised)).into();
+    Value::from(Object::from([
+        ("role", Value::from("compactionSummary")),
+        ("summary", made.map_or_else(not_made, |made| Value::String(made.text.clone()))),
+        ("tokensBefore", plan.compaction.map_or(Value::Null, |compaction| compaction.tokens_before.into())),
+        ("timestamp", Value::from(now_ms)),
+    ]))
+}
+
 /// Every message as it would be sent. `summary` is the text that stands for what a compaction takes away; `now_ms`
 /// is when missing results are invented.
 pub fn messages_after(
@@ -41,6 +54,10 @@ pub fn messages_after(
             Ok(apply_all(item.edits(), &body))
         }
         From::Summary => Ok(summary.clone()),
+        From::Checkpoint => {
+            let state = system_state(index, &context.messages).ok().flatten();
+            Ok(state.map_or(Value::Null, |state| state.message_at(now_ms as i64)))
+        }
         From::Missing(missing) => Ok(apply_all(item.edits(), &missing.message(now_ms))),
     };
     plan.items.iter().map(message).collect()

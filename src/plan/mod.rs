@@ -7,9 +7,9 @@ mod persist;
 mod run;
 mod summary;
 
-pub use apply::{EntryChange, after, changes, messages_after};
+pub use apply::{EntryChange, after, changes, messages_after, summary_message};
 pub use effect::StepEffect;
-pub use persist::InMemory;
+pub use persist::{InMemory, left_out};
 pub use run::{Asked, PlanError};
 pub use summary::MadeSummary;
 

@@ -10,6 +10,7 @@ use crate::plan::Plan;
 use crate::policy::list::{From, Item};
 use crate::policy::step::Moment;
 use crate::policy::{Fate, Step};
+use crate::store::entry::Role;
 
 /// What a plan does to the list of messages besides new texts and its compaction.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
@@ -27,9 +28,7 @@ pub struct InMemory {
 impl InMemory {
     /// Looks at what became of the list.
     pub fn of(plan: &Plan, context: &Context) -> Self {
-        let there: HashSet<usize> = plan.items.iter().filter_map(Item::position).collect();
-        let stays = |at: &usize| !there.contains(at);
-        let left_out = kept_by_compaction(plan, context).into_iter().filter(stays).count();
+        let left_out = left_out(plan, context).len();
         let summaries = plan.items.iter().filter(|item| item.from == From::Summary).count();
         let lost_summary = usize::from(plan.compaction.is_some() && summaries == 0);
         let dropped = |step: Step| {
@@ -42,6 +41,12 @@ impl InMemory {
             invented: plan.items.iter().filter(|item| matches!(item.from, From::Missing(_))).count(),
             leaving: leaving.filter(|step| dropped(*step)).collect(),
         }
+    }
+
+    /// The same where messages can be left out by edits of the context (store-pi-1.5 K10).
+    #[must_use]
+    pub fn with_edits(self) -> Self {
+        Self { left_out: 0, leaving: Vec::new(), ..self }
     }
 
     /// Whether everything the plan does can be written.
@@ -85,14 +90,22 @@ fn advice(step: Step) -> &'static str {
     }
 }
 
+/// The positions of the context that the plan leaves out, and no compaction takes away.
+pub fn left_out(plan: &Plan, context: &Context) -> Vec<usize> {
+    let there: HashSet<usize> = plan.items.iter().filter_map(Item::position).collect();
+    kept_by_compaction(plan, context).into_iter().filter(|at| !there.contains(at)).collect()
+}
+
 /// The positions of the context that the compaction keeps; all without one (compaction 4.2).
 fn kept_by_compaction(plan: &Plan, context: &Context) -> Vec<usize> {
     let Some(preparation) = &plan.compaction else { return (0..context.messages.len()).collect() };
     let from = context.path.iter().position(|ix| *ix == preparation.first_kept);
     let kept: HashSet<EntryIx> = from.map_or(&[][..], |from| &context.path[from..]).iter().copied().collect();
     let stays = |at: &usize| {
-        let entry = context.messages[*at].entry;
-        kept.contains(&entry) && Some(entry) != context.compaction
+        let message = &context.messages[*at];
+        let replayed = plan.items.first().is_some_and(|item| item.from == From::Checkpoint);
+        let system = replayed && message.size.role == Role::System;
+        kept.contains(&message.entry) && Some(message.entry) != context.compaction && !system
     };
     (0..context.messages.len()).filter(stays).collect()
 }
@@ -105,7 +118,10 @@ fn moved(plan: &Plan) -> usize {
         match item.position() {
             Some(position) if highest > Some(position) => moved += 1,
             Some(position) => highest = Some(position),
-            None => moved += usize::from(item.from == From::Summary && at > 0),
+            None => {
+                let first = at == 0 || at == 1 && plan.items[0].from == From::Checkpoint;
+                moved += usize::from(item.from == From::Summary && !first);
+            }
         }
     }
     moved

@@ -19,6 +19,8 @@ pub enum From {
     Context(u32),
     /// The summary that a planned compaction puts first.
     Summary,
+    /// Prompt and tools in force, which a planned compaction carries before its summary (store-pi-1.5 I4).
+    Checkpoint,
     /// A result that was missing (compaction 6.3).
     Missing(Box<MissingResult>),
 }
@@ -127,7 +129,7 @@ impl<'a> List<'a> {
         match (&item.change, &item.from) {
             (Some(change), _) => &change.size,
             (None, From::Context(position)) => &self.context.messages[*position as usize].size,
-            (None, From::Summary | From::Missing(_)) => &NOTHING,
+            (None, From::Summary | From::Checkpoint | From::Missing(_)) => &NOTHING,
         }
     }
 

@@ -59,6 +59,8 @@ pub enum Reason {
     SummarisedTurn,
     /// The summary before, which goes into the new one (compaction 3.12).
     PreviousSummary,
+    /// A system message: what it says goes into the prompt and tools that the compaction carries (store-pi-1.5 I4).
+    Replayed,
     /// Kept by the compaction before, and lost with this one (compaction 3.3).
     LostTail,
     /// Among the newest messages, which a compaction keeps (compaction 3.6).
@@ -165,6 +167,7 @@ impl Reason {
             Self::SeenImages => ("seen-images", "pruning 1.6"),
             Self::SeenMedia => ("seen-media", "pruning 8"),
             Self::SummarisedHistory => ("summarised-history", "compaction 3.11"),
+            Self::Replayed => ("replayed", "store-pi-1.5 I4"),
             Self::SummarisedTurn => ("summarised-turn", "compaction 3.8"),
             Self::PreviousSummary => ("previous-summary", "compaction 3.12"),
             Self::LostTail => ("lost-tail", "compaction 3.3"),

@@ -57,7 +57,7 @@ impl List {
             let body = match &item.from {
                 list::From::Context(position) => self.bodies[*position as usize].clone(),
                 list::From::Missing(missing) => missing.message(0.0),
-                list::From::Summary => panic!("no step of these makes summaries"),
+                list::From::Checkpoint | list::From::Summary => panic!("no step of these makes summaries"),
             };
             let made = apply_all(item.edits(), &body);
             let size = size_message(&made).size;

@@ -78,7 +78,7 @@ impl<'a> Arena<'a> {
     }
 
     fn push(&mut self, entry: EntryIx, size: MessageSize, summary: Summary) -> usize {
-        self.context.messages.push(ContextMessage { entry, size });
+        self.context.messages.push(ContextMessage::own(entry, size));
         self.summaries.push(summary);
         self.context.messages.len() - 1
     }
@@ -170,6 +170,11 @@ impl<'a> Arena<'a> {
     pub(super) fn list(&self, items: Vec<Item>) -> List<'_> {
         let textures = self.session.textures.map(|_| Textures::Of(self));
         List { context: &self.context, textures, items }
+    }
+
+    /// Gives a message other sizes for good: those that an edit of the context leaves.
+    pub(super) fn resize(&mut self, at: usize, size: MessageSize) {
+        self.context.messages[at].size = size;
     }
 
     /// Makes an edit for good.

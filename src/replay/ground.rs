@@ -13,6 +13,7 @@ use crate::policy::repair::{MissingResult, Placed, Shape, pair, pair_list, repai
 use crate::policy::texture::Texture;
 use crate::replay::Session;
 use crate::replay::exact::exact;
+use crate::replay::projected::{is_edit, size_as};
 use crate::store::entry::{MessageSize, Role};
 
 /// The messages of the path, and between them the results that repair invents where none is: these count for nothing until
@@ -65,7 +66,9 @@ impl Ground {
             entry.message.is_some() && entry.makes_message()
         };
         let places: Vec<usize> = (0..session.path.len()).filter(has_message).collect();
-        let slots = session.textures.and_then(|textures| {
+        let is_edited = session.path.iter().any(|ix| is_edit(session.index, *ix));
+        // Where messages are edited on the way, no stretch is what it was when it was told.
+        let slots = session.textures.filter(|_| !is_edited).and_then(|textures| {
             let textures: Option<Vec<&Texture>> =
                 places.iter().map(|place| textures[*place].as_ref()).collect();
             paired(&textures?)
@@ -89,7 +92,7 @@ impl Ground {
     fn push_written(&mut self, session: &Session<'_>, place: usize) {
         let (at, ix) = (self.len(), session.path[place]);
         let entry = session.index.entry(ix);
-        let Some(size) = entry.message else { return };
+        let Some(size) = entry.message.map(|size| size_as(session.index, ix, &size)) else { return };
         if let Some(body) = session.index.odd.get(&ix).filter(|_| size.odd) {
             self.context.odd.insert(at, Arc::clone(body));
         }
@@ -128,7 +131,7 @@ impl Ground {
         }
         self.estimates.push(estimate);
         self.stripped.push(OnceLock::new());
-        self.context.messages.push(ContextMessage { entry, size });
+        self.context.messages.push(ContextMessage::own(entry, size));
     }
 
     /// Whether a message is one that repair invents.

@@ -11,6 +11,7 @@ use crate::replay::calls::{Call, Mind};
 use crate::replay::edits::PromptEdits;
 use crate::replay::ground::Ground;
 use crate::replay::outcome::{CallReplay, Compacting, Trimmed};
+use crate::replay::projected::is_edit;
 use crate::replay::prune::Form;
 use crate::replay::rewrite::Branch;
 use crate::replay::sums::{Held, Measure, Sums};
@@ -73,6 +74,8 @@ pub(super) struct Lane<'a> {
     pub(super) prunable_tools: HashMap<WordIx, bool>,
     /// What results come to once they are pruned, by whether their details are gone.
     pub(super) forms: HashMap<(usize, Form, bool), Held>,
+    /// An edit of the context changed a message: what the session has in common does not tell of it.
+    pub(super) is_edited: bool,
     /// Messages that runs have gone over: details, images.
     pub(super) stripped: usize,
     pub(super) wiped: usize,
@@ -82,7 +85,7 @@ pub(super) struct Lane<'a> {
     pub(super) history: Trimmed,
     pub(super) branch: Branch,
     /// Where the first entry of each id stands: messages of the path before it.
-    places: HashMap<IdIx, usize>,
+    pub(super) places: HashMap<IdIx, usize>,
     pub(super) last: Option<Last>,
     pub(super) compacted: Option<Compacting>,
     pub(super) truncated: Option<Compacting>,
@@ -126,6 +129,7 @@ impl<'a> Lane<'a> {
                 HashMap::new()
             },
             forms: HashMap::new(),
+            is_edited: false,
             stripped: 0,
             wiped: 0,
             touch: None,
@@ -164,6 +168,9 @@ impl<'a> Lane<'a> {
         }
         if self.compacts {
             self.branch.push(self.session.branch[place], self.upto);
+        }
+        if is_edit(self.session.index, ix) {
+            self.take_edit(ix);
         }
         if is_compaction {
             self.take_compaction(place, ix);

@@ -65,13 +65,11 @@ impl Lane<'_> {
 
     /// Where a message of the path stands in the list.
     pub(super) fn index_of(&self, place: usize) -> usize {
-        match &self.loaded {
-            Some(_) => 0,
-            None => {
-                let from = self.run_start.from;
-                usize::from(self.run_start.front.is_some()) + self.sent(from, place.max(from))
-            }
+        if self.loaded.is_some() {
+            return 0;
         }
+        let from = self.run_start.from;
+        usize::from(self.run_start.front.is_some()) + self.sent(from, place.max(from))
     }
 
     /// What the whole list holds.

@@ -20,6 +20,7 @@ mod lanes;
 mod list;
 mod log;
 mod outcome;
+mod projected;
 mod prune;
 mod rewrite;
 mod run;

@@ -10,7 +10,7 @@ use crate::policy::edit::Edit;
 use crate::policy::truncate::truncate_list;
 use crate::replay::lane::{Lane, Start};
 use crate::replay::outcome::{Compacting, Trimmed};
-use crate::store::entry::{EntryKind, Role};
+use crate::store::entry::{EntryKind, MessageSize, Role};
 
 /// The branch of a lane so far, as a compaction looks at it.
 #[derive(Debug, Clone, Default)]
@@ -27,6 +27,12 @@ impl Branch {
     pub(super) fn push(&mut self, entry: BranchEntry, before: usize) {
         self.entries.push(entry);
         self.before.push(before);
+    }
+
+    /// An entry's message has other sizes now.
+    pub(super) fn resize(&mut self, entry: EntryIx, size: MessageSize) {
+        let own = self.entries.iter_mut().filter(|own| own.entry == entry);
+        own.for_each(|own| own.message = Some(size).filter(|size| size.role != Role::Other));
     }
 
     /// The last compaction keeps the messages from this one on.
@@ -67,6 +73,7 @@ impl Lane<'_> {
             named: true,
             message: Some(size),
             no_message: false,
+            projected: None,
         };
         self.branch.push(entry, self.upto);
         self.branch.first_kept = Some(prepared.cut.first_kept);
@@ -124,8 +131,7 @@ impl Lane<'_> {
         for (at, edit) in &cut {
             self.arena.settle(*at, edit);
             let (entry, size) = (self.arena.context.messages[*at].entry, *self.arena.size(*at));
-            let own = self.branch.entries.iter_mut().filter(|own| own.entry == entry);
-            own.for_each(|own| own.message = Some(size));
+            self.branch.resize(entry, size);
         }
         self.forms.clear();
         self.measure_from(first);

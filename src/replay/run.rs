@@ -210,7 +210,8 @@ impl Lane<'_> {
         }
     }
 
-    fn measured(&self, items: Vec<Item>) -> Loaded {
+    /// What a run begins with, measured.
+    pub(super) fn measured(&self, items: Vec<Item>) -> Loaded {
         let (mut sums, mut held) = (vec![0.0], Held::default());
         for item in &items {
             held = held + self.measure.of_item(&self.arena, item);

@@ -41,8 +41,11 @@ impl Lane<'_> {
                 // What the provider counted, moved by what the settings change.
                 let offset = record.expected - record.tokens;
                 let expected = |sent: &Sent| (sent.tokens + offset).max(0.0);
-                let overflow = expected(&sent) > window;
                 let compacts = self.compacts && self.settings.steps.compaction.enabled;
+                if compacts && self.compacts_before(expected(&sent)) && self.compact(call.entry, false) {
+                    sent = self.send(call);
+                }
+                let overflow = expected(&sent) > window;
                 if overflow && compacts && self.compact(call.entry, true) {
                     sent = self.send(call);
                 }
@@ -100,7 +103,7 @@ impl Lane<'_> {
         let may = self.may_act(&held, gate);
         if may.iter().any(|may| *may) {
             let worked = match may {
-                _ if self.loaded.is_some() || held.odd > 0 => self.work(gate),
+                _ if self.loaded.is_some() || self.is_edited || held.odd > 0 => self.work(gate),
                 [_, _, true] => self.work(gate),
                 [true, _, false] => self.prune_alone(&held),
                 [false, _, false] => self.guard_alone(&held),

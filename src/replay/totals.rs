@@ -18,6 +18,11 @@ pub struct Totals {
     pub changed: u64,
     /// Tokens that the steps of each call took away, once for each call.
     pub freed: f64,
+    /// Tokens that were not sent, once for each call: what its steps and the turn limit took away, and what compactions and
+    /// cuts in the transcript had taken away before it.
+    pub withheld: f64,
+    /// Tokens that are gone from the transcript for good, after the last call.
+    pub gone: f64,
     /// Compactions.
     pub compactions: usize,
     /// What the calls cost, USD; none where no call has a price.
@@ -54,6 +59,10 @@ impl Totals {
         }
         self.changed += u64::from(call.trimmed() + call.cleared());
         self.freed += call.pruned.tokens + call.guarded.tokens + call.cleared.tokens;
+        let written = [call.compacted, call.truncated].into_iter().flatten();
+        self.gone += written.map(|done| done.tokens).sum::<f64>();
+        let of_call = call.pruned.tokens + call.guarded.tokens + call.cleared.tokens + call.history.tokens;
+        self.withheld += of_call + self.gone;
         self.compactions += usize::from(call.compacted.is_some());
         let sum = |sum: Option<f64>, own: Option<f64>| own.map_or(sum, |own| Some(sum.unwrap_or(0.0) + own));
         self.cost = sum(self.cost, call.cost);

@@ -1,8 +1,9 @@
 //! Effects → jobs, or what is done at once.
 
-use std::sync::Arc;
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
+use crate::app::compare::{SweepAsked, SweepSaid, swept};
 use crate::app::effect::{Effect, Write};
 use crate::app::event::Event;
 use crate::commit::{SystemClock, UndoTarget};
@@ -15,14 +16,18 @@ use crate::inspect::recovery::recovery_of;
 use crate::inspect::search::search;
 use crate::inspect::summary::SummarySettings;
 use crate::inspect::summary_calls::{CallsAsked, SummaryCalls};
+use crate::inspect::timeline::{Recording, Timeline};
 use crate::inspect::write::{Ask, WriteRequest, prepare, preview, write};
 use crate::inspect::{Closer, Inspection, message};
 use crate::plan::Plan;
+use crate::policy::StepSet;
+use crate::replay::Settings;
 use crate::runtime::clipboard::{self, TERMINAL_BYTES};
 use crate::runtime::clock::system_ms;
 use crate::runtime::jobs::{Kind, Said, Throttle};
 use crate::runtime::r#loop::Shell;
 use crate::runtime::save::save;
+use crate::sweep::Cell;
 use crate::ui::highlight;
 
 /// Progress is told at most so often: a screen shows no more.
@@ -50,11 +55,19 @@ impl Shell {
             Effect::Summarise { inspection, plan, agreed } => self.summarise(inspection, plan, agreed),
             Effect::StopSummary => self.stop_summary(),
             Effect::Explain { inspection, now_ms } => self.explain(inspection, now_ms),
+            Effect::ReadRecording { inspection, steps } => self.read_recording(inspection, steps),
+            Effect::Replay { recording, settings, request } => {
+                self.replay(recording, settings.map(|settings| *settings), request);
+            }
+            Effect::Sweep { recording, asked, request } => self.sweep(recording, *asked, request),
+            Effect::StopSweep => self.jobs.cancel(Kind::Sweep),
             Effect::Prepare(write) => self.prepare(write),
             Effect::Write(write) => self.write(write),
             Effect::Copy { text, what } => self.copy(text, what),
             Effect::Page(text) => self.page = Some(text),
             Effect::Save { name, text } => self.save(name, text),
+            Effect::Export { format, inspection, plan, made } => self.export(format, inspection, plan, made),
+            Effect::SaveScreen { inspection } => self.save_screen(inspection),
             Effect::Mouse(on) => self.mouse(on),
             Effect::TimerAt(ms) => drop(self.timers.insert(ms)),
             Effect::Forget { epoch } => self.excerpts.forget(epoch),
@@ -122,6 +135,46 @@ impl Shell {
         self.jobs.start(Kind::Explain, move |ticket| {
             let view = explain(&inspection, now_ms as f64).map(Arc::new).map_err(|error| error.to_string());
             ticket.send(Event::Explained { epoch: inspection.epoch, view });
+        });
+    }
+
+    fn read_recording(&mut self, inspection: Arc<Inspection>, steps: StepSet) {
+        self.jobs.follow(Kind::Recording, move |ticket| {
+            let epoch = inspection.epoch;
+            let recording = Recording::read(inspection, steps, &|| ticket.is_wanted());
+            let recording = recording.map(|read| read.map(Arc::new)).map_err(|error| error.to_string());
+            if let Some(recording) = recording.transpose() {
+                ticket.send(Event::Recording { epoch, recording });
+            }
+        });
+    }
+
+    fn replay(&mut self, recording: Arc<Recording>, settings: Option<Settings>, request: u64) {
+        self.jobs.follow(Kind::Replay, move |ticket| {
+            let timeline = Timeline::new(recording, settings, &|| ticket.is_wanted());
+            if let Some(timeline) = timeline.map(Arc::new) {
+                ticket.send(Event::Replayed { request, timeline });
+            }
+        });
+    }
+
+    fn sweep(&mut self, recording: Arc<Recording>, asked: SweepAsked, request: u64) {
+        self.jobs.start(Kind::Sweep, move |ticket| {
+            let throttle = Mutex::new((Throttle::new(PROGRESS_EVERY), Vec::new()));
+            // Cells are told in handfuls: a screen shows no more.
+            let tell = |at: usize, cell: &Cell| {
+                let Ok(mut held) = throttle.lock() else { return };
+                let (throttle, cells) = &mut *held;
+                cells.push((at, cell.clone()));
+                if throttle.passes() {
+                    let cells = std::mem::take(cells);
+                    ticket.send(Event::Swept { request, said: SweepSaid::Cells(cells) });
+                }
+            };
+            let said = |said| ticket.send(Event::Swept { request, said });
+            if let Some(done) = swept(&recording, asked, &|| ticket.is_wanted(), &said, &tell) {
+                said(done);
+            }
         });
     }
 

@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use crate::app::event::Event;
 use crate::ids::{EntryIx, Epoch};
 use crate::inspect::Inspection;
-use crate::inspect::excerpt::excerpt;
+use crate::inspect::excerpt::excerpt_of;
 use crate::runtime::jobs::{Jobs, Kind, Ticket};
 
 /// Texts sent at a time.
@@ -46,7 +46,7 @@ impl Excerpts {
         while let Some((inspection, entries)) = self.with(next) {
             let items = entries.iter().filter_map(|ix| {
                 // A text that cannot be read leaves its row without one; opening the message says why.
-                Some((*ix, excerpt(&inspection.source, &inspection.index, *ix).ok()?))
+                Some((*ix, excerpt_of(&inspection, *ix).ok()?))
             });
             ticket.send(Event::Excerpts { epoch: inspection.epoch, items: items.collect() });
         }

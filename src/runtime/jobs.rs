@@ -38,6 +38,12 @@ pub(super) enum Kind {
     Recovery,
     /// Why a session overflowed.
     Explain,
+    /// Reading a session for replays.
+    Recording,
+    /// A session again.
+    Replay,
+    /// The same over a grid of settings.
+    Sweep,
     /// Looking for words.
     Search,
     /// Making estimates.

@@ -107,6 +107,7 @@ pub(super) fn listing(listed: &Listed) -> Listing {
         agents: listed.store.agents.len(),
         items: listed.items.clone(),
         findings: listed.findings.clone(),
+        config_error: listed.store.config.error.as_ref().map(ToString::to_string),
         demo: listed.demo,
     }
 }

@@ -38,7 +38,7 @@ const DRAIN: usize = 1000;
 /// Everything around the state.
 pub(super) struct Shell {
     pub(super) app: App,
-    themes: Themes,
+    pub(super) themes: Themes,
     pub(super) screen: Screen,
     pub(super) env: Environment,
     pub(super) library: Library,

@@ -8,12 +8,14 @@ mod clock;
 mod counting;
 mod effects;
 mod excerpts;
+mod exporting;
 mod input;
 mod interrupt;
 mod jobs;
 mod library;
 mod r#loop;
 mod pager;
+mod picture;
 mod poll;
 mod save;
 mod signals;
@@ -23,6 +25,8 @@ mod themes;
 pub mod watch;
 
 pub use interrupt::interruptible;
+pub use picture::{PictureError, session_picture};
+pub use save::{SaveError, save_as};
 
 use std::io::IsTerminal;
 use std::time::Duration;

@@ -1,4 +1,4 @@
-//! A text as a new file in the working directory.
+//! A text as a new file: in the working directory under a name that is free, or where a person says.
 
 use std::fs::OpenOptions;
 use std::io::{self, Write};
@@ -22,6 +22,34 @@ pub(super) fn save(folder: &Path, name: &str, text: &str) -> Result<PathBuf, Str
     Err(format!("{}: every name up to {TRIES} is taken. Remove some.", folder.join(name).display()))
 }
 
+/// Writes a file where a person says. What stands there is replaced only when that was asked for, and then whole: the
+/// new file takes its place in one step.
+pub fn save_as(path: &Path, text: &str, replace: bool) -> Result<(), SaveError> {
+    let failed =
+        |error: io::Error| SaveError::Failed(format!("{}: cannot be written: {error}.", path.display()));
+    if !replace {
+        let file = OpenOptions::new().write(true).create_new(true).open(path);
+        return match file.and_then(|mut file| file.write_all(text.as_bytes())) {
+            Err(error) if error.kind() == io::ErrorKind::AlreadyExists => Err(SaveError::Taken),
+            other => other.map_err(failed),
+        };
+    }
+    let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
+    let mut file = tempfile::NamedTempFile::new_in(folder).map_err(failed)?;
+    file.write_all(text.as_bytes()).map_err(failed)?;
+    file.persist(path).map_err(|error| failed(error.error))?;
+    Ok(())
+}
+
+/// Why a file was not written.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum SaveError {
+    /// Another stands there.
+    Taken,
+    /// The system refuses.
+    Failed(String),
+}
+
 fn numbered(name: &str, number: u32) -> String {
     match name.rsplit_once('.') {
         _ if number == 1 => name.to_owned(),
@@ -33,6 +61,20 @@ fn numbered(name: &str, number: u32) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn what_is_there_is_replaced_only_when_asked_and_whole() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("a.html");
+        save_as(&path, "one, long", false).unwrap();
+        assert_eq!(save_as(&path, "two", false), Err(SaveError::Taken));
+        assert_eq!(std::fs::read_to_string(&path).unwrap(), "one, long");
+        save_as(&path, "two", true).unwrap();
+        assert_eq!(std::fs::read_to_string(&path).unwrap(), "two");
+        assert_eq!(std::fs::read_dir(dir.path()).unwrap().count(), 1);
+        let nowhere = save_as(&dir.path().join("b/c"), "x", false).unwrap_err();
+        assert!(matches!(nowhere, SaveError::Failed(words) if words.contains("cannot be written")));
+    }
 
     #[test]
     fn nothing_is_overwritten() {

@@ -1,9 +1,25 @@
 //! One entry of a transcript as the index keeps it: ids, kind, place in the file and the sizes that
 //! the rules ask for. Bodies stay in the file; [`super::body`] reads them again when someone looks.
 
+use std::sync::Arc;
+
+pub use crate::gateway::ruleset::Reading;
+
 use crate::ids::EntryIx;
-use crate::js::Throws;
+use crate::js::{Throws, Value};
 use crate::store::intern::{IdIx, WordIx};
+use crate::store::measure::PI_IMAGE_CHARS;
+
+/// What an edit puts in the place of a message (store-pi-1.5 D4).
+#[derive(Debug, Clone, PartialEq)]
+pub enum Replacement {
+    /// Nothing: the message leaves the context.
+    Omitted,
+    /// The message with another content. The whole value, as it is recorded.
+    Content(Arc<Value>),
+    /// The entry does not say; the runtime fails where that matters.
+    Missing,
+}
 
 /// The type of an entry (store I4). Unknown types are kept, shown raw, and take part in the tree.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -26,6 +42,11 @@ pub enum EntryKind {
     Custom,
     /// A message of an extension; sent to the model as a user message.
     CustomMessage,
+    /// A model call beside the conversation, such as one that keeps a cache warm: it costs, and is never sent
+    /// (store-pi-1.5 B3).
+    Usage,
+    /// Leaves a message of the branch out of the context, or replaces its content (store-pi-1.5 D3).
+    ContextEdit,
     /// An object of any other type.
     Unknown,
     /// A line that is a number, string, boolean or array: an entry to the runtime, nothing to anyone else.
@@ -45,6 +66,8 @@ impl EntryKind {
             "label" => Self::Label,
             "custom" => Self::Custom,
             "custom_message" => Self::CustomMessage,
+            "usage" => Self::Usage,
+            "context_edit" => Self::ContextEdit,
             _ => Self::Unknown,
         }
     }
@@ -61,6 +84,8 @@ impl EntryKind {
             Self::Label => "label",
             Self::Custom => "custom",
             Self::CustomMessage => "custom_message",
+            Self::Usage => "usage",
+            Self::ContextEdit => "context_edit",
             Self::Unknown => "unknown",
             Self::Scalar => "scalar",
         }
@@ -84,6 +109,9 @@ pub enum Role {
     BranchSummary,
     /// The summary a compaction left.
     CompactionSummary,
+    /// System prompt and tools, or what changed of them; to runtimes before pi 0.86 a role like any other unknown one
+    /// (store-pi-1.5 B9).
+    System,
     /// Any other role: kept in the context, never sent to a model.
     Other,
 }
@@ -99,6 +127,7 @@ impl Role {
             "bashExecution" => Self::BashExecution,
             "branchSummary" => Self::BranchSummary,
             "compactionSummary" => Self::CompactionSummary,
+            "system" => Self::System,
             _ => Self::Other,
         }
     }
@@ -113,6 +142,7 @@ impl Role {
             Self::BashExecution => "bashExecution",
             Self::BranchSummary => "branchSummary",
             Self::CompactionSummary => "compactionSummary",
+            Self::System => "system",
             Self::Other => "other",
         }
     }
@@ -222,7 +252,7 @@ pub struct MessageSize {
     pub text_chars: u32,
     /// Chars of thinking blocks.
     pub thinking_chars: u32,
-    /// Chars of tool calls: names and arguments as JSON.
+    /// Chars of tool calls: names and arguments as JSON; of a system message, of the tools it adds as JSON.
     pub call_chars: u32,
     /// Name of the tool of a tool result: any JSON value, or absent.
     pub tool: WordIx,
@@ -242,6 +272,25 @@ pub struct MessageSize {
 }
 
 impl MessageSize {
+    /// The same as a runtime counts them. To one that projects, images of users weigh, and a usage must exceed 0 to
+    /// anchor an estimate (store-pi-1.5 E1, E3); to one that does not, a system message is of an unknown role and
+    /// weighs nothing (compaction 1.1).
+    #[must_use]
+    pub fn read_as(mut self, reading: Reading) -> Self {
+        match (reading, self.role) {
+            (Reading::Entries, Role::System) => self.pi_chars = Size::ZERO,
+            (Reading::Projected, Role::User) => {
+                let images = f64::from(self.images) * PI_IMAGE_CHARS;
+                self.pi_chars = Size(self.pi_chars.0.map(|chars| chars + images));
+            }
+            (Reading::Projected, Role::Assistant) => {
+                self.usage = self.usage.filter(|usage| usage.context_tokens > 0.0);
+            }
+            _ => {}
+        }
+        self
+    }
+
     /// The sizes of nothing.
     pub const NOTHING: Self = Self {
         role: Role::Other,
@@ -285,7 +334,7 @@ pub struct Entry {
     pub time: f64,
     /// Id it refers to: `firstKeptEntryId`, `targetId` or `fromId`.
     pub reference: Option<IdIx>,
-    /// Its word: `customType`, `thinkingLevel`, `label`, or `name`.
+    /// Its word: `customType`, `thinkingLevel`, `label`, `name`, or `kind`.
     pub word: WordIx,
     /// Provider and model id: of a `model_change`, or of an assistant message (compaction 4.5a).
     pub model: Option<(WordIx, WordIx)>,

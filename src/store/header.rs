@@ -1,14 +1,14 @@
 //! The first line of a transcript: part of the index, and read without the rest where a store is listed (store I2, J2).
 
 use std::fs::File;
-use std::io::Read;
+use std::io::{BufRead as _, BufReader, Read as _};
 use std::path::Path;
 
 use crate::gateway::secrets::is_secret_file;
 use crate::js::{self, Value};
 
-/// How far into a file the header is looked for, in bytes.
-const HEADER_BYTES: u64 = 64 * 1024;
+/// How far into a file the header is looked for, in bytes (store-pi-1.5 A6).
+const HEADER_BYTES: u64 = 1 << 20;
 
 /// What a header says.
 #[derive(Debug, Clone, PartialEq)]
@@ -19,6 +19,8 @@ pub struct Header {
     pub version: f64,
     /// Working directory of the session, where it says one.
     pub cwd: Option<String>,
+    /// When it was begun, ms since the epoch; NaN where it does not say.
+    pub started: f64,
 }
 
 impl Header {
@@ -28,7 +30,8 @@ impl Header {
         let text_of = |key: &str| Some(value.get(key)?.as_str()?.to_string_lossy());
         let id = text_of("id").filter(|_| is_header)?;
         let cwd = text_of("cwd").filter(|cwd| !cwd.is_empty());
-        Some(Self { id, version: version(value.get("version")), cwd })
+        let started = js::date_value(value.get("timestamp"));
+        Some(Self { id, version: version(value.get("version")), cwd, started })
     }
 }
 
@@ -38,12 +41,23 @@ pub fn read_header(path: &Path) -> Option<Header> {
     if is_secret_file(path) || !path.is_file() {
         return None;
     }
-    let mut bytes = Vec::new();
-    File::open(path).ok()?.take(HEADER_BYTES).read_to_end(&mut bytes).ok()?;
-    parse_header(&String::from_utf8_lossy(&bytes))
+    let mut reader = BufReader::new(File::open(path).ok()?.take(HEADER_BYTES));
+    let mut line = Vec::new();
+    let mut first = true;
+    // Almost always the first line is it: no more than that is read.
+    while reader.read_until(b'\n', &mut line).ok()? > 0 {
+        let text = String::from_utf8_lossy(&line);
+        let text = if std::mem::take(&mut first) { text.trim_start_matches('\u{feff}') } else { &text };
+        if let Ok(value) = js::parse(text.trim()) {
+            return Header::of(&value);
+        }
+        line.clear();
+    }
+    None
 }
 
 /// The header in the text a file begins with.
+#[cfg(test)]
 fn parse_header(text: &str) -> Option<Header> {
     let mut lines = text.trim_start_matches('\u{feff}').lines().filter(|line| !line.trim().is_empty());
     Header::of(&lines.find_map(|line| js::parse(line).ok())?)
@@ -71,7 +85,7 @@ mod tests {
     fn the_first_parseable_line_decides() {
         let header =
             r#"{"type":"session","version":3,"id":"s1","timestamp":"1970-01-01T00:00:01.000Z","cwd":"/w"}"#;
-        let expected = Header { id: "s1".into(), version: 3.0, cwd: Some("/w".into()) };
+        let expected = Header { id: "s1".into(), version: 3.0, cwd: Some("/w".into()), started: 1_000.0 };
         assert_eq!(parse_header(header), Some(expected.clone()));
         assert_eq!(
             parse_header(&format!("\u{feff}\n\r\n{{junk\n{header}\n{{\"type\":\"message\"}}")),

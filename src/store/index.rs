@@ -8,10 +8,10 @@ use std::sync::Arc;
 use crate::error::{Finding, Severity};
 use crate::ids::{EntryIx, NewIds};
 use crate::js::{self, Value};
-use crate::store::entry::{Call, Entry, EntryKind};
+use crate::store::entry::{Call, Entry, EntryKind, Reading, Replacement, Usage};
 use crate::store::header::Header;
 use crate::store::intern::{IdIx, Ids, WordIx, Words};
-use crate::store::scan::{Scanned, ScannedMessage, scan};
+use crate::store::scan::{Kept, Scanned, ScannedMessage, scan};
 
 /// How the real runtime would take the file when it opens it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -47,6 +47,10 @@ pub type Ends = (Box<[u8]>, Box<[u8]>);
 pub struct Index {
     /// Where it was read from.
     pub path: Arc<Path>,
+    /// How the runtime it belongs to reads it.
+    pub reading: Reading,
+    /// It holds lines that the two readings take differently: it must be read anew to change between them.
+    pub reads_differently: bool,
     /// How the runtime would take it.
     pub standing: Standing,
     /// Its header, unless it has none.
@@ -61,6 +65,11 @@ pub struct Index {
     pub calls: Vec<Call>,
     /// Messages whose sizes do not tell what trimming makes of them.
     pub odd: HashMap<EntryIx, Arc<Value>>,
+    /// What a projection asks for beside sizes: edits, system messages, checkpoints.
+    pub kept: HashMap<EntryIx, Kept>,
+    /// What model work beside the conversation took: `usage` entries, summaries, nested calls of tools (store-pi-1.5
+    /// B12).
+    pub beside: HashMap<EntryIx, Usage>,
     /// What was odd about the file.
     pub findings: Vec<Finding>,
     /// Lines that hold something and could not be read.
@@ -89,6 +98,8 @@ impl Index {
     pub fn new(path: impl Into<PathBuf>) -> Self {
         Self {
             path: path.into().into(),
+            reading: Reading::default(),
+            reads_differently: false,
             standing: Standing::Empty,
             header: None,
             entries: Vec::new(),
@@ -96,6 +107,8 @@ impl Index {
             words: Words::default(),
             calls: Vec::new(),
             odd: HashMap::new(),
+            kept: HashMap::new(),
+            beside: HashMap::new(),
             findings: Vec::new(),
             bad_lines: 0,
             end: 0,
@@ -158,6 +171,12 @@ impl Index {
         self.entries.iter().any(|entry| entry.role() == Some(Role::Assistant))
     }
 
+    /// Whether any entry holds a message of a user or of the assistant.
+    pub fn has_turn(&self) -> bool {
+        use crate::store::entry::Role;
+        self.entries.iter().any(|entry| matches!(entry.role(), Some(Role::User | Role::Assistant)))
+    }
+
     /// Notes something about the file.
     pub fn find(&mut self, severity: Severity, line: Option<u64>, what: String, next: &str) {
         let mut finding = Finding::new(self.path.to_path_buf(), severity, what, next);
@@ -207,29 +226,60 @@ impl Index {
         findings
     }
 
-    /// Takes the next parsed line. `line` counts from 1.
-    pub fn push(&mut self, value: Value, place: Place, new_ids: &mut dyn NewIds) {
-        let first = self.standing == Standing::Empty;
-        if first {
-            self.open(&value, place.line);
+    /// What an edit puts in the place of its target; none of other entries.
+    pub fn replacement(&self, edit: EntryIx) -> Option<&Replacement> {
+        match self.kept.get(&edit)? {
+            Kept::Edit(replacement) => Some(replacement),
+            _ => None,
         }
-        if value.is_null() {
+    }
+
+    /// The system message that an entry is, or carries as a compaction.
+    pub fn system_message(&self, ix: EntryIx) -> Option<&Arc<Value>> {
+        match self.kept.get(&ix)? {
+            Kept::Checkpoint(message) => Some(message),
+            Kept::Message(message) => {
+                (self.entry(ix).role() == Some(crate::store::entry::Role::System)).then_some(message)
+            }
+            Kept::Edit(_) => None,
+        }
+    }
+
+    /// Takes the next line as it was parsed.
+    pub fn push(&mut self, value: &Value, place: Place, new_ids: &mut dyn NewIds) {
+        if self.standing == Standing::Empty && !self.drops(!js::truthy(Some(value))) {
+            self.open(value, place.line);
+        }
+        let (_, to_v3) = self.migration();
+        self.take(scan(value, to_v3), b"", place, new_ids);
+    }
+
+    /// Takes the next line as it was scanned; `text` is what its names stand in. The first one is [pushed](Self::push).
+    pub(crate) fn take(&mut self, scanned: Scanned, text: &[u8], place: Place, new_ids: &mut dyn NewIds) {
+        self.reads_differently |= scanned.falsy;
+        if self.drops(scanned.falsy) {
+            return;
+        }
+        if scanned.null {
             self.throws(place.line, "the line is `null`");
             return;
         }
-        let (to_v2, to_v3) = self.migration();
-        let array = matches!(value, Value::Array(_));
-        let scanned = scan(value, to_v3);
-        if scanned.kind == Some(EntryKind::Scalar) && to_v2 && !array {
+        let (to_v2, _) = self.migration();
+        if scanned.kind == Some(EntryKind::Scalar) && to_v2 && !scanned.array {
             self.throws(place.line, "a bare value in a version 1 file");
         }
-        let ix = scanned.kind.map(|kind| self.push_entry(kind, scanned, place));
+        let ix = scanned.kind.map(|kind| self.push_entry(kind, scanned, text, place));
         if to_v2 {
             self.positions.push(ix.map(|(ix, _)| ix));
             if let Some((ix, kept_index)) = ix {
                 self.migrate(ix, kept_index, place.line, new_ids);
             }
         }
+    }
+
+    /// A falsy line is a line of junk to a runtime that projects (store-pi-1.5 C2).
+    fn drops(&self, falsy: bool) -> bool {
+        falsy && self.reading == Reading::Projected
     }
 
     fn throws(&mut self, line: u64, what: &str) {
@@ -256,24 +306,30 @@ impl Index {
         }
     }
 
-    fn push_entry(&mut self, kind: EntryKind, scanned: Scanned, place: Place) -> (EntryIx, Option<f64>) {
+    fn push_entry(
+        &mut self,
+        kind: EntryKind,
+        scanned: Scanned,
+        text: &[u8],
+        place: Place,
+    ) -> (EntryIx, Option<f64>) {
         let ix = EntryIx(self.entries.len() as u32);
         let calls_from = self.calls.len() as u32;
         let kept_index = scanned.kept_index;
-        let message = scanned.message.as_ref().map(|message| self.intern_message(ix, message));
+        let message = scanned.message.as_ref().map(|message| self.intern_message(ix, message, text));
         let entry = Entry {
             kind,
-            id: self.ids.of_value(scanned.id.as_ref()),
-            null_id: scanned.id.as_ref().is_some_and(Value::is_null),
-            parent: self.ids.of_value(scanned.parent.as_ref()),
+            id: self.ids.of_name(&scanned.id, text),
+            null_id: scanned.id.is_null(),
+            parent: self.ids.of_name(&scanned.parent, text),
             offset: place.offset,
             bytes: place.bytes,
             line: place.line,
             time: scanned.time,
-            reference: self.ids.of_value(scanned.reference.as_ref()),
-            word: self.words.of_value(scanned.word.as_ref()),
+            reference: self.ids.of_name(&scanned.reference, text),
+            word: self.words.of_name(&scanned.word, text),
             model: scanned.model.map(|(provider, model)| {
-                (self.words.of_value(provider.as_ref()), self.words.of_value(model.as_ref()))
+                (self.words.of_name(&provider, text), self.words.of_name(&model, text))
             }),
             number: scanned.number,
             no_message: scanned.no_message,
@@ -283,23 +339,30 @@ impl Index {
         if let Some(body) = scanned.body {
             self.odd.insert(ix, Arc::new(body));
         }
+        self.kept.extend(scanned.kept.map(|kept| (ix, kept)));
+        self.beside.extend(scanned.beside.map(|usage| (ix, usage)));
         self.entries.push(entry);
         (ix, kept_index)
     }
 
-    fn intern_message(&mut self, ix: EntryIx, message: &ScannedMessage) -> crate::store::entry::MessageSize {
+    fn intern_message(
+        &mut self,
+        ix: EntryIx,
+        message: &ScannedMessage,
+        text: &[u8],
+    ) -> crate::store::entry::MessageSize {
         for call in &message.calls {
             let call = Call {
                 entry: ix,
-                id: self.ids.of_value(call.id.as_ref()),
-                name: self.words.of_value(call.name.as_ref()),
+                id: self.ids.of_name(&call.id, text),
+                name: self.words.of_name(&call.name, text),
                 chars: call.chars,
             };
             self.calls.push(call);
         }
         let mut size = message.size;
-        size.tool = self.words.of_value(message.tool.as_ref());
-        size.call = self.ids.of_value(message.call.as_ref());
+        size.tool = self.words.of_name(&message.tool, text);
+        size.call = self.ids.of_name(&message.call, text);
         size
     }
 
@@ -333,7 +396,10 @@ impl Index {
         if let Some(entry) = self.entries.pop() {
             self.calls.truncate(entry.calls.0 as usize);
             self.positions.pop();
-            self.odd.remove(&EntryIx(self.entries.len() as u32));
+            let ix = EntryIx(self.entries.len() as u32);
+            self.odd.remove(&ix);
+            self.kept.remove(&ix);
+            self.beside.remove(&ix);
             self.end = entry.offset;
             self.lines = entry.line - 1;
         }

@@ -1,9 +1,40 @@
 //! Repeated words kept once: entry ids, and words such as tool names, models and custom types.
 //! Both may be any JSON value in a damaged file, and the rules look at that value.
 
+use std::borrow::Cow;
 use std::collections::HashMap;
+use std::hash::BuildHasher;
+use std::ops::Range;
 
-use crate::js::{self, Value};
+use foldhash::fast::RandomState;
+use hashbrown::HashTable;
+
+use crate::js::{self, Json, Value};
+
+/// An id or a word of a line, before it is interned.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Name {
+    /// Not there.
+    Absent,
+    /// A text that stands in the line as it is: its bytes, quotes included.
+    Plain(Range<u32>),
+    /// Any other value.
+    Other(Value),
+}
+
+impl Name {
+    /// The name in a field of a line.
+    pub fn of<'a>(value: Option<impl Json<'a>>) -> Self {
+        value.map_or(Self::Absent, |value| {
+            value.span().map_or_else(|| Self::Other(value.value()), Self::Plain)
+        })
+    }
+
+    /// Whether it is there and `null`.
+    pub fn is_null(&self) -> bool {
+        matches!(self, Self::Other(Value::Null))
+    }
+}
 
 /// An entry id or call id of one index; equal numbers mean strictly equal ids (compaction 4.1a).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -22,11 +53,14 @@ impl WordIx {
 /// runtime starts with.
 const NO_STRING: char = '\u{1}';
 
-/// All ids of one transcript.
+/// All ids of one transcript: their texts one after the other, and where each ends. There is one for nearly every entry
+/// and every tool call, so they share one piece of memory.
 #[derive(Debug, Clone, Default)]
 pub struct Ids {
-    by_text: HashMap<Box<str>, IdIx>,
-    texts: Vec<Box<str>>,
+    texts: String,
+    ends: Vec<usize>,
+    by_text: HashTable<u32>,
+    hasher: RandomState,
 }
 
 impl Ids {
@@ -40,59 +74,88 @@ impl Ids {
                 _ => Some(self.of_text(&format!("{NO_STRING}{}", js::stringify_str(text)))),
             },
             Value::Array(_) | Value::Object(_) => {
-                let unlike = format!("{NO_STRING}#{}", self.texts.len());
+                let unlike = format!("{NO_STRING}#{}", self.len());
                 Some(self.of_text(&unlike))
             }
             simple => Some(self.of_text(&format!("{NO_STRING}{}", js::stringify(simple)))),
         }
     }
 
+    /// The id of a name of a line.
+    pub(crate) fn of_name(&mut self, name: &Name, line: &[u8]) -> Option<IdIx> {
+        match name {
+            Name::Absent => None,
+            // A mark is a control character: it cannot stand there as it is.
+            Name::Plain(span) => Some(self.of_text(&text_in(line, span.start + 1..span.end - 1))),
+            Name::Other(value) => self.of_value(Some(value)),
+        }
+    }
+
     /// The id of a plain text.
     pub fn of_text(&mut self, text: &str) -> IdIx {
-        if let Some(&ix) = self.by_text.get(text) {
-            return ix;
+        let hash = self.hasher.hash_one(text);
+        if let Some(ix) = self.by_text.find(hash, |ix| self.at(*ix) == text) {
+            return IdIx(*ix);
         }
-        let ix = IdIx(self.texts.len() as u32);
-        self.texts.push(text.into());
-        self.by_text.insert(text.into(), ix);
-        ix
+        let ix = self.ends.len() as u32;
+        self.texts.push_str(text);
+        self.ends.push(self.texts.len());
+        let Self { texts, ends, hasher, .. } = self;
+        self.by_text.insert_unique(hash, ix, |ix| hasher.hash_one(text_at(texts, ends, *ix)));
+        IdIx(ix)
+    }
+
+    fn at(&self, ix: u32) -> &str {
+        text_at(&self.texts, &self.ends, ix)
     }
 
     /// Looks a plain text up, without adding it.
     pub fn find(&self, text: &str) -> Option<IdIx> {
-        self.by_text.get(text).copied()
+        self.by_text.find(self.hasher.hash_one(text), |ix| self.at(*ix) == text).map(|ix| IdIx(*ix))
     }
 
     /// The id for people. Ids that are no strings show as their JSON.
     pub fn text(&self, id: IdIx) -> &str {
-        let text = &self.texts[id.0 as usize];
+        let text = self.at(id.0);
         text.strip_prefix(NO_STRING).unwrap_or(text)
     }
 
     /// Whether the id is a string of the file.
     pub fn is_string(&self, id: IdIx) -> bool {
-        let text = &self.texts[id.0 as usize];
+        let text = self.at(id.0);
         !text.starts_with(NO_STRING) || text[1..].starts_with('"')
     }
 
     /// The id as the value it is; objects and arrays come back as an empty object.
     pub fn value(&self, id: IdIx) -> Value {
-        let text = &self.texts[id.0 as usize];
+        let text = self.at(id.0);
         match text.strip_prefix(NO_STRING) {
-            None => Value::from(&**text),
+            None => Value::from(text),
             Some(json) => js::parse(json).unwrap_or(Value::Object(js::Object::default())),
         }
     }
 
     /// Number of ids.
     pub fn len(&self) -> usize {
-        self.texts.len()
+        self.ends.len()
     }
 
     /// Whether there is none.
     pub fn is_empty(&self) -> bool {
-        self.texts.is_empty()
+        self.ends.is_empty()
     }
+}
+
+/// A text that stands in a line; the line is UTF-8.
+fn text_in(line: &[u8], span: Range<u32>) -> Cow<'_, str> {
+    String::from_utf8_lossy(line.get(span.start as usize..span.end as usize).unwrap_or_default())
+}
+
+/// A text among others, by its number.
+fn text_at<'a>(texts: &'a str, ends: &[usize], ix: u32) -> &'a str {
+    let at = ix as usize;
+    let start = at.checked_sub(1).map_or(0, |before| ends[before]);
+    &texts[start..ends[at]]
 }
 
 /// All words of one transcript: any JSON value, or absent.
@@ -120,6 +183,20 @@ impl Words {
         self.values.push(Some(value.clone()));
         self.by_json.insert(json.into(), ix);
         ix
+    }
+
+    /// The word of a name of a line.
+    pub(crate) fn of_name(&mut self, name: &Name, line: &[u8]) -> WordIx {
+        match name {
+            Name::Absent => WordIx::ABSENT,
+            Name::Plain(span) => {
+                // Written as it is, it is its own JSON.
+                let json = text_in(line, span.clone());
+                let known = self.by_json.get(&*json).copied();
+                known.unwrap_or_else(|| self.of_value(Some(&Value::from(&json[1..json.len() - 1]))))
+            }
+            Name::Other(value) => self.of_value(Some(value)),
+        }
     }
 
     /// The value of a word.

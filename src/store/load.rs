@@ -3,12 +3,12 @@
 use std::io;
 
 use crate::ids::NewIds;
-use crate::js::{self, JsString};
+use crate::js::{self, JsString, Outline};
+use crate::store::entry::Reading;
 use crate::store::index::{Ends, Index, Place, Standing};
+use crate::store::pieces::{Pass, Piece, Round, beginning, said};
+use crate::store::scan::Scanned;
 use crate::store::source::Source;
-
-/// Bytes read at a time.
-const BLOCK: usize = 1 << 20;
 
 /// Told how far the reading is: bytes done, bytes in all. Answering false stops it.
 pub type Progress<'a> = &'a mut dyn FnMut(u64, u64) -> bool;
@@ -43,9 +43,21 @@ pub enum Growth {
     Replaced(Box<Index>),
 }
 
-/// Indexes a whole transcript.
+/// Indexes a whole transcript as runtimes read it that take entries one by one.
 pub fn load(source: &Source, new_ids: &mut dyn NewIds, progress: Progress) -> Result<Index, LoadError> {
+    load_as(source, Reading::Entries, new_ids, progress)
+}
+
+/// Indexes a whole transcript as a runtime reads it. One that projects trims nothing and drops falsy lines
+/// (store-pi-1.5 C1, C2).
+pub fn load_as(
+    source: &Source,
+    reading: Reading,
+    new_ids: &mut dyn NewIds,
+    progress: Progress,
+) -> Result<Index, LoadError> {
     let mut index = Index::new(source.path());
+    index.reading = reading;
     index.identity = source.identity().map_err(|error| read_error(source, error))?;
     read_on(&mut index, source, new_ids, progress)?;
     Ok(index)
@@ -69,7 +81,7 @@ pub fn grow(
     let len = source.len().map_err(fail)?;
     let known = index.end + index.pending;
     if source.identity().map_err(fail)? != index.identity || len < known || !ends_match(index, source) {
-        return Ok(Growth::Replaced(Box::new(load(source, new_ids, progress)?)));
+        return Ok(Growth::Replaced(Box::new(load_as(source, index.reading, new_ids, progress)?)));
     }
     if len == known {
         return Ok(Growth::Same);
@@ -100,7 +112,8 @@ fn read_error(source: &Source, error: io::Error) -> LoadError {
     LoadError::Read { path: source.path().display().to_string(), source: error }
 }
 
-/// Reads from `index.end` to the end of the file.
+/// Reads from `index.end` to the end of the file as it is now: the first lines one by one, as they decide how the others
+/// are read, then the others on every core.
 fn read_on(
     index: &mut Index,
     source: &Source,
@@ -109,27 +122,42 @@ fn read_on(
 ) -> Result<(), LoadError> {
     let fail = |error| read_error(source, error);
     let total = source.len().map_err(fail)?;
-    let mut buffer: Vec<u8> = Vec::with_capacity(BLOCK);
-    let mut at = index.end;
-    let mut bad_tail = None;
-    loop {
-        let filled = buffer.len();
-        buffer.resize(filled + BLOCK, 0);
-        let count = source.read_at(&mut buffer[filled..], at + filled as u64).map_err(fail)?;
-        buffer.truncate(filled + count);
-        if count == 0 {
-            break;
-        }
-        let used = take_lines(index, &buffer, at, &mut bad_tail, new_ids);
-        buffer.drain(..used);
-        at += used as u64;
-        if !progress(at.min(total), total.max(at)) {
-            return Err(LoadError::Stopped { path: source.path().display().to_string() });
-        }
+    let start = index.end;
+    let mut taken = Taken { index, bad: None, end: start, rest: Vec::new(), new_ids };
+    let opening = Pass { source, total, rename_hooks: false };
+    let at = taken.open(opening, start).map_err(fail)?;
+    if !progress(at, total) {
+        return Err(LoadError::Stopped { path: source.path().display().to_string() });
     }
-    index.end = at;
-    finish(index, &buffer, bad_tail, new_ids);
+    if at < total {
+        let pass = Pass { rename_hooks: taken.index.migration().1, ..opening };
+        rounds(&mut taken, pass, at, progress)?;
+    }
+    let Taken { index, bad, end, rest, new_ids } = taken;
+    index.end = end;
+    finish(index, &rest, bad, new_ids);
     index.ends = probe(source, index.end).map_err(fail)?;
+    Ok(())
+}
+
+/// Reads on from `at` round by round: while the lines of one are taken, those of the next are scanned.
+fn rounds(taken: &mut Taken<'_>, pass: Pass<'_>, at: u64, progress: Progress) -> Result<(), LoadError> {
+    let fail = |error| read_error(pass.source, error);
+    let (mut round, mut next) = (Round::new(), Round::new());
+    round.read(pass, at).map_err(fail)?;
+    while !round.pieces().is_empty() {
+        let after = round.end;
+        if !progress(after, pass.total) {
+            return Err(LoadError::Stopped { path: pass.source.path().display().to_string() });
+        }
+        let mut read = Ok(());
+        rayon::in_place_scope(|scope| {
+            scope.spawn(|_| read = next.read(pass, after));
+            round.pieces().iter_mut().for_each(|piece| taken.piece(piece));
+        });
+        read.map_err(fail)?;
+        std::mem::swap(&mut round, &mut next);
+    }
     Ok(())
 }
 
@@ -140,43 +168,82 @@ struct BadLine {
     why: js::SyntaxError,
 }
 
-/// Takes every whole line of the buffer; answers how many bytes they are.
-fn take_lines(
-    index: &mut Index,
-    buffer: &[u8],
-    at: u64,
-    bad: &mut Option<BadLine>,
-    new_ids: &mut dyn NewIds,
-) -> usize {
-    let mut from = 0;
-    for end in memchr::memchr_iter(b'\n', buffer) {
-        take_line(index, &buffer[from..end], at + from as u64, bad, new_ids);
-        from = end + 1;
-    }
-    from
+/// An index on its way through a file.
+struct Taken<'a> {
+    index: &'a mut Index,
+    bad: Option<BadLine>,
+    /// The byte after the last line end.
+    end: u64,
+    /// What stands behind it.
+    rest: Vec<u8>,
+    new_ids: &'a mut dyn NewIds,
 }
 
-fn take_line(
-    index: &mut Index,
-    bytes: &[u8],
-    offset: u64,
-    bad: &mut Option<BadLine>,
-    new_ids: &mut dyn NewIds,
-) {
-    index.lines += 1;
-    let place = Place { offset, bytes: bytes.len() as u32, line: index.lines };
-    if is_blank(bytes) {
-        return;
+impl Taken<'_> {
+    /// Takes lines until it is known what kind of file it is; answers how far it was read.
+    fn open(&mut self, pass: Pass<'_>, start: u64) -> io::Result<u64> {
+        let mut at = start;
+        let mut outline = Outline::default();
+        loop {
+            let (mut piece, end) = beginning(pass, at, at == start)?;
+            let lines = piece.take_lines();
+            for line in &lines {
+                let bytes = piece.bytes_of(line);
+                let rename_hooks = self.index.migration().1;
+                let said = match self.index.standing {
+                    Standing::Empty => None,
+                    _ => said(bytes, &mut outline, rename_hooks),
+                };
+                self.line(said, bytes, piece.offset_of(line));
+            }
+            piece.put_back(lines);
+            self.rest(&piece);
+            if end >= pass.total || self.index.standing != Standing::Empty {
+                return Ok(end);
+            }
+            at = end;
+        }
     }
-    if let Some(bad) = bad.take() {
-        index.push_bad(bad.place.line, bad.bytes.len(), bad.why);
+
+    /// Takes the next line; `said` is none of a blank one, and before it is known what kind of file it is.
+    fn line(&mut self, said: Option<Result<Scanned, js::SyntaxError>>, bytes: &[u8], offset: u64) {
+        let Self { index, bad, new_ids, .. } = self;
+        index.lines += 1;
+        self.end = offset + bytes.len() as u64 + 1;
+        let place = Place { offset, bytes: bytes.len() as u32, line: index.lines };
+        if is_blank(bytes) {
+            return;
+        }
+        if let Some(bad) = bad.take() {
+            index.push_bad(bad.place.line, bad.bytes.len(), bad.why);
+        }
+        let taken = match said {
+            Some(said) => said.map(|scanned| index.take(scanned, bytes, place, *new_ids)),
+            // The whole text is trimmed before it is split (store I1a), so only the very first line may start, and only
+            // the very last one end, with white space that JSON does not know.
+            None => parse_line(bytes, trimmed_by(index, bytes, Trim::Start))
+                .map(|value| index.push(&value, place, *new_ids)),
+        };
+        if let Err(why) = taken {
+            *bad = Some(BadLine { bytes: bytes.to_vec(), place, why });
+        }
     }
-    // The whole text is trimmed before it is split (store I1a), so only the very first line may start,
-    // and only the very last one end, with white space that JSON does not know.
-    let trim = if index.standing == Standing::Empty { Trim::Start } else { Trim::None };
-    match parse_line(bytes, trim) {
-        Ok(value) => index.push(value, place, new_ids),
-        Err(why) => *bad = Some(BadLine { bytes: bytes.to_vec(), place, why }),
+
+    /// Keeps what follows the last line end.
+    fn rest(&mut self, piece: &Piece) {
+        if !piece.rest().is_empty() {
+            self.rest = piece.rest().to_vec();
+        }
+    }
+
+    fn piece(&mut self, piece: &mut Piece) {
+        let mut lines = piece.take_lines();
+        for line in &mut lines {
+            let said = line.said.take();
+            self.line(said, piece.bytes_of(line), piece.offset_of(line));
+        }
+        piece.put_back(lines);
+        self.rest(piece);
     }
 }
 
@@ -194,9 +261,9 @@ fn finish(index: &mut Index, rest: &[u8], bad: Option<BadLine>, new_ids: &mut dy
     }
     let place = Place { offset: index.end, bytes: rest.len() as u32, line: index.lines + 1 };
     let before = index.entries.len();
-    match parse_line(rest, Trim::Both) {
+    match parse_line(rest, trimmed_by(index, rest, Trim::Both)) {
         Ok(value) => {
-            index.push(value, place, new_ids);
+            index.push(&value, place, new_ids);
             index.pending = 0;
             if index.entries.len() > before {
                 index.lines += 1;
@@ -211,8 +278,8 @@ fn finish(index: &mut Index, rest: &[u8], bad: Option<BadLine>, new_ids: &mut dy
 }
 
 fn retry_trimmed(index: &mut Index, bad: &BadLine, new_ids: &mut dyn NewIds) {
-    match parse_line(&bad.bytes, Trim::Both) {
-        Ok(value) => index.push(value, bad.place, new_ids),
+    match parse_line(&bad.bytes, trimmed_by(index, &bad.bytes, Trim::Both)) {
+        Ok(value) => index.push(&value, bad.place, new_ids),
         Err(_) => index.push_bad(bad.place.line, bad.bytes.len(), bad.why),
     }
 }
@@ -226,6 +293,17 @@ pub(crate) enum Trim {
     Start,
     /// The last line, which may be the first too.
     Both,
+}
+
+/// What of a line is trimmed by the runtime that reads the file; notes where that makes a difference.
+fn trimmed_by(index: &mut Index, bytes: &[u8], trim: Trim) -> Trim {
+    let beyond_json = |char: char| js::is_trimmed(char) && !matches!(char, ' ' | '\t' | '\r' | '\n');
+    if trim != Trim::None {
+        let text = String::from_utf8_lossy(bytes);
+        index.reads_differently |=
+            text.starts_with(beyond_json) || trim == Trim::Both && text.ends_with(beyond_json);
+    }
+    if index.reading == Reading::Projected { Trim::None } else { trim }
 }
 
 /// One line as the runtime parses it: invalid UTF-8 becomes U+FFFD (store I1a).
@@ -242,7 +320,7 @@ pub(crate) fn parse_line(bytes: &[u8], trim: Trim) -> Result<js::Value, js::Synt
 }
 
 /// Blank after the ECMAScript trim (pruning 0.3).
-fn is_blank(bytes: &[u8]) -> bool {
+pub(crate) fn is_blank(bytes: &[u8]) -> bool {
     match bytes.first() {
         None => true,
         Some(b'{') => false,
@@ -252,8 +330,11 @@ fn is_blank(bytes: &[u8]) -> bool {
 
 #[cfg(test)]
 mod tests {
+    use proptest::prelude::*;
+
     use super::*;
     use crate::ids::LineIds;
+    use crate::store::intern::IdIx;
 
     #[test]
     fn a_line_that_only_nests_too_deep_is_not_called_broken() {
@@ -264,5 +345,74 @@ mod tests {
         assert_eq!((finding.line, index.bad_lines), (Some(2), 1));
         assert!(finding.what.starts_with("nests deeper than 4096 levels"), "{finding}");
         assert!(finding.next.contains("the runtime may read it"), "{finding}");
+    }
+
+    /// Some lines as a runtime, a person and a hostile writer leave them.
+    fn line() -> impl Strategy<Value = Vec<u8>> {
+        let text = "[a-z\\u{e9}\\u{6f22}\\u{1f600} ]{0,30}";
+        let message = (0..6_usize, text, 0..1_000_u32).prop_map(|(role, text, number)| {
+            let role = ["user", "assistant", "toolResult", "bashExecution", "custom", "hookMessage"][role];
+            format!(
+                r#"{{"type":"message","id":"e{number}","parentId":"e{}","timestamp":"2026-11-19T13:00:00.{:03}Z","message":{{"role":"{role}","content":[{{"type":"text","text":"{text}\\n\\ud83d"}},{{"type":"toolCall","id":"c{number}","name":"exec","arguments":{{"a":1.50,"b":["\\u0041"],"a":{{}}}}}}],"toolName":"exec","toolCallId":"c{number}","usage":{{"input":{number},"output":2}}}}}}"#,
+                number / 2,
+                number
+            )
+            .into_bytes()
+        });
+        prop_oneof![
+            8 => message,
+            1 => Just(b"{\"type\":\"compaction\",\"id\":\"k\",\"summary\":\"so\",\"firstKeptEntryId\":\"e1\"}".to_vec()),
+            1 => Just(b"{\"type\":\"custom\",\"id\":\"c\",\"customType\":\"x\",\"data\":{\"timestamp\":5}}".to_vec()),
+            1 => Just(b"{broken".to_vec()),
+            1 => Just(b"  \xe3\x80\x80".to_vec()),
+            1 => Just(b"{\"type\":\"label\",\"id\":\"\xff\",\"label\":\"\xff\"}".to_vec()),
+            1 => Just(b"5".to_vec()),
+            1 => (0..600_000_usize).prop_map(|count| format!(r#"{{"type":"message","message":{{"role":"user","content":"{}"}}}}"#, "x".repeat(count)).into_bytes()),
+        ]
+    }
+
+    /// The index of lines taken one by one, each as a value.
+    fn one_by_one(lines: &[Vec<u8>], version: u32) -> Index {
+        let mut index = Index::new("t.jsonl");
+        let mut offset = 0;
+        let header = format!(r#"{{"type":"session","version":{version},"id":"s"}}"#).into_bytes();
+        for bytes in std::iter::once(&header).chain(lines) {
+            index.lines += 1;
+            let place = Place { offset, bytes: bytes.len() as u32, line: index.lines };
+            offset += bytes.len() as u64 + 1;
+            if !is_blank(bytes) {
+                match parse_line(bytes, Trim::None) {
+                    Ok(value) => index.push(&value, place, &mut LineIds),
+                    Err(why) => index.push_bad(place.line, bytes.len(), why),
+                }
+            }
+        }
+        index.end = offset;
+        index
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig { cases: 60, ..ProptestConfig::default() })]
+
+        #[test]
+        fn pieces_give_what_the_lines_give_one_by_one(
+            lines in proptest::collection::vec(line(), 1..60),
+            version in 1_u32..4,
+        ) {
+            let header = format!(r#"{{"type":"session","version":{version},"id":"s"}}"#).into_bytes();
+            let all: Vec<&[u8]> = std::iter::once(&header[..]).chain(lines.iter().map(Vec::as_slice)).collect();
+            let mut text = all.join(&b'\n');
+            text.push(b'\n');
+            let index = load_bytes("t.jsonl", &text, &mut LineIds);
+            let expected = one_by_one(&lines, version);
+            prop_assert_eq!(format!("{:?}", &index.entries), format!("{:?}", &expected.entries));
+            prop_assert_eq!(format!("{:?}", &index.calls), format!("{:?}", &expected.calls));
+            prop_assert_eq!(format!("{:?}", &index.findings), format!("{:?}", &expected.findings));
+            prop_assert_eq!(&index.odd, &expected.odd);
+            prop_assert_eq!((index.pending, index.unterminated), (0, false));
+            prop_assert_eq!((index.end, index.lines, index.bad_lines), (text.len() as u64, expected.lines, expected.bad_lines));
+            let ids = |index: &Index| (0..index.ids.len()).map(|at| index.ids.text(IdIx(at as u32)).to_owned()).collect::<Vec<_>>();
+            prop_assert_eq!(ids(&index), ids(&expected));
+        }
     }
 }

@@ -1,7 +1,8 @@
 //! Sizes of one message, measured once when its line is read. The two char counts follow the real
 //! programs to the letter, odd values and exceptions included (pruning 0.7).
 
-use crate::js::{self, Throws, Value};
+use crate::js::json::{holds, length};
+use crate::js::{Json, Kind, Throws, Value};
 use crate::store::entry::Role;
 
 /// Chars an image block counts in pi's estimate (compaction 1.5).
@@ -12,46 +13,66 @@ pub const PRUNE_IMAGE_CHARS: f64 = 8000.0;
 const PRUNE_OTHER_CHARS: f64 = 256.0;
 
 /// The role of a message value; a message that is no object has none.
-pub fn role_of(message: &Value) -> Role {
-    message
-        .get("role")
-        .and_then(Value::as_str)
-        .map_or(Role::Other, |text| Role::from_text(&text.to_string_lossy()))
+pub fn role_of<'a>(message: impl Json<'a>) -> Role {
+    message.get("role").and_then(Json::text).map_or(Role::Other, |text| Role::from_text(&text))
 }
 
 /// Chars as pi's `estimateTokens` counts them before dividing by 4 (compaction 1.1–1.9).
-pub fn pi_chars(message: &Value) -> Result<f64, Throws> {
+pub fn pi_chars<'a>(message: impl Json<'a>) -> Result<f64, Throws> {
     let content = message.get("content");
     let role = role_of(message);
     match role {
-        Role::User => match content {
-            Some(Value::String(text)) => Ok(text.len() as f64),
-            Some(Value::Array(items)) => sum(items, |block| pi_block_chars(role, block)),
+        Role::User => match content.map(Json::kind) {
+            Some(Kind::String(units)) => Ok(units as f64),
+            Some(Kind::Array(_)) => sum(content, |block| pi_block_chars(role, block)),
             _ => Ok(0.0),
         },
-        Role::Assistant => sum(blocks(content)?, |block| pi_block_chars(role, block)),
-        Role::ToolResult | Role::Custom => match content {
-            Some(Value::String(text)) => Ok(text.len() as f64),
-            _ => sum(blocks(content)?, |block| pi_block_chars(role, block)),
+        Role::Assistant => sum(content, |block| pi_block_chars(role, block)),
+        Role::ToolResult | Role::Custom => match content.map(Json::kind) {
+            Some(Kind::String(units)) => Ok(units as f64),
+            _ => sum(content, |block| pi_block_chars(role, block)),
         },
-        Role::BashExecution => {
-            Ok(js::length_of(message.get("command"))? + js::length_of(message.get("output"))?)
-        }
-        Role::BranchSummary | Role::CompactionSummary => js::length_of(message.get("summary")),
+        Role::BashExecution => Ok(length(message.get("command"))? + length(message.get("output"))?),
+        Role::BranchSummary | Role::CompactionSummary => length(message.get("summary")),
+        Role::System => system_chars(&message.value()),
         Role::Other => Ok(0.0),
     }
 }
 
+/// Chars of a system message: its content as a user's, images included, each section's text, and the tools it adds as
+/// JSON (store-pi-1.5 E1).
+fn system_chars(message: &Value) -> Result<f64, Throws> {
+    let content = message.get("content");
+    let content = match content.map(Json::kind) {
+        Some(Kind::String(units)) => units as f64,
+        Some(Kind::Array(_)) => sum(content, |block| Ok(pi_text(block)? + image(block, PI_IMAGE_CHARS)?))?,
+        _ => 0.0,
+    };
+    let sections = section_texts(message).try_fold(0.0, |sum, text| Ok(sum + length(Some(text))?))?;
+    let tools = message.get("toolsAdded").map_or(0, Json::json_units);
+    Ok(content + sections + tools as f64)
+}
+
+/// The texts of a system message's sections; those that are removed have none.
+fn section_texts(message: &Value) -> impl Iterator<Item = &Value> {
+    let values: Vec<&Value> = match message.get("sections") {
+        Some(Value::Object(sections)) => sections.iter().map(|(_, text)| text).collect(),
+        Some(Value::Array(sections)) => sections.iter().collect(),
+        _ => Vec::new(),
+    };
+    values.into_iter().filter(|text| text.is_truthy())
+}
+
 /// Chars as the context pruner counts them (pruning 5.4).
-pub fn prune_chars(message: &Value) -> Result<f64, Throws> {
+pub fn prune_chars<'a>(message: impl Json<'a>) -> Result<f64, Throws> {
     let content = message.get("content");
     match role_of(message) {
-        Role::User => match content {
-            Some(Value::String(text)) => Ok(text.len() as f64),
-            _ => sum(blocks(content)?, prune_block),
+        Role::User => match content.map(Json::kind) {
+            Some(Kind::String(units)) => Ok(units as f64),
+            _ => sum(content, prune_block),
         },
-        Role::ToolResult => sum(blocks(content)?, prune_block),
-        Role::Assistant => sum(blocks(content)?, prune_assistant_block),
+        Role::ToolResult => sum(content, prune_block),
+        Role::Assistant => sum(content, prune_assistant_block),
         _ => Ok(PRUNE_OTHER_CHARS),
     }
 }
@@ -67,24 +88,29 @@ pub fn blocks(content: Option<&Value>) -> Result<&[Value], Throws> {
 }
 
 /// Whether a block has this type; a null block throws.
-pub fn block_is(block: &Value, kind: &str) -> Result<bool, Throws> {
+pub fn block_is<'a>(block: impl Json<'a>, kind: &str) -> Result<bool, Throws> {
     if block.is_null() {
         return Err(Throws);
     }
     Ok(block.get("type").is_some_and(|value| value.str_is(kind)))
 }
 
-fn sum(blocks: &[Value], size: impl Fn(&Value) -> Result<f64, Throws>) -> Result<f64, Throws> {
-    blocks.iter().try_fold(0.0, |total, block| Ok(total + size(block)?))
+/// The sizes of a content's items together, where it is walked as [`blocks`] tells.
+fn sum<'a, J: Json<'a>>(content: Option<J>, size: impl Fn(J) -> Result<f64, Throws>) -> Result<f64, Throws> {
+    match content.and_then(Json::items) {
+        Some(mut items) => items.try_fold(0.0, |total, block| Ok(total + size(block)?)),
+        None if content.is_some_and(|content| content.units().is_some()) => Ok(0.0),
+        None => Err(Throws),
+    }
 }
 
-fn image(block: &Value, chars: f64) -> Result<f64, Throws> {
+fn image<'a>(block: impl Json<'a>, chars: f64) -> Result<f64, Throws> {
     Ok(if block_is(block, "image")? { chars } else { 0.0 })
 }
 
 /// Chars that one block of a content counts in pi's estimate, by the role of its message (compaction
 /// 1.2–1.5).
-pub fn pi_block_chars(role: Role, block: &Value) -> Result<f64, Throws> {
+pub fn pi_block_chars<'a>(role: Role, block: impl Json<'a>) -> Result<f64, Throws> {
     match role {
         Role::User => pi_text(block),
         Role::Assistant => pi_assistant_block(block),
@@ -94,33 +120,33 @@ pub fn pi_block_chars(role: Role, block: &Value) -> Result<f64, Throws> {
 }
 
 /// A text block with truthy text; a falsy text is skipped (compaction 1.8a).
-fn pi_text(block: &Value) -> Result<f64, Throws> {
+fn pi_text<'a>(block: impl Json<'a>) -> Result<f64, Throws> {
     let text = block.get("text");
-    if block_is(block, "text")? && js::truthy(text) { js::length_of(text) } else { Ok(0.0) }
+    if block_is(block, "text")? && holds(text) { length(text) } else { Ok(0.0) }
 }
 
-fn pi_assistant_block(block: &Value) -> Result<f64, Throws> {
+fn pi_assistant_block<'a>(block: impl Json<'a>) -> Result<f64, Throws> {
     if block_is(block, "text")? {
-        js::length_of(block.get("text"))
+        length(block.get("text"))
     } else if block_is(block, "thinking")? {
-        js::length_of(block.get("thinking"))
+        length(block.get("thinking"))
     } else if block_is(block, "toolCall")? {
         let arguments = block.get("arguments").ok_or(Throws)?;
-        Ok(js::length_of(block.get("name"))? + js::stringify_len(arguments) as f64)
+        Ok(length(block.get("name"))? + arguments.json_units() as f64)
     } else {
         Ok(0.0)
     }
 }
 
-fn prune_block(block: &Value) -> Result<f64, Throws> {
-    if block_is(block, "text")? { js::length_of(block.get("text")) } else { image(block, PRUNE_IMAGE_CHARS) }
+fn prune_block<'a>(block: impl Json<'a>) -> Result<f64, Throws> {
+    if block_is(block, "text")? { length(block.get("text")) } else { image(block, PRUNE_IMAGE_CHARS) }
 }
 
-fn prune_assistant_block(block: &Value) -> Result<f64, Throws> {
+fn prune_assistant_block<'a>(block: impl Json<'a>) -> Result<f64, Throws> {
     if block_is(block, "text")? {
-        js::length_of(block.get("text"))
+        length(block.get("text"))
     } else if block_is(block, "thinking")? {
-        js::length_of(block.get("thinking"))
+        length(block.get("thinking"))
     } else if block_is(block, "toolCall")? {
         Ok(prune_arguments(block.get("arguments")))
     } else {
@@ -129,11 +155,8 @@ fn prune_assistant_block(block: &Value) -> Result<f64, Throws> {
 }
 
 /// Absent and null arguments count as `{}`.
-fn prune_arguments(arguments: Option<&Value>) -> f64 {
-    match arguments {
-        None | Some(Value::Null) => 2.0,
-        Some(value) => js::stringify_len(value) as f64,
-    }
+fn prune_arguments<'a>(arguments: Option<impl Json<'a>>) -> f64 {
+    arguments.filter(|arguments| !arguments.is_null()).map_or(2.0, |arguments| arguments.json_units() as f64)
 }
 
 /// What the index notes of a content beside the two counts. Blocks it does not know weigh nothing.
@@ -149,36 +172,39 @@ pub struct Parts {
     pub text_chars: u32,
     /// Chars of thinking.
     pub thinking_chars: u32,
-    /// Chars of tool calls: names and arguments.
+    /// Chars of tool calls: names and arguments; of a system message, of the tools it adds as JSON.
     pub call_chars: u32,
     /// A text block holds something that is no string.
     pub odd: bool,
 }
 
 /// The parts of a message's content (or of the text fields of the roles without content).
-pub fn parts(message: &Value) -> Parts {
+pub fn parts<'a>(message: impl Json<'a>) -> Parts {
     let mut parts = Parts::default();
     for field in ["command", "output", "summary"] {
         parts.text_chars += chars_of(message.get(field));
     }
-    match message.get("content") {
-        Some(Value::String(text)) => parts.text_chars += text.len() as u32,
-        Some(Value::Array(items)) => items.iter().for_each(|block| parts.add(block)),
-        _ => {}
-    }
+    let content = message.get("content");
+    parts.text_chars += chars_of(content);
+    content.and_then(Json::items).into_iter().flatten().for_each(|block| parts.add(block));
     parts.joined_chars += f64::from(parts.text_blocks.saturating_sub(1));
+    if role_of(message) == Role::System {
+        let message = &message.value();
+        parts.text_chars += section_texts(message).map(|text| chars_of(Some(text))).sum::<u32>();
+        parts.call_chars = message.get("toolsAdded").map_or(0, Json::json_units) as u32;
+    }
     parts
 }
 
 impl Parts {
-    fn add(&mut self, block: &Value) {
+    fn add<'a>(&mut self, block: impl Json<'a>) {
         let is = |kind| block_is(block, kind).unwrap_or(false);
         if is("text") {
             let text = block.get("text");
             self.text_blocks += 1;
             self.text_chars += chars_of(text);
-            self.joined_chars += js::length_of(text).unwrap_or(f64::NAN);
-            self.odd |= text.and_then(Value::as_str).is_none();
+            self.joined_chars += length(text).unwrap_or(f64::NAN);
+            self.odd |= text.and_then(Json::units).is_none();
         } else if is("image") {
             self.images += 1;
         } else if is("thinking") {
@@ -190,18 +216,19 @@ impl Parts {
 }
 
 /// Chars of a tool call: its name, and its arguments as JSON.
-pub fn call_chars(block: &Value) -> u32 {
-    let arguments = block.get("arguments").map_or(0, js::stringify_len);
+pub fn call_chars<'a>(block: impl Json<'a>) -> u32 {
+    let arguments = block.get("arguments").map_or(0, Json::json_units);
     chars_of(block.get("name")) + arguments as u32
 }
 
-fn chars_of(value: Option<&Value>) -> u32 {
-    value.and_then(Value::as_str).map_or(0, |text| text.len() as u32)
+fn chars_of<'a>(value: Option<impl Json<'a>>) -> u32 {
+    value.and_then(Json::units).unwrap_or(0) as u32
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::js;
 
     fn message(json: &str) -> Value {
         js::parse(json).expect("test JSON")
@@ -251,6 +278,20 @@ mod tests {
     fn other_roles_are_256_chars_to_the_pruner_and_scalars_too() {
         assert_eq!(prune_chars(&message(r#"{"role":"system"}"#)), Ok(256.0));
         assert_eq!((pi_chars(&message("5")), prune_chars(&message("5"))), (Ok(0.0), Ok(256.0)));
+    }
+
+    #[test]
+    fn a_system_message_weighs_its_texts_its_sections_and_the_tools_it_adds() {
+        let chars = |json: &str| pi_chars(&message(json));
+        assert_eq!(
+            chars(r#"{"role":"system","content":"ab","sections":{"a":"cd","b":null},"toolsAdded":[]}"#),
+            Ok(6.0)
+        );
+        assert_eq!(
+            chars(r#"{"role":"system","content":[{"type":"image"}],"toolsRemoved":[{"name":"x"}]}"#),
+            Ok(4800.0)
+        );
+        assert!(chars(r#"{"role":"system","content":"","sections":{"a":5}}"#).is_ok_and(f64::is_nan));
     }
 
     #[test]

@@ -18,6 +18,8 @@ pub mod locate;
 pub mod measure;
 pub mod model;
 pub mod pi;
+pub mod pi_dirs;
+mod pieces;
 pub mod prompt_report;
 pub mod rows;
 pub mod scan;

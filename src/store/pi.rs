@@ -1,40 +1,57 @@
 //! The pi coding agent's own sessions: directories per working directory, no index file (store R).
 
+use std::collections::HashSet;
 use std::path::{Path, PathBuf};
 
+use super::entry::Role;
 use super::key::Kind;
+use super::measure::role_of;
+use super::pi_dirs::{named_session_dirs, pi_agent_dir};
 use super::session::{Session, stem_of};
 use super::sessions::header_id_and_cwd;
 use super::shape::is_pi_cwd_dir;
+use super::source::Source;
 use crate::error::{Finding, Severity};
 use crate::gateway::env::Environment;
 use crate::gateway::secrets::is_secret_file;
 use crate::ids::SessionKey;
+use crate::js::{self, Value};
 
 /// What sessions of pi have as their agent.
 pub const PI_AGENT: &str = "pi";
 
-/// pi's agent dir (store R1): `PI_CODING_AGENT_DIR`, else `.pi/agent` in the user's home. The gateway's own home
-/// variable does not count.
-pub fn pi_agent_dir(env: &Environment) -> PathBuf {
-    let home = || env.first(&["HOME", "USERPROFILE"]).map(PathBuf::from).or_else(|| env.os_home.clone());
-    let home = || home().unwrap_or_else(|| env.cwd.clone());
-    match env.get("PI_CODING_AGENT_DIR") {
-        Some("~") => home(),
-        Some(own) => match own.strip_prefix("~/") {
-            Some(rest) => home().join(rest),
-            None => env.cwd.join(own),
-        },
-        None => home().join(".pi").join("agent"),
+/// Sessions of an agent dir: those of a session dir that is named instead, those below `sessions`, and files that one old
+/// version left in the agent dir itself (store R5, store-pi-1.5 A2). The variable counts for the environment's own agent
+/// dir alone.
+pub fn agent_dir_sessions(dir: &Path, env: &Environment, findings: &mut Vec<Finding>) -> Vec<Session> {
+    let own = pi_agent_dir(env) == dir;
+    let named = named_session_dirs(env, dir).into_iter().filter(|named| own && named.path.is_dir());
+    let mut seen = HashSet::new();
+    let mut sessions = Vec::new();
+    for named in named.collect::<Vec<_>>() {
+        if sessions.is_empty() {
+            let what = format!("new sessions of pi go here, as {} says", named.from);
+            let next = "Sessions of all projects lie in one such folder; those below `sessions` of the agent dir are shown too.";
+            findings.push(Finding::new(&named.path, Severity::Note, what, next));
+        }
+        sessions.extend(sessions_in(&named.path, findings));
     }
+    sessions.extend(sessions_in(&dir.join("sessions"), findings));
+    sessions.extend(transcripts_in(dir, findings).iter().map(|path| session_of(path)));
+    sessions.retain(|session| session.path.clone().is_none_or(|path| seen.insert(path)));
+    for session in &sessions {
+        findings.extend(lost_directory(session));
+    }
+    sessions
 }
 
-/// Sessions of an agent dir: those below `sessions`, and files that one old version left in the agent dir itself (store
-/// R5).
-pub fn agent_dir_sessions(dir: &Path, findings: &mut Vec<Finding>) -> Vec<Session> {
-    let mut sessions = sessions_in(&dir.join("sessions"), findings);
-    sessions.extend(transcripts_in(dir, findings).iter().map(|path| session_of(path)));
-    sessions
+/// A session whose working directory is not there any more: pi asks, or fails (store-pi-1.5 L3).
+fn lost_directory(session: &Session) -> Option<Finding> {
+    let cwd = session.cwd.as_deref().filter(|cwd| Path::new(cwd).is_absolute())?;
+    let what = format!("its working directory {cwd} is not there any more");
+    let next = "Interactive pi asks where to go on; without a terminal it refuses the session.";
+    let path = session.path.as_ref().filter(|_| !Path::new(cwd).exists())?;
+    Some(Finding::new(path, Severity::Note, what, next).about(session.key.0.as_str()))
 }
 
 /// Sessions of a sessions dir: files in it (`--session-dir`) and in its directories per working directory.
@@ -49,7 +66,8 @@ pub fn sessions_in(dir: &Path, findings: &mut Vec<Finding>) -> Vec<Session> {
 fn session_of(path: &Path) -> Session {
     let (id, cwd) = header_id_and_cwd(path);
     let stem = stem_of(path);
-    let id = id.unwrap_or_else(|| stem.rsplit('_').next().unwrap_or(&stem).to_owned());
+    // An id may hold `_` itself: what stands behind the first one is it (store-pi-1.5 A4).
+    let id = id.unwrap_or_else(|| stem.split_once('_').map_or(stem.as_str(), |(_, id)| id).to_owned());
     let project = cwd.as_deref().and_then(|cwd| cwd.rsplit(['/', '\\']).find(|part| !part.is_empty()));
     let mut session = Session {
         key: SessionKey(format!("{PI_AGENT}:{id}")),
@@ -63,9 +81,33 @@ fn session_of(path: &Path) -> Session {
         flags: Vec::new(),
         bytes: 0,
         modified_ms: None,
+        active_ms: None,
     };
     session.examine();
+    session.active_ms = last_activity(path, session.bytes);
     session
+}
+
+/// Bytes at the end of a transcript in which its last message is looked for.
+const TAIL: u64 = 32 * 1024;
+
+/// When a user or the model last spoke, by the end of a transcript; none where no such message lies there. Ms. System
+/// messages and bookkeeping are no activity (store-pi-1.5 A6).
+fn last_activity(path: &Path, bytes: u64) -> Option<i64> {
+    let source = Source::open(path).ok()?;
+    let from = bytes.saturating_sub(TAIL);
+    let tail = source.read_span(from, (bytes - from) as usize).ok()?;
+    let text = String::from_utf8_lossy(&tail);
+    let lines = text.rsplit('\n').filter_map(|line| js::parse(line).ok());
+    lines.filter_map(|line| time_of_message(&line)).next()
+}
+
+fn time_of_message(line: &Value) -> Option<i64> {
+    let message = line.get("message")?;
+    let speaks = matches!(role_of(message), Role::User | Role::Assistant);
+    let own = message.get("timestamp").and_then(Value::as_f64).filter(|ms| ms.is_finite());
+    let time = own.unwrap_or_else(|| js::date_value(line.get("timestamp")));
+    (speaks && time.is_finite()).then_some(time as i64)
 }
 
 /// Every `*.jsonl` directly in a directory, by name. A directory that cannot be read is a finding; a missing one is not.
@@ -117,18 +159,6 @@ mod tests {
     }
 
     #[test]
-    fn the_agent_dir_follows_its_variable_or_the_users_home() {
-        let at =
-            |vars: &[(&str, &str)]| pi_agent_dir(&Environment::new(vars.iter().copied(), None, "/w".into()));
-        let home = ("HOME", "/h");
-        assert_eq!(at(&[home, ("OPENCLAW_HOME", "/claw")]), Path::new("/h/.pi/agent"));
-        assert_eq!(at(&[home, ("PI_CODING_AGENT_DIR", "~/p")]), Path::new("/h/p"));
-        assert_eq!(at(&[home, ("PI_CODING_AGENT_DIR", "~")]), Path::new("/h"));
-        assert_eq!(at(&[home, ("PI_CODING_AGENT_DIR", "/p")]), Path::new("/p"));
-        assert_eq!(at(&[home, ("PI_CODING_AGENT_DIR", "~p")]), Path::new("/w/~p"));
-    }
-
-    #[test]
     fn sessions_are_found_per_working_directory_flat_and_in_the_agent_dir() {
         let dir = tempfile::tempdir().unwrap();
         let header = |id: &str| {
@@ -142,12 +172,51 @@ mod tests {
         write(&dir.path().join("sessions/other/x.jsonl"), &header("no"));
         write(&dir.path().join("auth.json"), "{}");
         let mut findings = Vec::new();
-        let sessions = agent_dir_sessions(dir.path(), &mut findings);
+        let env = Environment::new([("HOME", "/h")], None, "/w".into());
+        let sessions = agent_dir_sessions(dir.path(), &env, &mut findings);
         let seen: Vec<_> = sessions.iter().map(|s| (s.id.as_str(), s.title.as_str())).collect();
         assert_eq!(seen, [("b", "app"), ("a", "app"), ("zz", "2026_zz"), ("c", "app")]);
-        assert_eq!(findings, []);
+        assert!(
+            findings.iter().all(|finding| finding.what.contains("/home/u/app is not there")),
+            "{findings:?}"
+        );
         assert_eq!(sessions[1].key.0, "pi:a");
         assert_eq!(sessions[1].cwd.as_deref(), Some("/home/u/app"));
         assert!(sessions[1].bytes > 0 && sessions[1].modified_ms.is_some());
+    }
+
+    #[test]
+    fn a_named_session_dir_comes_before_the_usual_one() {
+        let dir = tempfile::tempdir().unwrap();
+        let header = |id: &str| format!("{{\"type\":\"session\",\"version\":3,\"id\":\"{id}\"}}\n");
+        let name = "2026-10-21T05-16-55-686Z_a_b.jsonl";
+        write(&dir.path().join("agent/sessions/--x--").join(name), &header("usual"));
+        write(&dir.path().join("own").join(name), "no header");
+        let text = dir.path().to_string_lossy().into_owned();
+        let vars = [
+            ("PI_CODING_AGENT_DIR".to_owned(), format!("{text}/agent")),
+            ("PI_CODING_AGENT_SESSION_DIR".to_owned(), format!("{text}/own")),
+        ];
+        let env = Environment::new(vars, None, "/w".into());
+        let mut findings = Vec::new();
+        let sessions = agent_dir_sessions(&dir.path().join("agent"), &env, &mut findings);
+        assert_eq!(sessions.iter().map(|session| session.id.as_str()).collect::<Vec<_>>(), ["a_b", "usual"]);
+        assert!(findings[0].what.ends_with("as PI_CODING_AGENT_SESSION_DIR says"), "{findings:?}");
+    }
+
+    #[test]
+    fn activity_is_what_a_user_or_the_model_said_last() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("2026-10-21T05-16-55-686Z_a.jsonl");
+        let lines = [
+            r#"{"type":"session","version":3,"id":"a"}"#,
+            r#"{"type":"message","message":{"role":"user","content":"","timestamp":7}}"#,
+            r#"{"type":"message","message":{"role":"system","content":"","timestamp":8}}"#,
+            r#"{"type":"usage","timestamp":"2026-10-21T05:16:55.686Z"}"#,
+        ];
+        write(&path, &(lines.join("\n") + "\n"));
+        assert_eq!(session_of(&path).updated_ms(), Some(7));
+        write(&path, lines[0]);
+        assert!(session_of(&path).updated_ms() > Some(8), "the file's own time");
     }
 }

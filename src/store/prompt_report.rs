@@ -54,6 +54,8 @@ pub enum ReportSource {
     Run,
     /// Estimated without a run; the gateway does not use such a one once stored (compaction 11.4).
     Estimate,
+    /// Told by the transcript itself: what is in force at the leaf (store-pi-1.5 D6).
+    Transcript,
     /// It does not say.
     #[default]
     Unknown,
@@ -65,6 +67,7 @@ impl ReportSource {
         match self {
             Self::Run => "run",
             Self::Estimate => "estimate",
+            Self::Transcript => "transcript",
             Self::Unknown => "unknown",
         }
     }
@@ -216,6 +219,7 @@ fn source_of(raw: &Value) -> ReportSource {
     match raw.get("source") {
         Some(source) if source.str_is("run") => ReportSource::Run,
         Some(source) if source.str_is("estimate") => ReportSource::Estimate,
+        Some(source) if source.str_is("transcript") => ReportSource::Transcript,
         _ => ReportSource::Unknown,
     }
 }

@@ -1,28 +1,37 @@
 //! One line of a transcript → what the index keeps of it. Pure: no file, no neighbouring lines.
 
-use crate::js::{self, Value};
-use crate::store::entry::{EntryKind, MessageSize, Role, Size, StopReason, Usage};
-use crate::store::intern::WordIx;
+use std::sync::Arc;
+
+use crate::js::json::holds;
+use crate::js::{self, Json, Kind, Value};
+use crate::store::entry::{EntryKind, MessageSize, Replacement, Role, Size, StopReason, Usage};
+use crate::store::intern::{Name, WordIx};
 use crate::store::measure;
 use crate::store::silent::is_silent_message;
 
 /// What one JSON line says, before its ids and words are interned.
-#[derive(Debug)]
+#[derive(Debug, PartialEq)]
 pub struct Scanned {
     /// Its type; none for a header line.
     pub kind: Option<EntryKind>,
+    /// The line is `null`.
+    pub null: bool,
+    /// The line is an array.
+    pub array: bool,
+    /// The line is `null`, `false`, 0 or `""`.
+    pub falsy: bool,
     /// Its id.
-    pub id: Option<Value>,
+    pub id: Name,
     /// Its `parentId`.
-    pub parent: Option<Value>,
+    pub parent: Name,
     /// `timestamp` as a date value (ms or NaN).
     pub time: f64,
     /// `firstKeptEntryId`, `targetId` or `fromId`.
-    pub reference: Option<Value>,
+    pub reference: Name,
     /// `customType`, `thinkingLevel`, `label` or `name`.
-    pub word: Option<Value>,
+    pub word: Name,
     /// Provider and model id.
-    pub model: Option<(Option<Value>, Option<Value>)>,
+    pub model: Option<(Name, Name)>,
     /// `tokensBefore` or `data.timestamp`.
     pub number: f64,
     /// `firstKeptEntryIndex` of a version 1 compaction.
@@ -31,85 +40,135 @@ pub struct Scanned {
     pub no_message: bool,
     /// Sizes of the message, with its tool name, call id and calls.
     pub message: Option<ScannedMessage>,
+    /// What a projection asks for beside sizes.
+    pub kept: Option<Kept>,
+    /// What model work beside the conversation took (store-pi-1.5 B12).
+    pub beside: Option<Usage>,
     /// The line itself, kept only where sizes do not tell enough or for a header.
     pub body: Option<Value>,
 }
 
+/// What is kept of an entry beside its sizes, because a projection asks for it.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Kept {
+    /// What a `context_edit` puts in the place of its target.
+    Edit(Replacement),
+    /// A system message, or a message without a content: the runtime gives it one, and then it has other sizes
+    /// (store-pi-1.5 C7).
+    Message(Arc<Value>),
+    /// Prompt and tools that a compaction carries (store-pi-1.5 D4).
+    Checkpoint(Arc<Value>),
+}
+
 /// A message of a scanned line.
-#[derive(Debug)]
+#[derive(Debug, PartialEq)]
 pub struct ScannedMessage {
     /// Its sizes; tool and call are not interned yet.
     pub size: MessageSize,
     /// `toolName` of a tool result.
-    pub tool: Option<Value>,
+    pub tool: Name,
     /// `toolCallId` of a tool result.
-    pub call: Option<Value>,
+    pub call: Name,
     /// The tool calls of an assistant message.
     pub calls: Vec<ScannedCall>,
 }
 
 /// A tool call of a scanned message.
-#[derive(Debug)]
+#[derive(Debug, PartialEq)]
 pub struct ScannedCall {
     /// Its id.
-    pub id: Option<Value>,
+    pub id: Name,
     /// Name of the tool.
-    pub name: Option<Value>,
+    pub name: Name,
     /// Chars of the name and of the arguments as JSON.
     pub chars: u32,
 }
 
-/// Reads one parsed line. `rename_hooks` is the step from version 2 to 3 (store L3).
-pub fn scan(line: Value, rename_hooks: bool) -> Scanned {
-    let kind = kind_of(&line);
+/// Reads one line, parsed or outlined. `rename_hooks` is the step from version 2 to 3 (store L3).
+pub fn scan<'a>(line: impl Json<'a>, rename_hooks: bool) -> Scanned {
+    let kind = kind_of(line);
     let mut scanned = Scanned {
         kind,
-        id: line.get("id").cloned(),
-        parent: line.get("parentId").filter(|parent| js::truthy(Some(parent))).cloned(),
-        time: js::date_value(line.get("timestamp")),
-        reference: None,
-        word: None,
+        null: line.is_null(),
+        array: matches!(line.kind(), Kind::Array(_)),
+        falsy: !line.is_truthy(),
+        id: Name::of(line.get("id")),
+        parent: Name::of(line.get("parentId").filter(|parent| parent.is_truthy())),
+        time: time_of(line.get("timestamp")),
+        reference: Name::Absent,
+        word: Name::Absent,
         model: None,
         number: f64::NAN,
         kept_index: None,
         no_message: false,
         message: None,
+        kept: None,
+        beside: None,
         body: None,
     };
     match kind {
-        None => scanned.body = Some(line),
-        Some(EntryKind::Message) => scan_message(&mut scanned, &line, rename_hooks),
-        Some(kind) => scan_other(&mut scanned, &line, kind),
+        None => scanned.body = Some(line.value()),
+        Some(EntryKind::Message) => scan_message(&mut scanned, line, rename_hooks),
+        Some(kind) => scan_other(&mut scanned, line, kind),
     }
     scanned
 }
 
+fn time_of<'a>(timestamp: Option<impl Json<'a>>) -> f64 {
+    match timestamp.and_then(Json::text) {
+        Some(text) => js::date_of_text(&text),
+        None => js::date_value(timestamp.map(Json::value).as_ref()),
+    }
+}
+
 /// The kind of a line; none for a header (an object of type `session`).
-fn kind_of(line: &Value) -> Option<EntryKind> {
-    if line.as_object().is_none() {
+fn kind_of<'a>(line: impl Json<'a>) -> Option<EntryKind> {
+    if line.kind() != Kind::Object {
         return Some(EntryKind::Scalar);
     }
-    let Some(text) = line.get("type").and_then(Value::as_str) else { return Some(EntryKind::Unknown) };
-    let text = text.to_string_lossy();
+    let Some(text) = line.get("type").and_then(Json::text) else { return Some(EntryKind::Unknown) };
     (text != "session").then(|| EntryKind::from_type(&text))
 }
 
-fn scan_message(scanned: &mut Scanned, line: &Value, rename_hooks: bool) {
+fn scan_message<'a>(scanned: &mut Scanned, line: impl Json<'a>, rename_hooks: bool) {
     let Some(message) = line.get("message").filter(|message| !message.is_null()) else {
         scanned.no_message = true;
         return;
     };
-    let renamed = rename_hooks.then(|| renamed_hook(message)).flatten();
-    let message = renamed.as_ref().unwrap_or(message);
-    let sized = size_message(message);
+    let hook = rename_hooks && message.get("role").is_some_and(|role| role.str_is("hookMessage"));
+    let renamed = hook.then(|| renamed_hook(&message.value())).flatten();
+    let sized = renamed.as_ref().map_or_else(|| size_message(message), size_message);
     if sized.size.role == Role::Assistant {
-        scanned.model = Some((message.get("provider").cloned(), message.get("model").cloned()));
+        scanned.model = Some((Name::of(message.get("provider")), Name::of(message.get("model"))));
     }
     let odd = sized.size.odd;
+    let lacks_content = message.get("content").is_none_or(Json::is_null);
+    let speaks = matches!(sized.size.role, Role::User | Role::Assistant | Role::ToolResult);
+    if sized.size.role == Role::System || speaks && lacks_content {
+        scanned.kept = Some(Kept::Message(Arc::new(message.value())));
+    }
+    if sized.size.role == Role::ToolResult {
+        scanned.beside = spent(message.get("usage"));
+    }
     scanned.message = Some(sized);
     if odd {
-        scanned.body = Some(message.clone());
+        scanned.body = Some(message.value());
     }
+}
+
+/// The content that a runtime which projects gives to a message without one (store-pi-1.5 C7).
+pub fn with_content(message: &Value) -> Option<Value> {
+    if !message.get("content").is_none_or(Value::is_null) {
+        return None;
+    }
+    let content = match measure::role_of(message) {
+        Role::System => Value::from(""),
+        Role::User | Role::Assistant | Role::ToolResult => Value::Array(Vec::new()),
+        _ => return None,
+    };
+    let mut object = message.as_object()?.clone();
+    object.set("content", content);
+    Some(Value::Object(object))
 }
 
 /// A version 2 `hookMessage` as the `custom` message it is called since (store L3).
@@ -120,9 +179,9 @@ pub fn renamed_hook(message: &Value) -> Option<Value> {
     Some(Value::Object(object))
 }
 
-fn scan_other(scanned: &mut Scanned, line: &Value, kind: EntryKind) {
-    let field = |name| line.get(name).cloned();
-    let number = |value: Option<&Value>| value.and_then(Value::as_f64).unwrap_or(f64::NAN);
+fn scan_other<'a>(scanned: &mut Scanned, line: impl Json<'a>, kind: EntryKind) {
+    let field = |name| Name::of(line.get(name));
+    let number = |name| line.get(name).and_then(Json::as_f64);
     match kind {
         EntryKind::ThinkingLevelChange => scanned.word = field("thinkingLevel"),
         EntryKind::ModelChange => scanned.model = Some((field("provider"), field("modelId"))),
@@ -130,45 +189,68 @@ fn scan_other(scanned: &mut Scanned, line: &Value, kind: EntryKind) {
         EntryKind::Label => (scanned.word, scanned.reference) = (field("label"), field("targetId")),
         EntryKind::Custom => {
             scanned.word = field("customType");
-            scanned.number = number(line.get("data").and_then(|data| data.get("timestamp")));
+            let at = line.get("data").and_then(|data| data.get("timestamp"));
+            scanned.number = at.and_then(Json::as_f64).unwrap_or(f64::NAN);
         }
         EntryKind::Compaction => {
             scanned.reference = field("firstKeptEntryId");
-            scanned.number = number(line.get("tokensBefore"));
-            scanned.kept_index = line.get("firstKeptEntryIndex").and_then(Value::as_f64);
+            scanned.number = number("tokensBefore").unwrap_or(f64::NAN);
+            scanned.kept_index = number("firstKeptEntryIndex");
+            scanned.beside = spent(line.get("usage"));
+            let checkpoint = line.get("systemMessage").filter(|message| message.is_truthy());
+            scanned.kept = checkpoint.map(|message| Kept::Checkpoint(Arc::new(message.value())));
             scanned.message = Some(size_message(&built(line, "compactionSummary")));
         }
         EntryKind::BranchSummary => {
             scanned.reference = field("fromId");
-            if js::truthy(line.get("summary")) {
+            scanned.beside = spent(line.get("usage"));
+            if holds(line.get("summary")) {
                 scanned.message = Some(size_message(&built(line, "branchSummary")));
             }
         }
         EntryKind::CustomMessage => {
             scanned.word = field("customType");
-            scanned.message = Some(size_message(&built(line, "custom")));
+            let mut built = built(line, "custom");
+            scanned.message = Some(size_message(&built));
+            let lacks_content = line.get("content").is_none_or(Json::is_null);
+            if let (true, Some(object)) = (lacks_content, built.as_object_mut()) {
+                object.set("content", Value::Array(Vec::new()));
+                scanned.kept = Some(Kept::Message(Arc::new(built)));
+            }
+        }
+        EntryKind::Usage => {
+            scanned.word = field("kind");
+            scanned.beside = spent(line.get("usage"));
+        }
+        EntryKind::ContextEdit => {
+            scanned.reference = field("targetId");
+            scanned.kept = Some(Kept::Edit(match line.get("replacement") {
+                None => Replacement::Missing,
+                Some(value) if value.is_null() => Replacement::Omitted,
+                Some(value) => Replacement::Content(Arc::new(value.value())),
+            }));
         }
         EntryKind::Message | EntryKind::Unknown | EntryKind::Scalar => {}
     }
 }
 
 /// The fields that sizes depend on, of a message built from an entry (compaction 3.10a).
-fn built(line: &Value, role: &str) -> Value {
+fn built<'a>(line: impl Json<'a>, role: &str) -> Value {
     let mut object = js::Object::default();
     object.set("role", Value::from(role));
     let field = if role == "custom" { "content" } else { "summary" };
     if let Some(value) = line.get(field) {
-        object.set(field, value.clone());
+        object.set(field, value.value());
     }
     Value::Object(object)
 }
 
 /// Measures one message, as it stands in an entry or was built from one.
-pub fn size_message(message: &Value) -> ScannedMessage {
+pub fn size_message<'a>(message: impl Json<'a>) -> ScannedMessage {
     let role = measure::role_of(message);
     let parts = measure::parts(message);
-    let stop = message.get("stopReason").and_then(Value::as_str);
-    let stop = stop.map_or(StopReason::Other, |text| StopReason::from_text(&text.to_string_lossy()));
+    let stop = message.get("stopReason").and_then(Json::text);
+    let stop = stop.map_or(StopReason::Other, |text| StopReason::from_text(&text));
     let size = MessageSize {
         role,
         pi_chars: Size::new(measure::pi_chars(message)),
@@ -184,70 +266,78 @@ pub fn size_message(message: &Value) -> ScannedMessage {
         stop,
         usage: (role == Role::Assistant).then(|| usage_of(message, stop)).flatten(),
         silent: role == Role::Assistant && is_silent_message(message),
-        is_error: message.get("isError").and_then(Value::as_bool).unwrap_or(false),
+        is_error: message.get("isError").and_then(Json::as_bool).unwrap_or(false),
         odd: role == Role::ToolResult && parts.odd,
     };
     let result = role == Role::ToolResult;
     ScannedMessage {
         size,
-        tool: message.get("toolName").filter(|_| result).cloned(),
-        call: message.get("toolCallId").filter(|_| result).cloned(),
+        tool: Name::of(message.get("toolName").filter(|_| result)),
+        call: Name::of(message.get("toolCallId").filter(|_| result)),
         calls: if role == Role::Assistant { calls_of(message, parts.call_chars) } else { Vec::new() },
     }
 }
 
 /// The calls of a message. `all` are their chars together: those of the only one, where there is one.
-fn calls_of(message: &Value, all: u32) -> Vec<ScannedCall> {
-    let blocks = message.get("content").and_then(Value::as_array).unwrap_or_default();
-    let calls = blocks.iter().filter(|block| measure::block_is(block, "toolCall").unwrap_or(false));
-    let calls: Vec<&Value> = calls.collect();
-    let alone = calls.len() == 1;
-    let scanned = |block: &&Value| ScannedCall {
-        id: block.get("id").cloned(),
-        name: block.get("name").cloned(),
-        chars: if alone { all } else { measure::call_chars(block) },
-    };
-    calls.iter().map(scanned).collect()
+fn calls_of<'a>(message: impl Json<'a>, all: u32) -> Vec<ScannedCall> {
+    let blocks = message.get("content").and_then(Json::items).into_iter().flatten();
+    let is_call = |block: &_| measure::block_is(*block, "toolCall").unwrap_or(false);
+    let scanned = blocks.filter(is_call).map(|block| ScannedCall {
+        id: Name::of(block.get("id")),
+        name: Name::of(block.get("name")),
+        chars: measure::call_chars(block),
+    });
+    let mut calls: Vec<ScannedCall> = scanned.collect();
+    if let [call] = &mut calls[..] {
+        call.chars = all;
+    }
+    calls
 }
 
 /// Usage that is valid as an anchor: truthy, and the call neither failed nor was aborted
 /// (compaction 1.11).
-fn usage_of(message: &Value, stop: StopReason) -> Option<Usage> {
-    let usage = message.get("usage").filter(|usage| js::truthy(Some(usage)))?;
+fn usage_of<'a>(message: impl Json<'a>, stop: StopReason) -> Option<Usage> {
+    let usage = message.get("usage").filter(|usage| usage.is_truthy())?;
     if matches!(stop, StopReason::Error | StopReason::Aborted) {
         return None;
     }
-    let component = |name| usage.get(name).and_then(Value::as_f64).unwrap_or(0.0);
-    Some(Usage {
+    Some(usage_from(usage))
+}
+
+/// The usage of work beside the conversation, where it is recorded.
+fn spent<'a>(usage: Option<impl Json<'a>>) -> Option<Usage> {
+    usage.filter(|usage| usage.kind() == Kind::Object).map(usage_from)
+}
+
+fn usage_from<'a>(usage: impl Json<'a>) -> Usage {
+    let component = |name| usage.get(name).and_then(Json::as_f64).unwrap_or(0.0);
+    let cost = usage.get("cost").and_then(|cost| cost.get("total")).and_then(Json::as_f64);
+    Usage {
         input: component("input"),
         output: component("output"),
         cache_read: component("cacheRead"),
         cache_write: component("cacheWrite"),
         context_tokens: context_tokens(usage),
-        cost: usage
-            .get("cost")
-            .and_then(|cost| cost.get("total"))
-            .and_then(Value::as_f64)
-            .unwrap_or(f64::NAN),
-    })
+        cost: cost.unwrap_or(f64::NAN),
+    }
 }
 
 /// `totalTokens` when truthy, else the four components added; a missing one makes NaN
 /// (compaction 1.10).
-fn context_tokens(usage: &Value) -> f64 {
+pub fn context_tokens<'a>(usage: impl Json<'a>) -> f64 {
     let total = usage.get("totalTokens");
-    if js::truthy(total) {
+    if holds(total) {
         return addend(total);
     }
     ["input", "output", "cacheRead", "cacheWrite"].iter().map(|name| addend(usage.get(name))).sum()
 }
 
 /// A value as a term of a JavaScript sum (compaction 1.10a).
-fn addend(value: Option<&Value>) -> f64 {
-    match value {
-        Some(Value::Number(number)) => *number,
-        Some(Value::Null | Value::Bool(false)) => 0.0,
-        Some(Value::Bool(true)) => 1.0,
+fn addend<'a>(value: Option<impl Json<'a>>) -> f64 {
+    match value.map(Json::kind) {
+        Some(Kind::Number(number)) => number,
+        Some(Kind::Null | Kind::Bool(false)) => 0.0,
+        Some(Kind::Bool(true)) => 1.0,
         _ => f64::NAN,
     }
 }
@@ -257,7 +347,7 @@ mod tests {
     use super::*;
 
     fn scanned(json: &str) -> Scanned {
-        scan(js::parse(json).expect("test JSON"), false)
+        scan(&js::parse(json).expect("test JSON"), false)
     }
 
     #[test]
@@ -321,8 +411,8 @@ mod tests {
 
     #[test]
     fn a_falsy_parent_is_no_parent() {
-        assert!(scanned(r#"{"type":"label","parentId":""}"#).parent.is_none());
-        assert!(scanned(r#"{"type":"label","parentId":0}"#).parent.is_none());
-        assert!(scanned(r#"{"type":"label","parentId":5}"#).parent.is_some());
+        assert!(scanned(r#"{"type":"label","parentId":""}"#).parent == Name::Absent);
+        assert!(scanned(r#"{"type":"label","parentId":0}"#).parent == Name::Absent);
+        assert!(scanned(r#"{"type":"label","parentId":5}"#).parent != Name::Absent);
     }
 }

@@ -69,6 +69,8 @@ pub struct Session {
     pub bytes: u64,
     /// Last change of the transcript, in ms since the epoch.
     pub modified_ms: Option<i64>,
+    /// When someone last spoke, in ms since the epoch, where the store orders its sessions by that.
+    pub active_ms: Option<i64>,
 }
 
 impl Session {
@@ -82,10 +84,10 @@ impl Session {
         self.flags.iter().any(|flag| matches!(flag, Flag::Archived(_)))
     }
 
-    /// The time of the row's last update, else that of the file, in ms since the epoch.
+    /// The time of the row's last update, else when someone last spoke, else that of the file, in ms since the epoch.
     pub fn updated_ms(&self) -> Option<i64> {
         let row = self.row.as_ref().and_then(|row| row.updated_at).map(|ms| ms as i64);
-        row.or(self.modified_ms)
+        row.or(self.active_ms).or(self.modified_ms)
     }
 
     pub(super) fn flag(&mut self, flag: Flag) {

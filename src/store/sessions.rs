@@ -24,6 +24,7 @@ fn new(key: String, agent: String, kind: Kind, id: String) -> Session {
         flags: Vec::new(),
         bytes: 0,
         modified_ms: None,
+        active_ms: None,
     }
 }
 

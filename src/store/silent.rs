@@ -1,6 +1,6 @@
 //! Silent replies: what an agent answers when the person should see nothing (compaction 9.10).
 
-use crate::js::{JsString, Value, is_trimmed};
+use crate::js::{Json, is_trimmed};
 
 /// The whole text of a silent reply.
 pub const SILENT_TOKEN: &str = "NO_REPLY";
@@ -25,15 +25,14 @@ pub fn without_token(text: &str) -> Option<&str> {
 }
 
 /// Whether the text blocks of an assistant message say nothing to the person.
-pub fn is_silent_message(message: &Value) -> bool {
-    let blocks = message.get("content").and_then(Value::as_array).unwrap_or_default();
-    let texts = blocks.iter().filter(|block| block.get("type").is_some_and(|kind| kind.str_is("text")));
-    let texts: Vec<&JsString> = texts.filter_map(|block| block.get("text")?.as_str()).collect();
-    let chars: usize = texts.iter().map(|text| text.len()).sum();
+pub fn is_silent_message<'a>(message: impl Json<'a>) -> bool {
+    let blocks = || message.get("content").and_then(Json::items).into_iter().flatten();
+    let texts = || blocks().filter(|block| block.get("type").is_some_and(|kind| kind.str_is("text")));
+    let chars: usize = texts().filter_map(|block| block.get("text")?.units()).sum();
     if chars < SILENT_TOKEN.len() || chars > LONGEST {
         return false;
     }
-    let text = texts.iter().map(|text| text.to_string_lossy()).collect::<Vec<_>>().join("\n");
+    let text = texts().filter_map(|block| block.get("text")?.text()).collect::<Vec<_>>().join("\n");
     is_silent(&text) || without_token(&text).is_none()
 }
 

@@ -43,6 +43,12 @@ pub struct Store {
 }
 
 impl Store {
+    /// Reads the models that the agents' own registries list (store A8).
+    pub fn read_registries(&mut self, env: &Environment) {
+        let agents = self.agents.iter().map(|agent| agent.id.as_str());
+        Arc::make_mut(&mut self.config).read_registries(env, &self.state_dir, agents, &mut self.findings);
+    }
+
     /// The ruleset that configuration and files tell.
     pub fn own_ruleset(&self) -> Chosen {
         Chosen::detect(&self.config, &era(&self.shape, &self.state_dir, &self.agents))
@@ -76,7 +82,10 @@ fn look(path: Option<&Path>, env: &Environment) -> Store {
         Shape::Sessions(dir) => one_agent(Shape::Sessions(dir.clone()), &dir.join("sessions.json"), env),
         Shape::Rows(file) => one_agent(Shape::Rows(file.clone()), &file, env),
         Shape::Transcript(file) => transcript(&file, env),
-        Shape::PiAgentDir(dir) => pi_store(Shape::PiAgentDir(dir.clone()), &dir, pi::agent_dir_sessions),
+        Shape::PiAgentDir(dir) => {
+            let list = |dir: &Path, findings: &mut Vec<Finding>| pi::agent_dir_sessions(dir, env, findings);
+            pi_store(Shape::PiAgentDir(dir.clone()), &dir, list)
+        }
         Shape::PiSessions(dir) => pi_store(Shape::PiSessions(dir.clone()), &dir, pi::sessions_in),
         Shape::Database(file) => database(file),
         Shape::Nothing(path) => nothing(path, GatewayConfig::empty()),
@@ -114,7 +123,7 @@ fn database(file: PathBuf) -> Store {
     store
 }
 
-fn pi_store(shape: Shape, dir: &Path, list: fn(&Path, &mut Vec<Finding>) -> Vec<Session>) -> Store {
+fn pi_store(shape: Shape, dir: &Path, list: impl FnOnce(&Path, &mut Vec<Finding>) -> Vec<Session>) -> Store {
     let mut store = empty(shape, dir.to_path_buf(), GatewayConfig::empty());
     store.sessions = list(dir, &mut store.findings);
     distinct_keys(&mut store.sessions);
@@ -180,6 +189,7 @@ fn gateway(
 ) -> Store {
     let mut store = empty(shape, state, config);
     store.agents = agents(&store.config, &store.state_dir, &mut store.findings);
+    store.read_registries(env);
     let files = match only {
         Some((agent, rows)) => {
             store.agents.retain(|own| own.id == agent);

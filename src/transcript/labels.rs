@@ -3,7 +3,8 @@
 use std::collections::HashMap;
 
 use crate::ids::EntryIx;
-use crate::store::entry::EntryKind;
+use crate::js::{Throws, Value};
+use crate::store::entry::{EntryKind, Reading};
 use crate::store::index::Index;
 use crate::transcript::Tree;
 
@@ -20,8 +21,22 @@ pub fn labels(index: &Index, tree: &Tree) -> HashMap<EntryIx, String> {
     labels
 }
 
-/// The session's name: the last non-empty one, of any branch.
+/// The session's name: the last non-empty one, of any branch; to a runtime that projects the last one of all, which
+/// clears it where it is empty (store-pi-1.5 B6).
 pub fn name(index: &Index) -> Option<String> {
+    if index.reading == Reading::Projected {
+        return last_name(index).ok().flatten();
+    }
     let names = index.entries.iter().rev().filter(|entry| entry.kind == EntryKind::SessionInfo);
     names.filter_map(|entry| index.words.text(entry.word)).find(|name| !name.trim().is_empty())
+}
+
+/// The last name of a file, trimmed; none where it is absent or blank. Throws at one that is no text.
+pub fn last_name(index: &Index) -> Result<Option<String>, Throws> {
+    let last = index.entries.iter().rev().find(|entry| entry.kind == EntryKind::SessionInfo);
+    match last.and_then(|entry| index.words.value(entry.word)) {
+        None | Some(Value::Null) => Ok(None),
+        Some(Value::String(name)) => Ok(Some(name.trim().to_string_lossy()).filter(|name| !name.is_empty())),
+        Some(_) => Err(Throws),
+    }
 }

@@ -1,8 +1,10 @@
 //! Entries → tree, branches and names. Pure.
 
 mod copies;
+pub mod drawn;
 pub mod labels;
 pub mod tree;
+pub mod writer;
 
 pub use copies::copied_answers;
 pub use tree::{Leaf, Tree};

@@ -47,6 +47,15 @@ enum Line<'a> {
     Words(Vec<Span<'a>>),
 }
 
+/// What yes does.
+fn yes_words(preview: &WritePreview) -> &'static str {
+    match (preview.is_branch, preview.edits) {
+        (true, _) => "write branch",
+        (false, 0) => "append it",
+        (false, _) => "write edits",
+    }
+}
+
 /// Draws the dialog over the screen.
 pub(super) fn draw(app: &App, theme: &Theme, dialog: &WriteDialog, buf: &mut Buffer) {
     theme.backdrop(app.layout().above_status(app.size), buf);
@@ -72,6 +81,9 @@ fn title(dialog: &WriteDialog) -> &'static str {
         (WriteStage::NoSummary(_), _) => "No summary",
         (WriteStage::Summarising(Summarising::Offered(_)), _) => "Make the summary?",
         (WriteStage::Summarising(_), _) => "Summarise before the commit",
+        (WriteStage::Asking(preview), Write::Commit { .. }) if preview.edits > 0 => {
+            "Write this plan as context edits?"
+        }
         (WriteStage::Asking(preview), Write::Commit { .. }) if !preview.is_branch => "Append a compaction?",
         (WriteStage::Asking(_), Write::Commit { .. }) => "Write this plan as a new branch?",
         (_, Write::Commit { plan, .. }) if plan.compaction.is_some() => "Write this plan?",
@@ -221,7 +233,7 @@ impl<'a> Builder<'a> {
     fn offers(dialog: &WriteDialog, preview: &WritePreview) -> Vec<(Action, &'static str)> {
         match dialog.write {
             Write::Commit { .. } => vec![
-                (Action::Yes, if preview.is_branch { "write branch" } else { "append it" }),
+                (Action::Yes, yes_words(preview)),
                 (Action::No, "cancel"),
                 (Action::Diff, "diff"),
                 (Action::SavePlan, "save plan as JSON"),
@@ -302,7 +314,11 @@ impl<'a> Builder<'a> {
     fn appends(&self, dialog: &WriteDialog, preview: &WritePreview) -> Vec<Line<'a>> {
         let from = preview.from.clone().unwrap_or_else(|| "the start".to_owned());
         let goes_on = matches!(dialog.write, Write::Commit { .. }) && !preview.is_branch;
-        let keeps = if goes_on { "every byte that stands there" } else { "the old branch, every byte of it" };
+        let keeps = match (goes_on, preview.edits) {
+            (true, 0) => "every byte that stands there",
+            (true, _) => "every byte and every id: undo goes on from before the edits",
+            (false, _) => "the old branch, every byte of it",
+        };
         let text = |words: String| Span::styled(words, self.theme.style(Role::Text));
         vec![
             Line::Field(
@@ -319,6 +335,19 @@ impl<'a> Builder<'a> {
             ),
             self.field("keeps", keeps.to_owned()),
         ]
+        .into_iter()
+        .chain(self.way(preview))
+        .collect()
+    }
+
+    /// Which way it is written and why, in whole lines.
+    fn way(&self, preview: &WritePreview) -> Vec<Line<'a>> {
+        let lines = text::wrap(&preview.way, usize::from(self.width.saturating_sub(LABEL)));
+        let labels = std::iter::once("way").chain(std::iter::repeat(""));
+        let line = |(label, words): (&'static str, String)| {
+            Line::Field(label, vec![Span::styled(words, self.theme.style(Role::Text))])
+        };
+        labels.zip(lines).map(line).collect()
     }
 
     /// What the change costs at the provider's cache, or why that cannot be told.

@@ -7,11 +7,12 @@ use ratatui::text::Span;
 
 use crate::app::App;
 use crate::app::explain::{ExplainRow, ExplainScreen, FOOT_ROWS, HEAD_ROWS};
-use crate::explain::{Advice, Class, Evidence, Explanation};
+use crate::explain::{Advice, Class, Evidence, Explanation, Whole};
 use crate::inspect::Inspection;
+use crate::inspect::words::difference;
 use crate::text;
 use crate::ui::theme::{Ground, Role, Theme};
-use crate::ui::widgets::number::{counted, estimate, round_thousands};
+use crate::ui::widgets::number::{estimate, round_thousands};
 use crate::ui::widgets::{
     ThinBar, blank, note, on_title, put, put_right, put_spans, row_of, scrollbar, title,
 };
@@ -20,7 +21,7 @@ use crate::ui::{frame_box, glyphs};
 /// From this width on rules and entries have columns of their own.
 const WIDE: u16 = 100;
 /// Columns of the bar of a change.
-const BAR: u16 = 16;
+const BAR: u16 = 12;
 
 /// Draws the screen over everything between header and status line.
 pub(super) fn draw(app: &App, theme: &Theme, screen: &ExplainScreen, area: Rect, buf: &mut Buffer) {
@@ -142,14 +143,52 @@ impl Line<'_> {
     }
 
     fn advice_head(&self, buf: &mut Buffer) {
-        let words = match (self.explanation.no_setting_helps(), self.explanation.advice.len()) {
-            (true, 0) => "No setting would have helped".to_owned(),
-            (true, tried) => {
-                format!("No setting would have helped: {} tried", counted(tried as u64, "change"))
+        let (helps, words) = self.explanation.advice_head();
+        let role = if helps { Role::Focus } else { Role::Warn };
+        let x = put(buf, (self.area.x + 2, self.area.y), self.end(), &words, self.theme.bold(role)) + 2;
+        if self.area.width >= WIDE && !self.explanation.advice.is_empty() {
+            let muted = self.theme.style(Role::Muted);
+            let y = self.area.y;
+            let [call, over, peak, cost] = columns(self.end());
+            let heads = [(call, "the call"), (over, "over"), (peak, "peak"), (cost, "cost")];
+            for (end, head) in heads {
+                put_right(buf, y, x, end, &[Span::styled(head, muted)]);
             }
-            (false, _) => "What would have helped, the fewest changes first".to_owned(),
+        }
+    }
+
+    /// What the call and the whole session come to; where that begins.
+    fn whole(&self, advice: &Advice, style: Style, buf: &mut Buffer) -> u16 {
+        let (theme, y) = (self.theme, self.area.y);
+        let [call, over, peak, cost] = columns(self.end());
+        let column = |buf: &mut Buffer, end: u16, text: String, style: Style| {
+            put_right(buf, y, self.area.x, end, &[Span::styled(text, style)]);
         };
-        put(buf, (self.area.x + 2, self.area.y), self.end(), &words, self.theme.bold(Role::Focus));
+        if let Some(whole) = advice.whole {
+            let overflows = advice.overflows();
+            let bad = if overflows > 0 { theme.style(Role::Danger) } else { theme.style(Role::Text) };
+            column(buf, over, overflows.to_string(), bad);
+            column(buf, peak, estimate(advice.peak()), theme.style(Role::Text));
+            column(buf, cost, self.cost_change(whole), theme.style(Role::Text));
+        }
+        let after = [
+            Span::styled(estimate(advice.after), style),
+            Span::styled(format!(" of {}", round_thousands(advice.limit)), theme.style(Role::Muted)),
+        ];
+        let end = put_right(buf, y, self.area.x + 20, call, &after).saturating_sub(2);
+        let from = end.saturating_sub(BAR);
+        let share = advice.after as f64 / advice.limit.max(1) as f64;
+        ThinBar { share, tail: 1.0, style, tail_style: theme.style(Role::Ghost) }.draw(buf, (from, y), BAR);
+        from
+    }
+
+    /// By how much all calls would cost more or less.
+    fn cost_change(&self, whole: Whole) -> String {
+        let before = self.explanation.recorded.and_then(|recorded| recorded.cost);
+        match (whole.cost, before) {
+            (Some(cost), Some(before)) => difference(cost - before),
+            _ => "-".to_owned(),
+        }
     }
 
     fn advice(&self, at: usize, advice: &Advice, buf: &mut Buffer) {
@@ -159,18 +198,15 @@ impl Line<'_> {
         } else {
             (glyphs::REFUSED, theme.style(Role::Danger))
         };
-        let mut end = self.end();
-        if self.area.width >= WIDE {
-            let share = advice.after as f64 / advice.limit.max(1) as f64;
-            let bar = ThinBar { share, tail: 1.0, style, tail_style: theme.style(Role::Ghost) };
-            bar.draw(buf, (end.saturating_sub(BAR), y), BAR);
-            end = end.saturating_sub(BAR + 2);
-        }
-        let after = [
-            Span::styled(estimate(advice.after), style),
-            Span::styled(format!(" of {}", round_thousands(advice.limit)), theme.style(Role::Muted)),
-        ];
-        let from = put_right(buf, y, self.area.x + 20, end, &after);
+        let from = if self.area.width >= WIDE {
+            self.whole(advice, style, buf)
+        } else {
+            let after = [
+                Span::styled(estimate(advice.after), style),
+                Span::styled(format!(" of {}", round_thousands(advice.limit)), theme.style(Role::Muted)),
+            ];
+            put_right(buf, y, self.area.x + 20, self.end(), &after)
+        };
         let letter = char::from(b'a' + (at % 26) as u8);
         let head = [
             Span::styled(format!(" {letter} "), theme.style(Role::Muted)),
@@ -182,17 +218,23 @@ impl Line<'_> {
     }
 }
 
+/// Where the columns of a change end: the call, then what the whole session comes to.
+fn columns(end: u16) -> [u16; 4] {
+    [end.saturating_sub(29), end.saturating_sub(22), end.saturating_sub(12), end]
+}
+
 /// The words of the row under the cursor in full; its rule on the hairline.
 fn foot(theme: &Theme, screen: &ExplainScreen, area: Rect, buf: &mut Buffer) {
+    let Some(explanation) = screen.explanation() else { return };
     for x in area.left()..area.right() {
         put(buf, (x, area.y), area.right(), glyphs::LIGHT, theme.style(Role::Faint));
     }
     let Some(row) = screen.selected() else { return };
     let (words, rule) = match (screen.advice(row), screen.evidence(row), screen.finding(row)) {
-        (Some(advice), _, _) => (advice_words(advice), ""),
+        (Some(advice), _, _) => (advice_words(explanation, advice), ""),
         (_, Some(evidence), _) => (evidence.text.clone(), evidence.rule),
         (_, _, Some(finding)) => (finding.line.clone(), finding.rule),
-        _ => ("Each change was tried on the call that failed, as it was then.".to_owned(), ""),
+        _ => ("Each change was tried on the call that failed, as it was then, and then on every call of the session.".to_owned(), ""),
     };
     if !rule.is_empty() {
         let rule = [Span::styled(rule, theme.style(Role::Muted))];
@@ -204,11 +246,13 @@ fn foot(theme: &Theme, screen: &ExplainScreen, area: Rect, buf: &mut Buffer) {
     }
 }
 
-/// The note of a change, and how it is made.
-fn advice_words(advice: &Advice) -> String {
+/// The note of a change, what the whole session comes to, and how it is made.
+fn advice_words(explanation: &Explanation, advice: &Advice) -> String {
     let how = match advice.commands.as_slice() {
         [] => "The patch is for openclaw.json.".to_owned(),
         commands => commands.join("; "),
     };
-    format!("{} \u{2014} {how}", advice.note)
+    let whole =
+        advice.over_all_words(explanation.recorded).map(|words| format!("{words}. ")).unwrap_or_default();
+    format!("{}. {whole}{how}", advice.note)
 }

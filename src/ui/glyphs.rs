@@ -48,6 +48,10 @@ pub const REFUSED: &str = "✗";
 pub const NONE: &str = "—";
 /// Free, without colour.
 pub const FREE: &str = "·";
+/// The point under the cursor.
+pub const HERE: &str = "◉";
+/// Under the column of a cursor.
+pub const POINTER: &str = "▲";
 /// Eighths of a cell from the left, one to seven.
 pub const EIGHTHS_ACROSS: [&str; 7] = ["▏", "▎", "▍", "▌", "▋", "▊", "▉"];
 /// Eighths of a cell from below, one to eight.
@@ -66,16 +70,16 @@ pub fn needs_ascii(locale: Option<&str>, term: Option<&str>) -> bool {
 
 /// One character for one cell.
 const ASCII: &[(&str, &str)] = &[
-    ("●○", "*o"),
+    ("●○◉", "*oO"),
     ("⚠◆⇥Σ✗✂✓", "!=>S-xv"),
     ("▸▾", "+v"),
     ("├┬┴┷┤│┃┊▏└┄", "|--=||||:`."),
-    ("▌→←↑↓↔", ">><^v-"),
-    ("━╸─—−╱", "==----"),
+    ("▌→←↑↓↔▲", ">><^v-^"),
+    ("━╸─—–−╱", "==-----"),
     ("╭╮╰╯", "++++"),
     ("⋯…·×", "...x"),
     ("▁▂▃▄▅▆▇█░", "..:::||#/"),
-    ("⟨⟩◌“”", "<>o\"\""),
+    ("⟨⟩◌“”›", "<>o\"\">"),
 ];
 
 /// Replaces every sign by ASCII. An arrow with a blank before it becomes `->`.
@@ -96,7 +100,21 @@ pub fn to_ascii(buf: &mut Buffer) {
     }
 }
 
+/// A pattern of dots by how much of its cell it fills; a whole column of them is a line.
+fn ascii_dots(dots: u32) -> char {
+    const COLUMNS: [u32; 2] = [0x47, 0xb8];
+    match dots.count_ones() {
+        6.. => '#',
+        _ if COLUMNS.iter().any(|column| dots & column == *column) => '|',
+        3.. => ':',
+        _ => '.',
+    }
+}
+
 fn ascii_of(symbol: &str) -> Option<char> {
+    if let Some(dots) = symbol.chars().next().filter(|c| ('\u{2800}'..='\u{28ff}').contains(c)) {
+        return Some(ascii_dots(dots as u32 - 0x2800));
+    }
     if let Some(picture) = symbol.chars().next().filter(|c| ('\u{2400}'..='\u{2421}').contains(c)) {
         return Some(if picture == '\u{2421}' { '?' } else { '^' });
     }
@@ -120,7 +138,7 @@ mod tests {
         let fates = Fate::ALL.map(Fate::sign);
         let signs =
             [ON, OFF, ALERT, FOLDED, OPEN, TICK, LINE, END, DASHES, WAS, CURSOR, ZONE, ARROW, HEAVY, HALF];
-        let more = [LIGHT, FREED, FREED_SHADE, THUMB, PASSED, REFUSED, NONE, FREE];
+        let more = [HERE, POINTER, "⣿", "⠁", LIGHT, FREED, FREED_SHADE, THUMB, PASSED, REFUSED, NONE, FREE];
         for sign in fates.into_iter().chain(signs).chain(more).chain(EIGHTHS_UP) {
             assert!(sign.is_ascii() || ascii_of(sign).is_some(), "{sign}");
         }

@@ -8,7 +8,7 @@ use crate::app::App;
 use crate::app::action::Action;
 use crate::app::keymap::Context;
 use crate::app::layout::{Breadth, Pane};
-use crate::app::state::Live;
+use crate::app::state::{Live, Overlay};
 use crate::error::Severity;
 use crate::gateway::window::WindowSource;
 use crate::inspect::{Inspection, Mark};
@@ -24,6 +24,7 @@ type Fact<'a> = Vec<Span<'a>>;
 pub(super) fn draw(app: &App, theme: &Theme, area: Rect, buf: &mut Buffer) {
     tint(buf, area, theme.ground(Ground::Surface));
     let (left, right) = match app.layout().breadth {
+        breadth if matches!(app.overlay, Some(Overlay::Timeline)) => on_page("Timeline", app, theme, breadth),
         breadth if app.zoom && app.focus == Pane::Message => crumbs(app, theme, breadth),
         Breadth::Medium | Breadth::Wide => (program(app, theme), store(app, theme)),
         breadth => (short_session(app, theme, breadth), short_state(app, theme)),
@@ -31,6 +32,32 @@ pub(super) fn draw(app: &App, theme: &Theme, area: Rect, buf: &mut Buffer) {
     let end = area.right().saturating_sub(1);
     let start = put_facts_right(buf, area.y, area.x + 20, end, &right);
     put_facts(buf, (area.x + 1, area.y), start.saturating_sub(2), &left);
+}
+
+/// Over a screen that hides the session line: the way to it.
+fn on_page<'a>(
+    page: &'a str,
+    app: &'a App,
+    theme: &Theme,
+    breadth: Breadth,
+) -> (Vec<Fact<'a>>, Vec<Fact<'a>>) {
+    let roomy = breadth >= Breadth::Medium;
+    let name = app.inspection().map(|inspection| inspection.session.name()).unwrap_or_default();
+    let mut way = Vec::new();
+    if roomy {
+        way.extend([Span::styled("clawscope", theme.bold(Role::Bright)), Span::raw("   ")]);
+    }
+    way.extend([
+        Span::styled(name, theme.style(Role::Text)),
+        Span::styled(if roomy { "  ›  " } else { " › " }, theme.style(Role::Muted)),
+        Span::styled(page, theme.bold(Role::Bright)),
+    ]);
+    let mut right = vec![live(app, theme)];
+    if let Some(listing) = app.listing.as_ref().filter(|_| roomy) {
+        right.push(vec![Span::styled(listing.ruleset.ruleset.name(), theme.style(Role::Muted))]);
+    }
+    right.push(help(app, theme, if roomy { " help" } else { "" }));
+    (vec![way], right)
 }
 
 /// Over a message on the whole screen: the way to it, and which of how many it is.
@@ -234,7 +261,9 @@ fn findings<'a>(app: &App, inspection: &Inspection, theme: &Theme) -> Fact<'a> {
     let serious = |finding: &&crate::error::Finding| finding.severity > Severity::Note;
     let found = app.transcript.iter().flat_map(|pane| &pane.findings);
     let count = found.filter(serious).count() as u64;
+    let broken = app.listing.as_ref().is_some_and(|listing| listing.config_error.is_some());
     let words = match inspection.index.bad_lines {
+        _ if broken => "config error: defaults in force".to_owned(),
         _ if inspection.context_throws => "no context can be built".to_owned(),
         _ if count == 0 => return Vec::new(),
         0 => counted(count, "finding"),

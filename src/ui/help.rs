@@ -73,6 +73,8 @@ fn keys(app: &App, group: Group, action: Action) -> String {
         Group::Move | Group::Transcript => Context::Transcript,
         Group::Message => Context::Message,
         Group::Tuning => Context::Tuning,
+        Group::Timeline => Context::Timeline,
+        Group::Compare => Context::Compare,
         Group::Screen | Group::Commit | Group::Program => Context::Global,
     };
     let places =

@@ -3,6 +3,7 @@
 
 mod breakdown;
 mod budget;
+mod compare;
 pub mod detail;
 mod dialog;
 mod estimators;
@@ -22,6 +23,7 @@ mod states;
 mod status;
 mod steps;
 pub mod theme;
+mod timeline;
 mod transcript;
 mod tuning;
 pub mod widgets;
@@ -84,6 +86,8 @@ fn screen(app: &App, theme: &Theme, layout: &Layout, buf: &mut Buffer) -> Option
         Some(Overlay::Breakdown(screen)) => breakdown::draw(app, theme, screen, buf),
         Some(Overlay::Recovery(screen)) => recovery::draw(app, theme, screen, body, buf),
         Some(Overlay::Explain(screen)) => explain::draw(app, theme, screen, body, buf),
+        Some(Overlay::Timeline) => timeline::draw(app, theme, body, buf),
+        Some(Overlay::Compare) => compare::draw(app, theme, body, buf),
         Some(Overlay::Write(write)) => dialog::draw(app, theme, write, buf),
     }
     cursor.or(typing)

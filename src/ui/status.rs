@@ -58,10 +58,12 @@ fn draw_prompt(prompt: &Prompt, theme: &Theme, area: Rect, buf: &mut Buffer) -> 
     let lead = match prompt.purpose {
         Purpose::Filter | Purpose::Search | Purpose::Find => "/",
         Purpose::Setting => "value ",
+        Purpose::Axes => "vary ",
     };
     let x = put(buf, (area.x + 1, area.y), area.right(), lead, theme.bold(Role::Muted));
     let words = match (&prompt.complaint, prompt.purpose) {
         (Some(complaint), _) => vec![vec![Span::styled(complaint.as_str(), theme.style(Role::Warn))]],
+        (None, Purpose::Axes) => vec![typed("enter", "compare", theme), typed("esc", "leave", theme)],
         (None, Purpose::Setting) => vec![typed("enter", "set", theme), typed("esc", "leave", theme)],
         (None, _) => vec![typed("enter", "search", theme), typed("esc", "leave", theme)],
     };
@@ -215,12 +217,34 @@ fn overlay_hints(overlay: &Overlay) -> Vec<Hint> {
                 (&[Action::Back], "close"),
             ]
         }
-        Overlay::Explain(_) => vec![
+        Overlay::Explain(screen) => vec![
             MOVE,
-            (&[Action::Open], "go to the entry"),
-            (&[Action::Copy], "copy"),
-            (&[Action::CopyPatch], "copy patch"),
+            (&[Action::Open], screen.open_words()),
+            (&[Action::Copy], screen.copy_words()),
             (&[Action::Back], "close"),
+        ],
+        Overlay::Timeline => vec![
+            (&[Action::PreviousCall, Action::NextCall], "call"),
+            (&[Action::NextOverflow], "overflow"),
+            (&[Action::Open], "go to the entry"),
+            (&[Action::Back], "back"),
+            (&[Action::ZoomIn, Action::ZoomOut], "zoom"),
+            (&[Action::CostOrCache], "cost/cache"),
+            (&[Action::Less, Action::More], "adjust"),
+            (&[Action::Down, Action::Up], "setting"),
+            (&[Action::ToggleStep], "on/off"),
+            (&[Action::InWords], "in words"),
+        ],
+        Overlay::Compare => vec![
+            (&[Action::CellLeft, Action::CellRight], "cell"),
+            (&[Action::Open], "take into tuning"),
+            (&[Action::Back], "back"),
+            (&[Action::NextMeasure], "measure"),
+            (&[Action::Copy], "copy patch"),
+            (&[Action::Smallest], "smallest"),
+            (&[Action::PreviousAxis, Action::NextAxis], "setting"),
+            (&[Action::EditAxes], "type"),
+            (&[Action::SavePlan], "save json"),
         ],
         Overlay::Recovery(_) => vec![MOVE, (&[Action::Open], "go to the entry"), (&[Action::Back], "close")],
         Overlay::Write(dialog) => match dialog.stage {
@@ -241,6 +265,7 @@ fn overlay_hints(overlay: &Overlay) -> Vec<Hint> {
 
 fn right_hints(app: &App) -> Vec<Hint> {
     match (&app.overlay, &app.prompt) {
+        (Some(Overlay::Timeline), None) if app.size.0 >= 100 => vec![(&[Action::Explain], "explain")],
         (Some(_), _) | (_, Some(_)) => Vec::new(),
         _ if app.zoom && app.focus == Pane::Message => {
             let pager = if app.size.0 < 100 { "open" } else { "open in pager" };

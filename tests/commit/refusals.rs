@@ -86,13 +86,27 @@ fn a_file_the_runtime_would_rewrite_or_erase_is_left_alone() {
 #[test]
 fn a_last_line_without_its_end_means_that_someone_is_writing() {
     let whole = lines(&[USER, CALL, RESULT, ANSWER]);
-    for cut in [1, 2, 30] {
+    for cut in [2, 30] {
         let refusal = refused_bytes(&whole[..whole.len() - cut]);
         assert!(matches!(refusal, Refusal::UnterminatedLine { .. }), "{cut}: {refusal:?}");
     }
     let mut blank = whole;
     blank.extend_from_slice(b"  ");
     assert!(matches!(refused_bytes(&blank), Refusal::UnterminatedLine { .. }));
+}
+
+#[test]
+fn a_last_line_that_lacks_nothing_but_its_end_is_given_it() {
+    let whole = lines(&[USER, CALL, RESULT, ANSWER]);
+    let session = Session::new(&whole[..whole.len() - 1]);
+    let prepared = session.prepare(vec![session.clear(EntryIx(2))]).unwrap();
+    let (planned, added) = (session.planned(&prepared), prepared.bytes());
+    assert_eq!((added[0], added.len()), (b'\n', prepared.len()));
+    write(&prepared, 0, &SystemClock).unwrap();
+    let session = session.reload();
+    assert_eq!(session.bytes(), [&whole[..whole.len() - 1], &added].concat());
+    assert_eq!(session.context(), planned);
+    assert_eq!((session.index.bad_lines, session.index.pending), (0, 0));
 }
 
 #[test]
@@ -192,6 +206,27 @@ fn the_same_commit_is_not_written_twice() {
         Err(CommitError::Refused(Refusal::FileChanged { .. }))
     ));
     assert_eq!(session.bytes(), before);
+}
+
+#[test]
+#[cfg(unix)]
+fn a_commit_keeps_who_may_read_the_file_and_one_that_is_taken_back_keeps_its_time() {
+    use std::os::unix::fs::{MetadataExt, PermissionsExt};
+    let session = whole();
+    fs::set_permissions(&session.path, fs::Permissions::from_mode(0o640)).unwrap();
+    let session = session.reload();
+    let mut prepared = session.prepare(vec![session.clear(EntryIx(2))]).unwrap();
+    let kept = |metadata: &fs::Metadata| (metadata.mode(), metadata.uid(), metadata.gid(), metadata.ino());
+    let before = fs::metadata(&session.path).unwrap();
+    let messages = std::mem::take(&mut prepared.messages);
+    write(&prepared, 0, &SystemClock).unwrap_err();
+    let after = fs::metadata(&session.path).unwrap();
+    assert_eq!((kept(&after), after.modified().unwrap()), (kept(&before), before.modified().unwrap()));
+    prepared.messages = messages;
+    write(&prepared, 0, &SystemClock).unwrap();
+    let after = fs::metadata(&session.path).unwrap();
+    assert_eq!(kept(&after), kept(&before));
+    assert!(after.modified().unwrap() > before.modified().unwrap(), "an append is seen as one");
 }
 
 #[test]

@@ -74,6 +74,7 @@ fn context_after(
         tokens_before: preparation.tokens_before,
         details: Some(lists),
         from_hook: None,
+        checkpoint: None,
     };
     let leaf = context.leaf.expect("a prepared branch has a leaf");
     let entry = entry.value(&session.index, "n", leaf, session.now_ms() as i64);

@@ -7,6 +7,7 @@ mod context;
 mod history_limit;
 mod history_share;
 mod overflow_match;
+mod pi_1_5;
 mod prune;
 mod repair;
 mod tokens;
@@ -40,16 +41,20 @@ pub(crate) const BUILT: &[&str] = &[
     "overflow_match",
     "window",
     "clear_tool_uses",
+    "compaction_check",
+    "branch_prepare",
+    "append_branch",
 ];
-/// Rulesets these ops follow.
-const RULESETS: &[&str] = &["openclaw-2026.3.2"];
+/// The ruleset that these ops follow.
+const REFERENCE: &str = "openclaw-2026.3.2";
+/// The ruleset that the ops of [`pi_1_5`] follow.
+const PI_1_5: &str = "pi-1.5.2";
 
 /// The answer to a case; none where the op or the ruleset is not built.
 pub(crate) fn answer(ruleset: &str, op: &str, case: &Value, root: &Path) -> Option<Value> {
-    if !RULESETS.contains(&ruleset) {
-        return None;
-    }
     let result = match op {
+        op if ruleset == PI_1_5 => pi_1_5::answer(op, case, root)?,
+        _ if ruleset != REFERENCE => return None,
         "context" => on_session(case, root).map(|session| context::answer(&session)),
         "tokens" => on_session(case, root).map(|session| tokens::answer(&session)),
         "prune" => on_session(case, root).map(|session| prune::answer(&session)),

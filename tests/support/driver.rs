@@ -1,16 +1,19 @@
 //! The program without a terminal: the pure state, and a driver that performs its effects at once.
 
+use std::cell::RefCell;
 use std::collections::VecDeque;
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, OnceLock};
+use std::sync::{Arc, Mutex, OnceLock};
 
 use clawscope::app::App;
+use clawscope::app::compare::{SweepAsked, SweepSaid, swept};
 use clawscope::app::effect::{Effect, Write};
 use clawscope::app::event::{Event, Listing, SummarySaid};
 use clawscope::app::state::Options;
 use clawscope::commit::{Clock, UndoTarget};
 use clawscope::config::SummarizerConfig;
 use clawscope::explain::explain;
+use clawscope::export::{Wanted, export, file_name};
 use clawscope::gateway::env::Environment;
 use clawscope::gateway::ruleset::Chosen;
 use clawscope::inspect::Closer;
@@ -27,12 +30,14 @@ use clawscope::inspect::recovery::recovery_of;
 use clawscope::inspect::search::search;
 use clawscope::inspect::summary::SummarySettings;
 use clawscope::inspect::summary_calls::SummaryCalls;
+use clawscope::inspect::timeline::{Recording, Timeline};
 use clawscope::inspect::write::{Ask, WriteRequest, prepare, preview, write};
 use clawscope::inspect::writer::Writer;
 use clawscope::plan::Plan;
 use clawscope::store::demo;
 use clawscope::store::survey::Store;
 use clawscope::summarize::Cancel;
+use clawscope::sweep::Cell;
 use crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
 
 /// A clock that stands still: tests must not wait.
@@ -63,6 +68,8 @@ pub(crate) struct Driver {
     asked: Option<Chosen>,
     /// Who writes summaries.
     summarizer: SummarizerConfig,
+    /// Cells are not made, as if they took long; the request that waits.
+    held_sweeps: Option<u64>,
 }
 
 impl Driver {
@@ -100,6 +107,7 @@ impl Driver {
             store: None,
             asked: None,
             summarizer: SummarizerConfig::default(),
+            held_sweeps: None,
         };
         let effects = driver.app.start(false);
         driver.perform(effects);
@@ -148,6 +156,33 @@ impl Driver {
                 queue.extend(self.app.update(event, self.now_ms));
             }
         }
+    }
+
+    /// From now on cells are asked for in vain.
+    #[allow(dead_code, reason = "other programs use the rest")]
+    pub(crate) fn hold_sweeps(&mut self) {
+        self.held_sweeps = Some(0);
+    }
+
+    /// The request for cells that was made last, while they are held.
+    #[allow(dead_code, reason = "other programs use the rest")]
+    pub(crate) fn last_sweep(&self) -> u64 {
+        self.held_sweeps.expect("sweeps are held")
+    }
+
+    fn sweep(&mut self, recording: &Recording, asked: SweepAsked, request: u64) -> Vec<Event> {
+        if let Some(held) = &mut self.held_sweeps {
+            *held = request;
+            return Vec::new();
+        }
+        let said = RefCell::new(Vec::new());
+        let cells = Mutex::new(Vec::new());
+        let tell = |at: usize, cell: &Cell| cells.lock().expect("told").push((at, cell.clone()));
+        let done = swept(recording, asked, &|| true, &|axes| said.borrow_mut().push(axes), &tell);
+        let mut said = said.into_inner();
+        said.push(SweepSaid::Cells(cells.into_inner().expect("told")));
+        said.extend(done);
+        said.into_iter().map(|said| Event::Swept { request, said }).collect()
     }
 
     fn events_of(&mut self, effect: Effect) -> Vec<Event> {
@@ -210,6 +245,17 @@ impl Driver {
                     explain(&inspection, now_ms as f64).map(Arc::new).map_err(|error| error.to_string());
                 vec![Event::Explained { epoch: inspection.epoch, view }]
             }
+            Effect::ReadRecording { inspection, steps } => {
+                let epoch = inspection.epoch;
+                let read = Recording::read(inspection, steps, &|| true).map(|read| read.map(Arc::new));
+                let recording = read.map_err(|error| error.to_string()).transpose().expect("wanted");
+                vec![Event::Recording { epoch, recording }]
+            }
+            Effect::Replay { recording, settings, request } => {
+                let timeline = Timeline::new(recording, settings.map(|settings| *settings), &|| true);
+                vec![Event::Replayed { request, timeline: Arc::new(timeline.expect("wanted")) }]
+            }
+            Effect::Sweep { recording, asked, request } => self.sweep(&recording, *asked, request),
             Effect::Prepare(what) => {
                 let request = self.request(&what);
                 let shown = prepare(&request).map(|prepared| preview(&request, &prepared, self.now_ms));
@@ -227,14 +273,29 @@ impl Driver {
                 self.saved.push((name, text));
                 Vec::new()
             }
+            Effect::Export { format, inspection, plan, made } => {
+                let plan = plan.as_deref().map(|plan| (plan, made.as_ref().map(|made| &made.summary)));
+                let (redact, shape_only) = (true, false);
+                let wanted =
+                    Wanted { inspection: &inspection, plan, now_ms: self.now_ms, redact, shape_only };
+                match export(&wanted, format) {
+                    Ok(made) => {
+                        self.saved.push((file_name(&inspection.session, format.extension()), made.text));
+                        Vec::new()
+                    }
+                    Err(error) => vec![Event::Failed(error.to_string())],
+                }
+            }
             Effect::Quit => {
                 self.quit = true;
                 Vec::new()
             }
             Effect::StopEstimates
             | Effect::StopSummary
+            | Effect::StopSweep
             | Effect::Page(_)
             | Effect::Mouse(_)
+            | Effect::SaveScreen { .. }
             | Effect::TimerAt(_)
             | Effect::Forget { .. } => Vec::new(),
         }
@@ -285,6 +346,7 @@ impl Driver {
             agents: listed.store.agents.len(),
             items: listed.items,
             findings: listed.findings,
+            config_error: listed.store.config.error.as_ref().map(ToString::to_string),
             demo: listed.demo,
         }))
     }

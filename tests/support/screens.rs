@@ -1,6 +1,7 @@
 //! Every state that has a screen of its own, by name.
 
 use clawscope::app::App;
+use clawscope::app::compare::SweepSaid;
 use clawscope::app::event::{Event, Listing, SummarySaid};
 use clawscope::app::state::{Loading, Options, Overlay, WriteStage};
 use clawscope::config::{SummarizerConfig, SummarizerKind};
@@ -354,10 +355,84 @@ pub(crate) fn explaining_yet(width: u16, height: u16) -> Driver {
     driver
 }
 
+/// The build session under other settings, side by side: those that matter most for it.
+pub(crate) fn comparing(width: u16, height: u16) -> Driver {
+    let mut driver = opened(width, height);
+    driver.press("w");
+    driver
+}
+
+/// The same under settings that were typed, a third one beside the two of the map, the cursor on a change.
+pub(crate) fn comparing_typed(width: u16, height: u16) -> Driver {
+    let mut driver = comparing(width, height);
+    driver.press("a ctrl-u text:contextPruning.ttl=15m..75m:15m space");
+    driver.press("text:contextPruning.hardClearRatio=0.05,0.1,0.2,0.3,0.4,0.5 space");
+    driver.press("text:contextPruning.keepLastAssistants=1,3 enter");
+    driver.press("c k k h h -");
+    driver
+}
+
+/// Cells that are still being replayed.
+pub(crate) fn comparing_yet(width: u16, height: u16) -> Driver {
+    let sweep = comparing(width, height).app.compare.filling.sweep.expect("a sweep");
+    let mut driver = opened(width, height);
+    driver.hold_sweeps();
+    driver.press("w");
+    let request = driver.last_sweep();
+    driver.event(Event::Swept { request, said: SweepSaid::Axes(sweep.axes.clone()) });
+    let cells = sweep.cells.iter().cloned().enumerate().take(11).collect();
+    driver.now_ms += 1000;
+    driver.event(Event::Swept { request, said: SweepSaid::Cells(cells) });
+    driver
+}
+
+/// A session that no setting keeps from overflowing.
+pub(crate) fn comparing_in_vain(width: u16, height: u16) -> Driver {
+    let mut driver = opened(width, height);
+    driver.go_to("slack:channel:c07infra");
+    driver.press("w m");
+    driver
+}
+
+/// Every call as it was recorded, the cursor at the one that failed.
+pub(crate) fn timing(width: u16, height: u16) -> Driver {
+    let mut driver = opened(width, height);
+    driver.press("t");
+    driver
+}
+
+/// The same under a shorter ttl and a lower threshold, the cursor in the middle.
+pub(crate) fn timing_tuned(width: u16, height: u16) -> Driver {
+    let mut driver = opened(width, height);
+    driver.press("t { { { { { H H H h");
+    settled(driver)
+}
+
+/// A compaction instead, seen near by, with what the cache did not hold.
+pub(crate) fn timing_compacted(width: u16, height: u16) -> Driver {
+    let mut driver = opened(width, height);
+    driver.press("t , , , , , x { { + b h h h");
+    settled(driver)
+}
+
+/// The timeline in sentences.
+pub(crate) fn timing_in_words(width: u16, height: u16) -> Driver {
+    let mut driver = timing_tuned(width, height);
+    driver.press("T");
+    driver
+}
+
+/// A timeline that is still being read.
+pub(crate) fn timing_yet(width: u16, height: u16) -> Driver {
+    let mut driver = opened(width, height);
+    driver.held_key("t");
+    driver
+}
+
 /// A state by its name.
 pub(crate) type Named = (&'static str, fn(u16, u16) -> Driver);
 
-pub(crate) const STATES: [Named; 38] = [
+pub(crate) const STATES: [Named; 47] = [
     ("rest", at_rest),
     ("gate shut", gate_shut),
     ("preview", preview),
@@ -396,4 +471,13 @@ pub(crate) const STATES: [Named; 38] = [
     ("explain none helps", explaining_in_vain),
     ("explain well", explaining_nothing),
     ("explain reading", explaining_yet),
+    ("compare", comparing),
+    ("compare typed", comparing_typed),
+    ("compare filling", comparing_yet),
+    ("compare none helps", comparing_in_vain),
+    ("timeline", timing),
+    ("timeline tuned", timing_tuned),
+    ("timeline compaction", timing_compacted),
+    ("timeline in words", timing_in_words),
+    ("timeline reading", timing_yet),
 ];

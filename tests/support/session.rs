@@ -5,7 +5,7 @@
 use std::cell::Cell;
 use std::fs;
 use std::io::Write as _;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use clawscope::commit::{
     Clock, CommitRequest, PlannedCompaction, Prepared, Provenance, RandomIds, Refusal, SessionStanding,
@@ -48,7 +48,7 @@ impl Clock for TestClock {
 /// A session file and what was read of it.
 #[derive(Debug)]
 pub(crate) struct Session {
-    folder: tempfile::TempDir,
+    folder: Option<tempfile::TempDir>,
     pub(crate) path: PathBuf,
     pub(crate) index: Index,
     pub(crate) tree: Tree,
@@ -61,10 +61,15 @@ impl Session {
         let folder = tempfile::tempdir().expect("a folder");
         let path = folder.path().join("session.jsonl");
         fs::File::create(&path).and_then(|mut file| file.write_all(bytes)).expect("the session file");
-        Self::read(folder, path)
+        Self::read(Some(folder), path)
     }
 
-    fn read(folder: tempfile::TempDir, path: PathBuf) -> Self {
+    /// Reads a file that stands somewhere already.
+    pub(crate) fn at(path: &Path) -> Self {
+        Self::read(None, path.to_path_buf())
+    }
+
+    fn read(folder: Option<tempfile::TempDir>, path: PathBuf) -> Self {
         let source = Source::open(&path).expect("the session opens");
         let index = load(&source, &mut LineIds, &mut |_, _| true).expect("the session loads");
         let tree = Tree::new(&index);
@@ -152,6 +157,8 @@ impl Session {
             transcript: self.transcript(),
             leaf: &Leaf::Own,
             changes,
+            omitted: Vec::new(),
+            way: clawscope::commit::Way::Branch,
             compaction: None,
             provenance: Provenance {
                 steps: vec![StepRecord {

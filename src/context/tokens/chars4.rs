@@ -1,7 +1,7 @@
 //! The gateway's and pi's estimate: four chars a token, rounded up per message (compaction 1.1).
 
 use crate::js::Throws;
-use crate::store::entry::MessageSize;
+use crate::store::entry::{MessageSize, Role};
 
 /// Chars that count as one token.
 pub const CHARS_PER_TOKEN: f64 = 4.0;
@@ -11,9 +11,10 @@ pub fn estimate_message(size: &MessageSize) -> Result<f64, Throws> {
     Ok((size.pi_chars.get()? / CHARS_PER_TOKEN).ceil())
 }
 
-/// Tokens for people: what cannot be estimated counts 0.
+/// Tokens for people: what cannot be estimated counts 0. So do system messages: what they come to is counted before all
+/// messages, as system prompt and tools ([`system_report`](crate::context::system_report)).
 pub fn estimate_or_zero(size: &MessageSize) -> u64 {
-    estimate_chars(size.pi_chars.chars())
+    if size.role == Role::System { 0 } else { estimate_chars(size.pi_chars.chars()) }
 }
 
 /// Tokens of a number of chars, rounded up (compaction 11.3).

@@ -106,7 +106,7 @@ fn message_chars(message: &Value) -> f64 {
         Role::BashExecution if js::truthy(message.get("excludeFromContext")) => 0.0,
         Role::BashExecution => field("command") + field("output"),
         Role::BranchSummary | Role::CompactionSummary => field("summary"),
-        Role::Other => 0.0,
+        Role::System | Role::Other => 0.0,
     }
 }
 

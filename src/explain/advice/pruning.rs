@@ -1,13 +1,12 @@
 //! Pruning that would have run, and how much harder it would have had to cut.
 
-use crate::explain::advice::{Advice, Change, change};
+use crate::explain::advice::{Advice, Change, change, settings_under};
 use crate::explain::case::Case;
 use crate::explain::failure::Failure;
 use crate::explain::simulate::{last_check, pruned};
 use crate::gateway::pruning::PruneSettings;
 use crate::js::Value;
 use crate::policy::prune::Gate;
-use crate::policy::settings::settings_of;
 
 /// Spans that people set, ms, the longest first.
 const TTLS: [f64; 8] = [
@@ -46,11 +45,13 @@ pub(super) fn advice(case: &Case<'_>, failure: &Failure) -> Vec<Advice> {
         if changes.is_empty() || tried.iter().any(|known| known.changes == changes) {
             continue;
         }
-        let (gate, after) = pruned(failure, true, &settings(failure, &changes), opened.touch);
+        let (gate, after) =
+            pruned(failure, true, &settings_under(&failure.then, &changes).prune, opened.touch);
         let advice = Advice::new(failure, changes, after, note(failure, gate, after));
-        let helps = advice.helps;
+        // With its gate open and nothing to cut, harder cuts find nothing either.
+        let settled = advice.helps || gate.is_open() && after == failure.requested;
         tried.push(advice);
-        if helps {
+        if settled {
             break;
         }
     }
@@ -90,32 +91,10 @@ fn opened(case: &Case<'_>, failure: &Failure) -> Option<Opened> {
     }
 }
 
-/// The configured settings with these changes.
-fn settings(failure: &Failure, changes: &[Change]) -> PruneSettings {
-    let rows = &failure.then.settings;
-    let value = |row: &crate::policy::settings::StepSetting| {
-        let own = changes.iter().find(|change| change.key == row.key());
-        match own {
-            // The ttl is text in the file and a number in the rule.
-            Some(change) if row.row.key == "ttl" => ttl_of(change),
-            Some(change) => change.value.clone(),
-            None => row.row.value.clone(),
-        }
-    };
-    let values: Vec<Value> = rows.iter().map(value).collect();
-    settings_of(rows, &values, &failure.then.configured).prune
-}
-
-fn ttl_of(change: &Change) -> Value {
-    TTLS.into_iter()
-        .find(|ttl| crate::gateway::setting_value::duration_text(*ttl) == change.now)
-        .map_or(Value::Null, Value::from)
-}
-
 fn note(failure: &Failure, gate: Gate, after: u64) -> String {
     match gate {
         Gate::Open { .. } if after == failure.requested => "nothing that may be pruned is there".to_owned(),
-        Gate::Open { .. } if after > failure.limit => "what it reaches is too little".to_owned(),
+        Gate::Open { .. } if !failure.fits(after) => "what it reaches is too little".to_owned(),
         Gate::Open { .. } => "the cache is written again from the first cleared result on".to_owned(),
         _ => "the gate stays shut".to_owned(),
     }

@@ -12,7 +12,8 @@ const KEY: &str = "historyLimit";
 /// such setting (pruning 2.3).
 pub(super) fn advice(failure: &Failure) -> Option<Advice> {
     let messages = &failure.then.context.messages;
-    let turns = messages.iter().filter(|message| message.size.role == Role::User).count();
+    let asked = messages.iter().filter(|message| message.size.role == Role::User).count();
+    let turns = if failure.ahead { asked } else { asked.saturating_sub(1) };
     let configured = failure.then.configured.history_limit;
     let most = if configured > 0.0 { turns.min(configured as usize) } else { turns };
     if most < 2 {
@@ -22,18 +23,21 @@ pub(super) fn advice(failure: &Failure) -> Option<Advice> {
     let (mut low, mut high) = (1, most);
     while high - low > 1 {
         let middle = low.midpoint(high);
-        if limited(failure, middle as f64) <= failure.limit {
+        if failure.fits(limited(failure, middle as f64)) {
             low = middle;
         } else {
             high = middle;
         }
     }
     let after = limited(failure, low as f64);
-    let note = if after <= failure.limit {
+    let note = if failure.fits(after) {
         "older turns are not sent, and not summarised either"
     } else {
         "even one turn is too large"
     };
-    let change = change(&failure.then, KEY, &Value::from(low as f64))?;
+    let mut change = change(&failure.then, KEY, &Value::from(low as f64))?;
+    if configured <= 0.0 {
+        "off".clone_into(&mut change.was);
+    }
     Some(Advice::new(failure, vec![change], after, note))
 }

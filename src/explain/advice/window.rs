@@ -1,6 +1,6 @@
 //! The window that the provider really serves, written where the runtime's own trigger reads it (compaction 2.8).
 
-use crate::explain::advice::{Advice, Change};
+use crate::explain::advice::{Advice, Change, WINDOW};
 use crate::explain::case::Case;
 use crate::explain::failure::Failure;
 use crate::explain::simulate::{compacted, last_check};
@@ -14,11 +14,12 @@ pub(super) fn served(case: &Case<'_>, failure: &Failure) -> Option<Advice> {
         return None;
     }
     let change = Change {
-        key: "contextWindow".to_owned(),
+        key: WINDOW.to_owned(),
         path: format!("models.providers.{}.models[{}].contextWindow", then.provider, then.model),
         was: format!("{}", then.upkeep.runtime_window),
         now: limit.to_string(),
         value: Value::from(limit as f64),
+        tuned: Value::from(limit as f64),
     };
     let trigger = limit as f64 - then.configured.compaction.reserve_tokens;
     let check = last_check(failure, &case.calls).filter(|check| check.tokens > trigger);

@@ -3,8 +3,9 @@
 use crate::context::budget::Part;
 use crate::explain::case::Case;
 use crate::explain::classes::{by_count, numbers_of, overflow};
+use crate::explain::errors::Kind;
 use crate::explain::finding::{Class, Confidence, Evidence, Finding};
-use crate::explain::words::{about, exact, percent};
+use crate::explain::words::{about, count, exact, percent};
 
 /// Share of what fits, at an overflow.
 const LEAST: f64 = 0.4;
@@ -19,6 +20,14 @@ pub(super) fn look(case: &Case<'_>) -> Option<Finding> {
         return None;
     }
     let line = match &case.failure {
+        Some(failure) if failure.overflow.kind == Kind::CutShort => format!(
+            "Reply cut to {}: the check before the call saw {} of messages and none of the {} of system prompt and tool schemas; the prompt fills {} of {}",
+            count(limit.saturating_sub(failure.requested) as usize, "token"),
+            about(failure.estimate().saturating_sub(failure.fixed)),
+            about(fixed),
+            exact(failure.requested),
+            exact(limit),
+        ),
         Some(failure) => format!(
             "{}: {} of the {} that fit are system prompt and tool schemas, before any message; the gateway's check of the messages alone said {}",
             overflow(failure),

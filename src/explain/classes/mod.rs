@@ -6,6 +6,8 @@ mod compaction_refused;
 mod compaction_timeout;
 mod counter_inflated;
 mod counter_stale_low;
+mod disagreement;
+mod engine_owned;
 mod estimator_error;
 mod fixed_overhead;
 mod healthy;
@@ -17,25 +19,28 @@ mod pruning_inert;
 mod recurring_session_growth;
 mod runtime_fault;
 mod single_result;
+mod summary_too_large;
 mod tool_loop_treadmill;
 mod unexplained;
 mod wrong_window;
 
 use crate::explain::case::Case;
 use crate::explain::failure::Failure;
-use crate::explain::finding::{Confidence, Evidence, Finding};
+use crate::explain::finding::{Class, Confidence, Evidence, Finding};
 use crate::explain::simulate::last_check;
 use crate::explain::words::{exact, told};
 
 type Look = fn(&Case<'_>) -> Option<Finding>;
 
 /// Every class that something must be seen for.
-const CLASSES: [Look; 18] = [
+const CLASSES: [Look; 20] = [
     runtime_fault::look,
     impossible_budget::look,
+    engine_owned::look,
     wrong_window::look,
     model_switch::look,
     compaction_refused::look,
+    summary_too_large::look,
     compaction_timeout::look,
     compaction_hollow::look,
     compaction_no_op::look,
@@ -51,9 +56,37 @@ const CLASSES: [Look; 18] = [
     pruning_inert::look,
 ];
 
+/// Classes that share out the tokens of the refused prompt.
+const ON_THE_COUNT: [Class; 5] = [
+    Class::SingleResult,
+    Class::ParallelResults,
+    Class::ImageBloat,
+    Class::ToolLoopTreadmill,
+    Class::RecurringSessionGrowth,
+];
+
+/// Classes that rest on a number which somebody told from something else than the provider's count.
+const ON_AN_ESTIMATE: [Class; 7] = [
+    Class::EstimatorError,
+    Class::CounterStaleLow,
+    Class::CounterInflated,
+    Class::FixedOverhead,
+    Class::WrongWindow,
+    Class::ImpossibleBudget,
+    Class::EngineOwned,
+];
+
 /// All that is found, the surest cause first; never empty.
 pub(super) fn findings(case: &Case<'_>) -> Vec<Finding> {
     let mut found: Vec<Finding> = CLASSES.iter().filter_map(|look| look(case)).collect();
+    if estimator_error::overcounted(case).is_some() {
+        // What they say of sizes rests on a count that is none.
+        found.retain(|finding| !ON_THE_COUNT.contains(&finding.class));
+    }
+    let disagree = disagreement::evidence(case);
+    for finding in found.iter_mut().filter(|it| ON_AN_ESTIMATE.contains(&it.class)) {
+        finding.evidence.push(disagree.clone());
+    }
     found.sort_by_key(|finding| (finding.confidence, finding.class));
     if found.is_empty() {
         found.push(match &case.failure {

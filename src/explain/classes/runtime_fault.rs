@@ -81,20 +81,40 @@ fn stuck(case: &Case<'_>, failure: &Failure, first: EntryIx) -> Option<Finding> 
 fn moved(case: &Case<'_>, failure: &Failure) -> Option<Finding> {
     let index = &case.inspection.index;
     let item = &case.inspection.session;
-    let left = item.has(Mark::Orphan) || item.has(Mark::Reset);
-    let last = index.entries[failure.overflow.entry.at() + 1..].iter().any(is_answer);
-    if !left || last {
+    let successor = case.inspection.successor.as_ref();
+    let left = item.has(Mark::Orphan) || item.has(Mark::Reset) || successor.is_some();
+    let mut later = index.entries[failure.overflow.entry.at() + 1..].iter();
+    if !left || later.any(|entry| is_answer(entry) || entry.kind == EntryKind::Compaction) {
         return None;
     }
-    let at = moment(failure.overflow.at).map(|at| format!(" at {at}")).unwrap_or_default();
-    let line = format!(
-        "No session key leads here since the overflow{at}, and no compaction entry follows it: the chat went on in another session; this branch ({} entries) is intact and can be forked",
-        failure.then.context.path.len(),
-    );
+    let entries = failure.then.context.path.len();
+    let at = |ms: f64| moment(ms).map(|at| format!(" at {at}")).unwrap_or_default();
+    let (line, confidence) = match successor {
+        Some(successor) => (
+            format!(
+                "Key {} moved from session {} to {}{} without a compaction entry; the branch that was left ({} entries) is intact and can be forked",
+                successor.key.0,
+                item.id,
+                successor.id,
+                at(successor.started),
+                entries,
+            ),
+            if successor.told { Confidence::Sure } else { Confidence::Likely },
+        ),
+        None => (
+            format!(
+                "No session key leads here since the overflow{}, and no compaction entry follows it: the chat went on in another session; this branch ({entries} entries) is intact and can be forked",
+                at(failure.overflow.at),
+            ),
+            Confidence::Possible,
+        ),
+    };
+    let leaf = failure.then.context.leaf;
     Some(
-        Finding::new(Class::RuntimeFault, Confidence::Possible, line)
+        Finding::new(Class::RuntimeFault, confidence, line)
             .by("compaction 8.19")
             .seen(numbers_of(failure))
-            .number("entries", failure.then.context.path.len() as f64),
+            .seen(Evidence::new("the last entry before the overflow: a fork begins here").at(leaf))
+            .number("entries", entries as f64),
     )
 }

@@ -2,7 +2,7 @@
 //! refusal far below every threshold.
 
 use crate::explain::case::Case;
-use crate::explain::classes::{model_switch, numbers_of, overflow};
+use crate::explain::classes::{estimator_error, model_switch, numbers_of, overflow};
 use crate::explain::errors::Kind;
 use crate::explain::failure::Failure;
 use crate::explain::finding::{Class, Confidence, Evidence, Finding};
@@ -16,7 +16,8 @@ const FAR_BELOW: f64 = 0.6;
 
 pub(super) fn look(case: &Case<'_>) -> Option<Finding> {
     let failure = case.failure.as_ref()?;
-    if model_switch::switched(case, failure).is_some() {
+    // What the gateway's own check says of its limit is no word of the provider.
+    if model_switch::switched(case, failure).is_some() || estimator_error::overcounted(case).is_some() {
         return None;
     }
     let known = case.inspection.upkeep.runtime_window.max(case.inspection.window.tokens);

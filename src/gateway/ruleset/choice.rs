@@ -69,6 +69,25 @@ impl Chosen {
         }
     }
 
+    /// The same for one transcript. Where nothing but pi's own store, or for a file `alone` nothing at all, has settled
+    /// it, a mark of today's pi does.
+    #[must_use]
+    pub fn for_transcript(&self, alone: bool, mark: impl FnOnce() -> Option<String>) -> Self {
+        let open = match self.from {
+            Provenance::Rule { rule, .. } => rule == "store" && self.ruleset == Ruleset::Pi0_55,
+            Provenance::Default => alone,
+            _ => false,
+        };
+        match open.then(mark).flatten() {
+            Some(why) => Self {
+                ruleset: Ruleset::Pi1_5,
+                from: Provenance::Rule { rule: "transcript", why },
+                note: None,
+            },
+            None => self.clone(),
+        }
+    }
+
     fn written(config: &GatewayConfig) -> Option<Self> {
         let text = config.value(&TOUCHED_BY).and_then(js::Value::as_str)?.to_string_lossy();
         Self::named(&text, config.provenance(&TOUCHED_BY)).ok()
@@ -138,7 +157,25 @@ mod tests {
     }
 
     #[test]
-    fn pis_own_sessions_follow_pi() {
-        assert_eq!(detected("{}", &Era::Pi).ruleset, Ruleset::Pi0_55);
+    fn pis_own_sessions_follow_the_pi_that_wrote_them() {
+        let chosen = detected("{}", &Era::Pi);
+        assert_eq!(chosen.ruleset, Ruleset::Pi0_55);
+        let mark = || Some("line 2 is a system message".to_owned());
+        assert_eq!(chosen.for_transcript(false, || None), chosen);
+        let today = chosen.for_transcript(false, mark);
+        assert_eq!(
+            (today.ruleset, today.from_words().as_str()),
+            (Ruleset::Pi1_5, "line 2 is a system message")
+        );
+    }
+
+    #[test]
+    fn a_transcript_decides_nothing_where_something_else_did() {
+        let mark = || Some("a mark".to_owned());
+        let files = detected("{}", &Era::Files);
+        assert_eq!(files.for_transcript(false, mark).ruleset, Ruleset::V2026_3_2);
+        assert_eq!(files.for_transcript(true, mark).ruleset, Ruleset::Pi1_5);
+        let asked = Chosen::named("pi-0.55", Provenance::Flag).unwrap();
+        assert_eq!(asked.for_transcript(true, mark), asked);
     }
 }

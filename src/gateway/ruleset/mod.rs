@@ -14,6 +14,8 @@ pub use version::{UnknownVersion, Version};
 pub enum Ruleset {
     /// The agent runtime alone, without a gateway.
     Pi0_55,
+    /// The same since it edits contexts and keeps system messages: from 0.87 to today.
+    Pi1_5,
     /// The last gateway whose pruner fails to load.
     V2026_2_19,
     /// The reference: everything here is checked against it.
@@ -25,12 +27,13 @@ pub enum Ruleset {
 
 impl Ruleset {
     /// Every ruleset, the gateway's from the oldest on.
-    pub const ALL: [Self; 4] = [Self::V2026_2_19, Self::V2026_3_2, Self::V2026_9, Self::Pi0_55];
+    pub const ALL: [Self; 5] = [Self::V2026_2_19, Self::V2026_3_2, Self::V2026_9, Self::Pi0_55, Self::Pi1_5];
 
     /// The name that flags, files and JSON use.
     pub fn id(self) -> &'static str {
         match self {
             Self::Pi0_55 => "pi-0.55",
+            Self::Pi1_5 => "pi-1.5",
             Self::V2026_2_19 => "2026.2.19",
             Self::V2026_3_2 => "2026.3.2",
             Self::V2026_9 => "2026.9",
@@ -41,6 +44,7 @@ impl Ruleset {
     pub fn name(self) -> &'static str {
         match self {
             Self::Pi0_55 => "pi 0.55.3",
+            Self::Pi1_5 => "pi 1.5.2",
             Self::V2026_2_19 => "openclaw 2026.2.19",
             Self::V2026_3_2 => "openclaw 2026.3.2",
             Self::V2026_9 => "openclaw 2026.9",
@@ -51,10 +55,16 @@ impl Ruleset {
     pub fn rules(self) -> &'static Rules {
         match self {
             Self::Pi0_55 => &PI_0_55,
+            Self::Pi1_5 => &PI_1_5,
             Self::V2026_2_19 => &V2026_2_19,
             Self::V2026_3_2 => &V2026_3_2,
             Self::V2026_9 => &V2026_9,
         }
+    }
+
+    /// Whether it is the agent runtime's own, without a gateway.
+    pub fn is_pi(self) -> bool {
+        matches!(self, Self::Pi0_55 | Self::Pi1_5)
     }
 
     /// The ruleset after this one; the first after the last.

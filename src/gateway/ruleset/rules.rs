@@ -1,9 +1,21 @@
 //! Every number and choice that differs between versions, as data. A rule that is the same in all of them is
 //! not here. Each field names its row of the tables (pruning 8, compaction 12).
 
+/// How a runtime reads a transcript.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
+pub enum Reading {
+    /// Entries become messages one by one: pi up to 0.85, and the gateways built on it.
+    #[default]
+    Entries,
+    /// A projection of them does, with edits applied and system messages in it: pi from 0.87 on (store-pi-1.5 C, D).
+    Projected,
+}
+
 /// The rules of one version.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Rules {
+    /// How transcripts are read, and what is made of them for a model.
+    pub reading: Reading,
     /// Row "Pruner active at all".
     pub pruner: Pruner,
     /// Row "Config keys": which keys of `contextPruning` are read.
@@ -253,6 +265,8 @@ pub enum Compaction {
     AfterPrevious,
     /// From the first entry the previous one kept.
     FromFirstKept,
+    /// The projected messages, what the previous one kept among them (store-pi-1.5 H).
+    Projected,
 }
 
 /// When a window is too small.
@@ -304,6 +318,7 @@ const FILE_ERA_GUARD: WindowGuardRule = WindowGuardRule {
 
 /// The reference.
 pub static V2026_3_2: Rules = Rules {
+    reading: Reading::Entries,
     pruner: Pruner::EachFiring,
     prune_keys: PruneKeys::All,
     image_results: ImageResults::Skipped,
@@ -346,6 +361,7 @@ pub static V2026_2_19: Rules = Rules {
 
 /// The version with a runtime of its own.
 pub static V2026_9: Rules = Rules {
+    reading: Reading::Entries,
     pruner: Pruner::Projections,
     prune_keys: PruneKeys::Few,
     image_results: ImageResults::Replaced,
@@ -394,6 +410,14 @@ pub static PI_0_55: Rules = Rules {
     ..V2026_3_2
 };
 
+/// The same since it projects transcripts (store-pi-1.5).
+pub static PI_1_5: Rules = Rules {
+    reading: Reading::Projected,
+    usage_above_zero: true,
+    compaction: Compaction::Projected,
+    ..PI_0_55
+};
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -417,7 +441,7 @@ mod tests {
 
     #[test]
     fn only_two_versions_prune() {
-        let active = [&PI_0_55, &V2026_2_19, &V2026_3_2, &V2026_9].map(|rules| rules.pruner.is_active());
-        assert_eq!(active, [false, false, true, true]);
+        let all = [&PI_0_55, &PI_1_5, &V2026_2_19, &V2026_3_2, &V2026_9];
+        assert_eq!(all.map(|rules| rules.pruner.is_active()), [false, false, false, true, true]);
     }
 }

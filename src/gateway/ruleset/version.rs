@@ -5,7 +5,7 @@ use std::str::FromStr;
 
 use super::Ruleset;
 
-/// A version: `2026.9.6`, `2026.3`, `2026.9.x`, `v2026.2.19-beta.1`, or `pi-0.55`.
+/// A version: `2026.9.6`, `2026.3`, `2026.9.x`, `v2026.2.19-beta.1`, or one of the runtime alone: `pi-0.55`, `pi-1.5.2`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Version {
     text: String,
@@ -16,8 +16,8 @@ pub struct Version {
 enum Parts {
     /// Year, month and day of a gateway; a part that is not told is the greatest there could be.
     Gateway([u32; 3]),
-    /// The agent runtime.
-    Pi,
+    /// The agent runtime: major and minor; a minor that is not told is the greatest there could be.
+    Pi([u32; 2]),
 }
 
 /// A text that is no version.
@@ -30,6 +30,8 @@ pub struct UnknownVersion(String);
 
 /// What the gateway's versions begin with; anything earlier is no such number.
 const FIRST_YEAR: u32 = 2025;
+/// The first version of the runtime that projects transcripts (store-pi-1.5, table at the top).
+const FIRST_PROJECTED: [u32; 2] = [0, 87];
 /// The rulesets of the gateway, oldest first, and the first version each holds for.
 const KNOWN: [([u32; 3], Ruleset); 3] = [
     ([2026, 2, 19], Ruleset::V2026_2_19),
@@ -43,10 +45,9 @@ impl FromStr for Version {
     fn from_str(text: &str) -> Result<Self, UnknownVersion> {
         let text = text.trim();
         let unknown = || UnknownVersion(text.to_owned());
-        let parts = if text == "pi-0.55" || text.starts_with("pi-0.55.") {
-            Parts::Pi
-        } else {
-            Parts::Gateway(gateway_parts(text).ok_or_else(unknown)?)
+        let parts = match text.strip_prefix("pi-") {
+            Some(text) => Parts::Pi(pi_parts(text).ok_or_else(unknown)?),
+            None => Parts::Gateway(gateway_parts(text).ok_or_else(unknown)?),
         };
         Ok(Self { text: text.to_owned(), parts })
     }
@@ -71,17 +72,45 @@ fn gateway_parts(text: &str) -> Option<[u32; 3]> {
     (FIRST_YEAR..10_000).contains(&parts[0]).then_some(parts)
 }
 
+/// `0.55.3` as major and minor; at least one part, at most three.
+fn pi_parts(text: &str) -> Option<[u32; 2]> {
+    let number = |word: &str| word.parse().ok().filter(|_| word.bytes().all(|byte| byte.is_ascii_digit()));
+    let mut parts = [u32::MAX; 2];
+    for (at, word) in text.split('.').enumerate() {
+        let number: u32 = number(word)?;
+        match parts.get_mut(at) {
+            Some(slot) => *slot = number,
+            None if at == 2 => {}
+            None => return None,
+        }
+    }
+    Some(parts)
+}
+
 impl Version {
     /// The newest known ruleset that is not newer; the oldest for a version before all of them.
     pub fn ruleset(&self) -> Ruleset {
-        let Parts::Gateway(parts) = self.parts else { return Ruleset::Pi0_55 };
+        let parts = match self.parts {
+            Parts::Gateway(parts) => parts,
+            Parts::Pi(parts) if parts >= FIRST_PROJECTED => return Ruleset::Pi1_5,
+            Parts::Pi(_) => return Ruleset::Pi0_55,
+        };
         let not_newer = KNOWN.iter().rev().find(|(first, _)| *first <= parts);
         not_newer.map_or(Ruleset::V2026_2_19, |(_, ruleset)| *ruleset)
     }
 
     /// What to say where the ruleset is not the version's own.
     pub fn note(&self) -> Option<String> {
-        let Parts::Gateway(parts) = self.parts else { return None };
+        let parts = match self.parts {
+            Parts::Gateway(parts) => parts,
+            Parts::Pi([0, 55] | [1, 5]) => return None,
+            Parts::Pi(_) => {
+                let (text, id) = (&self.text, self.ruleset().id());
+                return Some(format!(
+                    "{text} has no rules of its own here; those of {id} are used, which read transcripts as it does"
+                ));
+            }
+        };
         let (ruleset, text) = (self.ruleset(), &self.text);
         let (first, _) = KNOWN.iter().find(|(_, known)| *known == ruleset)?;
         let own = if first[2] == 0 { parts[..2] == first[..2] } else { parts == *first };
@@ -135,7 +164,17 @@ mod tests {
         ] {
             assert_eq!(nearest(text), (ruleset, told), "{text}");
         }
-        assert_eq!(nearest("pi-0.55.3"), (Ruleset::Pi0_55, false));
+        use Ruleset::{Pi0_55, Pi1_5};
+        for (text, ruleset, told) in [
+            ("pi-0.55.3", Pi0_55, false),
+            ("pi-0.86.2", Pi0_55, true),
+            ("pi-0.87", Pi1_5, true),
+            ("pi-1.5", Pi1_5, false),
+            ("pi-1.5.2", Pi1_5, false),
+            ("pi-1", Pi1_5, true),
+        ] {
+            assert_eq!(nearest(text), (ruleset, told), "{text}");
+        }
     }
 
     #[test]
@@ -150,9 +189,9 @@ mod tests {
 
     #[test]
     fn what_is_no_version_lists_the_known_ones() {
-        for text in ["", "latest", "2026.x.3", "2026.3.2.1", "3.2", "2026.+3", "2026..2", "pi-1.5"] {
+        for text in ["", "latest", "2026.x.3", "2026.3.2.1", "3.2", "2026.+3", "2026..2", "pi-", "pi-x.5"] {
             let error = text.parse::<Version>().unwrap_err().to_string();
-            assert!(error.contains("2026.2.19, 2026.3.2, 2026.9, pi-0.55"), "{error}");
+            assert!(error.contains("2026.2.19, 2026.3.2, 2026.9, pi-0.55, pi-1.5"), "{error}");
         }
     }
 }

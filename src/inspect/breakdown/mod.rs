@@ -18,6 +18,7 @@ pub use warnings::warnings;
 use crate::context::breakdown::{Breakdown, History};
 use crate::context::tokens::chars4::estimate_or_zero;
 use crate::ids::EntryIx;
+use crate::inspect::lifecycle::Lifecycle;
 use crate::inspect::{Inspection, Unmeasured};
 use crate::plan::Plan;
 
@@ -34,6 +35,8 @@ pub struct WindowContents {
     pub heaviest: Vec<HeavyMessage>,
     /// The window against the whole history.
     pub history: History,
+    /// What begins the session anew, in a sentence; none where nothing does.
+    pub lifecycle: Option<String>,
 }
 
 /// A heavy message.
@@ -72,6 +75,7 @@ impl WindowContents {
             }),
             remainder: Remainder::new(inspection),
             history: History::new(index, context),
+            lifecycle: inspection.upkeep.lifecycle.as_ref().map(Lifecycle::sentence),
         }
     }
 

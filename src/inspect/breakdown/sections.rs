@@ -219,10 +219,9 @@ impl View<'_> {
             times => format!("compacted {} times", grouped(times)),
         };
         let section = Section::new(SectionKind::History, "History", Figure::Est(history.path.tokens));
-        section
-            .note(note)
-            .lines(lines)
-            .words("Messages alone: the window against everything on the way to the root, and all branches.")
+        let words = "Messages alone: the window against everything on the way to the root, and all branches.";
+        let lifecycle = self.contents.lifecycle.iter().map(|lifecycle| format!(" {lifecycle}"));
+        section.note(note).lines(lines).words(words.to_owned() + &lifecycle.collect::<String>())
     }
 }
 
@@ -251,6 +250,9 @@ fn unmeasured_words(why: Unmeasured) -> &'static str {
         }
         Unmeasured::SinceCompaction => {
             "The provider counted nothing since the compaction: every number here is an estimate."
+        }
+        Unmeasured::SinceEdit => {
+            "The context was edited since: what was counted before is not what is sent now."
         }
         Unmeasured::SinceCommit => {
             "The provider counted nothing since the branch was written: every number here is an estimate."

@@ -5,12 +5,14 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 use crate::context::bodies::message_of;
-use crate::context::{Context, ContextMessage};
-use crate::ids::EntryIx;
+use crate::context::projection::project;
+use crate::context::tokens::{ContextEstimate, estimate_as, estimate_context};
+use crate::context::{Context, ContextMessage, Made};
+use crate::ids::{EntryIx, LineIds};
 use crate::js::{self, JsString, Object, Throws, Value};
 use crate::policy::compact::files::FileLists;
-use crate::store::entry::{EntryKind, Role};
-use crate::store::index::Index;
+use crate::store::entry::{EntryKind, Reading, Role};
+use crate::store::index::{Index, Place};
 use crate::store::scan::size_message;
 
 /// What a compaction entry says.
@@ -26,6 +28,8 @@ pub struct CompactionEntry {
     pub details: Option<FileLists>,
     /// An extension made it.
     pub from_hook: Option<bool>,
+    /// Prompt and tools at that point, where the context has any: to runtimes that project (store-pi-1.5 I4).
+    pub checkpoint: Option<Value>,
 }
 
 impl CompactionEntry {
@@ -53,6 +57,9 @@ impl CompactionEntry {
         if let Some(from_hook) = self.from_hook {
             entry.set("fromHook", Value::Bool(from_hook));
         }
+        if let Some(checkpoint) = &self.checkpoint {
+            entry.set("systemMessage", checkpoint.clone());
+        }
         Value::Object(entry)
     }
 }
@@ -65,6 +72,10 @@ pub struct After {
     pub context: Context,
     /// The compaction's message.
     pub summary: Value,
+    /// The compaction as it is stored.
+    entry: Value,
+    /// The estimate of the context by the runtime's rules.
+    pub estimate: Result<ContextEstimate, Throws>,
 }
 
 impl After {
@@ -74,7 +85,11 @@ impl After {
         message: &ContextMessage,
         read: impl Fn(&ContextMessage) -> Result<Value, E>,
     ) -> Result<Value, E> {
-        if Some(message.entry) == self.context.compaction { Ok(self.summary.clone()) } else { read(message) }
+        if Some(message.entry) != self.context.compaction {
+            return read(message);
+        }
+        let checkpoint = || self.entry.get("systemMessage").cloned().unwrap_or(Value::Null);
+        Ok(if message.made == Made::Checkpoint { checkpoint() } else { self.summary.clone() })
     }
 }
 
@@ -84,11 +99,15 @@ pub fn after(index: &Index, before: &Context, first_kept: EntryIx, entry: &Value
     can_append(index)?;
     let compaction = EntryIx(index.entries.len() as u32);
     let summary = message_of(entry, EntryKind::Compaction);
-    let summary_message = ContextMessage { entry: compaction, size: size_message(&summary).size };
+    if index.reading == Reading::Projected {
+        return projected_after(index, before, entry, summary);
+    }
+    let summary_message = ContextMessage::own(compaction, size_message(&summary).size);
     let mut context = Context {
         leaf: Some(compaction),
         path: before.path.iter().copied().chain([compaction]).collect(),
         messages: vec![summary_message],
+        edits: HashMap::new(),
         compaction: Some(compaction),
         thinking: before.thinking,
         model: before.model,
@@ -101,9 +120,32 @@ pub fn after(index: &Index, before: &Context, first_kept: EntryIx, entry: &Value
         if let Some(body) = index.odd.get(ix).filter(|_| size.odd) {
             context.odd.insert(context.messages.len(), Arc::clone(body));
         }
-        context.messages.push(ContextMessage { entry: *ix, size });
+        context.messages.push(ContextMessage::own(*ix, size.read_as(index.reading)));
     }
-    Ok(After { context, summary })
+    let estimate = estimate_context(&context.messages);
+    Ok(After { context, summary, entry: entry.clone(), estimate })
+}
+
+/// The same by projecting the branch with the new entry in it.
+fn projected_after(index: &Index, before: &Context, entry: &Value, summary: Value) -> Result<After, Throws> {
+    let mut grown = index.clone();
+    let place = Place { offset: grown.end, bytes: 0, line: grown.lines + 1 };
+    grown.push(entry, place, &mut LineIds);
+    let compaction = EntryIx(index.entries.len() as u32);
+    let path: Vec<EntryIx> = before.path.iter().copied().chain([compaction]).collect();
+    let projection = project(&grown, &path)?;
+    let context = Context {
+        leaf: Some(compaction),
+        messages: projection.messages,
+        edits: projection.edited,
+        path,
+        compaction: Some(compaction),
+        thinking: before.thinking,
+        model: before.model,
+        odd: HashMap::new(),
+    };
+    let estimate = estimate_as(&grown, &context);
+    Ok(After { context, summary, entry: entry.clone(), estimate })
 }
 
 /// Appending looks for the first assistant message of the file, on whatever branch, and throws at a
@@ -124,7 +166,6 @@ fn can_append(index: &Index) -> Result<(), Throws> {
 mod tests {
     use super::*;
     use crate::context::build;
-    use crate::ids::LineIds;
     use crate::store::load::load_bytes;
     use crate::transcript::{Leaf, Tree};
 
@@ -147,6 +188,7 @@ mod tests {
             tokens_before: 9.0,
             details: Some(FileLists { read: vec!["a.rs".into()], modified: Vec::new() }),
             from_hook: None,
+            checkpoint: None,
         }
     }
 

@@ -1,10 +1,15 @@
 //! The entries of a branch as compaction looks at them (compaction 3.10).
 
+use std::collections::HashMap;
+
+use crate::context::Made;
 use crate::context::bodies::message_of;
+use crate::context::projection::project;
 use crate::ids::EntryIx;
-use crate::js::{self, Value};
-use crate::store::entry::{EntryKind, MessageSize, Role};
+use crate::js::{self, Throws, Value};
+use crate::store::entry::{EntryKind, MessageSize, Reading, Replacement, Role};
 use crate::store::index::Index;
+use crate::store::intern::IdIx;
 use crate::store::scan::size_message;
 
 /// One entry of a branch.
@@ -20,6 +25,23 @@ pub struct BranchEntry {
     pub message: Option<MessageSize>,
     /// A `message` entry whose message is absent or null.
     pub no_message: bool,
+    /// What a projection made of it; none where entries are taken one by one.
+    pub projected: Option<Projected>,
+}
+
+/// What a projection says of an entry.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Projected {
+    /// Where it stands on the path; of a projection the last compaction comes first.
+    pub at: u32,
+    /// Its id, by which edits name it.
+    pub id: Option<IdIx>,
+    /// What makes its message.
+    pub made: Made,
+    /// The role of its message before an edit left it out.
+    pub omitted: Option<Role>,
+    /// Of an edit that leaves nothing out: what it edits.
+    pub replaces: Option<Option<IdIx>>,
 }
 
 impl BranchEntry {
@@ -40,7 +62,7 @@ pub fn branch<E>(
         let entry = index.entry(*ix);
         let message = match (entry.kind, entry.message) {
             (EntryKind::BranchSummary, None) => Some(size_message(&message_of(&body(*ix)?, entry.kind)).size),
-            (_, message) => message,
+            (_, message) => message.map(|size| size.read_as(index.reading)),
         };
         let id = entry.id.map(|id| index.ids.value(id));
         Ok(BranchEntry {
@@ -49,9 +71,55 @@ pub fn branch<E>(
             named: js::truthy(id.as_ref()),
             message,
             no_message: entry.no_message,
+            projected: None,
         })
     };
     path.iter().map(entry).collect()
+}
+
+/// The entries of a path as a compaction by the runtime of this index considers them: one by one, or as projected.
+/// Nothing where projecting throws: then there is no context to be compacted either.
+pub fn branch_as<E>(
+    index: &Index,
+    path: &[EntryIx],
+    body: impl Fn(EntryIx) -> Result<Value, E>,
+) -> Result<Vec<BranchEntry>, E> {
+    match index.reading {
+        Reading::Entries => branch(index, path, body),
+        Reading::Projected => Ok(projected_branch(index, path).unwrap_or_default()),
+    }
+}
+
+/// The selected entries of a path, each with the message it yields (store-pi-1.5 H1).
+pub fn projected_branch(index: &Index, path: &[EntryIx]) -> Result<Vec<BranchEntry>, Throws> {
+    let projection = project(index, path)?;
+    let places: HashMap<EntryIx, u32> = path.iter().enumerate().map(|(at, ix)| (*ix, at as u32)).collect();
+    let mut messages = projection.messages.iter();
+    let entries = projection.entries.iter().map(|(ix, count)| {
+        // Of a compaction with a checkpoint the summary comes last.
+        let message = messages.by_ref().take(*count as usize).last();
+        let entry = index.entry(*ix);
+        let replaces = match index.replacement(*ix) {
+            Some(Replacement::Omitted) | None => None,
+            Some(_) => Some(entry.reference),
+        };
+        let would_speak = entry.makes_message() || entry.kind == EntryKind::Compaction;
+        BranchEntry {
+            entry: *ix,
+            kind: entry.kind,
+            named: js::truthy(entry.id.map(|id| index.ids.value(id)).as_ref()),
+            message: message.map(|message| message.size),
+            no_message: false,
+            projected: Some(Projected {
+                at: places.get(ix).copied().unwrap_or(0),
+                id: entry.id,
+                made: message.map_or(Made::Own, |message| message.made),
+                omitted: entry.role().filter(|_| message.is_none() && would_speak),
+                replaces,
+            }),
+        }
+    });
+    Ok(entries.collect())
 }
 
 /// The message an entry contributes to what is summarised (compaction 3.10, 3.10c).
@@ -69,7 +137,6 @@ pub fn message_in_branch(entry: &Value, kind: EntryKind) -> Option<Value> {
 mod tests {
     use super::*;
     use crate::ids::LineIds;
-    use crate::js::Throws;
     use crate::store::load::load_bytes;
 
     /// The pi chars of a branch summary with this `summary` member.

@@ -3,16 +3,24 @@
 use crate::context::llm::to_llm;
 use crate::js::{self, JsString, Throws, Value};
 use crate::policy::compact::join::join;
-use crate::store::entry::Role;
+use crate::store::entry::{Reading, Role};
 use crate::store::measure::{block_is, blocks, role_of};
+
+/// UTF-16 units of a tool result that a runtime which projects shows to whoever summarises (store-pi-1.5 I1).
+const RESULT_UNITS: usize = 2000;
 
 /// The text of messages, in the form they are sent to a model. Images are left out; tool results are
 /// whole. Throws on malformed messages.
 pub fn conversation(messages: &[Value]) -> Result<JsString, Throws> {
+    conversation_as(Reading::Entries, messages)
+}
+
+/// The same as a runtime writes it. One that projects leaves thinking out and cuts tool results (store-pi-1.5 I1).
+pub fn conversation_as(reading: Reading, messages: &[Value]) -> Result<JsString, Throws> {
     let sent: Vec<Option<Value>> = messages.iter().map(to_llm).collect::<Result<_, _>>()?;
     let mut text = JsString::new();
     for message in sent.iter().flatten() {
-        for part in parts(message)? {
+        for part in parts(reading, message)? {
             if !text.is_empty() {
                 text.push_str("\n\n");
             }
@@ -22,7 +30,7 @@ pub fn conversation(messages: &[Value]) -> Result<JsString, Throws> {
     Ok(text)
 }
 
-fn parts(message: &Value) -> Result<Vec<JsString>, Throws> {
+fn parts(reading: Reading, message: &Value) -> Result<Vec<JsString>, Throws> {
     let content = message.get("content");
     match role_of(message) {
         Role::User => {
@@ -32,9 +40,24 @@ fn parts(message: &Value) -> Result<Vec<JsString>, Throws> {
             };
             Ok(spoken("[User]: ", text))
         }
+        Role::ToolResult if reading == Reading::Projected => {
+            Ok(spoken("[Tool result]: ", cut_result(joined_texts(content)?)))
+        }
         Role::ToolResult => Ok(spoken("[Tool result]: ", joined_texts(content)?)),
-        _ => assistant(content),
+        _ => assistant(reading, content),
     }
+}
+
+/// A long result by its beginning, which never ends within a character, and how much was left out (store-pi-1.5 I1).
+fn cut_result(text: JsString) -> JsString {
+    if text.len() <= RESULT_UNITS {
+        return text;
+    }
+    let splits = (0xD800..0xDC00).contains(&text.units()[RESULT_UNITS - 1])
+        && (0xDC00..0xE000).contains(&text.units()[RESULT_UNITS]);
+    let mut cut = text.slice(0, if splits { RESULT_UNITS - 1 } else { RESULT_UNITS });
+    cut.push_str(&format!("\n\n[... {} more characters truncated]", text.len() - RESULT_UNITS));
+    cut
 }
 
 /// One part, unless it says nothing.
@@ -63,13 +86,17 @@ fn joined_texts(content: Option<&Value>) -> Result<JsString, Throws> {
 
 /// Up to three parts, in this order whatever the order of the blocks; one that holds only empty blocks
 /// is there all the same.
-fn assistant(content: Option<&Value>) -> Result<Vec<JsString>, Throws> {
+fn assistant(reading: Reading, content: Option<&Value>) -> Result<Vec<JsString>, Throws> {
+    let thinks = reading == Reading::Entries;
+    if !thinks && content.and_then(Value::as_str).is_some() {
+        return Err(Throws);
+    }
     let (mut thinking, mut texts, mut calls) = (Vec::new(), Vec::new(), Vec::new());
     for block in blocks(content)? {
         if block_is(block, "text")? {
             texts.push(block.get("text"));
         } else if block_is(block, "thinking")? {
-            thinking.push(block.get("thinking"));
+            thinking.extend(thinks.then(|| block.get("thinking")));
         } else if block_is(block, "toolCall")? {
             calls.push(Value::String(call(block)?));
         }

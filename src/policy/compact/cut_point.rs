@@ -57,7 +57,7 @@ fn next_valid(branch: &[BranchEntry], at: usize) -> Option<usize> {
 pub(super) fn is_valid(entry: &BranchEntry) -> bool {
     match entry.kind {
         EntryKind::CustomMessage | EntryKind::BranchSummary => true,
-        _ => entry.role().is_some_and(|role| !matches!(role, Role::ToolResult | Role::Other)),
+        _ => entry.role().is_some_and(|role| !matches!(role, Role::ToolResult | Role::System | Role::Other)),
     }
 }
 
@@ -91,6 +91,7 @@ mod tests {
                 named: true,
                 message: None,
                 no_message: false,
+                projected: None,
             };
             return named;
         };
@@ -108,6 +109,7 @@ mod tests {
             named: true,
             message: Some(message),
             no_message: false,
+            projected: None,
         }
     }
 

@@ -28,7 +28,7 @@ pub struct ToolFailure {
 pub fn tool_failures<'a>(messages: impl IntoIterator<Item = &'a Value>) -> Vec<ToolFailure> {
     let mut seen = HashSet::new();
     let failed = messages.into_iter().filter(|message| {
-        role_of(message) == Role::ToolResult && message.get("isError") == Some(&Value::Bool(true))
+        role_of(*message) == Role::ToolResult && message.get("isError") == Some(&Value::Bool(true))
     });
     let first = failed.filter(|message| {
         let id = message.get("toolCallId").and_then(Value::as_str);

@@ -5,6 +5,7 @@ use std::collections::HashSet;
 
 use crate::js::{self, JsString, Value};
 use crate::policy::compact::join::join;
+use crate::store::entry::Reading;
 
 /// Files by what was done with them, in order of first occurrence.
 #[derive(Debug, Clone, Default)]
@@ -37,6 +38,13 @@ impl FileOps {
         files
     }
 
+    /// Adds the files that an earlier summary of a branch carries on.
+    pub fn add_carried(&mut self, entry: &Value) {
+        let carried = Self::of_compaction(entry);
+        carried.read.items.iter().for_each(|path| self.read.add(path));
+        carried.edited.items.iter().for_each(|path| self.edited.add(path));
+    }
+
     /// Adds the files that the tool calls of an assistant message name.
     pub fn add_message(&mut self, message: &Value) {
         if !message.get("role").is_some_and(|role| role.str_is("assistant")) {
@@ -46,6 +54,16 @@ impl FileOps {
             if block.get("type").is_some_and(|kind| kind.str_is("toolCall")) {
                 self.add_call(block);
             }
+        }
+    }
+
+    /// The same as a runtime does: one that projects adds the calls that a tool made itself (store-pi-1.5 H10).
+    pub fn add_message_as(&mut self, reading: Reading, message: &Value) {
+        self.add_message(message);
+        let is_result = message.get("role").is_some_and(|role| role.str_is("toolResult"));
+        if reading == Reading::Projected && is_result {
+            let nested = message.get("nestedCalls").and_then(|nested| nested.get("calls")?.as_array());
+            nested.unwrap_or_default().iter().for_each(|call| self.add_call(call));
         }
     }
 

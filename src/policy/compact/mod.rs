@@ -4,6 +4,7 @@
 pub mod after;
 pub mod branch;
 pub mod calls;
+pub mod check;
 pub mod chunks;
 pub mod conversation;
 pub mod cut_point;
@@ -12,7 +13,9 @@ pub mod files;
 pub mod job;
 mod join;
 pub mod layout;
+pub mod leaving;
 pub mod prepare;
+mod projected;
 #[cfg(test)]
 mod properties;
 pub mod request;
@@ -27,9 +30,9 @@ pub(crate) mod testing;
 pub mod v2026_9;
 
 pub use after::{After, CompactionEntry, after};
-pub use branch::{BranchEntry, branch};
+pub use branch::{BranchEntry, Projected, branch, branch_as, projected_branch};
 pub use calls::{ASSUMED_SUMMARY_TOKENS, Call, Calls, assumed_tokens, calls, calls_within};
-pub use conversation::conversation;
+pub use conversation::{conversation, conversation_as};
 pub use cut_point::{CutPoint, cut_point};
 pub use files::{FileLists, FileOps};
 pub use job::{Cancel, Dropped, Mode, NoSummary, SummaryJob, Written};

@@ -1,15 +1,18 @@
 //! What a compaction of a branch would summarise and what it would keep (compaction 3.1–3.12).
 
 use std::ops::Range;
+use std::sync::Arc;
 
-use crate::context::ContextMessage;
+use crate::context::bodies::projected_of;
 use crate::context::tokens::estimate_context;
+use crate::context::{ContextMessage, Made};
 use crate::ids::EntryIx;
 use crate::js::{Throws, Value};
 use crate::policy::compact::branch::{BranchEntry, message_in_branch};
 use crate::policy::compact::cut_point::{CutPoint, cut_point};
 use crate::policy::compact::files::FileOps;
-use crate::store::entry::EntryKind;
+use crate::policy::compact::projected::is_summarised;
+use crate::store::entry::{EntryKind, Reading, Replacement};
 
 /// A prepared compaction, told from sizes. Positions count over the branch it was made from.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -51,7 +54,11 @@ impl Preparation {
         body: impl Fn(EntryIx) -> Result<Value, E>,
     ) -> Result<Material, E> {
         let messages = |range: Range<usize>| -> Result<Vec<Value>, E> {
-            let message = |entry: &BranchEntry| Ok(message_in_branch(&body(entry.entry)?, entry.kind));
+            let message = |entry: &BranchEntry| match entry.projected {
+                None => Ok(message_in_branch(&body(entry.entry)?, entry.kind)),
+                Some(_) if !is_summarised(entry) => Ok(None),
+                Some(projected) => message_projected(entry, projected.made, &body).map(Some),
+            };
             // Where what the previous compaction kept is considered again, that stands in the middle.
             let other = range.filter(|at| Some(*at) != self.previous).map(|at| &branch[at]);
             other.filter_map(|entry| message(entry).transpose()).collect()
@@ -59,10 +66,29 @@ impl Preparation {
         let previous = self.previous.map(|at| body(branch[at].entry)).transpose()?;
         let (history, turn_prefix) = (messages(self.history())?, messages(self.turn_prefix())?);
         let mut files = previous.as_ref().map(FileOps::of_compaction).unwrap_or_default();
-        history.iter().chain(&turn_prefix).for_each(|message| files.add_message(message));
+        let reading = if branch.iter().any(|entry| entry.projected.is_some()) {
+            Reading::Projected
+        } else {
+            Reading::Entries
+        };
+        history.iter().chain(&turn_prefix).for_each(|message| files.add_message_as(reading, message));
         let previous_summary = previous.and_then(|entry| entry.get("summary").cloned());
-        Ok(Material { history, turn_prefix, previous_summary, files })
+        Ok(Material { history, turn_prefix, previous_summary, files, reading })
     }
+}
+
+/// The message of an entry as it is projected, edits applied.
+fn message_projected<E>(
+    entry: &BranchEntry,
+    made: Made,
+    body: &impl Fn(EntryIx) -> Result<Value, E>,
+) -> Result<Value, E> {
+    let edit = match made {
+        Made::Edited(edit) => body(edit)?.get("replacement").cloned(),
+        _ => None,
+    };
+    let edit = edit.map(|new| Replacement::Content(Arc::new(new)));
+    Ok(projected_of(&body(entry.entry)?, entry.kind, made, edit.as_ref()))
 }
 
 /// The texts a compaction works on.
@@ -76,6 +102,8 @@ pub struct Material {
     pub previous_summary: Option<Value>,
     /// Files that were read, written and edited.
     pub files: FileOps,
+    /// How the runtime reads the transcript they come from: it writes them down in its own way.
+    pub reading: Reading,
 }
 
 /// Prepares a compaction that keeps about `keep_tokens` of the newest messages. There is nothing to
@@ -95,7 +123,7 @@ pub fn prepare(branch: &[BranchEntry], keep_tokens: f64) -> Result<Option<Prepar
 }
 
 fn tokens_before(branch: &[BranchEntry]) -> Result<f64, Throws> {
-    let message = |entry: &BranchEntry| Some(ContextMessage { entry: entry.entry, size: entry.message? });
+    let message = |entry: &BranchEntry| Some(ContextMessage::own(entry.entry, entry.message?));
     let messages: Vec<ContextMessage> = branch.iter().filter_map(message).collect();
     estimate_context(&messages).map(|estimate| estimate.tokens)
 }

@@ -3,7 +3,8 @@
 
 use crate::context::tokens::chars4::estimate_chars;
 use crate::js::{JsString, Throws, Value};
-use crate::policy::compact::conversation::conversation;
+use crate::policy::compact::conversation::conversation_as;
+use crate::store::entry::Reading;
 
 /// Tells a model what it is here for.
 pub const SYSTEM: &str = "You write summaries of conversations between a person and an assistant that uses tools. \
@@ -113,6 +114,8 @@ pub struct SummaryRequest<'a> {
     pub form: Form,
     /// The messages are partial summaries (compaction 5.11).
     pub merges: bool,
+    /// How the runtime reads the transcript: so it writes the messages down.
+    pub reading: Reading,
     /// The messages.
     pub messages: &'a [Value],
     /// The summary to be brought up to date; an empty one counts as none.
@@ -127,7 +130,7 @@ impl SummaryRequest<'_> {
     /// The one user message of the call (compaction 3.17, 3.18). Throws on malformed messages (compaction 3.16).
     pub fn prompt(&self) -> Result<JsString, Throws> {
         let mut prompt = JsString::from("<conversation>\n");
-        prompt.push(&conversation(self.messages)?);
+        prompt.push(&conversation_as(self.reading, self.messages)?);
         prompt.push_str("\n</conversation>\n\n");
         let previous = self.previous.filter(|text| !text.is_empty());
         if let Some(previous) = previous {
@@ -210,6 +213,7 @@ mod tests {
             purpose: Purpose::History,
             form,
             merges: false,
+            reading: Reading::Entries,
             messages: &messages,
             previous: previous.as_ref(),
             focus: focus.as_ref(),

@@ -8,6 +8,7 @@ use crate::policy::compact::chunks::{
 };
 use crate::policy::compact::layout::NO_HISTORY;
 use crate::policy::compact::request::{Form, Identifiers, MERGE, Purpose, SummaryRequest, composed_focus};
+use crate::store::entry::Reading;
 use crate::store::measure::pi_chars;
 
 /// Fewer messages are never split into stages (compaction 5.11).
@@ -166,6 +167,7 @@ impl Stage<'_> {
                 purpose: self.purpose,
                 form: Form::Checkpoint,
                 merges: self.merges,
+                reading: Reading::Entries,
                 messages: &messages[chunk],
                 previous: summary.as_ref().or(self.previous),
                 focus: focus.as_ref(),

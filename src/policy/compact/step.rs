@@ -2,7 +2,7 @@
 //! sizes (compaction 3, 4.2).
 
 use crate::context::ContextMessage;
-use crate::gateway::ruleset::Rules;
+use crate::gateway::ruleset::{Compaction, Rules};
 use crate::js::{Object, Throws, Value};
 use crate::policy::clear_tool_uses::Sketch;
 use crate::policy::compact::branch::BranchEntry;
@@ -42,13 +42,20 @@ pub fn compact_list(
         let kept = |size| MessageFate::kept(size, Reason::Untouched);
         return Ok(Compacted { fates: list.sizes().map(kept).collect(), preparation: None });
     };
+    let checkpoint = checkpoint(list).filter(|_| rules.compaction == Compaction::Projected);
     let positions = positions(list, branch);
-    let fate = |(at, size): (usize, &MessageSize)| fate(&preparation, positions[at], size);
+    let replayed = checkpoint.is_some();
+    let fate = |(at, size): (usize, &MessageSize)| {
+        if replayed && size.role == Role::System {
+            return MessageFate::gone(size, Fate::Summarised, Reason::Replayed);
+        }
+        fate(&preparation, positions[at], size)
+    };
     let fates: Vec<MessageFate> = list.sizes().enumerate().map(fate).collect();
     let kept =
         list.items.drain(..).zip(&fates).filter(|(_, fate)| !fate.fate.changes()).map(|(item, _)| item);
     let kept: Vec<Item> = kept.collect();
-    list.items = std::iter::once(summary(summary_tokens)).chain(kept).collect();
+    list.items = checkpoint.into_iter().chain([summary(summary_tokens)]).chain(kept).collect();
     Ok(Compacted { fates, preparation: Some(preparation) })
 }
 
@@ -78,6 +85,21 @@ fn fate(preparation: &Preparation, at: usize, size: &MessageSize) -> MessageFate
         _ if preparation.history().contains(&at) => gone(Fate::Summarised, Reason::SummarisedHistory),
         _ => MessageFate::kept(size, Reason::KeptRecent),
     }
+}
+
+/// What stands for the system messages of a list: they are replayed to one, and kept with the summary (store-pi-1.5 D2,
+/// I4). Its sizes are those of all of them together, at most.
+fn checkpoint(list: &List) -> Option<Item> {
+    let system: Vec<&MessageSize> = list.sizes().filter(|size| size.role == Role::System).collect();
+    let chars = system.iter().map(|size| size.pi_chars.chars()).sum::<u64>() as f64;
+    let size = MessageSize {
+        role: Role::System,
+        pi_chars: Size::new(Ok(chars)),
+        prune_chars: Size::new(Ok(OTHER_CHARS)),
+        ..MessageSize::NOTHING
+    };
+    let change = Change { size, edits: Vec::new(), texture: Some(Texture::of(&Value::Null)) };
+    (!system.is_empty()).then(|| Item { from: From::Checkpoint, change: Some(Box::new(change)) })
 }
 
 /// A summary of this many tokens at the front of a list.

@@ -14,8 +14,13 @@ pub(crate) fn users(count: usize, chars: usize) -> Vec<Value> {
 
 /// A safeguard job over a history, at the gateway's own settings.
 pub(crate) fn job(history: Vec<Value>) -> SummaryJob {
-    let material =
-        Material { history, turn_prefix: Vec::new(), previous_summary: None, files: FileOps::default() };
+    let material = Material {
+        history,
+        turn_prefix: Vec::new(),
+        previous_summary: None,
+        files: FileOps::default(),
+        reading: Default::default(),
+    };
     SummaryJob {
         material,
         mode: Mode::Safeguard,

@@ -12,7 +12,8 @@ use crate::js::{Throws, Value};
 use crate::policy::compact::branch::BranchEntry;
 use crate::policy::compact::cut_point::{CutPoint, is_turn_start, is_valid};
 use crate::policy::compact::prepare::{Preparation, prepare};
-use crate::store::entry::EntryKind;
+use crate::policy::compact::projected::{prepare_entries, prepare_projected, system_tokens};
+use crate::store::entry::{EntryKind, Reading};
 use crate::store::index::Index;
 
 /// Note at the end of a summary that was cut.
@@ -27,6 +28,8 @@ pub struct Before {
     pub from_hook: bool,
     /// Tokens that a provider counted, against the estimate of the same messages; 1 where none are known.
     pub usage_ratio: f64,
+    /// Tokens of the system messages of a projection, replayed to one; 0 without one (store-pi-1.5 E5).
+    pub system_tokens: Result<f64, Throws>,
 }
 
 impl Before {
@@ -37,6 +40,9 @@ impl Before {
         branch: &[BranchEntry],
         body: impl Fn(EntryIx) -> Result<Value, E>,
     ) -> Result<Self, E> {
+        if index.reading == Reading::Projected {
+            return Ok(Self { system_tokens: system_tokens(index, branch), ..Self::default() });
+        }
         let previous = branch.iter().rposition(|entry| entry.kind == EntryKind::Compaction);
         let Some(at) = previous else { return Ok(Self::default()) };
         let path: Vec<EntryIx> = branch[..at].iter().map(|entry| entry.entry).collect();
@@ -79,7 +85,7 @@ pub fn weighted_tokens(rules: &Rules, message: &Value) -> Option<f64> {
 
 impl Default for Before {
     fn default() -> Self {
-        Self { first_kept: None, from_hook: false, usage_ratio: 1.0 }
+        Self { first_kept: None, from_hook: false, usage_ratio: 1.0, system_tokens: Ok(0.0) }
     }
 }
 
@@ -94,6 +100,10 @@ pub fn prepare_under(
     match rules.compaction {
         Compaction::AfterPrevious => prepare(branch, keep_tokens),
         Compaction::FromFirstKept => prepare_again(branch, before, keep_tokens, tokens),
+        Compaction::Projected if branch.iter().any(|entry| entry.projected.is_some()) => {
+            prepare_projected(branch, before.system_tokens, keep_tokens)
+        }
+        Compaction::Projected => prepare_entries(branch, before, keep_tokens),
     }
 }
 
@@ -153,7 +163,7 @@ fn cut_again(
 /// The summary before, what it kept, and what came after.
 fn tokens_before(branch: &[BranchEntry], start: usize, previous: Option<usize>) -> Result<f64, Throws> {
     let kept = (start..branch.len()).filter(|at| Some(*at) != previous);
-    let message = |at: usize| Some(ContextMessage { entry: branch[at].entry, size: branch[at].message? });
+    let message = |at: usize| Some(ContextMessage::own(branch[at].entry, branch[at].message?));
     let messages: Vec<ContextMessage> = previous.into_iter().chain(kept).filter_map(message).collect();
     estimate_context(&messages).map(|estimate| estimate.tokens)
 }
@@ -204,7 +214,14 @@ mod tests {
                 None => (EntryKind::from_type(word), None),
             };
             let message = json.map(|json| size_message(&js::parse(&json).unwrap()).size);
-            BranchEntry { entry: EntryIx(at as u32), kind, named: true, message, no_message: false }
+            BranchEntry {
+                entry: EntryIx(at as u32),
+                kind,
+                named: true,
+                message,
+                no_message: false,
+                projected: None,
+            }
         };
         list.split_whitespace().enumerate().map(entry).collect()
     }

@@ -4,6 +4,7 @@
 pub mod gateway;
 mod numbers;
 pub mod pi;
+pub mod pi_1_5;
 
 pub use numbers::{Numbers, numbers};
 

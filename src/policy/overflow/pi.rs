@@ -20,13 +20,17 @@ const TEXTS: [&str; 10] = [
 /// Whether the text of an error says so (compaction 8.1 i).
 pub fn is_overflow(text: &str) -> bool {
     let text = text.to_ascii_lowercase();
+    says_so(&text) || is_bodyless_refusal(&text)
+}
+
+/// Whether a text in lower case names it in words (compaction 8.1 i, all but 16).
+pub(super) fn says_so(text: &str) -> bool {
     TEXTS.iter().any(|part| text.contains(part))
-        || in_order(&text, &[&["input token count"], &["exceeds the maximum"]])
-        || followed_by_number(&text, "maximum prompt length is ", "")
-        || followed_by_number(&text, "maximum context length is ", " tokens")
-        || followed_by_number(&text, "exceeds the limit of ", "")
+        || in_order(text, &[&["input token count"], &["exceeds the maximum"]])
+        || followed_by_number(text, "maximum prompt length is ", "")
+        || followed_by_number(text, "maximum context length is ", " tokens")
+        || followed_by_number(text, "exceeds the limit of ", "")
         || text.replace('_', " ").contains("context length exceeded")
-        || is_bodyless_refusal(&text)
 }
 
 /// Whether a message of the assistant says that the prompt was too large: by its error, or silently, having taken in
@@ -49,7 +53,7 @@ pub fn is_overflowed(message: &Value, window: Option<f64>) -> Result<bool, Throw
 }
 
 /// The sum of two values; texts, lists and objects are put side by side instead, and read as a number.
-fn sum(a: Option<&Value>, b: Option<&Value>) -> f64 {
+pub(super) fn sum(a: Option<&Value>, b: Option<&Value>) -> f64 {
     let is_text =
         |value: Option<&Value>| matches!(value, Some(Value::String(_) | Value::Array(_) | Value::Object(_)));
     if !is_text(a) && !is_text(b) {
@@ -70,7 +74,7 @@ fn followed_by_number(text: &str, before: &str, after: &str) -> bool {
 }
 
 /// `400 (no body)` or `413 status code (no body)` at the start (compaction 8.1: 16).
-fn is_bodyless_refusal(text: &str) -> bool {
+pub(super) fn is_bodyless_refusal(text: &str) -> bool {
     let rest = text.strip_prefix("400").or_else(|| text.strip_prefix("413"));
     rest.is_some_and(|rest| {
         let rest = rest.trim_start_matches(js::is_trimmed);

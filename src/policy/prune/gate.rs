@@ -193,7 +193,7 @@ mod tests {
         let settings = PruneSettings::default();
         let under =
             |ruleset: Ruleset| gate_under(ruleset.rules(), Some(&settings), true, Some(1.0), 9e12).is_open();
-        assert_eq!(Ruleset::ALL.map(under), [false, true, true, false]);
+        assert_eq!(Ruleset::ALL.map(under), [false, true, true, false, false]);
         let off = gate_under(Ruleset::V2026_2_19.rules(), None, true, Some(1.0), 9e12);
         assert_eq!(off, Gate::Off);
     }

@@ -125,7 +125,7 @@ impl Running<'_> {
 /// The position of the k-th last assistant message; none when there are fewer.
 fn cutoff(messages: &[Value], keep: f64) -> Option<usize> {
     let assistants =
-        messages.iter().enumerate().rev().filter(|(_, message)| role_of(message) == Role::Assistant);
+        messages.iter().enumerate().rev().filter(|(_, message)| role_of(*message) == Role::Assistant);
     if keep <= 0.0 { Some(messages.len()) } else { assistants.map(|(at, _)| at).nth(keep as usize - 1) }
 }
 

@@ -309,7 +309,7 @@ impl<'a> Run<'a> {
             Err(reason) => self.not_cleared(reason),
             Ok(count) => {
                 let placeholder = settings.hard_clear.placeholder.len() as f64;
-                for at in self.prunable[..count].to_vec() {
+                for at in self.prunable.iter().copied().take(count).collect::<Vec<usize>>() {
                     self.replace(at, placeholder, Fate::Cleared, Reason::HardClear)?;
                 }
                 self.not_cleared(Reason::ClearedEnough);

@@ -196,7 +196,14 @@ fn shorten(size: &mut MessageSize, limit: f64) {
 }
 
 fn plain(entry: EntryIx) -> BranchEntry {
-    BranchEntry { entry, kind: EntryKind::Message, named: true, message: None, no_message: false }
+    BranchEntry {
+        entry,
+        kind: EntryKind::Message,
+        named: true,
+        message: None,
+        no_message: false,
+        projected: None,
+    }
 }
 
 /// An answer without a word.

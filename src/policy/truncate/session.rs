@@ -199,9 +199,12 @@ impl Run<'_> {
                 }
                 Some(_) => return Err("name.trim is not a function".into()),
             },
-            EntryKind::BranchSummary | EntryKind::Label | EntryKind::Unknown | EntryKind::Scalar => {
-                return Ok(());
-            }
+            EntryKind::BranchSummary
+            | EntryKind::Label
+            | EntryKind::Usage
+            | EntryKind::ContextEdit
+            | EntryKind::Unknown
+            | EntryKind::Scalar => return Ok(()),
         };
         self.parent = copy.get("id").cloned().unwrap_or(Value::Null);
         self.appended.push(Value::Object(copy));

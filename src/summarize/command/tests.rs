@@ -3,6 +3,7 @@
 use super::*;
 use crate::policy::compact::testing::{job, users};
 use crate::policy::compact::{Form, Purpose};
+use crate::store::entry::Reading;
 use crate::summarize::run;
 
 fn request(messages: &[crate::js::Value]) -> SummaryRequest<'_> {
@@ -10,6 +11,7 @@ fn request(messages: &[crate::js::Value]) -> SummaryRequest<'_> {
         purpose: Purpose::History,
         form: Form::Checkpoint,
         merges: false,
+        reading: Reading::Entries,
         messages,
         previous: None,
         focus: None,

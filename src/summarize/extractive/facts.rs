@@ -89,7 +89,7 @@ impl Facts {
                 Role::BranchSummary | Role::CompactionSummary => {
                     facts.told_summaries.extend(field(message, "summary").map(|text| one_line(&text)));
                 }
-                Role::Other => {}
+                Role::System | Role::Other => {}
             }
         }
         let lists = files.lists();

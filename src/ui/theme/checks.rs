@@ -3,7 +3,7 @@
 
 use super::colour::{Cone, READABLE, Rgb};
 use super::file::{ThemeFile, built_in};
-use super::{ColourDepth, Theme, parts};
+use super::{ColourDepth, HEATS, Theme, heats, parts};
 
 const COLOURED: [&str; 2] = ["dark", "light"];
 
@@ -106,6 +106,22 @@ fn labels_in_fills_can_be_read() {
                 assert!(contrast >= READABLE, "{name}: ink on {fill:?} has {contrast:.2}");
             }
         }
+    }
+}
+
+#[test]
+fn levels_of_a_map_rise_and_their_numbers_can_be_read() {
+    for name in COLOURED {
+        let file = file(name);
+        let fills = heats(&file).map(|fill| fill.rgb);
+        for fill in fills {
+            let contrast = file.ink.dark.contrast(fill).max(file.ink.light.contrast(fill));
+            assert!(contrast >= READABLE, "{name}: ink on {fill:?} has {contrast:.2}");
+        }
+        // Away from the page, level by level.
+        let page = file.ground.page.rgb;
+        let apart: Vec<f64> = fills[..HEATS].iter().map(|fill| fill.contrast(page)).collect();
+        assert!(apart.is_sorted(), "{name}: {apart:?}");
     }
 }
 

@@ -44,6 +44,7 @@ pub(super) struct ThemeFile {
     pub(super) role: Roles,
     pub(super) fate: Fates,
     pub(super) part: Parts,
+    pub(super) heat: Heats,
     pub(super) ink: Inks,
 }
 
@@ -106,6 +107,11 @@ table!(
 table!(
     /// What fills the window.
     Parts: Fill { system, tools, files, summary, you, assistant, thinking, results }
+);
+
+table!(
+    /// How much of a measure a cell of a map has, and that it does not fit.
+    Heats: Fill { lowest, low, lower_middle, upper_middle, high, highest, over }
 );
 
 /// A built-in theme.

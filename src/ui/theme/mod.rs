@@ -87,11 +87,15 @@ pub struct Theme {
     file: ThemeFile,
     /// Fills resolved at loading, whole and mixed into the page: (ground, ink).
     fills: [[(Color, Color); 8]; 2],
+    /// The same of a map's cells, from the lowest level to the highest, then of those that do not fit.
+    heats: [(Color, Color); HEATS + 1],
     roles: [Style; 16],
     grounds: [Style; 9],
     fates: [Style; 7],
 }
 
+/// Levels of a map.
+pub const HEATS: usize = 6;
 /// How much of the page is in the fills of the bar that a plan stands under.
 const MIXED: f64 = 0.45;
 /// How much of the page is in everything behind a dialog.
@@ -123,6 +127,7 @@ impl Theme {
             name: name.to_owned(),
             depth,
             ascii: false,
+            heats: heats(&file).map(|fill| painter.fill(fill, 0.0, &file)),
             fills: [0.0, MIXED].map(|share| parts(&file).map(|fill| painter.fill(fill, share, &file))),
             roles: [
                 roles.text,
@@ -255,6 +260,12 @@ impl Theme {
         self.fills[usize::from(mixed)][part as usize]
     }
 
+    /// A cell of a map at a level below [`HEATS`], or one that does not fit: its fill and the ink on it. Without colour the
+    /// terminal's own.
+    pub fn heat(&self, level: Option<usize>) -> (Color, Color) {
+        self.heats[level.map_or(HEATS, |level| level.min(HEATS - 1))]
+    }
+
     /// Of sixteen colours a selected row is reversed: then every cell of it has the terminal's own two
     /// colours, or it would turn into patches.
     pub fn even_selection(&self, buf: &mut Buffer) {
@@ -294,6 +305,11 @@ impl Theme {
 fn parts(file: &ThemeFile) -> [Fill; 8] {
     let part = &file.part;
     [part.system, part.tools, part.files, part.summary, part.you, part.assistant, part.thinking, part.results]
+}
+
+fn heats(file: &ThemeFile) -> [Fill; HEATS + 1] {
+    let heat = &file.heat;
+    [heat.lowest, heat.low, heat.lower_middle, heat.upper_middle, heat.high, heat.highest, heat.over]
 }
 
 /// Makes colours for one depth.

@@ -59,6 +59,25 @@ pub(super) fn draw(app: &App, theme: &Theme, area: Rect, buf: &mut Buffer) {
     about::draw(app, theme, below, buf);
 }
 
+/// The focused setting alone, for a screen that shows what comes of it; of two rows the first names the steps.
+pub(super) fn strip(app: &App, theme: &Theme, area: Rect, buf: &mut Buffer) {
+    if area.is_empty() {
+        return;
+    }
+    let layout = app.layout().with_tuning(area);
+    if area.height > 1 {
+        title(theme, buf, area, Pane::Tuning.title(), false);
+        steps(app, theme, &layout, buf);
+    }
+    let line = Rect { y: area.bottom() - 1, height: 1, ..area };
+    let Some(at) = app.tuning.focused() else {
+        let words = format!("{} has no settings", app.tuning.step.word());
+        put(buf, (line.x + 3, line.y), line.right(), &words, theme.style(Role::Muted));
+        return;
+    };
+    row::Line { app, theme, layout: &layout, area: line }.setting(at, buf);
+}
+
 /// The title line: the steps and which take part, and what they save.
 fn title_line(app: &App, theme: &Theme, layout: &Layout, buf: &mut Buffer) {
     let area = layout.tuning;

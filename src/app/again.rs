@@ -1,0 +1,140 @@
+//! The open session again under the tuned settings: what replays ask of it is read once for a reading, and each change of
+//! a setting asks for one more replay. An answer is shown as soon as it is there; the newest settings are asked next.
+
+use std::sync::Arc;
+
+use crate::app::effect::Effect;
+use crate::app::state::{App, Overlay};
+use crate::app::timeline::TimelineScreen;
+use crate::ids::Epoch;
+use crate::inspect::timeline::{Recording, Timeline};
+use crate::js::Value;
+use crate::policy::{Step, StepSet};
+use crate::replay::Settings;
+
+/// Steps that only take part where a person switches them on. All others go on as they are in force, whether the tuning
+/// pane shows them or not.
+const SWITCHED: [Step; 3] = [Step::Compact, Step::Truncate, Step::Clear];
+/// A replay that takes longer than this is said to be on its way, ms.
+const SLOW_MS: i64 = 150;
+
+/// What is known of replays of the open session.
+#[derive(Debug, Clone, Default)]
+pub struct Again {
+    /// What was read for them.
+    pub recording: Option<Arc<Recording>>,
+    /// The reading that it was asked for last, and for which steps.
+    asked_recording: Option<(Epoch, StepSet)>,
+    /// What was replayed last.
+    pub timeline: Option<Arc<Timeline>>,
+    /// What was asked for last.
+    asked: Option<Asked>,
+    /// The request that was answered last, and the one that was made last.
+    answered: u64,
+    newest: u64,
+    /// When that was made, ms.
+    since_ms: i64,
+    /// Why there is none.
+    pub error: Option<String>,
+}
+
+/// What a replay follows from. Settings hold numbers that are none, so that they are no measure of what is the same.
+#[derive(Debug, Clone, PartialEq)]
+struct Asked {
+    epoch: Epoch,
+    tuned: Option<(StepSet, Vec<Value>)>,
+}
+
+impl Again {
+    /// When it is to be said that a replay is on its way, ms.
+    pub(super) fn slow_at(&self) -> Option<i64> {
+        (self.answered < self.newest).then_some(self.since_ms + SLOW_MS)
+    }
+
+    /// Whether what is shown is not what was asked for, and has not been for a while.
+    pub fn is_late(&self, now_ms: i64) -> bool {
+        self.slow_at().is_some_and(|at| at <= now_ms)
+    }
+}
+
+impl App {
+    /// Whether something on the screen shows a replay.
+    fn replays(&self) -> bool {
+        matches!(self.overlay, Some(Overlay::Timeline | Overlay::Compare))
+    }
+
+    /// Another session is open: what was known belongs to the one before.
+    pub(super) fn forget_replays(&mut self) {
+        let newest = self.again.newest;
+        self.again = Again { newest, answered: newest, ..Again::default() };
+        self.timeline_screen = TimelineScreen::default();
+    }
+
+    /// Asks for what the screen shows: the recording first, then a replay under the settings as they are tuned.
+    pub(super) fn want_replay(&mut self, effects: &mut Vec<Effect>) {
+        let Some(inspection) = self.inspection().filter(|_| self.replays()).map(Arc::clone) else { return };
+        let comparing = matches!(self.overlay, Some(Overlay::Compare));
+        let steps = self.tuned_steps(inspection.gateway_steps());
+        // Any cell may compact.
+        let steps = steps.with(Step::Compact, comparing || steps.has(Step::Compact));
+        let rules = inspection.ruleset.ruleset.rules();
+        let known = self.again.recording.clone();
+        let known = known.filter(|known| known.material.tells(steps, rules));
+        let is_newest = known.as_ref().is_some_and(|known| known.inspection.epoch == inspection.epoch);
+        let asked = Some((inspection.epoch, steps));
+        if !is_newest && self.again.asked_recording != asked {
+            self.again.asked_recording = asked;
+            effects.push(Effect::ReadRecording { inspection, steps });
+        }
+        let Some(recording) = known.filter(|_| !comparing) else { return };
+        let tuned = self.tuning.preview.then(|| (steps, self.tuning.values.clone()));
+        let asked = Some(Asked { epoch: recording.inspection.epoch, tuned });
+        if self.again.asked != asked {
+            self.again.asked = asked;
+            self.again.newest += 1;
+            self.again.since_ms = self.now_ms;
+            let settings = self.tuning.preview.then(|| Box::new(self.simulated(&recording)));
+            effects.push(Effect::Replay { recording, settings, request: self.again.newest });
+        }
+    }
+
+    /// The steps of the simulated lane: those in force, and those that are switched on.
+    pub(super) fn tuned_steps(&self, in_force: StepSet) -> StepSet {
+        if !self.tuning.preview {
+            return in_force;
+        }
+        let always = in_force.without(StepSet::of(&SWITCHED));
+        self.tuning.steps.iter().fold(always, |steps, step| steps.with(step, true))
+    }
+
+    /// The settings of the simulated lane, as tuned.
+    fn simulated(&self, recording: &Recording) -> Settings {
+        let mut steps = self.tuning.step_settings(&recording.inspection);
+        steps.steps = self.tuned_steps(recording.material.recorded.steps.steps);
+        recording.inspection.replay_settings(steps, self.tuning.steps.has(Step::Prune))
+    }
+
+    /// Takes what was read for replays.
+    pub(super) fn take_recording(&mut self, epoch: Epoch, recording: Result<Arc<Recording>, String>) {
+        if !self.fits(epoch) {
+            return;
+        }
+        match recording {
+            Ok(recording) => {
+                self.again.error = None;
+                self.again.recording = Some(recording);
+            }
+            Err(error) => self.again.error = Some(error),
+        }
+    }
+
+    /// Takes a replay; one of another session, or older than what is shown, is dropped.
+    pub(super) fn replayed(&mut self, request: u64, timeline: Arc<Timeline>) {
+        if !self.fits(timeline.inspection().epoch) || request <= self.again.answered {
+            return;
+        }
+        self.again.answered = request;
+        let before = self.again.timeline.replace(timeline);
+        self.follow_timeline(before.as_deref());
+    }
+}

@@ -1,0 +1,138 @@
+//! Where the parts of the timeline stand, from the room alone, so that the mouse and the drawing agree.
+
+use ratatui::layout::Rect;
+
+/// Rows of the program from which the cost has a strip, from which lanes of it have two rows, and from which there are
+/// blank rows. The header and the status line are not part of the area.
+const STRIP: u16 = 24 - AROUND;
+const TALL: u16 = 30 - AROUND;
+const AROUND: u16 = 2;
+/// Columns from which the names of the thresholds stand beside their numbers.
+const WIDE: u16 = 80;
+
+/// Rectangles; those of height 0 are not shown.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Places {
+    /// All of it.
+    pub area: Rect,
+    /// What is replayed, and what both lanes come to.
+    pub head: Rect,
+    /// The title line over the curves.
+    pub title: Rect,
+    /// The curves.
+    pub chart: Rect,
+    /// Names of the thresholds, beside the curves.
+    pub margin: Rect,
+    /// The row of signs below the curves.
+    pub signs: Rect,
+    /// Times.
+    pub axis: Rect,
+    /// The title line of the bars.
+    pub bars_title: Rect,
+    /// The bars, one lane above the other.
+    pub bars: Rect,
+    /// The call under the cursor, its title line first.
+    pub call: Rect,
+    /// The setting that is moved; where there is room, under a title line with the steps.
+    pub setting: Rect,
+}
+
+/// Lays the screen out.
+pub fn places(area: Rect) -> Places {
+    let mut next = area.y;
+    let mut end = area.bottom();
+    let row = |y: u16, height: u16| Rect { y, height, ..area };
+    let tall = area.height >= TALL;
+    let mut take = |height: u16| {
+        let height = height.min(area.bottom().saturating_sub(next));
+        next += height;
+        row(next - height, height)
+    };
+    let head = take(2);
+    if tall {
+        take(1);
+    }
+    let title = take(1);
+    let mut take_last = |height: u16| {
+        let height = height.min(end.saturating_sub(next));
+        end -= height;
+        row(end, height)
+    };
+    let setting = take_last(if tall { 2 } else { 1 });
+    let call = take_last(3);
+    let lanes = match area.height {
+        TALL.. => 4,
+        STRIP.. => 2,
+        _ => 0,
+    };
+    let bars = take_last(lanes);
+    let bars_title = take_last(lanes.min(1));
+    let axis = take_last(1);
+    let signs = take_last(1);
+    let margin = if area.width >= WIDE { 17 } else { 9 };
+    let left = area.x + 2;
+    let width = area.width.saturating_sub(margin + 4).max(1);
+    let body = Rect { x: left, y: next, width, height: end.saturating_sub(next) };
+    let plot = |area: Rect| Rect { x: left, width, ..area };
+    Places {
+        area,
+        head,
+        title,
+        chart: body,
+        margin: Rect { x: body.right() + 2, width: area.right().saturating_sub(body.right() + 2), ..body },
+        signs: plot(signs),
+        axis: plot(axis),
+        bars_title,
+        bars: plot(bars),
+        call,
+        setting,
+    }
+}
+
+impl Places {
+    /// The column of the curves that a place of the screen belongs to: in them, their axis or the bars.
+    pub fn column_at(&self, column: u16, row: u16) -> Option<usize> {
+        let inside = |area: &Rect| area.contains((column, row).into());
+        let areas = [self.chart, self.signs, self.axis, self.bars];
+        areas.iter().any(inside).then(|| usize::from(column - self.chart.x))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn at(width: u16, height: u16) -> Places {
+        places(Rect { x: 0, y: 1, width, height: height - AROUND })
+    }
+
+    #[test]
+    fn the_cost_folds_under_24_rows_and_the_curves_never_do() {
+        assert_eq!([at(130, 36).bars.height, at(80, 24).bars.height, at(60, 20).bars.height], [4, 2, 0]);
+        assert!([at(130, 36), at(80, 24), at(60, 20)].iter().all(|places| places.chart.height >= 8));
+    }
+
+    #[test]
+    fn no_size_panics_or_overlaps() {
+        for width in 1..200 {
+            for height in 2..60 {
+                let places = at(width, height);
+                let parts = [
+                    places.head,
+                    places.title,
+                    places.chart,
+                    places.signs,
+                    places.axis,
+                    places.bars_title,
+                    places.bars,
+                    places.call,
+                    places.setting,
+                ];
+                for pair in parts.windows(2) {
+                    assert!(pair[0].bottom() <= pair[1].y || pair[1].is_empty(), "{width}x{height} {pair:?}");
+                }
+                assert!(places.setting.bottom() < height.max(2), "{width}x{height}");
+            }
+        }
+    }
+}

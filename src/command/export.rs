@@ -1,0 +1,197 @@
+//! `clawscope export SESSION --format FORMAT`: a session as a document, without its secrets.
+
+use std::io::Write as _;
+use std::path::Path;
+
+use super::failure::Failure;
+use super::output::{Output, escaped_json};
+use super::preview::{Preview, make};
+use super::scene::{Around, Scene, at_leaf, with_context};
+use super::summary::{self, config_of};
+use crate::cli::{ExportArgs, PlaceArgs, PlanArgs};
+use crate::export::redact::Redactor;
+use crate::export::{Exported, Format, Wanted, export};
+use crate::gateway::env::absolute;
+use crate::inspect::Inspection;
+use crate::inspect::making::Made;
+use crate::runtime::{SaveError, save_as, session_picture};
+use crate::summarize::SummarizerKind;
+
+/// Most columns and rows of a picture.
+const LARGEST: u16 = 500;
+
+/// Writes a document.
+pub(super) fn run(
+    args: &ExportArgs,
+    place: &PlaceArgs,
+    around: &Around,
+    output: &mut Output,
+) -> Result<(), Failure> {
+    if args.format == "svg" {
+        return picture(args, place, around, output);
+    }
+    let format = [Format::Html, Format::Markdown, Format::Json, Format::Pi];
+    let format = format.into_iter().find(|format| format.word() == args.format).unwrap_or(Format::Html);
+    if !is_planned(&args.plan) {
+        let scene = Scene::for_session(&args.session, place, around)?;
+        let inspection = at_leaf(&scene, scene.open(&args.session)?, args.leaf.as_deref())?;
+        let inspection =
+            if format == Format::Pi && !args.shape_only { with_context(inspection)? } else { inspection };
+        let wanted = wanted(args, &inspection, scene.now_ms, None);
+        return write(args, &scene, &wanted, format, around, output);
+    }
+    let mut preview = make(&args.session, args.leaf.as_deref(), &args.plan, place, around)?;
+    let made = made(&mut preview, around, output)?;
+    let plan = (&preview.plan, made.as_ref().map(|made| &made.summary));
+    let wanted = Wanted { plan: Some(plan), ..wanted(args, &preview.inspection, preview.now_ms, None) };
+    write(args, &preview.scene, &wanted, format, around, output)
+}
+
+/// Whether a plan is asked for.
+fn is_planned(plan: &PlanArgs) -> bool {
+    !plan.policy.is_empty()
+        || !plan.set.is_empty()
+        || plan.settings.is_some()
+        || plan.now.is_some()
+        || plan.gates
+}
+
+fn wanted<'a>(
+    args: &ExportArgs,
+    inspection: &'a Inspection,
+    now_ms: f64,
+    plan: Option<(&'a crate::plan::Plan, Option<&'a crate::plan::MadeSummary>)>,
+) -> Wanted<'a> {
+    Wanted { inspection, plan, now_ms: now_ms as i64, redact: !args.no_redact, shape_only: args.shape_only }
+}
+
+/// The summary of the plan's compaction, out of the conversation's own words: an export asks nobody.
+fn made(preview: &mut Preview, around: &Around, output: &mut Output) -> Result<Option<Made>, Failure> {
+    if preview.plan.compaction.is_none() {
+        return Ok(None);
+    }
+    let asked = summary::summarizer(SummarizerKind::Extractive, &config_of(around)?, around)?;
+    summary::make(preview, asked, true, output).map(Some)
+}
+
+fn write(
+    args: &ExportArgs,
+    scene: &Scene,
+    wanted: &Wanted<'_>,
+    format: Format,
+    around: &Around,
+    output: &mut Output,
+) -> Result<(), Failure> {
+    refuse_store(args, scene, wanted.inspection, around)?;
+    let exported = export(wanted, format).map_err(|error| {
+        Failure::unreadable(format!("{}: {error}", wanted.inspection.source.path().display()))
+    })?;
+    let lines = matches!(format, Format::Json | Format::Pi);
+    deliver(args, &exported.text, lines, around, output)?;
+    tell(args, &exported, output)
+}
+
+/// What was taken out, beside the document.
+fn tell(args: &ExportArgs, exported: &Exported, output: &mut Output) -> Result<(), Failure> {
+    let words = exported.words();
+    let file = args.out.as_ref().map(|out| format!("{} written", out.display()));
+    let said: Vec<String> = file.into_iter().chain(words).collect();
+    if !said.is_empty() {
+        output.note(&format!("{}.", said.join(": ")))?;
+    }
+    Ok(())
+}
+
+/// Nothing is written beside sessions: a transcript there would be taken for one, and removed as an orphan (store C8).
+fn refuse_store(
+    args: &ExportArgs,
+    scene: &Scene,
+    inspection: &Inspection,
+    around: &Around,
+) -> Result<(), Failure> {
+    let Some(out) = &args.out else { return Ok(()) };
+    let file = absolute(&around.env.cwd, out);
+    let real = |path: &Path| path.canonicalize().ok();
+    let Some(folder) = file.parent().and_then(real) else { return Ok(()) };
+    let mut paths = scene.store().sessions.iter().filter_map(|session| session.path.as_deref());
+    let beside = |path: &Path| path.parent().and_then(real).is_some_and(|own| own == folder);
+    let taken = paths.any(beside) || beside(inspection.source.path());
+    if taken && scene.named && scene.store().sessions.len() == 1 && args.out.is_some() && !is_agents(&folder)
+    {
+        // A transcript that was named by its path may lie anywhere; only itself is never replaced.
+        return match real(&file) == real(inspection.source.path()) {
+            true => Err(Failure::refused(format!(
+                "{}: is the session itself. Choose another file.",
+                out.display()
+            ))),
+            false => Ok(()),
+        };
+    }
+    if taken {
+        return Err(Failure::refused(format!(
+            "{}: lies in a folder of sessions; the gateway would take it for one. Choose another folder.",
+            out.display()
+        )));
+    }
+    Ok(())
+}
+
+/// Whether a folder is a gateway's folder of sessions by its place.
+fn is_agents(folder: &Path) -> bool {
+    folder.file_name().is_some_and(|name| name == "sessions")
+}
+
+fn deliver(
+    args: &ExportArgs,
+    text: &str,
+    json: bool,
+    around: &Around,
+    output: &mut Output,
+) -> Result<(), Failure> {
+    let Some(out) = &args.out else {
+        let text = if json { escaped_json(text) } else { text.to_owned() };
+        return Ok(output.write_all(text.as_bytes())?);
+    };
+    save_as(&absolute(&around.env.cwd, out), text, args.force).map_err(|error| match error {
+        SaveError::Taken => {
+            Failure::refused(format!("{}: is there already. --force replaces it.", out.display()))
+        }
+        SaveError::Failed(words) => Failure::unreadable(words),
+    })
+}
+
+/// The screen of the session as a picture.
+fn picture(
+    args: &ExportArgs,
+    place: &PlaceArgs,
+    around: &Around,
+    output: &mut Output,
+) -> Result<(), Failure> {
+    if is_planned(&args.plan) || args.shape_only || args.leaf.is_some() {
+        return Err(Failure::usage(
+            "--format svg shows the session as it opens. For a plan or another leaf, open the screen and press S there.",
+        ));
+    }
+    let size = size(&args.size)?;
+    let scene = Scene::for_session(&args.session, place, around)?;
+    let inspection = scene.open(&args.session)?;
+    refuse_store(args, &scene, &inspection, around)?;
+    let looked = wanted(args, &inspection, scene.now_ms, None).redactor();
+    let redactor: Redactor = looked.map_err(|error| Failure::unreadable(error.to_string()))?;
+    let text =
+        session_picture(&scene.listed, inspection, size, &args.colours, &redactor, scene.now_ms as i64)
+            .map_err(|error| Failure::usage(format!("--colours: {error}")))?;
+    deliver(args, &text, false, around, output)
+}
+
+fn size(text: &str) -> Result<(u16, u16), Failure> {
+    let parsed =
+        text.split_once('x').and_then(|(columns, rows)| Some((columns.parse().ok()?, rows.parse().ok()?)));
+    parsed
+        .filter(|(columns, rows)| (20..=LARGEST).contains(columns) && (5..=LARGEST).contains(rows))
+        .ok_or_else(|| {
+            Failure::usage(format!(
+                "--size {text}: expected columns and rows, as 130x40, of at most {LARGEST}"
+            ))
+        })
+}

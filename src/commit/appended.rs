@@ -1,0 +1,244 @@
+//! Entries as today's pi appends them one by one to a session: each a child of the leaf, and the new leaf
+//! (store-pi-1.5 B2, B4–B6, K4).
+
+use crate::commit::encode::{line, text_json};
+use crate::context::build;
+use crate::context::system::system_state;
+use crate::ids::{EntryIx, LineIds, NewIds};
+use crate::js::{self, JsString, Throws, Value};
+use crate::store::entry::{EntryKind, Role};
+use crate::store::index::{Index, Place};
+use crate::transcript::{Leaf, Tree};
+
+/// A session that is appended to, in memory.
+#[derive(Debug, Clone)]
+pub struct Appended {
+    index: Index,
+    leaf: Option<EntryIx>,
+    now_ms: i64,
+    text: String,
+}
+
+/// The members of a line before and behind those that every entry has.
+type Members<'a> = [(&'a str, Option<String>)];
+
+impl Appended {
+    /// A session at a leaf; `None` before its first entry. Every entry gets this time, ms since 1970.
+    pub fn new(index: Index, leaf: Option<EntryIx>, now_ms: i64) -> Self {
+        Self { index, leaf, now_ms, text: String::new() }
+    }
+
+    /// The lines so far, each with its end.
+    pub fn text(&self) -> &str {
+        &self.text
+    }
+
+    /// The id of the leaf.
+    pub fn leaf_id(&self) -> Option<Value> {
+        self.leaf.and_then(|ix| self.index.entry(ix).id).map(|id| self.index.ids.value(id))
+    }
+
+    /// Moves the leaf. Throws at an unknown id.
+    pub fn branch(&mut self, id: Option<&str>) -> Result<(), Throws> {
+        self.leaf = id.map(|id| self.found(id)).transpose()?;
+        Ok(())
+    }
+
+    fn found(&self, id: &str) -> Result<EntryIx, Throws> {
+        Tree::new(&self.index).find_text(&self.index, id).ok_or(Throws)
+    }
+
+    /// An entry of a type, its own members behind the common ones in this order; absent ones are left out.
+    pub fn append(&mut self, kind: EntryKind, own: &Members<'_>, new_ids: &mut dyn NewIds) -> String {
+        let id = self.next_id(new_ids);
+        self.push(kind, &id, own);
+        id
+    }
+
+    /// A message that stands in a `custom` or `custom_message` entry: its members come before id, parent and time.
+    pub fn append_custom(&mut self, kind: EntryKind, own: &Members<'_>, new_ids: &mut dyn NewIds) -> String {
+        let id = self.next_id(new_ids);
+        let mut members = vec![("type", Some(text_json(kind.word())))];
+        members.extend(own.iter().cloned());
+        members.extend(self.common(&id));
+        self.push_line(&line(&members));
+        id
+    }
+
+    /// A `usage` entry; a blank note is left out.
+    pub fn append_usage(
+        &mut self,
+        own: &Members<'_>,
+        note: Option<String>,
+        new_ids: &mut dyn NewIds,
+    ) -> String {
+        let note = note.filter(|note| !note.is_empty()).map(|note| text_json(&note));
+        let members: Vec<_> = own.iter().cloned().chain([("note", note)]).collect();
+        self.append(EntryKind::Usage, &members, new_ids)
+    }
+
+    /// The session's name: line ends become spaces, and it is trimmed (store-pi-1.5 B6).
+    pub fn append_name(&mut self, name: &str, new_ids: &mut dyn NewIds) -> String {
+        let name = name.replace("\r\n", " ").replace(['\r', '\n'], " ");
+        let name = name.trim_matches(js::is_trimmed);
+        self.append(EntryKind::SessionInfo, &[("name", Some(text_json(name)))], new_ids)
+    }
+
+    /// A label on an entry; none clears it. Throws where there is no such entry.
+    pub fn append_label(
+        &mut self,
+        target: &str,
+        label: Option<String>,
+        new_ids: &mut dyn NewIds,
+    ) -> Result<String, Throws> {
+        self.found(target)?;
+        let own = [("targetId", Some(text_json(target))), ("label", label.map(|label| text_json(&label)))];
+        Ok(self.append(EntryKind::Label, &own, new_ids))
+    }
+
+    /// The summary of the branch that is left, behind another entry; it names the leaf that was left
+    /// (store-pi-1.5 B5). Throws where there is no such entry.
+    pub fn append_branch_summary(
+        &mut self,
+        behind: Option<&str>,
+        own: &Members<'_>,
+        new_ids: &mut dyn NewIds,
+    ) -> Result<String, Throws> {
+        let from = self.leaf_id().map_or_else(|| text_json("root"), |id| js::stringify(&id));
+        self.branch(behind)?;
+        let members: Vec<_> = [("fromId", Some(from))].into_iter().chain(own.iter().cloned()).collect();
+        Ok(self.append(EntryKind::BranchSummary, &members, new_ids))
+    }
+
+    /// A compaction. Without a first kept entry it names itself, and nothing before it is kept; prompt and tools of the
+    /// context go with it (store-pi-1.5 B4, I4). Throws where the context cannot be built.
+    pub fn append_compaction(
+        &mut self,
+        first_kept: Option<&Value>,
+        own: CompactionMembers<'_>,
+        new_ids: &mut dyn NewIds,
+    ) -> Result<String, Throws> {
+        let state = self.system_message()?;
+        let id = self.next_id(new_ids);
+        let json = |value: Option<&Value>| value.map(js::stringify);
+        self.push(
+            EntryKind::Compaction,
+            &id,
+            &[
+                ("summary", Some(js::stringify_str(own.summary))),
+                ("firstKeptEntryId", Some(first_kept.map_or_else(|| text_json(&id), js::stringify))),
+                ("tokensBefore", json(own.tokens_before)),
+                ("details", json(own.details)),
+                ("usage", json(own.usage)),
+                ("fromHook", json(own.from_hook)),
+                ("systemMessage", state.as_ref().map(js::stringify)),
+            ],
+        );
+        Ok(id)
+    }
+
+    fn system_message(&self) -> Result<Option<Value>, Throws> {
+        let leaf = match self.leaf {
+            None => Leaf::Before,
+            Some(ix) => Leaf::Id(self.index.name(ix)),
+        };
+        let context = build(&self.index, &Tree::new(&self.index), &leaf)?;
+        let state = system_state(&self.index, &context.messages)?;
+        Ok(state.map(|state| state.message_at(self.now_ms)))
+    }
+
+    /// An edit of the context. Throws unless its target is a message of the branch that may be edited, and the
+    /// replacement is nothing or has a content (store-pi-1.5 K4).
+    pub fn append_edit(
+        &mut self,
+        target: &str,
+        replacement: &Value,
+        new_ids: &mut dyn NewIds,
+    ) -> Result<String, Throws> {
+        let target_ix = self.found(target)?;
+        let path = self.leaf.map(|leaf| Tree::new(&self.index).walk(leaf)).unwrap_or_default();
+        let entry = self.index.entry(target_ix);
+        if !path.contains(&target_ix) || !is_editable(&self.index, target_ix) {
+            return Err(Throws);
+        }
+        let replacement = stored_replacement(entry.role(), replacement)?;
+        let own = [("targetId", Some(text_json(target))), ("replacement", Some(js::stringify(&replacement)))];
+        Ok(self.append(EntryKind::ContextEdit, &own, new_ids))
+    }
+
+    fn next_id(&self, new_ids: &mut dyn NewIds) -> String {
+        new_ids.next_id(self.index.lines + 1, &|id| self.index.ids.find(id).is_some())
+    }
+
+    fn common(&self, id: &str) -> [(&'static str, Option<String>); 3] {
+        let parent = self.leaf_id().unwrap_or(Value::Null);
+        let time = js::iso_text(self.now_ms);
+        [
+            ("id", Some(text_json(id))),
+            ("parentId", Some(js::stringify(&parent))),
+            ("timestamp", Some(text_json(&time))),
+        ]
+    }
+
+    fn push(&mut self, kind: EntryKind, id: &str, own: &Members<'_>) {
+        let mut members = vec![("type", Some(text_json(kind.word())))];
+        members.extend(self.common(id));
+        members.extend(own.iter().cloned());
+        self.push_line(&line(&members));
+    }
+
+    fn push_line(&mut self, text: &str) {
+        self.text.push_str(text);
+        self.text.push('\n');
+        let Ok(value) = js::parse(text) else { return };
+        self.index.lines += 1;
+        let place = Place { offset: self.index.end, bytes: text.len() as u32, line: self.index.lines };
+        self.index.end += text.len() as u64 + 1;
+        self.index.push(&value, place, &mut LineIds);
+        self.leaf = self.index.last();
+    }
+}
+
+/// What a compaction says, each as it is recorded.
+#[derive(Debug, Clone, Copy)]
+pub struct CompactionMembers<'a> {
+    /// The summary.
+    pub summary: &'a JsString,
+    /// Tokens before.
+    pub tokens_before: Option<&'a Value>,
+    /// File lists.
+    pub details: Option<&'a Value>,
+    /// What making it took.
+    pub usage: Option<&'a Value>,
+    /// An extension made it.
+    pub from_hook: Option<&'a Value>,
+}
+
+/// Whether pi itself edits an entry: a message of an extension, or one of a user, the model or a tool
+/// (store-pi-1.5 K4).
+pub(super) fn is_editable(index: &Index, ix: EntryIx) -> bool {
+    let entry = index.entry(ix);
+    match entry.kind {
+        EntryKind::CustomMessage => true,
+        EntryKind::Message => matches!(entry.role(), Some(Role::User | Role::Assistant | Role::ToolResult)),
+        _ => false,
+    }
+}
+
+/// A replacement as it is stored: nothing, or an object with a content; of a text for the model's or a tool's message
+/// only that, as a block (store-pi-1.5 K4).
+pub(super) fn stored_replacement(role: Option<Role>, replacement: &Value) -> Result<Value, Throws> {
+    if replacement.is_null() {
+        return Ok(Value::Null);
+    }
+    let content = replacement.as_object().and_then(|object| object.get("content")).ok_or(Throws)?;
+    match content {
+        Value::String(text) if matches!(role, Some(Role::Assistant | Role::ToolResult)) => {
+            let block = [("type", Value::from("text")), ("text", Value::String(text.clone()))];
+            let blocks = Value::Array(vec![Value::Object(js::Object::from(block))]);
+            Ok(Value::Object(js::Object::from([("content", blocks)])))
+        }
+        Value::String(_) | Value::Array(_) => Ok(replacement.clone()),
+        _ => Err(Throws),
+    }
+}

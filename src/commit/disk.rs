@@ -1,0 +1,142 @@
+//! What writing asks of the disk, one call a step. The steps are behind a trait so that a test can stop at each of them,
+//! as a kill, a full disk or another writer would; the program has one disk, the system's.
+
+use std::fmt::Debug;
+use std::fs::{self, File, OpenOptions};
+use std::io::{self, Write as _};
+use std::path::Path;
+use std::time::SystemTime;
+
+/// The steps of a commit that change something on the disk. Every one of them can be the last.
+pub trait Disk: Debug {
+    /// Makes a new file and opens it to write; fails where one stands. `private`: for nobody else to read.
+    fn create(&self, path: &Path, private: bool) -> io::Result<File> {
+        let mut options = OpenOptions::new();
+        options.write(true).create_new(true);
+        #[cfg(unix)]
+        if private {
+            std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
+        }
+        options.open(path)
+    }
+
+    /// One write(2); answers how many bytes were taken.
+    fn write(&self, file: &mut File, bytes: &[u8]) -> io::Result<usize> {
+        file.write(bytes)
+    }
+
+    /// Sets room aside behind the end of a file, without making it longer: a disk that is full says so now. A file
+    /// system that cannot do it sets nothing aside.
+    fn reserve(&self, file: &File, end: u64, bytes: u64) -> io::Result<()> {
+        reserve(file, end, bytes)
+    }
+
+    /// Returns when the bytes of a file are kept, whatever happens to the machine.
+    fn sync(&self, file: &File) -> io::Result<()> {
+        file.sync_all()
+    }
+
+    /// The same of the names in a folder.
+    fn sync_folder(&self, folder: &Path) -> io::Result<()> {
+        if cfg!(unix) { File::open(folder)?.sync_all() } else { Ok(()) }
+    }
+
+    /// Cuts a file off.
+    fn cut(&self, file: &File, bytes: u64) -> io::Result<()> {
+        file.set_len(bytes)
+    }
+
+    /// Puts back when a file was last written to.
+    fn set_modified(&self, file: &File, at: SystemTime) -> io::Result<()> {
+        file.set_modified(at)
+    }
+
+    /// Removes a file.
+    fn remove(&self, path: &Path) -> io::Result<()> {
+        fs::remove_file(path)
+    }
+}
+
+/// The disk of this machine.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct SystemDisk;
+
+impl Disk for SystemDisk {}
+
+#[cfg(target_os = "linux")]
+fn reserve(file: &File, end: u64, bytes: u64) -> io::Result<()> {
+    use rustix::fs::{FallocateFlags, fallocate};
+    use rustix::io::Errno;
+    match fallocate(file, FallocateFlags::KEEP_SIZE, end, bytes) {
+        Err(Errno::OPNOTSUPP | Errno::NOSYS | Errno::INVAL | Errno::NODEV) | Ok(()) => Ok(()),
+        Err(error) => Err(error.into()),
+    }
+}
+
+#[cfg(not(target_os = "linux"))]
+fn reserve(_: &File, _: u64, _: u64) -> io::Result<()> {
+    Ok(())
+}
+
+/// Writes everything, in as few writes as the system allows; an interrupted one, which wrote nothing, is tried again.
+pub(super) fn write_all(disk: &dyn Disk, file: &mut File, bytes: &[u8]) -> io::Result<()> {
+    let mut done = 0;
+    while done < bytes.len() {
+        match write_once(disk, file, &bytes[done..])? {
+            0 => return Err(io::ErrorKind::WriteZero.into()),
+            count => done += count,
+        }
+    }
+    Ok(())
+}
+
+/// One write; only an interrupted one is tried again.
+pub(super) fn write_once(disk: &dyn Disk, file: &mut File, bytes: &[u8]) -> io::Result<usize> {
+    loop {
+        match disk.write(file, bytes) {
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+            other => return other,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::cell::Cell;
+
+    use super::*;
+
+    /// Takes half of what it is given, after one interruption.
+    #[derive(Debug, Default)]
+    struct Slow(Cell<u32>);
+
+    impl Disk for Slow {
+        fn write(&self, file: &mut File, bytes: &[u8]) -> io::Result<usize> {
+            self.0.set(self.0.get() + 1);
+            match self.0.get() {
+                1 => Err(io::ErrorKind::Interrupted.into()),
+                _ => file.write(&bytes[..bytes.len().div_ceil(2)]),
+            }
+        }
+    }
+
+    #[test]
+    fn an_interrupted_write_is_tried_again_and_a_short_one_is_told() {
+        let folder = tempfile::tempdir().unwrap();
+        let mut file = SystemDisk.create(&folder.path().join("a"), true).unwrap();
+        assert_eq!(write_once(&Slow::default(), &mut file, b"four").unwrap(), 2);
+        write_all(&Slow::default(), &mut file, b"seven77").unwrap();
+        assert_eq!(fs::read(folder.path().join("a")).unwrap(), b"foseven77");
+    }
+
+    #[test]
+    fn room_is_set_aside_without_making_the_file_longer() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("a");
+        let mut file = SystemDisk.create(&path, false).unwrap();
+        SystemDisk.write(&mut file, b"one\n").unwrap();
+        SystemDisk.reserve(&file, 4, 1 << 20).unwrap();
+        assert_eq!(fs::read(&path).unwrap(), b"one\n");
+        assert!(SystemDisk.create(&path, false).is_err(), "nothing is written over");
+    }
+}

@@ -1,0 +1,82 @@
+//! A plan written the runtime's own way: one `context_edit` for each message that changes or leaves, on the active branch
+//! (store-pi-1.5 K4, K10). The old entries keep their ids; to take it back is to go on from before the edits.
+
+use crate::commit::appended::{is_editable, stored_replacement};
+use crate::commit::draft::Draft;
+use crate::commit::encode::{line, text_json};
+use crate::commit::prepare::NewLine;
+use crate::commit::refusal::Refusal;
+use crate::commit::request::{CommitRequest, Way};
+use crate::ids::{EntryIx, NewIds};
+use crate::js::{self, Object, Value};
+use crate::store::index::Index;
+
+impl Draft<'_> {
+    /// Adds the edits, in the order of the path.
+    pub(super) fn edit_all(&mut self, new_ids: &mut dyn NewIds) -> Result<(), Refusal> {
+        if self.request.way == Way::Branch {
+            return Ok(());
+        }
+        let omitted = self.request.omitted.iter().map(|ix| (*ix, Value::Null));
+        let changed = self.changing.iter().map(|(ix, message)| {
+            let content = message.get("content").cloned().unwrap_or(Value::Null);
+            (*ix, Value::Object(Object::from([("content", content)])))
+        });
+        let mut edits: Vec<(EntryIx, Value)> = omitted.chain(changed).collect();
+        edits.sort_by_key(|(ix, _)| *ix);
+        edits.dedup_by_key(|(ix, _)| *ix);
+        for (ix, replacement) in edits {
+            self.edit(ix, &replacement, new_ids)?;
+        }
+        Ok(())
+    }
+
+    fn edit(&mut self, ix: EntryIx, replacement: &Value, new_ids: &mut dyn NewIds) -> Result<(), Refusal> {
+        let index = self.index();
+        let refused = || Refusal::NotEditable { path: index.path.to_path_buf(), entry: index.name(ix) };
+        let replacement = stored_replacement(index.entry(ix).role(), replacement).map_err(|_| refused())?;
+        let id = self.copies.draw(index, new_ids);
+        let text = line(&[
+            ("type", Some(text_json("context_edit"))),
+            ("id", Some(text_json(&id))),
+            ("parentId", Some(text_json(&self.last_id()))),
+            ("timestamp", Some(text_json(&self.time()))),
+            ("targetId", Some(text_json(&index.name(ix)))),
+            ("replacement", Some(js::stringify(&replacement))),
+        ]);
+        self.becoming.edited.insert(ix, replacement);
+        self.edits.push((ix, id.clone()));
+        self.lines.push(NewLine { id, copy_of: None, text });
+        Ok(())
+    }
+
+    /// Says what edits cost (store-pi-1.5 E5, K10).
+    pub(super) fn warn_of_edits(&mut self) {
+        if !self.edits.is_empty() {
+            self.warnings.push(
+                "Until the next answer pi estimates the context by its chars: an edit takes the last count's worth."
+                    .to_owned(),
+            );
+        }
+    }
+}
+
+/// Every message that changes or leaves must be one that the runtime itself edits.
+pub(super) fn check(
+    index: &Index,
+    request: &CommitRequest<'_>,
+    changing: impl Iterator<Item = EntryIx>,
+) -> Result<(), Refusal> {
+    let path = || index.path.to_path_buf();
+    if request.way == Way::Branch {
+        return match request.omitted.first() {
+            None => Ok(()),
+            Some(ix) => Err(Refusal::CannotOmit { path: path(), entry: index.name(*ix) }),
+        };
+    }
+    let mut all = request.omitted.iter().copied().chain(changing);
+    match all.find(|ix| !is_editable(index, *ix) || index.entry(*ix).id.is_none()) {
+        None => Ok(()),
+        Some(ix) => Err(Refusal::NotEditable { path: path(), entry: index.name(ix) }),
+    }
+}

@@ -1,0 +1,289 @@
+//! The journal of a commit: a file beside the transcript that says, before the first byte is appended, to which file, behind
+//! which bytes, and what. It is kept by the disk before the transcript is touched and removed once the lines were read back,
+//! so whoever finds one after a crash knows how far the commit came ([`super::recover`]).
+//!
+//! Its name ends in no `.jsonl`, so no store counts it as a session and no upkeep deletes it (store C8, F4). It holds, in
+//! this order: a line of JSON, the bytes to be appended, and a line with the hash of both.
+
+use std::fs;
+use std::io;
+use std::path::{Path, PathBuf};
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
+
+use serde::{Deserialize, Serialize};
+use sha2::{Digest as _, Sha256};
+
+use crate::commit::disk::{Disk, write_all};
+use crate::commit::owner::{self, Home};
+use crate::commit::snapshot::Snapshot;
+use crate::store::index::FileIdentity;
+
+/// What a journal's name ends in.
+const ENDING: &str = ".clawscope-journal";
+/// Version of the format.
+const VERSION: u32 = 1;
+/// Chars of a hash, with its line end.
+const SEAL: usize = 65;
+
+/// What a journal tells of the file and of what is to stand behind it.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub(super) struct Intent {
+    #[serde(rename = "clawscopeJournal")]
+    version: u32,
+    /// `commit` or `undo`.
+    pub kind: String,
+    /// When, ms since 1970.
+    pub time_ms: i64,
+    device: u64,
+    inode: u64,
+    /// Bytes of the file before.
+    pub size: u64,
+    /// When it was written to before, ns since 1970, where the system tells.
+    modified_ns: Option<u64>,
+    /// Bytes at its end that were hashed.
+    tail_bytes: u64,
+    /// Their hash.
+    tail_sha256: String,
+    /// Bytes to be appended.
+    bytes: u64,
+    /// The id of the last line to be appended.
+    pub leaf: String,
+    /// What the lock says while this is being written.
+    lock: String,
+    /// Where the process that writes runs.
+    home: Option<Home>,
+}
+
+impl Intent {
+    /// What is about to be done to a file that stands like this.
+    pub(super) fn new(kind: &str, time_ms: i64, before: &Snapshot, leaf: &str, lock: &str) -> Self {
+        let since = before.modified.and_then(|at| at.duration_since(UNIX_EPOCH).ok());
+        Self {
+            version: VERSION,
+            kind: kind.to_owned(),
+            time_ms,
+            device: before.identity.device,
+            inode: before.identity.inode,
+            size: before.size,
+            modified_ns: since.and_then(|since| u64::try_from(since.as_nanos()).ok()),
+            tail_bytes: before.tail.len() as u64,
+            tail_sha256: hash(&before.tail),
+            bytes: 0,
+            leaf: leaf.to_owned(),
+            lock: lock.to_owned(),
+            home: owner::home(),
+        }
+    }
+
+    /// Which file it was.
+    pub(super) fn identity(&self) -> FileIdentity {
+        FileIdentity { device: self.device, inode: self.inode }
+    }
+
+    /// Where the bytes that were hashed begin, and how many they are.
+    pub(super) fn tail_span(&self) -> (u64, usize) {
+        (self.size.saturating_sub(self.tail_bytes), self.tail_bytes as usize)
+    }
+
+    /// Whether the bytes before the end are those that stood there.
+    pub(super) fn tail_is(&self, tail: &[u8]) -> bool {
+        hash(tail) == self.tail_sha256
+    }
+
+    /// When the file was last written to before.
+    pub(super) fn modified(&self) -> Option<SystemTime> {
+        self.modified_ns.map(|ns| UNIX_EPOCH + Duration::from_nanos(ns))
+    }
+
+    /// Whether a lock is the one that was held for this, and its process is known to be gone: it ran on this machine since
+    /// its last start, among the processes that can be seen from here, and cannot be seen any more. What H9 asks of a lock
+    /// that may be another container's is answered then.
+    pub(super) fn is_of_the_dead(&self, lock: &str) -> bool {
+        self.lock == lock && self.home.is_some() && self.home == owner::home()
+    }
+
+    /// Whether a lock is the one that is held for this.
+    pub(super) fn is_under(&self, lock: &str) -> bool {
+        self.lock == lock
+    }
+}
+
+/// A journal that was read.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) enum Journal {
+    /// It was not written to its end: the transcript was not touched yet.
+    Incomplete,
+    /// What was to be done, and the bytes.
+    Complete(Box<Intent>, Vec<u8>),
+}
+
+/// Where the journal of a transcript is: beside its lock.
+pub(super) fn journal_path(transcript: &Path) -> io::Result<PathBuf> {
+    let lock = super::lock_state::lock_path(transcript)?;
+    let name = transcript.file_name().unwrap_or_default();
+    let mut name = name.to_os_string();
+    name.push(ENDING);
+    Ok(lock.with_file_name(name))
+}
+
+/// The transcripts of a folder that have a journal, in the order of their names.
+pub fn journals_in(folder: &Path) -> io::Result<Vec<PathBuf>> {
+    let mut found = Vec::new();
+    for item in fs::read_dir(folder)? {
+        let name = item?.file_name();
+        let transcript = name.to_str().and_then(|name| name.strip_suffix(ENDING));
+        found.extend(transcript.filter(|name| !name.is_empty()).map(|name| folder.join(name)));
+    }
+    found.sort();
+    Ok(found)
+}
+
+impl Journal {
+    /// The journal of a transcript, where there is one.
+    pub(super) fn read(transcript: &Path) -> io::Result<Option<Self>> {
+        match fs::read(journal_path(transcript)?) {
+            Ok(bytes) => Ok(Some(Self::decode(&bytes))),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
+            Err(error) => Err(error),
+        }
+    }
+
+    fn decode(bytes: &[u8]) -> Self {
+        Self::complete(bytes).unwrap_or(Self::Incomplete)
+    }
+
+    fn complete(bytes: &[u8]) -> Option<Self> {
+        let (sealed, seal) = bytes.split_at_checked(bytes.len().checked_sub(SEAL)?)?;
+        if seal != (hash(sealed) + "\n").as_bytes() {
+            return None;
+        }
+        let end = memchr::memchr(b'\n', sealed)?;
+        let intent: Intent = serde_json::from_slice(&sealed[..end]).ok()?;
+        let payload = sealed[end + 1..].to_vec();
+        let known = intent.version == VERSION && intent.bytes == payload.len() as u64;
+        known.then(|| Self::Complete(Box::new(intent), payload))
+    }
+
+    /// Writes a journal and has the disk keep it. Where that fails none is left behind.
+    pub(super) fn begin(
+        disk: &dyn Disk,
+        transcript: &Path,
+        intent: Intent,
+        payload: &[u8],
+    ) -> io::Result<()> {
+        let path = journal_path(transcript)?;
+        let bytes = encode(intent, payload)?;
+        let write = || {
+            let mut file = disk.create(&path, true)?;
+            write_all(disk, &mut file, &bytes)?;
+            disk.sync(&file)?;
+            disk.sync_folder(path.parent().unwrap_or(Path::new(".")))
+        };
+        write().inspect_err(|error| {
+            // One that stood there before is not ours to remove.
+            if error.kind() != io::ErrorKind::AlreadyExists {
+                let _ = disk.remove(&path);
+            }
+        })
+    }
+
+    /// Removes the journal. One that comes back after a power failure finds its lines in the file, or nothing behind the
+    /// old end, and is removed again.
+    pub(super) fn end(disk: &dyn Disk, transcript: &Path) -> io::Result<()> {
+        match disk.remove(&journal_path(transcript)?) {
+            Err(error) if error.kind() != io::ErrorKind::NotFound => Err(error),
+            _ => Ok(()),
+        }
+    }
+}
+
+fn encode(intent: Intent, payload: &[u8]) -> io::Result<Vec<u8>> {
+    let intent = Intent { bytes: payload.len() as u64, ..intent };
+    let mut bytes = serde_json::to_vec(&intent)?;
+    bytes.push(b'\n');
+    bytes.extend_from_slice(payload);
+    let seal = hash(&bytes);
+    bytes.extend_from_slice(seal.as_bytes());
+    bytes.push(b'\n');
+    Ok(bytes)
+}
+
+fn hash(bytes: &[u8]) -> String {
+    Sha256::digest(bytes).iter().map(|byte| format!("{byte:02x}")).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use std::io::Write as _;
+
+    use super::*;
+    use crate::commit::disk::SystemDisk;
+
+    fn intent(path: &Path) -> Intent {
+        let before = Snapshot::take(path).unwrap();
+        Intent::new("commit", 1_772_000_000_000, &before, "leaf", "{}")
+    }
+
+    fn transcript(text: &str) -> (tempfile::TempDir, PathBuf) {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("t.jsonl");
+        fs::File::create(&path).unwrap().write_all(text.as_bytes()).unwrap();
+        (folder, path)
+    }
+
+    #[test]
+    fn a_journal_tells_what_was_written_into_it_and_is_no_session() {
+        let (folder, path) = transcript("one\n");
+        Journal::begin(&SystemDisk, &path, intent(&path), b"two\nthree\n").unwrap();
+        let Some(Journal::Complete(told, payload)) = Journal::read(&path).unwrap() else {
+            panic!("complete")
+        };
+        assert_eq!(payload, b"two\nthree\n");
+        assert_eq!((told.size, told.tail_span(), told.bytes, told.leaf.as_str()), (4, (0, 4), 10, "leaf"));
+        assert!(told.tail_is(b"one\n") && !told.tail_is(b"two\n"));
+        assert_eq!(told.modified(), fs::metadata(&path).unwrap().modified().ok());
+        let name = journal_path(&path).unwrap();
+        assert!(name.extension().is_some_and(|ending| ending != "jsonl"));
+        let folder = folder.path().canonicalize().unwrap();
+        assert_eq!(journals_in(&folder).unwrap(), [folder.join("t.jsonl")]);
+        Journal::end(&SystemDisk, &path).unwrap();
+        assert_eq!(Journal::read(&path).unwrap(), None);
+    }
+
+    #[test]
+    fn one_that_is_cut_off_or_altered_anywhere_counts_as_not_written() {
+        let (_folder, path) = transcript("one\n");
+        let whole = encode(intent(&path), b"two\n").unwrap();
+        assert!(matches!(Journal::decode(&whole), Journal::Complete(..)));
+        for end in 0..whole.len() {
+            assert_eq!(Journal::decode(&whole[..end]), Journal::Incomplete, "{end} bytes");
+        }
+        for at in 0..whole.len() {
+            let mut altered = whole.clone();
+            altered[at] ^= 1;
+            assert_eq!(Journal::decode(&altered), Journal::Incomplete, "byte {at}");
+        }
+    }
+
+    #[test]
+    #[cfg(unix)]
+    fn nobody_else_may_read_it() {
+        use std::os::unix::fs::PermissionsExt as _;
+        let (_folder, path) = transcript("one\n");
+        Journal::begin(&SystemDisk, &path, intent(&path), b"secret\n").unwrap();
+        let mode = fs::metadata(journal_path(&path).unwrap()).unwrap().permissions().mode();
+        assert_eq!(mode & 0o777, 0o600);
+    }
+
+    #[test]
+    fn another_journal_is_never_written_over() {
+        let (_folder, path) = transcript("one\n");
+        Journal::begin(&SystemDisk, &path, intent(&path), b"two\n").unwrap();
+        let second = Journal::begin(&SystemDisk, &path, intent(&path), b"other\n");
+        assert_eq!(second.unwrap_err().kind(), io::ErrorKind::AlreadyExists);
+        assert!(
+            matches!(Journal::read(&path).unwrap(), Some(Journal::Complete(_, told)) if told == b"two\n")
+        );
+    }
+}

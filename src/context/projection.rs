@@ -1,0 +1,229 @@
+//! The messages of a branch as pi has put them together since 0.87: entries selected, then edited, then told
+//! (store-pi-1.5 D2–D4).
+
+use std::collections::HashMap;
+
+use crate::context::build::{ContextMessage, Made, first_kept};
+use crate::ids::EntryIx;
+use crate::js::{Object, Throws, Value};
+use crate::store::entry::{EntryKind, MessageSize, Reading, Replacement, Role};
+use crate::store::index::Index;
+use crate::store::intern::IdIx;
+use crate::store::scan::{Kept, size_message, with_content};
+
+/// What the selected entries of a path come to.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Projection {
+    /// The messages, in order.
+    pub messages: Vec<ContextMessage>,
+    /// The selected entries, in order, with how many messages each yields: none, one, or of a compaction two.
+    pub entries: Vec<(EntryIx, u32)>,
+    /// Entries whose messages are edited, with the edit that counts.
+    pub edited: HashMap<EntryIx, EntryIx>,
+}
+
+/// Projects a path. Throws where the runtime does: at a `message` entry without a message, and at an edit that does
+/// not say what replaces a message (store-pi-1.5 C7, D4).
+pub fn project(index: &Index, path: &[EntryIx]) -> Result<Projection, Throws> {
+    let selected = selected(index, path);
+    let edits = edits(index, &selected);
+    let mut projection = Projection::default();
+    for (at, ix) in selected.iter().enumerate() {
+        let mut messages = messages_of(index, *ix, at == 0)?;
+        let edit = index.entry(*ix).id.and_then(|id| edits.get(&id));
+        if let Some(edit) = edit.filter(|_| !messages.is_empty()) {
+            apply(index, *edit, &mut messages)?;
+            projection.edited.insert(*ix, *edit);
+        }
+        projection.entries.push((*ix, messages.len() as u32));
+        projection.messages.extend(messages);
+    }
+    Ok(projection)
+}
+
+/// The entries that are looked at: all, or the last compaction, what it keeps without system messages, and what
+/// follows it (store-pi-1.5 D2).
+fn selected(index: &Index, path: &[EntryIx]) -> Vec<EntryIx> {
+    let Some(at) = path.iter().rposition(|ix| index.entry(*ix).kind == EntryKind::Compaction) else {
+        return path.to_vec();
+    };
+    let from = first_kept(index, &path[..at], path[at]).unwrap_or(at);
+    let kept = path[from..at].iter().filter(|ix| index.entry(**ix).role() != Some(Role::System));
+    [path[at]].iter().chain(kept).chain(&path[at + 1..]).copied().collect()
+}
+
+/// The last edit of each target among some entries (store-pi-1.5 D3).
+pub fn edits(index: &Index, entries: &[EntryIx]) -> HashMap<IdIx, EntryIx> {
+    let edits = entries.iter().filter(|ix| index.entry(**ix).kind == EntryKind::ContextEdit);
+    edits.filter_map(|ix| Some((index.entry(*ix).reference?, *ix))).collect()
+}
+
+/// What an entry yields before any edit.
+fn messages_of(index: &Index, ix: EntryIx, first: bool) -> Result<Vec<ContextMessage>, Throws> {
+    let entry = index.entry(ix);
+    if entry.no_message {
+        return Err(Throws);
+    }
+    let own = || entry.message.map(|size| ContextMessage::own(ix, own_size(index, ix, &size)));
+    Ok(match entry.kind {
+        EntryKind::Compaction if first => checkpoint(index, ix).into_iter().chain(own()).collect(),
+        EntryKind::Compaction => Vec::new(),
+        _ if entry.makes_message() => own().into_iter().collect(),
+        _ => Vec::new(),
+    })
+}
+
+/// The prompt and the tools that a compaction carries.
+fn checkpoint(index: &Index, ix: EntryIx) -> Option<ContextMessage> {
+    let size = size_message(&**index.system_message(ix)?).size.read_as(Reading::Projected);
+    Some(ContextMessage { entry: ix, size, made: Made::Checkpoint })
+}
+
+/// The size of a message as it is projected: one without a content has got one (store-pi-1.5 C7).
+pub fn own_size(index: &Index, ix: EntryIx, size: &MessageSize) -> MessageSize {
+    let size = match index.kept.get(&ix) {
+        Some(Kept::Message(message)) if size.role != Role::System => {
+            resized(size, with_content(message).as_ref().unwrap_or(message))
+        }
+        _ => *size,
+    };
+    size.read_as(Reading::Projected)
+}
+
+/// The sizes of a message whose content is another: what it answers, how it ended and what it took stay.
+fn resized(old: &MessageSize, message: &Value) -> MessageSize {
+    MessageSize {
+        tool: old.tool,
+        call: old.call,
+        stop: old.stop,
+        usage: old.usage,
+        is_error: old.is_error,
+        odd: false,
+        ..size_message(message).size
+    }
+}
+
+/// The sizes that an edit leaves of a message; those of nothing where it leaves it out.
+pub fn edited_size(index: &Index, edit: EntryIx, size: &MessageSize) -> MessageSize {
+    let mut messages = vec![ContextMessage::own(edit, *size)];
+    match apply(index, edit, &mut messages) {
+        Ok(()) => messages.first().map_or(MessageSize::NOTHING, |message| message.size),
+        Err(Throws) => *size,
+    }
+}
+
+fn apply(index: &Index, edit: EntryIx, messages: &mut Vec<ContextMessage>) -> Result<(), Throws> {
+    match index.replacement(edit).unwrap_or(&Replacement::Missing) {
+        Replacement::Missing => return Err(Throws),
+        Replacement::Omitted => messages.clear(),
+        Replacement::Content(new) => {
+            for message in messages.iter_mut().filter(|message| is_replaced(message.size.role)) {
+                let bare = Value::Object(Object::from([("role", Value::from(message.size.role.word()))]));
+                let size = resized(&message.size, &with_replaced(&bare, new)).read_as(Reading::Projected);
+                *message = ContextMessage { size, made: Made::Edited(edit), ..*message };
+            }
+        }
+    }
+    Ok(())
+}
+
+/// Whether an edit changes the content of a message of this role.
+fn is_replaced(role: Role) -> bool {
+    matches!(role, Role::User | Role::Assistant | Role::ToolResult | Role::Custom)
+}
+
+/// A message with the content that a replacement names; a text becomes a block where the role has only blocks.
+pub fn with_replaced(message: &Value, replacement: &Value) -> Value {
+    let Some(object) = message.as_object() else { return message.clone() };
+    let mut object = object.clone();
+    let role = crate::store::measure::role_of(message);
+    let blocks_only = matches!(role, Role::Assistant | Role::ToolResult);
+    match replacement.get("content") {
+        None => {
+            object.remove("content");
+        }
+        Some(Value::String(text)) if blocks_only => {
+            let block = Object::from([("type", Value::from("text")), ("text", Value::String(text.clone()))]);
+            object.set("content", Value::Array(vec![Value::Object(block)]));
+        }
+        Some(content) => object.set("content", content.clone()),
+    }
+    Value::Object(object)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::context::{Context, build};
+    use crate::ids::LineIds;
+    use crate::store::load::load_as;
+    use crate::store::source::Source;
+    use crate::transcript::{Leaf, Tree};
+
+    /// The context of these lines, each the child of the one before it.
+    fn context(lines: &[&str]) -> Result<(Index, Context), Throws> {
+        let lines: Vec<String> = lines
+            .iter()
+            .enumerate()
+            .map(|(at, line)| format!(r#"{{"id":"e{at}","parentId":"e{}",{line}}}"#, at.wrapping_sub(1)))
+            .collect();
+        let text = format!("{{\"type\":\"session\",\"version\":3,\"id\":\"s\"}}\n{}\n", lines.join("\n"));
+        let source = Source::memory("t.jsonl", text.into_bytes());
+        let index = load_as(&source, Reading::Projected, &mut LineIds, &mut |_, _| true).expect("loads");
+        let context = build(&index, &Tree::new(&index), &Leaf::Own)?;
+        Ok((index, context))
+    }
+
+    fn told(lines: &[&str]) -> Vec<(u32, Role, u64)> {
+        let (_, context) = context(lines).expect("builds");
+        let told =
+            |message: &ContextMessage| (message.entry.0, message.size.role, message.size.pi_chars.chars());
+        context.messages.iter().map(told).collect()
+    }
+
+    const SYSTEM: &str = r#""type":"message","message":{"role":"system","content":"prompt"}"#;
+    const USER: &str = r#""type":"message","message":{"role":"user","content":"12345678"}"#;
+    const RESULT: &str = r#""type":"message","message":{"role":"toolResult","toolCallId":"c","content":[{"type":"text","text":"long"}]}"#;
+
+    #[test]
+    fn the_last_edit_of_a_message_counts_and_an_edit_is_no_message_itself() {
+        let short = r#""type":"context_edit","targetId":"e1","replacement":{"content":"x"}"#;
+        let shorter = r#""type":"context_edit","targetId":"e1","replacement":{"content":""}"#;
+        let gone = r#""type":"context_edit","targetId":"e0","replacement":null"#;
+        assert_eq!(told(&[USER, RESULT, short]), [(0, Role::User, 8), (1, Role::ToolResult, 1)]);
+        assert_eq!(told(&[USER, RESULT, shorter, short, gone]), [(1, Role::ToolResult, 1)]);
+    }
+
+    #[test]
+    fn a_compaction_brings_its_checkpoint_and_keeps_no_system_message() {
+        let compaction = r#""type":"compaction","summary":"so far","firstKeptEntryId":"e0","systemMessage":{"role":"system","content":"now"}"#;
+        let expected =
+            [(3, Role::System, 3), (3, Role::CompactionSummary, 6), (1, Role::User, 8), (4, Role::System, 6)];
+        assert_eq!(told(&[SYSTEM, USER, USER, compaction, SYSTEM])[..2], expected[..2]);
+        assert_eq!(told(&[SYSTEM, USER, RESULT, compaction, SYSTEM])[2], expected[2]);
+        assert_eq!(told(&[SYSTEM, USER, RESULT, compaction, SYSTEM])[4], expected[3]);
+    }
+
+    #[test]
+    fn a_compaction_that_names_itself_keeps_nothing_and_may_be_left_out_too() {
+        let compaction = r#""type":"compaction","summary":"s","firstKeptEntryId":"e1""#;
+        let gone = r#""type":"context_edit","targetId":"e1","replacement":null"#;
+        assert_eq!(told(&[USER, compaction]), [(1, Role::CompactionSummary, 1)]);
+        assert_eq!(told(&[USER, compaction, gone, USER]), [(3, Role::User, 8)]);
+    }
+
+    #[test]
+    fn an_edit_that_says_nothing_fails_where_its_target_is_a_message() {
+        let silent = |target: &str| format!(r#""type":"context_edit","targetId":"{target}""#);
+        assert!(context(&[USER, &silent("e0")]).is_err());
+        assert!(context(&[USER, &silent("e9")]).is_ok());
+    }
+
+    #[test]
+    fn a_message_without_content_has_an_empty_one() {
+        let bare = r#""type":"message","message":{"role":"assistant"}"#;
+        assert_eq!(told(&[bare]), [(0, Role::Assistant, 0)]);
+        let (_, context) = context(&[bare]).expect("builds");
+        assert_eq!(context.messages[0].size.pi_chars.get(), Ok(0.0));
+    }
+}

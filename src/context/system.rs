@@ -1,0 +1,211 @@
+//! System prompt and tools in force: the system messages of a context, replayed (store-pi-1.5 D6).
+
+use crate::context::build::{ContextMessage, Made};
+use crate::context::tokens::estimate_message;
+use crate::js::{self, JsString, Object, Throws, Value};
+use crate::store::entry::{Reading, Role};
+use crate::store::index::Index;
+use crate::store::scan::{size_message, with_content};
+
+/// What the system messages of a context come to.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct SystemState {
+    texts: Vec<JsString>,
+    sections: Object,
+    /// Tools by name, in order of first declaration; a name may be any value, or absent.
+    tools: Vec<(Option<Value>, Value)>,
+    timestamp: Option<Value>,
+}
+
+/// Replays the system messages of a context; none where it has none. Throws at a tool that is `null`.
+pub fn system_state(index: &Index, messages: &[ContextMessage]) -> Result<Option<SystemState>, Throws> {
+    let system = messages.iter().filter(|message| message.size.role == Role::System);
+    let mut state = None;
+    for message in system {
+        let Some(own) = index.system_message(message.entry) else { continue };
+        // What a compaction carries is taken as it is (store-pi-1.5 C7).
+        let repaired = if message.made == Made::Checkpoint { None } else { with_content(own) };
+        let message = repaired.as_ref().unwrap_or(own);
+        let state = state.get_or_insert_with(|| SystemState {
+            timestamp: message.get("timestamp").cloned(),
+            ..SystemState::default()
+        });
+        state.take(message)?;
+    }
+    Ok(state)
+}
+
+impl SystemState {
+    fn take(&mut self, message: &Value) -> Result<(), Throws> {
+        self.texts.extend(Some(text_of(message)?).filter(|text| !text.is_empty()));
+        match message.get("sections") {
+            Some(Value::Object(sections)) => {
+                sections.iter().for_each(|(name, text)| self.set_section(name, text));
+            }
+            Some(Value::Array(sections)) => {
+                for (at, text) in sections.iter().enumerate() {
+                    self.set_section(&JsString::from(at.to_string()), text);
+                }
+            }
+            _ => {}
+        }
+        for removed in listed(message, "toolsRemoved") {
+            let name = name_of(removed)?;
+            self.tools.retain(|(known, _)| *known != name);
+        }
+        for added in listed(message, "toolsAdded") {
+            let name = name_of(added)?;
+            match self.tools.iter_mut().find(|(known, _)| *known == name) {
+                Some((_, tool)) => *tool = added.clone(),
+                None => self.tools.push((name, added.clone())),
+            }
+        }
+        Ok(())
+    }
+
+    fn set_section(&mut self, name: &JsString, text: &Value) {
+        if text.is_null() {
+            self.sections.remove(&name.to_string_lossy());
+        } else {
+            self.sections.insert(name.clone(), text.clone());
+        }
+    }
+
+    /// Its texts that belong to no section, a blank line between them.
+    pub fn content(&self) -> JsString {
+        joined(self.texts.iter().cloned())
+    }
+
+    /// Its sections: name and text, in order.
+    pub fn sections(&self) -> impl Iterator<Item = (&JsString, &Value)> {
+        self.sections.iter()
+    }
+
+    /// Its tools, in order.
+    pub fn tools(&self) -> impl Iterator<Item = &Value> {
+        self.tools.iter().map(|(_, tool)| tool)
+    }
+
+    /// When the first of its messages was made, as it is recorded.
+    pub fn timestamp(&self) -> Option<&Value> {
+        self.timestamp.as_ref()
+    }
+
+    /// The prompt as a provider gets it.
+    pub fn prompt(&self) -> JsString {
+        let sections = self.sections.iter().map(|(_, text)| text).filter(|text| js::truthy(Some(text)));
+        let content = Some(self.content()).filter(|text| !text.is_empty());
+        joined(content.into_iter().chain(sections.map(|text| js::to_text(Some(text)))))
+    }
+
+    /// The one system message that says the same, as a compaction carries it (store-pi-1.5 I4).
+    pub fn message(&self) -> Value {
+        let mut message =
+            Object::from([("role", Value::from("system")), ("content", Value::String(self.content()))]);
+        if self.sections.iter().len() > 0 {
+            message.set("sections", Value::Object(self.sections.clone()));
+        }
+        if !self.tools.is_empty() {
+            message.set("toolsAdded", Value::Array(self.tools().cloned().collect()));
+        }
+        if let Some(timestamp) = &self.timestamp {
+            message.set("timestamp", timestamp.clone());
+        }
+        Value::Object(message)
+    }
+
+    /// The message of [`Self::message`] as of a moment, in ms.
+    pub fn message_at(&self, now_ms: i64) -> Value {
+        Self { timestamp: Some(Value::Number(now_ms as f64)), ..self.clone() }.message()
+    }
+
+    /// Estimated tokens of that message (store-pi-1.5 E1).
+    pub fn tokens(&self) -> Result<f64, Throws> {
+        estimate_message(&size_message(&self.message()).size.read_as(Reading::Projected))
+    }
+}
+
+/// The text of a system message: its content, or its text blocks with a line end between them.
+fn text_of(message: &Value) -> Result<JsString, Throws> {
+    let blocks = match message.get("content") {
+        Some(Value::String(text)) => return Ok(text.clone()),
+        Some(Value::Array(blocks)) => blocks,
+        _ => return Err(Throws),
+    };
+    let mut text = JsString::new();
+    let mut first = true;
+    for block in blocks {
+        if !crate::store::measure::block_is(block, "text")? {
+            continue;
+        }
+        if !std::mem::take(&mut first) {
+            text.push_str("\n");
+        }
+        if let Some(own) = block.get("text").filter(|own| !own.is_null()) {
+            text.push(&js::to_text(Some(own)));
+        }
+    }
+    Ok(text)
+}
+
+fn listed<'a>(message: &'a Value, key: &str) -> impl Iterator<Item = &'a Value> {
+    message.get(key).and_then(Value::as_array).unwrap_or_default().iter()
+}
+
+fn name_of(tool: &Value) -> Result<Option<Value>, Throws> {
+    if tool.is_null() { Err(Throws) } else { Ok(tool.get("name").cloned()) }
+}
+
+fn joined(texts: impl Iterator<Item = JsString>) -> JsString {
+    let mut whole = JsString::new();
+    for (at, text) in texts.enumerate() {
+        if at > 0 {
+            whole.push_str("\n\n");
+        }
+        whole.push(&text);
+    }
+    whole
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn state(messages: &[&str]) -> Result<SystemState, Throws> {
+        let mut state = SystemState::default();
+        messages.iter().try_for_each(|json| state.take(&js::parse(json).expect("test JSON")))?;
+        Ok(state)
+    }
+
+    #[test]
+    fn later_messages_change_what_earlier_ones_said() {
+        let state = state(&[
+            r#"{"content":"a","sections":{"rules":"r","cwd":"c"},"toolsAdded":[{"name":"read"},{"name":"bash"}]}"#,
+            r#"{"content":"b","sections":{"rules":null,"1":"one"},"toolsRemoved":[{"name":"read"}],"toolsAdded":[{"name":"read","v":2}]}"#,
+            r#"{"content":"","sections":{"rules":"again"}}"#,
+        ])
+        .expect("replays");
+        assert_eq!(state.prompt().to_string_lossy(), "a\n\nb\n\none\n\nc\n\nagain");
+        let names: Vec<String> =
+            state.tools().map(|tool| js::to_text(tool.get("name")).to_string_lossy()).collect();
+        assert_eq!(names, ["bash", "read"]);
+        assert_eq!(
+            js::stringify(&state.message()),
+            r#"{"role":"system","content":"a\n\nb","sections":{"1":"one","cwd":"c","rules":"again"},"toolsAdded":[{"name":"bash"},{"name":"read","v":2}]}"#
+        );
+    }
+
+    #[test]
+    fn a_tool_that_is_null_fails_and_one_without_a_name_is_one() {
+        assert!(state(&[r#"{"content":"","toolsAdded":[null]}"#]).is_err());
+        let nameless = state(&[r#"{"content":"","toolsAdded":[{},{"a":1}]}"#]).expect("replays");
+        assert_eq!(nameless.tools().count(), 1);
+    }
+
+    #[test]
+    fn blocks_are_lines_and_what_is_empty_takes_no_room() {
+        let state =
+            state(&[r#"{"content":[{"type":"text"},{"type":"text","text":"t"}],"sections":{"x":""}}"#]);
+        assert_eq!(state.expect("replays").prompt().to_string_lossy(), "\nt");
+    }
+}

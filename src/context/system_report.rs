@@ -1,0 +1,135 @@
+//! System prompt and tools as a transcript holds them, told in the form of a run's report: so that they fill the same
+//! parts of the budget and are taken apart on the same screens (store-pi-1.5 B9, D6).
+
+use crate::context::system::SystemState;
+use crate::js::{self, JsString, Object, Value};
+use crate::store::prompt_report::SystemPromptReport;
+
+/// The report of a replayed state.
+pub fn report(state: &SystemState) -> Option<SystemPromptReport> {
+    SystemPromptReport::new(&raw(state))
+}
+
+fn raw(state: &SystemState) -> Value {
+    let section = |name: &str| {
+        let text = state.sections().find(|(key, _)| key.eq_str(name)).map(|(_, text)| text)?;
+        text.as_str().cloned()
+    };
+    let chars = |text: &Option<JsString>| number(text.as_ref().map_or(0, JsString::len));
+    let (project, skills, list) = (section("project_context"), section("skills"), section("tools"));
+    let prompt = state.prompt().len();
+    let project_chars = project.as_ref().map_or(0, JsString::len);
+    let declared = Value::Array(state.tools().cloned().collect());
+    let schema_chars = if state.tools().count() == 0 { 0 } else { js::stringify_len(&declared) };
+    object([
+        ("source", Value::from("transcript")),
+        ("generatedAt", state.timestamp().cloned().unwrap_or(Value::Null)),
+        (
+            "systemPrompt",
+            object([
+                ("chars", number(prompt)),
+                ("projectContextChars", number(project_chars)),
+                ("nonProjectContextChars", number(prompt.saturating_sub(project_chars))),
+            ]),
+        ),
+        ("injectedWorkspaceFiles", files(project.as_ref())),
+        ("skills", object([("promptChars", chars(&skills)), ("entries", each_skill(skills.as_ref()))])),
+        (
+            "tools",
+            object([
+                ("listChars", chars(&list)),
+                ("schemaChars", number(schema_chars)),
+                ("entries", Value::Array(state.tools().map(tool).collect())),
+            ]),
+        ),
+    ])
+}
+
+/// A tool by the chars of its whole declaration: that is what is sent and estimated.
+fn tool(tool: &Value) -> Value {
+    let properties = tool.get("parameters").and_then(|schema| schema.get("properties")?.as_object());
+    object([
+        ("name", Value::String(js::to_text(tool.get("name")))),
+        ("summaryChars", number(0)),
+        ("schemaChars", number(js::stringify_len(tool))),
+        ("propertiesCount", properties.map_or(Value::Null, |it| number(it.iter().len()))),
+    ])
+}
+
+/// The files of a project: each in a tag that names its path.
+fn files(section: Option<&JsString>) -> Value {
+    let text = section.map(JsString::to_string_lossy).unwrap_or_default();
+    let each = between(&text, "<project_instructions path=\"", "</project_instructions>");
+    let file = |block: &str| {
+        let path = block.split('"').next().unwrap_or_default();
+        let chars = number(JsString::from(block).len());
+        let name = path.rsplit(['/', '\\']).next().unwrap_or(path);
+        object([
+            ("name", Value::from(name)),
+            ("path", Value::from(path)),
+            ("rawChars", chars.clone()),
+            ("injectedChars", chars),
+        ])
+    };
+    Value::Array(each.into_iter().map(file).collect())
+}
+
+/// The skills that are offered, each by its block.
+fn each_skill(section: Option<&JsString>) -> Value {
+    let text = section.map(JsString::to_string_lossy).unwrap_or_default();
+    let skill = |block: &str| {
+        let name = between(block, "<name>", "</name>").first().copied().unwrap_or_default();
+        object([("name", Value::from(name.trim())), ("blockChars", number(JsString::from(block).len()))])
+    };
+    Value::Array(between(&text, "<skill>", "</skill>").into_iter().map(skill).collect())
+}
+
+/// What stands between two marks, each time they stand in this order.
+fn between<'a>(text: &'a str, open: &str, close: &str) -> Vec<&'a str> {
+    let blocks = text.split(open).skip(1);
+    blocks.filter_map(|rest| rest.split_once(close).map(|(block, _)| block)).collect()
+}
+
+fn object<const N: usize>(members: [(&str, Value); N]) -> Value {
+    Value::Object(Object::from(members))
+}
+
+fn number(count: usize) -> Value {
+    Value::Number(count as f64)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::context::{budget::FixedChars, system::system_state};
+    use crate::context::{build, tokens::estimate_message};
+    use crate::ids::LineIds;
+    use crate::store::entry::Reading;
+    use crate::store::load::load_as;
+    use crate::store::source::Source;
+    use crate::transcript::{Leaf, Tree};
+
+    const SYSTEM: &str = r#"{"type":"message","id":"a","parentId":null,"message":{"role":"system","content":"","sections":{
+        "preamble":"You help.","tools":"<tools>\nread\n</tools>","project_context":"<project_context>\n<project_instructions path=\"/w/AGENTS.md\">\nbe brief\n</project_instructions>\n</project_context>",
+        "skills":"<skills>\n  <skill>\n    <name>tmux</name>\n  </skill>\n</skills>"},"toolsAdded":[{"name":"read","description":"reads","parameters":{"properties":{"path":{}}}}],"timestamp":5}}"#;
+
+    #[test]
+    fn the_sections_of_a_prompt_are_told_as_a_run_reports_them() {
+        let line = SYSTEM.replace('\n', "");
+        let text = format!("{{\"type\":\"session\",\"version\":3,\"id\":\"s\"}}\n{line}\n");
+        let source = Source::memory("t.jsonl", text.into_bytes());
+        let index = load_as(&source, Reading::Projected, &mut LineIds, &mut |_, _| true).expect("loads");
+        let context = build(&index, &Tree::new(&index), &Leaf::Own).expect("builds");
+        let state = system_state(&index, &context.messages).expect("replays").expect("a prompt");
+        let report = report(&state).expect("a report");
+        let file = (report.files[0].name.as_str(), report.files[0].path.as_deref());
+        assert_eq!(file, ("AGENTS.md", Some("/w/AGENTS.md")));
+        assert_eq!((report.skills[0].name.as_str(), report.tools[0].name.as_str()), ("tmux", "read"));
+        assert_eq!(report.tools[0].properties, Some(1));
+        let fixed = FixedChars::new(&report);
+        assert!(fixed.files > 0 && fixed.files < fixed.system && fixed.tools > 40);
+        // The parts come to what the runtime estimates, but for the blank lines between sections.
+        let tokens = estimate_message(&context.messages[0].size).expect("measurable");
+        assert!((tokens - (fixed.system + fixed.tools) as f64 / 4.0).abs() < 4.0);
+    }
+}

@@ -1,0 +1,85 @@
+//! The estimate by which pi has decided since 0.87: an anchor counts only while nothing changed the context behind it
+//! (store-pi-1.5 E3–E6).
+
+use crate::context::build::{Context, ContextMessage};
+use crate::context::system::system_state;
+use crate::context::tokens::chars4::estimate_message;
+use crate::context::tokens::usage::{ContextEstimate, estimate_context};
+use crate::ids::EntryIx;
+use crate::js::Throws;
+use crate::store::entry::{EntryKind, Reading, Role};
+use crate::store::index::Index;
+
+/// Estimates a context by the rules of the runtime it was built for.
+pub fn estimate_as(index: &Index, context: &Context) -> Result<ContextEstimate, Throws> {
+    match index.reading {
+        Reading::Entries => estimate_context(&context.messages),
+        Reading::Projected => estimate_projected(index, &context.path, &context.messages),
+    }
+}
+
+/// Estimates projected messages. The anchored estimate stands where the anchor's entry comes after the last edit and
+/// the last compaction of the path; else everything is estimated, the system messages as one (store-pi-1.5 E5).
+pub fn estimate_projected(
+    index: &Index,
+    path: &[EntryIx],
+    messages: &[ContextMessage],
+) -> Result<ContextEstimate, Throws> {
+    let plain = estimate_context(messages)?;
+    let anchor = plain.last_usage.map(|at| messages[at].entry);
+    if anchor.is_some_and(|anchor| stands_after_changes(index, path, anchor)) {
+        return Ok(plain);
+    }
+    let tokens = unanchored(index, messages)?;
+    Ok(ContextEstimate { tokens, usage_tokens: 0.0, trailing_tokens: tokens, last_usage: None })
+}
+
+/// The system messages as one, and every other message by itself.
+fn unanchored(index: &Index, messages: &[ContextMessage]) -> Result<f64, Throws> {
+    let system = system_state(index, messages)?.map_or(Ok(0.0), |state| state.tokens())?;
+    let others = messages.iter().filter(|message| message.size.role != Role::System);
+    others.map(|message| estimate_message(&message.size)).try_fold(system, |sum, tokens| Ok(sum + tokens?))
+}
+
+fn changes_context(index: &Index, ix: EntryIx) -> bool {
+    matches!(index.entry(ix).kind, EntryKind::ContextEdit | EntryKind::Compaction)
+}
+
+fn stands_after_changes(index: &Index, path: &[EntryIx], anchor: EntryIx) -> bool {
+    let last = path.iter().rposition(|ix| changes_context(index, *ix));
+    path.iter().rposition(|ix| *ix == anchor) > last
+}
+
+/// Tokens of a context as pi shows them; none of a window of 0 or less, unknown where the branch was compacted and no
+/// answer since says how large the prompt is (store-pi-1.5 E6).
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct ContextUsage {
+    /// Tokens; none where they are unknown.
+    pub tokens: Option<f64>,
+    /// Window in tokens.
+    pub window: f64,
+}
+
+impl ContextUsage {
+    /// The share of the window, in percent.
+    pub fn percent(&self) -> Option<f64> {
+        self.tokens.map(|tokens| tokens / self.window * 100.0)
+    }
+}
+
+/// What pi shows for a context.
+pub fn context_usage(index: &Index, context: &Context, window: f64) -> Result<Option<ContextUsage>, Throws> {
+    if window.is_nan() || window <= 0.0 {
+        return Ok(None);
+    }
+    let compaction = context.path.iter().rposition(|ix| index.entry(*ix).kind == EntryKind::Compaction);
+    let counted = |since: usize| {
+        let after = &context.path[since + 1..];
+        context.messages.iter().any(|message| message.size.usage.is_some() && after.contains(&message.entry))
+    };
+    let tokens = match compaction {
+        Some(at) if !counted(at) => None,
+        _ => Some(estimate_projected(index, &context.path, &context.messages)?.tokens),
+    };
+    Ok(Some(ContextUsage { tokens, window }))
+}

@@ -1,0 +1,265 @@
+//! A document as one HTML file: no request to anywhere, readable without its script, searchable with it.
+
+use std::fmt::Write as _;
+
+use crate::export::document::{Document, Node, PlanTold};
+use crate::export::words::{facts, fate, head, legend, made_parts, safe};
+use crate::inspect::message::{PartKind, TextPart};
+use crate::inspect::words::{grouped, moment};
+use crate::store::entry::EntryKind;
+
+const STYLE: &str = include_str!("../../assets/export/page.css");
+const SCRIPT: &str = include_str!("../../assets/export/page.js");
+/// Nothing is fetched, whatever a text says.
+const POLICY: &str = "default-src 'none'; style-src 'unsafe-inline'; script-src 'unsafe-inline'; img-src data:; base-uri 'none'; form-action 'none'";
+
+/// Texts of more chars or lines are folded.
+const LONG: usize = 4000;
+const LINES: usize = 60;
+/// Chars of a folded text that are seen.
+const SEEN: usize = 200;
+/// Chars that are laid out as one piece: a browser takes long over one of a million.
+const PIECE: usize = 20_000;
+/// Colours of the parts of the prompt, in their order.
+const COLOURS: [&str; 8] =
+    ["#6b7280", "#8b6f47", "#557a95", "#9c6ade", "#2f8f5b", "#3b82c4", "#7f9fc4", "#b07d2b"];
+
+/// The page.
+pub fn html(document: &Document) -> String {
+    let mut out = String::new();
+    let title = escaped(&document.key);
+    let _ = write!(
+        out,
+        "<!doctype html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n\
+         <meta http-equiv=\"Content-Security-Policy\" content=\"{POLICY}\">\n\
+         <meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n\
+         <meta name=\"referrer\" content=\"no-referrer\">\n\
+         <title>{title}</title>\n<style>\n{STYLE}</style>\n</head>\n<body>\n"
+    );
+    let _ = writeln!(
+        out,
+        "<header><div><h1>{title}</h1><div class=\"tools\">\
+         <input id=\"words\" type=\"search\" placeholder=\"Search (/)\" aria-label=\"Search\">\
+         <button id=\"before\" title=\"Match before (shift-enter)\">↑</button>\
+         <button id=\"next\" title=\"Next match (enter)\">↓</button>\
+         <span id=\"found\" role=\"status\"></span>\
+         <select id=\"kind\" aria-label=\"Entries\"><option value=\"\">every entry</option>\
+         <option value=\"active\">active branch</option><option value=\"user\">user</option>\
+         <option value=\"assistant\">assistant</option><option value=\"toolResult\">tool results</option>\
+         <option value=\"changed\">changed by the plan</option></select>\
+         <button id=\"unfold\">Fold / unfold</button><button id=\"theme\">Light / dark</button>\
+         </div></div></header>\n<main>"
+    );
+    summary(document, &mut out);
+    if let Some(plan) = &document.plan {
+        plan_section(plan, &mut out);
+    }
+    entries(document, &mut out);
+    let _ = write!(out, "</main>\n<script>\n{SCRIPT}</script>\n</body>\n</html>\n");
+    out
+}
+
+fn summary(document: &Document, out: &mut String) {
+    out.push_str("<dl>");
+    for (name, value) in facts(document) {
+        let _ = write!(out, "<dt>{name}</dt><dd>{}</dd>", escaped(&value));
+    }
+    out.push_str("</dl>\n");
+    let total = document.total();
+    let whole = document.window.unwrap_or(total).max(total).max(1);
+    let parts = || document.budget.iter().zip(COLOURS).filter(|((_, tokens), _)| *tokens > 0);
+    out.push_str("<div class=\"bar\">");
+    for ((name, tokens), colour) in parts() {
+        let share = *tokens as f64 * 100.0 / whole as f64;
+        let words = format!("{name} ~{}", grouped(*tokens));
+        let _ =
+            write!(out, "<span style=\"width:{share:.3}%;background:{colour}\" title=\"{words}\"></span>");
+    }
+    let _ = write!(out, "</div>\n<p class=\"legend\">prompt ~{} tokens", grouped(total));
+    for ((name, tokens), colour) in parts() {
+        let _ = write!(out, "<i style=\"background:{colour}\"></i>{name} ~{}", grouped(*tokens));
+    }
+    out.push_str("</p>\n");
+    if !document.findings.is_empty() {
+        out.push_str("<ul>");
+        for finding in &document.findings {
+            let _ = write!(out, "<li>{}</li>", escaped(finding));
+        }
+        out.push_str("</ul>\n");
+    }
+}
+
+fn plan_section(plan: &PlanTold, out: &mut String) {
+    let _ = write!(
+        out,
+        "<section id=\"plan\"><h2>Plan</h2>\n<p class=\"legend\">{}</p>\n<table><tr><th>step</th>\
+         <th>messages</th><th>tokens</th><th>changed</th></tr>",
+        legend()
+    );
+    for effect in &plan.steps {
+        let _ = write!(
+            out,
+            "<tr><td>{}</td><td>{} → {}</td><td>~{} → ~{}</td><td>{}</td></tr>",
+            effect.step.word(),
+            grouped(effect.messages_before as u64),
+            grouped(effect.messages_after as u64),
+            grouped(effect.tokens_before),
+            grouped(effect.tokens_after),
+            grouped(effect.changes() as u64)
+        );
+    }
+    out.push_str("</table>\n");
+    for (before, message) in &plan.made {
+        let _ = write!(
+            out,
+            "<article class=\"made\"><header><span class=\"who\">made by the plan</span>\
+             <span class=\"dim\">before message {before}</span></header>"
+        );
+        made_parts(message).iter().for_each(|each| part(each, out));
+        out.push_str("</article>\n");
+    }
+    out.push_str("</section>\n");
+}
+
+/// The tree in its order; each branch off the trunk is folded.
+fn entries(document: &Document, out: &mut String) {
+    out.push_str("<section id=\"entries\"><h2>Entries</h2>\n");
+    let mut open: Vec<usize> = Vec::new();
+    for (at, node) in document.nodes.iter().enumerate() {
+        while open.last().is_some_and(|depth| node.depth < *depth || node.forks && node.depth == *depth) {
+            out.push_str("</details>\n");
+            open.pop();
+        }
+        if node.forks {
+            let branch = document.nodes[at..].iter().enumerate();
+            let inside = |(after, other): &(usize, &Node)| {
+                *after == 0 || other.depth > node.depth || other.depth == node.depth && !other.forks
+            };
+            let inside: Vec<&Node> = branch.take_while(inside).map(|(_, node)| node).collect();
+            let tokens: u64 = inside.iter().filter_map(|node| node.tokens).sum();
+            let _ = writeln!(
+                out,
+                "<details class=\"branch\"><summary>branch of {} {}, ~{} tokens</summary>",
+                grouped(inside.len() as u64),
+                if inside.len() == 1 { "entry" } else { "entries" },
+                grouped(tokens)
+            );
+            open.push(node.depth);
+        }
+        article(at, node, out);
+    }
+    open.iter().for_each(|_| out.push_str("</details>\n"));
+    out.push_str("</section>\n");
+}
+
+fn article(at: usize, node: &Node, out: &mut String) {
+    let role = node.role.filter(|_| node.kind == EntryKind::Message).map_or("", |role| role.word());
+    let off = if node.active { "" } else { " off" };
+    let changed = node.fate.is_some_and(|told| told.fate.changes());
+    let _ = write!(
+        out,
+        "<article id=\"e{at}\" class=\"{role}{off}\" data-changed=\"{}\"><header>",
+        u8::from(changed)
+    );
+    let number = node.position.map(|at| format!("#{at} ")).unwrap_or_default();
+    let _ = write!(out, "<a class=\"who\" href=\"#e{at}\">{number}{}</a>", escaped(&node.what()));
+    if let Some(tool) = &node.tool {
+        let _ = write!(out, "<span>{}</span>", escaped(tool));
+    }
+    if let Some(tokens) = node.tokens {
+        let _ = write!(out, "<span class=\"dim\">~{} tokens</span>", grouped(tokens));
+    }
+    if let Some(time) = moment(node.time) {
+        let _ = write!(out, "<span class=\"dim\">{time}</span>");
+    }
+    let _ = write!(
+        out,
+        "<span class=\"dim\">{}{}</span>",
+        escaped(&node.entry),
+        if node.leaf { " ◀ leaf" } else { "" }
+    );
+    if let Some(label) = &node.label {
+        let _ = write!(out, "<span class=\"label\">{}</span>", escaped(label));
+    }
+    if let Some(told) = &node.fate {
+        let class = if changed { " changes" } else { "" };
+        let _ =
+            write!(out, "<span class=\"fate {}{class}\">{}</span>", told.fate.word(), escaped(&fate(told)));
+    }
+    out.push_str("</header>");
+    let after = node.parts_after();
+    if let Some(after) = &after {
+        out.push_str("<div class=\"after\"><div class=\"part\">under the plan</div>");
+        after.iter().for_each(|each| part(each, out));
+        out.push_str("</div><div class=\"part\">before</div>");
+    }
+    if matches!(node.kind, EntryKind::Unknown | EntryKind::Scalar | EntryKind::Custom) {
+        pre(&crate::js::stringify(&node.value), out);
+    } else {
+        node.parts().iter().for_each(|each| part(each, out));
+    }
+    out.push_str("</article>\n");
+}
+
+fn part(part: &TextPart, out: &mut String) {
+    let class = match part.kind {
+        PartKind::Thinking => " thinking",
+        PartKind::Error => " error",
+        _ => "",
+    };
+    if let Some(head) = head(part) {
+        let _ = write!(out, "<div class=\"part{class}\">{}</div>", escaped(&head));
+    }
+    if !part.text.is_empty() {
+        pre(&part.text, out);
+    }
+}
+
+/// A text as it is; a long one is folded behind its beginning, and laid out in pieces.
+fn pre(text: &str, out: &mut String) {
+    let text = safe(text);
+    let chars = text.encode_utf16().count();
+    let lines = text.bytes().filter(|byte| *byte == b'\n').count();
+    if chars <= LONG && lines <= LINES {
+        let _ = write!(out, "<pre>{}</pre>", escape(&text));
+        return;
+    }
+    let start: String = text.chars().take(SEEN).map(|char| if char == '\n' { ' ' } else { char }).collect();
+    let _ = write!(
+        out,
+        "<details><summary>{} chars, {} lines: {}…</summary><pre>",
+        grouped(chars as u64),
+        grouped(lines as u64 + 1),
+        escape(&start)
+    );
+    let mut rest = text.as_str();
+    while !rest.is_empty() {
+        let mut end = rest.len().min(PIECE);
+        while !rest.is_char_boundary(end) {
+            end += 1;
+        }
+        let _ = write!(out, "<span>{}</span>", escape(&rest[..end]));
+        rest = &rest[end..];
+    }
+    out.push_str("</pre></details>");
+}
+
+/// One line made safe for a page.
+fn escaped(text: &str) -> String {
+    escape(&safe(text))
+}
+
+fn escape(text: &str) -> String {
+    let mut out = String::with_capacity(text.len());
+    for char in text.chars() {
+        match char {
+            '&' => out.push_str("&amp;"),
+            '<' => out.push_str("&lt;"),
+            '>' => out.push_str("&gt;"),
+            '"' => out.push_str("&quot;"),
+            '\'' => out.push_str("&#39;"),
+            _ => out.push(char),
+        }
+    }
+    out
+}

@@ -1,0 +1,110 @@
+//! A document as JSON with a stable schema.
+
+use crate::export::document::{Document, FateTold, Node, PlanTold};
+use crate::js::{Object, Value, iso_text};
+use crate::plan::StepEffect;
+use crate::policy::Fate;
+
+/// Version of every JSON shape that this program writes. It rises when a key changes its meaning or goes away.
+pub const SCHEMA_VERSION: u64 = 1;
+
+/// The document as an object.
+pub fn json(document: &Document) -> Object {
+    let window = Object::from([
+        ("tokens", Value::from(document.window)),
+        ("source", Value::from(document.window_source)),
+    ]);
+    let session = Object::from([
+        ("key", Value::from(document.key.as_str())),
+        ("agent", Value::from(document.agent.as_str())),
+        ("id", Value::from(document.id.as_str())),
+        ("title", Value::from(document.title.as_str())),
+        ("path", Value::from(document.path.as_str())),
+    ]);
+    let mut budget: Object =
+        document.budget.iter().map(|(name, tokens)| (*name, Value::from(*tokens))).collect();
+    budget.set("total", Value::from(document.total()));
+    let redacted = document.redacted.as_ref().map(|kinds| {
+        let kinds: Object = kinds.iter().map(|(kind, count)| (*kind, Value::from(*count))).collect();
+        Object::from([("secrets", Value::from(kinds)), ("images", Value::from(document.images))])
+    });
+    Object::from([
+        ("schemaVersion", Value::from(SCHEMA_VERSION)),
+        ("format", Value::from("clawscope-session")),
+        ("session", Value::from(session)),
+        ("provider", Value::from(document.provider.as_str())),
+        ("model", Value::from(document.model.as_str())),
+        ("ruleset", Value::from(document.ruleset.as_str())),
+        ("window", Value::from(window)),
+        ("budget", Value::from(budget)),
+        ("tokens", number(document.estimate.map_or(f64::NAN, |estimate| estimate.tokens))),
+        ("leaf", Value::from(document.leaf.clone())),
+        ("exportedAt", Value::from(iso_text(document.now_ms))),
+        ("shapeOnly", Value::from(document.shape_only)),
+        ("redacted", Value::from(redacted)),
+        ("plan", Value::from(document.plan.as_ref().map(plan_value))),
+        ("entries", Value::from(document.nodes.iter().map(node_value).collect::<Vec<_>>())),
+        ("findings", Value::from(document.findings.iter().cloned().map(Value::from).collect::<Vec<_>>())),
+    ])
+}
+
+fn number(number: f64) -> Value {
+    if number.is_finite() { Value::Number(number) } else { Value::Null }
+}
+
+fn plan_value(plan: &PlanTold) -> Value {
+    let made = plan.made.iter().map(|(before, message)| {
+        Value::from(Object::from([("before", Value::from(*before)), ("message", message.clone())]))
+    });
+    Value::from(Object::from([
+        ("tokensBefore", Value::from(plan.before)),
+        ("tokensAfter", Value::from(plan.after)),
+        ("steps", Value::from(plan.steps.iter().map(step_value).collect::<Vec<_>>())),
+        ("made", Value::from(made.collect::<Vec<_>>())),
+    ]))
+}
+
+fn step_value(effect: &StepEffect) -> Value {
+    let fates = Fate::ALL.iter().map(|fate| (fate.word(), Value::from(effect.count(*fate))));
+    Value::from(Object::from([
+        ("step", Value::from(effect.step.word())),
+        ("changed", Value::from(effect.changed)),
+        ("messagesBefore", Value::from(effect.messages_before)),
+        ("messagesAfter", Value::from(effect.messages_after)),
+        ("tokensBefore", Value::from(effect.tokens_before)),
+        ("tokensAfter", Value::from(effect.tokens_after)),
+        ("fates", Value::from(fates.collect::<Object>())),
+    ]))
+}
+
+fn node_value(node: &Node) -> Value {
+    Value::from(Object::from([
+        ("entry", Value::from(node.entry.as_str())),
+        ("parent", Value::from(node.parent.clone())),
+        ("line", Value::from(node.line)),
+        ("depth", Value::from(node.depth)),
+        ("active", Value::from(node.active)),
+        ("leaf", Value::from(node.leaf)),
+        ("context", Value::from(node.position)),
+        ("type", Value::from(node.kind.word())),
+        ("role", Value::from(node.role.map(|role| role.word().to_owned()))),
+        ("tool", Value::from(node.tool.clone())),
+        ("tokens", Value::from(node.tokens)),
+        ("chars", Value::from(node.chars)),
+        ("time", number(node.time)),
+        ("label", Value::from(node.label.clone())),
+        ("fate", Value::from(node.fate.map(fate_value))),
+        ("value", node.value.clone()),
+        ("after", node.after.clone().unwrap_or(Value::Null)),
+    ]))
+}
+
+fn fate_value(told: FateTold) -> Value {
+    Value::from(Object::from([
+        ("fate", Value::from(told.fate.word())),
+        ("reason", Value::from(told.reason)),
+        ("rule", Value::from(told.rule)),
+        ("tokensBefore", Value::from(told.before)),
+        ("tokensAfter", Value::from(told.after)),
+    ]))
+}

@@ -1,0 +1,174 @@
+//! A document as Markdown: the active branch message by message, the plan, and other branches at the end.
+
+use std::fmt::Write as _;
+
+use crate::export::document::{Document, Node, PlanTold};
+use crate::export::words::{facts, fate, head, legend, made_parts, safe};
+use crate::inspect::message::{PartKind, TextPart};
+use crate::inspect::words::{grouped, moment};
+use crate::store::entry::EntryKind;
+
+/// Texts of more chars are folded.
+const LONG: usize = 4000;
+
+/// The document.
+pub fn markdown(document: &Document) -> String {
+    let mut out = format!("# {}\n\n", inline(&document.key));
+    out.push_str("| | |\n|---|---|\n");
+    for (name, value) in facts(document) {
+        let _ = writeln!(out, "| {name} | {} |", inline(&value));
+    }
+    out.push('\n');
+    let parts: Vec<String> = document
+        .budget
+        .iter()
+        .filter(|(_, tokens)| *tokens > 0)
+        .map(|(name, tokens)| format!("{name} ~{}", grouped(*tokens)))
+        .collect();
+    let _ = writeln!(out, "Prompt: ~{} tokens = {}\n", grouped(document.total()), parts.join(" · "));
+    if let Some(plan) = &document.plan {
+        plan_section(plan, &mut out);
+    }
+    for finding in &document.findings {
+        let _ = writeln!(out, "- {}", inline(finding));
+    }
+    let (active, others): (Vec<&Node>, Vec<&Node>) = document.nodes.iter().partition(|node| node.active);
+    out.push_str("\n## Messages\n");
+    active.into_iter().for_each(|node| entry(node, &mut out));
+    if !others.is_empty() {
+        out.push_str("\n## Other branches\n");
+        others.into_iter().for_each(|node| entry(node, &mut out));
+    }
+    out
+}
+
+fn plan_section(plan: &PlanTold, out: &mut String) {
+    let _ = writeln!(out, "## Plan\n\n{}\n", legend());
+    out.push_str("| step | messages | tokens | changed |\n|---|---|---|---|\n");
+    for effect in &plan.steps {
+        let _ = writeln!(
+            out,
+            "| {} | {} → {} | ~{} → ~{} | {} |",
+            effect.step.word(),
+            grouped(effect.messages_before as u64),
+            grouped(effect.messages_after as u64),
+            grouped(effect.tokens_before),
+            grouped(effect.tokens_after),
+            grouped(effect.changes() as u64)
+        );
+    }
+    for (before, message) in &plan.made {
+        let _ = writeln!(out, "\nMade by the plan, before message {before}:\n");
+        for part in made_parts(message) {
+            part_text(&part, out);
+        }
+    }
+    out.push('\n');
+}
+
+fn entry(node: &Node, out: &mut String) {
+    let mut title = vec![inline(&node.what())];
+    title.extend(node.tool.as_deref().map(inline));
+    title.extend(node.tokens.map(|tokens| format!("~{} tokens", grouped(tokens))));
+    title.extend(moment(node.time));
+    let number = node.position.map(|at| format!("{at} · ")).unwrap_or_default();
+    let leaf = if node.leaf { " ◀ leaf" } else { "" };
+    let _ = writeln!(out, "\n### {number}{}{leaf}\n", title.join(" · "));
+    let parent = node.parent.as_deref().unwrap_or("none");
+    let _ = write!(out, "`{}`, parent `{}`, line {}", code(&node.entry), code(parent), node.line);
+    if let Some(label) = &node.label {
+        let _ = write!(out, ", label {}", inline(label));
+    }
+    out.push('\n');
+    if let Some(told) = &node.fate {
+        let _ = writeln!(out, "\n{}", inline(&fate(told)));
+    }
+    if matches!(node.kind, EntryKind::Unknown | EntryKind::Scalar | EntryKind::Custom) {
+        fenced(&crate::js::stringify(&node.value), "json", out);
+        return;
+    }
+    for part in node.parts() {
+        part_text(&part, out);
+    }
+    if let Some(after) = node.parts_after() {
+        out.push_str("\nUnder the plan:\n");
+        after.iter().for_each(|part| part_text(part, out));
+    }
+}
+
+fn part_text(part: &TextPart, out: &mut String) {
+    if let Some(head) = head(part) {
+        let _ = writeln!(out, "\n*{}*", inline(&head));
+    }
+    let language = if matches!(part.kind, PartKind::Call { .. } | PartKind::Other) { "json" } else { "text" };
+    if !part.text.is_empty() {
+        fenced(&part.text, language, out);
+    }
+}
+
+/// A text between fences that it cannot close; a long one is folded.
+fn fenced(text: &str, language: &str, out: &mut String) {
+    let text = safe(text);
+    let fence = "`".repeat(longest_run(&text, '`').max(2) + 1);
+    let chars = text.encode_utf16().count();
+    let block = format!("\n{fence}{language}\n{text}\n{fence}\n");
+    if chars > LONG {
+        let _ = writeln!(
+            out,
+            "\n<details><summary>{} chars</summary>\n{block}\n</details>",
+            grouped(chars as u64)
+        );
+    } else {
+        out.push_str(&block);
+    }
+}
+
+fn longest_run(text: &str, wanted: char) -> usize {
+    let (mut longest, mut run) = (0, 0);
+    for char in text.chars() {
+        run = if char == wanted { run + 1 } else { 0 };
+        longest = longest.max(run);
+    }
+    longest
+}
+
+/// One line in which nothing is taken for a sign of Markdown or HTML.
+fn inline(text: &str) -> String {
+    let mut out = String::new();
+    for char in safe(text).chars() {
+        match char {
+            '\n' | '\t' => out.push(' '),
+            '<' => out.push_str("&lt;"),
+            '>' => out.push_str("&gt;"),
+            '&' => out.push_str("&amp;"),
+            '\\' | '`' | '*' | '_' | '[' | ']' | '|' | '#' => {
+                out.push('\\');
+                out.push(char);
+            }
+            _ => out.push(char),
+        }
+    }
+    out
+}
+
+/// Text between single backticks.
+fn code(text: &str) -> String {
+    safe(text).replace(['`', '\n'], "'")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_text_cannot_close_its_fence() {
+        let mut out = String::new();
+        fenced("a\n````\n# b", "text", &mut out);
+        assert_eq!(out, "\n`````text\na\n````\n# b\n`````\n");
+    }
+
+    #[test]
+    fn signs_are_taken_as_they_are() {
+        assert_eq!(inline("a|b <script> *c*\u{1b}[0m"), "a\\|b &lt;script&gt; \\*c\\*␛\\[0m");
+    }
+}

@@ -1,0 +1,278 @@
+//! A branch as a transcript of its own, which the runtime opens: header, entries in a chain, nothing else.
+//!
+//! Without a plan the entries of the branch stay what they are, compactions with what came before them included. Under a plan
+//! the file holds the messages as they would be sent: also what a commit cannot write, such as a turn limit, is in it.
+
+use crate::export::document::Wanted;
+use crate::export::redact::Redactor;
+use crate::export::shape;
+use crate::ids::EntryIx;
+use crate::inspect::Inspection;
+use crate::js::{self, Object, Value, date_value, iso_text};
+use crate::plan::{self, MadeSummary, Plan};
+use crate::policy::list::From;
+use crate::store::body::{self, BodyError};
+use crate::store::entry::EntryKind;
+use crate::transcript::Leaf;
+use crate::transcript::labels::labels;
+use ids::NewNames;
+
+mod ids;
+
+/// Version of the transcripts written here (store I2).
+const VERSION: f64 = 3.0;
+
+/// Why there is no such transcript.
+#[derive(Debug, thiserror::Error)]
+pub enum PiError {
+    /// A line cannot be read again.
+    #[error(transparent)]
+    Body(#[from] BodyError),
+    /// The plan compacts, and nobody made the summary.
+    #[error("the plan compacts, and no summary was made yet. Make it first, or leave compact out.")]
+    NoSummary,
+    /// Nothing to write.
+    #[error("the branch has no entry yet.")]
+    Empty,
+}
+
+/// The transcript's lines, each with its line end, and the redactor that went over them.
+pub fn transcript(wanted: &Wanted<'_>) -> Result<(String, Redactor), PiError> {
+    let mut redactor = wanted.redactor()?;
+    if wanted.shape_only && wanted.plan.is_none() && wanted.inspection.leaf == Leaf::Own {
+        return Ok((whole(wanted.inspection)?, redactor));
+    }
+    let mut names = NewNames::new(wanted);
+    let mut lines = vec![header(wanted, &mut names)];
+    lines.extend(match wanted.plan {
+        None => branch(wanted, &mut names)?,
+        Some((plan, made)) => planned(wanted, plan, made, &mut names)?,
+    });
+    if lines.len() < 2 {
+        return Err(PiError::Empty);
+    }
+    let mut text = String::new();
+    for line in &lines {
+        let line = if wanted.shape_only { shape::entry(line) } else { redactor.value(line) };
+        text.push_str(&js::stringify(&line));
+        text.push('\n');
+    }
+    Ok((text, redactor))
+}
+
+/// Every line of the file without its words, also those that are no entries: a report of a fault needs them.
+fn whole(inspection: &Inspection) -> Result<String, BodyError> {
+    let Inspection { source, index, .. } = inspection;
+    let bytes = source.read_span(0, index.end as usize).map_err(|error| BodyError::Read {
+        path: source.path().display().to_string(),
+        line: 1,
+        source: error,
+    })?;
+    let text = String::from_utf8_lossy(&bytes);
+    let body = text.strip_suffix('\n').unwrap_or(&text);
+    let mut out = String::with_capacity(text.len());
+    for line in body.split('\n') {
+        let end = if line.ends_with('\r') { "\r\n" } else { "\n" };
+        let line = line.trim_matches(js::is_trimmed);
+        if !line.is_empty() {
+            out.push_str(&shape::line(line));
+        }
+        out.push_str(end);
+    }
+    if !text.ends_with('\n') {
+        out.pop();
+    }
+    Ok(out)
+}
+
+fn header(wanted: &Wanted<'_>, names: &mut NewNames<'_>) -> Value {
+    let Inspection { source, index, .. } = wanted.inspection;
+    let cwd = index.header.as_ref().and_then(|header| header.cwd.clone());
+    Value::from(Object::from([
+        ("type", Value::from("session")),
+        ("version", Value::Number(VERSION)),
+        ("id", Value::from(names.session())),
+        ("timestamp", Value::from(iso_text(wanted.now_ms))),
+        ("cwd", Value::from(cwd.unwrap_or_else(|| "/".to_owned()))),
+        ("parentSession", Value::from(source.path().display().to_string())),
+    ]))
+}
+
+/// The entries from the root to the leaf with their own ids, and the labels that other branches gave them.
+fn branch(wanted: &Wanted<'_>, names: &mut NewNames<'_>) -> Result<Vec<Value>, BodyError> {
+    let Inspection { source, index, tree, leaf, .. } = wanted.inspection;
+    let Some(leaf) = tree.leaf(index, leaf) else { return Ok(Vec::new()) };
+    let path = tree.walk(leaf);
+    let mut lines = Vec::with_capacity(path.len());
+    for (at, ix) in path.iter().enumerate() {
+        let mut value = body::entry(source, index, *ix)?;
+        if at == 0
+            && let Some(object) = value.as_object_mut()
+        {
+            object.set("parentId", Value::Null);
+        }
+        lines.push(value);
+    }
+    // Behind a compaction nothing may stand: the runtime would compact once more.
+    if index.entry(leaf).kind != EntryKind::Compaction {
+        lines.extend(foreign_labels(wanted, &path, names));
+    }
+    Ok(lines)
+}
+
+fn foreign_labels(wanted: &Wanted<'_>, path: &[EntryIx], names: &mut NewNames<'_>) -> Vec<Value> {
+    let Inspection { index, tree, .. } = wanted.inspection;
+    let labels = labels(index, tree);
+    let mut parent = path.last().map_or(Value::Null, |leaf| id_of(wanted.inspection, *leaf));
+    let mut lines = Vec::new();
+    for target in path {
+        let Some(label) = labels.get(target) else { continue };
+        let own = path.iter().rev().map(|ix| index.entry(*ix)).find(|entry| {
+            entry.kind == EntryKind::Label
+                && entry.reference.is_some()
+                && entry.reference == index.entry(*target).id
+        });
+        if own.is_some_and(|own| index.words.text(own.word).as_ref() == Some(label)) {
+            continue;
+        }
+        let id = Value::from(names.entry());
+        lines.push(Value::from(Object::from([
+            ("type", Value::from("label")),
+            ("id", id.clone()),
+            ("parentId", std::mem::replace(&mut parent, id)),
+            ("timestamp", Value::from(iso_text(wanted.now_ms))),
+            ("targetId", id_of(wanted.inspection, *target)),
+            ("label", Value::from(label.as_str())),
+        ])));
+    }
+    lines
+}
+
+fn id_of(inspection: &Inspection, ix: EntryIx) -> Value {
+    inspection.index.entry(ix).id.map_or(Value::Null, |id| inspection.index.ids.value(id))
+}
+
+/// The messages after a plan, each as the entry that becomes it (compaction 4.4), behind the model and the thinking level in
+/// force.
+fn planned(
+    wanted: &Wanted<'_>,
+    plan: &Plan,
+    made: Option<&MadeSummary>,
+    names: &mut NewNames<'_>,
+) -> Result<Vec<Value>, PiError> {
+    let Inspection { source, index, context, .. } = wanted.inspection;
+    if made.is_none() && plan.items.iter().any(|item| item.from == From::Summary) {
+        return Err(PiError::NoSummary);
+    }
+    let now_ms = wanted.now_ms as f64;
+    let summary = plan::summary_message(plan, made, now_ms);
+    let messages = plan::messages_after(source, index, context, plan, &summary, now_ms)?;
+    let mut chain = Chain { lines: Vec::new(), parent: Value::Null };
+    for (kind, members) in in_force(wanted.inspection) {
+        chain.push(kind, Value::from(names.entry()), iso_text(wanted.now_ms), members);
+    }
+    for (item, message) in plan.items.iter().zip(messages) {
+        let (id, old) = match item.from {
+            From::Context(at) => {
+                let ix = context.messages[at as usize].entry;
+                (id_of(wanted.inspection, ix), Some(body::entry(source, index, ix)?))
+            }
+            _ => (Value::Null, None),
+        };
+        let id = if js::truthy(Some(&id)) { id } else { Value::from(names.entry()) };
+        chain.message(id, &message, old.as_ref(), made, wanted.now_ms);
+    }
+    Ok(chain.lines)
+}
+
+/// Model and thinking level at the leaf, as the entries that set them.
+fn in_force(inspection: &Inspection) -> Vec<(&'static str, Vec<(&'static str, Value)>)> {
+    let word = |word| inspection.index.words.text(word).map(Value::from);
+    let mut entries = Vec::new();
+    if let Some((provider, model)) = inspection.context.model
+        && let (Some(provider), Some(model)) = (word(provider), word(model))
+    {
+        entries.push(("model_change", vec![("provider", provider), ("modelId", model)]));
+    }
+    if let Some(level) = inspection.context.thinking.and_then(word) {
+        entries.push(("thinking_level_change", vec![("thinkingLevel", level)]));
+    }
+    entries
+}
+
+/// Entries, each below the one before.
+struct Chain {
+    lines: Vec<Value>,
+    parent: Value,
+}
+
+impl Chain {
+    fn push(&mut self, kind: &str, id: Value, time: String, members: Vec<(&str, Value)>) {
+        let mut entry = Object::from([
+            ("type", Value::from(kind)),
+            ("id", id.clone()),
+            ("parentId", std::mem::replace(&mut self.parent, id)),
+            ("timestamp", Value::from(time)),
+        ]);
+        for (key, value) in members {
+            entry.set(key, value);
+        }
+        self.lines.push(Value::from(entry));
+    }
+
+    /// A message as the entry that becomes it. What is built from an entry takes its time from there (compaction 3.10a).
+    fn message(
+        &mut self,
+        id: Value,
+        message: &Value,
+        old: Option<&Value>,
+        made: Option<&MadeSummary>,
+        now_ms: i64,
+    ) {
+        let role = message.get("role").and_then(Value::as_str).map(js::JsString::to_string_lossy);
+        let of = |keys: &[&'static str], from: Option<&Value>| -> Vec<(&'static str, Value)> {
+            keys.iter().filter_map(|key| Some((*key, from?.get(key)?.clone()))).collect()
+        };
+        let built = matches!(role.as_deref(), Some("compactionSummary" | "branchSummary" | "custom"));
+        let outer = old.and_then(|old| old.get("timestamp"));
+        let time = match message.get("timestamp").and_then(Value::as_f64) {
+            Some(ms) if built && ms.is_finite() => iso_text(ms as i64),
+            _ => iso_text(Some(date_value(outer)).filter(|ms| ms.is_finite()).map_or(now_ms, |ms| ms as i64)),
+        };
+        let was_message = old.is_some_and(|old| old.get("type").is_some_and(|kind| kind.str_is("message")));
+        match role.as_deref() {
+            _ if was_message => self.push("message", id, time, vec![("message", message.clone())]),
+            Some("compactionSummary") => {
+                let mut members = of(&["summary"], Some(message));
+                // What it keeps follows it here; the runtime looks for it before it and finds nothing (compaction 4.3).
+                members.push(("firstKeptEntryId", id.clone()));
+                members.extend(of(&["tokensBefore"], Some(message)));
+                match made.filter(|_| old.is_none()) {
+                    Some(made) => members.extend(made_members(made)),
+                    None => members.extend(of(&["details", "fromHook"], old)),
+                }
+                self.push("compaction", id, time, members);
+            }
+            Some("branchSummary") => {
+                let mut members = of(&["fromId", "summary"], Some(message));
+                members.extend(of(&["details", "fromHook"], old));
+                self.push("branch_summary", id, time, members);
+            }
+            Some("custom") => {
+                let keys = ["customType", "content", "display", "details"];
+                self.push("custom_message", id, time, of(&keys, Some(message)));
+            }
+            _ => self.push("message", id, time, vec![("message", message.clone())]),
+        }
+    }
+}
+
+fn made_members(made: &MadeSummary) -> Vec<(&'static str, Value)> {
+    let mut members = Vec::new();
+    if let Some(lists) = &made.details {
+        let lists = [("readFiles", lists.read.clone()), ("modifiedFiles", lists.modified.clone())];
+        members.push(("details", Value::from(Object::from(lists))));
+    }
+    members.push(("fromHook", Value::Bool(made.from_hook)));
+    members
+}

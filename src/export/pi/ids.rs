@@ -1,0 +1,47 @@
+//! Ids of what an export adds. They come from what is exported, not from chance: the same export has the same ids.
+
+use std::collections::HashSet;
+
+use sha2::{Digest as _, Sha256};
+
+use crate::export::document::Wanted;
+use crate::store::index::Index;
+
+/// New ids, none of which the transcript has.
+pub(super) struct NewNames<'a> {
+    index: &'a Index,
+    seed: String,
+    drawn: HashSet<String>,
+    turn: u64,
+}
+
+impl<'a> NewNames<'a> {
+    pub(super) fn new(wanted: &Wanted<'a>) -> Self {
+        let index = &*wanted.inspection.index;
+        let leaf = wanted.inspection.context.leaf.map(|leaf| index.name(leaf));
+        let seed = format!("{} {leaf:?} {} {}", index.path.display(), wanted.now_ms, wanted.plan.is_some());
+        Self { index, seed, drawn: HashSet::new(), turn: 0 }
+    }
+
+    fn hex(&mut self) -> String {
+        self.turn += 1;
+        let hash = Sha256::digest(format!("{} {}", self.seed, self.turn));
+        hash.iter().map(|byte| format!("{byte:02x}")).collect()
+    }
+
+    /// The id of the session, in the form of a random UUID.
+    pub(super) fn session(&mut self) -> String {
+        let hex = self.hex();
+        format!("{}-{}-4{}-a{}-{}", &hex[..8], &hex[8..12], &hex[13..16], &hex[17..20], &hex[20..32])
+    }
+
+    /// The id of an entry: eight hex digits (store M2).
+    pub(super) fn entry(&mut self) -> String {
+        loop {
+            let id = self.hex()[..8].to_owned();
+            if self.index.ids.find(&id).is_none() && self.drawn.insert(id.clone()) {
+                return id;
+            }
+        }
+    }
+}

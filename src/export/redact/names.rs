@@ -1,0 +1,80 @@
+//! Keys of configurations, requests and arguments whose value is a secret, whatever it looks like.
+
+use crate::js::JsString;
+
+/// The kind of a secret that only its key tells.
+pub(super) const KIND: &str = "value";
+
+/// Ends of names whose values are secrets, in lower case and without `_` and `-`.
+const ENDS: [&str; 24] = [
+    "password",
+    "passwd",
+    "pwd",
+    "passphrase",
+    "passcode",
+    "secret",
+    "token",
+    "apikey",
+    "accesskey",
+    "secretkey",
+    "privatekey",
+    "signingkey",
+    "encryptionkey",
+    "authkey",
+    "accountkey",
+    "masterkey",
+    "servicekey",
+    "authorization",
+    "cookie",
+    "credential",
+    "credentials",
+    "connectionstring",
+    "accesskeyid",
+    "mnemonic",
+];
+
+/// Names that end so and hold something else: places in a list, counts, switches.
+const OTHERS: [&str; 8] = [
+    "pagetoken",
+    "nextpagetoken",
+    "nexttoken",
+    "continuationtoken",
+    "synctoken",
+    "cursortoken",
+    "previouspagetoken",
+    "silenttoken",
+];
+
+/// Whether the value of a key is a secret.
+pub(super) fn is_secret(key: &JsString) -> bool {
+    if key.len() > 64 {
+        return false;
+    }
+    let key = key.to_string_lossy();
+    let name: String =
+        key.chars().filter(|char| !"_- ".contains(*char)).flat_map(char::to_lowercase).collect();
+    ENDS.iter().any(|end| name.ends_with(end)) && !OTHERS.contains(&name.as_str())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_end_of_a_name_tells() {
+        for name in [
+            "password",
+            "botToken",
+            "API_KEY",
+            "x-api-key",
+            "client_secret",
+            "gateway.auth.token",
+            "appSecret",
+        ] {
+            assert!(is_secret(&name.into()), "{name}");
+        }
+        for name in ["totalTokens", "tokens", "key", "nextPageToken", "sessionKey", "publicKey", "text"] {
+            assert!(!is_secret(&name.into()), "{name}");
+        }
+    }
+}

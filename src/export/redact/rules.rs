@@ -1,0 +1,333 @@
+//! The shapes of secrets: what a token of each kind looks like, and what stands before one that has no shape of its own.
+//!
+//! The shapes are those that the issuers document, and those that scanners of repositories look for. A rule may take too
+//! much, never too little: what is gone by mistake is a word less in a report; what stays is a key that must be changed.
+
+use std::sync::LazyLock;
+
+use regex::{Regex, RegexSet};
+
+/// How much a match still has to prove.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Proof {
+    /// Its shape alone: nothing else looks so.
+    Shape,
+    /// A name stands before it that says so: anything but a placeholder is taken.
+    Named,
+    /// A name stands before it, in text that may be prose or code: it must not look like a word, a type or an expression.
+    Loose,
+}
+
+/// One kind of secret. The secret is the last group that took part, else the whole match.
+#[derive(Debug)]
+struct Rule {
+    /// Its word in the placeholder.
+    kind: &'static str,
+    pattern: &'static str,
+    proof: Proof,
+}
+
+const fn shape(kind: &'static str, pattern: &'static str) -> Rule {
+    Rule { kind, pattern, proof: Proof::Shape }
+}
+
+const fn named(kind: &'static str, pattern: &'static str) -> Rule {
+    Rule { kind, pattern, proof: Proof::Named }
+}
+
+const fn loose(kind: &'static str, pattern: &'static str) -> Rule {
+    Rule { kind, pattern, proof: Proof::Loose }
+}
+
+/// A name whose value is a secret, as the end of a longer name.
+macro_rules! secret_name {
+    () => {
+        r"(?:token|secret|passw(?:or)?d|passwd|pwd|passphrase|passcode|api[_-]?key|apikey|access[_-]?key(?:[_-]?id)?|private[_-]?key|secret[_-]?key|client[_-]?secret|auth[_-]?key|signing[_-]?key|encryption[_-]?key|account[_-]?key|service[_-]?key|master[_-]?key|bot[_-]?key|license[_-]?key|webhook[_-]?key|credentials?|connection[_-]?string|otp|mnemonic|seed[_-]?phrase)"
+    };
+}
+
+/// The most telling first: where two rules take the same place, the first names it.
+const RULES: &[Rule] = &[
+    // Its lines may be quoted, numbered, in an array, or have their ends escaped.
+    shape(
+        "private-key",
+        r#"-----BEGIN (?:[A-Z0-9]+ )*PRIVATE KEY(?: BLOCK)?-----(?:(?:\\[nrt]|[\s>|"',+\\])+(?:[A-Za-z][A-Za-z0-9-]*: [^\n\\"]*|[A-Za-z0-9+/=]+))*(?:(?:\\[nrt]|[\s>|"',+\\])*-----END (?:[A-Z0-9]+ )*PRIVATE KEY(?: BLOCK)?-----)?"#,
+    ),
+    shape("private-key", r"PuTTY-User-Key-File-\d:[\s\S]*?Private-MAC: [0-9a-fA-F]{16,}"),
+    shape("age-key", r"\bAGE-SECRET-KEY-1[A-Z0-9]{20,}"),
+    shape("anthropic-key", r"\bsk-ant-[A-Za-z0-9_-]{8,}"),
+    shape("openrouter-key", r"\bsk-or-(?:v\d-)?[A-Za-z0-9]{16,}"),
+    shape("openai-key", r"\bsk-(?:proj|svcacct|admin|service|None)-[A-Za-z0-9_-]{12,}"),
+    shape("openai-key", r"\bsk-[A-Za-z0-9]{20,}"),
+    shape("google-key", r"\bAIza[0-9A-Za-z_-]{30,}"),
+    shape("google-token", r"\bya29\.[0-9A-Za-z_-]{16,}"),
+    shape("google-token", r"\b1//0[0-9A-Za-z_-]{24,}"),
+    shape("google-secret", r"\bGOCSPX-[0-9A-Za-z_-]{16,}"),
+    shape("github-token", r"\bgh[pousr]_[A-Za-z0-9]{16,}"),
+    shape("github-token", r"\bgithub_pat_[A-Za-z0-9_]{16,}"),
+    shape("gitlab-token", r"\bgl(?:pat|dt|rt|ptt|cbt|ft|imt|agent|soat|oas)-[A-Za-z0-9_.-]{16,}"),
+    shape("slack-token", r"\bxox[a-z](?:\.xox[a-z])?-[A-Za-z0-9-]{8,}"),
+    shape("slack-token", r"\bxapp-\d-[A-Za-z0-9-]{8,}"),
+    shape("slack-webhook", r"\bhooks\.slack\.com/(?:services|workflows|triggers)/([A-Za-z0-9/_-]{12,})"),
+    // A bot's number, a colon, and 35 characters; `bot` stands before it in addresses.
+    shape("telegram-token", r"(?:\b|bot)(\d{6,12}:[A-Za-z0-9_-]{33,37})"),
+    shape("discord-token", r"\b[MNO][A-Za-z0-9_-]{22,27}\.[A-Za-z0-9_-]{6}\.[A-Za-z0-9_-]{27,45}"),
+    shape("discord-webhook", r"\bdiscord(?:app)?\.com/api/(?:v\d+/)?webhooks/\d+/([A-Za-z0-9_-]{20,})"),
+    shape("aws-key-id", r"\b(?:AKIA|ASIA|ABIA|ACCA|A3T[A-Z0-9])[A-Z0-9]{16}\b"),
+    shape("aws-secret", r#"(?i:aws|secret)[^\n]{0,30}?["'=:\s]([0-9a-zA-Z/+]{40})(?:["'\s\\,]|$)"#),
+    shape("azure-key", r"(?i:AccountKey|SharedAccessKey)=([A-Za-z0-9+/=]{20,})"),
+    shape("jwt", r"\beyJ[A-Za-z0-9_-]{8,}\.[A-Za-z0-9_-]{8,}(?:\.[A-Za-z0-9_-]*){0,3}"),
+    shape("stripe-key", r"\b(?:sk|rk|pk)_(?:live|test)_[A-Za-z0-9]{12,}"),
+    shape("webhook-secret", r"\bwhsec_[A-Za-z0-9+/=]{16,}"),
+    shape("npm-token", r"\bnpm_[A-Za-z0-9]{30,}"),
+    shape("pypi-token", r"\bpypi-[A-Za-z0-9_-]{16,}"),
+    shape("crates-token", r"\bcio[A-Za-z0-9]{32}\b"),
+    shape("huggingface-token", r"\b(?:hf_|api_org_)[A-Za-z0-9]{24,}"),
+    shape("groq-key", r"\bgsk_[A-Za-z0-9]{24,}"),
+    shape("xai-key", r"\bxai-[A-Za-z0-9]{24,}"),
+    shape("perplexity-key", r"\bpplx-[A-Za-z0-9]{24,}"),
+    shape("nvidia-key", r"\bnvapi-[A-Za-z0-9_-]{24,}"),
+    shape("replicate-token", r"\br8_[A-Za-z0-9]{24,}"),
+    shape("cerebras-key", r"\bcsk-[A-Za-z0-9]{24,}"),
+    shape("elevenlabs-key", r"\bsk_[a-f0-9]{40,}"),
+    shape("tavily-key", r"\btvly-[A-Za-z0-9-]{12,}"),
+    shape("firecrawl-key", r"\bfc-[a-f0-9]{32}\b"),
+    shape("brave-key", r"\bBSA[A-Za-z0-9_-]{24,}"),
+    shape("sendgrid-key", r"\bSG\.[A-Za-z0-9_-]{12,}\.[A-Za-z0-9_-]{12,}"),
+    shape("twilio-key", r"\b(?:SK|AC)[0-9a-f]{32}\b"),
+    shape("mailgun-key", r"\bkey-[0-9a-f]{32}\b"),
+    shape("digitalocean-token", r"\bdo[opr]_v1_[a-f0-9]{32,}"),
+    shape("shopify-token", r"\bshp(?:at|ca|pa|ss)_[a-fA-F0-9]{24,}"),
+    shape("square-token", r"\b(?:EAAA|sq0[a-z]{3}-)[A-Za-z0-9_-]{22,}"),
+    shape("notion-token", r"\b(?:ntn_|secret_)[A-Za-z0-9]{40,}"),
+    shape("linear-key", r"\blin_(?:api|oauth)_[A-Za-z0-9]{24,}"),
+    shape("atlassian-token", r"\bATATT3[A-Za-z0-9_=-]{40,}"),
+    shape("vault-token", r"\bhv[sbr]\.[A-Za-z0-9_-]{20,}"),
+    shape("databricks-token", r"\bdapi[a-f0-9]{32}(?:-\d)?\b"),
+    shape("tailscale-key", r"\btskey-[a-z]+-[A-Za-z0-9-]{10,}"),
+    shape("fly-token", r"\b(?:fo1_[A-Za-z0-9_-]{32,}|fm\d[a-z]?_[A-Za-z0-9+/=_-]{40,})"),
+    shape("matrix-token", r"\b(?:syt|mat)_[A-Za-z0-9_-]{20,}"),
+    shape("supabase-key", r"\bsb(?:p|_secret)_[A-Za-z0-9_-]{20,}"),
+    shape("sentry-token", r"\bsntry[su]_[A-Za-z0-9+/=_-]{32,}"),
+    shape("grafana-token", r"\bgl(?:c|sa)_[A-Za-z0-9+/=_]{32,}"),
+    shape("doppler-token", r"\bdp\.(?:pt|st|ct|sa)\.[A-Za-z0-9_.-]{20,}"),
+    shape("pulumi-token", r"\bpul-[a-f0-9]{40}\b"),
+    shape("terraform-token", r"\b[A-Za-z0-9]{14}\.atlasv1\.[A-Za-z0-9_=-]{40,}"),
+    named("url-password", r#"\b[a-zA-Z][a-zA-Z0-9+.-]*://[^\s:/?#@"'<>`\[]*:([^\s/?#@"'<>`]+)@"#),
+    shape("url-token", r#"\bhttps?://([A-Za-z0-9_.-]{20,})@"#),
+    named(
+        "url-parameter",
+        r#"(?i)[?&](?:access_token|refresh_token|id_token|auth_token|token|api_?key|apikey|secret|client_secret|password|passwd|pwd|sig|signature|x-amz-signature|x-amz-security-token|x-goog-signature)=([^&\s"'<>#\\]{6,})"#,
+    ),
+    loose("url-parameter", r#"(?i)[?&](?:key|code|auth|session|sid)=([^&\s"'<>#\\]{16,})"#),
+    named(
+        "authorization",
+        r#"(?i)\bauthorization["'\\]*\s*[:=,]\s*["'\\]*(?:(?:bearer|basic|token|digest|apikey|bot|negotiate|aws4-hmac-sha256)\s+)?([^\s"',;\\]{6,})"#,
+    ),
+    loose("authorization", r"(?i)\bbearer\s+([A-Za-z0-9._~+/=-]{12,})"),
+    named(
+        "authorization",
+        r#"(?i)\b(?:x-api-key|x-auth-token|x-access-token|x-goog-api-key|x-gitlab-token|x-vault-token|private-token|api-key|proxy-authorization|x-openclaw-token)["'\\]*\s*[:=]\s*["'\\]*([^\s"',;\\]{6,})"#,
+    ),
+    named("cookie", r#"(?i)\b(?:set-)?cookie["'\\]*\s*:\s*["'\\]*([A-Za-z0-9_.-]+=[^"'\r\n\\]{4,})"#),
+    // `NAME=value` as in `.env`, shells and units; upper case says that it is meant.
+    named(
+        "env",
+        r#"\b[A-Z][A-Z0-9_]*(?:TOKEN|SECRET|PASSWORD|PASSWD|PWD|PASSPHRASE|PASS|CREDENTIALS?|API_?KEY|(?:ACCESS|PRIVATE|SECRET|SIGNING|ENCRYPTION|AUTH|MASTER|SERVICE|ACCOUNT)_KEY(?:_ID)?|_KEY|_DSN|DATABASE_URL)\s?=\s?(?:\\?"((?:[^"\\\n]|\\[^"n])+)\\?"|'([^'\n]+)'|([^\s"'`;,&|)<>\\]+))"#,
+    ),
+    // `"name": "value"` as in JSON, YAML, TOML and code; the quotes may be escaped once more.
+    named(
+        "value",
+        concat!(
+            r#"(?i)[A-Za-z0-9_.-]*"#,
+            secret_name!(),
+            r#"\\?["']?\s*(?::|=>|=|:=)\s*(?:\\"((?:[^"\\\n])+)\\"|"((?:[^"\\\n]|\\.)+)"|'([^'\n]+)')"#
+        ),
+    ),
+    // `name: value` without quotes: YAML, prose, command lines.
+    loose(
+        "value",
+        concat!(
+            r#"(?i)[A-Za-z0-9_.-]*"#,
+            secret_name!(),
+            r#"["']?(?:\s*(?::|=>|=|:=)\s*|\s+is\s+)([^\s"'`;,)}\]<>\\]{6,})"#
+        ),
+    ),
+    loose(
+        "value",
+        r#"(?i)--?(?:password|passwd|token|secret|api-?key|auth-token|access-token|client-secret)[ =]["']?([^\s"'`;]{6,})"#,
+    ),
+    loose("value", r#"(?i)\b(?:curl|wget)\b[^\n]*?\s(?:-u|--user)[ =]["']?[^\s:"']+:([^\s"']{4,})"#),
+];
+
+/// Every rule, compiled once.
+pub(super) struct Rules {
+    set: RegexSet,
+    each: Vec<Regex>,
+}
+
+/// A place that a rule takes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Hit {
+    /// Bytes of the text.
+    pub from: usize,
+    pub to: usize,
+    /// The kind of the rule.
+    pub kind: &'static str,
+}
+
+/// The rules.
+///
+/// A pattern that does not compile would be left out; a test holds that none is.
+pub(super) static COMPILED: LazyLock<Rules> = LazyLock::new(|| {
+    let patterns = RULES.iter().map(|rule| ascii(rule.pattern));
+    let set = regex::RegexSetBuilder::new(patterns).size_limit(1 << 26).build();
+    let each = RULES.iter().map(|rule| compiled(rule.pattern)).collect();
+    Rules { set: set.unwrap_or_else(|_| RegexSet::empty()), each }
+});
+
+/// Words of a secret are ASCII: a letter of another script before it does not make it part of a longer word.
+fn ascii(pattern: &str) -> String {
+    pattern.replace(r"\b", r"(?-u:\b)")
+}
+
+fn compiled(pattern: &str) -> Regex {
+    let built = regex::RegexBuilder::new(&ascii(pattern)).size_limit(1 << 24).build();
+    built.unwrap_or_else(|_| LazyLock::force(&NOTHING).clone())
+}
+
+#[expect(clippy::unwrap_used, reason = "a pattern of one class, which compiles")]
+static NOTHING: LazyLock<Regex> = LazyLock::new(|| Regex::new(r"[^\s\S]").unwrap());
+
+impl Rules {
+    /// What the rules take of a text: in order, no two over each other; the earliest rule of the table wins.
+    pub(super) fn hits(&self, text: &str) -> Vec<Hit> {
+        let mut hits: Vec<Hit> = Vec::new();
+        for at in self.set.matches(text) {
+            let rule = &RULES[at];
+            for found in self.each[at].captures_iter(text) {
+                let groups = found.iter().skip(1).flatten().last();
+                let Some(secret) = groups.or_else(|| found.get(0)) else { continue };
+                let (from, to) = (secret.start(), secret.end());
+                let clear = hits.iter().all(|hit| to <= hit.from || hit.to <= from);
+                if clear && proven(secret.as_str(), rule.proof) {
+                    hits.push(Hit { from, to, kind: rule.kind });
+                }
+            }
+        }
+        hits.sort_unstable_by_key(|hit| hit.from);
+        hits
+    }
+}
+
+fn proven(secret: &str, proof: Proof) -> bool {
+    match proof {
+        Proof::Shape => true,
+        Proof::Named => !is_placeholder(secret),
+        Proof::Loose => !is_placeholder(secret) && !is_ordinary(secret),
+    }
+}
+
+/// What stands for a secret and is none: a reference, a mask, a word for one, our own placeholder.
+pub(super) fn is_placeholder(text: &str) -> bool {
+    const WORDS: [&str; 32] = [
+        "string",
+        "number",
+        "boolean",
+        "object",
+        "any",
+        "unknown",
+        "str",
+        "bytes",
+        "none",
+        "null",
+        "nil",
+        "undefined",
+        "true",
+        "false",
+        "required",
+        "optional",
+        "password",
+        "token",
+        "secret",
+        "redacted",
+        "hidden",
+        "masked",
+        "bearer",
+        "basic",
+        "text",
+        "env",
+        "keychain",
+        "prompt",
+        "plain",
+        "auto",
+        "off",
+        "on",
+    ];
+    let text = text.trim_matches(|char: char| char == '"' || char == '\'' || char.is_whitespace());
+    let refers = ["$", "<", "{{", "%", "[redacted:", "process.env", "os.environ", "env.", "env(", "ENV["];
+    let masked = text.chars().all(|char| "*.xX•…_-█#?".contains(char));
+    text.len() < 3 || masked || refers.iter().any(|start| text.starts_with(start)) || is_one_of(&WORDS, text)
+}
+
+fn is_one_of(words: &[&str], text: &str) -> bool {
+    words.iter().any(|word| word.eq_ignore_ascii_case(text))
+}
+
+/// A word, a number of few digits, a path or an expression, as prose and code have them after a name.
+fn is_ordinary(text: &str) -> bool {
+    let word = text.trim_end_matches(['.', ':', '!', '?']);
+    let letters = word.chars().all(|char| char.is_alphabetic() || "-_/.".contains(char));
+    // Of short names in camel case few letters are capitals; of what was drawn by lot every second one. Long ones are taken.
+    let capitals = word.chars().skip(1).filter(|char| char.is_uppercase()).count();
+    let mixed = capitals > 0 && word.chars().any(char::is_lowercase) && !word.contains(['.', '/', '-', '_']);
+    let drawn = mixed && (capitals * 3 >= word.len() || word.len() >= 16);
+    let number = word.len() < 8 && word.chars().all(|char| char.is_ascii_digit() || ".,%kKmM".contains(char));
+    let code = word.contains("()")
+        || word.contains('(')
+        || word.contains("=>")
+        || word.contains("::")
+        || word.contains("${");
+    letters && !drawn || number || code
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_pattern_compiles() {
+        for rule in RULES {
+            let built = regex::RegexBuilder::new(&ascii(rule.pattern)).size_limit(1 << 24).build();
+            assert!(built.is_ok(), "{}: {built:?}", rule.pattern);
+        }
+        assert_eq!(COMPILED.set.len(), RULES.len());
+    }
+
+    #[test]
+    fn prose_code_and_numbers_about_tokens_are_no_secrets() {
+        for text in [
+            "The token: see the documentation for what it means.",
+            "password: string;",
+            "const token = getToken();",
+            "max_tokens=4096 totalTokens: 200000",
+            "tokens: 128000",
+            "apiKey: process.env.OPENAI_API_KEY",
+            "api_key=${OPENAI_API_KEY}",
+            "export GITHUB_TOKEN=$TOKEN",
+            "\"password\": \"\"",
+            "secret: true",
+            "password is required",
+            "the secret is simplicity",
+            "https://user:${PASSWORD}@example.org/",
+            "https://example.org/a:b@c",
+            "Authorization: Bearer <token>",
+            "a commit 3f786850e387550fdab836ed7e6dc881de23001b",
+            "uuid 123e4567-e89b-12d3-a456-426614174000",
+            "sk-fading-circle is a class",
+            "12:30:45 and 1234567:8",
+        ] {
+            assert_eq!(COMPILED.hits(text), [], "{text}");
+        }
+    }
+}

@@ -1,0 +1,165 @@
+//! Secrets out of a drawn screen. Lines are wrapped and cut there, so a secret may stand in pieces.
+
+use std::collections::HashSet;
+
+use ratatui::buffer::Buffer;
+
+use super::Redactor;
+use super::rules::COMPILED;
+
+/// What stands in each cell of a secret.
+const MASK: &str = "█";
+/// Cells of a row that agree with a piece of a secret this long are part of it.
+const GRAM: usize = 8;
+
+/// Masks every cell that belongs to a secret: one whose shape shows in its row, or a piece of one that the document knows.
+/// Answers how many cells.
+pub fn redact_screen(buffer: &mut Buffer, redactor: &Redactor) -> usize {
+    if !redactor.is_on() {
+        return 0;
+    }
+    let grams = grams(redactor);
+    let rows: Vec<Row> = (0..buffer.area.height).map(|y| Row::read(buffer, y)).collect();
+    let mut marked: Vec<Vec<bool>> = rows.iter().map(|row| vec![false; row.chars.len()]).collect();
+    for (row, marked) in rows.iter().zip(&mut marked) {
+        row.mark_shapes(marked);
+        row.mark_grams(&grams, marked);
+    }
+    mark_ends(&rows, &mut marked, redactor);
+    let mut masked = 0;
+    for (y, (row, marked)) in rows.iter().zip(&marked).enumerate() {
+        for (at, _) in marked.iter().enumerate().filter(|(_, marked)| **marked) {
+            let place = (buffer.area.x + row.columns[at], buffer.area.y + y as u16);
+            if let Some(cell) = buffer.cell_mut(place) {
+                cell.set_symbol(MASK);
+                masked += 1;
+            }
+        }
+    }
+    masked
+}
+
+/// One row: its characters, each with its column.
+struct Row {
+    chars: Vec<char>,
+    columns: Vec<u16>,
+}
+
+impl Row {
+    fn read(buffer: &Buffer, y: u16) -> Self {
+        let (mut chars, mut columns) = (Vec::new(), Vec::new());
+        for x in 0..buffer.area.width {
+            let Some(cell) = buffer.cell((buffer.area.x + x, buffer.area.y + y)) else { continue };
+            chars.push(cell.symbol().chars().next().unwrap_or(' '));
+            columns.push(x);
+        }
+        Self { chars, columns }
+    }
+
+    fn mark_shapes(&self, marked: &mut [bool]) {
+        let text: String = self.chars.iter().collect();
+        let starts: Vec<usize> = text.char_indices().map(|(at, _)| at).collect();
+        for hit in COMPILED.hits(&text) {
+            for (at, start) in starts.iter().enumerate() {
+                marked[at] |= (hit.from..hit.to).contains(start);
+            }
+        }
+    }
+
+    fn mark_grams(&self, grams: &HashSet<String>, marked: &mut [bool]) {
+        for at in 0..self.chars.len().saturating_sub(GRAM - 1) {
+            let gram: String = self.chars[at..at + GRAM].iter().collect();
+            if grams.contains(&gram) {
+                marked[at..at + GRAM].fill(true);
+            }
+        }
+    }
+}
+
+/// Pieces of every known secret that is not a plain word.
+fn grams(redactor: &Redactor) -> HashSet<String> {
+    let mut grams = HashSet::new();
+    for secret in redactor.secrets.keys() {
+        let chars: Vec<char> = secret.chars().filter(|char| !char.is_control()).collect();
+        // How a secret begins is told by itself, even where that is a prefix that all of its kind have.
+        let telling = chars.windows(GRAM).enumerate().filter(|(at, gram)| *at == 0 || is_telling(gram));
+        grams.extend(telling.map(|(_, gram)| gram.iter().collect::<String>()));
+    }
+    grams
+}
+
+/// Whether a piece is more than letters of a word and signs that many texts hold.
+fn is_telling(gram: &[char]) -> bool {
+    let digits = gram.iter().any(char::is_ascii_digit);
+    let mixed = gram.iter().any(|char| char.is_uppercase()) && gram.iter().any(|char| char.is_lowercase());
+    digits || mixed
+}
+
+/// Where a secret breaks off at the end of a line, its last few characters begin the next one.
+fn mark_ends(rows: &[Row], marked: &mut [Vec<bool>], redactor: &Redactor) {
+    let secrets: Vec<Vec<char>> = redactor.secrets.keys().map(|secret| secret.chars().collect()).collect();
+    for y in 1..rows.len() {
+        let above = &rows[y - 1];
+        let ends: Vec<usize> = (GRAM..=above.chars.len())
+            .filter(|end| marked[y - 1][end - 1] && !marked[y - 1].get(*end).copied().unwrap_or(false))
+            .collect();
+        for end in ends {
+            let piece = &above.chars[end - GRAM..end];
+            for secret in &secrets {
+                let Some(at) = secret.windows(GRAM).position(|gram| gram == piece) else { continue };
+                let rest = &secret[at + GRAM..];
+                let rest = &rest[..rest.len().min(GRAM)];
+                mark_start(&rows[y], &mut marked[y], rest);
+            }
+        }
+    }
+}
+
+/// Marks `rest` where a line of some pane begins with it.
+fn mark_start(row: &Row, marked: &mut [bool], rest: &[char]) {
+    if rest.is_empty() {
+        return;
+    }
+    for at in 0..=row.chars.len().saturating_sub(rest.len()) {
+        let begins = at == 0 || !row.chars[at - 1].is_alphanumeric();
+        if begins && row.chars[at..].starts_with(rest) {
+            marked[at..at + rest.len()].fill(true);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const KEY: &str = "sk-ant-api03-Zx81Kq92Lm37Vb64Nc55";
+
+    fn drawn(lines: &[String], redactor: &Redactor) -> String {
+        let mut buffer = Buffer::with_lines(lines.iter().map(String::as_str));
+        redact_screen(&mut buffer, redactor);
+        buffer.content().iter().map(ratatui::buffer::Cell::symbol).collect()
+    }
+
+    #[test]
+    fn a_secret_that_shows_its_shape_is_masked_without_being_known() {
+        let text = drawn(&[format!("│ key {KEY} │")], &Redactor::default());
+        assert!(text.starts_with("│ key ███") && text.ends_with("█ │"), "{text}");
+    }
+
+    #[test]
+    fn a_known_secret_is_masked_where_a_line_breaks_it() {
+        let mut redactor = Redactor::default();
+        redactor.learn(KEY);
+        for at in 9..KEY.len() {
+            let lines = [format!("│{}│", &KEY[..at]), format!("│{}  │", &KEY[at..])];
+            let text = drawn(&lines, &redactor);
+            assert!(!text.contains(&KEY[at..]), "{at}: {text}");
+            assert!(!text.contains(&KEY[at - 8..at]), "{at}: {text}");
+        }
+    }
+
+    #[test]
+    fn nothing_is_masked_when_it_is_off() {
+        assert!(drawn(&[KEY.to_owned()], &Redactor::off()).contains(KEY));
+    }
+}

@@ -1,0 +1,144 @@
+use std::collections::HashSet;
+
+use proptest::prelude::*;
+
+use super::*;
+use crate::js;
+
+#[path = "../../../tests/support/secrets.rs"]
+mod secrets;
+
+use secrets::{random, samples};
+
+fn redacted(text: &str) -> String {
+    let mut redactor = Redactor::default();
+    redactor.learn(text);
+    redactor.text(text).into_owned()
+}
+
+#[test]
+fn every_shape_is_gone_and_what_stands_around_it_stays() {
+    // The line of a key is told by the key alone.
+    for sample in samples().iter().filter(|sample| sample.name != "private key by a line") {
+        let text = redacted(&sample.text);
+        assert!(!text.contains(&sample.secret), "{}: {text}", sample.name);
+        assert!(text.contains("[redacted:"), "{}: {text}", sample.name);
+        assert_eq!(redacted(&text), text, "{}", sample.name);
+        let first = sample.text.split(|c: char| !c.is_alphanumeric()).next().unwrap_or_default();
+        assert!(
+            text.starts_with(first) || sample.text.starts_with(&sample.secret),
+            "{}: {text}",
+            sample.name
+        );
+    }
+}
+
+#[test]
+fn every_shape_is_gone_from_texts_in_json_and_from_json_in_texts() {
+    for sample in samples().iter().filter(|sample| sample.name != "private key by a line") {
+        let inner =
+            js::stringify(&Value::from(Object::from([("command", Value::from(sample.text.as_str()))])));
+        let value = Value::from(Object::from([
+            ("text", Value::from(sample.text.as_str())),
+            ("arguments", Value::from(inner.as_str())),
+        ]));
+        let mut redactor = Redactor::default();
+        redactor.learn_value(&value);
+        let text = js::stringify(&redactor.value(&value));
+        assert!(!text.contains(&sample.secret), "{}: {text}", sample.name);
+    }
+}
+
+#[test]
+fn the_same_secret_has_the_same_placeholder_wherever_it_stands() {
+    let key = format!("ghp_{}", random(1, 36, "abcdefghijkmnpqrstuvwxyz23456789"));
+    let other = format!("ghp_{}", random(2, 36, "abcdefghijkmnpqrstuvwxyz23456789"));
+    let mut redactor = Redactor::default();
+    let texts =
+        [format!("GITHUB_TOKEN={key}"), format!("use {other}"), format!("git push https://{key}@github.com")];
+    texts.iter().for_each(|text| redactor.learn(text));
+    let all: Vec<String> = texts.iter().map(|text| redactor.text(text).into_owned()).collect();
+    assert_eq!(all[0], "GITHUB_TOKEN=[redacted:github-token:1]");
+    assert_eq!(all[1], "use [redacted:github-token:2]");
+    assert_eq!(all[2], "git push https://[redacted:github-token:1]@github.com");
+    assert_eq!(redactor.counts().get("github-token"), Some(&2));
+}
+
+#[test]
+fn a_secret_that_was_told_once_is_known_everywhere() {
+    let mut redactor = Redactor::default();
+    let password = "tall9-orange";
+    redactor.learn(&format!("password: \"{password}\""));
+    assert_eq!(redactor.text("try tall9-orange then"), "try [redacted:value:1] then");
+    let config = js::parse(r#"{"channels":{"telegram":{"botToken":"aB3-not-a-known-shape"}}}"#).unwrap();
+    redactor.learn_value(&config);
+    assert_eq!(redactor.text("got aB3-not-a-known-shape"), "got [redacted:value:2]");
+    assert!(!js::stringify(&redactor.value(&config)).contains("aB3-not"));
+}
+
+#[test]
+fn what_a_cut_left_of_a_secret_goes_too() {
+    let key =
+        format!("sk-ant-api03-{}", random(3, 90, "ABCDEFGHJKLMNPQRSTUVWXYZabcdefghijkmnpqrstuvwxyz23456789"));
+    let mut redactor = Redactor::default();
+    redactor.learn(&key);
+    let cut = format!("begins {}\n...\n{} ends", &key[..40], &key[60..]);
+    let text = redactor.text(&cut).into_owned();
+    assert_eq!(text, "begins [redacted:anthropic-key:2]\n...\n[redacted:anthropic-key:1] ends");
+}
+
+#[test]
+fn halves_of_characters_stay_where_they_are() {
+    let mut redactor = Redactor::default();
+    let mut units: Vec<u16> = "é".encode_utf16().collect();
+    units.push(0xD800);
+    units.extend(" password: 'q1w2e3r4t5' ".encode_utf16());
+    units.push(0xDC00);
+    let text = JsString::from(units);
+    let out = redactor.js(&text);
+    assert_eq!(out.units()[..2], [0xE9, 0xD800]);
+    assert_eq!(out.units().last(), Some(&0xDC00));
+    assert!(out.to_string_lossy().contains("password: '[redacted:value:1]'"));
+}
+
+#[test]
+fn pictures_are_left_blank_and_other_data_stays() {
+    let value = js::parse(
+        r#"[{"type":"image","data":"iVBOabc","mimeType":"image/png"},{"type":"custom","data":"iVBOabc"}]"#,
+    );
+    let mut redactor = Redactor::default();
+    let text = js::stringify(&redactor.value(&value.unwrap()));
+    assert!(text.contains(BLANK_IMAGE) && text.matches("iVBOabc").count() == 1, "{text}");
+    assert_eq!(redactor.images(), 1);
+}
+
+#[test]
+fn off_means_off() {
+    let mut redactor = Redactor::off();
+    let text = format!("GITHUB_TOKEN=ghp_{}", random(4, 36, "abc123"));
+    redactor.learn(&text);
+    assert_eq!(redactor.text(&text), text);
+    assert!(redactor.counts().is_empty());
+}
+
+#[test]
+fn no_two_samples_are_the_same() {
+    let samples = samples();
+    let secrets: HashSet<&String> = samples.iter().map(|sample| &sample.secret).collect();
+    assert!(samples.len() >= 60 && secrets.len() >= samples.len() - 1, "{}", samples.len());
+}
+
+proptest! {
+    #[test]
+    fn any_text_stays_a_text_and_nothing_is_redacted_twice(text in "\\PC{0,200}") {
+        let once = redacted(&text);
+        prop_assert_eq!(redacted(&once), once);
+    }
+
+    #[test]
+    fn a_token_is_gone_whatever_stands_around_it(before in "[^A-Za-z0-9_-]{0,20}", after in "[^A-Za-z0-9_-]{0,20}", seed in 1u64..5000) {
+        let key = format!("sk-ant-api03-{}", random(seed, 60, "ABCDEFabcdef0123456789_"));
+        let text = redacted(&format!("{before}{key}{after}"));
+        prop_assert!(!text.contains(&key[..24]), "{}", text);
+    }
+}

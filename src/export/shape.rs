@@ -1,0 +1,433 @@
+//! A transcript's shape without its words, for reports of faults: every letter and digit of what people, models and tools
+//! said is another one of the same kind. Lengths, line ends, white space and punctuation stay, and with them every size that
+//! rules count: chars, weights of scripts, lengths as JSON.
+//!
+//! What the runtime itself wrote stays: ids, types, roles, names of tools and models, times, usage, the marks of its own
+//! trimming, the words that its errors are told by.
+
+use std::collections::HashSet;
+
+use crate::context::tokens::script::Script;
+use crate::context::tokens::weighted::{NORMAL, weighted_length};
+use crate::js::{self, JsString, Object, Value};
+use crate::policy::edit::IMAGE_REMOVED;
+use crate::policy::guard::COMPACTED;
+use crate::store::silent::SILENT_TOKEN;
+
+/// Members of an entry, a message or a block that the runtime wrote, and that say nothing of what was said.
+const KEPT: [&str; 26] = [
+    "type",
+    "id",
+    "parentId",
+    "timestamp",
+    "version",
+    "firstKeptEntryId",
+    "firstKeptEntryIndex",
+    "targetId",
+    "fromId",
+    "provider",
+    "modelId",
+    "model",
+    "api",
+    "thinkingLevel",
+    "customType",
+    "role",
+    "toolCallId",
+    "toolName",
+    "stopReason",
+    "usage",
+    "isError",
+    "mimeType",
+    "tokensBefore",
+    "display",
+    "fromHook",
+    "exitCode",
+];
+
+/// Custom entries of the gateway and of this program: times, models, ids and numbers.
+const KEPT_DATA: [&str; 5] = [
+    "openclaw.cache-ttl",
+    "model-snapshot",
+    "google-turn-ordering-bootstrap",
+    "clawscope.commit",
+    "clawscope.undo",
+];
+
+/// Names of arguments that tools share; rules and people look for them.
+const ARGUMENTS: [&str; 30] = [
+    "path",
+    "file_path",
+    "command",
+    "cmd",
+    "content",
+    "text",
+    "query",
+    "pattern",
+    "url",
+    "action",
+    "limit",
+    "offset",
+    "timeout",
+    "oldText",
+    "newText",
+    "old_string",
+    "new_string",
+    "edits",
+    "cwd",
+    "args",
+    "name",
+    "description",
+    "prompt",
+    "message",
+    "type",
+    "readFiles",
+    "modifiedFiles",
+    "truncation",
+    "exitCode",
+    "truncated",
+];
+
+/// Words that tell an error's kind (compaction 9; overflow).
+const ERROR_WORDS: [&str; 62] = [
+    "prompt",
+    "is",
+    "too",
+    "long",
+    "large",
+    "tokens",
+    "token",
+    "maximum",
+    "max",
+    "context",
+    "length",
+    "window",
+    "exceed",
+    "exceeds",
+    "exceeded",
+    "limit",
+    "limits",
+    "input",
+    "output",
+    "request",
+    "size",
+    "model",
+    "overflow",
+    "rate",
+    "overloaded",
+    "timeout",
+    "timed",
+    "out",
+    "error",
+    "invalid",
+    "status",
+    "code",
+    "http",
+    "of",
+    "for",
+    "the",
+    "than",
+    "over",
+    "with",
+    "and",
+    "this",
+    "your",
+    "has",
+    "have",
+    "you",
+    "requested",
+    "reduce",
+    "messages",
+    "in",
+    "to",
+    "total",
+    "count",
+    "body",
+    "payload",
+    "bad",
+    "gateway",
+    "service",
+    "unavailable",
+    "api",
+    "billing",
+    "quota",
+    "credit",
+];
+
+/// Marks that rules leave in texts or look for.
+const MARKS: [&str; 5] =
+    [IMAGE_REMOVED, COMPACTED, SILENT_TOKEN, "HEARTBEAT_OK", "[Old tool result content cleared]"];
+
+/// What stands for a letter or digit: the first that counts the same everywhere.
+const STAND_INS: [char; 14] = ['x', 'X', '1', 'é', '中', '가', '㐀', 'Ａ', 'ｱ', 'ˇ', '𝐱', '𠀀', '𖿠', '𛀀'];
+
+/// The line of a transcript without its words; one that is no JSON keeps its punctuation alone.
+pub(super) fn line(text: &str) -> String {
+    match js::parse(text) {
+        Ok(value) => js::stringify(&entry(&value)),
+        Err(_) => words(&JsString::from(text)).to_string_lossy(),
+    }
+}
+
+/// A text without its words.
+pub(super) fn plain(text: &str) -> String {
+    words(&JsString::from(text)).to_string_lossy()
+}
+
+/// An entry, or a header, without its words.
+pub(super) fn entry(value: &Value) -> Value {
+    let custom = |kind: &str| value.get("customType").is_some_and(|custom| custom.str_is(kind));
+    let own = KEPT_DATA.into_iter().any(custom);
+    members(value, |key, member| match key {
+        "message" => message(member),
+        "data" if own => member.clone(),
+        "data" => {
+            members(member, |key, member| if key == "error" { error(member) } else { known(key, member) })
+        }
+        "content" => content(member),
+        _ => known(key, member),
+    })
+}
+
+/// A message without its words.
+pub(super) fn message(value: &Value) -> Value {
+    members(value, |key, member| match key {
+        "content" => content(member),
+        "errorMessage" => error(member),
+        _ => known(key, member),
+    })
+}
+
+fn content(value: &Value) -> Value {
+    match value {
+        Value::Array(blocks) => Value::Array(blocks.iter().map(block).collect()),
+        other => free(other),
+    }
+}
+
+fn block(value: &Value) -> Value {
+    let is = |kind: &str| value.get("type").is_some_and(|own| own.str_is(kind));
+    let calls = ["toolCall", "toolUse", "tool_use", "functionCall"].into_iter().any(is);
+    members(value, |key, member| match key {
+        "name" if calls => member.clone(),
+        "data" if is("image") => blank(member),
+        _ => known(key, member),
+    })
+}
+
+/// The data of an image: as long, and nothing to see.
+fn blank(value: &Value) -> Value {
+    value.as_str().map_or_else(|| free(value), |text| Value::from("A".repeat(text.len())))
+}
+
+fn known(key: &str, value: &Value) -> Value {
+    if KEPT.contains(&key) { value.clone() } else { free(value) }
+}
+
+fn members(value: &Value, of: impl Fn(&str, &Value) -> Value) -> Value {
+    let Value::Object(object) = value else { return free(value) };
+    let mut out = Object::default();
+    for (key, member) in object.iter() {
+        out.insert(key.clone(), of(&key.to_string_lossy(), member));
+    }
+    Value::Object(out)
+}
+
+/// Anything that a person, a model or a tool made: its texts and numbers, and the names of its members.
+fn free(value: &Value) -> Value {
+    match value {
+        Value::String(text) => Value::String(text_of(text)),
+        Value::Number(number) => Value::Number(digits(*number)),
+        Value::Array(items) => Value::Array(items.iter().map(free).collect()),
+        Value::Object(object) => {
+            let mut names = Names::default();
+            let mut out = Object::default();
+            for (key, member) in object.iter() {
+                out.insert(names.name(key), free(member));
+            }
+            Value::Object(out)
+        }
+        plain => plain.clone(),
+    }
+}
+
+/// Names of one object: no two become the same, so that it keeps its members.
+#[derive(Default)]
+struct Names {
+    taken: HashSet<JsString>,
+}
+
+impl Names {
+    fn name(&mut self, key: &JsString) -> JsString {
+        let mut name = if ARGUMENTS.iter().any(|known| key.eq_str(known)) { key.clone() } else { words(key) };
+        let mut turn = 0;
+        while !self.taken.insert(name.clone()) {
+            turn += 1;
+            let Some(other) = varied(key, turn) else {
+                name = key.clone();
+                self.taken.insert(name.clone());
+                break;
+            };
+            name = other;
+        }
+        name
+    }
+}
+
+/// The `turn`th name of the same length and kinds: its letters counted up from the end.
+fn varied(key: &JsString, mut turn: usize) -> Option<JsString> {
+    let mut units = words(key).units().to_vec();
+    for unit in units.iter_mut().rev() {
+        let base = match *unit {
+            0x78 => u16::from(b'a'),
+            0x58 => u16::from(b'A'),
+            _ => continue,
+        };
+        *unit = base + (turn % 26) as u16;
+        turn /= 26;
+        if turn == 0 {
+            return Some(JsString::from(units));
+        }
+    }
+    None
+}
+
+/// A number of as many digits, as JSON writes it; one that cannot be told so stays.
+fn digits(number: f64) -> f64 {
+    let text = js::number_text(number);
+    let other: String = text.chars().map(|char| if char.is_ascii_digit() { '1' } else { char }).collect();
+    match other.parse::<f64>() {
+        Ok(same) if number.abs() >= 2.0 && js::number_text(same).len() == text.len() => same,
+        _ => number,
+    }
+}
+
+/// A text without its words; the runtime's own marks in it stay.
+fn text_of(text: &JsString) -> JsString {
+    let plain = text.to_string_lossy();
+    let Some((at, mark)) = MARKS.iter().filter_map(|mark| Some((plain.find(mark)?, mark))).min() else {
+        return words(text);
+    };
+    let from = plain[..at].encode_utf16().count();
+    let to = from + mark.encode_utf16().count();
+    let mut out = words(&text.slice(0, from));
+    out.push_str(mark);
+    out.push(&text_of(&text.slice(to, text.len())));
+    out
+}
+
+/// The text of an error: its numbers and the words that tell its kind stay.
+fn error(value: &Value) -> Value {
+    let Some(text) = value.as_str() else { return free(value) };
+    let plain = text.to_string_lossy();
+    let mut out = JsString::new();
+    let mut word = String::new();
+    let finish = |word: &mut String, out: &mut JsString| {
+        if ERROR_WORDS.iter().any(|known| known.eq_ignore_ascii_case(word)) {
+            out.push_str(word);
+        } else {
+            out.push(&words(&JsString::from(word.as_str())));
+        }
+        word.clear();
+    };
+    for char in plain.chars() {
+        if char.is_alphabetic() {
+            word.push(char);
+            continue;
+        }
+        finish(&mut word, &mut out);
+        out.push_str(char.encode_utf8(&mut [0; 4]));
+    }
+    finish(&mut word, &mut out);
+    Value::String(out)
+}
+
+/// Every letter and digit replaced, and everything else as it is.
+fn words(text: &JsString) -> JsString {
+    let mut units = Vec::with_capacity(text.len());
+    for char in char::decode_utf16(text.units().iter().copied()) {
+        match char {
+            Ok(char) => units.extend_from_slice(stand_in(char).encode_utf16(&mut [0; 2])),
+            Err(lone) => units.push(lone.unpaired_surrogate()),
+        }
+    }
+    JsString::from(units)
+}
+
+/// What stands for a character: the same kind, script, weight and length.
+fn stand_in(char: char) -> char {
+    match char {
+        'a'..='z' => return 'x',
+        'A'..='Z' => return 'X',
+        '0'..='9' => return '1',
+        _ if !char.is_alphanumeric() => return char,
+        _ => {}
+    }
+    STAND_INS.into_iter().skip(3).find(|other| counts(*other) == counts(char)).unwrap_or(char)
+}
+
+/// All that rules count of a character.
+fn counts(char: char) -> (Script, u64, usize) {
+    let text = JsString::from(char.encode_utf8(&mut [0; 4]) as &str);
+    (Script::of(u32::from(char)), weighted_length(&text, NORMAL).to_bits(), text.len())
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    fn shaped(json: &str) -> String {
+        line(json)
+    }
+
+    #[test]
+    fn words_go_and_everything_the_runtime_wrote_stays() {
+        let line = r#"{"type":"message","id":"a1","parentId":null,"timestamp":"2026-03-05T15:00:00.000Z","message":{"role":"toolResult","toolCallId":"toolu_1","toolName":"exec","content":[{"type":"text","text":"Dear Mei,\n\tsee /home/mei/x.txt: 42 €"}],"details":{"exitCode":0,"host":"n-ams-01"},"isError":false,"timestamp":1772722800000}}"#;
+        let expected = r#"{"type":"message","id":"a1","parentId":null,"timestamp":"2026-03-05T15:00:00.000Z","message":{"role":"toolResult","toolCallId":"toolu_1","toolName":"exec","content":[{"type":"text","text":"Xxxx Xxx,\n\txxx /xxxx/xxx/x.xxx: 11 €"}],"details":{"exitCode":0,"xxxx":"x-xxx-11"},"isError":false,"timestamp":1772722800000}}"#;
+        assert_eq!(shaped(line), expected);
+    }
+
+    #[test]
+    fn calls_keep_their_tool_and_as_many_members_of_the_same_length() {
+        let line = r#"{"type":"message","message":{"role":"assistant","content":[{"type":"toolCall","id":"c1","name":"book_trip","arguments":{"to":"Oslo","at":1530,"on":true,"path":"/x"}}],"usage":{"input":5},"model":"m"}}"#;
+        let out = shaped(line);
+        assert_eq!(out.len(), line.len());
+        assert!(out.contains(r#""name":"book_trip""#) && out.contains(r#""usage":{"input":5}"#), "{out}");
+        assert!(out.contains(r#""xx":"Xxxx","xb":1111,"xc":true,"path":"/x""#), "{out}");
+    }
+
+    #[test]
+    fn errors_are_still_told_by_their_words_and_numbers() {
+        let line = r#"{"type":"message","message":{"role":"assistant","content":[],"errorMessage":"prompt is too long: 210012 tokens > 200000 maximum (mei@example.org)"}}"#;
+        assert!(
+            shaped(line).contains("prompt is too long: 210012 tokens > 200000 maximum (xxx@xxxxxxx.xxx)")
+        );
+    }
+
+    #[test]
+    fn marks_of_the_runtime_stay() {
+        let text = text_of(&JsString::from("was it? NO_REPLY"));
+        assert_eq!(text.to_string_lossy(), "xxx xx? NO_REPLY");
+    }
+
+    #[test]
+    fn a_line_that_is_no_json_stays_none() {
+        assert_eq!(shaped(r#"{"type":"message","id":"ab"#), r#"{"xxxx":"xxxxxxx","xx":"xx"#);
+        assert!(js::parse(&shaped("nonsense 12")).is_err());
+    }
+
+    proptest! {
+        #[test]
+        fn nothing_that_rules_count_changes(text in "\\PC{0,80}|[\\u{3000}-\\u{ffff}\\n\"\\\\]{0,30}") {
+            let text = JsString::from(text.as_str());
+            let out = words(&text);
+            prop_assert_eq!(out.len(), text.len());
+            prop_assert_eq!(weighted_length(&out, NORMAL), weighted_length(&text, NORMAL));
+            let lines = |text: &JsString| text.units().iter().filter(|unit| **unit == 10).count();
+            prop_assert_eq!(lines(&out), lines(&text));
+            let utf16 = |text: &JsString| js::stringify_str(text).encode_utf16().count();
+            prop_assert_eq!(utf16(&out), utf16(&text));
+        }
+    }
+}

@@ -1,0 +1,94 @@
+//! Words that documents for people share.
+
+use std::fmt::Write as _;
+
+use crate::export::document::{Document, FateTold};
+use crate::inspect::message::{PartKind, TextPart, parts_of_message};
+use crate::inspect::words::{grouped, moment};
+use crate::js::{JsString, Value};
+use crate::policy::Fate;
+use crate::store::entry::Role;
+use crate::text::visible;
+
+/// Facts about the session: name and value, neither made safe yet.
+pub(super) fn facts(document: &Document) -> Vec<(&'static str, String)> {
+    let model = [document.provider.as_str(), document.model.as_str()];
+    let model = model.into_iter().filter(|part| !part.is_empty()).collect::<Vec<_>>().join("/");
+    let window = document.window.map_or("unknown".to_owned(), grouped);
+    let mut facts = vec![
+        ("session", document.key.clone()),
+        ("title", document.title.clone()),
+        ("id", document.id.clone()),
+        ("file", document.path.clone()),
+        ("model", if model.is_empty() { "unknown".to_owned() } else { model }),
+        ("window", format!("{window} tokens ({})", document.window_source)),
+        ("rules", document.ruleset.clone()),
+        ("leaf", document.leaf.clone().unwrap_or_default()),
+        ("exported", moment(document.now_ms as f64).unwrap_or_default()),
+        ("secrets", redacted(document)),
+    ];
+    if let Some(plan) = &document.plan {
+        facts.push(("plan", format!("messages ~{} → ~{} tokens", grouped(plan.before), grouped(plan.after))));
+    }
+    facts.retain(|(_, value)| !value.is_empty());
+    facts
+}
+
+/// What became of secrets.
+fn redacted(document: &Document) -> String {
+    if document.shape_only {
+        return "none: every word is replaced by another of the same shape".to_owned();
+    }
+    let Some(kinds) = &document.redacted else { return "not looked for (--no-redact)".to_owned() };
+    let mut words =
+        kinds.iter().map(|(kind, count)| format!("{count} {kind}")).collect::<Vec<_>>().join(", ");
+    if words.is_empty() {
+        words = "none found".to_owned();
+    }
+    match document.images {
+        0 => words,
+        1 => format!("{words}; 1 image left out"),
+        images => format!("{words}; {images} images left out"),
+    }
+}
+
+/// `✂ cleared: reason (rule), ~900 → ~20`.
+pub(super) fn fate(told: &FateTold) -> String {
+    let mut words = format!("{} {}: {} ({})", told.fate.sign(), told.fate.word(), told.reason, told.rule);
+    if told.fate.changes() {
+        let _ = write!(words, ", ~{} → ~{}", grouped(told.before), grouped(told.after));
+    }
+    words
+}
+
+/// The parts of a message that a plan makes.
+pub(super) fn made_parts(message: &Value) -> Vec<TextPart> {
+    let role = message.get("role").and_then(Value::as_str).map(JsString::to_string_lossy);
+    parts_of_message(message, role.as_deref().map(Role::from_text))
+}
+
+/// The head of a part; none for plain text.
+pub(super) fn head(part: &TextPart) -> Option<String> {
+    match &part.kind {
+        PartKind::Text => None,
+        PartKind::Thinking => Some("thinking".to_owned()),
+        PartKind::Call { name, .. } => Some(format!("call {name}")),
+        PartKind::Image { mime, chars } => Some(format!("image {mime}, {} chars", grouped(*chars as u64))),
+        PartKind::Error => Some("error".to_owned()),
+        PartKind::Other => Some("JSON".to_owned()),
+    }
+}
+
+/// A text line by line, made safe: tabs and line ends stay.
+pub(super) fn safe(text: &str) -> String {
+    let line = |line: &str| {
+        let line = line.trim_end_matches('\r');
+        line.split('\t').map(visible).collect::<Vec<_>>().join("\t")
+    };
+    text.split('\n').map(line).collect::<Vec<_>>().join("\n")
+}
+
+/// Every fate with its sign, for a legend.
+pub(super) fn legend() -> String {
+    Fate::ALL.iter().map(|fate| format!("{} {}", fate.sign(), fate.word())).collect::<Vec<_>>().join(" · ")
+}

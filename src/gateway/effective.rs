@@ -1,0 +1,116 @@
+//! Every setting of a gateway that decides about a session, with the value in force, where it comes from, and what it goes
+//! over (store B5). Settings of pruning, compaction and the memory flush have tables of their own.
+
+use super::config::GatewayConfig;
+use super::provenance::Provenance;
+use crate::js::{self, Value};
+
+/// A setting and what is in force without it, as JSON; `null` where nothing is.
+const SETTINGS: [(&str, &str); 31] = [
+    ("gateway.mode", "\"local\""),
+    ("session.store", "null"),
+    ("session.scope", "\"per-sender\""),
+    ("session.dmScope", "\"main\""),
+    ("session.mainKey", "\"main\""),
+    ("session.idleMinutes", "null"),
+    ("session.reset.mode", "\"daily\""),
+    ("session.reset.atHour", "4"),
+    ("session.reset.idleMinutes", "null"),
+    ("session.resetByType", "null"),
+    ("session.resetByChannel", "null"),
+    ("session.resetTriggers", "[\"/new\",\"/reset\"]"),
+    ("session.parentForkMaxTokens", "100000"),
+    ("session.maintenance.mode", "\"warn\""),
+    ("session.maintenance.pruneAfter", "\"30d\""),
+    ("session.maintenance.maxEntries", "500"),
+    ("session.maintenance.rotateBytes", "10485760"),
+    ("session.maintenance.resetArchiveRetention", "null"),
+    ("session.maintenance.maxDiskBytes", "null"),
+    ("session.maintenance.highWaterBytes", "null"),
+    ("agents.defaults.model", "\"anthropic/claude-opus-4-6\""),
+    ("agents.defaults.models", "null"),
+    ("agents.defaults.contextTokens", "null"),
+    ("agents.defaults.compaction.mode", "\"default\""),
+    ("agents.defaults.compaction.maxHistoryShare", "0.5"),
+    ("agents.defaults.compaction.identifierPolicy", "\"strict\""),
+    ("agents.defaults.heartbeat.every", "null"),
+    ("agents.defaults.bootstrapMaxChars", "20000"),
+    ("agents.defaults.bootstrapTotalMaxChars", "150000"),
+    ("models.mode", "\"merge\""),
+    ("meta.lastTouchedVersion", "null"),
+];
+
+/// Keys of a channel that limit how many turns are sent.
+const LIMITS: [&str; 2] = ["historyLimit", "dmHistoryLimit"];
+
+/// A setting in force.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Effective {
+    /// Its whole key.
+    pub key: String,
+    /// In force; null where nothing is.
+    pub value: Value,
+    /// Where it comes from.
+    pub provenance: Provenance,
+    /// Places it goes over, the strongest first.
+    pub over: Vec<Provenance>,
+}
+
+/// Every setting that decides about sessions.
+pub fn effective(config: &GatewayConfig) -> Vec<Effective> {
+    let mut rows: Vec<Effective> = SETTINGS.iter().map(|(key, default)| one(config, key, default)).collect();
+    let channels = config.value(&["channels"]).and_then(Value::as_object);
+    for (channel, settings) in channels.into_iter().flat_map(js::Object::iter) {
+        let channel = format!("channels.{}", channel.to_string_lossy());
+        let limits = LIMITS.iter().filter(|limit| settings.get(limit).is_some());
+        rows.extend(limits.map(|limit| one(config, &format!("{channel}.{limit}"), "null")));
+        let people = settings.get("dms").and_then(Value::as_object);
+        for (user, own) in people.into_iter().flat_map(js::Object::iter) {
+            // An id may hold dots, so its row is made from the path itself.
+            if own.get("historyLimit").is_some() {
+                let user = user.to_string_lossy();
+                let name = channel.strip_prefix("channels.").unwrap_or(&channel);
+                rows.push(row(config, &["channels", name, "dms", &user, "historyLimit"], Value::Null));
+            }
+        }
+    }
+    rows
+}
+
+fn one(config: &GatewayConfig, key: &str, default: &str) -> Effective {
+    let path: Vec<&str> = key.split('.').collect();
+    row(config, &path, js::parse(default).unwrap_or(Value::Null))
+}
+
+fn row(config: &GatewayConfig, path: &[&str], default: Value) -> Effective {
+    let key = path.join(".");
+    if key == "session.mainKey" {
+        // Whatever is written, it is always this (store B5).
+        let why = "the gateway always uses \"main\"".to_owned();
+        let provenance = match config.value(path) {
+            Some(_) => Provenance::Rule { rule: "main key", why },
+            None => Provenance::Default,
+        };
+        return Effective { key, value: default, provenance, over: config.chain(path) };
+    }
+    let mut over = config.chain(path);
+    let value = config.value(path).cloned();
+    let provenance = config.provenance(path);
+    if matches!(provenance, Provenance::File { .. }) && !over.is_empty() {
+        over.remove(0);
+    }
+    Effective { key, value: value.unwrap_or(default), provenance, over }
+}
+
+impl Effective {
+    /// The places it goes over, in words: `over agents.json:3`; empty where there is none.
+    pub fn over_words(&self) -> String {
+        over_words(&self.over)
+    }
+}
+
+/// Places that a value goes over, in words.
+pub fn over_words(over: &[Provenance]) -> String {
+    let places: Vec<String> = over.iter().map(ToString::to_string).collect();
+    if places.is_empty() { String::new() } else { format!("over {}", places.join(", over ")) }
+}

@@ -1,0 +1,130 @@
+//! Changed settings as a patch for `openclaw.json` (JSON5) and as the commands that make the same change. Neither is ever
+//! run by us.
+
+use crate::js::{Object, Value, parse, stringify, stringify_str};
+
+use super::setting_value::insert;
+
+/// A path goes through the list of a provider's models: `models.providers.vllm.models[ID].contextWindow`.
+const IN_MODEL: &str = ".models[";
+/// A path goes to a person's own settings: the id may hold dots itself.
+const IN_PERSON: &str = ".dms.";
+/// The one key that stands under a person's id.
+const OWN_LIMIT: &str = "historyLimit";
+
+/// Where a value stands, as far as its path can be taken apart.
+enum Place<'a> {
+    Plain(&'a str),
+    /// Path of the list, id of the model, key in it.
+    Model(&'a str, &'a str, &'a str),
+    /// Path of the people, id of the person.
+    Person(&'a str, &'a str),
+}
+
+fn place(path: &str) -> Place<'_> {
+    if let Some((provider, rest)) = path.split_once(IN_MODEL) {
+        let (id, key) = rest.split_once("].").unwrap_or((rest, "contextWindow"));
+        return Place::Model(provider, id, key);
+    }
+    let person = path
+        .split_once(IN_PERSON)
+        .and_then(|(channel, rest)| Some((channel, rest.strip_suffix(OWN_LIMIT)?.strip_suffix('.')?)));
+    person.map_or(Place::Plain(path), |(channel, id)| Place::Person(channel, id))
+}
+
+/// Paths and values as one object with two spaces a level, as the gateway writes its configuration; `{}` of nothing.
+pub fn patch<'a>(settings: impl IntoIterator<Item = (&'a str, Value)>) -> String {
+    let mut root = Object::default();
+    for (path, value) in settings {
+        match place(path) {
+            Place::Plain(path) => insert(&mut root, path, value),
+            Place::Model(provider, id, key) => {
+                let model = Object::from([("id", Value::from(id)), (key, value)]);
+                let models = Value::Array(vec![Value::Object(model)]);
+                insert(&mut root, &format!("{provider}.models"), models);
+            }
+            Place::Person(channel, id) => {
+                let limit = Value::Object(Object::from([(OWN_LIMIT, value)]));
+                insert(&mut root, &format!("{channel}.dms"), Value::Object(Object::from([(id, limit)])));
+            }
+        }
+    }
+    pretty(&Value::Object(root), 0)
+}
+
+/// One `openclaw config set` line for each value; none where a path has a part that is no plain name.
+pub fn commands<'a>(settings: impl IntoIterator<Item = (&'a str, Value)>) -> Vec<String> {
+    let plain = |(path, value): (&'a str, Value)| match place(path) {
+        Place::Plain(path) => Some(format!("openclaw config set {path} {}", word(&value))),
+        Place::Model(..) | Place::Person(..) => None,
+    };
+    settings.into_iter().filter_map(plain).collect()
+}
+
+/// A value as a word of the shell. The command reads JSON where it can, else a text.
+fn word(value: &Value) -> String {
+    let text = match value.as_str().map(crate::js::JsString::to_string_lossy) {
+        Some(text) if parse(&text).is_err() => text,
+        _ => stringify(value),
+    };
+    let plain = |char: char| char.is_ascii_alphanumeric() || "_-./:@%+=,".contains(char);
+    if !text.is_empty() && text.chars().all(plain) {
+        return text;
+    }
+    format!("'{}'", text.replace('\'', r"'\''"))
+}
+
+fn pretty(value: &Value, level: usize) -> String {
+    match value {
+        Value::Object(object) if !object.is_empty() => {
+            let indent = "  ".repeat(level + 1);
+            let members = object
+                .iter()
+                .map(|(key, value)| format!("{indent}{}: {}", stringify_str(key), pretty(value, level + 1)));
+            format!("{{\n{}\n{}}}", members.collect::<Vec<_>>().join(",\n"), "  ".repeat(level))
+        }
+        other => stringify(other),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_patch_nests_by_the_path_and_a_command_names_it() {
+        let changes = [
+            ("agents.defaults.contextPruning.ttl", Value::from("30m")),
+            ("agents.defaults.compaction.reserveTokens", Value::from(34_000.0)),
+        ];
+        let expected = "{\n  \"agents\": {\n    \"defaults\": {\n      \"contextPruning\": {\n        \"ttl\": \"30m\"\n      },\n      \"compaction\": {\n        \"reserveTokens\": 34000\n      }\n    }\n  }\n}";
+        assert_eq!(patch(changes.clone()), expected);
+        assert_eq!(commands(changes)[0], "openclaw config set agents.defaults.contextPruning.ttl 30m");
+    }
+
+    #[test]
+    fn a_model_is_patched_in_its_list_and_has_no_command() {
+        let changes = [("models.providers.vllm.models[qwen3.5].contextWindow", Value::from(131_072.0))];
+        let text = patch(changes.clone());
+        assert!(text.contains(r#"[{"id":"qwen3.5","contextWindow":131072}]"#), "{text}");
+        assert_eq!(commands(changes), Vec::<String>::new());
+    }
+
+    #[test]
+    fn a_persons_own_limit_stands_under_the_whole_id() {
+        let changes = [("channels.matrix.dms.@a:b.example.historyLimit", Value::from(5))];
+        let compact = crate::js::stringify(&parse(&patch(changes.clone())).expect("JSON"));
+        assert_eq!(compact, r#"{"channels":{"matrix":{"dms":{"@a:b.example":{"historyLimit":5}}}}}"#);
+        assert_eq!(commands(changes), Vec::<String>::new());
+    }
+
+    #[test]
+    fn a_value_is_one_word_of_the_shell_and_keeps_its_type() {
+        let word = |value: Value| word(&value);
+        assert_eq!(word(Value::from("cache-ttl")), "cache-ttl");
+        assert_eq!(word(Value::from("10")), "'\"10\"'");
+        assert_eq!(word(Value::from("it's $HOME")), r"'it'\''s $HOME'");
+        assert_eq!(word(Value::Array(vec!["a b".into()])), "'[\"a b\"]'");
+        assert_eq!(word(Value::from(0.3)), "0.3");
+    }
+}

@@ -1,0 +1,151 @@
+//! The models that an agent's `models.json` lists (store A8, B7): what the runtime goes by for models the configuration does
+//! not list. Keys and addresses in that file are never taken in.
+
+use std::path::{Path, PathBuf};
+
+use super::catalog::Price;
+use super::lines;
+use super::provenance::Provenance;
+use super::window::whole_positive;
+use crate::error::{Finding, Severity};
+use crate::js::{self, JsString, Value};
+
+/// Window of a listed model that names none, in tokens.
+const LISTED_WINDOW: f64 = 128_000.0;
+/// Larger files are no registry, bytes.
+const MAX_BYTES: u64 = 8 * 1024 * 1024;
+
+/// One agent's registry.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Registry {
+    /// The file.
+    pub path: PathBuf,
+    /// Models in the order of the file.
+    pub models: Vec<RegistryModel>,
+}
+
+/// A model of a registry.
+#[derive(Debug, Clone, PartialEq)]
+pub struct RegistryModel {
+    /// Who sells it.
+    pub provider: String,
+    /// Its id.
+    pub id: String,
+    /// Tokens it takes.
+    pub window: f64,
+    /// List price, where input and output are told.
+    pub price: Option<Price>,
+    /// The line of its window, else of itself.
+    pub line: Option<u32>,
+}
+
+impl Registry {
+    /// Reads the file of an agent dir. One that is not there lists nothing; one that cannot be read is a finding.
+    pub fn read(agent_dir: &Path, findings: &mut Vec<Finding>) -> Self {
+        let path = agent_dir.join("models.json");
+        let none = Self { path: path.clone(), models: Vec::new() };
+        let Ok(meta) = std::fs::metadata(&path) else { return none };
+        let text = if meta.is_file() && meta.len() <= MAX_BYTES {
+            std::fs::read_to_string(&path).map_err(|error| error.to_string())
+        } else {
+            Err("is no regular file of at most 8 MiB".to_owned())
+        };
+        let parsed = text.and_then(|text| Ok((js::parse(&text).map_err(|error| error.to_string())?, text)));
+        match parsed {
+            Ok((value, text)) => Self { models: models(&value, &text), path },
+            Err(error) => {
+                let next = "models it lists are taken from the catalogue until it can be read";
+                findings.push(Finding::new(
+                    &path,
+                    Severity::Warning,
+                    format!("cannot be read: {error}"),
+                    next,
+                ));
+                none
+            }
+        }
+    }
+
+    /// The model of a provider.
+    pub fn find(&self, provider: &str, model: &str) -> Option<&RegistryModel> {
+        self.models.iter().rev().find(|own| own.provider == provider && own.id == model)
+    }
+
+    /// Where its window is told.
+    pub fn provenance(&self, model: &RegistryModel) -> Provenance {
+        let key = format!("providers.{}.models: {}", model.provider, model.id);
+        Provenance::File { path: self.path.clone(), line: model.line, key }
+    }
+}
+
+fn models(value: &Value, text: &str) -> Vec<RegistryModel> {
+    let providers = value.get("providers").and_then(Value::as_object);
+    let mut found = Vec::new();
+    for (provider, entry) in providers.into_iter().flat_map(js::Object::iter) {
+        let provider = provider.to_string_lossy();
+        let listed = entry.get("models").and_then(Value::as_array).unwrap_or_default();
+        for (at, model) in listed.iter().enumerate() {
+            let Some(id) = model.get("id").and_then(Value::as_str).map(JsString::to_string_lossy) else {
+                continue;
+            };
+            let at = at.to_string();
+            let place = ["providers", provider.as_str(), "models", at.as_str()];
+            let own = model.get("contextWindow").and_then(Value::as_f64).and_then(whole_positive);
+            let window_line = lines::key_line(text, &[&place[..], &["contextWindow"]].concat());
+            found.push(RegistryModel {
+                provider: provider.clone(),
+                id,
+                window: own.unwrap_or(LISTED_WINDOW),
+                price: price(model.get("cost")),
+                line: window_line.or_else(|| lines::key_line(text, &place)),
+            });
+        }
+    }
+    found
+}
+
+fn price(cost: Option<&Value>) -> Option<Price> {
+    let number = |key: &str| cost?.get(key)?.as_f64().filter(|usd| usd.is_finite() && *usd >= 0.0);
+    Some(Price {
+        input: number("input")?,
+        output: number("output")?,
+        cache_read: number("cacheRead").unwrap_or(0.0),
+        cache_write: number("cacheWrite").unwrap_or(0.0),
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn read(text: &str) -> (Registry, Vec<Finding>) {
+        let dir = tempfile::tempdir().unwrap();
+        let mut file = std::fs::File::create(dir.path().join("models.json")).unwrap();
+        std::io::Write::write_all(&mut file, text.as_bytes()).unwrap();
+        let mut findings = Vec::new();
+        (Registry::read(dir.path(), &mut findings), findings)
+    }
+
+    #[test]
+    fn models_are_listed_with_window_price_and_line() {
+        let (registry, findings) = read(
+            "{\"providers\":{\"local\":{\"apiKey\":\"k\",\"models\":[\n{\"id\":\"a\",\n\"contextWindow\":32768,\n\"cost\":{\"input\":1,\"output\":2}},\n{\"id\":\"b\"},{\"contextWindow\":5},null]},\"odd\":null}}",
+        );
+        assert_eq!(findings, []);
+        let seen: Vec<_> = registry.models.iter().map(|m| (m.id.as_str(), m.window, m.line)).collect();
+        assert_eq!(seen, [("a", 32_768.0, Some(3)), ("b", 128_000.0, Some(5))]);
+        assert_eq!(registry.find("local", "a").unwrap().price.unwrap().output, 2.0);
+        assert!(registry.find("other", "a").is_none());
+        assert!(!format!("{registry:?}").contains("\"k\""));
+    }
+
+    #[test]
+    fn one_that_is_not_there_lists_nothing_and_a_broken_one_says_so() {
+        let dir = tempfile::tempdir().unwrap();
+        let mut findings = Vec::new();
+        assert_eq!(Registry::read(dir.path(), &mut findings).models, []);
+        assert_eq!(findings, []);
+        let (registry, findings) = read("{\"providers\":");
+        assert!(registry.models.is_empty() && findings.len() == 1);
+    }
+}

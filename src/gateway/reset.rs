@@ -1,0 +1,300 @@
+//! When a gateway begins a session anew by itself: each day at an hour, or after a time of silence (store B5, F2).
+//!
+//! Nothing happens at that moment: it is looked at when the next message comes. By the newest of the session's own key and
+//! type: `session.resetByChannel` before `session.resetByType` before `session.reset` before the old `session.idleMinutes`.
+
+use jiff::tz::TimeZone;
+use jiff::{SignedDuration, Timestamp, ToSpan as _};
+
+use super::config::GatewayConfig;
+use super::provenance::Provenance;
+use crate::js::Value;
+
+/// Hour of the daily reset where none is set.
+pub const DEFAULT_HOUR: f64 = 4.0;
+/// Minutes of silence in mode `idle` where none are set.
+pub const DEFAULT_IDLE_MINUTES: f64 = 60.0;
+
+/// What a session is to the settings of resets.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum ResetType {
+    /// A thread or topic of any chat.
+    Thread,
+    /// A group or channel.
+    Group,
+    /// Everything else.
+    Direct,
+}
+
+impl ResetType {
+    /// Of a session key.
+    pub fn of(key: &str) -> Self {
+        let key = key.to_lowercase();
+        let has = |marks: [&str; 2]| marks.iter().any(|mark| key.contains(mark));
+        if has([":thread:", ":topic:"]) {
+            Self::Thread
+        } else if has([":group:", ":channel:"]) {
+            Self::Group
+        } else {
+            Self::Direct
+        }
+    }
+
+    /// The key of `resetByType`.
+    pub fn word(self) -> &'static str {
+        match self {
+            Self::Thread => "thread",
+            Self::Group => "group",
+            Self::Direct => "direct",
+        }
+    }
+}
+
+/// Why a session begins anew.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ResetMode {
+    /// At an hour of the day.
+    Daily,
+    /// After a time of silence.
+    Idle,
+}
+
+impl ResetMode {
+    /// The word in the configuration.
+    pub fn word(self) -> &'static str {
+        match self {
+            Self::Daily => "daily",
+            Self::Idle => "idle",
+        }
+    }
+}
+
+/// The settings that apply to one session, each with its origin.
+#[derive(Debug, Clone, PartialEq)]
+pub struct ResetPolicy {
+    /// What the session is to them.
+    pub kind: ResetType,
+    /// The mode.
+    pub mode: (ResetMode, Provenance),
+    /// The hour of mode `daily`, 0 to 23.
+    pub at_hour: (f64, Provenance),
+    /// Minutes of silence, at least 1; they count in mode `daily` too. None: silence alone resets nothing.
+    pub idle_minutes: Option<(f64, Provenance)>,
+}
+
+/// When a session would begin anew.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct NextReset {
+    /// ms since 1970.
+    pub at_ms: f64,
+    /// Why.
+    pub mode: ResetMode,
+}
+
+/// The settings of a session by its key and channel.
+pub fn reset_policy(config: &GatewayConfig, key: &str, channel: Option<&str>) -> ResetPolicy {
+    let kind = ResetType::of(key);
+    let places = places(config, kind, channel);
+    let by_channel = matches!(places.as_slice(), [(path, _)] if path.contains(&"resetByChannel"));
+    let find = |name: &str| places.iter().find_map(|(path, place)| at(config, path, place, name));
+    let legacy = || {
+        let minutes =
+            config.value(&["session", "idleMinutes"]).filter(|value| !value.is_null() && !by_channel)?;
+        Some((minutes, config.provenance(&["session", "idleMinutes"])))
+    };
+    // An empty object says as much as one with keys: that the old key does not choose the mode.
+    let told = by_channel || ["reset", "resetByType"].into_iter().any(|key| is_told(config, key));
+    let mode = match find("mode") {
+        Some((mode, from)) if mode.str_is("idle") => (ResetMode::Idle, from),
+        Some((_, from)) => (ResetMode::Daily, from),
+        None => match legacy().filter(|_| !told) {
+            Some((_, from)) => (ResetMode::Idle, from),
+            None => (ResetMode::Daily, Provenance::Default),
+        },
+    };
+    let at_hour = match find("atHour") {
+        Some((hour, from)) => (whole_hour(hour), from),
+        None => (DEFAULT_HOUR, Provenance::Default),
+    };
+    let idle_minutes = match find("idleMinutes").or_else(legacy) {
+        Some((minutes, from)) => minutes
+            .as_f64()
+            .map(f64::floor)
+            .filter(|minutes| minutes.is_finite())
+            .map(|minutes| (minutes.max(1.0), from)),
+        None if mode.0 == ResetMode::Idle => Some((DEFAULT_IDLE_MINUTES, Provenance::Default)),
+        None => None,
+    };
+    ResetPolicy { kind, mode, at_hour, idle_minutes }
+}
+
+type Found<'a> = (&'a Value, Provenance);
+
+/// The objects that may tell, the strongest first: their keys, and the last one, which the configuration chose.
+fn places<'a>(
+    config: &GatewayConfig,
+    kind: ResetType,
+    channel: Option<&str>,
+) -> Vec<(&'a [&'static str], String)> {
+    let channel = channel.map(|channel| channel.trim().to_lowercase()).filter(|channel| !channel.is_empty());
+    if let Some(channel) = channel
+        && config.value(&["session", "resetByChannel", &channel]).is_some_and(|value| !value.is_null())
+    {
+        return vec![(&["session", "resetByChannel"], channel)];
+    }
+    let typed =
+        |word: &str| config.value(&["session", "resetByType", word]).is_some_and(|value| !value.is_null());
+    let mut places: Vec<(&[&str], String)> = Vec::new();
+    // Old configurations say `dm` for `direct`.
+    let words: &[&str] = if kind == ResetType::Direct { &["direct", "dm"] } else { &[kind.word()] };
+    if let Some(word) = words.iter().find(|word| typed(word)) {
+        places.push((&["session", "resetByType"], (*word).to_owned()));
+    }
+    places.push((&["session"], "reset".to_owned()));
+    places
+}
+
+fn at<'a>(config: &'a GatewayConfig, path: &[&str], place: &str, name: &str) -> Option<Found<'a>> {
+    let full: Vec<&str> = path.iter().copied().chain([place, name]).collect();
+    let value = config.value(&full).filter(|value| !value.is_null())?;
+    Some((value, config.provenance(&full)))
+}
+
+fn is_told(config: &GatewayConfig, key: &str) -> bool {
+    config.value(&["session", key]).is_some_and(|value| crate::js::truthy(Some(value)))
+}
+
+fn whole_hour(hour: &Value) -> f64 {
+    match hour.as_f64().map(f64::floor) {
+        Some(hour) if hour.is_finite() => hour.clamp(0.0, 23.0),
+        _ => DEFAULT_HOUR,
+    }
+}
+
+/// When a session that was last used then (ms since 1970) begins anew, in the time zone of the gateway's host: at the first of
+/// the moments that apply. None where the clock cannot be told.
+pub fn next_reset(policy: &ResetPolicy, updated_ms: f64, zone: &TimeZone) -> Option<NextReset> {
+    let daily =
+        || Some(NextReset { at_ms: next_hour(updated_ms, policy.at_hour.0, zone)?, mode: ResetMode::Daily });
+    let daily = if policy.mode.0 == ResetMode::Daily { daily() } else { None };
+    let idle = policy
+        .idle_minutes
+        .as_ref()
+        .map(|(minutes, _)| NextReset { at_ms: updated_ms + minutes * 60_000.0, mode: ResetMode::Idle });
+    match (daily, idle) {
+        (Some(daily), Some(idle)) => Some(if idle.at_ms < daily.at_ms { idle } else { daily }),
+        (one, other) => one.or(other),
+    }
+}
+
+/// The first full hour of that name after a moment. An hour that a change of the clocks leaves out is the next one, as for
+/// JavaScript's dates.
+fn next_hour(after_ms: f64, hour: f64, zone: &TimeZone) -> Option<f64> {
+    let after = Timestamp::from_millisecond(after_ms.is_finite().then_some(after_ms as i64)?).ok()?;
+    let mut day = after.to_zoned(zone.clone()).date();
+    for _ in 0..3 {
+        let at = day.at(hour as i8, 0, 0, 0).to_zoned(zone.clone()).ok()?.timestamp();
+        if at.duration_since(after) > SignedDuration::ZERO {
+            return Some(at.as_millisecond() as f64);
+        }
+        day = day.checked_add(1.day()).ok()?;
+    }
+    None
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::gateway::env::Environment;
+
+    fn policy(config: &str, key: &str, channel: Option<&str>) -> ResetPolicy {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("openclaw.json");
+        std::io::Write::write_all(&mut std::fs::File::create(&path).unwrap(), config.as_bytes()).unwrap();
+        let config = GatewayConfig::load(Some(&path), &Environment::default(), dir.path());
+        assert_eq!(config.error, None);
+        reset_policy(&config, key, channel)
+    }
+
+    /// Mode, hour, minutes (0 for none), and the keys they come from.
+    fn told(config: &str, key: &str, channel: Option<&str>) -> (&'static str, f64, f64, Vec<String>) {
+        let policy = policy(config, key, channel);
+        let from = |from: &Provenance| match from {
+            Provenance::File { key, .. } => key.clone(),
+            other => other.to_string(),
+        };
+        let mut keys = vec![from(&policy.mode.1), from(&policy.at_hour.1)];
+        keys.extend(policy.idle_minutes.as_ref().map(|(_, origin)| from(origin)));
+        (
+            policy.mode.0.word(),
+            policy.at_hour.0,
+            policy.idle_minutes.map_or(0.0, |(minutes, _)| minutes),
+            keys,
+        )
+    }
+
+    const MAIN: &str = "agent:main:main";
+
+    #[test]
+    fn the_gateways_default_is_four_oclock() {
+        let all = || vec!["default".to_owned(), "default".to_owned()];
+        assert_eq!(told("{}", MAIN, None), ("daily", 4.0, 0.0, all()));
+    }
+
+    #[test]
+    fn the_channel_comes_before_the_type_and_that_before_the_rest() {
+        let config = "{ session: { idleMinutes: 5, reset: { mode: 'daily', atHour: 6 },
+            resetByType: { group: { mode: 'idle', idleMinutes: 30.9 }, dm: { atHour: 99 }, thread: {} },
+            resetByChannel: { slack: { mode: 'idle' } } } }";
+        let of = |key: &str, channel| {
+            let (mode, hour, minutes, _) = told(config, key, channel);
+            (mode, hour, minutes)
+        };
+        assert_eq!(of(MAIN, None), ("daily", 23.0, 5.0));
+        assert_eq!(of("agent:main:telegram:group:1", Some("telegram")), ("idle", 6.0, 30.0));
+        assert_eq!(of("agent:main:telegram:group:1:topic:2", None), ("daily", 6.0, 5.0));
+        assert_eq!(of("agent:main:slack:channel:c", Some(" Slack ")), ("idle", 4.0, 60.0));
+        let keys = told(config, "agent:main:telegram:group:1", None).3;
+        assert_eq!(
+            keys,
+            [
+                "session.resetByType.group.mode",
+                "session.reset.atHour",
+                "session.resetByType.group.idleMinutes"
+            ]
+        );
+    }
+
+    #[test]
+    fn the_old_key_chooses_the_mode_only_where_nothing_else_is_said() {
+        let of = |config: &str| told(config, MAIN, None);
+        assert_eq!(of("{ session: { idleMinutes: 0 } }").2, 1.0);
+        assert_eq!(of("{ session: { idleMinutes: 90 } }").0, "idle");
+        assert_eq!(of("{ session: { idleMinutes: 90, resetByType: {} } }").0, "daily");
+        assert_eq!(of("{ session: { idleMinutes: 90, reset: {} } }").2, 90.0);
+    }
+
+    fn next(config: &str, updated: &str, zone: &str) -> String {
+        let zone = TimeZone::get(zone).unwrap();
+        let updated: Timestamp = updated.parse().unwrap();
+        let next = next_reset(&policy(config, MAIN, None), updated.as_millisecond() as f64, &zone).unwrap();
+        format!("{} {}", Timestamp::from_millisecond(next.at_ms as i64).unwrap(), next.mode.word())
+    }
+
+    #[test]
+    fn the_next_reset_is_the_first_that_applies_in_the_hosts_zone() {
+        assert_eq!(next("{}", "2026-03-05T02:59:00Z", "UTC"), "2026-03-05T04:00:00Z daily");
+        assert_eq!(next("{}", "2026-03-05T04:00:00Z", "UTC"), "2026-03-06T04:00:00Z daily");
+        assert_eq!(next("{}", "2026-03-05T02:59:00Z", "Europe/Berlin"), "2026-03-05T03:00:00Z daily");
+        assert_eq!(next("{}", "2026-03-05T20:30:00Z", "Asia/Shanghai"), "2026-03-06T20:00:00Z daily");
+        let idle = "{ session: { reset: { mode: 'daily', idleMinutes: 30 } } }";
+        assert_eq!(next(idle, "2026-03-05T10:00:00Z", "UTC"), "2026-03-05T10:30:00Z idle");
+        assert_eq!(next(idle, "2026-03-05T03:45:00Z", "UTC"), "2026-03-05T04:00:00Z daily");
+    }
+
+    #[test]
+    fn an_hour_that_the_clocks_leave_out_is_the_next_one() {
+        let at_two = "{ session: { reset: { atHour: 2 } } }";
+        assert_eq!(next(at_two, "2026-03-28T12:00:00Z", "Europe/Berlin"), "2026-03-29T01:00:00Z daily");
+    }
+}

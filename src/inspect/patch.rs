@@ -1,0 +1,90 @@
+//! Changed settings of a session as a patch for `openclaw.json`, each at the path the gateway reads it from; what no key
+//! of the gateway sets is told in comments. Shown, copied and saved, never applied by us.
+
+use crate::gateway::patch::{commands, patch};
+use crate::gateway::prune_setting::Unit;
+use crate::gateway::setting_value::{plain_text, ttl_text};
+use crate::inspect::Inspection;
+use crate::inspect::change::{CONTEXT_TOKENS, Change};
+use crate::js::Value;
+use crate::policy::Step;
+use crate::policy::settings::{Reader, StepSetting};
+
+/// Where the switch of the pruner stands.
+const MODE_PATH: &str = "agents.defaults.contextPruning.mode";
+/// Where the window is lowered.
+const WINDOW_PATH: &str = "agents.defaults.contextTokens";
+
+/// A change of the configuration, written down.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct ConfigPatch {
+    /// JSON5: comments, then one object; empty where nothing is changed.
+    pub text: String,
+    /// `openclaw config set` lines; what they cannot say stands in the text alone.
+    pub commands: Vec<String>,
+}
+
+impl ConfigPatch {
+    /// Of changed rows with their new values. A duration may be in ms or as the file holds it. Pruning is switched on
+    /// where a setting of it is changed and it is off.
+    pub fn of_rows<'a>(on: bool, rows: impl IntoIterator<Item = (&'a StepSetting, &'a Value)>) -> Self {
+        Self::of(on, None, &rows.into_iter().collect::<Vec<_>>())
+    }
+
+    /// Of changes of a session's settings; of the same key the last one counts.
+    pub fn of_changes(inspection: &Inspection, changes: &[Change]) -> Self {
+        let last = |key: &str| changes.iter().rev().find(|change| change.key == key);
+        let rows = inspection.settings.iter();
+        let rows: Vec<_> = rows.filter_map(|row| Some((row, &last(&row.key())?.value))).collect();
+        Self::of(inspection.configured_on, last(CONTEXT_TOKENS).map(|change| &change.value), &rows)
+    }
+
+    fn of(on: bool, window: Option<&Value>, rows: &[(&StepSetting, &Value)]) -> Self {
+        let mut settings: Vec<(&str, Value)> = Vec::new();
+        let mut comments = Vec::new();
+        settings.extend(window.map(|tokens| (WINDOW_PATH, tokens.clone())));
+        let prunes = rows.iter().any(|(row, _)| row.step == Step::Prune);
+        if prunes && !on && !rows.iter().any(|(row, _)| is_mode(row)) {
+            settings.push((MODE_PATH, Value::from("cache-ttl")));
+        }
+        for (row, value) in rows {
+            match &row.reader {
+                Reader::Gateway(path) => settings.push((path, written(row, value))),
+                other => comments.push(comment(row, value, other)),
+            }
+        }
+        let commands = commands(settings.iter().cloned());
+        if !settings.is_empty() {
+            comments.push(patch(settings));
+        }
+        Self { text: comments.join("\n"), commands }
+    }
+}
+
+/// The switch of the pruner, which is a text in the file.
+fn is_mode(row: &StepSetting) -> bool {
+    row.step == Step::Prune && row.row.key == "mode"
+}
+
+/// A value as the file holds it.
+fn written(row: &StepSetting, value: &Value) -> Value {
+    match value.as_bool().filter(|_| is_mode(row)) {
+        Some(on) => Value::from(if on { "cache-ttl" } else { "off" }),
+        None if row.row.control.unit() == Some(Unit::Milliseconds) => ttl_text(value),
+        None => value.clone(),
+    }
+}
+
+/// Says where a value would have to be set instead.
+fn comment(row: &StepSetting, value: &Value, reader: &Reader) -> String {
+    let why = match reader {
+        Reader::BuiltIn => "built into the gateway, no key sets it",
+        Reader::Server => "derived by the gateway, which asks it of the provider's server",
+        Reader::Client => "set by the client that sends the request, not by the gateway",
+        Reader::Gateway(_) | Reader::Preview => "an assumption of this preview, nothing to set",
+    };
+    // A value may hold anything a person typed; a comment ends with its line.
+    let value: String = plain_text(row.row.control.unit(), value);
+    let value: String = value.chars().filter(|character| !character.is_control()).collect();
+    format!("// {} {value}: {why}", row.key())
+}

@@ -1,0 +1,452 @@
+//! JSON text outlined: which values stand where and how long their texts are, without building any of them. A line of a
+//! transcript is mostly text that nobody reads but everybody counts.
+
+use std::borrow::Cow;
+use std::ops::Range;
+
+use super::json::{Json, Kind};
+use super::scan::{Atom, Characters, Container, Scanner, SyntaxError, Visitor};
+use super::stringify::{number_text, stringify_len, units_of};
+use super::{Value, parse};
+
+/// The outline of one text; its room is used again for the next one.
+#[derive(Debug, Default)]
+pub struct Outline {
+    nodes: Vec<Node>,
+    /// Containers whose end has not been read yet.
+    open: Vec<u32>,
+}
+
+/// A value, or the key of a member, which stands right before its value.
+#[derive(Debug, Clone, Copy)]
+struct Node {
+    what: What,
+    /// First byte in the text.
+    start: u32,
+    /// Byte after the last.
+    end: u32,
+    /// The node after this one and all it holds.
+    next: u32,
+    /// UTF-16 units of a text; items or members of a container.
+    count: u32,
+    /// UTF-16 units of the JSON text of a string, quotes included.
+    json: u32,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum What {
+    Null,
+    Bool(bool),
+    Number,
+    /// A text that stands as it is between its quotes.
+    Plain,
+    /// A text with escapes.
+    Escaped,
+    Array,
+    Object,
+}
+
+/// One value of an outlined text.
+#[derive(Debug, Clone, Copy)]
+pub struct Outlined<'a> {
+    text: &'a str,
+    nodes: &'a [Node],
+    at: usize,
+}
+
+impl Outline {
+    /// Outlines a text; it is taken and refused exactly where [`parse()`](super::parse()) does. Texts are shorter than
+    /// 4 GiB.
+    pub fn read<'a>(&'a mut self, text: &'a str) -> Result<Outlined<'a>, SyntaxError> {
+        self.nodes.clear();
+        self.open.clear();
+        let mut scanner = Scanner::new(text);
+        scanner.value(&mut Builder { outline: self, ascii: text.is_ascii() })?;
+        scanner.end()?;
+        Ok(Outlined { text, nodes: &self.nodes, at: 0 })
+    }
+}
+
+struct Builder<'a> {
+    outline: &'a mut Outline,
+    /// Units are bytes.
+    ascii: bool,
+}
+
+impl Builder<'_> {
+    /// Adds a node; whatever stands directly in a container counts there, keys aside.
+    fn add(&mut self, node: Node, counts: bool) {
+        if counts && let Some(open) = self.outline.open.last() {
+            self.outline.nodes[*open as usize].count += 1;
+        }
+        self.outline.nodes.push(node);
+    }
+
+    fn text(&mut self, scanner: &mut Scanner<'_>, counts: bool) -> Result<(), SyntaxError> {
+        let start = scanner.at() as u32;
+        let mut counter = Counter { units: 0, json: 2, high: false, escaped: false, ascii: self.ascii };
+        scanner.string(&mut counter)?;
+        counter.lone();
+        let what = if counter.escaped { What::Escaped } else { What::Plain };
+        let next = self.outline.nodes.len() as u32 + 1;
+        let (count, json) = (counter.units as u32, counter.json as u32);
+        self.add(Node { what, start, end: scanner.at() as u32, next, count, json }, counts);
+        Ok(())
+    }
+}
+
+impl Visitor for Builder<'_> {
+    fn open(&mut self, container: Container, at: usize) {
+        let what = if container == Container::Array { What::Array } else { What::Object };
+        let own = self.outline.nodes.len() as u32;
+        self.add(Node { what, start: at as u32, end: 0, next: 0, count: 0, json: 0 }, true);
+        self.outline.open.push(own);
+    }
+
+    fn close(&mut self, _: Container, end: usize) {
+        let next = self.outline.nodes.len() as u32;
+        if let Some(open) = self.outline.open.pop() {
+            let node = &mut self.outline.nodes[open as usize];
+            (node.end, node.next) = (end as u32, next);
+        }
+    }
+
+    fn key(&mut self, scanner: &mut Scanner<'_>) -> Result<(), SyntaxError> {
+        self.text(scanner, false)
+    }
+
+    fn string(&mut self, scanner: &mut Scanner<'_>) -> Result<(), SyntaxError> {
+        self.text(scanner, true)
+    }
+
+    fn atom(&mut self, atom: Atom<'_>, start: usize, end: usize) {
+        let what = match atom {
+            Atom::Null => What::Null,
+            Atom::Bool(bool) => What::Bool(bool),
+            Atom::Number(_) => What::Number,
+        };
+        let next = self.outline.nodes.len() as u32 + 1;
+        let node = Node { what, start: start as u32, end: end as u32, next, count: 0, json: 0 };
+        self.add(node, true);
+    }
+}
+
+/// Counts a string while it is read.
+struct Counter {
+    units: usize,
+    /// UTF-16 units in JSON text as JavaScript writes it.
+    json: usize,
+    /// An escaped high surrogate that the next unit may complete.
+    high: bool,
+    escaped: bool,
+    ascii: bool,
+}
+
+impl Counter {
+    /// A high surrogate stayed alone: it is written as an escape of six.
+    fn lone(&mut self) {
+        self.json += if self.high { 6 } else { 0 };
+        self.high = false;
+    }
+}
+
+impl Characters for Counter {
+    fn run(&mut self, run: &str) {
+        self.lone();
+        let units = if self.ascii { run.len() } else { utf16_len(run) };
+        self.units += units;
+        self.json += units;
+    }
+
+    fn unit(&mut self, unit: u16) {
+        self.escaped = true;
+        self.units += 1;
+        match unit {
+            0xDC00..=0xDFFF if self.high => {
+                self.json += 2;
+                self.high = false;
+            }
+            0xD800..=0xDBFF => {
+                self.lone();
+                self.high = true;
+            }
+            0xDC00..=0xDFFF => self.json += 6,
+            _ => {
+                self.lone();
+                self.json += units_of(unit);
+            }
+        }
+    }
+}
+
+/// UTF-16 units of a text: one for each character, one more for those of four bytes.
+fn utf16_len(text: &str) -> usize {
+    text.chars().count() + text.bytes().filter(|byte| *byte >= 0xF0).count()
+}
+
+impl<'a> Outlined<'a> {
+    fn node(self) -> Node {
+        self.nodes[self.at]
+    }
+
+    /// The same text as it stands in the file.
+    fn raw(self) -> &'a str {
+        let Node { start, end, .. } = self.node();
+        &self.text[start as usize..end as usize]
+    }
+
+    /// A text that is written as it is, without its quotes.
+    pub fn plain(self) -> Option<&'a str> {
+        let Node { what, start, end, .. } = self.node();
+        (what == What::Plain).then(|| &self.text[start as usize + 1..end as usize - 1])
+    }
+
+    /// What lies in a container, keys before their values; nothing in anything else.
+    fn inner(self) -> Siblings<'a> {
+        let node = self.node();
+        let container = matches!(node.what, What::Array | What::Object);
+        Siblings {
+            from: Self { at: self.at + 1, ..self },
+            end: if container { node.next as usize } else { 0 },
+        }
+    }
+
+    /// Keys and values of an object.
+    fn members(self) -> impl Iterator<Item = (Self, Self)> {
+        let keys =
+            Siblings { end: if self.node().what == What::Object { usize::MAX } else { 0 }, ..self.inner() };
+        let end = self.node().next as usize;
+        let mut rest = Siblings { end: keys.end.min(end), ..keys };
+        std::iter::from_fn(move || Some((rest.next()?, rest.next()?)))
+    }
+
+    fn is_text(self, text: &str) -> bool {
+        match self.node().what {
+            What::Plain => self.plain() == Some(text),
+            What::Escaped => self.value().str_is(text),
+            _ => false,
+        }
+    }
+}
+
+/// Values one after the other.
+struct Siblings<'a> {
+    from: Outlined<'a>,
+    end: usize,
+}
+
+impl<'a> Iterator for Siblings<'a> {
+    type Item = Outlined<'a>;
+
+    fn next(&mut self) -> Option<Outlined<'a>> {
+        let at = self.from;
+        if at.at >= self.end {
+            return None;
+        }
+        self.from.at = at.node().next as usize;
+        Some(at)
+    }
+}
+
+impl<'a> Json<'a> for Outlined<'a> {
+    fn kind(self) -> Kind {
+        let node = self.node();
+        match node.what {
+            What::Null => Kind::Null,
+            What::Bool(bool) => Kind::Bool(bool),
+            What::Number => Kind::Number(self.raw().parse().unwrap_or(f64::NAN)),
+            What::Plain | What::Escaped => Kind::String(node.count as usize),
+            What::Array => Kind::Array(node.count as usize),
+            What::Object => Kind::Object,
+        }
+    }
+
+    fn get(self, key: &str) -> Option<Self> {
+        // A repeated key has its last value.
+        self.members().filter(|(name, _)| name.is_text(key)).last().map(|(_, value)| value)
+    }
+
+    fn items(self) -> Option<impl Iterator<Item = Self>> {
+        (self.node().what == What::Array).then(|| self.inner())
+    }
+
+    fn text(self) -> Option<Cow<'a, str>> {
+        match self.node().what {
+            What::Plain => self.plain().map(Cow::Borrowed),
+            What::Escaped => self.value().as_str().map(|text| Cow::Owned(text.to_string_lossy())),
+            _ => None,
+        }
+    }
+
+    fn span(self) -> Option<Range<u32>> {
+        let Node { what, start, end, .. } = self.node();
+        (what == What::Plain).then_some(start..end)
+    }
+
+    fn str_is(self, text: &str) -> bool {
+        self.is_text(text)
+    }
+
+    fn json_units(self) -> usize {
+        let node = self.node();
+        match node.what {
+            What::Null | What::Bool(_) => self.raw().len(),
+            What::Number => number_units(self.raw()),
+            What::Plain | What::Escaped => node.json as usize,
+            What::Array | What::Object => container_units(self),
+        }
+    }
+
+    fn value(self) -> Value {
+        // What was outlined is JSON.
+        parse(self.raw()).unwrap_or(Value::Null)
+    }
+}
+
+/// Units of a number as JavaScript writes it.
+fn number_units(digits: &str) -> usize {
+    let whole = digits.len() <= 15 && digits.bytes().all(|byte| byte.is_ascii_digit());
+    if whole {
+        return digits.len();
+    }
+    let number: f64 = digits.parse().unwrap_or(f64::NAN);
+    if number.is_finite() { number_text(number).len() } else { "null".len() }
+}
+
+/// Units of a container: everything in it, and the commas and colons between. Only what is looked at one after the
+/// other is counted here; repeated keys are left to the value itself.
+fn container_units(container: Outlined<'_>) -> usize {
+    let node = container.node();
+    let end = node.next as usize;
+    let mut units = 0;
+    for at in container.at..end {
+        let inner = Outlined { at, ..container };
+        units += match inner.node().what {
+            What::Array => 2 + (inner.node().count as usize).saturating_sub(1),
+            // A comma between members, a colon in each.
+            What::Object if has_repeated_key(inner) => return stringify_len(&container.value()),
+            What::Object => 2 + (2 * inner.node().count as usize).saturating_sub(1),
+            _ => inner.json_units(),
+        };
+    }
+    units
+}
+
+/// Objects of more members are looked at as values: a hostile one must not cost the square of its size.
+const COMPARED: u32 = 24;
+
+/// Whether two keys may be the same; keys with escapes may always be.
+fn has_repeated_key(object: Outlined<'_>) -> bool {
+    if object.node().count > COMPARED {
+        return true;
+    }
+    let mut seen = 0;
+    object.members().any(|(key, _)| {
+        seen += 1;
+        key.plain().is_none_or(|name| {
+            object.members().take(seen - 1).any(|(earlier, _)| earlier.plain() == Some(name))
+        })
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+    use crate::js::{stringify, truthy};
+
+    /// Everything that can be asked of a value is the same of its outline.
+    fn agree(value: &Value, outlined: Outlined<'_>) {
+        assert_eq!(format!("{:?}", value.kind()), format!("{:?}", outlined.kind()));
+        assert_eq!((value.json_units(), value), (outlined.json_units(), &outlined.value()));
+        assert_eq!((value.text(), truthy(Some(value))), (outlined.text(), outlined.is_truthy()));
+        if let Some(items) = value.as_array() {
+            let own: Vec<Outlined<'_>> = outlined.items().unwrap().collect();
+            assert_eq!(own.len(), items.len());
+            items.iter().zip(own).for_each(|(value, outlined)| agree(value, outlined));
+        }
+        for (key, member) in value.as_object().into_iter().flat_map(crate::js::Object::iter) {
+            if let Ok(key) = String::from_utf16(key.units()) {
+                agree(member, outlined.get(&key).unwrap());
+            }
+        }
+    }
+
+    fn check(text: &str) {
+        let mut outline = Outline::default();
+        match (parse(text), outline.read(text)) {
+            (Ok(value), Ok(outlined)) => agree(&value, outlined),
+            (Err(one), Err(other)) => assert_eq!(one, other),
+            (one, other) => panic!("{text}: {one:?} but {other:?}"),
+        }
+    }
+
+    #[test]
+    fn an_outline_says_what_the_value_says() {
+        for text in [
+            r#"{"a":1,"b":[1.50,-0,1e400,"x\ny","é😀","\ud83d\ude00","\ud83d","\udc00\ud83d","\u0041\/"],"a":{"c":[]},"":null}"#,
+            r#" [ ] "#,
+            r#"{"\u0061":1,"a":2}"#,
+            r#"[true,false,null,"",{}]"#,
+            r#"{"1":1,"0":{"x":[[],[[]]]}}"#,
+            "[1,]",
+            "{",
+            "\"\u{1}\"",
+        ] {
+            check(text);
+        }
+    }
+
+    #[test]
+    fn many_members_and_repeated_keys_are_counted_as_they_are_written() {
+        let members: Vec<String> = (0..60).map(|n| format!("\"k{}\":{n}", n % 40)).collect();
+        check(&format!("{{{}}}", members.join(",")));
+    }
+
+    fn json() -> impl Strategy<Value = String> {
+        let text = proptest::collection::vec(
+            prop_oneof![
+                Just("a".to_owned()),
+                Just("\\n".into()),
+                Just("\\u0007".into()),
+                Just("\\ud83d".into()),
+                Just("\\ude00".into()),
+                Just("漢".into()),
+                Just("😀".into()),
+                Just("\\\\".into()),
+                Just("\\/".into()),
+            ],
+            0..6,
+        );
+        let text = text.prop_map(|parts| format!("\"{}\"", parts.concat()));
+        let leaf = prop_oneof![
+            text.clone(),
+            Just("null".to_owned()),
+            Just("true".to_owned()),
+            any::<f64>().prop_filter("finite", |n| n.is_finite()).prop_map(|n| format!("{n:?}")),
+            any::<i64>().prop_map(|n| n.to_string()),
+        ];
+        leaf.prop_recursive(4, 40, 6, move |inner| {
+            prop_oneof![
+                proptest::collection::vec(inner.clone(), 0..6)
+                    .prop_map(|items| format!("[{}]", items.join(", "))),
+                proptest::collection::vec((text.clone(), inner), 0..6).prop_map(|members| {
+                    let members: Vec<String> =
+                        members.iter().map(|(key, value)| format!("{key} :{value}")).collect();
+                    format!("{{{}}}", members.join(","))
+                }),
+            ]
+        })
+    }
+
+    proptest! {
+        #[test]
+        fn any_json_is_outlined_as_it_is_parsed(text in json(), cut in 0_usize..400) {
+            check(&text);
+            check(&stringify(&parse(&text).unwrap()));
+            let cut = (0..=cut.min(text.len())).rev().find(|at| text.is_char_boundary(*at)).unwrap_or(0);
+            check(&text[..cut]);
+        }
+    }
+}

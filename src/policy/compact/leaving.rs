@@ -1,0 +1,101 @@
+//! What today's pi summarises of a branch that is left for another one (store-pi-1.5 J).
+
+use std::collections::HashMap;
+
+use crate::context::Made;
+use crate::context::bodies::projected_of;
+use crate::context::projection::edits;
+use crate::context::tokens::estimate_message;
+use crate::ids::EntryIx;
+use crate::js::{self, Throws, Value};
+use crate::policy::compact::files::FileOps;
+use crate::store::entry::{EntryKind, Reading, Replacement, Role};
+use crate::store::index::Index;
+use crate::store::intern::IdIx;
+use crate::store::scan::size_message;
+use crate::transcript::Tree;
+
+/// The part of a tree that is left.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Left {
+    /// The deepest entry of both branches.
+    pub ancestor: Option<EntryIx>,
+    /// The entries behind it, in order.
+    pub entries: Vec<EntryIx>,
+}
+
+/// What is summarised of them.
+#[derive(Debug, Clone)]
+pub struct Leaving {
+    /// The messages, in order.
+    pub messages: Vec<Value>,
+    /// Their tokens by estimate.
+    pub total_tokens: f64,
+    /// Files of earlier summaries, then those of the messages.
+    pub files: FileOps,
+}
+
+/// The entries from one leaf back to the branch of another; nothing from before the first entry.
+pub fn left(tree: &Tree, from: Option<EntryIx>, target: EntryIx) -> Left {
+    let Some(from) = from else { return Left { ancestor: None, entries: Vec::new() } };
+    let (path, other) = (tree.walk(from), tree.walk(target));
+    let shared = path.iter().zip(&other).take_while(|(a, b)| a == b).count();
+    Left { ancestor: shared.checked_sub(1).map(|at| path[at]), entries: path[shared..].to_vec() }
+}
+
+/// The messages of the entries, from the newest back, within a budget of tokens; 0 or less means no limit
+/// (store-pi-1.5 J1). `body` reads an entry.
+///
+/// # Errors
+/// Where an entry cannot be read; throws where the runtime cannot estimate a message.
+pub fn prepare_leaving<E>(
+    index: &Index,
+    entries: &[EntryIx],
+    budget: f64,
+    body: impl Fn(EntryIx) -> Result<Value, E>,
+) -> Result<Result<Leaving, Throws>, E> {
+    let mut leaving = Leaving { messages: Vec::new(), total_tokens: 0.0, files: FileOps::default() };
+    for ix in entries.iter().filter(|ix| index.entry(**ix).kind == EntryKind::BranchSummary) {
+        leaving.files.add_carried(&body(*ix)?);
+    }
+    let edits = edits(index, entries);
+    for ix in entries.iter().rev() {
+        let Some(message) = message(index, *ix, &edits, &body)? else { continue };
+        leaving.files.add_message_as(Reading::Projected, &message);
+        let size = size_message(&message).size.read_as(Reading::Projected);
+        let Ok(tokens) = estimate_message(&size) else { return Ok(Err(Throws)) };
+        let full = budget > 0.0 && leaving.total_tokens + tokens > budget;
+        let summary = matches!(index.entry(*ix).kind, EntryKind::Compaction | EntryKind::BranchSummary);
+        if full && !(summary && leaving.total_tokens < budget * 0.9) {
+            break;
+        }
+        leaving.messages.push(message);
+        leaving.total_tokens += tokens;
+        if full {
+            break;
+        }
+    }
+    leaving.messages.reverse();
+    Ok(Ok(leaving))
+}
+
+/// The message of an entry; none of tool results, and of what is left out (store-pi-1.5 J1).
+fn message<E>(
+    index: &Index,
+    ix: EntryIx,
+    edits: &HashMap<IdIx, EntryIx>,
+    body: &impl Fn(EntryIx) -> Result<Value, E>,
+) -> Result<Option<Value>, E> {
+    let entry = index.entry(ix);
+    let speaks = match entry.kind {
+        EntryKind::Message => entry.role() != Some(Role::ToolResult) && !entry.no_message,
+        EntryKind::CustomMessage | EntryKind::BranchSummary | EntryKind::Compaction => true,
+        _ => false,
+    };
+    let edit = entry.id.and_then(|id| edits.get(&id)).copied();
+    let replacement = edit.and_then(|edit| index.replacement(edit));
+    if !speaks || replacement == Some(&Replacement::Omitted) {
+        return Ok(None);
+    }
+    Ok(Some(projected_of(&body(ix)?, entry.kind, Made::Own, replacement)).filter(|it| js::truthy(Some(it))))
+}

@@ -1,0 +1,201 @@
+//! What a compaction of today's pi summarises and keeps: it works on the projected messages, considers again what the
+//! compaction before kept, and splits a turn by what speaks, not by what stands there (store-pi-1.5 H).
+
+use std::collections::HashSet;
+
+use crate::context::system::system_state;
+use crate::context::tokens::{estimate_context, estimate_message};
+use crate::context::{ContextMessage, Made};
+use crate::js::Throws;
+use crate::policy::compact::branch::{BranchEntry, Projected};
+use crate::policy::compact::cut_point::CutPoint;
+use crate::policy::compact::prepare::Preparation;
+use crate::policy::compact::v2026_9::Before;
+use crate::store::entry::{EntryKind, MessageSize, Role};
+use crate::store::index::Index;
+use crate::store::intern::IdIx;
+
+/// Prepares a compaction of a projected branch. There is nothing to prepare where the path ends in a compaction, and
+/// where nothing would be summarised (store-pi-1.5 H1, H8). `system_tokens` are those of the replayed system message.
+pub(super) fn prepare_projected(
+    branch: &[BranchEntry],
+    system_tokens: Result<f64, Throws>,
+    keep_tokens: f64,
+) -> Result<Option<Preparation>, Throws> {
+    if branch.is_empty() || ends_in_compaction(branch) {
+        return Ok(None);
+    }
+    let first = &branch[0];
+    let previous = (first.kind == EntryKind::Compaction && first.message.is_some()).then_some(0);
+    let start = previous.map_or(0, |at| at + 1);
+    if start == branch.len() {
+        return Ok(None);
+    }
+    let cut = cut_projected(branch, start, keep_tokens)?;
+    let tokens_before = tokens_before(branch, system_tokens)?;
+    let first_kept = branch[cut.first_kept];
+    let prepared = Preparation { previous, start, cut, first_kept: first_kept.entry, tokens_before };
+    let mut summarised = prepared.history().chain(prepared.turn_prefix());
+    Ok((summarised.any(|at| is_summarised(&branch[at])) && first_kept.named).then_some(prepared))
+}
+
+/// The same of a branch that is told entry by entry, such as that of a replay, whose messages are edited already: what a
+/// projection selects of it, told by places in the branch.
+pub(super) fn prepare_entries(
+    branch: &[BranchEntry],
+    before: &Before,
+    keep_tokens: f64,
+) -> Result<Option<Preparation>, Throws> {
+    let compaction = branch.iter().rposition(|entry| entry.kind == EntryKind::Compaction);
+    let is_system = |at: &usize| branch[*at].message.is_some_and(|size| size.role == Role::System);
+    let places: Vec<usize> = match compaction {
+        None => (0..branch.len()).collect(),
+        Some(at) => {
+            let kept = before.first_kept.unwrap_or(at).min(at)..at;
+            let kept = kept.filter(|at| !is_system(at));
+            std::iter::once(at).chain(kept).chain(at + 1..branch.len()).collect()
+        }
+    };
+    let selected = places.iter().map(|at| BranchEntry {
+        projected: Some(Projected {
+            at: *at as u32,
+            id: None,
+            made: Made::Own,
+            omitted: None,
+            replaces: None,
+        }),
+        ..branch[*at]
+    });
+    let selected: Vec<BranchEntry> = selected.collect();
+    let prepared = prepare_projected(&selected, before.system_tokens, keep_tokens)?;
+    let place = |at: usize| places.get(at).copied().unwrap_or(branch.len());
+    Ok(prepared.map(|prepared| Preparation {
+        previous: prepared.previous.map(place),
+        start: place(prepared.start),
+        cut: CutPoint {
+            first_kept: place(prepared.cut.first_kept),
+            turn_start: prepared.cut.turn_start.map(place),
+        },
+        ..prepared
+    }))
+}
+
+/// Whether the last entry of the path is a compaction; of a projection it is the first.
+fn ends_in_compaction(branch: &[BranchEntry]) -> bool {
+    let place = |entry: &BranchEntry| entry.projected.map_or(0, |projected| projected.at);
+    let last = branch.iter().max_by_key(|entry| place(entry));
+    last.is_some_and(|entry| entry.kind == EntryKind::Compaction)
+}
+
+/// Whether an entry gives a message to what is summarised: system messages and compactions never do (store-pi-1.5 H8).
+pub(super) fn is_summarised(entry: &BranchEntry) -> bool {
+    entry.kind != EntryKind::Compaction && entry.message.is_some_and(|size| size.role != Role::System)
+}
+
+/// Where `branch[start..]` is cut (store-pi-1.5 H3–H7).
+fn cut_projected(branch: &[BranchEntry], start: usize, keep: f64) -> Result<CutPoint, Throws> {
+    let cuts: Vec<usize> = (start..branch.len()).filter(|at| is_cut(&branch[*at])).collect();
+    let (Some(first), Some(last)) = (cuts.first(), cuts.last()) else {
+        return Ok(CutPoint { first_kept: start, turn_start: None });
+    };
+    let mut cut = match budget_reached(branch, start, keep)? {
+        None => *first,
+        Some(at) => {
+            let cut = *cuts.iter().find(|cut| **cut >= at).unwrap_or(last);
+            if is_recovery(&branch[cut + 1..]) { cut + 1 } else { cut }
+        }
+    };
+    while cut > start && branch[cut - 1].message.is_none() && branch[cut - 1].kind != EntryKind::Compaction {
+        cut -= 1;
+    }
+    let turn_start = (start..=cut).rev().find(|at| begins_turn(&branch[*at]));
+    let whole = branch.get(cut).is_some_and(begins_turn);
+    Ok(CutPoint { first_kept: cut, turn_start: turn_start.filter(|_| !whole) })
+}
+
+/// The newest position from which on the messages make up the budget; what counts nothing is passed over.
+fn budget_reached(branch: &[BranchEntry], start: usize, keep: f64) -> Result<Option<usize>, Throws> {
+    let mut sum = 0.0;
+    for at in (start..branch.len()).rev() {
+        let Some(size) = branch[at].message else { continue };
+        let tokens = estimate_message(&size)?;
+        if tokens == 0.0 {
+            continue;
+        }
+        sum += tokens;
+        if sum >= keep {
+            return Ok(Some(at));
+        }
+    }
+    Ok(None)
+}
+
+/// Whether the kept part may begin at an entry: whatever speaks, but a tool and the system (store-pi-1.5 H3).
+fn is_cut(entry: &BranchEntry) -> bool {
+    let role = entry.message.filter(|_| entry.kind != EntryKind::Compaction).map(|size| size.role);
+    role.is_some_and(|role| !matches!(role, Role::ToolResult | Role::System | Role::Other))
+}
+
+/// Whether a turn begins with an entry (store-pi-1.5 H7).
+fn begins_turn(entry: &BranchEntry) -> bool {
+    let role = entry.message.filter(|_| entry.kind != EntryKind::Compaction).map(|size| size.role);
+    role.is_some_and(|role| {
+        let asks = matches!(role, Role::User | Role::BashExecution | Role::Custom);
+        asks || matches!(role, Role::BranchSummary | Role::CompactionSummary)
+    })
+}
+
+/// Whether what follows the cut is only what a recovery left out, an answer among it: then the pending request is
+/// summarised too (store-pi-1.5 H5).
+fn is_recovery(suffix: &[BranchEntry]) -> bool {
+    let silent = |entry: &BranchEntry| entry.message.is_none() && entry.kind != EntryKind::Compaction;
+    let of = |entry: &BranchEntry| entry.projected.filter(|projected| projected.omitted.is_some());
+    let omitted: HashSet<Option<IdIx>> = suffix.iter().filter_map(of).map(|projected| projected.id).collect();
+    let answered = suffix
+        .iter()
+        .any(|entry| of(entry).is_some_and(|projected| projected.omitted == Some(Role::Assistant)));
+    let replaced = suffix.iter().filter_map(|entry| entry.projected?.replaces);
+    suffix.iter().all(silent) && answered && replaced.into_iter().all(|target| omitted.contains(&target))
+}
+
+/// Tokens of the context before: anchored while no edit and no compaction stands behind the anchor (store-pi-1.5 E5).
+fn tokens_before(branch: &[BranchEntry], system_tokens: Result<f64, Throws>) -> Result<f64, Throws> {
+    let speaking: Vec<(&BranchEntry, ContextMessage)> = branch
+        .iter()
+        .filter_map(|entry| Some((entry, ContextMessage::own(entry.entry, entry.message?))))
+        .collect();
+    let messages: Vec<ContextMessage> = speaking.iter().map(|(_, message)| *message).collect();
+    let plain = estimate_context(&messages)?;
+    let place = |entry: &BranchEntry| entry.projected.map(|projected| projected.at);
+    let changed = branch
+        .iter()
+        .filter(|entry| matches!(entry.kind, EntryKind::ContextEdit | EntryKind::Compaction))
+        .filter_map(place)
+        .max();
+    if plain.last_usage.is_some_and(|at| place(speaking[at].0) > changed) {
+        return Ok(plain.tokens);
+    }
+    let others = messages.iter().filter(|message| message.size.role != Role::System);
+    others.map(|message| estimate_message(&message.size)).try_fold(system_tokens?, |sum, own| Ok(sum + own?))
+}
+
+/// Tokens of the system messages of a projected branch, replayed to one; 0 where it has none.
+pub(super) fn system_tokens(index: &Index, branch: &[BranchEntry]) -> Result<f64, Throws> {
+    let system = branch.iter().filter(|entry| {
+        let own = entry.message.is_some_and(|size| size.role == Role::System);
+        own || entry.kind == EntryKind::Compaction && entry.message.is_some()
+    });
+    let messages: Vec<ContextMessage> = system
+        .filter(|entry| index.system_message(entry.entry).is_some())
+        .filter_map(|entry| {
+            let size = MessageSize { role: Role::System, ..entry.message? };
+            let made = if entry.kind == EntryKind::Compaction { Made::Checkpoint } else { Made::Own };
+            Some(ContextMessage { made, ..ContextMessage::own(entry.entry, size) })
+        })
+        .collect();
+    system_state(index, &messages)?.map_or(Ok(0.0), |state| state.tokens())
+}
+
+#[cfg(test)]
+#[path = "projected_tests.rs"]
+mod tests;

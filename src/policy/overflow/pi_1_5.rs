@@ -1,0 +1,203 @@
+//! The detector of today's pi: more providers' words, and none of a rate limit (store-pi-1.5 G).
+
+use crate::js::{self, Throws, Value};
+use crate::policy::overflow::pi;
+
+/// Texts that it looks for beside those it has always looked for, in lower case.
+const TEXTS: [&str; 8] = [
+    "prompt too long",
+    "prompt exceeds max length",
+    "request_too_large",
+    "context window exceeded",
+    "range of input length should be",
+    "model_context_window_exceeded",
+    "prompt too long; exceeded max context length",
+    "prompt too long; exceeded context length",
+];
+
+/// Texts that make it none, in lower case.
+const NEVER: [&str; 2] = ["rate limit", "too many requests"];
+/// Beginnings that make it none.
+const NEVER_AT_START: [&str; 2] = ["throttling error:", "service unavailable:"];
+
+/// A piece of a pattern.
+enum Piece {
+    /// This text.
+    Text(&'static str),
+    /// This text, or nothing.
+    Maybe(&'static str),
+    /// Digits.
+    Digits,
+    /// Digits, with commas anywhere among them.
+    Number,
+}
+
+use Piece::{Digits, Maybe, Number, Text};
+
+/// Patterns with numbers in them.
+const PATTERNS: [&[Piece]; 6] = [
+    &[Text("too large for model with "), Digits, Text(" maximum context length")],
+    &[
+        Text("exceeds "),
+        Maybe("the "),
+        Maybe("model's "),
+        Text("maximum context length of "),
+        Number,
+        Text(" tokens"),
+    ],
+    &[
+        Text("exceeds "),
+        Maybe("the "),
+        Maybe("model's "),
+        Text("maximum context length ("),
+        Number,
+        Text(")"),
+    ],
+    &[Text("exceeds "), Maybe("the "), Text("maximum allowed input length of "), Number, Text(" tokens")],
+    &[
+        Text("input ("),
+        Digits,
+        Text(" tokens) is longer than the model's context length ("),
+        Digits,
+        Text(" tokens)"),
+    ],
+    &[
+        Text("prompt has "),
+        Number,
+        Text(" tokens, but the configured context size is "),
+        Number,
+        Text(" tokens"),
+    ],
+];
+
+/// Whether the text of an error says that the prompt was too large; `provider` is that of the model (store-pi-1.5 G1).
+pub fn is_overflow(text: &str, provider: Option<&str>) -> bool {
+    let text = text.to_ascii_lowercase();
+    let never = NEVER.iter().any(|part| text.contains(part))
+        || NEVER_AT_START.iter().any(|start| text.starts_with(start));
+    !never
+        && (TEXTS.iter().any(|part| text.contains(part))
+            || PATTERNS.iter().any(|pattern| contains(&text, pattern))
+            || is_413(&text)
+            || pi::is_bodyless_refusal(&text) && provider == Some("cerebras")
+            || pi::says_so(&text))
+}
+
+/// A status 413: the whole of it at the start, or behind the words of a client (store-pi-1.5 G1).
+fn is_413(text: &str) -> bool {
+    let ends = |rest: &str| rest.is_empty() || rest.starts_with(|char| char == ':' || js::is_trimmed(char));
+    let client = text.find(" api error (413):").map(|at| &text[..at]);
+    let is_words = |words: &str| {
+        let of_word = |char: char| char.is_ascii_alphanumeric() || matches!(char, '_' | '-' | ' ');
+        !words.is_empty() && words.chars().all(of_word)
+    };
+    text.strip_prefix("413").is_some_and(ends) || client.is_some_and(is_words)
+}
+
+fn contains(text: &str, pattern: &[Piece]) -> bool {
+    let Some(Text(first)) = pattern.first() else { return false };
+    text.match_indices(first).any(|(at, _)| follows(&text[at..], pattern))
+}
+
+/// Whether a text begins with a pattern.
+fn follows(text: &str, pattern: &[Piece]) -> bool {
+    let Some((piece, rest)) = pattern.split_first() else { return true };
+    let behind = |of_number: fn(char) -> bool| {
+        let behind = text.trim_start_matches(of_number);
+        (behind.len() < text.len()).then_some(behind)
+    };
+    match piece {
+        Text(own) => text.strip_prefix(own).is_some_and(|text| follows(text, rest)),
+        Maybe(own) => follows(text.strip_prefix(own).unwrap_or(text), rest),
+        Digits => behind(|char| char.is_ascii_digit()).is_some_and(|text| follows(text, rest)),
+        Number => behind(|char| char.is_ascii_digit() || char == ',').is_some_and(|text| follows(text, rest)),
+    }
+}
+
+/// Whether an answer says that the prompt was too large: by its error, or silently, by what it took in or that it could
+/// say nothing more (store-pi-1.5 G1, G2). Throws where the usage is asked for and there is none.
+pub fn is_overflowed(message: &Value, window: Option<f64>) -> Result<bool, Throws> {
+    let stopped_by = |reason| message.get("stopReason").is_some_and(|stop| stop.str_is(reason));
+    let error = message.get("errorMessage").filter(|error| js::truthy(Some(error)));
+    let provider = message.get("provider").and_then(Value::as_str).map(js::JsString::to_string_lossy);
+    if let Some(error) = error.filter(|_| stopped_by("error"))
+        && is_overflow(&js::to_text(Some(error)).to_string_lossy(), provider.as_deref())
+    {
+        return Ok(true);
+    }
+    let Some(window) = window.filter(|window| *window != 0.0 && !window.is_nan()) else { return Ok(false) };
+    let usage = || message.get("usage").filter(|usage| !usage.is_null()).ok_or(Throws);
+    let taken = |usage: &Value| pi::sum(usage.get("input"), usage.get("cacheRead"));
+    if stopped_by("stop") {
+        return Ok(taken(usage()?) > window);
+    }
+    if stopped_by("length") {
+        let usage = usage()?;
+        return Ok(usage.get("output") == Some(&Value::Number(0.0)) && taken(usage) >= window * 0.99);
+    }
+    Ok(false)
+}
+
+/// Whether an answer was cut short and may be asked for again: it used less than the model can say (store-pi-1.5 F3.3).
+/// Throws where it has no usage.
+pub fn is_recoverable_length(message: &Value, max_tokens: f64) -> Result<bool, Throws> {
+    if !message.get("stopReason").is_some_and(|stop| stop.str_is("length")) {
+        return Ok(false);
+    }
+    let usage = message.get("usage").filter(|usage| !usage.is_null()).ok_or(Throws)?;
+    Ok(js::to_number(usage.get("output")) < max_tokens && max_tokens > 0.0)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_texts_that_were_added_are_overflows() {
+        for text in [
+            "prompt too long",
+            "too large for model with 4000 maximum context length",
+            "exceeds the model's maximum context length of 4,000 tokens",
+            "exceeds maximum context length (4,000)",
+            "input (5 tokens) is longer than the model's context length (4 tokens)",
+            "prompt has 1,000 tokens, but the configured context size is 900 tokens",
+            "413",
+            "413\u{a0}x",
+            "github copilot chat API error (413): {}",
+            "429 prompt is too long",
+        ] {
+            assert!(is_overflow(text, None), "{text}");
+        }
+    }
+
+    #[test]
+    fn a_number_has_commas_only_where_the_pattern_takes_them_and_a_limit_of_rate_is_none() {
+        for text in [
+            "too large for model with 4,000 maximum context length",
+            "input (5,000 tokens) is longer than the model's context length (4,000 tokens)",
+            "413x",
+            "x: API error (413): y",
+            "x\nAPI error (413): y",
+            "Throttling error: prompt is too long",
+            "rate limit: prompt is too long",
+            "400 (no body)",
+        ] {
+            assert!(!is_overflow(text, None), "{text}");
+        }
+        assert!(is_overflow(" Throttling error: prompt is too long", None));
+        assert!(is_overflow("400 (no body)", Some("cerebras")));
+    }
+
+    #[track_caller]
+    fn silent(json: &str, expected: Result<bool, Throws>) {
+        assert_eq!(is_overflowed(&js::parse(json).unwrap(), Some(1000.0)), expected, "{json}");
+    }
+
+    #[test]
+    fn an_answer_that_had_no_room_left_overflowed_silently() {
+        silent(r#"{"stopReason":"length","usage":{"input":500,"cacheRead":490,"output":0}}"#, Ok(true));
+        silent(r#"{"stopReason":"length","usage":{"input":500,"cacheRead":490,"output":1}}"#, Ok(false));
+        silent(r#"{"stopReason":"stop","usage":{"input":500,"cacheRead":501,"output":9}}"#, Ok(true));
+        silent(r#"{"stopReason":"length"}"#, Err(Throws));
+    }
+}

@@ -1,0 +1,123 @@
+//! Where pi keeps its sessions: its agent dir, and the session dir that a variable or a setting puts in the place of the
+//! usual one (store R1, store-pi-1.5 A1–A3).
+
+use std::path::{Path, PathBuf};
+
+use crate::gateway::env::Environment;
+use crate::js::{self, Value};
+
+/// The variable that names a session dir.
+const SESSION_DIR: &str = "PI_CODING_AGENT_SESSION_DIR";
+/// The setting that does.
+const SESSION_DIR_KEY: &str = "sessionDir";
+
+/// A directory that is looked into, and what names it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct NamedDir {
+    /// The directory.
+    pub path: PathBuf,
+    /// The variable, or the file and key.
+    pub from: String,
+}
+
+/// pi's agent dir (store-pi-1.5 A1): `PI_CODING_AGENT_DIR`, else `.pi/agent` in the user's home. The gateway's own home
+/// variable does not count. The value is taken as it stands, blanks included.
+pub fn pi_agent_dir(env: &Environment) -> PathBuf {
+    match env.verbatim("PI_CODING_AGENT_DIR") {
+        Some(own) => expanded(env, own),
+        None => home(env).join(".pi").join("agent"),
+    }
+}
+
+fn home(env: &Environment) -> PathBuf {
+    let named = env.first(&["HOME", "USERPROFILE"]).map(PathBuf::from);
+    named.or_else(|| env.os_home.clone()).unwrap_or_else(|| env.cwd.clone())
+}
+
+/// A path as pi reads it: `~`, `~/…` and `file:` URLs are expanded, a relative one starts at the working directory.
+fn expanded(env: &Environment, text: &str) -> PathBuf {
+    if text == "~" {
+        return home(env);
+    }
+    if let Some(rest) = text.strip_prefix("~/") {
+        return home(env).join(rest);
+    }
+    env.cwd.join(text.strip_prefix("file://").unwrap_or(text))
+}
+
+/// The session dirs that are named instead of the usual one, the one that pi takes first: of the variable, of the
+/// project's settings, of the global ones (store-pi-1.5 A2). A relative one of a settings file is looked for in the working
+/// directory, where pi does, and beside the file, where other readers do.
+pub fn named_session_dirs(env: &Environment, agent_dir: &Path) -> Vec<NamedDir> {
+    let mut dirs = Vec::new();
+    if let Some(own) = env.verbatim(SESSION_DIR) {
+        dirs.push(NamedDir { path: expanded(env, own), from: SESSION_DIR.to_owned() });
+    }
+    for file in [env.cwd.join(".pi/settings.json"), agent_dir.join("settings.json")] {
+        let Some(text) = setting(&file) else { continue };
+        let from = format!("{}: {SESSION_DIR_KEY}", file.display());
+        let beside = file.parent().map(|dir| dir.join(&text));
+        let relative = Path::new(&text).is_relative() && !text.starts_with('~') && !text.starts_with("file:");
+        dirs.push(NamedDir { path: expanded(env, &text), from: from.clone() });
+        dirs.extend(beside.filter(|_| relative).map(|path| NamedDir { path, from }));
+    }
+    dirs
+}
+
+fn setting(file: &Path) -> Option<String> {
+    let settings = settings_of(file)?;
+    let text = settings.get(SESSION_DIR_KEY).and_then(Value::as_str)?.to_string_lossy();
+    (!text.is_empty()).then_some(text)
+}
+
+/// A settings file; one that is not there, or no JSON, is as good as none, as in pi.
+pub fn settings_of(file: &Path) -> Option<Value> {
+    let text = file.is_file().then(|| std::fs::read_to_string(file).ok())??;
+    js::parse(&text).ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::io::Write as _;
+
+    fn env(vars: &[(&str, &str)], cwd: &Path) -> Environment {
+        Environment::new(vars.iter().copied(), None, cwd.to_path_buf())
+    }
+
+    #[test]
+    fn the_agent_dir_follows_its_variable_or_the_users_home() {
+        let at = |vars: &[(&str, &str)]| pi_agent_dir(&env(vars, Path::new("/w")));
+        let home = ("HOME", "/h");
+        assert_eq!(at(&[home, ("OPENCLAW_HOME", "/claw")]), Path::new("/h/.pi/agent"));
+        assert_eq!(at(&[home, ("PI_CODING_AGENT_DIR", "~/p")]), Path::new("/h/p"));
+        assert_eq!(at(&[home, ("PI_CODING_AGENT_DIR", "~")]), Path::new("/h"));
+        assert_eq!(at(&[home, ("PI_CODING_AGENT_DIR", "/p")]), Path::new("/p"));
+        assert_eq!(at(&[home, ("PI_CODING_AGENT_DIR", "~p")]), Path::new("/w/~p"));
+        assert_eq!(at(&[home, ("PI_CODING_AGENT_DIR", "file:///p")]), Path::new("/p"));
+        assert_eq!(at(&[home, ("PI_CODING_AGENT_DIR", "")]), Path::new("/h/.pi/agent"));
+    }
+
+    #[test]
+    fn the_variable_comes_before_the_project_and_that_before_the_global_settings() {
+        let dir = tempfile::tempdir().unwrap();
+        let write = |path: &str, text: &str| {
+            let path = dir.path().join(path);
+            std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+            std::fs::File::create(path).unwrap().write_all(text.as_bytes()).unwrap();
+        };
+        write("agent/settings.json", r#"{"sessionDir":"own"}"#);
+        let agent = dir.path().join("agent");
+        let project = dir.path().join("project");
+        let paths = |vars: &[(&str, &str)]| -> Vec<PathBuf> {
+            named_session_dirs(&env(vars, &project), &agent).into_iter().map(|named| named.path).collect()
+        };
+        assert_eq!(paths(&[]), [project.join("own"), agent.join("own")]);
+        write("project/.pi/settings.json", r#"{"sessionDir":"~/s"}"#);
+        let vars = [("HOME", "/h"), (SESSION_DIR, "/env")];
+        let expected = [PathBuf::from("/env"), "/h/s".into(), project.join("own"), agent.join("own")];
+        assert_eq!(paths(&vars), expected);
+        write("agent/settings.json", "{");
+        assert_eq!(paths(&vars)[..2], expected[..2]);
+    }
+}

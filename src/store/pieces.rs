@@ -1,0 +1,216 @@
+//! Pieces of a transcript, read and scanned on every core: each holds the lines that begin in its range of the file.
+
+use std::io;
+
+use rayon::iter::{IndexedParallelIterator, IntoParallelRefMutIterator, ParallelIterator};
+
+use crate::js::{self, Outline, SyntaxError};
+use crate::store::load::is_blank;
+use crate::store::scan::{Scanned, scan};
+use crate::store::source::Source;
+
+/// Bytes of a piece.
+const PIECE: u64 = 1 << 20;
+/// Bytes read on at a time where the last line of a piece goes on behind it.
+const MORE: u64 = 64 * 1024;
+
+/// The lines that begin in a range of a file.
+#[derive(Debug, Default)]
+pub(crate) struct Piece {
+    /// Of the file, to the end of the last of those lines.
+    bytes: Vec<u8>,
+    /// Where they stand in it.
+    at: u64,
+    /// Where a last line without an end begins in them.
+    rest: usize,
+    lines: Vec<Line>,
+    outline: Outline,
+}
+
+/// A line of a piece.
+#[derive(Debug)]
+pub(crate) struct Line {
+    /// First byte in the piece.
+    from: usize,
+    /// Byte after the last, without the line end.
+    to: usize,
+    /// What it says; none of a blank line.
+    pub(crate) said: Option<Result<Scanned, SyntaxError>>,
+}
+
+/// One way through a file.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Pass<'a> {
+    /// The file.
+    pub source: &'a Source,
+    /// Bytes there are; what is added meanwhile is left for later.
+    pub total: u64,
+    /// The step from version 2 to 3 (store L3).
+    pub rename_hooks: bool,
+}
+
+impl Piece {
+    /// Its lines in order; taken out, so that they can be handed on.
+    pub(crate) fn take_lines(&mut self) -> Vec<Line> {
+        std::mem::take(&mut self.lines)
+    }
+
+    /// Gives the room of its lines back.
+    pub(crate) fn put_back(&mut self, mut lines: Vec<Line>) {
+        lines.clear();
+        self.lines = lines;
+    }
+
+    /// The bytes of a line.
+    pub(crate) fn bytes_of(&self, line: &Line) -> &[u8] {
+        &self.bytes[line.from..line.to]
+    }
+
+    /// The first byte of a line in the file.
+    pub(crate) fn offset_of(&self, line: &Line) -> u64 {
+        self.at + line.from as u64
+    }
+
+    /// What follows its last line end: the beginning of a line that has none yet.
+    pub(crate) fn rest(&self) -> &[u8] {
+        &self.bytes[self.rest..]
+    }
+
+    /// Reads the lines that begin from `start` up to `end`. A line begins at `start` where `at_line` says so.
+    fn read(&mut self, pass: Pass<'_>, start: u64, end: u64, at_line: bool) -> io::Result<()> {
+        self.lines.clear();
+        // The byte before tells whether a line begins right there.
+        let from = if at_line { start } else { start - 1 };
+        let filled = fill(pass.source, &mut self.bytes, 0, from, end)?;
+        self.bytes.truncate(filled);
+        let skipped = if at_line { Some(0) } else { memchr::memchr(b'\n', &self.bytes).map(|lf| lf + 1) };
+        let Some(skipped) = skipped.filter(|skipped| from + (*skipped as u64) < end) else {
+            (self.at, self.rest) = (end, 0);
+            self.bytes.clear();
+            return Ok(());
+        };
+        self.read_on(pass, from, end)?;
+        self.at = from;
+        let mut begin = skipped;
+        for lf in memchr::memchr_iter(b'\n', &self.bytes[skipped..]) {
+            self.lines.push(Line { from: begin, to: skipped + lf, said: None });
+            begin = skipped + lf + 1;
+        }
+        self.rest = begin;
+        Ok(())
+    }
+
+    /// Reads to the end of the last line.
+    fn read_on(&mut self, pass: Pass<'_>, from: u64, end: u64) -> io::Result<()> {
+        let mut read = end;
+        let mut looked = self.bytes.len().saturating_sub(1);
+        while read < pass.total && memchr::memchr(b'\n', &self.bytes[looked..]).is_none() {
+            looked = self.bytes.len();
+            let next = (read + MORE.max(read - from)).min(pass.total);
+            let filled = fill(pass.source, &mut self.bytes, looked, read, next)?;
+            self.bytes.truncate(looked + filled);
+            if filled == 0 {
+                break;
+            }
+            read = next;
+        }
+        // Lines behind the range are another piece's.
+        let own = (end - from) as usize;
+        if let Some(behind) = self.bytes.get(own - 1..)
+            && let Some(lf) = memchr::memchr(b'\n', behind)
+        {
+            self.bytes.truncate(own + lf);
+        }
+        Ok(())
+    }
+
+    fn scan(&mut self, rename_hooks: bool) {
+        let Self { bytes, lines, outline, .. } = self;
+        for line in lines {
+            line.said = said(&bytes[line.from..line.to], outline, rename_hooks);
+        }
+    }
+}
+
+/// What a line says; nothing where it is blank.
+pub(crate) fn said(
+    bytes: &[u8],
+    outline: &mut Outline,
+    rename_hooks: bool,
+) -> Option<Result<Scanned, SyntaxError>> {
+    if is_blank(bytes) {
+        return None;
+    }
+    Some(match std::str::from_utf8(bytes) {
+        Ok(text) => outline.read(text).map(|line| scan(line, rename_hooks)),
+        // The names would stand in a text that is not kept.
+        Err(_) => js::parse(&String::from_utf8_lossy(bytes)).map(|line| scan(&line, rename_hooks)),
+    })
+}
+
+/// Reads the bytes from `at` to `end` of a file behind the first `kept` of a buffer; answers how many there are.
+fn fill(source: &Source, buffer: &mut Vec<u8>, kept: usize, at: u64, end: u64) -> io::Result<usize> {
+    let wanted = (end - at) as usize;
+    buffer.resize(kept + wanted, 0);
+    let mut filled = 0;
+    while filled < wanted {
+        let count = source.read_at(&mut buffer[kept + filled..], at + filled as u64)?;
+        if count == 0 {
+            break;
+        }
+        filled += count;
+    }
+    Ok(filled)
+}
+
+/// Pieces that follow each other, read and scanned at the same time; their room is used again.
+#[derive(Debug)]
+pub(crate) struct Round {
+    pieces: Vec<Piece>,
+    /// How many of them hold something.
+    used: usize,
+    /// Byte after the last.
+    pub(crate) end: u64,
+}
+
+impl Round {
+    /// Room for as many pieces as keep every core busy.
+    pub(crate) fn new() -> Self {
+        let count = 2 * rayon::current_num_threads();
+        Self { pieces: std::iter::repeat_with(Piece::default).take(count).collect(), used: 0, end: 0 }
+    }
+
+    /// Its pieces in order.
+    pub(crate) fn pieces(&mut self) -> &mut [Piece] {
+        &mut self.pieces[..self.used]
+    }
+
+    /// Reads and scans what follows `start`.
+    pub(crate) fn read(&mut self, pass: Pass<'_>, start: u64) -> io::Result<()> {
+        let left = pass.total.saturating_sub(start);
+        self.used = self.pieces.len().min(left.div_ceil(PIECE) as usize);
+        self.end = (start + self.used as u64 * PIECE).min(pass.total);
+        let end = self.end;
+        let one = |(number, piece): (usize, &mut Piece)| {
+            let from = start + number as u64 * PIECE;
+            piece.read(pass, from, (from + PIECE).min(end), false)?;
+            piece.scan(pass.rename_hooks);
+            Ok(())
+        };
+        match self.pieces() {
+            [] => Ok(()),
+            [alone] => one((0, alone)),
+            pieces => pieces.par_iter_mut().enumerate().map(one).collect(),
+        }
+    }
+}
+
+/// The lines of the beginning of a file, not scanned yet: the first ones decide how the others are read.
+pub(crate) fn beginning(pass: Pass<'_>, start: u64, at_line: bool) -> io::Result<(Piece, u64)> {
+    let mut piece = Piece::default();
+    let end = pass.total.min(start + MORE);
+    if end > start {
+        piece.read(pass, start, end, at_line)?;
+    }
+    Ok((piece, end))
+}

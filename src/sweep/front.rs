@@ -1,0 +1,91 @@
+//! What is best of many cells: those that no other beats in everything, and the smallest change after which all calls fit.
+
+use std::cmp::Ordering;
+
+/// Whether one is at least as good in everything, and better in something. Less is better.
+fn dominates(one: &[f64; 3], other: &[f64; 3]) -> bool {
+    let pairs = || one.iter().zip(other);
+    pairs().all(|(one, other)| one <= other) && pairs().any(|(one, other)| one < other)
+}
+
+fn compare(one: &[f64; 3], other: &[f64; 3]) -> Ordering {
+    let pairs = one.iter().zip(other);
+    pairs.map(|(one, other)| one.total_cmp(other)).find(|order| order.is_ne()).unwrap_or(Ordering::Equal)
+}
+
+/// The Pareto front: those that none dominates, in their own order. Less is better in each of the three.
+pub fn pareto(values: &[[f64; 3]]) -> Vec<usize> {
+    let mut order: Vec<usize> = (0..values.len()).collect();
+    order.sort_by(|a, b| compare(&values[*a], &values[*b]));
+    // Whoever dominates comes first in this order, so that the front so far is all there is to look at.
+    let mut front: Vec<usize> = Vec::new();
+    for at in order {
+        if !front.iter().any(|known| dominates(&values[*known], &values[at])) {
+            front.push(at);
+        }
+    }
+    front.sort_unstable();
+    front
+}
+
+/// What a change comes to, for the search of the smallest.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Weighed {
+    /// Whether every call fits, the head-room included.
+    pub fits: bool,
+    /// Settings that differ from the current ones.
+    pub keys: usize,
+    /// How far they lie from the current ones, in axes.
+    pub distance: f64,
+    /// USD.
+    pub cost: f64,
+    /// Tokens.
+    pub peak: f64,
+}
+
+/// The smallest change that fits: fewest settings, then the least distance, then the cheaper one, then the one with the
+/// lower peak, then the first. None where nothing fits.
+pub fn smallest(cells: &[Weighed]) -> Option<usize> {
+    let fitting = cells.iter().enumerate().filter(|(_, cell)| cell.fits);
+    let least = fitting.min_by(|(_, one), (_, other)| {
+        let keys = one.keys.cmp(&other.keys);
+        keys.then(compare(&[one.distance, one.cost, one.peak], &[other.distance, other.cost, other.peak]))
+    });
+    least.map(|(at, _)| at)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    fn weighed() -> impl Strategy<Value = Weighed> {
+        (any::<bool>(), 0..4_usize, 0..4_u8, 0..4_u8, 0..4_u8).prop_map(
+            |(fits, keys, distance, cost, peak)| {
+                let [distance, cost, peak] = [distance, cost, peak].map(f64::from);
+                Weighed { fits, keys, distance, cost, peak }
+            },
+        )
+    }
+
+    proptest! {
+        #[test]
+        fn the_front_is_whoever_nobody_beats(values in prop::collection::vec(prop::array::uniform3(0..5_u8), 0..40)) {
+            let values: Vec<[f64; 3]> = values.into_iter().map(|three| three.map(f64::from)).collect();
+            let beaten = |at: &usize| values.iter().any(|other| {
+                let mine = values[*at];
+                (0..3).all(|axis| other[axis] <= mine[axis]) && *other != mine
+            });
+            let naive: Vec<usize> = (0..values.len()).filter(|at| !beaten(at)).collect();
+            prop_assert_eq!(pareto(&values), naive);
+        }
+
+        #[test]
+        fn the_smallest_change_is_that_of_looking_at_all(cells in prop::collection::vec(weighed(), 0..40)) {
+            let rank = |cell: &Weighed| (cell.keys, cell.distance as u8, cell.cost as u8, cell.peak as u8);
+            let mut all: Vec<usize> = (0..cells.len()).filter(|at| cells[*at].fits).collect();
+            all.sort_by_key(|at| (rank(&cells[*at]), *at));
+            prop_assert_eq!(smallest(&cells), all.first().copied());
+        }
+    }
+}

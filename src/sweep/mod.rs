@@ -1,0 +1,220 @@
+//! Many replays of one session over a grid of settings: what each cell comes to, the best trade-offs, and the smallest
+//! change after which every call fits.
+//!
+//! Every cell is a whole replay with the same steps, so that cells differ by their settings alone. The recorded lane is
+//! made once for all of them, and cells whose settings come to the same are replayed once.
+//!
+//! *Distance*: of each changed setting, how far it is moved as a share of its axis (from the least to the largest value,
+//! the current one included); 1 for a switch. The distance of a cell is the sum.
+
+mod axis;
+mod cell;
+mod choose;
+mod front;
+mod grid;
+pub mod json;
+
+pub use axis::{Axis, AxisError, Ground, MOST_VALUES, Point};
+pub use cell::Cell;
+pub use choose::{default_axes, usual_axes};
+pub use front::{Weighed, pareto, smallest};
+pub use grid::{Grid, MOST_CELLS};
+
+use rayon::iter::{IntoParallelRefIterator, ParallelIterator};
+
+use crate::inspect::Inspection;
+use crate::inspect::change::Change;
+use crate::inspect::patch::ConfigPatch;
+use crate::inspect::simulated::simulated;
+use crate::inspect::timeline::Recording;
+use crate::policy::StepSet;
+use crate::replay::{Settings, Totals, simulated_totals};
+
+/// What is asked.
+#[derive(Debug, Clone)]
+pub struct Asked {
+    /// What is varied.
+    pub axes: Vec<Axis>,
+    /// Changes that hold in every cell.
+    pub base: Vec<Change>,
+    /// The steps that take part in every cell.
+    pub steps: StepSet,
+    /// Tokens that every prompt has to leave free of the window.
+    pub headroom: f64,
+}
+
+/// Whether anybody still waits for the answer.
+pub type Wanted<'a> = &'a (dyn Fn() -> bool + Sync);
+/// Takes cells as they are known, in any order.
+pub type Tell<'a> = &'a (dyn Fn(usize, &Cell) + Sync);
+
+/// All cells, and what is best of them.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Sweep {
+    /// What was varied.
+    pub axes: Vec<Axis>,
+    /// How cells are numbered.
+    pub grid: Grid,
+    /// Changes that hold in every cell.
+    pub base: Vec<Change>,
+    /// The steps that took part in every cell.
+    pub steps: StepSet,
+    /// What the provider takes, in tokens; NaN when nobody knows.
+    pub window: f64,
+    /// Tokens that were to be left free.
+    pub headroom: f64,
+    /// What the record comes to.
+    pub recorded: Totals,
+    /// The cells.
+    pub cells: Vec<Cell>,
+    /// The cell in which nothing is changed.
+    pub current: usize,
+    /// Cells that none beats in cost, peak and tokens withheld.
+    pub pareto: Vec<usize>,
+    /// The smallest change after which all fits; none where no cell does.
+    pub smallest: Option<usize>,
+}
+
+impl Sweep {
+    /// Whether every call of a cell fits, with the head-room asked for.
+    pub fn fits(&self, cell: &Cell) -> bool {
+        fits(cell, self.window - self.headroom)
+    }
+
+    /// Everything that is changed in a cell: what holds in every one, and its own.
+    pub fn changes(&self, cell: usize) -> Vec<Change> {
+        let own = self.own_changes(cell);
+        self.base.iter().cloned().chain(own).collect()
+    }
+
+    /// What is changed in a cell beside what holds in every one.
+    pub fn own_changes(&self, cell: usize) -> Vec<Change> {
+        changes_at(&self.axes, &self.grid.at(cell))
+    }
+
+    /// The changes of a cell, written down.
+    pub fn patch(&self, inspection: &Inspection, cell: usize) -> ConfigPatch {
+        ConfigPatch::of_changes(inspection, &self.changes(cell))
+    }
+
+    /// The best trade-offs for people: of the front the cells where no call overflows, or all of it where there is none such;
+    /// of those that come to the same the smallest change alone; the cheapest first.
+    pub fn trade_offs(&self) -> Vec<usize> {
+        let fitting = |cell: &usize| self.cells[*cell].overflows() == 0;
+        let any = self.pareto.iter().any(fitting);
+        let mut cells: Vec<usize> =
+            self.pareto.iter().copied().filter(|cell| !any || fitting(cell)).collect();
+        let rank = |cell: &usize| {
+            let of = &self.cells[*cell];
+            let [cost, peak, withheld] = of.weights();
+            (cost, peak, withheld, of.keys as f64, of.distance)
+        };
+        cells.sort_by(|a, b| rank(a).partial_cmp(&rank(b)).unwrap_or(std::cmp::Ordering::Equal));
+        cells.dedup_by(|b, a| self.cells[*a].weights() == self.cells[*b].weights());
+        cells
+    }
+}
+
+fn fits(cell: &Cell, limit: f64) -> bool {
+    // A limit that nobody knows keeps nothing from fitting.
+    cell.overflows() == 0 && cell.failed() == 0 && (limit.is_nan() || cell.peak() <= limit)
+}
+
+/// What the points of a cell change.
+fn changes_at(axes: &[Axis], at: &[usize]) -> Vec<Change> {
+    axes.iter().zip(at).filter_map(|(axis, point)| axis.change(*point)).collect()
+}
+
+/// The settings of a lane under some changes, and whether they switch pruning on.
+fn settings_under(inspection: &Inspection, changes: &[Change], steps: StepSet) -> (Settings, bool) {
+    let simulated = simulated(inspection, changes, steps);
+    let settings = Settings {
+        prune_on: simulated.on,
+        window: simulated.window.tokens,
+        guard_window: simulated.window.own,
+        steps: simulated.steps,
+    };
+    (settings, simulated.switched_on)
+}
+
+/// Replays a session in every cell of a grid; none once nobody waits for it any more.
+///
+/// # Errors
+/// When the grid has too many cells, or two axes of one key.
+pub fn sweep(
+    recording: &Recording,
+    asked: Asked,
+    wanted: Wanted<'_>,
+    tell: Tell<'_>,
+) -> Result<Option<Sweep>, AxisError> {
+    let grid = Grid::of(&asked.axes)?;
+    let bare = bare_cells(&recording.inspection, &asked, &grid);
+    let Some(cells) = fill(recording, &bare, wanted, tell) else { return Ok(None) };
+    let window = recording.material.provider_window;
+    let limit = window - asked.headroom;
+    let weighed: Vec<Weighed> = cells.iter().map(|cell| cell.weighed(fits(cell, limit))).collect();
+    let weights: Vec<[f64; 3]> = cells.iter().map(Cell::weights).collect();
+    let now: Vec<usize> = asked.axes.iter().map(|axis| axis.current).collect();
+    Ok(Some(Sweep {
+        current: grid.cell(&now),
+        pareto: pareto(&weights),
+        smallest: smallest(&weighed),
+        recorded: recording.lane.totals(),
+        axes: asked.axes,
+        base: asked.base,
+        steps: asked.steps,
+        headroom: asked.headroom,
+        window,
+        grid,
+        cells,
+    }))
+}
+
+/// The cells with their settings, nothing replayed.
+fn bare_cells(inspection: &Inspection, asked: &Asked, grid: &Grid) -> Vec<(Cell, Settings)> {
+    let base_on = settings_under(inspection, &asked.base, asked.steps).1;
+    let bare = |cell: usize| {
+        let at = grid.at(cell);
+        let own = changes_at(&asked.axes, &at);
+        let keys = own.len();
+        let distance = asked.axes.iter().zip(&at).map(|(axis, point)| axis.distance(*point)).sum();
+        let changes: Vec<Change> = asked.base.iter().cloned().chain(own).collect();
+        let (settings, switched_on) = settings_under(inspection, &changes, asked.steps);
+        let keys = keys + usize::from(switched_on && !base_on);
+        (Cell { at, keys, distance, totals: Totals::default() }, settings)
+    };
+    (0..grid.len()).map(bare).collect()
+}
+
+/// Replays each of them, at once as far as there are cores.
+fn fill(
+    recording: &Recording,
+    bare: &[(Cell, Settings)],
+    wanted: Wanted<'_>,
+    tell: Tell<'_>,
+) -> Option<Vec<Cell>> {
+    let session = recording.material.session(&recording.inspection);
+    // For each group of equal settings its cells.
+    let mut groups: Vec<Vec<usize>> = Vec::new();
+    for (at, (_, settings)) in bare.iter().enumerate() {
+        match groups.iter_mut().find(|group| bare[group[0]].1 == *settings) {
+            Some(group) => group.push(at),
+            None => groups.push(vec![at]),
+        }
+    }
+    let replayed: Option<Vec<Vec<(usize, Cell)>>> = groups
+        .par_iter()
+        .map(|group| {
+            let totals = simulated_totals(&session, &bare[group[0]].1, &recording.lane, &wanted)?;
+            let filled = |at: &usize| (*at, Cell { totals, ..bare[*at].0.clone() });
+            let cells: Vec<(usize, Cell)> = group.iter().map(filled).collect();
+            for (at, cell) in &cells {
+                tell(*at, cell);
+            }
+            Some(cells)
+        })
+        .collect();
+    let mut cells: Vec<(usize, Cell)> = replayed?.into_iter().flatten().collect();
+    cells.sort_by_key(|(at, _)| *at);
+    Some(cells.into_iter().map(|(_, cell)| cell).collect())
+}

@@ -1,0 +1,105 @@
+//! The cell under the cursor: what it comes to beside things as they are, and what it changes.
+
+use ratatui::buffer::Buffer;
+use ratatui::text::Span;
+
+use super::{View, dash, estimated, exactly, label};
+use crate::gateway::setting_value::plain_text;
+use crate::inspect::words::dollars;
+use crate::ui::glyphs;
+use crate::ui::theme::Role;
+use crate::ui::widgets::number::grouped;
+use crate::ui::widgets::{on_title, put, put_facts};
+
+type Fact = Vec<Span<'static>>;
+
+impl View<'_> {
+    pub(super) fn foot(&self, buf: &mut Buffer) {
+        let area = self.places.foot;
+        if area.is_empty() {
+            return;
+        }
+        let (x, end) = (area.x + 2, area.right().saturating_sub(1));
+        for x in area.left()..area.right() {
+            put(buf, (x, area.y), area.right(), glyphs::LIGHT, self.theme.style(Role::Faint));
+        }
+        let points = self.screen.filling.axes.iter().zip(&self.screen.at);
+        let values: Vec<String> = points.map(|(axis, at)| label(&axis.points[*at])).collect();
+        let after =
+            put(buf, (x, area.y), end, &format!(" {} ", values.join(" / ")), self.theme.style(Role::Text));
+        let changes = self.changes();
+        let words = match changes.len() {
+            0 => "as configured".to_owned(),
+            1 => "1 setting differs from config".to_owned(),
+            count => format!("{count} settings differ from config"),
+        };
+        on_title(buf, area.y, after, end, &[self.span(Role::Muted, words)]);
+        put_facts(buf, (x, area.y + 1), end, &self.facts());
+        if area.height > 2 {
+            put_facts(buf, (x, area.y + 2), end, &changes);
+        }
+    }
+
+    /// What the cell comes to.
+    fn facts(&self) -> Vec<Fact> {
+        let Some(cell) = self.selected() else {
+            return vec![vec![self.span(Role::Muted, "not replayed yet")]];
+        };
+        let now = self.screen.current().and_then(|at| self.screen.cell(at));
+        let is_now = now.is_some_and(|now| now.at == cell.at);
+        let fact = |name: &str, value: String, before: Option<String>| {
+            let differs = before.as_ref().is_some_and(|before| *before != value);
+            let role = if differs && !is_now { Role::Plan } else { Role::Bright };
+            let mut fact =
+                vec![self.span(Role::Muted, format!("{name} ")), Span::styled(value, self.theme.bold(role))];
+            fact.extend(
+                before.filter(|_| differs).map(|before| self.span(Role::Muted, format!("  (now {before})"))),
+            );
+            fact
+        };
+        let cost = |cell: &crate::sweep::Cell| cell.cost().map_or_else(dash, dollars);
+        let mut facts = vec![
+            fact("peak", exactly(cell.peak()), now.map(|now| exactly(now.peak()))),
+            fact("cost", cost(cell), now.map(cost)),
+            fact(
+                "overflows",
+                grouped(cell.overflows() as i64),
+                now.map(|now| grouped(now.overflows() as i64)),
+            ),
+            fact(
+                "summaries",
+                grouped(cell.summaries() as i64),
+                now.map(|now| grouped(now.summaries() as i64)),
+            ),
+            fact("cleared", estimated(cell.cleared()), now.map(|now| estimated(now.cleared()))),
+        ];
+        if cell.overflows() > 0 {
+            facts[2].insert(0, self.span(Role::Danger, format!("{} ", glyphs::ALERT)));
+        }
+        facts
+    }
+
+    /// What the cell changes: its own settings, then those that are tuned in every cell.
+    fn changes(&self) -> Vec<Fact> {
+        let change = |key: &str, was: String, now: String| -> Fact {
+            vec![
+                self.span(Role::Text, format!("{key} ")),
+                self.span(Role::Muted, format!("{was} {} ", glyphs::ARROW)),
+                Span::styled(now, self.theme.bold(Role::Plan)),
+            ]
+        };
+        let points = self.screen.filling.axes.iter().zip(&self.screen.at);
+        let moved = points.filter(|(axis, at)| **at != axis.current).map(|(axis, at)| {
+            change(&axis.key, axis.points[axis.current].text.clone(), axis.points[*at].text.clone())
+        });
+        let rows = self.app.inspection().map(|inspection| inspection.settings.as_slice()).unwrap_or_default();
+        let base = self.sweep().map(|sweep| sweep.base.as_slice()).unwrap_or_default();
+        let held = base.iter().map(|held| {
+            let row = rows.iter().find(|row| row.key() == held.key);
+            let unit = row.and_then(|row| row.row.control.unit());
+            let was = row.map(|row| plain_text(unit, &row.row.value)).unwrap_or_default();
+            change(&held.key, was, plain_text(unit, &held.value))
+        });
+        moved.chain(held).collect()
+    }
+}

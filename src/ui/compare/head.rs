@@ -1,0 +1,87 @@
+//! What the map shows, how far it is, and what the search came to.
+
+use ratatui::buffer::Buffer;
+use ratatui::text::Span;
+
+use super::{View, estimated};
+use crate::app::compare::Measure;
+use crate::ui::glyphs;
+use crate::ui::theme::Role;
+use crate::ui::widgets::number::{counted, grouped};
+use crate::ui::widgets::{put_facts, put_facts_right};
+
+/// Progress shows only after a while, ms.
+const SLOW_MS: i64 = 150;
+
+impl View<'_> {
+    pub(super) fn head(&self, buf: &mut Buffer) {
+        let area = self.places.head;
+        let end = area.right().saturating_sub(1);
+        let start = put_facts_right(buf, area.y, area.x + area.width / 3, end, &[self.verdict()]);
+        let measure = self.screen.measure;
+        let words = match measure {
+            Measure::Cost | Measure::Overflows => measure.words().to_owned(),
+            Measure::Peak | Measure::Cleared => format!("{}, estimated", measure.words()),
+        };
+        let facts = [vec![Span::styled(words, self.theme.bold(Role::Bright))], self.counts(), self.held()];
+        put_facts(buf, (area.x + 1, area.y), start.saturating_sub(2), &facts);
+    }
+
+    /// How many settings, or how far they are.
+    fn counts(&self) -> Vec<Span<'static>> {
+        let (known, all) = self.screen.progress();
+        let count = counted(all as u64, "setting");
+        if self.sweep().is_some() {
+            return vec![self.span(Role::Muted, count)];
+        }
+        if self.app.now_ms - self.screen.since_ms < SLOW_MS {
+            return vec![self.span(Role::Muted, count)];
+        }
+        let words = format!("{} of {count}", grouped(known as i64));
+        let cells = 12;
+        let full = (known * cells).checked_div(all).unwrap_or(0);
+        let bar = |sign: &str, times: usize| sign.repeat(times);
+        vec![
+            self.span(Role::Warn, format!("replaying {words} ")),
+            self.span(Role::Focus, bar(glyphs::HEAVY, full)),
+            self.span(Role::Faint, bar(glyphs::LIGHT, cells - full)),
+        ]
+    }
+
+    /// Settings that the map does not show, and where they are held.
+    fn held(&self) -> Vec<Span<'static>> {
+        let axes = self.screen.filling.axes.iter().zip(&self.screen.at).skip(2);
+        let words: Vec<String> = axes
+            .map(|(axis, at)| format!("{} {}", super::short(axis), super::label(&axis.points[*at])))
+            .collect();
+        if words.is_empty() {
+            Vec::new()
+        } else {
+            vec![self.span(Role::Text, format!("at {}", words.join(", ")))]
+        }
+    }
+
+    /// The smallest change, in a few words.
+    fn verdict(&self) -> Vec<Span<'static>> {
+        let Some(sweep) = self.sweep() else { return Vec::new() };
+        let Some(cell) = sweep.smallest else {
+            let least = sweep.cells.iter().map(crate::sweep::Cell::overflows).min().unwrap_or(0);
+            let calls = counted(least as u64, "call");
+            let words = format!("{} no setting here would have helped: {calls} at least", glyphs::ALERT);
+            return vec![self.span(Role::Danger, words)];
+        };
+        if cell == sweep.current {
+            let peak = estimated(sweep.cells[cell].peak());
+            return vec![self.span(Role::You, format!("{} fits as it is, peak {peak}", glyphs::PASSED))];
+        }
+        let at = sweep.grid.at(cell);
+        let moved = sweep.axes.iter().zip(at).filter(|(axis, at)| *at != axis.current);
+        let words: Vec<String> = moved
+            .map(|(axis, at)| format!("{} {}", super::short(axis), super::label(&axis.points[at])))
+            .collect();
+        vec![
+            self.span(Role::Muted, "smallest change "),
+            Span::styled(words.join(", "), self.theme.bold(Role::Plan)),
+        ]
+    }
+}

@@ -1,0 +1,81 @@
+//! Levels of a measure: equal steps of a round size from the least value to the largest.
+
+use crate::ui::theme::HEATS;
+
+/// Where levels begin, and how far each reaches.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(super) struct Levels {
+    from: f64,
+    step: f64,
+}
+
+impl Levels {
+    /// Over these values; of none, or of one alone, everything is lowest.
+    pub(super) fn of(values: impl Iterator<Item = f64>) -> Self {
+        let (least, most) = values
+            .filter(|value| value.is_finite())
+            .fold((f64::INFINITY, f64::NEG_INFINITY), |(least, most), value| {
+                (least.min(value), most.max(value))
+            });
+        if most <= least || !least.is_finite() {
+            return Self { from: if least.is_finite() { least } else { 0.0 }, step: 0.0 };
+        }
+        let mut step = round_up((most - least) / HEATS as f64);
+        // From a round number, the levels may not reach the largest.
+        while (least / step).floor() * step + step * HEATS as f64 <= most {
+            step = round_up(step * 1.01);
+        }
+        Self { from: (least / step).floor() * step, step }
+    }
+
+    /// The level of a value, the lowest being 0.
+    pub(super) fn level(&self, value: f64) -> usize {
+        if self.step == 0.0 {
+            return 0;
+        }
+        (((value - self.from) / self.step).max(0.0).floor() as usize).min(HEATS - 1)
+    }
+
+    /// Whether there is more than one.
+    pub(super) fn are_several(&self) -> bool {
+        self.step > 0.0
+    }
+
+    /// Where a level ends.
+    pub(super) fn end(&self, level: usize) -> f64 {
+        self.from + self.step * (level + 1) as f64
+    }
+}
+
+/// The next of 1, 2, 2.5, 5, 10 and so on.
+fn round_up(number: f64) -> f64 {
+    let scale = 10_f64.powf(number.log10().floor());
+    let sizes = [1.0, 2.0, 2.5, 5.0, 10.0];
+    sizes
+        .into_iter()
+        .map(|size| size * scale)
+        .find(|size| *size >= number * (1.0 - 1e-9))
+        .unwrap_or(10.0 * scale)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn levels_have_round_ends_and_hold_everything() {
+        let levels = Levels::of([71e3, 99e3, 128e3, 170e3].into_iter());
+        assert_eq!((levels.end(0), levels.end(5)), (80e3, 180e3));
+        assert_eq!([71e3, 79e3, 80e3, 170e3].map(|value| levels.level(value)), [0, 0, 1, 5]);
+        let costs = Levels::of([6.71, 9.6].into_iter());
+        assert_eq!((costs.level(6.71), costs.level(9.6)), (0, 5));
+    }
+
+    #[test]
+    fn one_value_alone_is_lowest() {
+        for values in [&[][..], &[5.0], &[5.0, 5.0], &[f64::NAN]] {
+            let levels = Levels::of(values.iter().copied());
+            assert!(!levels.are_several() && levels.level(5.0) == 0, "{values:?}");
+        }
+    }
+}

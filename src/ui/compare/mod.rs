@@ -1,0 +1,132 @@
+//! Settings side by side: a map of two of them, the best trade-offs, cost against peak, and the cell under the cursor.
+
+mod foot;
+mod head;
+mod levels;
+mod list;
+mod map;
+mod scatter;
+
+use ratatui::buffer::Buffer;
+use ratatui::layout::Rect;
+use ratatui::text::Span;
+
+use crate::app::App;
+use crate::app::compare::places::{MapGrid, Places};
+use crate::app::compare::{CompareScreen, Measure};
+use crate::inspect::words::dollars;
+use crate::sweep::{Axis, Cell, Point, Sweep};
+use crate::ui::theme::{Role, Theme};
+use crate::ui::widgets::number::{estimate, grouped, round_thousands, thousands};
+use crate::ui::widgets::{blank, note, title};
+
+/// One screen being drawn.
+struct View<'a> {
+    app: &'a App,
+    theme: &'a Theme,
+    screen: &'a CompareScreen,
+    places: Places,
+    grid: MapGrid,
+}
+
+/// Draws the screen over everything between header and status line.
+pub(super) fn draw(app: &App, theme: &Theme, area: Rect, buf: &mut Buffer) {
+    blank(theme, buf, area);
+    let screen = &app.compare;
+    let error = screen.filling.error.as_ref().or(app.again.error.as_ref());
+    if let Some(error) = error {
+        title(theme, buf, area, "Compare", true);
+        return note(theme, "Nothing can be compared", error, area, buf);
+    }
+    if screen.filling.sweep.as_ref().is_some_and(|sweep| sweep.recorded.calls == 0) {
+        title(theme, buf, area, "Compare", true);
+        let why = "The path to this leaf has no answer of a model, and none that was refused.";
+        return note(theme, "No call is recorded", why, area, buf);
+    }
+    if screen.filling.axes.is_empty() {
+        title(theme, buf, area, "Compare", true);
+        let (what, why) = match app.again.recording {
+            Some(_) => {
+                ("Choosing settings to vary…", "Those that matter most for this session. a names others.")
+            }
+            None => ("Reading…", ""),
+        };
+        return note(theme, what, why, area, buf);
+    }
+    let view = View { app, theme, screen, places: app.compare_places(), grid: app.compare_grid() };
+    view.head(buf);
+    view.map(buf);
+    view.list(buf);
+    view.scatter(buf);
+    view.foot(buf);
+}
+
+impl View<'_> {
+    fn sweep(&self) -> Option<&Sweep> {
+        self.screen.filling.sweep.as_deref()
+    }
+
+    fn span(&self, role: Role, words: impl Into<String>) -> Span<'static> {
+        Span::styled(words.into(), self.theme.style(role))
+    }
+
+    /// The cell under the cursor.
+    fn selected(&self) -> Option<&Cell> {
+        self.screen.cell(self.screen.selected()?)
+    }
+}
+
+/// Tokens as whole ones.
+fn whole(tokens: f64) -> u64 {
+    tokens.max(0.0).round() as u64
+}
+
+/// A setting's name where there is little room: its last part.
+fn short(axis: &Axis) -> &str {
+    axis.key.rsplit('.').next().unwrap_or(&axis.key)
+}
+
+/// A value beside the map: whole thousands are `20k`.
+fn label(point: &Point) -> String {
+    match point.number {
+        Some(number) if number >= 10_000.0 && point.text.parse() == Ok(number) && number % 1000.0 == 0.0 => {
+            round_thousands(number as u64)
+        }
+        _ => point.text.clone(),
+    }
+}
+
+/// What a cell has, in a few columns; a dash where nothing tells it.
+fn value_of(measure: Measure, cell: &Cell) -> String {
+    match measure {
+        Measure::Peak | Measure::Cleared => measure.of(cell).map_or_else(dash, tokens),
+        Measure::Cost => cell.cost().map_or_else(dash, dollars),
+        Measure::Overflows => grouped(cell.overflows() as i64),
+    }
+}
+
+fn dash() -> String {
+    crate::ui::glyphs::NONE.to_owned()
+}
+
+/// Tokens without a decimal from ten thousand on.
+fn tokens(number: f64) -> String {
+    match whole(number) {
+        number @ 10_000..1_000_000 => round_thousands((number + 500) / 1000 * 1000),
+        number @ 1_000_000.. => format!("{:.1}M", number as f64 / 1e6),
+        number => thousands(number),
+    }
+}
+
+/// The same, marked as an estimate.
+fn estimated(number: f64) -> String {
+    match tokens(number) {
+        words if words == "0" || words.starts_with('<') => words,
+        words => format!("~{words}"),
+    }
+}
+
+/// With a decimal.
+fn exactly(number: f64) -> String {
+    estimate(whole(number))
+}

@@ -1,0 +1,103 @@
+//! What each call costs, or how much of its prompt the cache did not hold: one lane above the other, on one scale.
+
+use ratatui::buffer::Buffer;
+use ratatui::layout::Rect;
+
+use super::{View, whole};
+use crate::app::timeline::Bars;
+use crate::inspect::timeline::Lane;
+use crate::inspect::words::dollars;
+use crate::replay::CallReplay;
+use crate::ui::glyphs;
+use crate::ui::theme::{Ground, Role};
+use crate::ui::widgets::number::thousands;
+use crate::ui::widgets::{put, tint, title};
+
+impl View<'_> {
+    /// What the bars tell: tokens where no call has a price.
+    fn bars_shown(&self) -> Bars {
+        let priced = self.timeline.cost(Lane::Recorded).is_some();
+        if priced { self.screen.bars } else { Bars::Cache }
+    }
+
+    pub(super) fn bars(&self, buf: &mut Buffer) {
+        let area = self.places.bars;
+        if area.is_empty() {
+            return;
+        }
+        let shown = self.bars_shown();
+        let name = match shown {
+            Bars::Cost => "Cost per call",
+            Bars::Cache if self.screen.bars == Bars::Cost => {
+                "Tokens not read from the cache (no price is known)"
+            }
+            Bars::Cache => "Tokens not read from the cache",
+        };
+        title(self.theme, buf, self.places.bars_title, name, false);
+        let lanes = self.timeline.shown();
+        let most = lanes.iter().map(|lane| self.most(*lane, shown)).fold(0.0, f64::max);
+        let height = area.height / lanes.len() as u16;
+        for (lane, at) in lanes.iter().zip(0..) {
+            let strip = Rect { y: area.y + at * height, height, ..area };
+            self.lane_bars(*lane, shown, most, strip, buf);
+            self.bars_label(*lane, shown, strip, buf);
+        }
+    }
+
+    /// The largest value of a lane.
+    fn most(&self, lane: Lane, shown: Bars) -> f64 {
+        self.timeline.lane(lane)[self.grid.seen.clone()]
+            .iter()
+            .map(|call| value(call, shown))
+            .fold(0.0, f64::max)
+    }
+
+    fn lane_bars(&self, lane: Lane, shown: Bars, most: f64, area: Rect, buf: &mut Buffer) {
+        let calls = self.timeline.lane(lane);
+        let role = if lane == Lane::Simulated { Role::PlanBar } else { Role::Ghost };
+        let style = self.theme.style(role);
+        let full = f64::from(area.height) * 8.0;
+        let cursor = Rect { x: self.cursor_column(), width: 1, ..area };
+        tint(buf, cursor, self.theme.ground(Ground::Selected));
+        for column in 0..area.width {
+            let own = &calls[self.grid.calls(usize::from(column))];
+            let largest = own.iter().map(|call| value(call, shown)).fold(0.0, f64::max);
+            let eighths = if most > 0.0 { (largest / most * full).round() as u16 } else { 0 };
+            let eighths = if largest > 0.0 { eighths.max(1) } else { 0 };
+            for row in 0..area.height {
+                let filled = eighths.saturating_sub(row * 8).min(8);
+                if let Some(sign) = usize::from(filled).checked_sub(1) {
+                    let place = (area.x + column, area.bottom() - 1 - row);
+                    put(buf, place, area.right(), glyphs::EIGHTHS_UP[sign], style);
+                }
+            }
+        }
+    }
+
+    fn bars_label(&self, lane: Lane, shown: Bars, area: Rect, buf: &mut Buffer) {
+        let most = self.most(lane, shown);
+        let value = match shown {
+            Bars::Cost => dollars(most),
+            Bars::Cache => thousands(whole(most)),
+        };
+        let (x, end) = (self.places.margin.x, self.places.margin.right());
+        let name = self.theme.style(Self::role(lane));
+        let muted = self.theme.style(Role::Muted);
+        if area.height > 1 {
+            put(buf, (x, area.y), end, lane.word(), name);
+            put(buf, (x, area.y + 1), end, &format!("max {value}"), muted);
+        } else if self.places.margin.width >= 14 {
+            put(buf, (x, area.y), end, &format!("max {value}"), name);
+        } else {
+            put(buf, (x, area.y), end, &value, name);
+        }
+    }
+}
+
+/// What a bar tells of a call.
+fn value(call: &CallReplay, shown: Bars) -> f64 {
+    match shown {
+        Bars::Cost => call.cost.unwrap_or(0.0),
+        Bars::Cache => call.split.write + call.split.input,
+    }
+}

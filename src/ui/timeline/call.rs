@@ -1,0 +1,243 @@
+//! The call under the cursor in words, recorded above simulated.
+
+use ratatui::buffer::Buffer;
+use ratatui::text::Span;
+
+use super::{View, whole};
+use crate::app::action::Action;
+use crate::app::keymap::Context;
+use crate::inspect::timeline::Lane;
+use crate::inspect::words::dollars;
+use crate::policy::Fate;
+use crate::replay::CallReplay;
+use crate::ui::glyphs;
+use crate::ui::status::first_key;
+use crate::ui::theme::Role;
+use crate::ui::widgets::number::{counted, elapsed, estimate, moment, thousands};
+use crate::ui::widgets::{on_title, put_right, put_spans, row_of, spans_width, title};
+
+/// Blanks between two columns.
+const GAP: u16 = 3;
+
+/// Tokens that are worth a column.
+const LEAST: f64 = 50.0;
+
+type Spans = Vec<Span<'static>>;
+
+/// One column of both rows.
+struct Column {
+    /// Where there is no room the one with the largest number goes first.
+    rank: u8,
+    rows: [Spans; 2],
+}
+
+impl Column {
+    fn width(&self) -> u16 {
+        self.rows.iter().map(|spans| spans_width(spans)).max().unwrap_or(0)
+    }
+}
+
+impl View<'_> {
+    pub(super) fn call(&self, buf: &mut Buffer) {
+        let area = self.places.call;
+        let at = self.screen.cursor;
+        let Some(call) = self.timeline.calls().get(at).filter(|_| area.height == 3) else { return };
+        let when = moment(call.started, self.app.now_ms).unwrap_or_default();
+        let after = title(self.theme, buf, row_of(area, area.y), &format!("Call #{at}"), false);
+        let muted = self.theme.style(Role::Muted);
+        let mut words = vec![Span::styled(when, self.theme.style(Role::Text))];
+        if call.idle_ms >= 1000.0 {
+            words.push(Span::styled(format!("   idle {}", elapsed(call.idle_ms)), muted));
+        }
+        let used = put_spans(buf, (after + 1, area.y), area.right(), &[Span::raw(" ")]);
+        let used = put_spans(buf, (used, area.y), area.right(), &words);
+        let used = put_spans(buf, (used, area.y), area.right(), &[Span::raw(" ")]);
+        let name = self.timeline.inspection().index.name(call.entry);
+        let entry = [Span::styled("entry ", muted), Span::styled(name, self.theme.style(Role::Focus))];
+        on_title(buf, area.y, used, area.right().saturating_sub(1), &entry);
+        self.rows(at, buf);
+    }
+
+    /// Both rows, their columns as far as there is room; what they cost at the right.
+    fn rows(&self, at: usize, buf: &mut Buffer) {
+        let area = self.places.call;
+        let end = area.right().saturating_sub(1);
+        let shown = self.timeline.shown();
+        let cost = Column { rank: 0, rows: self.both(|lane| self.cost_of(lane, at)) };
+        let mut columns = self.columns(at);
+        columns.retain(|column| column.width() > 0);
+        let room = area.width.saturating_sub(2 + cost.width());
+        let taken = |columns: &[Column]| columns.iter().map(|column| column.width() + GAP).sum::<u16>();
+        while taken(&columns) > room && columns.len() > 2 {
+            let last = columns.iter().enumerate().max_by_key(|(_, column)| column.rank);
+            let Some((last, _)) = last else { break };
+            columns.remove(last);
+        }
+        for (row, _) in shown.iter().enumerate() {
+            let y = area.y + 1 + row as u16;
+            let mut x = area.x + 1;
+            for column in &columns {
+                put_spans(buf, (x, y), end, &column.rows[row]);
+                x += column.width() + GAP;
+            }
+            put_right(buf, y, x.min(end), end, &cost.rows[row]);
+        }
+        if shown.len() == 1 {
+            self.hint(buf);
+        }
+    }
+
+    /// How a second lane comes about.
+    fn hint(&self, buf: &mut Buffer) {
+        let (area, end) = (self.places.call, self.places.call.right().saturating_sub(1));
+        let keys = [Action::Less, Action::More].map(|action| first_key(self.app, Context::Timeline, action));
+        let muted = self.theme.style(Role::Muted);
+        let strong = self.theme.bold(Role::Text);
+        let [less, more] = keys.map(|key| Span::styled(key, strong));
+        let and = Span::styled(" and ", muted);
+        let words = Span::styled(" move the setting below; what it would have done appears at once", muted);
+        put_spans(buf, (area.x + 1, area.y + 2), end, &[less, and, more, words]);
+    }
+
+    fn both(&self, spans: impl Fn(Lane) -> Spans) -> [Spans; 2] {
+        let shown = self.timeline.shown();
+        Lane::BOTH.map(|lane| if shown.contains(&lane) { spans(lane) } else { Vec::new() })
+    }
+
+    fn columns(&self, at: usize) -> Vec<Column> {
+        let column = |rank, rows| Column { rank, rows };
+        vec![
+            column(0, self.both(|lane| vec![self.styled(lane.word(), Self::role(lane))])),
+            column(0, aligned(self.both(|lane| self.tokens(lane, at)))),
+            column(6, self.both(|lane| self.measured(lane, at))),
+            column(1, self.both(|lane| self.against(lane, at))),
+            column(5, self.split("cache read", at, |call| call.split.read)),
+            column(3, self.split("write", at, |call| call.split.write)),
+            column(4, self.split("input", at, |call| call.split.input)),
+            column(2, self.both(|lane| self.done(lane, at))),
+        ]
+    }
+
+    fn styled(&self, words: impl Into<String>, role: Role) -> Span<'static> {
+        Span::styled(words.into(), self.theme.style(role))
+    }
+
+    fn tokens(&self, lane: Lane, at: usize) -> Spans {
+        let call = &self.timeline.lane(lane)[at];
+        let style = if lane == Lane::Simulated { Role::Plan } else { Role::Bright };
+        let counted = call.measured;
+        let words = if counted { thousands(whole(call.expected)) } else { estimate(whole(call.expected)) };
+        vec![Span::styled(words, self.theme.bold(style))]
+    }
+
+    /// What the provider counted: of the recorded call alone, and the estimate beside it.
+    fn measured(&self, lane: Lane, at: usize) -> Spans {
+        let call = &self.timeline.lane(lane)[at];
+        let counted = self.timeline.calls()[at].measured();
+        match (lane, counted) {
+            (Lane::Recorded, Some(_)) if call.measured => {
+                vec![self.styled(format!("estimate {}", estimate(whole(call.tokens))), Role::Muted)]
+            }
+            (Lane::Recorded, Some(measured)) => {
+                vec![self.styled(format!("measured {}", thousands(whole(measured))), Role::Muted)]
+            }
+            (Lane::Recorded, None) => vec![self.styled("not measured", Role::Muted)],
+            (Lane::Simulated, _) => Vec::new(),
+        }
+    }
+
+    /// How far from the window or from where it compacts.
+    fn against(&self, lane: Lane, at: usize) -> Spans {
+        let call = &self.timeline.lane(lane)[at];
+        let over = |limit: f64, word: &str, role: Role| {
+            let words = format!("{} over {word}", thousands(whole(call.expected - limit)));
+            vec![self.styled(words, role)]
+        };
+        if let Some(window) = self.timeline.window().filter(|window| call.overflow || call.expected > *window)
+        {
+            let words = if call.expected > window {
+                return over(window, "window", Role::Danger);
+            } else {
+                "did not fit"
+            };
+            return vec![self.styled(words, Role::Danger)];
+        }
+        let Some(trigger) = self.timeline.trigger(lane) else { return Vec::new() };
+        if call.expected > trigger {
+            return over(trigger, "compact", Role::Warn);
+        }
+        vec![self.styled(format!("{} below compact", thousands(whole(trigger - call.expected))), Role::Text)]
+    }
+
+    fn split(&self, name: &'static str, at: usize, part: impl Fn(&CallReplay) -> f64) -> [Spans; 2] {
+        let parts = Lane::BOTH.map(|lane| part(&self.timeline.lane(lane)[at]));
+        if parts.iter().all(|part| *part < LEAST) {
+            return [Vec::new(), Vec::new()];
+        }
+        let costly = name != "cache read" && parts[1] > parts[0] + 1000.0;
+        let numbers = aligned(self.both(|lane| {
+            let role = if costly && lane == Lane::Simulated { Role::Warn } else { Role::Text };
+            vec![self.styled(thousands(whole(parts[lane as usize])), role)]
+        }));
+        numbers.map(|mut spans| {
+            if spans_width(&spans) > 0 {
+                spans.insert(0, self.styled(format!("{name} "), Role::Muted));
+            }
+            spans
+        })
+    }
+
+    /// What the steps did before and for the call.
+    fn done(&self, lane: Lane, at: usize) -> Spans {
+        let call = &self.timeline.lane(lane)[at];
+        let mut spans = Vec::new();
+        let mut add = |fate: Fate, words: String| {
+            if !spans.is_empty() {
+                spans.push(Span::raw("  "));
+            }
+            spans.push(Span::styled(fate.sign(), self.theme.fate(fate)));
+            spans.push(self.styled(format!(" {words}"), Role::Text));
+        };
+        if let Some(done) = call.compacted {
+            add(Fate::Summarised, Self::became(call.expected + done.tokens, call.expected));
+        }
+        if let Some(done) = call.truncated {
+            add(Fate::Truncated, format!("{} truncated", done.messages));
+        }
+        if call.cleared() > 0 {
+            add(Fate::Cleared, format!("{} cleared", call.cleared()));
+        }
+        if call.trimmed() > 0 {
+            add(Fate::SoftTrimmed, format!("{} trimmed", call.trimmed()));
+        }
+        if call.history.cleared > 0 {
+            add(Fate::Dropped, counted(u64::from(call.history.cleared), "message"));
+        }
+        if call.failed {
+            spans.insert(0, self.styled(format!("{} no answer  ", glyphs::ALERT), Role::Danger));
+        }
+        spans
+    }
+
+    fn cost_of(&self, lane: Lane, at: usize) -> Spans {
+        let calls = Lane::BOTH.map(|lane| self.timeline.lane(lane)[at].cost);
+        let failed = self.timeline.lane(lane)[at].failed || self.timeline.calls()[at].failed();
+        let Some(cost) = calls[lane as usize].filter(|_| !failed) else {
+            return vec![self.styled(glyphs::NONE, Role::Muted)];
+        };
+        let more = calls[0].is_some_and(|before| cost > before * 1.05 + 0.005);
+        let role = if lane == Lane::Simulated && more { Role::Warn } else { Role::Bright };
+        vec![Span::styled(dollars(cost), self.theme.bold(role))]
+    }
+}
+
+/// Numbers of both rows end in one column.
+fn aligned(rows: [Spans; 2]) -> [Spans; 2] {
+    let width = rows.iter().map(|spans| spans_width(spans)).max().unwrap_or(0);
+    rows.map(|spans| {
+        let blanks = usize::from(width - spans_width(&spans));
+        let mut all = vec![Span::raw(" ".repeat(blanks))];
+        all.extend(spans);
+        all
+    })
+}

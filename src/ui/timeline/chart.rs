@@ -1,0 +1,154 @@
+//! The curves, the thresholds they are held against, and the column of the cursor.
+
+use ratatui::buffer::Buffer;
+use ratatui::text::Span;
+
+use super::dots::Dots;
+use super::{View, whole};
+use crate::inspect::budget_marks::{Threshold, ThresholdMark};
+use crate::inspect::timeline::Lane;
+use crate::ui::glyphs;
+use crate::ui::theme::{Ground, Role};
+use crate::ui::widgets::number::round_thousands;
+use crate::ui::widgets::{put, put_spans, tint};
+
+/// Which threshold keeps its place where two meet on a row.
+const FIRST: [Threshold; 5] =
+    [Threshold::Window, Threshold::Compact, Threshold::Hard, Threshold::Soft, Threshold::Flush];
+
+/// Columns of dots for each call from which on uprights are as thick as the rest.
+const APART: usize = 4;
+
+/// The scale: what the top row stands for.
+pub(super) struct Scale {
+    pub(super) top: f64,
+}
+
+impl Scale {
+    pub(super) fn share(&self, tokens: f64) -> f64 {
+        (tokens / self.top).clamp(0.0, 1.0)
+    }
+}
+
+impl View<'_> {
+    pub(super) fn chart(&self, buf: &mut Buffer) {
+        let chart = self.places.chart;
+        if chart.is_empty() {
+            return;
+        }
+        let marks = self.timeline.thresholds();
+        let scale = self.scale(&marks);
+        self.lines(&marks, &scale, buf);
+        let gaps = self.gaps(buf);
+        tint(buf, self.cursor_area(), self.theme.ground(Ground::Selected));
+        // A cell that both lanes pass shows the simulated one alone.
+        for lane in self.timeline.shown() {
+            let mut dots = Dots::new(chart);
+            let thick = if *lane == Lane::Simulated { 2 } else { 1 };
+            // Between calls that stand close together thick uprights would fill what they enclose.
+            let wide = if usize::from(chart.width) * 2 >= self.grid.seen.len() * APART { thick } else { 1 };
+            dots.steps(&self.heights(*lane, &scale), thick, wide);
+            let calls = self.timeline.lane(*lane);
+            let over = |column| calls[self.grid.calls(column)].iter().any(|call| call.overflow);
+            let role = |column| if over(column) { Role::Danger } else { Self::role(*lane) };
+            dots.draw(|column| self.theme.style(role(column)), buf);
+        }
+        self.signs(&scale, &gaps, buf);
+        self.cursor(buf);
+    }
+
+    /// The top is a little above the largest of what is drawn.
+    fn scale(&self, marks: &[ThresholdMark]) -> Scale {
+        let marked = marks.iter().map(|mark| mark.at).max().unwrap_or(0) as f64;
+        Scale { top: (marked.max(self.timeline.peak()) * 1.03).max(1.0) }
+    }
+
+    /// The height of each column of dots: that of the largest prompt of its calls.
+    fn heights(&self, lane: Lane, scale: &Scale) -> Vec<f64> {
+        let calls = self.timeline.lane(lane);
+        let largest =
+            |dot| calls[self.grid.calls_of_dot(dot)].iter().map(|call| call.expected).fold(0.0, f64::max);
+        (0..usize::from(self.places.chart.width) * 2).map(|dot| scale.share(largest(dot))).collect()
+    }
+
+    /// The row of so many tokens.
+    pub(super) fn row(&self, scale: &Scale, tokens: f64) -> u16 {
+        let chart = self.places.chart;
+        let dots = f64::from(chart.height) * 4.0 - 1.0;
+        let dot = ((1.0 - scale.share(tokens)) * dots).round();
+        (chart.y + (dot / 4.0) as u16).min(chart.bottom() - 1)
+    }
+
+    /// The thresholds as dashed lines, named in the margin. Of two on one row the names stand on neighbouring rows.
+    fn lines(&self, marks: &[ThresholdMark], scale: &Scale, buf: &mut Buffer) {
+        let chart = self.places.chart;
+        let mut named: Vec<u16> = Vec::new();
+        for threshold in FIRST {
+            let Some(mark) = marks.iter().find(|mark| mark.threshold == threshold) else { continue };
+            let y = self.row(scale, mark.at as f64);
+            let window = threshold == Threshold::Window;
+            let line = self.theme.style(if window { Role::Danger } else { Role::Faint });
+            if !named.contains(&y) || window {
+                for x in chart.left()..chart.right() {
+                    put(buf, (x, y), chart.right(), glyphs::DASHES, line);
+                }
+            }
+            let rows = [Some(y), y.checked_add(1), y.checked_sub(1)];
+            let free = |row: &u16| (chart.top()..chart.bottom()).contains(row) && !named.contains(row);
+            if let Some(row) = rows.into_iter().flatten().find(free) {
+                named.push(row);
+                let role = if window { Role::Danger } else { Role::Muted };
+                let place = (self.places.margin.x, row);
+                put(buf, place, self.places.margin.right(), &self.label(mark), self.theme.style(role));
+            }
+        }
+        let zero = (self.places.margin.x, self.places.signs.y);
+        put_spans(buf, zero, self.places.margin.right(), &[Span::styled("0", self.theme.style(Role::Muted))]);
+    }
+
+    fn label(&self, mark: &ThresholdMark) -> String {
+        if self.places.margin.width < 14 {
+            return mark.threshold.word().to_owned();
+        }
+        format!("{} {}", round_thousands(mark.at), mark.threshold.word())
+    }
+
+    fn cursor_area(&self) -> ratatui::layout::Rect {
+        let chart = self.places.chart;
+        ratatui::layout::Rect {
+            x: self.cursor_column(),
+            width: 1,
+            height: chart.height + self.places.signs.height,
+            ..chart
+        }
+    }
+
+    /// A line through the cells of the cursor's column that hold no curve.
+    fn cursor(&self, buf: &mut Buffer) {
+        let area = self.cursor_area();
+        for y in area.top()..area.bottom() {
+            let empty = buf.cell((area.x, y)).is_some_and(|cell| is_free(cell.symbol()));
+            if empty {
+                put(buf, (area.x, y), area.right(), glyphs::LINE, self.theme.style(Role::Focus));
+            }
+        }
+        let axis = (area.x, self.places.axis.y);
+        put(buf, axis, area.right(), glyphs::POINTER, self.theme.style(Role::Focus));
+    }
+
+    /// What a lane is told by, for signs beside its curve.
+    pub(super) fn tokens_at(&self, lane: Lane, call: usize) -> f64 {
+        self.timeline.lane(lane).get(call).map_or(0.0, |call| call.expected)
+    }
+
+    /// The words of a compaction.
+    pub(super) fn became(before: f64, after: f64) -> String {
+        use crate::ui::widgets::number::thousands;
+        format!("{} {} {}", thousands(whole(before)), glyphs::ARROW, thousands(whole(after)))
+    }
+}
+
+/// Whether a cell holds nothing but a line of the background.
+pub(super) fn is_free(symbol: &str) -> bool {
+    matches!(symbol, " " | glyphs::DASHES | glyphs::WAS)
+}

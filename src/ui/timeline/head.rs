@@ -1,0 +1,151 @@
+//! What is replayed, and what both lanes come to.
+
+use ratatui::buffer::Buffer;
+use ratatui::text::Span;
+
+use super::{View, whole};
+use crate::inspect::timeline::Lane;
+use crate::inspect::words::dollars;
+use crate::policy::Step;
+use crate::ui::glyphs;
+use crate::ui::theme::Role;
+use crate::ui::widgets::number::{counted, estimate, minute, moment, thousands};
+use crate::ui::widgets::{on_title, put_facts, title};
+
+type Fact = Vec<Span<'static>>;
+
+/// From this width on both lanes stand on one line.
+const WIDE: u16 = 100;
+/// Dots and line of the legend.
+const DOTTED: &str = "····";
+const THICK: &str = "━━━━";
+
+impl View<'_> {
+    pub(super) fn head(&self, buf: &mut Buffer) {
+        let area = self.places.head;
+        let (x, end) = (area.x + 1, area.right().saturating_sub(1));
+        let after = title(self.theme, buf, self.places.title, "Tokens per call", true);
+        let [recorded, simulated] = Lane::BOTH.map(|lane| self.lane_facts(lane));
+        if area.width >= WIDE {
+            let mut facts = self.about();
+            facts.extend([self.what(), self.late()]);
+            put_facts(buf, (x, area.y), end, &facts);
+            let next = put_facts(buf, (x, area.y + 1), end, &recorded);
+            let middle = (area.x + area.width / 2).max(next + 4);
+            put_facts(buf, (middle, area.y + 1), end, &simulated);
+        } else {
+            put_facts(buf, (x, area.y), end, &recorded);
+            put_facts(buf, (x, area.y + 1), end, &simulated);
+            let mut words = self.about();
+            words.push(self.late());
+            words.retain(|fact| !fact.is_empty());
+            let words: Fact = words.join(&Span::raw("  "));
+            on_title(buf, self.places.title.y, after, end, &words);
+        }
+    }
+
+    fn muted(&self, words: impl Into<String>) -> Span<'static> {
+        Span::styled(words.into(), self.theme.style(Role::Muted))
+    }
+
+    /// How many calls, and from when to when.
+    fn about(&self) -> Vec<Fact> {
+        let (calls, all) = (&self.timeline.calls()[self.grid.seen.clone()], self.timeline.len());
+        let count = Span::styled(counted(all as u64, "call"), self.theme.bold(Role::Bright));
+        let mut facts = vec![vec![count]];
+        if !self.screen.stretch.is_whole(all) {
+            let seen = format!("#{}\u{2013}#{}", self.grid.seen.start, self.grid.seen.end - 1);
+            facts.push(vec![self.muted(seen)]);
+        }
+        let (Some(first), Some(last)) = (calls.first(), calls.last()) else { return facts };
+        let same_day = first.started.div_euclid(86_400_000.0) == last.started.div_euclid(86_400_000.0);
+        let at = |ms: f64| if same_day { minute(ms) } else { moment(ms, self.app.now_ms) };
+        if let (Some(from), Some(to)) = (at(first.started), at(last.started)) {
+            facts.push(vec![self.muted(format!("{from} \u{2013} {to}"))]);
+        }
+        facts
+    }
+
+    /// What the simulated lane goes by.
+    fn what(&self) -> Fact {
+        if !self.timeline.is_simulated() {
+            return vec![self.muted("as recorded; a setting that is moved is replayed at once")];
+        }
+        let tuning = &self.app.tuning;
+        let changed = (0..tuning.rows.len()).filter(|at| tuning.is_changed(*at)).count();
+        let settings = self.timeline.settings(Lane::Simulated);
+        let acts = |step: &Step| *step != Step::Prune || settings.prune_on;
+        let steps: Vec<&str> = settings.steps.steps.iter().filter(acts).map(Step::word).collect();
+        let mut words = vec![self.muted(format!("replayed with {}", steps.join(", ")))];
+        if changed > 0 {
+            let count = counted(changed as u64, "changed setting");
+            words.extend([self.muted(" and "), Span::styled(count, self.theme.style(Role::Plan))]);
+        }
+        words
+    }
+
+    /// That the curve does not show the newest settings yet.
+    fn late(&self) -> Fact {
+        let late = self.app.again.is_late(self.app.now_ms);
+        if late { vec![Span::styled("replaying…", self.theme.style(Role::Warn))] } else { Vec::new() }
+    }
+
+    /// What a lane comes to.
+    fn lane_facts(&self, lane: Lane) -> Vec<Fact> {
+        let theme = self.theme;
+        if !self.timeline.shown().contains(&lane) {
+            return vec![vec![self.muted("nothing is changed")]];
+        }
+        let total = &self.timeline.totals[lane as usize];
+        let plan = lane == Lane::Simulated;
+        let (sign, role) = if plan { (THICK, Role::Plan) } else { (DOTTED, Role::Muted) };
+        let strong = theme.bold(if plan { Role::Plan } else { Role::Bright });
+        let overflows = if total.overflows > 0 {
+            let words = format!("{} {}", glyphs::ALERT, counted(total.overflows as u64, "overflow"));
+            vec![Span::styled(words, theme.style(Role::Danger))]
+        } else {
+            vec![Span::styled("no overflow", theme.style(Role::Text))]
+        };
+        let compactions = if total.compactions > 0 {
+            vec![self.muted(counted(total.compactions as u64, "compaction"))]
+        } else {
+            Vec::new()
+        };
+        vec![
+            vec![
+                Span::styled(sign, theme.style(role)),
+                Span::styled(format!(" {}", lane.word()), theme.style(role)),
+            ],
+            vec![self.muted("peak "), Span::styled(self.peak(lane), strong)],
+            overflows,
+            self.cost_fact(lane, strong),
+            compactions,
+        ]
+    }
+
+    /// The largest prompt of a lane, marked where nobody counted it.
+    fn peak(&self, lane: Lane) -> String {
+        let (tokens, call) = self.timeline.totals[lane as usize].peak;
+        let measured =
+            call.and_then(|call| self.timeline.lane(lane).get(call)).is_some_and(|call| call.measured);
+        if measured { thousands(whole(tokens)) } else { estimate(whole(tokens)) }
+    }
+
+    /// The cost of a lane, and of the simulated one by how much that is another.
+    fn cost_fact(&self, lane: Lane, strong: ratatui::style::Style) -> Fact {
+        let Some(cost) = self.timeline.cost(lane) else { return vec![self.muted("no price")] };
+        let mut spans = vec![Span::styled(dollars(cost), strong)];
+        let before = self.timeline.cost(Lane::Recorded).filter(|cost| lane == Lane::Simulated && *cost > 0.0);
+        if let Some(before) = before {
+            let percent = ((cost / before - 1.0) * 100.0).round();
+            let words = match percent {
+                0.0 => "±0%".to_owned(),
+                less if less < 0.0 => format!("\u{2212}{}%", -less),
+                more => format!("+{more}%"),
+            };
+            let role = if percent > 0.0 { Role::Warn } else { Role::Plan };
+            spans.push(Span::styled(format!(" {words}"), self.theme.style(role)));
+        }
+        spans
+    }
+}

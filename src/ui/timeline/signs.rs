@@ -1,0 +1,232 @@
+//! Signs on the curves: pauses, compactions, overflows, prunes.
+
+use ratatui::buffer::Buffer;
+
+use super::View;
+use super::chart::{Scale, is_free};
+use crate::inspect::timeline::{Gap, Lane};
+use crate::policy::Fate;
+use crate::replay::CallReplay;
+use crate::text;
+use crate::ui::glyphs;
+use crate::ui::theme::Role;
+use crate::ui::widgets::number::elapsed;
+use crate::ui::widgets::put;
+
+/// Rows from the top in which the length of a pause may stand.
+const GAP_ROWS: u16 = 4;
+/// Columns between two pauses that are drawn whole, beside the words of the first.
+const BETWEEN: u16 = 2;
+/// Of columns in a row whose prompts do not fit, one of so many is signed; the curve itself is red in all of them.
+const EVERY: u16 = 6;
+/// A pause of so many times the least one is drawn whole even where the pruner does not act after it.
+const LONG: f64 = 2.0;
+/// Columns for each pause that is drawn whole.
+const ROOM: u16 = 18;
+
+impl View<'_> {
+    /// The pauses as dashed uprights, the longest first; those that would stand in another's words only tick at the
+    /// bottom. Answers those that are drawn whole, by column.
+    pub(super) fn gaps(&self, buf: &mut Buffer) -> Vec<(u16, Gap)> {
+        let chart = self.places.chart;
+        let mut gaps: Vec<Gap> =
+            self.timeline.gaps().filter(|gap| self.grid.seen.contains(&gap.call)).collect();
+        gaps.sort_by(|one, other| other.ms.total_cmp(&one.ms));
+        let mut whole: Vec<(u16, Gap)> = Vec::new();
+        let style = self.theme.style(Role::Faint);
+        for gap in gaps {
+            let x = chart.x + self.grid.column(gap.call) as u16;
+            let width = gap_words(&gap).len() as u16 + BETWEEN;
+            let apart = |(at, other): &(u16, Gap)| {
+                let reach = if *at < x { gap_words(other).len() as u16 + BETWEEN } else { width };
+                at.abs_diff(x) > reach
+            };
+            let long = gap.prunes || gap.ms >= LONG * self.timeline.least_gap();
+            if long && whole.len() < usize::from(chart.width / ROOM) && whole.iter().all(apart) {
+                for y in chart.top()..chart.bottom() {
+                    put(buf, (x, y), chart.right(), glyphs::WAS, style);
+                }
+                whole.push((x, gap));
+            } else {
+                put(buf, (x, self.places.signs.y), chart.right(), glyphs::WAS, style);
+            }
+        }
+        whole
+    }
+
+    /// Everything that is signed on the curves.
+    pub(super) fn signs(&self, scale: &Scale, gaps: &[(u16, Gap)], buf: &mut Buffer) {
+        for lane in self.timeline.shown() {
+            self.overflows(*lane, scale, buf);
+            self.compactions(*lane, scale, buf);
+        }
+        self.prunes(buf);
+        for (x, gap) in gaps {
+            self.gap_length(*x, gap, buf);
+        }
+    }
+
+    /// The length of a pause at the top, where a row of it is free.
+    fn gap_length(&self, x: u16, gap: &Gap, buf: &mut Buffer) {
+        let chart = self.places.chart;
+        let words = gap_words(gap);
+        let rows = chart.top()..chart.bottom().min(chart.top() + GAP_ROWS);
+        let width = text::width(&words) as u16;
+        let sides = [Some(x + 1), x.checked_sub(width)];
+        // Rather on an empty row than on a threshold, rather at the right than at the left.
+        let places = [is_empty, is_blank].into_iter().flat_map(|free| {
+            sides
+                .into_iter()
+                .flatten()
+                .map(move |x| (free, x))
+                .flat_map(|(free, x)| rows.clone().map(move |y| (free, x, y)))
+        });
+        let place = places
+            .filter(|(_, x, _)| *x >= chart.x && *x + width <= chart.right())
+            .find(|(free, x, y)| free(buf, *x, *y, width))
+            .map(|(_, x, y)| (x, y));
+        if let Some(place) = place {
+            // After this one the pruner acts; after the others only the cache is cold.
+            let role = if gap.prunes { Role::Text } else { Role::Muted };
+            put(buf, place, chart.right(), &words, self.theme.style(role));
+        }
+    }
+
+    /// Whether a prompt that stands in a column did not fit.
+    fn overflow_in(&self, lane: Lane, column: usize) -> bool {
+        let calls = self.timeline.lane(lane);
+        let mut own = self.grid.calls(column).filter(|call| self.grid.column(*call) == column);
+        own.any(|call| calls[call].overflow)
+    }
+
+    /// A sign where a prompt did not fit; of those that follow each other the first is signed, and now and then one more.
+    fn overflows(&self, lane: Lane, scale: &Scale, buf: &mut Buffer) {
+        let chart = self.places.chart;
+        let calls = self.timeline.lane(lane);
+        let style = self.theme.style(Role::Danger);
+        let mut run = 0;
+        for column in 0..chart.width {
+            if !self.overflow_in(lane, usize::from(column)) {
+                run = 0;
+                continue;
+            }
+            if run % EVERY == 0 {
+                let over = calls[self.grid.calls(usize::from(column))].iter().filter(|call| call.overflow);
+                let tokens = over.map(|call| call.expected).fold(0.0, f64::max);
+                put(buf, (chart.x + column, self.row(scale, tokens)), chart.right(), glyphs::ALERT, style);
+            }
+            run += 1;
+        }
+    }
+
+    /// The compactions of a lane, with their tokens where there is room.
+    fn compactions(&self, lane: Lane, scale: &Scale, buf: &mut Buffer) {
+        let chart = self.places.chart;
+        let recorded = lane == Lane::Recorded;
+        for compaction in self.timeline.compactions(lane) {
+            if !self.grid.seen.contains(&compaction.call) {
+                continue;
+            }
+            // Both lanes keep a compaction that stands in the transcript: it is said once.
+            let kept = self.timeline.lane(lane)[compaction.call].compacted.is_some_and(|done| done.recorded);
+            if kept && !recorded {
+                continue;
+            }
+            let before = self.tokens_at(lane, compaction.call.saturating_sub(1)).max(compaction.after);
+            let x = chart.x + self.grid.column(compaction.call) as u16;
+            let middle = f64::midpoint(before, compaction.after);
+            let words = format!(" {}", Self::became(compaction.before, compaction.after));
+            let width = 1 + text::width(&words) as u16;
+            let from = self.row(scale, before);
+            let to = self.row(scale, compaction.after).max(from);
+            let start = self.row(scale, middle).clamp(from, to);
+            let mut rows: Vec<u16> = (from..=to).collect();
+            rows.sort_by_key(|row| row.abs_diff(start));
+            let fits = |x: u16, row: u16| {
+                x >= chart.x && x + width < chart.right() && is_blank(buf, x, row, width + 1)
+            };
+            let right = rows.iter().find(|row| fits(x + 1, **row)).map(|row| (x + 1, *row));
+            let left = x.checked_sub(width + 1);
+            let place = right
+                .or_else(|| left.and_then(|x| rows.iter().find(|row| fits(x, **row)).map(|row| (x, *row))));
+            let sign = self.theme.fate(Fate::Summarised);
+            let style = if recorded { self.theme.style(Role::Muted) } else { self.theme.style(Role::Plan) };
+            match place {
+                Some((x, y)) => {
+                    let next = put(buf, (x, y), chart.right(), Fate::Summarised.sign(), sign);
+                    put(buf, (next, y), chart.right(), &words, style);
+                }
+                None => {
+                    put(buf, (x, from), chart.right(), Fate::Summarised.sign(), sign);
+                }
+            }
+        }
+    }
+
+    /// Below the curves a sign at each column where a step changed a prompt of the lane that is tuned.
+    fn prunes(&self, buf: &mut Buffer) {
+        let signs = self.places.signs;
+        let Some(lane) = self.timeline.shown().last() else { return };
+        let calls = self.timeline.lane(*lane);
+        let mut known: Vec<Fate> = Vec::new();
+        for column in 0..signs.width {
+            let own = self.grid.calls(usize::from(column));
+            let here = own.filter(|call| self.grid.column(*call) == usize::from(column));
+            let here: Vec<usize> = here.collect();
+            let Some(fate) =
+                here.iter().filter_map(|call| newly(calls, *call)).max_by_key(|fate| *fate as u8)
+            else {
+                continue;
+            };
+            known.push(fate);
+            put(buf, (signs.x + column, signs.y), signs.right(), fate.sign(), self.theme.fate(fate));
+        }
+        let margin = self.places.margin;
+        let ticks = (signs.left()..signs.right())
+            .any(|x| buf.cell((x, signs.y)).is_some_and(|cell| cell.symbol() == glyphs::WAS));
+        let word = match (known.contains(&Fate::Cleared), known.contains(&Fate::SoftTrimmed)) {
+            (true, _) => Some((Fate::Cleared, "cleared")),
+            (false, true) => Some((Fate::SoftTrimmed, "trimmed")),
+            _ => None,
+        };
+        if let Some((fate, word)) = word {
+            let x = put(buf, (margin.x + 3, signs.y), margin.right(), fate.sign(), self.theme.fate(fate));
+            if margin.width >= 14 {
+                put(buf, (x + 1, signs.y), margin.right(), word, self.theme.style(Role::Muted));
+            }
+        } else if ticks {
+            let words = format!("{} idle", glyphs::WAS);
+            put(buf, (margin.x + 3, signs.y), margin.right(), &words, self.theme.style(Role::Muted));
+        }
+    }
+}
+
+/// What the steps did to a prompt that they had not done to the one before; a step that does the same again is no news.
+fn newly(calls: &[CallReplay], at: usize) -> Option<Fate> {
+    let call = &calls[at];
+    let before = at.checked_sub(1).map(|before| &calls[before]);
+    let same = before.is_some_and(|before| {
+        before.cleared() == call.cleared() && before.trimmed() == call.trimmed() && !call.pruned.is_some()
+    });
+    match call {
+        _ if same => None,
+        call if call.truncated.is_some() => Some(Fate::Truncated),
+        call if call.cleared() > 0 => Some(Fate::Cleared),
+        call if call.trimmed() > 0 => Some(Fate::SoftTrimmed),
+        _ => None,
+    }
+}
+
+fn gap_words(gap: &Gap) -> String {
+    format!("idle {}", elapsed(gap.ms))
+}
+
+/// Whether so many cells hold nothing.
+fn is_empty(buf: &Buffer, x: u16, y: u16, width: u16) -> bool {
+    (x..x + width).all(|x| buf.cell((x, y)).is_some_and(|cell| cell.symbol() == " "))
+}
+
+/// Whether so many cells hold nothing but lines of the background.
+fn is_blank(buf: &Buffer, x: u16, y: u16, width: u16) -> bool {
+    (x..x + width).all(|x| buf.cell((x, y)).is_some_and(|cell| is_free(cell.symbol())))
+}

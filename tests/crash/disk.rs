@@ -1,0 +1,188 @@
+//! A disk that counts its steps and fails at one of them.
+
+use std::cell::Cell;
+use std::fs::File;
+use std::io::{self, Write as _};
+use std::path::{Path, PathBuf};
+use std::time::SystemTime;
+
+use clawscope::commit::{Disk, SystemDisk};
+use rustix::process::{Signal, getpid, kill_process};
+
+/// What happens at the chosen point.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) enum Fault {
+    /// Nothing.
+    None,
+    /// The process is killed.
+    Kill,
+    /// The step fails, for want of room.
+    Full,
+    /// It fails, and so does every later one that takes room.
+    StaysFull,
+    /// Another program, which takes no lock, appends a line to this file.
+    Append(PathBuf, String),
+    /// Another program puts a rewritten file in the place of this one.
+    Replace(PathBuf),
+}
+
+/// Counts the points at which a commit can end: before and after every step, and within every write.
+#[derive(Debug)]
+pub(crate) struct Faulty {
+    fault: Fault,
+    /// The point, from 1.
+    at: usize,
+    passed: Cell<usize>,
+    full: Cell<bool>,
+}
+
+impl Faulty {
+    pub(crate) fn new(fault: Fault, at: usize) -> Self {
+        Self { fault, at, passed: Cell::new(0), full: Cell::new(false) }
+    }
+
+    /// A disk that never fails.
+    pub(crate) fn counting() -> Self {
+        Self::new(Fault::None, 0)
+    }
+
+    /// Points that were passed.
+    pub(crate) fn passed(&self) -> usize {
+        self.passed.get()
+    }
+
+    /// Whether the next point is the chosen one.
+    fn is_here(&self) -> bool {
+        self.passed.set(self.passed.get() + 1);
+        self.passed.get() == self.at
+    }
+
+    /// A point between two steps.
+    fn point(&self) -> io::Result<()> {
+        if self.is_here() { self.strike() } else { Ok(()) }
+    }
+
+    fn strike(&self) -> io::Result<()> {
+        match &self.fault {
+            Fault::None => Ok(()),
+            Fault::Kill => {
+                kill_process(getpid(), Signal::KILL).expect("the signal is sent");
+                unreachable!("it was killed")
+            }
+            Fault::Full | Fault::StaysFull => {
+                self.full.set(self.fault == Fault::StaysFull);
+                Err(io::ErrorKind::StorageFull.into())
+            }
+            Fault::Append(path, line) => append(path, line),
+            Fault::Replace(path) => {
+                let other = path.with_extension("rewritten");
+                std::fs::copy(path, &other)?;
+                std::fs::rename(&other, path)
+            }
+        }
+    }
+
+    /// A step that takes room.
+    fn room(&self) -> io::Result<()> {
+        if self.full.get() { Err(io::ErrorKind::StorageFull.into()) } else { self.point() }
+    }
+
+    /// A step with a point before it and one after it. Of a step that was done only the process can still fail.
+    fn around<T>(&self, step: impl FnOnce() -> io::Result<T>) -> io::Result<T> {
+        self.point()?;
+        let done = step();
+        if self.is_here() && !matches!(self.fault, Fault::Full | Fault::StaysFull) {
+            self.strike()?;
+        }
+        done
+    }
+}
+
+pub(crate) fn append(path: &Path, line: &str) -> io::Result<()> {
+    std::fs::OpenOptions::new().append(true).open(path)?.write_all(line.as_bytes())
+}
+
+/// Most places at which one write is broken off.
+const MOST_CUTS: usize = 40;
+
+/// Where a write is broken off: after its first byte, in the middle, before its last byte, around every line end, and
+/// wherever a page ends; of many places some, evenly.
+fn cuts(bytes: &[u8]) -> Vec<usize> {
+    let ends = bytes.iter().enumerate().filter(|(_, byte)| **byte == b'\n').map(|(at, _)| at);
+    let mut cuts: Vec<usize> = ends.flat_map(|at| [at, at + 1, at + 2]).collect();
+    cuts.extend([1, bytes.len() / 2, bytes.len().saturating_sub(1)]);
+    cuts.extend((1..bytes.len() / 4096 + 1).map(|page| page * 4096));
+    cuts.retain(|cut| (1..bytes.len()).contains(cut));
+    cuts.sort_unstable();
+    cuts.dedup();
+    let every = cuts.len().div_ceil(MOST_CUTS).max(1);
+    cuts.into_iter().step_by(every).collect()
+}
+
+impl Disk for Faulty {
+    fn create(&self, path: &Path, private: bool) -> io::Result<File> {
+        self.around(|| SystemDisk.create(path, private))
+    }
+
+    fn write(&self, file: &mut File, bytes: &[u8]) -> io::Result<usize> {
+        self.room()?;
+        for cut in cuts(bytes) {
+            if !self.is_here() {
+                continue;
+            }
+            match self.fault {
+                Fault::Kill => {
+                    SystemDisk.write(file, &bytes[..cut])?;
+                    self.strike()?;
+                }
+                // A disk that fills up takes what it can, and says no to the rest.
+                Fault::Full | Fault::StaysFull => {
+                    let taken = SystemDisk.write(file, &bytes[..cut]);
+                    let _ = self.strike();
+                    return taken;
+                }
+                _ => self.strike()?,
+            }
+        }
+        let written = SystemDisk.write(file, bytes);
+        if self.is_here() && !matches!(self.fault, Fault::Full | Fault::StaysFull) {
+            self.strike()?;
+        }
+        written
+    }
+
+    fn reserve(&self, file: &File, end: u64, bytes: u64) -> io::Result<()> {
+        self.room()?;
+        SystemDisk.reserve(file, end, bytes)
+    }
+
+    fn sync(&self, file: &File) -> io::Result<()> {
+        self.around(|| SystemDisk.sync(file))
+    }
+
+    fn sync_folder(&self, folder: &Path) -> io::Result<()> {
+        self.around(|| SystemDisk.sync_folder(folder))
+    }
+
+    fn cut(&self, file: &File, bytes: u64) -> io::Result<()> {
+        // Making a file shorter takes no room, and a full disk does not keep anyone from it.
+        if matches!(self.fault, Fault::Kill) {
+            return self.around(|| SystemDisk.cut(file, bytes));
+        }
+        SystemDisk.cut(file, bytes)
+    }
+
+    fn set_modified(&self, file: &File, at: SystemTime) -> io::Result<()> {
+        if matches!(self.fault, Fault::Full | Fault::StaysFull) {
+            return SystemDisk.set_modified(file, at);
+        }
+        self.around(|| SystemDisk.set_modified(file, at))
+    }
+
+    fn remove(&self, path: &Path) -> io::Result<()> {
+        if matches!(self.fault, Fault::Full | Fault::StaysFull) {
+            return SystemDisk.remove(path);
+        }
+        self.around(|| SystemDisk.remove(path))
+    }
+}

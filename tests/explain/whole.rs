@@ -1,0 +1,129 @@
+//! What advice says of the whole session.
+
+use clawscope::explain::{Advice, Class};
+use serde_json::json;
+
+use crate::made::Made;
+
+/// A session that overflowed twice: once in the middle, where a compaction followed, and at its end.
+fn twice() -> Made {
+    let mut made = Made::new();
+    made.grow_to(150_000, 20_000);
+    made.user("everything at once");
+    made.step("exec", &[90_000, 90_000, 90_000]);
+    made.failed(&format!("prompt is too long: {} tokens > 200000 maximum", made.prompt()));
+    let kept = made.count - 12;
+    made.compaction(&crate::made::words(4_000), kept);
+    made.answer(200);
+    made.grow_to(160_000, 20_000);
+    made.user("and now");
+    made.wait(40.0);
+    while made.prompt() < 201_000 {
+        made.step("exec", &[30_000]);
+    }
+    made.failed(&format!("prompt is too long: {} tokens > 200000 maximum", made.prompt()));
+    made
+}
+
+#[test]
+fn a_change_that_saves_the_call_and_not_another_does_not_help() {
+    let explanation = twice().read(200_000).said();
+    assert_eq!(explanation.overflows.len(), 2);
+    let recorded = explanation.recorded.expect("it was replayed");
+    assert_eq!((recorded.others, recorded.failing), (1, true));
+    let partly: Vec<&Advice> = explanation
+        .advice
+        .iter()
+        .filter(|it| it.fits && it.whole.is_some_and(|whole| whole.others > 0))
+        .collect();
+    assert!(!partly.is_empty(), "{:#?}", explanation.advice);
+    for advice in partly {
+        assert!(!advice.helps && advice.overflows() >= 1, "{advice:?}");
+        assert!(advice.note.contains("other call"), "{}", advice.note);
+    }
+    assert!(explanation.advice.iter().filter(|it| it.helps).all(|it| it.overflows() == 0));
+}
+
+#[test]
+fn every_change_says_what_all_calls_come_to() {
+    let mut made = Made::new();
+    made.grow_to(110_000, 20_000);
+    made.user("now everything");
+    made.wait(40.0);
+    while made.prompt() < 200_000 {
+        made.step("exec", &[40_000]);
+    }
+    let last = made.prompt();
+    made.failed(&format!("prompt is too long: {last} tokens > 200000 maximum"));
+    let explanation = made.read(200_000).said();
+    let recorded = explanation.recorded.expect("it was replayed");
+    assert_eq!((recorded.peak, recorded.others, recorded.tokens), (last, 0, Some(last)));
+    // Opus: 5 dollars a million for what is not cached, which is all, and 25 for each answer.
+    let (prompts, outputs) = made.counted();
+    let cost = (prompts as f64 * 5.0 + outputs as f64 * 25.0) / 1e6;
+    assert!((recorded.cost.unwrap() - cost).abs() < 0.005, "{recorded:?} {cost}");
+    let helps: Vec<&Advice> = explanation.advice.iter().filter(|it| it.helps).collect();
+    assert!(!helps.is_empty());
+    for advice in &explanation.advice {
+        let whole = advice.whole.expect("it was replayed");
+        assert!(whole.peak > 0 && whole.cost.is_some());
+        assert_eq!(advice.helps, advice.overflows() == 0, "{advice:?}");
+        let words = advice.over_all_words(explanation.recorded).unwrap();
+        assert!(words.starts_with("Over the whole session: ") && words.contains("peak ~"), "{words}");
+    }
+}
+
+#[test]
+fn a_session_at_risk_is_told_what_makes_room_before_anything_fails() {
+    let mut made = Made::new();
+    made.grow_to(150_000, 12_000);
+    let read = made.on(200_000).row(json!({ "totalTokens": made.prompt() })).read();
+    let explanation = read.said();
+    assert!(!explanation.overflowed() && !explanation.no_setting_helps());
+    assert_eq!(explanation.findings[0].class, Class::PruningInert);
+    let helps: Vec<&Advice> = explanation.advice.iter().filter(|it| it.helps).collect();
+    assert!(!helps.is_empty(), "{:#?}", explanation.advice);
+    assert!(helps.iter().all(|it| it.after < it.before && it.overflows() == 0));
+}
+
+#[test]
+fn a_reply_that_was_cut_needs_room_for_a_whole_one() {
+    let mut made = Made::new();
+    made.grow_to(60_000, 20_000);
+    for (prompt, output) in [(64_300, 1_236), (65_000, 536), (65_535, 1)] {
+        made.user("go on");
+        made.settle(prompt);
+        made.cut(output);
+    }
+    let explanation = made.read(200_000).said();
+    assert!(explanation.advice.iter().filter(|it| it.helps).all(|it| it.after + 2_048 <= it.limit));
+}
+
+#[test]
+fn a_verdict_on_an_estimate_sets_every_number_side_by_side() {
+    let mut made = Made::new();
+    made.grow_to(125_000, 20_000);
+    let counted = made.prompt();
+    made.user("go on");
+    made.failed("This model's maximum context length is 131072 tokens. However, you requested 133900 tokens");
+    let row = json!({ "totalTokens": 99_000 });
+    let explanation = made.on(200_000).row(row).read().said();
+    assert_eq!(explanation.findings[0].class, Class::WrongWindow);
+    let texts: Vec<String> = explanation.findings[0]
+        .evidence
+        .iter()
+        .map(|evidence| evidence.text.replace(clawscope::inspect::words::GROUP, ","))
+        .collect();
+    let all = texts.last().expect("evidence");
+    for part in [
+        "compaction compared 12",
+        "with 180,000",
+        "stored counter 99,000",
+        "chars / 4 ~",
+        "bytes / 4 ~",
+        "the provider counts 133,900",
+    ] {
+        assert!(all.contains(part), "{part:?} in {all:?}");
+    }
+    assert!(counted > 120_000);
+}

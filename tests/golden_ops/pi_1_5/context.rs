@@ -1,0 +1,84 @@
+//! Op `context`: the projected messages, what opening does to the file, and the system state.
+
+use clawscope::context::llm::to_llm_as;
+use clawscope::context::projection::project;
+use clawscope::context::system::system_state;
+use clawscope::js::{Object, Throws, Value};
+use clawscope::store::entry::Reading;
+use clawscope::store::index::{Index, Standing};
+use clawscope::store::intern::WordIx;
+use clawscope::transcript::labels;
+
+use super::super::{Session, digest, number, object, or_throws, throws};
+use super::{built, described, id_of};
+
+pub(super) fn answer(mut session: Session) -> Result<Value, Throws> {
+    let opening = opening(&session);
+    built(&mut session)?;
+    let (index, context) = (&session.index, &session.context);
+    let path = session.tree.branch(index, &session.leaf);
+    let messages = session.messages();
+    let llm: Result<Vec<Option<Value>>, Throws> =
+        messages.iter().map(|message| to_llm_as(Reading::Projected, message)).collect();
+    let llm =
+        llm.map_or_else(|Throws| throws(), |sent| Value::Array(sent.iter().flatten().map(digest).collect()));
+    let sources = project(index, &context.path)?.entries;
+    let source = |(ix, count)| Value::Array(vec![id_of(index, ix), number(f64::from(count))]);
+    let thinking = context.thinking.map_or(Value::from("off"), |word| word_or_null(index, word));
+    Ok(object([
+        ("entries", number(index.entries.len() as f64)),
+        ("leafId", index.last().map_or(Value::Null, |ix| id_of(index, ix))),
+        ("path", Value::Array(path.into_iter().map(|ix| id_of(index, ix)).collect())),
+        ("name", or_throws(labels::last_name(index).map(|name| name.map_or(Value::Null, Value::from)))),
+        ("opening", Value::from(opening)),
+        ("thinkingLevel", thinking),
+        ("model", model(&session)),
+        ("system", or_throws(system(&session))),
+        ("sources", Value::Array(sources.into_iter().map(source).collect())),
+        ("messages", session.list(&messages)),
+        ("llm", llm),
+    ]))
+}
+
+/// What opening does to the file (store-pi-1.5 C3–C5).
+pub(super) fn opening(session: &Session) -> &'static str {
+    let len = session.source.len().expect("a length");
+    let (to_v2, to_v3) = session.index.migration();
+    if session.index.standing == Standing::Empty {
+        "header-written"
+    } else if to_v2 || to_v3 || session.index.version().is_nan() {
+        "rewritten"
+    } else if len > 0 && session.source.read_span(len - 1, 1).expect("a byte") != b"\n" {
+        "newline-added"
+    } else {
+        "unchanged"
+    }
+}
+
+fn system(session: &Session) -> Result<Value, Throws> {
+    let Some(state) = system_state(&session.index, &session.context.messages)? else {
+        return Ok(Value::Null);
+    };
+    let sections = state.sections().map(|(name, _)| Value::String(name.clone()));
+    let tools = state.tools().map(|tool| tool.get("name").cloned().unwrap_or(Value::Null));
+    Ok(object([
+        ("prompt", described(&state.prompt())),
+        ("sections", Value::Array(sections.collect())),
+        ("tools", Value::Array(tools.collect())),
+    ]))
+}
+
+fn word_or_null(index: &Index, word: WordIx) -> Value {
+    index.words.value(word).cloned().unwrap_or(Value::Null)
+}
+
+fn model(session: &Session) -> Value {
+    let Some((provider, model)) = session.context.model else { return Value::Null };
+    let mut object = Object::default();
+    for (key, word) in [("provider", provider), ("modelId", model)] {
+        if let Some(value) = session.index.words.value(word) {
+            object.set(key, value.clone());
+        }
+    }
+    Value::Object(object)
+}

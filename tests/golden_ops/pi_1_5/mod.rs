@@ -1,0 +1,96 @@
+//! The ops of the cases of pi 1.5, each answered through the library's ordinary functions.
+
+mod append_branch;
+mod branch_prepare;
+mod compaction_check;
+mod compaction_prepare;
+mod context;
+mod overflow_match;
+mod tokens;
+
+use std::path::Path;
+
+use clawscope::context::tokens::ContextEstimate;
+use clawscope::context::{Context, build};
+use clawscope::js::{self, JsString, Throws, Value};
+use clawscope::store::entry::Reading;
+use clawscope::store::index::{Index, Standing};
+use clawscope::store::load::load_as;
+use clawscope::store::source::Source;
+use clawscope::transcript::{Leaf, Tree};
+use sha2::{Digest, Sha256};
+
+use super::{CountedIds, Session, number, object, transcript};
+
+/// The answer to a case; none where the op is not built.
+pub(super) fn answer(op: &str, case: &Value, root: &Path) -> Option<Result<Value, Throws>> {
+    Some(match op {
+        "context" => opened(case, root).and_then(context::answer),
+        "tokens" => moved(case, root).and_then(tokens::answer),
+        "compaction_prepare" => moved(case, root).and_then(compaction_prepare::answer),
+        "compaction_check" => moved(case, root).and_then(compaction_check::answer),
+        "branch_prepare" => opened(case, root).and_then(branch_prepare::answer),
+        "append_branch" => opened(case, root).and_then(append_branch::answer),
+        "overflow_match" => overflow_match::answer(case, root),
+        _ => return None,
+    })
+}
+
+/// A case's session as pi 1.5 opens it; the case's leaf is that of its context.
+fn opened(case: &Value, root: &Path) -> Result<Session, Throws> {
+    let source = Source::open(&transcript(case, root)).expect("the transcript opens");
+    let index = index_of(&source, &mut CountedIds(0))?;
+    let leaf = match case.get("leaf") {
+        None => Leaf::Own,
+        Some(Value::String(id)) => Leaf::Id(id.to_string_lossy()),
+        Some(_) => Leaf::Before,
+    };
+    let tree = Tree::new(&index);
+    Ok(Session { case: case.clone(), source, index, tree, leaf, context: Context::default() })
+}
+
+/// The same with the session's own leaf moved to the case's; an unknown one leaves it where it is.
+fn moved(case: &Value, root: &Path) -> Result<Session, Throws> {
+    let mut session = opened(case, root)?;
+    if let Leaf::Id(id) = &session.leaf
+        && session.tree.find_text(&session.index, id).is_none()
+    {
+        session.leaf = Leaf::Own;
+    }
+    Ok(session)
+}
+
+fn built(session: &mut Session) -> Result<(), Throws> {
+    session.context = build(&session.index, &session.tree, &session.leaf)?;
+    Ok(())
+}
+
+/// A file that is no session is refused; an empty one is begun (store-pi-1.5 C3).
+fn index_of(source: &Source, ids: &mut CountedIds) -> Result<Index, Throws> {
+    let index = load_as(source, Reading::Projected, ids, &mut |_, _| true).expect("the transcript is read");
+    match index.standing {
+        Standing::Throws { .. } | Standing::NoHeader => Err(Throws),
+        Standing::Empty if !source.is_empty().expect("a length") => Err(Throws),
+        Standing::Fine | Standing::Empty => Ok(index),
+    }
+}
+
+/// A text by its chars and the hash of its JSON form.
+fn described(text: &JsString) -> Value {
+    let hash = Sha256::digest(js::stringify_str(text).as_bytes());
+    let hex = hash.iter().fold(String::new(), |hex, byte| hex + &format!("{byte:02x}"));
+    object([("chars", number(text.len() as f64)), ("sha256", Value::from(hex.as_str()))])
+}
+
+fn estimate(estimate: ContextEstimate) -> Value {
+    object([
+        ("tokens", number(estimate.tokens)),
+        ("usageTokens", number(estimate.usage_tokens)),
+        ("trailingTokens", number(estimate.trailing_tokens)),
+        ("lastUsageIndex", estimate.last_usage.map_or(Value::Null, |at| number(at as f64))),
+    ])
+}
+
+fn id_of(index: &Index, ix: clawscope::ids::EntryIx) -> Value {
+    index.entry(ix).id.map_or(Value::Null, |id| index.ids.value(id))
+}

@@ -1,0 +1,251 @@
+//! What we read and write of today's pi, opened by the real program: the same context, before, after a commit and after an
+//! undo, and it goes on from there. Says `skipped: …` where the real program is not here.
+
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a failing test stops there")]
+
+#[path = "support/generate.rs"]
+mod generate;
+#[path = "support/inspected.rs"]
+mod inspected;
+#[path = "support/pi_1_5.rs"]
+mod pi_1_5;
+#[path = "support/session.rs"]
+mod session;
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use clawscope::commit::{
+    CommitRequest, RandomIds, Refusal, SessionStanding, SystemClock, Transcript, Way, prepare, write,
+};
+use clawscope::context::{Made, bodies};
+use clawscope::gateway::ruleset::Ruleset;
+use clawscope::ids::EntryIx;
+use clawscope::inspect::Inspection;
+use clawscope::inspect::write::WriteError;
+use clawscope::js::{self, Value};
+use clawscope::plan::Plan;
+use clawscope::policy::prune::Gate;
+use clawscope::policy::{Step, StepSet};
+use clawscope::store::entry::Role;
+use clawscope::store::index::Standing;
+
+use inspected::{committed, inspected, previewed, redone, summary, undone};
+use pi_1_5::{Opened, Pi};
+use session::Session;
+
+/// The sessions of the golden cases that today's pi wrote, in copies.
+fn sessions() -> Vec<(String, Session)> {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/golden-pi-1.5/transcripts");
+    let mut paths: Vec<PathBuf> = fs::read_dir(folder).unwrap().map(|item| item.unwrap().path()).collect();
+    paths.sort();
+    let named = |path: PathBuf| {
+        let name = path.file_stem().unwrap().to_string_lossy().into_owned();
+        (name, Session::new(&fs::read(path).unwrap()))
+    };
+    paths.into_iter().map(named).collect()
+}
+
+/// Those that are read by today's rules.
+fn all_todays() -> Vec<(String, Session, Inspection)> {
+    let with = sessions().into_iter().map(|(name, session)| {
+        let inspection = inspected(&session.path);
+        (name, session, inspection)
+    });
+    with.filter(|(_, _, it)| it.ruleset.ruleset == Ruleset::Pi1_5).collect()
+}
+
+/// Those of them that pi opens, and builds a context of.
+fn todays() -> Vec<(String, Session, Inspection)> {
+    let mut sessions = all_todays();
+    sessions.retain(|(_, _, it)| it.index.standing == Standing::Fine && !it.context_throws);
+    sessions
+}
+
+fn paths(sessions: &[(String, Session, Inspection)]) -> Vec<PathBuf> {
+    sessions.iter().map(|(_, session, _)| session.path.clone()).collect()
+}
+
+/// With sorted keys, and without the times of messages that are made of entries: a preview is made before they are.
+fn plain(json: &str) -> String {
+    let mut value = js::parse(json).expect("JSON");
+    let built = ["custom", "branchSummary", "compactionSummary", "system"];
+    if built.iter().any(|role| value.get("role").is_some_and(|value| value.str_is(role)))
+        && let Some(object) = value.as_object_mut()
+    {
+        object.remove("timestamp");
+        object.remove("fromId");
+    }
+    sorted(&value)
+}
+
+fn sorted(value: &Value) -> String {
+    match value {
+        Value::Object(object) => {
+            let mut members: Vec<_> = object.iter().collect();
+            members.sort_by(|a, b| a.0.cmp(b.0));
+            let member = |(key, value)| format!("{}:{}", js::stringify_str(key), sorted(value));
+            format!("{{{}}}", members.into_iter().map(member).collect::<Vec<_>>().join(","))
+        }
+        Value::Array(items) => format!("[{}]", items.iter().map(sorted).collect::<Vec<_>>().join(",")),
+        other => js::stringify(other),
+    }
+}
+
+fn plain_all(context: &[String]) -> Vec<String> {
+    context.iter().map(|json| plain(json)).collect()
+}
+
+fn context_of(inspection: &Inspection) -> Vec<String> {
+    let messages =
+        bodies::messages(&inspection.source, &inspection.index, &inspection.context).expect("bodies");
+    messages.iter().map(sorted).collect()
+}
+
+/// None where the runtime fails on a message.
+fn planned(inspection: &Inspection, steps: &[Step], keep_tokens: f64) -> Option<Plan> {
+    let mut settings = inspected::planned(inspection, &[], keep_tokens).settings;
+    settings.ruleset = Ruleset::Pi1_5;
+    settings.steps = StepSet::of(steps);
+    inspection.plan(&settings, Gate::Open { idle_ms: 1.0 }).ok()
+}
+
+fn opened(pi: &Pi, files: &[PathBuf]) -> Vec<Opened> {
+    pi.open(files, false).into_iter().map(|opened| opened.expect("it opens")).collect()
+}
+
+#[test]
+fn the_real_pi_builds_the_context_that_we_build_of_every_session_of_its_own() {
+    let Some(pi) = Pi::find() else { return };
+    let sessions = all_todays();
+    assert!(sessions.len() > 40, "only {} sessions are today's", sessions.len());
+    for ((name, _, inspection), opened) in sessions.iter().zip(pi.open(&paths(&sessions), false)) {
+        assert_eq!(opened.is_some(), inspection.index.standing == Standing::Fine, "{name} opens");
+        let Some(opened) = opened else { continue };
+        let Some(theirs) = opened.context else {
+            assert!(inspection.context_throws, "{name} throws");
+            continue;
+        };
+        let theirs: Vec<String> = theirs.iter().map(|json| sorted(&js::parse(json).unwrap())).collect();
+        assert_eq!(context_of(inspection), theirs, "{name}");
+    }
+}
+
+#[test]
+fn the_real_pi_reads_context_edits_as_previewed_and_the_old_context_after_an_undo() {
+    let Some(pi) = Pi::find() else { return };
+    for steps in [&[Step::Prune][..], &[Step::Compact], &[Step::Compact, Step::Prune]] {
+        let sessions = todays();
+        let old: Vec<_> = opened(&pi, &paths(&sessions)).into_iter().map(|opened| opened.context).collect();
+        let (mut done, mut edits) = (Vec::new(), 0);
+        for ((name, session, inspection), old) in sessions.into_iter().zip(old) {
+            let Some(plan) = planned(&inspection, steps, 150.0) else { continue };
+            let before = session.bytes();
+            let leaf = match committed(&inspection, &plan, Some(&summary())) {
+                Ok(leaf) => leaf,
+                Err(WriteError::Refused(_) | WriteError::InMemory { .. }) => {
+                    assert_eq!(session.bytes(), before, "{name}: refused, and written");
+                    continue;
+                }
+                Err(error) => panic!("{name}: {error}"),
+            };
+            let bytes = session.bytes();
+            assert!(bytes.starts_with(&before), "{name}: the old bytes changed");
+            let added = String::from_utf8_lossy(&bytes[before.len()..]).into_owned();
+            edits += added.matches(r#"{"type":"context_edit","#).count();
+            assert!(!added.contains(r#"{"type":"message","#), "{name}: a message is copied");
+            let preview = previewed(&inspection, &plan, Some(&summary()));
+            done.push((name, session, inspection, preview, leaf, old));
+        }
+        let files: Vec<PathBuf> = done.iter().map(|(_, session, ..)| session.path.clone()).collect();
+        let check = |undone: bool| {
+            for (opened, (name, _, _, preview, leaf, old)) in opened(&pi, &files).iter().zip(&done) {
+                let theirs = plain_all(opened.context.as_ref().expect("a context"));
+                let expected = if undone { old.as_ref().expect("it had one") } else { preview };
+                assert_eq!(theirs, plain_all(expected), "{steps:?}: {name}");
+                assert!(undone || opened.leaf.as_ref() == Some(leaf), "{steps:?}: {name}");
+            }
+        };
+        check(false);
+        let least = match steps {
+            [Step::Compact] => (15, 0),
+            [Step::Compact, _] => (15, 1),
+            _ => (5, 5),
+        };
+        assert!(
+            done.len() >= least.0 && edits >= least.1,
+            "{steps:?}: {} sessions, {edits} edits",
+            done.len()
+        );
+        for (opened, (name, _, _, preview, ..)) in pi.open(&files, true).into_iter().zip(&done) {
+            let next = opened.expect("it opens").next;
+            assert_eq!(next.len(), preview.len() + 2, "{steps:?}: {name} goes on");
+        }
+        for (_, session, ..) in &done {
+            undone(&inspected(&session.path));
+        }
+        check(true);
+        for (_, session, ..) in &done {
+            redone(&inspected(&session.path));
+        }
+        for (opened, (name, _, _, preview, ..)) in opened(&pi, &files).iter().zip(&done) {
+            let theirs = plain_all(opened.context.as_ref().expect("a context"));
+            assert_eq!(theirs, plain_all(preview), "{steps:?}: {name}: redo");
+        }
+    }
+}
+
+/// The first answer of the context that calls a tool, and what the tools returned.
+fn first_use(inspection: &Inspection) -> Option<Vec<EntryIx>> {
+    let messages = &inspection.context.messages;
+    let is_own = |at: &usize| messages[*at].made == Made::Own;
+    let calls = |at: &usize| inspection.index.calls_of(messages[*at].entry);
+    let at = (0..messages.len()).filter(is_own).find(|at| !calls(at).is_empty())?;
+    let wanted: Vec<_> = calls(&at).iter().map(|call| call.id).collect();
+    let results = messages
+        .iter()
+        .filter(|message| message.size.role == Role::ToolResult && wanted.contains(&message.size.call));
+    Some(std::iter::once(messages[at].entry).chain(results.map(|message| message.entry)).collect())
+}
+
+#[test]
+fn the_real_pi_leaves_out_what_an_edit_omits_a_call_with_its_results() {
+    let Some(pi) = Pi::find() else { return };
+    let (mut files, mut expected, mut folders) = (Vec::new(), Vec::new(), Vec::new());
+    for (name, session, inspection) in todays() {
+        let Some(omitted) = first_use(&inspection) else { continue };
+        let transcript = Transcript {
+            index: &inspection.index,
+            tree: &inspection.tree,
+            source: &inspection.source,
+            standing: SessionStanding::Referenced,
+            allow_orphan: true,
+        };
+        let request = CommitRequest {
+            transcript,
+            omitted: omitted.clone(),
+            way: Way::Edits,
+            ..session.request(Vec::new())
+        };
+        let prepared = match prepare(&request, &mut RandomIds::default()) {
+            Ok(prepared) => prepared,
+            Err(Refusal::UnterminatedLine { .. } | Refusal::Version { .. } | Refusal::Unpaired { .. }) => {
+                continue;
+            }
+            Err(error) => panic!("{name}: {error}"),
+        };
+        assert_eq!(prepared.edits(), omitted.len(), "{name}");
+        write(&prepared, 0, &SystemClock).expect("it is written");
+        let kept = inspection.context.messages.iter().zip(context_of(&inspection));
+        let kept = kept.filter(|(message, _)| !omitted.contains(&message.entry)).map(|(_, json)| json);
+        expected.push((name, kept.collect::<Vec<_>>()));
+        files.push(session.path.clone());
+        folders.push(session);
+    }
+    assert!(files.len() > 10, "only {} sessions", files.len());
+    for (opened, (name, kept)) in opened(&pi, &files).into_iter().zip(expected) {
+        let theirs = opened.context.expect("a context");
+        let theirs: Vec<String> = theirs.iter().map(|json| sorted(&js::parse(json).unwrap())).collect();
+        assert_eq!(theirs, kept, "{name}");
+    }
+}
