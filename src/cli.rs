@@ -23,7 +23,7 @@ pub const POLICIES: [&str; 10] =
 #[command(name = "clawscope", version, long_about = help::ABOUT, after_help = help::AFTER, after_long_help = help::AFTER_LONG)]
 #[command(override_usage = help::USAGE, max_term_width = 100)]
 pub struct Cli {
-    /// What to open: a state dir, an agent dir, a sessions dir, a sessions.json or a transcript [default: the gateway's
+    /// What to open: a state dir, an agent dir, a sessions dir, a sessions.json, a database or a transcript [default: the gateway's
     /// state dir; the demo store when there is none]
     pub path: Option<PathBuf>,
     /// The store.
@@ -62,7 +62,7 @@ pub struct PlaceArgs {
     /// A gateway configuration (openclaw.json) instead of the store's own
     #[arg(long, value_name = "FILE", global = true)]
     pub config: Option<PathBuf>,
-    /// The gateway version whose rules apply: 2026.2.19, 2026.3.2, 2026.9 or pi-0.55; any other version gets the nearest
+    /// The gateway version whose rules apply: 2026.2.19, 2026.3.2, 2026.9, pi-0.55 or pi-1.5; any other version gets the nearest
     /// that is not newer [default: as the store tells, else 2026.3.2]
     #[arg(long, value_name = "VERSION", global = true)]
     pub ruleset: Option<String>,
@@ -107,6 +107,12 @@ pub enum Command {
     /// Make the branch before the last commit active again; a dry run without --apply
     #[command(after_long_help = help::UNDO)]
     Undo(UndoArgs),
+    /// List the commits and undos of a session, and which of them are in force
+    #[command(after_long_help = help::COMMITS)]
+    Commits(SessionArgs),
+    /// Compare two branches of a session: messages, tokens and costs
+    #[command(after_long_help = help::COMPARE)]
+    Compare(CompareArgs),
     /// Write a session as a page, Markdown, JSON, a picture or a transcript of its own, without its secrets
     #[command(after_long_help = help::EXPORT)]
     Export(ExportArgs),
@@ -115,7 +121,7 @@ pub enum Command {
     Watch(WatchArgs),
     /// Tell what was found, what is wrong with it, and which settings are in force
     #[command(after_long_help = help::DOCTOR)]
-    Doctor(ListArgs),
+    Doctor(DoctorArgs),
     /// Print a completion script for a shell
     #[command(after_long_help = help::COMPLETIONS)]
     Completions {
@@ -138,6 +144,17 @@ pub struct ListArgs {
     /// One JSON object instead of text
     #[arg(long)]
     pub json: bool,
+}
+
+/// A store to examine.
+#[derive(Debug, Args)]
+pub struct DoctorArgs {
+    /// The store.
+    #[command(flatten)]
+    pub list: ListArgs,
+    /// Finish commits that were broken off, or take them back where they cannot be finished
+    #[arg(long)]
+    pub repair: bool,
 }
 
 /// A session to look at.
@@ -376,9 +393,32 @@ pub struct UndoArgs {
     /// Take the last undo back: the commit is active again
     #[arg(long)]
     pub redo: bool,
+    /// Take this commit or undo back, with everything after it; `clawscope commits` lists them [default: the last commit]
+    #[arg(long, value_name = "ID", conflicts_with = "redo")]
+    pub commit: Option<String>,
     /// How it is written.
     #[command(flatten)]
     pub write: WriteArgs,
+}
+
+/// A comparison.
+#[derive(Debug, Args)]
+pub struct CompareArgs {
+    /// A session key, a session id or the unique start of one, or a path to a transcript
+    pub session: String,
+    /// The entry that one branch ends at, by its id or the unique start of one [default: where the last commit came from,
+    /// else the newest other end]
+    #[arg(value_name = "LEAF")]
+    pub first: Option<String>,
+    /// The entry that the other ends at [default: the active leaf]
+    #[arg(value_name = "LEAF")]
+    pub second: Option<String>,
+    /// Every message, not only those that are not the same
+    #[arg(long)]
+    pub all: bool,
+    /// One JSON object instead of text
+    #[arg(long)]
+    pub json: bool,
 }
 
 /// How something is written.
@@ -443,8 +483,10 @@ impl Cli {
     /// Whether results and errors are wanted as JSON.
     pub fn json(&self) -> bool {
         match &self.command {
-            Some(Command::Sessions(args) | Command::Doctor(args)) => args.json,
-            Some(Command::Tree(args) | Command::Recovery(args)) => args.json,
+            Some(Command::Sessions(args)) => args.json,
+            Some(Command::Doctor(args)) => args.list.json,
+            Some(Command::Tree(args) | Command::Recovery(args) | Command::Commits(args)) => args.json,
+            Some(Command::Compare(args)) => args.json,
             Some(Command::Explain(args)) => args.json,
             Some(Command::Context(args)) => args.context.session.json,
             Some(Command::Simulate(args)) => args.context.session.json,

@@ -14,8 +14,8 @@
 //! * **Settings**: [`gateway`], what `openclaw.json` and the defaults say, each value with where it comes from, and
 //!   [`gateway::ruleset`], by which version's rules;
 //!   [`config`], clawscope's own settings.
-//! * **Store**: [`store`], bytes to entries. The only reader of session files: discovery, rows, the size-first
-//!   index, growth, bodies on demand, and the embedded demo store.
+//! * **Store**: [`store`], bytes to entries. The only reader of session files and databases: discovery, rows, the
+//!   size-first index, growth, bodies on demand, and the embedded demo store.
 //! * **Transcript**: [`transcript`], entries to tree and branches; [`context`], a branch to what the model is
 //!   sent, its sizes, estimates and the rows a person sees of it.
 //! * **Rules**: [`policy`], sizes to fates; [`plan`], fates to one change that is shown, applied and committed;

@@ -702,6 +702,59 @@ fn settings_come_from_a_file_and_the_command_line_comes_after() {
     assert_eq!((&settings["softTrimRatio"], &settings["softTrim"]["maxChars"]), (&json!(0.06), &json!(100)));
 }
 
+/// A store of today's pi with one session in it: a prompt with a tool, a call, its long result, and three answers.
+fn todays_store() -> (tempfile::TempDir, std::path::PathBuf) {
+    let dir = tempfile::tempdir().unwrap();
+    let folder = dir.path().join("sessions/--w--");
+    std::fs::create_dir_all(&folder).unwrap();
+    let id = "019acff0-65e9-7dcc-a629-f857ee0478a9";
+    let mut entries = long_session();
+    entries[0]["id"] = json!(id);
+    let tool = json!({ "name": "exec", "description": "runs", "parameters": {} });
+    let system = json!({ "role": "system", "content": "", "sections": { "preamble": "You help." }, "toolsAdded": [tool], "timestamp": 1 });
+    entries[1]["parentId"] = json!("system-0");
+    entries.insert(1, message("system-0", None, &system));
+    // The touch is a gateway's.
+    entries.pop();
+    let file = folder.join(format!("2026-03-05T08-00-00-000Z_{id}.jsonl"));
+    std::io::Write::write_all(&mut std::fs::File::create(&file).unwrap(), lines(&entries).as_bytes())
+        .unwrap();
+    (dir, file)
+}
+
+#[test]
+fn a_session_of_todays_pi_is_committed_as_context_edits_and_taken_back() {
+    let (dir, file) = todays_store();
+    let place = ["019acff0", "--store", dir.path().to_str().unwrap(), "--json"];
+    let json = |words: &[&str]| -> Value {
+        let (code, text, error) = run(&mut program(&[words, &place].concat()));
+        assert_eq!(code, 0, "{words:?}: {error}");
+        serde_json::from_str(&text).unwrap()
+    };
+    let context = json(&["context"]);
+    assert_eq!(context["ruleset"]["id"], "pi-1.5");
+    assert_eq!(context["messages"][0]["role"], "system");
+    assert!(context["budget"]["system"].as_u64() > Some(0) && context["budget"]["tools"].as_u64() > Some(0));
+    let before = std::fs::read(&file).unwrap();
+    let commit = ["commit", "--policy", "truncate", "--set", "truncate.maxChars=3000"];
+    let dry = json(&commit);
+    assert_eq!((&dry["way"], &dry["applied"]), (&json!("context_edit"), &json!(false)));
+    assert!(dry["why"].as_str().unwrap().contains("nothing is copied"), "{}", dry["why"]);
+    assert_eq!(std::fs::read(&file).unwrap(), before);
+    let done = json(&[&commit[..], &["--apply"]].concat());
+    let text = String::from_utf8(std::fs::read(&file).unwrap()).unwrap();
+    let added = text.strip_prefix(std::str::from_utf8(&before).unwrap()).expect("the old bytes stay");
+    assert_eq!(added.matches("\"type\":\"context_edit\"").count(), RESULTS);
+    assert_eq!(added.matches("\"type\":\"message\"").count(), 0);
+    assert_eq!(done["changed"].as_array().unwrap().len(), RESULTS);
+    let edited = json(&["context"]);
+    let edits = edited["messages"].as_array().unwrap().iter().filter(|it| !it["edit"].is_null()).count();
+    assert_eq!(edits, RESULTS);
+    assert!(edited["messageTokens"].as_u64() < context["messageTokens"].as_u64());
+    json(&["undo", "--apply"]);
+    assert_eq!(json(&["context"])["messages"], context["messages"]);
+}
+
 #[test]
 fn a_commit_is_a_dry_run_until_it_is_applied_and_can_be_taken_back() {
     let store = Store::new();
@@ -968,6 +1021,8 @@ fn help_teaches_every_command_key_and_exit_code() {
         "simulate",
         "commit",
         "undo",
+        "commits",
+        "compare",
         "watch",
         "doctor",
         "completions",
@@ -1190,6 +1245,10 @@ fn the_version_before_never_prunes_and_the_newest_sees_another_window() {
 fn a_database_beside_an_agent_means_2026_9() {
     let store = Store::new();
     store.write("agents/main/agent/openclaw-agent.sqlite", "");
+    // One without sessions is of another use.
+    assert_eq!(store.json(&["sessions"])["ruleset"]["id"], "2026.3.2");
+    let made = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/fixtures/sqlite-2026.9.6/openclaw-agent.sqlite");
+    std::fs::copy(made, store.path().join("agents/main/agent/openclaw-agent.sqlite")).unwrap();
     let ruleset = store.json(&["sessions"])["ruleset"].clone();
     assert_eq!(ruleset["id"], "2026.9");
     assert_eq!(ruleset["from"], "openclaw-agent.sqlite is there, which 2026.9 and later have");
@@ -1423,6 +1482,65 @@ fn steps_follow_the_rules_of_the_version() {
     assert_eq!([most("2026.3.2"), most("2026.9")], [json!(400_000), json!(64_000)]);
     let guard = |ruleset: &str| simulate(ruleset, "guard")["steps"][0]["changed"].clone();
     assert_eq!(guard("pi-0.55"), json!(false));
+}
+
+/// The real database of a gateway of 2026.9 in a state dir, with what was moved out of it.
+fn database() -> tempfile::TempDir {
+    let made = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fixtures/sqlite-2026.9.6");
+    let dir = tempfile::tempdir().unwrap();
+    let main = dir.path().join("agents/main");
+    std::fs::create_dir_all(main.join("agent")).unwrap();
+    std::fs::create_dir_all(main.join("sessions/cold")).unwrap();
+    std::fs::copy(made.join("openclaw-agent.sqlite"), main.join("agent/openclaw-agent.sqlite")).unwrap();
+    for name in std::fs::read_dir(made.join("sessions/cold")).unwrap() {
+        let name = name.unwrap();
+        std::fs::copy(name.path(), main.join("sessions/cold").join(name.file_name())).unwrap();
+    }
+    dir
+}
+
+#[test]
+fn every_command_reads_a_database() {
+    let dir = database();
+    let store = dir.path().to_str().unwrap();
+    let run = |args: &[&str]| {
+        let mut command = assert_cmd::Command::new(assert_cmd::cargo::cargo_bin("clawscope"));
+        let output = command.args(args).env("HOME", dir.path()).output().unwrap();
+        let said = String::from_utf8_lossy(&output.stderr).into_owned();
+        assert!(matches!(output.status.code(), Some(0..=4)), "{args:?}: {said}");
+        assert!(!said.contains("cannot be read"), "{args:?}: {said}");
+        (output.status.code(), String::from_utf8_lossy(&output.stdout).into_owned(), said)
+    };
+    for session in ["main", "subagent:77777777-7777-4777-8777-777777777777", "44444444", "88888888"] {
+        let commands: [&[&str]; 9] = [
+            &["tree"],
+            &["context"],
+            &["context", "--breakdown"],
+            &["context", "--messages"],
+            &["simulate"],
+            &["explain"],
+            &["replay"],
+            &["recovery"],
+            &["check", "--budget", "100%"],
+        ];
+        for command in commands {
+            let args = [&command[..1], &[session], &command[1..], &["--json", "--store", store]].concat();
+            let (code, out, said) = run(&args);
+            assert!(code != Some(2), "{args:?}: {said}");
+            assert!(serde_json::from_str::<Value>(&out).is_ok(), "{args:?}: {said}{out}");
+        }
+    }
+    let (_, doctor, _) = run(&["doctor", store, "--json"]);
+    let doctor: Value = serde_json::from_str(&doctor).unwrap();
+    assert_eq!((&doctor["counts"]["earlier"], &doctor["counts"]["cold"]), (&json!(2), &json!(2)));
+    assert_eq!(doctor["findings"], json!([]));
+    assert_eq!(doctor["databases"][0]["schemaVersion"], 23);
+    let (code, _, said) = run(&["undo", "main", "--apply", "--store", store]);
+    assert_eq!(code, Some(4), "{said}");
+    assert!(said.contains("in the gateway's own database"), "{said}");
+    let (_, tree, _) = run(&["tree", "cron:job-1", "--json", "--store", store]);
+    let tree: Value = serde_json::from_str(&tree).unwrap();
+    assert_eq!(tree["branches"][1]["headline"], "q1");
 }
 
 #[test]

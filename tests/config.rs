@@ -8,7 +8,7 @@ use std::path::Path;
 
 use clawscope::error::Finding;
 use clawscope::gateway::config::GatewayConfig;
-use clawscope::gateway::effective::effective;
+use clawscope::gateway::effective::{effective, over_words};
 use clawscope::gateway::env::Environment;
 use clawscope::gateway::provenance::Provenance;
 use clawscope::gateway::ruleset::Ruleset;
@@ -167,21 +167,16 @@ fn load(case: &Case, dir: &Path) -> GatewayConfig {
 
 /// Value and origin of a key: of the table of settings where it is there, else of the configuration itself.
 fn told(config: &GatewayConfig, key: &str, dir: &Path) -> (String, String) {
-    let (value, from, over) = match effective(config).into_iter().find(|row| row.key == key) {
-        Some(row) => {
-            let over = row.over_words();
-            (Some(row.value), row.provenance, over)
-        }
-        None => {
-            let path: Vec<&str> = key.split('.').collect();
-            let from = config.provenance(&path);
-            let file = matches!(from, Provenance::File { .. });
-            let over = if file { config.chain(&path).into_iter().skip(1).collect() } else { Vec::new() };
-            (config.value(&path).cloned(), from, clawscope::gateway::effective::over_words(&over))
-        }
-    };
-    let value = value.map_or_else(|| "null".to_owned(), |value| js::stringify(&value));
-    (value, short(format!("{from} {over}").trim_end(), dir))
+    if let Some(row) = effective(config).into_iter().find(|row| row.key == key) {
+        let from = format!("{} {}", row.provenance, row.over_words());
+        return (js::stringify(&row.value), short(from.trim_end(), dir));
+    }
+    let path: Vec<&str> = key.split('.').collect();
+    let from = config.provenance(&path);
+    let file = matches!(from, Provenance::File { .. });
+    let over = if file { config.chain(&path).into_iter().skip(1).collect() } else { Vec::new() };
+    let value = config.value(&path).map_or_else(|| "null".to_owned(), js::stringify);
+    (value, short(format!("{from} {}", over_words(&over)).trim_end(), dir))
 }
 
 /// Everything that is not as the case says.
@@ -208,7 +203,7 @@ fn wrong(case: &Case) -> Vec<String> {
     }
     let findings: Vec<String> = config.findings.iter().map(Finding::to_string).collect();
     let said = |part: &&str| findings.iter().any(|finding| finding.contains(*part));
-    if findings.len() != case.finds.len() || !case.finds.iter().all(|part| said(&part)) {
+    if findings.len() != case.finds.len() || !case.finds.iter().all(said) {
         wrong.push(format!("findings: expected {:?}, found {findings:?}", case.finds));
     }
     wrong.into_iter().map(|what| format!("{}: {what}", case.name)).collect()

@@ -14,6 +14,7 @@ mod secrets;
 mod store;
 
 use std::fs;
+use std::io::Write as _;
 use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
 
@@ -135,7 +136,7 @@ fn a_file_is_never_replaced_unasked_and_never_written_beside_sessions() {
     let first = fs::read_to_string(&out).unwrap();
     let (code, _, error) = store.run(&words);
     assert!(code == 4 && error.contains("--force"), "{error}");
-    fs::write(&out, "mine").unwrap();
+    fs::File::create(&out).and_then(|mut file| file.write_all(b"mine")).unwrap();
     assert_eq!(store.run(&words).0, 4);
     assert_eq!(fs::read_to_string(&out).unwrap(), "mine");
     assert_eq!(store.run(&[&words[..], &["--force"]].concat()).0, 0);
@@ -145,7 +146,8 @@ fn a_file_is_never_replaced_unasked_and_never_written_beside_sessions() {
     for path in [store.transcript(), beside.clone()] {
         let words = ["export", "main", "--format", "pi", "--force", "--out", path.to_str().unwrap()];
         let (code, _, error) = store.run(&words);
-        assert!(code == 4 && error.contains("folder of sessions"), "{error}");
+        let expected = if path == beside { "folder of sessions" } else { "is the session itself" };
+        assert!(code == 4 && error.contains(expected), "{error}");
     }
     assert!(!beside.exists() && fs::read(store.transcript()).unwrap() == before);
 }

@@ -22,6 +22,7 @@ fn context(group: Group) -> Context {
         Group::Message => Context::Message,
         Group::Tuning => Context::Tuning,
         Group::Timeline => Context::Timeline,
+        Group::Compare => Context::Compare,
         Group::Commit => Context::Dialog,
         _ => Context::Global,
     }

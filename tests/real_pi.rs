@@ -165,7 +165,12 @@ fn the_real_pi_reads_a_compaction_as_it_was_previewed_and_sees_nothing_to_compac
 /// Runs the program on a transcript; its exit code, and what it printed as JSON or as an error.
 fn told(words: &[&str], session: &Session) -> (i32, js::Value) {
     let mut command = Command::new(env!("CARGO_BIN_EXE_clawscope"));
-    command.env_clear().env("HOME", "/nonexistent/clawscope-test").arg(words[0]).arg(&session.path);
+    command
+        .env_clear()
+        .env("HOME", "/nonexistent/clawscope-test")
+        .env("CLAWSCOPE_RULESET", "2026.3.2")
+        .arg(words[0])
+        .arg(&session.path);
     let output = command.args(&words[1..]).arg("--json").output().expect("it runs");
     let text = if output.status.success() { output.stdout } else { output.stderr };
     let text = String::from_utf8(text).expect("UTF-8");

@@ -30,7 +30,7 @@ use clawscope::policy::{Step, StepSet};
 use clawscope::store::entry::Role;
 use clawscope::store::index::Standing;
 
-use inspected::{committed, inspected, previewed, redone, summary, undone};
+use inspected::{committed, inspected_under, previewed, redone, summary, undone};
 use pi_1_5::{Opened, Pi};
 use session::Session;
 
@@ -46,10 +46,15 @@ fn sessions() -> Vec<(String, Session)> {
     paths.into_iter().map(named).collect()
 }
 
+/// A session by the rules that its transcript tells.
+fn own(path: &Path) -> Inspection {
+    inspected_under(path, None)
+}
+
 /// Those that are read by today's rules.
 fn all_todays() -> Vec<(String, Session, Inspection)> {
     let with = sessions().into_iter().map(|(name, session)| {
-        let inspection = inspected(&session.path);
+        let inspection = own(&session.path);
         (name, session, inspection)
     });
     with.filter(|(_, _, it)| it.ruleset.ruleset == Ruleset::Pi1_5).collect()
@@ -182,11 +187,11 @@ fn the_real_pi_reads_context_edits_as_previewed_and_the_old_context_after_an_und
             assert_eq!(next.len(), preview.len() + 2, "{steps:?}: {name} goes on");
         }
         for (_, session, ..) in &done {
-            undone(&inspected(&session.path));
+            undone(&own(&session.path));
         }
         check(true);
         for (_, session, ..) in &done {
-            redone(&inspected(&session.path));
+            redone(&own(&session.path));
         }
         for (opened, (name, _, _, preview, ..)) in opened(&pi, &files).iter().zip(&done) {
             let theirs = plain_all(opened.context.as_ref().expect("a context"));

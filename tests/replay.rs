@@ -75,6 +75,7 @@ fn planned(inspection: &Inspection, context: &Context, settings: &Settings, gate
         index: &inspection.index,
         context,
         branch: Some(closer.compacting()),
+        remembered: None,
         textures: Some(&closer.textures),
         settings: &settings.steps,
         window: settings.window,

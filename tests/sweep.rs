@@ -30,13 +30,23 @@ fn all_steps() -> StepSet {
     Step::ALL.into_iter().fold(StepSet::NONE, |steps, step| steps.with(step, true))
 }
 
-/// A short session whose provider takes few tokens, so that settings decide whether its calls fit.
-fn opened(seed: u64, window: f64) -> (Session, Recording) {
+/// A short session whose provider takes so many tokens.
+fn with_window(seed: u64, window: f64) -> (Session, Recording) {
     let session = Session::new(&transcript(seed, &Options::default()));
     let inspection = inspected(&session.path);
     let mut material = Material::read(&inspection, all_steps()).expect("reads").uncalibrated();
     material.provider_window = window;
     (session, Recording::of(Arc::new(inspection), material, &|| true).expect("wanted"))
+}
+
+/// A short session whose provider takes as much as decides by the settings whether its calls fit: a share of the way from a
+/// little less than the smallest peak of a grid to a little more than the largest one.
+fn opened(seed: u64, share: f64) -> (Session, Recording) {
+    let (_session, unbounded) = with_window(seed, f64::INFINITY);
+    let grid = swept(&unbounded, asked(&unbounded.inspection, 3, 0.0));
+    let peaks = grid.cells.iter().map(clawscope::sweep::Cell::peak);
+    let (least, most) = peaks.fold((f64::MAX, 0.0_f64), |(a, b), peak| (a.min(peak), b.max(peak)));
+    with_window(seed, (least - 5.0 + share * (most - least + 10.0)).max(1.0))
 }
 
 /// Settings that do something in short sessions; pruning is off, so that the current value of its keys is `as is`.
@@ -123,16 +133,17 @@ fn fits(totals: &Totals, limit: f64) -> bool {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 24, ..ProptestConfig::default() })]
+    #![proptest_config(ProptestConfig { cases: 32, ..ProptestConfig::default() })]
 
     #[test]
     fn cells_front_and_smallest_change_are_those_of_trying_everything(
         seed in any::<u64>(),
-        window in 50.0..4000.0_f64,
-        headroom in 0.0..300.0_f64,
+        share in 0.0..1.0_f64,
+        headroom in 0.0..20.0_f64,
         count in 1..=3_usize,
     ) {
-        let (_session, recording) = opened(seed, window);
+        let (_session, recording) = opened(seed, share);
+        let window = recording.material.provider_window;
         let asked = asked(&recording.inspection, count, headroom);
         let tried = combinations(&recording, &asked);
         let sweep = swept(&recording, asked.clone());
@@ -167,7 +178,7 @@ proptest! {
 
 #[test]
 fn cells_are_told_one_by_one_and_nothing_is_told_once_nobody_waits() {
-    let (_session, recording) = opened(7, 1000.0);
+    let (_session, recording) = opened(7, 0.5);
     let told = AtomicUsize::new(0);
     let asked = asked(&recording.inspection, 3, 0.0);
     let tell = |_: usize, _: &clawscope::sweep::Cell| _ = told.fetch_add(1, Ordering::Relaxed);
@@ -181,13 +192,15 @@ fn cells_are_told_one_by_one_and_nothing_is_told_once_nobody_waits() {
 #[test]
 fn small_sessions_have_each_of_the_three_answers() {
     let (mut nothing, mut change, mut none) = (0, 0, 0);
-    for seed in 0..24 {
-        let (_session, recording) = opened(seed, 400.0 + 100.0 * seed as f64);
-        let sweep = swept(&recording, asked(&recording.inspection, 3, 0.0));
-        match sweep.smallest.map(|at| sweep.cells[at].keys) {
-            Some(0) => nothing += 1,
-            Some(_) => change += 1,
-            None => none += 1,
+    for seed in 0..8 {
+        for share in [0.0, 0.4, 1.0] {
+            let (_session, recording) = opened(seed, share);
+            let sweep = swept(&recording, asked(&recording.inspection, 3, 0.0));
+            match sweep.smallest.map(|at| sweep.cells[at].keys) {
+                Some(0) => nothing += 1,
+                Some(_) => change += 1,
+                None => none += 1,
+            }
         }
     }
     assert!(nothing > 0 && change > 0 && none > 0, "{nothing} {change} {none}");
@@ -195,7 +208,7 @@ fn small_sessions_have_each_of_the_three_answers() {
 
 #[test]
 fn axes_are_read_by_the_checks_of_the_gateway_and_hold_the_value_in_force() {
-    let (_session, recording) = opened(1, 1000.0);
+    let (_session, recording) = with_window(1, 1000.0);
     let read = |text: &str| Axis::parse(&Ground { inspection: &recording.inspection, base: &[] }, text);
     let texts = |text: &str| -> Vec<String> {
         read(text).expect("an axis").points.into_iter().map(|point| point.text).collect()
@@ -227,7 +240,7 @@ fn axes_are_read_by_the_checks_of_the_gateway_and_hold_the_value_in_force() {
 
 #[test]
 fn where_nobody_names_settings_the_ones_that_do_something_are_varied() {
-    let (_session, recording) = opened(11, 2000.0);
+    let (_session, recording) = with_window(11, 2000.0);
     let steps = recording.inspection.gateway_steps();
     let axes = default_axes(&recording, &[], steps, &|| true).expect("waited for");
     assert!((1..=2).contains(&axes.len()), "{axes:?}");
@@ -238,7 +251,7 @@ fn where_nobody_names_settings_the_ones_that_do_something_are_varied() {
 
 #[test]
 fn the_json_names_axes_cells_front_and_change() {
-    let (_session, recording) = opened(3, 600.0);
+    let (_session, recording) = opened(3, 0.5);
     let whole = swept(&recording, asked(&recording.inspection, 2, 0.0));
     let text = js::stringify(&js::Value::from(json::members(&recording.inspection, &whole)));
     let value: serde_json::Value = serde_json::from_str(&text).expect("JSON");

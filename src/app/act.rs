@@ -34,6 +34,9 @@ impl App {
             Action::Breakdown => self.show_breakdown(),
             Action::Recovery => self.open_recovery(),
             Action::Explain => self.open_explain(),
+            Action::Commits => self.open_commits(),
+            Action::Branches => self.open_branches(),
+            Action::Repair => self.repair(),
             Action::SavePlan if matches!(self.overlay, Some(Overlay::Compare)) => self.save_sweep(),
             Action::Yes
             | Action::No
@@ -71,6 +74,8 @@ impl App {
             Action::Breakdown => matches!(overlay, Overlay::Breakdown(_)),
             Action::Recovery => matches!(overlay, Overlay::Recovery(_)),
             Action::Explain => matches!(overlay, Overlay::Explain(_)),
+            Action::Commits => matches!(overlay, Overlay::Commits(_)),
+            Action::Branches => matches!(overlay, Overlay::Branches(_)),
             Action::Timeline => matches!(overlay, Overlay::Timeline),
             Action::Compare => matches!(overlay, Overlay::Compare),
             _ => false,
@@ -83,6 +88,7 @@ impl App {
         match action {
             Action::Diff if dialog => self.diff_from_dialog(),
             Action::Fold if matches!(self.overlay, Some(Overlay::Steps(_))) => self.toggle_step(),
+            Action::Fold if matches!(self.overlay, Some(Overlay::Branches(_))) => self.toggle_same(),
             Action::Fold | Action::Collapse | Action::Expand | Action::FoldAll | Action::UnfoldAll
                 if self.overlay.is_some() =>
             {
@@ -141,12 +147,15 @@ impl App {
             Some(Overlay::Explain(_)) => crate::app::explain::list_rows(self.size.1),
             Some(Overlay::Breakdown(_)) => self.breakdown_rows(),
             Some(Overlay::Write(_)) => SUMMARY_PAGE,
-            _ => self.estimators_page().unwrap_or_else(|| self.height(self.focus)),
+            _ => {
+                let page = self.branches_page().or_else(|| self.estimators_page());
+                page.unwrap_or_else(|| self.height(self.focus))
+            }
         }
     }
 
     pub(super) fn step(&mut self, by: isize) -> Vec<Effect> {
-        if self.step_estimators(by) {
+        if self.step_estimators(by) || self.step_branches(by) {
             return Vec::new();
         }
         if matches!(self.overlay, Some(Overlay::Timeline)) {
@@ -229,6 +238,7 @@ impl App {
             (Some(Overlay::Breakdown(_)), _) => self.open_in_breakdown(),
             (Some(Overlay::Recovery(_)), _) => self.leave_recovery(),
             (Some(Overlay::Explain(_)), _) => self.leave_explain(),
+            (Some(Overlay::Commits(_) | Overlay::Branches(_)), _) => self.leave_branches(),
             (Some(Overlay::Timeline), _) => self.leave_timeline(),
             (Some(Overlay::Compare), _) => self.take_cell(),
             (Some(_), _) => self.overlay = None,

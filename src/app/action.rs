@@ -130,6 +130,12 @@ pub enum Action {
     Commit,
     /// Make the branch before the last commit active again.
     Undo,
+    /// What was committed to the session, and what of it is in force.
+    Commits,
+    /// Two branches beside each other.
+    Branches,
+    /// Settle a commit that was broken off.
+    Repair,
     /// Read the store again.
     Reload,
     /// Stop or resume following the files.
@@ -362,7 +368,10 @@ pub const ACTIONS: &[ActionRow] = &[
     (Action::NextHeld, "next-held", Group::Compare, "third setting up"),
     (Action::PreviousHeld, "previous-held", Group::Compare, "third setting down"),
     (Action::Commit, "commit", Group::Commit, "commit…"),
-    (Action::Undo, "undo", Group::Commit, "undo the last commit…"),
+    (Action::Undo, "undo", Group::Commit, "undo a commit…"),
+    (Action::Commits, "commits", Group::Commit, "what was committed"),
+    (Action::Branches, "branches", Group::Commit, "compare branches"),
+    (Action::Repair, "repair", Group::Commit, "settle a broken commit"),
     (Action::Yes, "yes", Group::Commit, "write"),
     (Action::No, "no", Group::Commit, "cancel"),
     (Action::SavePlan, "save-plan", Group::Commit, "save plan as JSON"),

@@ -1,8 +1,10 @@
 //! What the machine asks of the shell. Values: tests read them, the runtime performs them.
 
+use std::path::PathBuf;
 use std::sync::Arc;
 
 use crate::app::compare::SweepAsked;
+use crate::commit::UndoTarget;
 use crate::export::Format;
 use crate::gateway::ruleset::Chosen;
 use crate::ids::{EntryIx, Epoch, SessionKey};
@@ -26,10 +28,12 @@ pub enum Write {
         /// The summary that was made for its compaction.
         made: Option<Arc<Made>>,
     },
-    /// Undo the last commit.
+    /// Undo a commit.
     Undo {
         /// The session.
         inspection: Arc<Inspection>,
+        /// Which one.
+        target: UndoTarget,
     },
 }
 
@@ -127,6 +131,23 @@ pub enum Effect {
         inspection: Arc<Inspection>,
         /// When the next call would be made, ms.
         now_ms: i64,
+    },
+    /// Read what was committed to a session.
+    ReadCommits {
+        /// The session.
+        inspection: Arc<Inspection>,
+    },
+    /// Compare two branches of a session.
+    CompareBranches {
+        /// The session.
+        inspection: Arc<Inspection>,
+        /// The entries they end at; none: where the last commit came from, and the active leaf.
+        leaves: [Option<EntryIx>; 2],
+    },
+    /// Settle the commit to a transcript that was broken off.
+    Repair {
+        /// The transcript.
+        path: PathBuf,
     },
     /// Read a session for replays; the answer comes as [`super::event::Event::Recording`]. A running reading may finish, the
     /// newest request is next.

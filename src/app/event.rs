@@ -11,6 +11,8 @@ use crate::explain::Explanation;
 use crate::gateway::ruleset::Chosen;
 use crate::ids::{EntryIx, Epoch, SessionKey};
 use crate::inspect::breakdown::Blocks;
+use crate::inspect::commits::Committed;
+use crate::inspect::compare::Comparison;
 use crate::inspect::estimators::Estimates;
 use crate::inspect::excerpt::Excerpt;
 use crate::inspect::making::Made;
@@ -184,6 +186,22 @@ pub enum Event {
         /// It, or what is wrong.
         view: Result<Arc<Explanation>, String>,
     },
+    /// What was committed, newest first.
+    Commits {
+        /// The reading it belongs to.
+        epoch: Epoch,
+        /// It, or what is wrong.
+        view: Result<Arc<Vec<Committed>>, String>,
+    },
+    /// The branches that were to be compared.
+    BranchesCompared {
+        /// The reading they belong to.
+        epoch: Epoch,
+        /// They, or what is wrong.
+        view: Result<Arc<Comparison>, String>,
+    },
+    /// What became of a commit that was broken off.
+    Repaired(Result<String, String>),
     /// What was read for replays.
     Recording {
         /// The reading it belongs to.

@@ -5,6 +5,7 @@ mod act;
 pub mod action;
 pub mod again;
 pub mod body;
+pub mod branches;
 pub mod breakdown;
 pub mod compare;
 pub mod cut;

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use crate::app::again::Again;
+use crate::app::branches::{BranchesScreen, CommitsScreen};
 use crate::app::breakdown::BreakdownScreen;
 use crate::app::compare::CompareScreen;
 use crate::app::effect::Write;
@@ -144,6 +145,10 @@ pub enum Overlay {
     Recovery(RecoveryScreen),
     /// Why it overflowed.
     Explain(ExplainScreen),
+    /// What was committed.
+    Commits(CommitsScreen),
+    /// Two branches.
+    Branches(BranchesScreen),
     /// Call by call: [`App::timeline_screen`].
     Timeline,
     /// Settings side by side: [`App::compare`].

@@ -31,7 +31,7 @@ pub(super) fn told(
 
 /// Whether one of these steps looks at more than sizes: at texts, or at the branch they stand on.
 fn look_closer(steps: StepSet, ruleset: Ruleset) -> bool {
-    steps.needs_texture(ruleset.rules()) || steps.has(Step::Compact)
+    steps.looks_closer(ruleset.rules()) || steps.has(Step::Compact)
 }
 
 impl App {

@@ -12,6 +12,7 @@ use crate::app::transcript::TranscriptPane;
 use crate::ids::SessionKey;
 use crate::inspect::{Inspection, Mark, SessionItem};
 use crate::policy::MessageFate;
+use crate::store::sqlite::database_of;
 
 /// How long a toast stays, ms.
 const TOAST_MS: i64 = 3_000;
@@ -84,6 +85,9 @@ impl App {
             Event::Recovery { epoch: of, view } if Some(of) == epoch => self.recovery_read(view),
             Event::Summary { epoch, said } => return self.summary_said(epoch, said),
             Event::Explained { epoch: of, view } if Some(of) == epoch => self.explained(view),
+            Event::Commits { epoch: of, view } if Some(of) == epoch => self.commits_read(view),
+            Event::BranchesCompared { epoch: of, view } if Some(of) == epoch => self.branches_compared(view),
+            Event::Repaired(told) => return self.repaired(told),
             Event::Recording { epoch, recording } => self.take_recording(epoch, recording),
             Event::Replayed { request, timeline } => self.replayed(request, timeline),
             Event::Swept { request, said } => self.swept(request, said),
@@ -138,10 +142,22 @@ impl App {
         if another {
             self.transcript = None;
         }
-        if self.transcript.is_some() || self.loading.is_some() {
+        if self.loading.is_some() {
             return Vec::new();
         }
-        self.open_first(height)
+        match self.inspection() {
+            Some(open) if self.is_elsewhere(open) => {
+                vec![Effect::Refresh { inspection: Arc::clone(open) }]
+            }
+            Some(_) => Vec::new(),
+            None => self.open_first(height),
+        }
+    }
+
+    /// Whether the key that is open means another transcript by now: a reset, a rewind or a switch made a new one.
+    fn is_elsewhere(&self, open: &Inspection) -> bool {
+        let listed = self.sessions.items.iter().find(|item| item.key == open.session.key);
+        listed.is_some_and(|item| item.path.is_some() && item.path != open.session.path)
     }
 
     /// Opens the session with the newest change, where nothing is open yet.
@@ -194,6 +210,8 @@ impl App {
             return Vec::new();
         }
         self.loading = None;
+        let told = self.inspection().filter(|shown| shown.session.key == key);
+        let told = told.is_some_and(|shown| shown.unfinished == inspection.unfinished);
         self.epoch = inspection.epoch;
         self.sessions.update_items(vec![inspection.session.clone()]);
         let height = self.height(Pane::Transcript);
@@ -219,6 +237,10 @@ impl App {
         effects.extend(self.renew_breakdown());
         effects.extend(self.ask_recovery());
         effects.extend(self.ask_explain());
+        effects.extend(self.ask_branches());
+        if !told {
+            self.tell_unfinished();
+        }
         effects
     }
 
@@ -250,7 +272,10 @@ impl App {
             return Vec::new();
         }
         self.follow_changes(
-            |open| paths.iter().any(|path| path == open),
+            |open| {
+                let database = database_of(open);
+                paths.iter().any(|path| path == open || Some(path) == database.as_ref())
+            },
             |open| paths.iter().any(|path| Some(path.as_path()) != open),
         )
     }

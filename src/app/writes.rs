@@ -18,7 +18,10 @@ impl App {
     pub(super) fn write_action(&mut self, action: Action) -> Vec<Effect> {
         match action {
             Action::Commit => self.ask_commit(),
-            Action::Undo => self.ask_undo(),
+            Action::Undo => {
+                let target = self.undo_target();
+                target.map(|target| self.ask_undo_of(target)).unwrap_or_default()
+            }
             Action::Yes if self.is_summarising() => self.agree_to_summary(),
             Action::Yes => self.confirm(),
             Action::No => {
@@ -39,6 +42,10 @@ impl App {
 
     pub(super) fn ask_commit(&mut self) -> Vec<Effect> {
         let Some(inspection) = self.inspection().cloned() else { return Vec::new() };
+        if inspection.unfinished.as_ref().is_some_and(|found| found.refusal().is_some()) {
+            self.tell_unfinished();
+            return Vec::new();
+        }
         let Some(plan) = self.plan.clone() else {
             self.toast("nothing to write: p shows a plan first".into(), false);
             return Vec::new();
@@ -58,14 +65,9 @@ impl App {
         self.ask(Write::Commit { inspection, plan, made })
     }
 
-    fn ask_undo(&mut self) -> Vec<Effect> {
-        let Some(inspection) = self.inspection().cloned() else { return Vec::new() };
-        self.ask(Write::Undo { inspection })
-    }
-
     /// Opens the dialog. While the session is being read again that comes first: a write is only made to
     /// the file that was read. A compaction needs its summary before anything can be checked.
-    fn ask(&mut self, write: Write) -> Vec<Effect> {
+    pub(super) fn ask(&mut self, write: Write) -> Vec<Effect> {
         let (stage, effect) = match &write {
             _ if self.rereading => (WriteStage::Waiting, None),
             Write::Commit { inspection, plan, made: None } if plan.compaction.is_some() => {
@@ -85,14 +87,17 @@ impl App {
         else {
             return Vec::new();
         };
-        let (Write::Commit { inspection: asked, .. } | Write::Undo { inspection: asked }) = write;
+        let (Write::Commit { inspection: asked, .. } | Write::Undo { inspection: asked, .. }) = write;
         let same = self.inspection().is_some_and(|open| open.session.key == asked.session.key);
-        let undo = matches!(write, Write::Undo { .. });
+        let undo = match write {
+            Write::Undo { target, .. } => Some(target.clone()),
+            Write::Commit { .. } => None,
+        };
         self.overlay = None;
         match (same, undo) {
             (false, _) => Vec::new(),
-            (true, true) => self.ask_undo(),
-            (true, false) => self.ask_commit(),
+            (true, Some(target)) => self.ask_undo_of(target),
+            (true, None) => self.ask_commit(),
         }
     }
 

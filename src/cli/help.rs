@@ -12,7 +12,7 @@ estimates, shows what the model would be sent, previews context pruning while it
 as a new branch without touching the old one.
 
 It makes no network request, unless you set up a summarizer of kind http, and writes to a session only with \
-`commit --apply` and `undo --apply`.
+`commit --apply`, `undo --apply` and `doctor --repair`.
 Numbers with ~ are estimated by the gateway's own rule (four chars a token); the others were counted by the provider.";
 
 pub(super) const AFTER: &str = "\
@@ -126,7 +126,8 @@ Examples:
 
 JSON: {schemaVersion, session, leaf, ruleset: {id, name, from, note}, window: {tokens, source}, estimate: {tokens, \
 usageTokens, trailingTokens, anchor}, messageTokens, sessionTokens, budget, memoryFlush: {state, threshold, total, toGo, \
-late, rule} or null, messages: [{index, entry, role, tool, tokens, chars, prunerChars}]}. \
+late, rule} or null, messages: [{index, entry, role, tool, tokens, chars, prunerChars, sent: {fate, reason, tokens, \
+prunerChars} or null}]}. sent is what calls before made of a message and every call repeats (2026.9). \
 tokens and chars follow pi's estimate; prunerChars is how context pruning counts. estimate is what a provider counted \
 last, plus the estimates of what came after. With --messages each has its message.
 
@@ -345,7 +346,9 @@ Examples:
 A commit appends a new branch with the shortened results to the transcript, under the gateway's own lock, after checking \
 that the file is as it was read. Nothing that stands in the file is changed; the old branch stays. What a compaction keeps, \
 and labels, are named by the ids of the copies. A compaction is appended with a summary that was made for it, and is \
-always the last line: the runtime would compact once more, and keep nothing, if anything stood behind it.
+always the last line: the runtime would compact once more, and keep nothing, if anything stood behind it. For today's pi no \
+branch is copied: each message that changes gets one context_edit on the active branch, which that pi reads; `way` and `why` \
+say which it is (branch, context_edit, append).
 
 That summary is made first, by whom --with names: extractive (offline), command or http (`clawscope summarize --help`). \
 Without --with a dry run is always extractive, so that nobody is asked and nothing paid for a look; --apply does as config.toml \
@@ -355,7 +358,7 @@ can be made, nothing is written and the exit code is 4.
 Not everything can be written: the history limit and the repair of tool calls leave out, move or invent messages on every \
 run and never touch the file. A plan with them is refused, with what to do instead.
 
-JSON: {schemaVersion, session, kind, applied, path, entries, bytes, fileBytes, from, oldLeaf, newLeaf, offset, lock, checks: \
+JSON: {schemaVersion, session, kind, applied, path, way, why, entries, bytes, fileBytes, from, oldLeaf, newLeaf, offset, lock, checks: \
 [{check: passed|warning, what}], changed: [{from, to}], undo, tokens: {before, after}, summary}; summary is null without a \
 compaction, else as in `clawscope simulate --summary`, and tokens.after counts it.";
 
@@ -364,9 +367,35 @@ Examples:
   clawscope undo KEY                                      what would be written; writes nothing
   clawscope undo KEY --apply
   clawscope undo KEY --redo --apply                       the commit is active again
+  clawscope undo KEY --commit 3f9c21aa --apply            that one, and everything after it
 
 An undo appends one line that makes the branch before the last commit active again; the commit stays in the file. Where \
 that branch ends in a compaction, a copy of it follows, so that it stays the last line.";
+
+pub(super) const COMMITS: &str = "\
+Examples:
+  clawscope commits KEY
+  clawscope commits KEY --json
+
+The transcript itself tells: every commit and undo leaves a record that no runtime sends to a model. One is in force while \
+the active branch comes from it.
+
+JSON: {schemaVersion, session, commits: [{id, kind, time, inForce, state, fromLeaf, undoes, tool, tokensBefore, tokensAfter, \
+changed: [{from, to}], steps: [{policy, settings, tokensBefore, tokensAfter}]}]}";
+
+pub(super) const COMPARE: &str = "\
+Examples:
+  clawscope compare KEY                                   before the last commit, and now
+  clawscope compare KEY 3f9c21aa                          another branch, and the active
+  clawscope compare KEY 3f9c21aa 77d0b1e4 --all --json
+
+Messages are matched by the call that a result answers, else by role and size; of a commit's own changes its record tells. \
+Tokens are estimates (~), recorded costs are what the provider's answers say, and the next prompt costs what the model's \
+price says.
+
+JSON: {schemaVersion, session, parting, shared, first, second, changes: {same, differs, onlyFirst, onlySecond}, rows: \
+[{change, role, tool, first, second, tokensFirst, tokensSecond}]}; a branch is {leaf, active, entries, ownEntries, messages, \
+tokens, parts, calls, spent, ownSpent, nextCold, nextWarm}, costs in USD";
 
 pub(super) const EXPORT: &str = "\
 Examples:
@@ -410,12 +439,18 @@ pub(super) const DOCTOR: &str = "\
 Examples:
   clawscope doctor
   clawscope doctor ~/copy-of-openclaw --json
+  clawscope doctor --repair                               settle commits that were broken off
+
+A commit that a kill, a power failure or a full disk broke off is told by every command that opens its session; reading \
+never changes it. --repair appends what is missing of it, or cuts off what is there where that cannot be done, and only \
+while nothing else stands behind it. It takes the gateway's lock for that, as a commit does.
 
 Tells by which version's rules the store is read and what settles that. Settings that the version does not have say since \
 when they are built in.
 
-JSON: {schemaVersion, place, demo, ruleset: {id, name, from, note}, stateDir, config, counts, agents, contextPruning, \
-compaction, compactionSettings, memoryFlush, settings, lifecycle, locks, findings}; settings are {key, value, from, over}, over \
+JSON: {schemaVersion, place, demo, ruleset: {id, name, from, note}, stateDir, config, databases: \
+[{path, agent, schemaVersion, appVersion}], counts, agents, contextPruning, \
+compaction, compactionSettings, memoryFlush, settings, lifecycle, locks, repairs: [{path, found, outcome, what}], findings}; settings are {key, value, from, over}, over \
 being the places that the value goes over. lifecycle: [{key, type, mode, atHour, idleMinutes, next: {at, reason, local, due} or \
 null, leaves}] tells what begins each session anew by itself, in the time zone of this machine (TZ): a gateway looks at it when \
 the next message comes.

@@ -7,6 +7,7 @@ use super::scene::Scene;
 use super::sessions::unread;
 use crate::commit::{LockState, lock_state};
 use crate::error::Finding;
+use crate::export::redact::Redactor;
 use crate::gateway::compaction::{
     CompactionMode, CompactionSettings, compaction_mode, gateway_compaction_under,
 };
@@ -103,7 +104,7 @@ impl Checkup {
             why: why(scene),
             agents,
             settings: in_force(config, scene.store().ruleset.ruleset),
-            others: effective(config),
+            others: without_secrets(effective(config)),
             lifecycles: lifecycles(scene),
             compaction,
             mode: compaction_mode(rules, &config.js),
@@ -237,6 +238,18 @@ fn locks(scene: &Scene) -> Vec<Lock> {
     scene.listed.items.iter().filter_map(lock).collect()
 }
 
+/// Parameters of models may hold headers and keys: those are never shown.
+fn without_secrets(mut rows: Vec<Effective>) -> Vec<Effective> {
+    let mut redactor = Redactor::default();
+    for row in &rows {
+        redactor.learn_value(&row.value);
+    }
+    for row in &mut rows {
+        row.value = redactor.value(&row.value);
+    }
+    rows
+}
+
 fn lifecycles(scene: &Scene) -> Vec<(String, Lifecycle)> {
     let of = |item: &SessionItem| {
         let own = |session: &&Session| session.key == item.key && session.path == item.path;
@@ -260,6 +273,12 @@ fn marks(read: &[Read]) -> Vec<(&'static str, u64)> {
         Mark::Symlink,
         Mark::ReadOnly,
         Mark::Damaged,
+        Mark::Unfinished,
+        Mark::Earlier,
+        Mark::Archived,
+        Mark::Cold,
+        Mark::Imported,
+        Mark::NotImported,
     ];
     let has = |(item, read): &Read, mark| {
         read.as_ref().map_or_else(|_| item.has(mark), |inspection| inspection.session.has(mark))

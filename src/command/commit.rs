@@ -8,6 +8,7 @@ use super::scene::Around;
 use super::summary::{self, Asked, config_of, kind_of, made_value, print_made, refuse_without_compaction};
 use super::writing::{self, Job};
 use crate::cli::{CommitArgs, PlaceArgs};
+use crate::commit::Unfinished;
 use crate::inspect::making::Made;
 use crate::inspect::write::Ask;
 use crate::js::{Object, Value};
@@ -24,6 +25,9 @@ pub(super) fn run(
     let mut preview = make(&args.session.session, None, &args.plan, place, around)?;
     if args.with.is_some() {
         refuse_without_compaction(&preview, "--with")?;
+    }
+    if let Some(refusal) = preview.inspection.unfinished.as_ref().and_then(Unfinished::refusal) {
+        return Err(Failure::refused(refusal.to_string()));
     }
     if preview.plan.is_empty() {
         return Err(Failure::refused(nothing_words(&preview)));

@@ -23,6 +23,7 @@ use crate::inspect::Inspection;
 use crate::inspect::excerpt::excerpt_sent;
 use crate::inspect::words::flush_words as words_of_flush;
 use crate::js::{Object, Throws, Value};
+use crate::plan::Plan;
 use crate::policy::memory_flush::FlushState;
 use crate::store::entry::EntryKind;
 
@@ -41,9 +42,10 @@ pub(super) fn run(
         return breakdown::show(&inspection, args.session.json, output);
     }
     let bodies = if args.messages { Some(messages::read(&inspection)?) } else { None };
+    let sent = inspection.remembered().map_err(|error| Failure::unreadable(error.to_string()))?;
     let estimate = estimate_as(&inspection.index, &inspection.context);
     if args.session.json {
-        return Ok(output.json(answer(&inspection, estimate, bodies.as_deref()))?);
+        return Ok(output.json(answer(&inspection, estimate, bodies.as_deref(), sent.as_ref()))?);
     }
     print_head(output, &inspection, inspection.window)?;
     print_ruleset(&inspection.ruleset, output)?;
@@ -52,7 +54,40 @@ pub(super) fn run(
         Some(bodies) => print_messages(&inspection, &bodies, output)?,
         None => table(&inspection).print(output, "")?,
     }
-    print_sums(&inspection, estimate, output)
+    print_sums(&inspection, estimate, output)?;
+    sent.map_or(Ok(()), |sent| print_sent(&inspection, &sent, output))
+}
+
+/// What is sent otherwise than it stands in the transcript, as calls before left it.
+fn print_sent(inspection: &Inspection, sent: &Plan, output: &mut Output) -> Result<(), Failure> {
+    let less = sent.total_before().saturating_sub(sent.total_after());
+    let line = format!("sent otherwise by what calls before pruned: {} less", estimated(less));
+    output.line(Tone::Plain, &line)?;
+    for (at, fate) in sent.fates().iter().enumerate().filter(|(_, fate)| fate.fate.changes()) {
+        let name = inspection.index.name(inspection.context.messages[at].entry);
+        let tokens = (sent.tokens_before[at], sent.tokens_after[at]);
+        let line = format!(
+            "  {} {name} {}: {} → {}",
+            fate.fate.sign(),
+            fate.fate.word(),
+            estimated(tokens.0),
+            estimated(tokens.1)
+        );
+        output.line(Tone::Dim, &line)?;
+    }
+    Ok(())
+}
+
+/// What a message is sent as where calls before pruned it; null where it is sent as it stands.
+fn sent_value(sent: Option<&Plan>, at: usize) -> Value {
+    let fate = sent.and_then(|plan| Some((plan, plan.fates().get(at)?)));
+    let Some((plan, fate)) = fate.filter(|(_, fate)| fate.fate.changes()) else { return Value::Null };
+    Value::from(Object::from([
+        ("fate", Value::from(fate.fate.word())),
+        ("reason", Value::from(fate.reason.word())),
+        ("tokens", Value::from(plan.tokens_after[at])),
+        ("prunerChars", size_value(fate.after)),
+    ]))
 }
 
 /// pi's estimate over every `message` entry of the file, whatever its branch.
@@ -65,10 +100,12 @@ fn answer(
     inspection: &Inspection,
     estimate: Result<ContextEstimate, Throws>,
     bodies: Option<&[Value]>,
+    sent: Option<&Plan>,
 ) -> Object {
     let messages = &inspection.context.messages;
     let message_value = |(at, message): (usize, &ContextMessage)| {
         let mut object = message_members(inspection, at, message);
+        object.set("sent", sent_value(sent, at));
         if let Some(body) = bodies.and_then(|bodies| bodies.get(at)) {
             object.set("message", body.clone());
         }

@@ -8,7 +8,7 @@ use crate::gateway::provenance::Provenance;
 use crate::gateway::window::WindowInfo;
 use crate::ids::EntryIx;
 use crate::inspect::lifecycle::Lifecycle;
-use crate::inspect::{Inspection, SessionItem};
+use crate::inspect::{Inspection, Mark, SessionItem};
 use crate::js::{Object, Value};
 use crate::store::entry::{MessageSize, Size};
 use std::io;
@@ -20,6 +20,7 @@ pub(super) fn session_value(item: &SessionItem) -> Value {
         ("agent", Value::from(item.agent.as_str())),
         ("id", Value::from(item.id.as_str())),
         ("path", Value::from(item.path.as_ref().map(|path| path.to_string_lossy().into_owned()))),
+        ("unfinished", Value::from(item.has(Mark::Unfinished))),
     ]))
 }
 
@@ -108,7 +109,14 @@ pub(super) fn print_head(output: &mut Output, inspection: &Inspection, window: W
     let model = [inspection.provider.as_str(), inspection.model.as_str()];
     let model = model.into_iter().filter(|part| !part.is_empty()).collect::<Vec<_>>().join("/");
     let model = if model.is_empty() { "model unknown".to_owned() } else { model };
-    output.line(Tone::Plain, &format!("{model} · window {}", window_words(window)))
+    output.line(Tone::Plain, &format!("{model} · window {}", window_words(window)))?;
+    if let Some(unfinished) = &inspection.unfinished {
+        output.line(
+            Tone::Bad,
+            &format!("! {}; `clawscope doctor --repair` settles it", unfinished.sentence()),
+        )?;
+    }
+    Ok(())
 }
 
 /// A window in words: `200,000 (modelsConfig)`.

@@ -9,17 +9,19 @@ use super::described::{lifecycle_value, number, window_value};
 use super::failure::Failure;
 use super::output::{Output, Tone};
 use super::preview::value_words;
+use super::repair::{self, Repair, repair};
 use super::ruleset::ruleset_value;
 use super::scene::{Around, Scene, finding_value};
 use super::table::{Align, Cell, Table};
 use super::words::{bytes, counted, grouped};
-use crate::cli::{ListArgs, PlaceArgs};
+use crate::cli::{DoctorArgs, PlaceArgs};
 use crate::error::Severity;
 use crate::gateway::config::GatewayConfig;
 use crate::gateway::effective::over_words;
 use crate::gateway::provenance::{Provenance, Setting};
 use crate::gateway::reset::ResetMode;
-use crate::js::{Object, Value};
+use crate::js::{self, Object, Value};
+use crate::store::survey::Holding;
 
 /// Keys above those of the settings tables.
 const PRUNING: [&str; 3] = ["agents", "defaults", "contextPruning"];
@@ -27,18 +29,26 @@ const COMPACTION: [&str; 3] = ["agents", "defaults", "compaction"];
 
 /// Examines a store.
 pub(super) fn run(
-    args: &ListArgs,
+    args: &DoctorArgs,
     place: &PlaceArgs,
     around: &Around,
     output: &mut Output,
 ) -> Result<(), Failure> {
-    let scene = Scene::list(args.path.as_deref(), place, around)?;
+    let DoctorArgs { list: args, repair: repairs } = args;
+    let mut scene = Scene::list(args.path.as_deref(), place, around)?;
+    let repairs = repairs.then(|| repair(&scene));
+    if repairs.as_ref().is_some_and(|repairs| !repairs.is_empty()) {
+        scene = Scene::list(args.path.as_deref(), place, around)?;
+    }
     let read = scene.listed.items.par_iter().map(|item| (item.clone(), scene.open_item(item))).collect();
     let checkup = Checkup::new(&scene, read);
     if args.json {
-        output.json(answer(&scene, &checkup))?;
+        output.json(answer(&scene, &checkup, repairs.as_deref()))?;
     } else {
-        print(&scene, &checkup, output)?;
+        print(&scene, &checkup, repairs.as_deref(), output)?;
+    }
+    if repairs.iter().flatten().any(Repair::failed) {
+        return Err(Failure::refused("a commit that was broken off could not be settled; it says why"));
     }
     let errors = checkup.findings.iter().filter(|finding| finding.severity == Severity::Error).count();
     if errors == 0 {
@@ -48,7 +58,7 @@ pub(super) fn run(
     Err(Failure::unreadable(format!("{}: {errors}; each says what to do", scene.listed.name)))
 }
 
-fn answer(scene: &Scene, checkup: &Checkup) -> Object {
+fn answer(scene: &Scene, checkup: &Checkup, repairs: Option<&[Repair]>) -> Object {
     let config = &scene.store().config;
     let error = config.error.as_ref().map(|error| {
         Object::from([
@@ -104,6 +114,7 @@ fn answer(scene: &Scene, checkup: &Checkup) -> Object {
         ("ruleset", ruleset_value(&scene.store().ruleset)),
         ("stateDir", Value::from(state_dir)),
         ("config", Value::from(config)),
+        ("databases", Value::from(scene.store().databases.iter().map(database_value).collect::<Vec<_>>())),
         ("counts", Value::from(counts.collect::<Object>())),
         ("agents", Value::from(checkup.agents.iter().map(agent_value).collect::<Vec<_>>())),
         ("contextPruning", Value::from(pruning.collect::<Vec<_>>())),
@@ -113,8 +124,34 @@ fn answer(scene: &Scene, checkup: &Checkup) -> Object {
         ("settings", Value::from(others.collect::<Vec<_>>())),
         ("lifecycle", Value::from(lifecycles.collect::<Vec<_>>())),
         ("locks", Value::from(checkup.locks.iter().map(lock_value).collect::<Vec<_>>())),
+        (
+            "repairs",
+            Value::from(repairs.map(|repairs| repairs.iter().map(Repair::value).collect::<Vec<_>>())),
+        ),
         ("findings", Value::from(checkup.findings.iter().map(finding_value).collect::<Vec<_>>())),
     ])
+}
+
+/// A database: its versions are null where it is not read.
+fn database_value(holding: &Holding) -> Value {
+    let schema = holding.schema.as_ref();
+    Value::from(Object::from([
+        ("path", Value::from(holding.path.to_string_lossy().as_ref())),
+        ("agent", Value::from(schema.and_then(|schema| schema.agent.clone()))),
+        ("schemaVersion", Value::from(schema.map(|schema| schema.version as f64))),
+        ("appVersion", Value::from(schema.and_then(|schema| schema.app_version.clone()))),
+    ]))
+}
+
+fn database_words(holding: &Holding) -> String {
+    let path = holding.path.display();
+    match &holding.schema {
+        None => format!("{path}: not read; see below"),
+        Some(schema) => {
+            let writer = schema.app_version.as_deref().map(|version| format!(", written by {version}"));
+            format!("{path}: schema {}{}, read only", schema.version, writer.unwrap_or_default())
+        }
+    }
 }
 
 fn agent_value(agent: &super::checkup::AgentFacts) -> Value {
@@ -188,7 +225,12 @@ fn lock_value(lock: &Lock) -> Value {
     ]))
 }
 
-fn print(scene: &Scene, checkup: &Checkup, output: &mut Output) -> Result<(), Failure> {
+fn print(
+    scene: &Scene,
+    checkup: &Checkup,
+    repairs: Option<&[Repair]>,
+    output: &mut Output,
+) -> Result<(), Failure> {
     let store = scene.store();
     output.line(Tone::Strong, &format!("{} · {}", scene.listed.name, store.ruleset.ruleset.name()))?;
     output.line(
@@ -210,6 +252,10 @@ fn print(scene: &Scene, checkup: &Checkup, output: &mut Output) -> Result<(), Fa
         let line = format!("           filled in by {}: {} ({})", applied.rule, applied.key, applied.why);
         output.line(Tone::Dim, &line)?;
     }
+    for (at, holding) in store.databases.iter().enumerate() {
+        let head = if at == 0 { "database   " } else { "           " };
+        output.line(Tone::Plain, &format!("{head}{}", database_words(holding)))?;
+    }
     let read = format!(
         "read       {}, {}, {}, {}",
         counted(checkup.files, "transcript", "transcripts"),
@@ -218,6 +264,9 @@ fn print(scene: &Scene, checkup: &Checkup, output: &mut Output) -> Result<(), Fa
         counted(checkup.bad_lines, "bad line", "bad lines"),
     );
     output.line(Tone::Plain, &read)?;
+    if let Some(repairs) = repairs {
+        repair::print(repairs, output)?;
+    }
     writeln!(output)?;
     print_agents(checkup, output)?;
     print_settings(scene, checkup, output)?;
@@ -298,7 +347,10 @@ fn print_others(checkup: &Checkup, output: &mut Output) -> Result<(), Failure> {
     for row in checkup.others.iter().filter(|row| row.provenance != Provenance::Default) {
         table.push(vec![
             row.key.as_str().into(),
-            value_words(None, &row.value).into(),
+            match &row.value {
+                Value::Object(_) => js::stringify(&row.value).as_str().into(),
+                other => value_words(None, other).into(),
+            },
             Cell::new(&chain_words(&row.provenance, &row.over), Tone::Dim),
         ]);
     }

@@ -15,6 +15,7 @@ use crate::gateway::env::absolute;
 use crate::inspect::Inspection;
 use crate::inspect::making::Made;
 use crate::runtime::{SaveError, save_as, session_picture};
+use crate::store::shape::is_pi_cwd_dir;
 use crate::summarize::SummarizerKind;
 
 /// Most columns and rows of a picture.
@@ -38,13 +39,13 @@ pub(super) fn run(
         let inspection =
             if format == Format::Pi && !args.shape_only { with_context(inspection)? } else { inspection };
         let wanted = wanted(args, &inspection, scene.now_ms, None);
-        return write(args, &scene, &wanted, format, around, output);
+        return write(args, &wanted, format, around, output);
     }
     let mut preview = make(&args.session, args.leaf.as_deref(), &args.plan, place, around)?;
     let made = made(&mut preview, around, output)?;
     let plan = (&preview.plan, made.as_ref().map(|made| &made.summary));
     let wanted = Wanted { plan: Some(plan), ..wanted(args, &preview.inspection, preview.now_ms, None) };
-    write(args, &preview.scene, &wanted, format, around, output)
+    write(args, &wanted, format, around, output)
 }
 
 /// Whether a plan is asked for.
@@ -76,13 +77,12 @@ fn made(preview: &mut Preview, around: &Around, output: &mut Output) -> Result<O
 
 fn write(
     args: &ExportArgs,
-    scene: &Scene,
     wanted: &Wanted<'_>,
     format: Format,
     around: &Around,
     output: &mut Output,
 ) -> Result<(), Failure> {
-    refuse_store(args, scene, wanted.inspection, around)?;
+    refuse_store(args, wanted.inspection, around)?;
     let exported = export(wanted, format).map_err(|error| {
         Failure::unreadable(format!("{}: {error}", wanted.inspection.source.path().display()))
     })?;
@@ -103,42 +103,26 @@ fn tell(args: &ExportArgs, exported: &Exported, output: &mut Output) -> Result<(
 }
 
 /// Nothing is written beside sessions: a transcript there would be taken for one, and removed as an orphan (store C8).
-fn refuse_store(
-    args: &ExportArgs,
-    scene: &Scene,
-    inspection: &Inspection,
-    around: &Around,
-) -> Result<(), Failure> {
+fn refuse_store(args: &ExportArgs, inspection: &Inspection, around: &Around) -> Result<(), Failure> {
     let Some(out) = &args.out else { return Ok(()) };
     let file = absolute(&around.env.cwd, out);
+    let refused = |what: &str| Err(Failure::refused(format!("{}: {what}", out.display())));
     let real = |path: &Path| path.canonicalize().ok();
-    let Some(folder) = file.parent().and_then(real) else { return Ok(()) };
-    let mut paths = scene.store().sessions.iter().filter_map(|session| session.path.as_deref());
-    let beside = |path: &Path| path.parent().and_then(real).is_some_and(|own| own == folder);
-    let taken = paths.any(beside) || beside(inspection.source.path());
-    if taken && scene.named && scene.store().sessions.len() == 1 && args.out.is_some() && !is_agents(&folder)
-    {
-        // A transcript that was named by its path may lie anywhere; only itself is never replaced.
-        return match real(&file) == real(inspection.source.path()) {
-            true => Err(Failure::refused(format!(
-                "{}: is the session itself. Choose another file.",
-                out.display()
-            ))),
-            false => Ok(()),
-        };
+    if real(&file).is_some() && real(&file) == real(inspection.source.path()) {
+        return refused("is the session itself. Choose another file.");
     }
-    if taken {
-        return Err(Failure::refused(format!(
-            "{}: lies in a folder of sessions; the gateway would take it for one. Choose another folder.",
-            out.display()
-        )));
+    if file.parent().and_then(real).is_some_and(|folder| holds_sessions(&folder)) {
+        return refused(
+            "lies in a folder of sessions; what is there is taken for one. Choose another folder.",
+        );
     }
     Ok(())
 }
 
-/// Whether a folder is a gateway's folder of sessions by its place.
-fn is_agents(folder: &Path) -> bool {
-    folder.file_name().is_some_and(|name| name == "sessions")
+/// Whether a folder is one that a gateway or pi keeps sessions in.
+fn holds_sessions(folder: &Path) -> bool {
+    let name = folder.file_name().unwrap_or_default().to_string_lossy();
+    name == "sessions" || is_pi_cwd_dir(&name) || folder.join("sessions.json").is_file()
 }
 
 fn deliver(
@@ -175,7 +159,7 @@ fn picture(
     let size = size(&args.size)?;
     let scene = Scene::for_session(&args.session, place, around)?;
     let inspection = scene.open(&args.session)?;
-    refuse_store(args, &scene, &inspection, around)?;
+    refuse_store(args, &inspection, around)?;
     let looked = wanted(args, &inspection, scene.now_ms, None).redactor();
     let redactor: Redactor = looked.map_err(|error| Failure::unreadable(error.to_string()))?;
     let text =

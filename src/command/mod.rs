@@ -9,6 +9,8 @@ mod breakdown_json;
 mod check;
 mod checkup;
 mod commit;
+mod commits;
+mod compare;
 mod completions;
 mod context;
 mod described;
@@ -23,6 +25,7 @@ mod messages;
 pub mod output;
 mod preview;
 mod recovery;
+mod repair;
 mod replay;
 mod replay_json;
 mod ruleset;
@@ -105,6 +108,8 @@ fn run(command: &Command, place: &PlaceArgs, around: &Around, output: &mut Outpu
         Command::Summarize(args) => summarize::run(args, place, around, output),
         Command::Commit(args) => commit::run(args, place, around, output),
         Command::Undo(args) => undo::run(args, place, around, output),
+        Command::Commits(args) => commits::run(args, place, around, output),
+        Command::Compare(args) => compare::run(args, place, around, output),
         Command::Export(args) => export::run(args, place, around, output),
         Command::Watch(args) => watch::run(args, place, around, output),
         Command::Doctor(args) => doctor::run(args, place, around, output),

@@ -113,7 +113,7 @@ pub(super) fn make(
 
 /// A session with what its steps ask for beyond sizes.
 fn closer(inspection: Inspection, steps: StepSet) -> Result<Inspection, Failure> {
-    if !steps.needs_texture(inspection.ruleset.ruleset.rules()) && !steps.has(Step::Compact) {
+    if !steps.looks_closer(inspection.ruleset.ruleset.rules()) && !steps.has(Step::Compact) {
         return Ok(inspection);
     }
     inspection.with_closer().map_err(|error| Failure::unreadable(error.to_string()))

@@ -206,7 +206,7 @@ fn keep_agent(listed: &mut Listed, agent: &str) -> Result<(), Failure> {
 /// The same session, looked at from another entry: `leaf` is its id or the unique start of one.
 pub fn at_leaf(scene: &Scene, mut inspection: Inspection, leaf: Option<&str>) -> Result<Inspection, Failure> {
     let Some(text) = leaf else { return Ok(inspection) };
-    let entry = find_entry(&inspection, text)?;
+    let entry = find_entry(&inspection, "--leaf", text)?;
     inspection.leaf = Leaf::Id(inspection.index.name(entry));
     let built = build(&inspection.index, &inspection.tree, &inspection.leaf).ok();
     inspection.context_throws = built.is_none();
@@ -232,7 +232,8 @@ pub fn at_leaf(scene: &Scene, mut inspection: Inspection, leaf: Option<&str>) ->
     Ok(inspection)
 }
 
-fn find_entry(inspection: &Inspection, text: &str) -> Result<EntryIx, Failure> {
+/// The entry that a text means: its id or the unique start of one. `what` is the argument, for the refusal.
+pub fn find_entry(inspection: &Inspection, what: &str, text: &str) -> Result<EntryIx, Failure> {
     let index = &inspection.index;
     if let Some(exact) = inspection.tree.find_text(index, text) {
         return Ok(exact);
@@ -242,12 +243,12 @@ fn find_entry(inspection: &Inspection, text: &str) -> Result<EntryIx, Failure> {
     match names.as_slice() {
         [(one, _)] => Ok(*one),
         [] => Err(Failure::usage(format!(
-            "--leaf {text:?}: the transcript has no such entry. `clawscope tree` shows the ids."
+            "{what} {text:?}: the transcript has no such entry. `clawscope tree` shows the ids."
         ))),
         several => {
             let shown: Vec<&str> = several.iter().take(5).map(|(_, name)| name.as_str()).collect();
             Err(Failure::usage(format!(
-                "--leaf {text:?}: means {} entries: {}",
+                "{what} {text:?}: means {} entries: {}",
                 several.len(),
                 shown.join(", ")
             )))

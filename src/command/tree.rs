@@ -10,8 +10,8 @@ use super::scene::{Around, Scene};
 use super::words::{counted, estimated};
 use crate::cli::{PlaceArgs, SessionArgs};
 use crate::ids::EntryIx;
-use crate::inspect::Inspection;
 use crate::inspect::excerpt::excerpt_of;
+use crate::inspect::{BranchTip, Inspection};
 use crate::js::{Object, Value};
 use crate::store::entry::EntryKind;
 use crate::text::{cut, pad, width};
@@ -45,13 +45,21 @@ pub(super) fn run(
 /// The active path; it is there even when no context can be built from it.
 fn active_path(inspection: &Inspection) -> Vec<EntryIx> {
     let leaf = inspection.tree.leaf(&inspection.index, &Leaf::Own);
-    leaf.map(|leaf| inspection.tree.walk(leaf)).unwrap_or_default()
+    leaf.map(|leaf| inspection.tree.walk(&inspection.index, leaf)).unwrap_or_default()
 }
 
 fn answer(inspection: &Inspection, nodes: &[Drawn], active: &HashSet<EntryIx>) -> Object {
     let index = &inspection.index;
     let leaf = inspection.tree.leaf(index, &Leaf::Own);
     let labels = labels(index, &inspection.tree);
+    let branch_value = |tip: &BranchTip| {
+        Value::from(Object::from([
+            ("leaf", Value::from(index.name(tip.leaf))),
+            ("active", Value::from(tip.active)),
+            ("messages", Value::from(tip.messages)),
+            ("headline", Value::from(tip.headline.as_str())),
+        ]))
+    };
     let node_value = |node: &Drawn| {
         let entry = index.entry(node.entry);
         let children = inspection.tree.children(node.entry).iter().map(|ix| Value::from(index.name(*ix)));
@@ -77,6 +85,7 @@ fn answer(inspection: &Inspection, nodes: &[Drawn], active: &HashSet<EntryIx>) -
     Object::from([
         ("session", session_value(&inspection.session)),
         ("leaf", Value::from(leaf.map(|ix| index.name(ix)))),
+        ("branches", Value::from(inspection.branch_tips().iter().map(branch_value).collect::<Vec<_>>())),
         ("nodes", Value::from(nodes.iter().map(node_value).collect::<Vec<_>>())),
     ])
 }

@@ -19,8 +19,10 @@ use crate::inspect::Inspection;
 use crate::inspect::excerpt::excerpt;
 use crate::inspect::open::open;
 use crate::js::{Object, Value};
-use crate::runtime::watch::{Watch, folders_of};
+use crate::runtime::watch::{Watch, databases_of, folders_of};
 use crate::store::entry::EntryKind;
+use crate::store::session::Session;
+use crate::store::sqlite::database_of;
 use crate::store::survey::Store;
 
 /// Follows a store until it is interrupted.
@@ -56,6 +58,7 @@ pub(super) fn run(
     let (sender, changes) = channel();
     let watch = Watch::start(move |paths| sender.send(paths).is_ok());
     watch.set(folders_of(&followed.store), around.now_ms);
+    watch.follow(databases_of(&followed.store));
     followed.told_start(&scene, output)?;
     // What was added while the watch began is told at once, not with the change after it.
     let mut changed: BTreeSet<PathBuf> = followed.followed.keys().cloned().collect();
@@ -63,6 +66,7 @@ pub(super) fn run(
         let began_ms = SystemClock.now_ms();
         followed.take(&changed, &scene, output)?;
         watch.set(folders_of(&followed.store), began_ms);
+        watch.follow(databases_of(&followed.store));
         output.flush()?;
         let Ok(paths) = changes.recv() else { return Ok(()) };
         changed = paths.into_iter().collect();
@@ -104,7 +108,7 @@ impl Following {
                 && self.agent.as_ref().is_none_or(|agent| *agent == session.agent)
                 && !session.archived();
             let Some(path) = session.path.as_ref().filter(|_| wanted) else { continue };
-            let bytes = || std::fs::metadata(path).map_or(0, |meta| meta.len());
+            let bytes = || bytes_of(session, path);
             let followed = self.followed.entry(path.clone()).or_insert_with(|| Followed {
                 key: session.key.clone(),
                 done: if start == Start::AtEnd { bytes() } else { 0 },
@@ -152,13 +156,15 @@ impl Following {
     fn is_news_of_store(&self, path: &Path) -> bool {
         let name = path.file_name().unwrap_or_default().to_string_lossy();
         let unknown = name.ends_with(".jsonl") && !self.followed.contains_key(path);
-        name == "sessions.json" || unknown || path.is_dir()
+        let is_database = self.store.databases.iter().any(|holding| holding.path == path);
+        name == "sessions.json" || is_database || unknown || path.is_dir()
     }
 
     /// Tells the entries that stand after the bytes told.
     fn tell_new(&mut self, path: &Path, output: &mut Output) -> Result<(), Failure> {
         let Some(followed) = self.followed.get_mut(path) else { return Ok(()) };
-        let len = std::fs::metadata(path).map_or(0, |meta| meta.len());
+        let listed = self.store.sessions.iter().find(|session| session.path.as_deref() == Some(path));
+        let len = listed.map_or(0, |session| bytes_of(session, path));
         if len == followed.done {
             return Ok(());
         }
@@ -184,9 +190,19 @@ impl Following {
     }
 }
 
-/// A change of a folder may be one of any file in it.
+/// Bytes of a transcript now; of one in a database as it was listed, which is done anew with every commit to that.
+fn bytes_of(session: &Session, path: &Path) -> u64 {
+    match session.kept.database() {
+        Some(_) => session.bytes,
+        None => std::fs::metadata(path).map_or(0, |meta| meta.len()),
+    }
+}
+
+/// A change of a folder may be one of any file in it, and one of a database one of any transcript.
 fn is_touched(path: &Path, changed: &BTreeSet<PathBuf>) -> bool {
-    changed.contains(path) || path.parent().is_some_and(|folder| changed.contains(folder))
+    changed.contains(path)
+        || database_of(path).is_some_and(|database| changed.contains(&database))
+        || path.parent().is_some_and(|folder| changed.contains(folder))
 }
 
 /// Prints entries with the totals that stand after each.

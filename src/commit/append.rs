@@ -32,13 +32,11 @@ impl<'a> Appender<'a> {
         Snapshot::take(path)?;
         let file = open(path).map_err(unreadable)?;
         let now = Snapshot::of_open(path, &file).map_err(unreadable)?;
-        match snapshot.difference(&now) {
-            Some(what) => Err(Refusal::FileChanged { path: path.into(), what }.into()),
-            None => {
-                let (start, modified) = (snapshot.size, snapshot.modified);
-                Ok(Self { path, file, start, end: start, modified, disk })
-            }
+        if let Some(what) = snapshot.difference(&now) {
+            return Err(Refusal::FileChanged { path: path.into(), what }.into());
         }
+        let (start, modified) = (snapshot.size, snapshot.modified);
+        Ok(Self { path, file, start, end: start, modified, disk })
     }
 
     /// Opens a file to which a part of what was intended has been appended.

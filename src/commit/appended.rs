@@ -156,7 +156,7 @@ impl Appended {
         new_ids: &mut dyn NewIds,
     ) -> Result<String, Throws> {
         let target_ix = self.found(target)?;
-        let path = self.leaf.map(|leaf| Tree::new(&self.index).walk(leaf)).unwrap_or_default();
+        let path = self.leaf.map(|leaf| Tree::new(&self.index).walk(&self.index, leaf)).unwrap_or_default();
         let entry = self.index.entry(target_ix);
         if !path.contains(&target_ix) || !is_editable(&self.index, target_ix) {
             return Err(Throws);

@@ -48,7 +48,7 @@ pub(super) fn check(transcript: &Transcript<'_>) -> Result<Checked, Refusal> {
     }
     let leaf = index.last().filter(|ix| has_string_id(index, *ix));
     let leaf = leaf.ok_or_else(|| Refusal::NoLeaf { path: file.into() })?;
-    let path = transcript.tree.walk(leaf);
+    let path = transcript.tree.walk(index, leaf);
     unique_ids(index, file, &path)?;
     Ok(Checked { snapshot, path, leaf })
 }
@@ -69,6 +69,10 @@ fn snapshot(transcript: &Transcript<'_>, file: &Path) -> Result<Option<Snapshot>
     let index = transcript.index;
     let known = index.end + index.pending;
     let changed = |what| Refusal::FileChanged { path: file.into(), what };
+    if let Source::Rows(_) | Source::Unpacked { .. } = transcript.source {
+        let instead = "Export the branch as a transcript of its own instead.".to_owned();
+        return Err(Refusal::Database { path: file.into(), instead });
+    }
     if let Source::Memory { bytes, .. } = transcript.source {
         return if bytes.len() as u64 == known { Ok(None) } else { Err(changed("the bytes changed")) };
     }

@@ -41,11 +41,7 @@ pub(super) struct Copies {
 impl Copies {
     /// Draws an id for every entry of the part. `usage` entries are left out: sums over the file would
     /// count them twice, and no context needs them (pi 1.5 K8).
-    pub(super) fn plan(
-        transcript: &Transcript<'_>,
-        part: &[EntryIx],
-        new_ids: &mut dyn NewIds,
-    ) -> Result<Self, Refusal> {
+    pub(super) fn plan(transcript: &Transcript<'_>, part: &[EntryIx], new_ids: &mut dyn NewIds) -> Self {
         let index = transcript.index;
         let mut copies =
             Self { entries: Vec::new(), by_id: HashMap::new(), moved: HashMap::new(), drawn: HashSet::new() };
@@ -60,7 +56,7 @@ impl Copies {
             copies.by_id.extend(index.entry(ix).id.map(|old| (old, id.clone())));
             copies.entries.push((ix, id));
         }
-        Ok(copies)
+        copies
     }
 
     /// The id of one more line: none that the file names anywhere, and none drawn before (store P2).

@@ -45,12 +45,12 @@ impl<'a> Draft<'a> {
         part: &[EntryIx],
         changing: &'a BTreeMap<EntryIx, &'a Value>,
         new_ids: &mut dyn NewIds,
-    ) -> Result<Self, Refusal> {
+    ) -> Self {
         let index = request.transcript.index;
-        let copies = Copies::plan(&request.transcript, part, new_ids)?;
+        let copies = Copies::plan(&request.transcript, part, new_ids);
         let before = checked.path.len() - part.len();
         let parent = before.checked_sub(1).map(|at| checked.path[at]);
-        Ok(Self {
+        Self {
             request,
             copies,
             changing,
@@ -62,7 +62,7 @@ impl<'a> Draft<'a> {
             remaps: Vec::new(),
             warnings: Vec::new(),
             record: String::new(),
-        })
+        }
     }
 
     /// Puts the lines together. A compaction that ends the branch stays its last line: the runtime makes another one,

@@ -45,7 +45,7 @@ pub use lock_state::{LockState, StaleReason, lock_path, lock_state};
 pub use planned::{PlannedMessage, index_with};
 pub use prepare::{NewLine, Prepared, prepare};
 pub use random::RandomIds;
-pub use receipt::{Receipt, ReceiptKind, receipt_kind, receipts};
+pub use receipt::{Receipt, ReceiptKind, in_force, receipt_kind, receipts};
 pub use recover::{Extent, Outcome, Settled, Unfinished, settle, unfinished};
 pub use refusal::{CommitError, Refusal};
 pub use request::{

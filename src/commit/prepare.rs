@@ -125,7 +125,7 @@ pub fn prepare(request: &CommitRequest<'_>, new_ids: &mut dyn NewIds) -> Result<
     // Without a change, and where it is written as edits, nothing is copied: the branch goes on.
     let first = first.filter(|_| request.way == Way::Branch).unwrap_or(checked.path.len());
     let part = &checked.path[first..];
-    let mut draft = Draft::new(request, &checked, part, &changing, new_ids)?;
+    let mut draft = Draft::new(request, &checked, part, &changing, new_ids);
     draft.fill(new_ids)?;
     let messages = draft.check(&context)?;
     draft.warn(part);

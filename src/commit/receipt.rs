@@ -12,6 +12,7 @@ use crate::store::body::{self, BodyError};
 use crate::store::entry::EntryKind;
 use crate::store::index::Index;
 use crate::store::source::Source;
+use crate::transcript::{Leaf, Tree};
 
 /// `customType` of a commit's record.
 pub(super) const COMMIT: &str = "clawscope.commit";
@@ -74,6 +75,23 @@ pub fn receipts(index: &Index, source: &Source) -> Result<Vec<Receipt>, BodyErro
     let ours = index.iter().filter(|(ix, _)| receipt_kind(index, *ix).is_some());
     let read = ours.filter_map(|(ix, _)| read(index, source, ix).transpose());
     read.collect()
+}
+
+/// The ids of the records that the active branch comes from, newest first; those that were copied along with it too.
+pub fn in_force(index: &Index, tree: &Tree, source: &Source) -> Result<Vec<String>, BodyError> {
+    let path = tree.branch(index, &Leaf::Own);
+    let named = path.iter().rev().filter_map(|ix| record_named(index, source, *ix).transpose());
+    named.collect()
+}
+
+/// The id of the record that stands at an entry, or of which a copy does.
+pub(super) fn record_named(index: &Index, source: &Source, ix: EntryIx) -> Result<Option<String>, BodyError> {
+    if receipt_kind(index, ix).is_none() {
+        return Ok(None);
+    }
+    let value = body::entry(source, index, ix)?;
+    let leaf = value.get("data").and_then(|data| data.get("leaf")).and_then(Value::as_str);
+    Ok(leaf.map(js::JsString::to_string_lossy))
 }
 
 /// Which kind of record an entry is, by its type.

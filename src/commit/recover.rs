@@ -63,6 +63,12 @@ pub struct Unfinished {
 }
 
 impl Unfinished {
+    /// Why nothing is planned for the file: it ends in a part of a commit, and what is read there is no branch of anyone's.
+    pub fn refusal(&self) -> Option<Refusal> {
+        let torn = matches!(self.extent, Extent::Torn { .. });
+        torn.then(|| Refusal::Unfinished { path: self.path.clone(), what: self.sentence() })
+    }
+
     /// What was found, in one sentence without its end.
     pub fn sentence(&self) -> String {
         let kind = self.kind.as_deref().unwrap_or("commit");
@@ -203,15 +209,11 @@ pub(super) fn settle_locked(transcript: &Path, disk: &dyn Disk) -> Result<Option
     Ok(Some(Settled { found, outcome }))
 }
 
-/// Refuses to plan anything for a file that ends in a part of a commit: what is read there is no branch of anyone's.
+/// Refuses to plan anything for a file that ends in a part of a commit.
 pub(super) fn refuse_torn(transcript: &Path) -> Result<(), Refusal> {
     let unreadable = |source| Refusal::Unreadable { path: transcript.into(), source };
     let Some(journal) = Journal::read(transcript).map_err(unreadable)? else { return Ok(()) };
-    let found = found(transcript, &journal).map_err(unreadable)?;
-    match found.extent {
-        Extent::Torn { .. } => Err(Refusal::Unfinished { path: transcript.into(), what: found.sentence() }),
-        _ => Ok(()),
-    }
+    found(transcript, &journal).map_err(unreadable)?.refusal().map_or(Ok(()), Err)
 }
 
 /// Appends what is missing; where that cannot be done, or does not read as planned, takes back what is there.

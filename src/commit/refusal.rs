@@ -13,6 +13,13 @@ pub enum Refusal {
     /// The transcript is not a file of this machine.
     #[error("{}: is held in memory, not in a file. Copy the session to a file and open that.", .path.display())]
     InMemory { path: PathBuf },
+    /// In a database, into which nothing but its gateway writes (sqlite J3).
+    #[error("{}: is in the gateway's own database: what it claims, indexes and remembers there would be left wrong by any other program, so nothing is written. {instead}", .path.display())]
+    Database {
+        path: PathBuf,
+        /// What leads to the same.
+        instead: String,
+    },
     /// The file cannot be looked at.
     #[error("{}: cannot be looked at: {source}. Check that it exists and that you may read it.", .path.display())]
     Unreadable { path: PathBuf, source: io::Error },
@@ -136,6 +143,9 @@ pub enum Refusal {
         /// `commit` or `undo`, or which entry was asked for.
         what: String,
     },
+    /// A commit that the active branch does not come from.
+    #[error("{}: the active branch does not come from {commit}: it was undone, or another branch was made active since. `clawscope commits` tells what is in force.", .path.display())]
+    NotInForce { path: PathBuf, commit: String },
     /// The leaf that a commit left is not there any more.
     #[error("{}: entry {entry}, where {commit} came from, is not in the file any more. The file was rewritten; there is nothing to go back to.", .path.display())]
     LeafGone { path: PathBuf, entry: String, commit: String },

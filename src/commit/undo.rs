@@ -35,7 +35,7 @@ pub fn prepare_undo(request: &UndoRequest<'_>, new_ids: &mut dyn NewIds) -> Resu
     };
     let target = tree.find_text(index, &undone.from_leaf).filter(|_| !undone.from_leaf.is_empty());
     let target = target.ok_or_else(gone)?;
-    unique_ids(index, &index.path, &tree.walk(target))?;
+    unique_ids(index, &index.path, &tree.walk(index, target))?;
     let context = build(index, tree, &Leaf::Id(undone.from_leaf.clone()));
     let context = context.map_err(|_| Refusal::NoContext { path: index.path.to_path_buf() })?;
     let mut active = Active { request, target, lines: Vec::new(), summary: None };
@@ -97,7 +97,7 @@ impl Active<'_> {
         let time = js::iso_text(if time.is_finite() { now_ms.max(time as i64) } else { now_ms });
         let part = [self.target];
         let part = if self.ends_in_compaction() { &part[..] } else { &[] };
-        let mut copies = Copies::plan(&self.request.transcript, part, new_ids)?;
+        let mut copies = Copies::plan(&self.request.transcript, part, new_ids);
         let record = copies.draw(index, new_ids);
         let parent = self.parent().map_or(Value::Null, |id| index.ids.value(id));
         let text = undo_line(&record, &parent, &time, from, undoes, &self.request.tool);
@@ -132,31 +132,40 @@ fn id_value(index: &Index, ix: EntryIx) -> Value {
 
 /// The record that is taken back. An undo of an undo is a redo, which is not redone once more.
 fn undone(request: &UndoRequest<'_>, checked: &Checked) -> Result<Receipt, Refusal> {
-    let transcript = &request.transcript;
-    let index = transcript.index;
-    let read = |ix: EntryIx| receipt::read(index, transcript.source, ix);
-    let mut found = None;
+    let Transcript { index, source, .. } = request.transcript;
+    let unreadable = |error| unreadable_body(&index.path, error);
+    let (kind, what) = match &request.target {
+        UndoTarget::Entry(id) => return named(request, checked, id),
+        UndoTarget::LastCommit => (ReceiptKind::Commit, "commit"),
+        UndoTarget::LastUndo => (ReceiptKind::Undo, "undo"),
+    };
     for ix in checked.path.iter().rev() {
-        let record = read(*ix).map_err(|error| unreadable_body(&index.path, error))?;
-        found = record.filter(|record| is_wanted(index, record, &request.target));
-        if found.is_some() {
-            break;
+        let record = receipt::read(index, source, *ix).map_err(unreadable)?;
+        let wanted =
+            |record: &Receipt| record.kind == kind && !(kind == ReceiptKind::Undo && is_redo(index, record));
+        if let Some(record) = record.filter(wanted) {
+            return Ok(record);
         }
     }
-    let what = || match &request.target {
-        UndoTarget::LastCommit => "commit".to_owned(),
-        UndoTarget::LastUndo => "undo".to_owned(),
-        UndoTarget::Entry(id) => format!("commit or undo with the id {id}"),
-    };
-    found.ok_or_else(|| Refusal::NothingToUndo { path: index.path.to_path_buf(), what: what() })
+    Err(Refusal::NothingToUndo { path: index.path.to_path_buf(), what: what.to_owned() })
 }
 
-fn is_wanted(index: &Index, record: &Receipt, target: &UndoTarget) -> bool {
-    match target {
-        UndoTarget::LastCommit => record.kind == ReceiptKind::Commit,
-        UndoTarget::LastUndo => record.kind == ReceiptKind::Undo && !is_redo(index, record),
-        UndoTarget::Entry(id) => record.id == *id,
+/// The record with an id, where the active branch comes from it. A later commit may have copied it along.
+fn named(request: &UndoRequest<'_>, checked: &Checked, id: &str) -> Result<Receipt, Refusal> {
+    let Transcript { index, source, .. } = request.transcript;
+    let unreadable = |error| unreadable_body(&index.path, error);
+    let records = receipt::receipts(index, source).map_err(unreadable)?;
+    let none = || Refusal::NothingToUndo {
+        path: index.path.to_path_buf(),
+        what: format!("commit or undo with the id {id}"),
+    };
+    let record = records.into_iter().find(|record| record.id == id).ok_or_else(none)?;
+    for ix in checked.path.iter().rev() {
+        if receipt::record_named(index, source, *ix).map_err(unreadable)?.as_deref() == Some(id) {
+            return Ok(Receipt { entry: *ix, ..record });
+        }
     }
+    Err(Refusal::NotInForce { path: index.path.to_path_buf(), commit: id.to_owned() })
 }
 
 fn is_redo(index: &Index, record: &Receipt) -> bool {

@@ -1,6 +1,6 @@
 //! The messages of a context, as the runtime puts them together from a branch (compaction 4).
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
 use crate::context::projection::project;
@@ -50,8 +50,10 @@ pub struct Context {
     pub path: Vec<EntryIx>,
     /// The messages, in order.
     pub messages: Vec<ContextMessage>,
-    /// The compaction that counts: the last one on the path (compaction 4.2).
+    /// The compaction that counts: the last one on the path (compaction 4.2), unless a reset follows it.
     pub compaction: Option<EntryIx>,
+    /// The reset that counts, where none but a compaction before it does (sqlite G2).
+    pub reset: Option<EntryIx>,
     /// The last change of the thinking level on the path.
     pub thinking: Option<WordIx>,
     /// Provider and model in force at the leaf (compaction 4.5).
@@ -66,19 +68,21 @@ pub struct Context {
 /// a message spoils the whole (compaction 4.4b).
 pub fn build(index: &Index, tree: &Tree, leaf: &Leaf) -> Result<Context, Throws> {
     let Some(leaf) = tree.leaf(index, leaf) else { return Ok(Context::default()) };
-    let path = tree.walk(leaf);
+    let path = tree.walk(index, leaf);
     let projected = index.reading == Reading::Projected;
     if path.iter().any(|ix| index.entry(*ix).no_message) {
         return Err(Throws);
     }
-    let compaction = path.iter().rposition(|ix| index.entry(*ix).kind == EntryKind::Compaction);
+    let boundary = path.iter().rposition(|ix| is_boundary(index.entry(*ix).kind, tree));
+    let of_kind = |kind| boundary.map(|at| path[at]).filter(|ix| index.entry(*ix).kind == kind);
     let mut context = Context {
         leaf: Some(leaf),
         thinking: last(index, &path, |entry| {
             (entry.kind == EntryKind::ThinkingLevelChange).then_some(entry.word)
         }),
         model: last(index, &path, |entry| entry.model),
-        compaction: compaction.map(|at| path[at]),
+        compaction: of_kind(EntryKind::Compaction),
+        reset: of_kind(EntryKind::Reset),
         ..Context::default()
     };
     if projected {
@@ -90,22 +94,72 @@ pub fn build(index: &Index, tree: &Tree, leaf: &Leaf) -> Result<Context, Throws>
         context.path = path;
         return Ok(context);
     }
-    let kept = match compaction {
-        None => path.clone(),
-        Some(at) => {
-            context.push_any(index, path[at]);
-            let from = first_kept(index, &path[..at], path[at]).unwrap_or(at);
-            path[from..at].iter().chain(&path[at + 1..]).copied().collect()
+    let excluded = |ix: &EntryIx| tree.has_resets() && index.entry(*ix).excluded;
+    let (retained, from) = match (boundary, context.compaction) {
+        (None, _) => (Vec::new(), 0),
+        (Some(at), Some(compaction)) => {
+            context.push_any(index, compaction);
+            let from = first_kept(index, &path[..at], compaction).unwrap_or(at);
+            (path[from..at].iter().copied().filter(|ix| !excluded(ix)).collect(), at + 1)
         }
+        (Some(at), None) => (retained(index, &path[..at], path[at]), at + 1),
     };
-    for ix in kept.into_iter().filter(|ix| index.entry(*ix).makes_message()) {
+    let later = path[from..].iter().copied().filter(|ix| !excluded(ix));
+    for ix in retained.into_iter().chain(later).filter(|ix| index.entry(*ix).makes_message()) {
         context.push_any(index, ix);
     }
     context.path = path;
     Ok(context)
 }
 
+/// Whether a context begins anew at an entry of this kind.
+fn is_boundary(kind: EntryKind, tree: &Tree) -> bool {
+    kind == EntryKind::Compaction || kind == EntryKind::Reset && tree.has_resets()
+}
+
+/// What a reset keeps of what stands before it: from the entry it names on, what was said, and the results of calls that
+/// are kept too (sqlite G2).
+fn retained(index: &Index, before: &[EntryIx], reset: EntryIx) -> Vec<EntryIx> {
+    let from = first_kept(index, before, reset).unwrap_or(before.len());
+    let mut calls = HashSet::new();
+    let keeps = |ix: &EntryIx| {
+        let entry = index.entry(*ix);
+        let Some(size) = entry.message.filter(|_| entry.kind == EntryKind::Message) else { return false };
+        match size.role {
+            Role::User => true,
+            Role::Assistant => {
+                calls.extend(index.calls_of(*ix).iter().filter_map(|call| call.id));
+                true
+            }
+            Role::ToolResult => size.call.is_some_and(|call| calls.contains(&call)),
+            _ => false,
+        }
+    };
+    before[from..].iter().copied().filter(keeps).collect()
+}
+
+/// The part of a path that the reset which counts on it leaves, in its order: what that kept, itself, and what follows. All
+/// of the path where no reset counts. A compaction and a replay start from it (compaction 12, row "Range start").
+pub fn since_reset(index: &Index, tree: &Tree, path: &[EntryIx]) -> Vec<EntryIx> {
+    let boundary = path.iter().rposition(|ix| is_boundary(index.entry(*ix).kind, tree));
+    let reset = boundary.filter(|at| index.entry(path[*at]).kind == EntryKind::Reset);
+    from_reset(index, path, reset)
+}
+
+fn from_reset(index: &Index, path: &[EntryIx], reset: Option<usize>) -> Vec<EntryIx> {
+    let Some(at) = reset else { return path.to_vec() };
+    let mut left = retained(index, &path[..at], path[at]);
+    left.extend(&path[at..]);
+    left
+}
+
 impl Context {
+    /// The part of the path that the reset which counts leaves: see [`since_reset`].
+    pub fn since_reset(&self, index: &Index) -> Vec<EntryIx> {
+        let reset = self.reset.and_then(|reset| self.path.iter().position(|ix| *ix == reset));
+        from_reset(index, &self.path, reset)
+    }
+
     fn push_any(&mut self, index: &Index, ix: EntryIx) {
         let Some(size) = index.entry(ix).message else { return };
         self.push(index, ContextMessage::own(ix, size.read_as(Reading::Entries)));
@@ -138,7 +192,7 @@ fn last<T>(
 }
 
 /// Where the kept part begins: the entry that `firstKeptEntryId` names, if it stands before the
-/// compaction on the path; otherwise nothing is kept (compaction 4.3).
+/// compaction or the reset on the path; otherwise nothing is kept (compaction 4.3).
 pub fn first_kept(index: &Index, before: &[EntryIx], compaction: EntryIx) -> Option<usize> {
     let kept = index.entry(compaction).reference?;
     before.iter().position(|ix| index.entry(*ix).id == Some(kept))

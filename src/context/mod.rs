@@ -13,4 +13,4 @@ pub mod system;
 pub mod system_report;
 pub mod tokens;
 
-pub use build::{Context, ContextMessage, Made, build, first_kept};
+pub use build::{Context, ContextMessage, Made, build, first_kept, since_reset};

@@ -31,8 +31,9 @@ pub fn project(index: &Index, path: &[EntryIx]) -> Result<Projection, Throws> {
     for (at, ix) in selected.iter().enumerate() {
         let mut messages = messages_of(index, *ix, at == 0)?;
         let edit = index.entry(*ix).id.and_then(|id| edits.get(&id));
-        if let Some(edit) = edit.filter(|_| !messages.is_empty()) {
-            apply(index, *edit, &mut messages)?;
+        if let Some(edit) = edit.filter(|_| !messages.is_empty())
+            && apply(index, *edit, &mut messages)?
+        {
             projection.edited.insert(*ix, *edit);
         }
         projection.entries.push((*ix, messages.len() as u32));
@@ -107,12 +108,15 @@ fn resized(old: &MessageSize, message: &Value) -> MessageSize {
 pub fn edited_size(index: &Index, edit: EntryIx, size: &MessageSize) -> MessageSize {
     let mut messages = vec![ContextMessage::own(edit, *size)];
     match apply(index, edit, &mut messages) {
-        Ok(()) => messages.first().map_or(MessageSize::NOTHING, |message| message.size),
+        Ok(_) => messages.first().map_or(MessageSize::NOTHING, |message| message.size),
         Err(Throws) => *size,
     }
 }
 
-fn apply(index: &Index, edit: EntryIx, messages: &mut Vec<ContextMessage>) -> Result<(), Throws> {
+/// Applies an edit to the messages of an entry; whether it changed any: other roles stay as they are.
+fn apply(index: &Index, edit: EntryIx, messages: &mut Vec<ContextMessage>) -> Result<bool, Throws> {
+    let before = messages.len();
+    let mut changed = false;
     match index.replacement(edit).unwrap_or(&Replacement::Missing) {
         Replacement::Missing => return Err(Throws),
         Replacement::Omitted => messages.clear(),
@@ -121,10 +125,11 @@ fn apply(index: &Index, edit: EntryIx, messages: &mut Vec<ContextMessage>) -> Re
                 let bare = Value::Object(Object::from([("role", Value::from(message.size.role.word()))]));
                 let size = resized(&message.size, &with_replaced(&bare, new)).read_as(Reading::Projected);
                 *message = ContextMessage { size, made: Made::Edited(edit), ..*message };
+                changed = true;
             }
         }
     }
-    Ok(())
+    Ok(changed || messages.len() < before)
 }
 
 /// Whether an edit changes the content of a message of this role.

@@ -57,7 +57,7 @@ pub enum RowKind {
         /// Entries in it.
         entries: u32,
     },
-    /// What a compaction summarised: its entry is the compaction.
+    /// What a compaction summarised, or a reset left behind: its entry is the compaction or the reset.
     Compacted {
         /// Entries in it.
         entries: u32,

@@ -48,7 +48,8 @@ impl Build<'_> {
         let from = self.compacted(path);
         for ix in &path[from..] {
             // Its summary is the first message, and shown as what it summarises.
-            let shown_above = from > 0 && self.view.context.compaction == Some(*ix);
+            let context = self.view.context;
+            let shown_above = from > 0 && context.compaction.or(context.reset) == Some(*ix);
             if !shown_above {
                 self.entry(*ix, 0);
             }
@@ -56,17 +57,18 @@ impl Build<'_> {
         }
     }
 
-    /// The row of what the last compaction summarised; answers where the visible path begins.
+    /// The row of what the last compaction summarised, or the last reset left behind; answers where the visible path begins.
     fn compacted(&mut self, path: &[EntryIx]) -> usize {
-        let Some(compaction) = self.view.context.compaction else { return 0 };
-        let summary = self.message(compaction);
-        let kept =
-            self.view.context.messages.get(summary.map_or(0, |at| at + 1)).map(|message| message.entry);
-        let at = path.iter().position(|ix| *ix == compaction).unwrap_or(0);
+        let context = self.view.context;
+        let Some(boundary) = context.compaction.or(context.reset) else { return 0 };
+        // A summary comes first; of a reset the first message is the first it kept.
+        let summary = self.message(boundary);
+        let kept = context.messages.get(summary.map_or(0, |at| at + 1)).map(|message| message.entry);
+        let at = path.iter().position(|ix| *ix == boundary).unwrap_or(0);
         let first = path[..at].iter().position(|ix| Some(*ix) == kept).unwrap_or(at);
         let open = self.view.folds.history;
         self.rows.push(Row {
-            entry: compaction,
+            entry: boundary,
             kind: RowKind::Compacted { entries: first as u32, open },
             depth: 0,
             rail: Rail::None,
@@ -223,6 +225,7 @@ fn is_conversation(entry: &Entry) -> bool {
             | EntryKind::CustomMessage
             | EntryKind::BranchSummary
             | EntryKind::Compaction
+            | EntryKind::Reset
             | EntryKind::Unknown
     )
 }

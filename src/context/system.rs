@@ -17,26 +17,24 @@ pub struct SystemState {
     timestamp: Option<Value>,
 }
 
-/// Replays the system messages of a context; none where it has none. Throws at a tool that is `null`.
+/// Replays the system messages of a context; none where it has none, or none of them says when it was made. Throws at a
+/// tool that is `null`.
 pub fn system_state(index: &Index, messages: &[ContextMessage]) -> Result<Option<SystemState>, Throws> {
     let system = messages.iter().filter(|message| message.size.role == Role::System);
-    let mut state = None;
+    let mut state = SystemState::default();
     for message in system {
         let Some(own) = index.system_message(message.entry) else { continue };
         // What a compaction carries is taken as it is (store-pi-1.5 C7).
         let repaired = if message.made == Made::Checkpoint { None } else { with_content(own) };
         let message = repaired.as_ref().unwrap_or(own);
-        let state = state.get_or_insert_with(|| SystemState {
-            timestamp: message.get("timestamp").cloned(),
-            ..SystemState::default()
-        });
         state.take(message)?;
     }
-    Ok(state)
+    Ok(Some(state).filter(|state| state.timestamp.is_some()))
 }
 
 impl SystemState {
     fn take(&mut self, message: &Value) -> Result<(), Throws> {
+        self.timestamp = self.timestamp.take().or_else(|| message.get("timestamp").cloned());
         self.texts.extend(Some(text_of(message)?).filter(|text| !text.is_empty()));
         match message.get("sections") {
             Some(Value::Object(sections)) => {
@@ -93,9 +91,9 @@ impl SystemState {
 
     /// The prompt as a provider gets it.
     pub fn prompt(&self) -> JsString {
-        let sections = self.sections.iter().map(|(_, text)| text).filter(|text| js::truthy(Some(text)));
-        let content = Some(self.content()).filter(|text| !text.is_empty());
-        joined(content.into_iter().chain(sections.map(|text| js::to_text(Some(text)))))
+        let sections = self.sections.iter().filter_map(|(_, text)| text.as_str().cloned());
+        let texts = std::iter::once(self.content()).chain(sections);
+        joined(texts.filter(|text| !text.is_empty()))
     }
 
     /// The one system message that says the same, as a compaction carries it (store-pi-1.5 I4).

@@ -58,7 +58,7 @@ pub(super) fn calls(inspection: &Inspection, path: &[EntryIx]) -> Vec<Call> {
     let mut next = Call { since: None, ..Call::default() };
     for ix in path {
         let entry = index.entry(*ix);
-        if entry.kind == EntryKind::Compaction {
+        if matches!(entry.kind, EntryKind::Compaction | EntryKind::Reset) {
             next = Call::default();
         }
         let Some(size) = entry.message.filter(|_| entry.makes_message()) else { continue };

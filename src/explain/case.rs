@@ -71,7 +71,7 @@ impl<'a> Case<'a> {
         let own = calls(inspection, &inspection.context.path);
         let found = overflows(inspection, &own)?;
         let path = match found.last() {
-            Some(last) => inspection.tree.walk(last.entry),
+            Some(last) => inspection.tree.walk(&inspection.index, last.entry),
             None => inspection.context.path.clone(),
         };
         let compactions = compactions(inspection, &inspection.context.path, &own)?;

@@ -136,6 +136,7 @@ pub(super) fn compacted(failure: &Failure, check: &Check, keep: f64) -> Option<u
         context: &at_check.context,
         branch: Some(closer.compacting()),
         textures: None,
+        remembered: None,
         settings: &settings,
         window: at_check.window.tokens,
         guard_window: at_check.window.own,

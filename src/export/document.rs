@@ -254,7 +254,8 @@ impl Outward {
 fn nodes(wanted: &Wanted<'_>, out: &mut Outward) -> Result<Vec<Node>, BodyError> {
     let Inspection { source, index, tree, leaf, context, .. } = wanted.inspection;
     let leaf = tree.leaf(index, leaf);
-    let active: HashSet<EntryIx> = leaf.map(|leaf| tree.walk(leaf)).unwrap_or_default().into_iter().collect();
+    let active: HashSet<EntryIx> =
+        leaf.map(|leaf| tree.walk(index, leaf)).unwrap_or_default().into_iter().collect();
     let labels = labels(index, tree);
     let positions: BTreeMap<EntryIx, usize> =
         context.messages.iter().enumerate().map(|(at, message)| (message.entry, at)).collect();

@@ -115,7 +115,9 @@ fn plan_section(plan: &PlanTold, out: &mut String) {
             "<article class=\"made\"><header><span class=\"who\">made by the plan</span>\
              <span class=\"dim\">before message {before}</span></header>"
         );
-        made_parts(message).iter().for_each(|each| part(each, out));
+        for each in made_parts(message) {
+            part(&each, out);
+        }
         out.push_str("</article>\n");
     }
     out.push_str("</section>\n");
@@ -148,7 +150,7 @@ fn entries(document: &Document, out: &mut String) {
         }
         article(at, node, out);
     }
-    open.iter().for_each(|_| out.push_str("</details>\n"));
+    out.push_str(&"</details>\n".repeat(open.len()));
     out.push_str("</section>\n");
 }
 
@@ -190,13 +192,17 @@ fn article(at: usize, node: &Node, out: &mut String) {
     let after = node.parts_after();
     if let Some(after) = &after {
         out.push_str("<div class=\"after\"><div class=\"part\">under the plan</div>");
-        after.iter().for_each(|each| part(each, out));
+        for each in after {
+            part(each, out);
+        }
         out.push_str("</div><div class=\"part\">before</div>");
     }
     if matches!(node.kind, EntryKind::Unknown | EntryKind::Scalar | EntryKind::Custom) {
         pre(&crate::js::stringify(&node.value), out);
     } else {
-        node.parts().iter().for_each(|each| part(each, out));
+        for each in node.parts() {
+            part(&each, out);
+        }
     }
     out.push_str("</article>\n");
 }

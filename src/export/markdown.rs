@@ -34,10 +34,14 @@ pub fn markdown(document: &Document) -> String {
     }
     let (active, others): (Vec<&Node>, Vec<&Node>) = document.nodes.iter().partition(|node| node.active);
     out.push_str("\n## Messages\n");
-    active.into_iter().for_each(|node| entry(node, &mut out));
+    for node in active {
+        entry(node, &mut out);
+    }
     if !others.is_empty() {
         out.push_str("\n## Other branches\n");
-        others.into_iter().for_each(|node| entry(node, &mut out));
+        for node in others {
+            entry(node, &mut out);
+        }
     }
     out
 }
@@ -92,7 +96,9 @@ fn entry(node: &Node, out: &mut String) {
     }
     if let Some(after) = node.parts_after() {
         out.push_str("\nUnder the plan:\n");
-        after.iter().for_each(|part| part_text(part, out));
+        for part in &after {
+            part_text(part, out);
+        }
     }
 }
 

@@ -102,7 +102,11 @@ fn header(wanted: &Wanted<'_>, names: &mut NewNames<'_>) -> Value {
 fn branch(wanted: &Wanted<'_>, names: &mut NewNames<'_>) -> Result<Vec<Value>, BodyError> {
     let Inspection { source, index, tree, leaf, .. } = wanted.inspection;
     let Some(leaf) = tree.leaf(index, leaf) else { return Ok(Vec::new()) };
-    let path = tree.walk(leaf);
+    // What the file era does not know, leaf rows and resets, is made into what it reads to the same context.
+    if tree.has_resets() {
+        return wanted.inspection.branch_entries();
+    }
+    let path = tree.walk(index, leaf);
     let mut lines = Vec::with_capacity(path.len());
     for (at, ix) in path.iter().enumerate() {
         let mut value = body::entry(source, index, *ix)?;

@@ -40,11 +40,8 @@ fn redacted(document: &Document) -> String {
         return "none: every word is replaced by another of the same shape".to_owned();
     }
     let Some(kinds) = &document.redacted else { return "not looked for (--no-redact)".to_owned() };
-    let mut words =
-        kinds.iter().map(|(kind, count)| format!("{count} {kind}")).collect::<Vec<_>>().join(", ");
-    if words.is_empty() {
-        words = "none found".to_owned();
-    }
+    let each: Vec<String> = kinds.iter().map(|(kind, count)| format!("{count} {kind}")).collect();
+    let words = if each.is_empty() { "none found".to_owned() } else { each.join(", ") };
     match document.images {
         0 => words,
         1 => format!("{words}; 1 image left out"),

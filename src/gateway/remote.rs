@@ -70,7 +70,7 @@ mod tests {
         assert!(ssh.contains("ssh -t mei@pi clawscope"), "{ssh}");
         let none =
             said(r#"{"gateway":{"mode":"remote","remote":{"sshTarget":"-oProxyCommand=x"}}}"#).unwrap();
-        assert!(none.contains("run clawscope on the gateway's host"), "{none}");
+        assert!(none.contains("Run clawscope on the gateway's host"), "{none}");
     }
 
     #[test]

@@ -33,6 +33,8 @@ use crate::store::intern::WordIx;
 /// What is read for replays of one session.
 #[derive(Debug, Clone)]
 pub struct Material {
+    /// What the last reset left of the path: calls before it are another context's.
+    path: Vec<EntryIx>,
     branch: Vec<BranchEntry>,
     textures: Option<Vec<Option<Texture>>>,
     refused: Vec<Refused>,
@@ -109,12 +111,14 @@ impl Material {
         let model = (inspection.provider.as_str(), inspection.model.as_str());
         let refused = refused(inspection)?;
         let limits = refused.iter().filter_map(|refused| refused.limit).filter(|limit| *limit > 0.0);
+        let path = context.since_reset(index);
+        let calibrated = calibrated.map(|(fixed, weights)| (fixed, those_of(&path, &context.path, weights)));
         Ok(Self {
             recorded: inspection.replay_settings(in_force.steps, in_force.on),
             doubted: StepSet::NONE,
             record: OnceLock::new(),
-            branch: branch(index, &context.path, read)?,
-            textures,
+            branch: branch(index, &path, read)?,
+            textures: textures.map(|textures| those_of(&path, &context.path, textures)),
             provider_window: limits.fold(inspection.upkeep.runtime_window, f64::min),
             refused,
             touches: touches_under(rules, index, model, read),
@@ -129,6 +133,7 @@ impl Material {
             ),
             fit_error: None,
             calibrated,
+            path,
         })
     }
 
@@ -152,7 +157,7 @@ impl Material {
         let calibrated = self.calibrated.as_ref();
         Session {
             index: &inspection.index,
-            path: &inspection.context.path,
+            path: &self.path,
             branch: &self.branch,
             textures: self.textures.as_deref(),
             refused: &self.refused,
@@ -243,6 +248,15 @@ fn refused(inspection: &Inspection) -> Result<Vec<Refused>, BodyError> {
     }
     found.sort_by_key(|refused| refused.entry);
     Ok(found)
+}
+
+/// What is known of some entries of a path, out of what is known of every one.
+fn those_of<T: Default>(some: &[EntryIx], path: &[EntryIx], known: Vec<T>) -> Vec<T> {
+    if some.len() == path.len() {
+        return known;
+    }
+    let mut known: HashMap<EntryIx, T> = path.iter().copied().zip(known).collect();
+    some.iter().map(|ix| known.remove(ix).unwrap_or_default()).collect()
 }
 
 /// What the steps and the fit ask of the texts.

@@ -3,11 +3,13 @@
 use std::collections::HashMap;
 
 use crate::context::{Context, bodies};
-use crate::gateway::ruleset::Rules;
+use crate::gateway::ruleset::{Pruner, Rules};
 use crate::ids::EntryIx;
 use crate::policy::compact::{Before, BranchEntry, Compacting, branch_as, weighted_tokens};
+use crate::policy::prune::projections::{MARKER_TYPE, Snapshot};
 use crate::policy::texture::Texture;
 use crate::store::body::{self, BodyError};
+use crate::store::entry::EntryKind;
 use crate::store::index::Index;
 use crate::store::source::Source;
 
@@ -22,6 +24,8 @@ pub struct Closer {
     pub tokens: HashMap<EntryIx, f64>,
     /// One for each message of the context.
     pub textures: Vec<Texture>,
+    /// What the gateway remembers of pruned and cut results, where its pruner does (pruning 8.2).
+    pub remembered: Snapshot,
 }
 
 /// What was read of a context before entries were added to its transcript.
@@ -68,15 +72,42 @@ impl Closer {
             tokens.extend(weighted_tokens(rules, &body).map(|weighted| (message.entry, weighted)));
         }
         let entry = |ix| body::entry(source, index, ix);
-        let branch = branch_as(index, &context.path, entry)?;
+        let branch = branch_as(index, &context.since_reset(index), entry)?;
         let before = Before::of(index, &branch, entry)?;
-        Ok(Some(Self { branch, before, tokens, textures }))
+        let remembered = remembered(source, index, context, rules)?;
+        Ok(Some(Self { branch, before, tokens, textures, remembered }))
     }
 
     /// The branch as a compaction asks for it.
     pub fn compacting(&self) -> Compacting<'_> {
         Compacting { branch: &self.branch, before: &self.before, tokens: &self.tokens }
     }
+}
+
+/// The snapshot in force at the leaf: only markers are read, the newest first, up to a reset (sqlite G5).
+fn remembered(
+    source: &Source,
+    index: &Index,
+    context: &Context,
+    rules: &Rules,
+) -> Result<Snapshot, BodyError> {
+    if rules.pruner != Pruner::Projections {
+        return Ok(Snapshot::default());
+    }
+    for ix in context.path.iter().rev() {
+        let entry = index.entry(*ix);
+        if entry.kind == EntryKind::Reset {
+            break;
+        }
+        let is_marker = || index.words.value(entry.word).is_some_and(|word| word.str_is(MARKER_TYPE));
+        if entry.kind == EntryKind::Custom
+            && is_marker()
+            && let Some(snapshot) = Snapshot::of_branch([&body::entry(source, index, *ix)?])
+        {
+            return Ok(snapshot);
+        }
+    }
+    Ok(Snapshot::default())
 }
 
 fn textures_by_entry(known: Known<'_>) -> HashMap<EntryIx, &Texture> {

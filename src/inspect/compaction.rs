@@ -94,7 +94,10 @@ impl Inspection {
     /// from, is not looked at (compaction 2.13).
     pub fn trigger_under(&self, settings: &CompactionSettings) -> Trigger {
         let (window, rules) = (self.window.tokens, self.ruleset.ruleset.rules());
-        let stale = matches!(self.measured, Err(Unmeasured::SinceCompaction | Unmeasured::SinceCommit));
+        let stale = matches!(
+            self.measured,
+            Err(Unmeasured::SinceCompaction | Unmeasured::SinceReset | Unmeasured::SinceCommit)
+        );
         let usage = last_usage(&self.index, &self.context.path).filter(|_| !stale);
         let tokens = usage.map(|(_, usage)| usage.context_tokens);
         Trigger {

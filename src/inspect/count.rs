@@ -7,7 +7,7 @@ use crate::ids::EntryIx;
 use crate::inspect::facts::time;
 use crate::inspect::{Counted, Inspection, Mark, Measured, SourceOfCount, Unmeasured};
 use crate::js::Value;
-use crate::policy::overflow::is_overflow;
+use crate::policy::overflow::is_overflow_as;
 use crate::store::body;
 use crate::store::entry::{EntryKind, Reading, Role, StopReason};
 use crate::store::index::{Index, Standing};
@@ -79,6 +79,9 @@ pub(super) fn last_prompt(index: &Index, context: &Context) -> Result<Measured, 
         if Some(*ix) == context.compaction {
             return Err(Unmeasured::SinceCompaction);
         }
+        if Some(*ix) == context.reset {
+            return Err(Unmeasured::SinceReset);
+        }
         if index.reading == Reading::Projected && index.entry(*ix).kind == EntryKind::ContextEdit {
             return Err(Unmeasured::SinceEdit);
         }
@@ -140,7 +143,7 @@ fn is_refused(inspection: &Inspection, ix: EntryIx, message: &Value) -> bool {
     let failed = index.entry(ix).message.is_some_and(|message| message.stop == StopReason::Error);
     let text = message.get("errorMessage").and_then(Value::as_str);
     failed
-        && text.is_some_and(|text| is_overflow(&text.to_string_lossy()))
+        && text.is_some_and(|text| is_overflow_as(index.reading, &text.to_string_lossy()))
         && !after.into_iter().any(|at| is_commit(index, *at))
 }
 

@@ -37,7 +37,9 @@ pub fn excerpt(source: &Source, index: &Index, ix: EntryIx) -> Result<Excerpt, B
         EntryKind::Label => labelled("label", entry.get("label")),
         EntryKind::ThinkingLevelChange => labelled("thinking", entry.get("thinkingLevel")),
         EntryKind::ModelChange => labelled("model", entry.get("modelId")),
-        EntryKind::Usage => labelled("used by", entry.get("kind")),
+        EntryKind::Reset => labelled("reset", entry.get("reason")),
+        EntryKind::Leaf => labelled("leaf", entry.get("targetId")),
+        EntryKind::Usage => usage(index, ix, &entry),
         EntryKind::ContextEdit => edit(&entry),
         EntryKind::Unknown | EntryKind::Scalar => Excerpt { text: cut(&entry), ..Excerpt::default() },
     })
@@ -48,13 +50,11 @@ pub fn excerpt_of(inspection: &Inspection, ix: EntryIx) -> Result<Excerpt, BodyE
     let index = &inspection.index;
     let own = excerpt(&inspection.source, index, ix)?;
     let Some(edit) = inspection.context.edits.get(&ix) else { return Ok(own) };
-    let new = match index.replacement(*edit) {
-        Some(Replacement::Content(new)) => plain_content(new.get("content")).text,
-        _ => {
-            let text = format!("left out by {} · {}", index.name(*edit), own.text);
-            return Ok(Excerpt { text, ..own });
-        }
+    let Some(Replacement::Content(new)) = index.replacement(*edit) else {
+        let text = format!("left out by {} · {}", index.name(*edit), own.text);
+        return Ok(Excerpt { text, ..own });
     };
+    let new = plain_content(new.get("content")).text;
     // A result is told by its call; everything else by what it says now.
     let text =
         if own.tool.is_some() { format!("{} · edited: {new}", own.text) } else { format!("edited: {new}") };
@@ -86,6 +86,19 @@ fn system_text(message: &Value) -> Excerpt {
     ];
     let text = parts.into_iter().flatten().collect::<Vec<_>>().join(" · ");
     Excerpt { text, ..Excerpt::default() }
+}
+
+/// Who called a model beside the conversation, and what that took.
+fn usage(index: &Index, ix: EntryIx, entry: &Value) -> Excerpt {
+    let text = |key: &str| entry.get(key).and_then(Value::as_str).map(JsString::to_string_lossy);
+    let took = index.beside.get(&ix).map(|usage| {
+        let tokens = usage.prompt_tokens() + usage.output;
+        let cost = if usage.cost.is_finite() { format!(", ${:.4}", usage.cost) } else { String::new() };
+        format!("{tokens:.0} tokens{cost}")
+    });
+    let parts = [text("model"), took, text("note")];
+    let words = parts.into_iter().flatten().collect::<Vec<_>>().join(" · ");
+    Excerpt { tool: text("kind"), text: first_line(&words), error: None }
 }
 
 /// What an edit of the context does, and to which entry.

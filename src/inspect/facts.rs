@@ -31,6 +31,9 @@ pub(super) fn facts(
         facts.push(("call", answered.unwrap_or_else(|| "— none with its id".into())));
     }
     sizes(entry, &mut facts);
+    if let Some(usage) = index.beside.get(&ix) {
+        measured(usage, &mut facts);
+    }
     model(entry, message, &mut facts);
     facts
 }
@@ -92,8 +95,12 @@ fn of_kind(kind: EntryKind, value: &Value, facts: &mut Vec<Fact>) {
             take("keeps", "firstKeptEntryId");
             take("hook", "fromHook");
         }
+        EntryKind::Reset => {
+            take("reason", "reason");
+            take("keeps", "firstKeptEntryId");
+        }
         EntryKind::BranchSummary => take("from", "fromId"),
-        EntryKind::Label | EntryKind::ContextEdit => take("on", "targetId"),
+        EntryKind::Label | EntryKind::Leaf | EntryKind::ContextEdit => take("on", "targetId"),
         EntryKind::Usage => {
             take("kind", "kind");
             take("model", "model");

@@ -58,6 +58,18 @@ pub enum Mark {
     ReadOnly,
     /// Lines were left out, or the runtime could not open it.
     Damaged,
+    /// A commit to it was broken off.
+    Unfinished,
+    /// A transcript that its key no longer points to (sqlite F10).
+    Earlier,
+    /// Archived by its row in a database.
+    Archived,
+    /// In a cold archive of a database (sqlite E4).
+    Cold,
+    /// A file whose entries are in a database by now.
+    Imported,
+    /// A file beside a database that is not in it.
+    NotImported,
 }
 
 impl Mark {
@@ -75,12 +87,21 @@ impl Mark {
             Self::Symlink => "symlink",
             Self::ReadOnly => "read-only",
             Self::Damaged => "damaged",
+            Self::Unfinished => "unfinished",
+            Self::Earlier => "earlier",
+            Self::Archived => "archived",
+            Self::Cold => "cold",
+            Self::Imported => "imported",
+            Self::NotImported => "not-imported",
         }
     }
 
     /// Whether it says that the transcript is set aside.
     pub fn is_archive(self) -> bool {
-        matches!(self, Self::Reset | Self::Deleted | Self::Backup)
+        matches!(
+            self,
+            Self::Reset | Self::Deleted | Self::Backup | Self::Earlier | Self::Archived | Self::Imported
+        )
     }
 }
 

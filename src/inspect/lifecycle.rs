@@ -88,7 +88,7 @@ fn leaves(ruleset: Ruleset) -> &'static str {
         Ruleset::V2026_9 => {
             "a reset entry in the same session; what came before stays readable and is not sent any more"
         }
-        _ => "the transcript as an orphan, not archived: its row names a new session id",
+        _ => "the transcript as an orphan, not archived",
     }
 }
 

@@ -1,12 +1,14 @@
 //! Store → the session list, without reading a single transcript: what rows, files and locks tell.
 
-use std::collections::HashMap;
+use std::collections::{BTreeSet, HashMap};
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use crate::commit::{LockState, lock_state};
+use crate::commit::{LockState, journals_in, lock_state, unfinished as unfinished_commit};
 use crate::error::{Finding, Severity};
 use crate::gateway::ruleset::Chosen;
 use crate::inspect::item::{Counted, Mark, SessionItem, SourceOfCount};
+use crate::inspect::oddities::unfinished_finding;
 use crate::inspect::place::OpenPlace;
 use crate::store::archive::ArchiveReason;
 use crate::store::model::{ModelRef, model_of};
@@ -32,7 +34,11 @@ pub struct Listed {
 impl Listed {
     /// Why there is nothing to list, where the place itself is at fault.
     pub fn refusal(&self) -> Option<String> {
-        let is_no_store = matches!(self.store.shape, Shape::Nothing(_) | Shape::Database(_));
+        let is_no_store = match self.store.shape {
+            Shape::Nothing(_) => true,
+            Shape::Database(_) => self.store.sessions.is_empty(),
+            _ => false,
+        };
         let fault = self.findings.iter().rev().find(|finding| finding.severity == Severity::Error);
         fault
             .filter(|_| is_no_store)
@@ -62,6 +68,7 @@ pub fn list_under(place: &OpenPlace, asked: Option<&Chosen>, now_ms: i64) -> Lis
         let next = "The embedded demo store is shown; name a PATH, or set OPENCLAW_STATE_DIR, for your own.";
         findings.insert(0, Finding::new(path, Severity::Note, "there is no gateway store", next));
     }
+    findings.extend(left_alone(&store, now_ms));
     Listed {
         name: place.name(&store),
         demo: place.is_demo(),
@@ -72,16 +79,38 @@ pub fn list_under(place: &OpenPlace, asked: Option<&Chosen>, now_ms: i64) -> Lis
 }
 
 fn items(store: &Store, now_ms: i64) -> Vec<SessionItem> {
+    let unfinished = unfinished_in(store);
     let order: HashMap<&str, usize> =
         store.agents.iter().enumerate().map(|(at, agent)| (agent.id.as_str(), at)).collect();
     let mut items: Vec<SessionItem> =
         store.sessions.iter().map(|session| listed_item(store, session, now_ms)).collect();
+    for item in
+        items.iter_mut().filter(|item| item.path.as_ref().is_some_and(|path| unfinished.contains(path)))
+    {
+        let found = item.path.as_deref().and_then(|path| unfinished_commit(path, now_ms).ok().flatten());
+        item.set_mark(Mark::Unfinished, found.is_some());
+    }
     items.sort_by_cached_key(|item| {
         let agent = order.get(item.agent.as_str()).copied().unwrap_or(usize::MAX);
         let aside = (item.marks.iter().any(|mark| mark.is_archive()), item.has(Mark::Orphan));
         (agent, item.agent.clone(), aside, std::cmp::Reverse(item.updated_ms), item.key.clone())
     });
     items
+}
+
+/// The transcripts with a journal beside them: commits that run, or were broken off.
+pub fn unfinished_in(store: &Store) -> BTreeSet<PathBuf> {
+    let paths = store.sessions.iter().filter_map(|session| session.path.as_deref()?.parent());
+    let folders: BTreeSet<&Path> = paths.collect();
+    folders.into_iter().flat_map(|folder| journals_in(folder).unwrap_or_default()).collect()
+}
+
+/// Commits that were broken off to files that no session has any more.
+fn left_alone(store: &Store, now_ms: i64) -> Vec<Finding> {
+    let known = |path: &PathBuf| store.sessions.iter().any(|session| session.path.as_ref() == Some(path));
+    let left = unfinished_in(store).into_iter().filter(|path| !known(path));
+    let found = left.filter_map(|path| unfinished_commit(&path, now_ms).ok().flatten());
+    found.map(|found| unfinished_finding(&found)).collect()
 }
 
 /// A session as rows, files and locks tell of it.
@@ -133,13 +162,22 @@ fn mark(flag: Flag) -> Option<Mark> {
         Flag::ForeignPath => Mark::Foreign,
         Flag::Symlink => Mark::Symlink,
         Flag::ReadOnly => Mark::ReadOnly,
+        Flag::Running => Mark::Running,
+        Flag::Earlier => Mark::Earlier,
+        Flag::Shelved => Mark::Archived,
+        Flag::Cold => Mark::Cold,
+        Flag::Imported => Mark::Imported,
+        Flag::NotImported => Mark::NotImported,
         // A lock says that a run is going on only while someone holds it; a second key says nothing.
         Flag::Locked | Flag::RunTwin => return None,
     })
 }
 
-/// A held lock is the sign of a run (store H11); one left behind is not.
+/// A held lock is the sign of a run (store H11); one left behind is not. In a database the row says so (sqlite I5).
 fn is_running(session: &Session, now_ms: i64) -> bool {
+    if session.has(Flag::Running) {
+        return true;
+    }
     let path = session.path.as_deref().filter(|_| session.has(Flag::Locked));
     path.is_some_and(|path| matches!(lock_state(path, now_ms), Ok(LockState::Held { .. })))
 }

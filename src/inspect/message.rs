@@ -164,7 +164,7 @@ pub(super) fn called(inspection: &Inspection, entry: EntryIx) -> Result<Option<C
     let known = index.entry(entry).message.filter(|message| message.role == Role::ToolResult);
     let Some(id) = known.and_then(|message| message.call) else { return Ok(None) };
     let holders = || index.calls_before(entry).filter(|call| call.id == Some(id));
-    let path = inspection.tree.walk(entry);
+    let path = inspection.tree.walk(&inspection.index, entry);
     let holder = holders().find(|call| path.contains(&call.entry)).or_else(|| holders().next());
     let Some(holder) = holder.map(|call| call.entry) else { return Ok(None) };
     let message = body::message(&inspection.source, index, holder)?;

@@ -2,11 +2,15 @@
 //! and what is measured. The commands and the screens start from here.
 
 pub mod again;
+mod branch_entries;
+mod branches;
 pub mod breakdown;
 pub mod budget_marks;
 pub mod change;
 mod closer;
+pub mod commits;
 pub mod compaction;
+pub mod compare;
 mod count;
 pub mod estimators;
 pub mod excerpt;
@@ -26,6 +30,7 @@ pub mod price;
 mod reading;
 mod recorded;
 pub mod recovery;
+mod remembered;
 pub mod rewrite_loss;
 pub mod search;
 mod server_clear;
@@ -48,9 +53,11 @@ pub mod writer;
 
 use std::sync::Arc;
 
+pub use branches::BranchTip;
 pub use closer::{Closer, Known};
 pub use item::{Counted, Mark, SessionItem, SourceOfCount};
 
+use crate::commit::Unfinished;
 use crate::context::Context;
 use crate::context::budget::{Budget, FixedChars};
 use crate::error::Finding;
@@ -91,6 +98,8 @@ pub enum Unmeasured {
     NoUsage,
     /// None since the compaction: what was counted before it is not sent any more.
     SinceCompaction,
+    /// None since the reset: what was counted before it is not sent any more.
+    SinceReset,
     /// None since a branch was written: its copies keep the usage of the branch they were made from.
     SinceCommit,
     /// None since the context was edited: what was counted before is not what is sent now (store-pi-1.5 E5).
@@ -105,6 +114,7 @@ impl Unmeasured {
         match self {
             Self::NoUsage => "no usage recorded",
             Self::SinceCompaction => "none since summary",
+            Self::SinceReset => "none since reset",
             Self::SinceCommit => "none since commit",
             Self::SinceEdit => "none since edit",
             Self::OtherLeaf => "not at this leaf",
@@ -165,6 +175,8 @@ pub struct Inspection {
     pub closer: Option<Arc<Closer>>,
     /// Whether the configuration switches pruning on.
     pub configured_on: bool,
+    /// A commit to it that was broken off and not settled yet.
+    pub unfinished: Option<Unfinished>,
     /// Rises with every reading.
     pub epoch: Epoch,
     /// The reading this one only added entries to: what was known of those still holds.
@@ -198,6 +210,7 @@ impl Inspection {
             context: &self.context,
             branch: self.closer.as_ref().map(|closer| closer.compacting()),
             textures: self.closer.as_ref().map(|closer| closer.textures.as_slice()),
+            remembered: self.closer.as_ref().map(|closer| &closer.remembered),
             settings,
             window: self.window.tokens,
             guard_window: self.window.own,

@@ -1,6 +1,7 @@
 //! What is odd about a transcript as a whole, beyond its single lines: circles, parents that are not
 //! there, ids that stand twice, messages the runtime or its pruner fails on.
 
+use crate::commit::{Extent, Unfinished};
 use crate::context::Context;
 use crate::error::{Finding, Severity};
 use crate::ids::EntryIx;
@@ -13,7 +14,8 @@ use crate::transcript::Tree;
 /// entry that has it.
 pub(super) fn findings(inspection: &Inspection) -> Vec<Finding> {
     let Inspection { index, tree, context, .. } = inspection;
-    let mut findings = index.all_findings();
+    let mut findings: Vec<Finding> = inspection.unfinished.iter().map(unfinished_finding).collect();
+    findings.extend(index.all_findings());
     // A file the runtime cannot open has said so; what hangs together in it matters to nobody.
     if matches!(index.standing, Standing::Throws { .. }) {
         return findings;
@@ -28,6 +30,22 @@ pub(super) fn findings(inspection: &Inspection) -> Vec<Finding> {
     findings.extend(found.into_iter().flatten());
     findings.extend(windows::findings(inspection));
     findings
+}
+
+/// A commit that was broken off: told first, since what follows may come of it.
+pub(super) fn unfinished_finding(unfinished: &Unfinished) -> Finding {
+    let severity = match unfinished.extent {
+        Extent::Torn { .. } | Extent::Overtaken => Severity::Error,
+        Extent::NotBegun | Extent::Whole { .. } | Extent::Replaced => Severity::Warning,
+    };
+    let next = match unfinished.extent {
+        Extent::Torn { .. } => {
+            "`clawscope doctor --repair` finishes it, or takes it back where it cannot be finished; until then the branch \
+             that is shown holds a part of the commit. Reading changes nothing."
+        }
+        _ => "`clawscope doctor --repair` looks after it, and so does the next commit to this file.",
+    };
+    Finding::new(&unfinished.path, severity, unfinished.sentence(), next)
 }
 
 fn at(index: &Index, ix: EntryIx, severity: Severity, what: String, next: &str) -> Finding {

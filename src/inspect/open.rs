@@ -4,7 +4,7 @@
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use crate::commit::{LockState, lock_state};
+use crate::commit::{LockState, lock_state, unfinished};
 use crate::context::budget::FixedChars;
 use crate::context::{Context, build};
 use crate::gateway::compaction::{
@@ -32,7 +32,7 @@ use crate::store::index::{Index, Standing};
 use crate::store::load::{Growth, LoadError, Progress, grow, load};
 use crate::store::pi_dirs::settings_of;
 use crate::store::rows::Row;
-use crate::store::session::Session;
+use crate::store::session::{Flag, Session};
 use crate::store::shape::Shape;
 use crate::store::source::Source;
 use crate::store::survey::Store;
@@ -84,12 +84,13 @@ pub fn open(
     let session = store.sessions.iter().find(|session| session.key == *key).ok_or_else(unknown)?;
     let path = session.path.as_deref().ok_or_else(|| OpenError::Unnamed { key: key.clone() })?;
     // A pipe or a device would never end.
-    if !path.is_file() {
+    if session.kept.database().is_none() && !path.is_file() {
         return Err(OpenError::NotWritten { path: path.into() });
     }
+    let known = previous.filter(|known| known.source.path() == path);
     let read_error = |source| LoadError::Read { path: path.display().to_string(), source };
-    let source = Source::open(path).map_err(read_error)?;
-    let (index, grown_from) = read(&source, previous.filter(|known| known.source.path() == path), progress)?;
+    let source = session.kept.open(path, known.map(|known| &known.source)).map_err(read_error)?;
+    let (index, grown_from) = read(&source, known, progress)?;
     let chosen = chosen(store, session, &index);
     let (index, other) = read_as(&source, index, chosen.ruleset.rules().reading, progress)?;
     let grown_from = grown_from.filter(|_| !other);
@@ -138,7 +139,8 @@ fn inspect(
     epoch: Epoch,
     (chosen, now_ms): (Chosen, i64),
 ) -> Inspection {
-    let tree = Tree::new(&index);
+    let rules = chosen.ruleset.rules();
+    let tree = Tree::under(rules, &index);
     let built = match index.standing {
         Standing::Throws { .. } => None,
         _ => build(&index, &tree, &Leaf::Own).ok(),
@@ -149,7 +151,6 @@ fn inspect(
     (item.provider, item.model) = model_of_path(&index, &context).unwrap_or((item.provider, item.model));
     let report = session.row.as_ref().and_then(Row::prompt_report);
     let config = &store.config;
-    let rules = chosen.ruleset.rules();
     let registered = config.registered(&item.agent, &item.provider, &item.model);
     let registered = registered.and_then(|(_, model)| model.price);
     let window = config.window(rules, &item.agent, &item.provider, &item.model);
@@ -183,6 +184,7 @@ fn inspect(
         context: Arc::new(context),
         context_throws,
         index,
+        unfinished: None,
         epoch,
         grown_from: None,
     };
@@ -198,9 +200,11 @@ fn inspect(
         window: inspection.window.tokens,
         clear: &inspection.configured.clear,
     });
-    let running = lock_state(inspection.source.path(), now_ms);
+    let locked = matches!(lock_state(inspection.source.path(), now_ms), Ok(LockState::Held { .. }));
     complete(&mut inspection, session.row.as_ref());
-    inspection.session.set_mark(Mark::Running, matches!(running, Ok(LockState::Held { .. })));
+    inspection.session.set_mark(Mark::Running, locked || session.has(Flag::Running));
+    inspection.unfinished = unfinished(inspection.source.path(), now_ms).ok().flatten();
+    inspection.session.set_mark(Mark::Unfinished, inspection.unfinished.is_some());
     inspection
 }
 

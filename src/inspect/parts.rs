@@ -22,6 +22,8 @@ pub fn of_entry(entry: &Value, kind: EntryKind, role: Option<Role>) -> Vec<TextP
         EntryKind::Label => field(entry, "label"),
         EntryKind::ThinkingLevelChange => field(entry, "thinkingLevel"),
         EntryKind::ModelChange => field(entry, "modelId"),
+        EntryKind::Reset => field(entry, "reason"),
+        EntryKind::Leaf => field(entry, "targetId"),
         EntryKind::ContextEdit => match entry.get("replacement").and_then(|new| new.get("content")) {
             Some(new) => content(Some(new)),
             None => vec![json(entry)],

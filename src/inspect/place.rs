@@ -9,7 +9,8 @@ use crate::gateway::env::{Environment, effective_home};
 use crate::gateway::state_dir::state_dir;
 use crate::store::demo;
 use crate::store::pi_dirs::{named_session_dirs, pi_agent_dir};
-use crate::store::survey::{Store, survey};
+use crate::store::sqlite::Sizes;
+use crate::store::survey::{Store, survey, survey_again};
 
 /// What someone asked for.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -31,6 +32,8 @@ pub struct OpenPlace {
     path: Option<PathBuf>,
     demo: Option<TempDir>,
     asked_for_demo: bool,
+    /// Kept from one look to the next.
+    sizes: Sizes,
 }
 
 impl OpenPlace {
@@ -47,7 +50,7 @@ impl OpenPlace {
             Place::Default if path.is_none() && !state_dir(&env).exists => Some(demo_dir()?),
             Place::Default | Place::Path(_) => None,
         };
-        Ok(Self { env, path, demo, asked_for_demo: *place == Place::Demo })
+        Ok(Self { env, path, demo, asked_for_demo: *place == Place::Demo, sizes: Sizes::default() })
     }
 
     /// Looks at the place as it is now.
@@ -56,7 +59,7 @@ impl OpenPlace {
             Some(dir) => {
                 survey(Some(dir.path()), &Environment::new([("HOME", "/nonexistent")], None, "/".into()))
             }
-            None => survey(self.path.as_deref(), &self.env),
+            None => survey_again(self.path.as_deref(), &self.env, &self.sizes),
         }
     }
 

@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 use std::path::Path;
 
-use crate::context::bodies;
+use crate::context::{bodies, since_reset};
 use crate::gateway::compaction::CompactionSettings;
 use crate::gateway::ruleset::Rules;
 use crate::ids::EntryIx;
@@ -89,6 +89,7 @@ impl Compactable {
     ) -> Result<Self, NotCompactable> {
         let read = |ix: EntryIx| body::entry(&inspection.source, &inspection.index, ix);
         let path = inspection.tree.branch(&inspection.index, &inspection.leaf);
+        let path = since_reset(&inspection.index, &inspection.tree, &path);
         let branch = branch_as(&inspection.index, &path, read)?;
         let prepared = prepared(inspection, &branch, settings.keep_recent_tokens)?;
         let preparation = prepared.ok_or_else(|| why_not(&branch))?;

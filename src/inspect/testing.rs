@@ -88,6 +88,7 @@ pub(crate) fn inspection(text: &str, window: f64) -> Inspection {
         measured: Err(crate::inspect::Unmeasured::NoUsage),
         last_call: None,
         last_touch: last_touch(&index),
+        unfinished: None,
         index: Arc::new(index),
         upkeep: crate::inspect::upkeep::Upkeep::default(),
         config: Arc::new(GatewayConfig::empty()),

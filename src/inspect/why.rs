@@ -20,6 +20,15 @@ pub fn why(fate: &MessageFate, plan: &Plan, size: &MessageSize) -> Vec<String> {
         | Reason::ClearedEnough => facts.spared(fate.reason),
         Reason::SoftTrim => facts.trimmed(),
         Reason::HardClear => facts.cleared(),
+        Reason::RememberedTrim => {
+            vec!["The gateway trimmed it at a call before, and sends it so ever since.".to_owned()]
+        }
+        Reason::RememberedClear => {
+            vec!["The gateway cleared it at a call before, and sends the placeholder ever since.".to_owned()]
+        }
+        Reason::RememberedCut => {
+            vec!["The gateway cut it for a call before, and sends it so ever since.".to_owned()]
+        }
         shield => vec![facts.shielded(shield)],
     });
     lines.push(fate.reason.rule().to_owned());

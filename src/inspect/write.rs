@@ -17,6 +17,7 @@ use crate::plan::{EntryChange, InMemory, MadeSummary, Plan, changes, left_out};
 use crate::policy::compact::stored_summary;
 use crate::store::body::BodyError;
 use crate::store::measure::prune_chars;
+use crate::store::sqlite::database_of;
 
 /// What is to be written to a session.
 #[derive(Debug, Clone)]
@@ -139,6 +140,9 @@ impl WriteError {
 /// Says what would be appended. Writes nothing.
 pub fn prepare(request: &WriteRequest<'_>) -> Result<Prepared, WriteError> {
     let inspection = request.inspection;
+    if let Some(refusal) = in_database(request) {
+        return Err(refusal.into());
+    }
     let transcript = Transcript {
         index: &inspection.index,
         tree: &inspection.tree,
@@ -179,6 +183,37 @@ pub fn prepare(request: &WriteRequest<'_>) -> Result<Prepared, WriteError> {
     }
 }
 
+/// Into a database nothing is written, whatever it is; what leads to the same is told (sqlite J3, J4). An archive is refused as
+/// any other.
+fn in_database(request: &WriteRequest<'_>) -> Option<Refusal> {
+    let inspection = request.inspection;
+    let path = inspection.source.path();
+    if database_of(path).is_none() || standing(inspection) == SessionStanding::Archive {
+        return None;
+    }
+    let key = &inspection.session.key.0;
+    let call = |method: &str, params: &[(&str, &str)]| {
+        let params = js::stringify(&js::Value::Object(params.iter().copied().collect()));
+        format!("`openclaw gateway call {method} --params '{params}'`")
+    };
+    let instead = match &request.ask {
+        Ask::Commit { plan, .. } => {
+            let compacts = call("sessions.compact", &[("key", key)]);
+            let compacts = plan.compaction.map(|_| format!(" A running gateway compacts it by {compacts}."));
+            format!(
+                "Set the same in openclaw.json: the changed settings can be copied as a patch. Or export the planned branch as a \
+                 transcript of its own, in the format `pi`.{}",
+                compacts.unwrap_or_default()
+            )
+        }
+        Ask::Undo(_) => format!(
+            "A running gateway goes to another branch by {}; `clawscope tree --json` lists them.",
+            call("sessions.branches.switch", &[("sessionKey", key), ("leafEntryId", "…")])
+        ),
+    };
+    Some(Refusal::Database { path: path.to_path_buf(), instead })
+}
+
 /// What a person is asked about. `now_ms` is the time the lock is judged by.
 pub fn preview(request: &WriteRequest<'_>, prepared: &Prepared, now_ms: i64) -> WritePreview {
     let inspection = request.inspection;
@@ -212,11 +247,11 @@ fn way_words(ruleset: Ruleset, prepared: &Prepared) -> String {
             "one entry behind the branch before, which being last makes it the active one".into()
         }
         (ReceiptKind::Commit, 0) if prepared.is_branch() => {
-            format!("a branch of copies, because {program} reads no context edits")
+            format!("a branch of copies: {program} reads no edits")
         }
-        (ReceiptKind::Commit, 0) => "a compaction entry, as the runtime appends its own".into(),
+        (ReceiptKind::Commit, 0) => "a compaction, as the runtime's own".into(),
         (ReceiptKind::Commit, _) => {
-            format!("one context_edit a message, {program}'s own way: nothing is copied, every id stays")
+            format!("one context_edit a message, the way of {program}: nothing is copied, every id stays")
         }
     }
 }
@@ -277,9 +312,11 @@ fn compaction(
 
 fn standing(inspection: &Inspection) -> SessionStanding {
     let session = &inspection.session;
-    if session.marks.iter().any(|mark| mark.is_archive()) {
+    // A file whose entries are in a database is read by no program any more.
+    let put_away = [Mark::Reset, Mark::Deleted, Mark::Backup, Mark::Imported];
+    if put_away.into_iter().any(|mark| session.has(mark)) {
         SessionStanding::Archive
-    } else if session.has(Mark::Orphan) {
+    } else if session.has(Mark::Orphan) || session.has(Mark::NotImported) {
         SessionStanding::Orphan
     } else {
         SessionStanding::Referenced

@@ -386,7 +386,7 @@ mod tests {
     fn an_outline_says_what_the_value_says() {
         for text in [
             r#"{"a":1,"b":[1.50,-0,1e400,"x\ny","é😀","\ud83d\ude00","\ud83d","\udc00\ud83d","\u0041\/"],"a":{"c":[]},"":null}"#,
-            r#" [ ] "#,
+            " [ ] ",
             r#"{"\u0061":1,"a":2}"#,
             r#"[true,false,null,"",{}]"#,
             r#"{"1":1,"0":{"x":[[],[[]]]}}"#,

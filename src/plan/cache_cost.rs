@@ -80,6 +80,7 @@ mod tests {
             context: &context,
             branch: None,
             textures: None,
+            remembered: None,
             settings: &StepSettings::default(),
             window: 200_000.0,
             guard_window: 200_000.0,

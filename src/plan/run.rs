@@ -2,6 +2,7 @@
 
 use crate::context::tokens::chars4::estimate_or_zero;
 use crate::context::{Context, ContextMessage};
+use crate::gateway::ruleset::Pruner;
 use crate::js::Throws;
 use crate::plan::effect::{StepEffect, total};
 use crate::plan::{Plan, tokens};
@@ -11,7 +12,8 @@ use crate::policy::guard::{Guarded, guard_list};
 use crate::policy::history_batches::limit_history_under;
 use crate::policy::images::remove_seen_images;
 use crate::policy::list::{Item, List};
-use crate::policy::prune::{Gate, Outcome, prune_list};
+use crate::policy::prune::projections::Snapshot;
+use crate::policy::prune::{Gate, Outcome, prune_list, prune_round_list};
 use crate::policy::repair::{pair_list, repair_list};
 use crate::policy::texture::Texture;
 use crate::policy::truncate::truncate_list;
@@ -29,6 +31,8 @@ pub struct Asked<'a> {
     pub branch: Option<Compacting<'a>>,
     /// Textures of its messages; none where they were not read.
     pub textures: Option<&'a [Texture]>,
+    /// What the gateway remembers of pruned and cut results; none where that was not read.
+    pub remembered: Option<&'a Snapshot>,
     /// The steps and their parameters.
     pub settings: &'a StepSettings,
     /// Window in tokens; NaN when none is known.
@@ -130,8 +134,13 @@ impl Run<'_> {
             Step::History => limit_history_under(rules, &mut self.list, settings.history_limit),
             Step::Images => remove_seen_images(&mut self.list, rules),
             Step::Prune => {
-                let outcome = prune_list(&mut self.list, &index.words, &settings.prune, window, gate)
-                    .map_err(throws)?;
+                let exact = rules.pruner == Pruner::Projections && self.asked.textures.is_some();
+                let (list, words, prune) = (&mut self.list, &index.words, &settings.prune);
+                let outcome = if exact {
+                    prune_round_list(list, words, prune, window, gate, self.asked.remembered)
+                } else {
+                    prune_list(list, words, prune, window, gate).map_err(throws)?
+                };
                 return Ok(self.pruned(outcome));
             }
             Step::Truncate => truncate_list(&mut self.list, rules, window, &settings.truncate),

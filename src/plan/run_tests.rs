@@ -13,6 +13,7 @@ fn plan(messages: &Messages, settings: &StepSettings, textures: bool) -> Result<
         context: &messages.context,
         branch: None,
         textures: textures.then_some(messages.textures.as_slice()),
+        remembered: None,
         settings,
         window: 10_000.0,
         guard_window: 10_000.0,

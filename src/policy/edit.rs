@@ -8,6 +8,7 @@ use crate::policy::clear_tool_uses::{cleared_use, without_arguments};
 use crate::policy::guard::{compacted_message, cut_message};
 use crate::policy::guard_2026_9::fitted_result;
 use crate::policy::media_2026_9::without_media;
+use crate::policy::prune::projections::with_texts;
 use crate::policy::prune::{cleared_message, soft_trimmed_message};
 use crate::policy::repair::{renamed, repaired_message};
 use crate::policy::truncate::v2026_9::elided_to;
@@ -24,6 +25,8 @@ pub enum Edit {
     SoftTrim(SoftTrim),
     /// A placeholder stands for a tool result (pruning 5.10).
     Placeholder(JsString),
+    /// These texts stand for the texts of a tool result, as they were sent before (pruning 8.2).
+    Texts(Vec<JsString>),
     /// Images of a user message become a text (pruning 1.6).
     RemoveImages,
     /// The text blocks of a tool result share a limit (pruning 6.6).
@@ -73,6 +76,7 @@ impl Edit {
         match self {
             Self::SoftTrim(settings) => soft_trimmed_message(message, settings).ok().flatten(),
             Self::Placeholder(text) => Some(cleared_message(message, text)),
+            Self::Texts(texts) => Some(with_texts(message, texts)),
             Self::RemoveImages => without_images(message),
             Self::Truncate { max_chars, min_keep_chars, by } => {
                 let cut = Cut { min_keep_chars: *min_keep_chars, ..Cut::default() };

@@ -23,10 +23,12 @@ impl Edit {
             Self::ClearInputs(ids) => without_arguments(ids, size, texture),
             Self::ToolName(name) => (*size, renamed(name, texture)),
             Self::StripDetails => (*size, texture.without_details()),
-            // Only messages that keep their body are repaired, or trimmed by the letters of their texts.
-            Self::RepairInputs | Self::RemoveMedia | Self::Elide { .. } | Self::GuardFit { .. } => {
-                (*size, texture.clone())
-            }
+            // Only messages that keep their body are repaired, trimmed by the letters of their texts, or sent as before.
+            Self::RepairInputs
+            | Self::RemoveMedia
+            | Self::Texts(_)
+            | Self::Elide { .. }
+            | Self::GuardFit { .. } => (*size, texture.clone()),
             _ if size.role == Role::ToolResult => self.of_result(size, texture),
             _ => (*size, texture.clone()),
         }

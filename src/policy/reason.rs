@@ -45,6 +45,12 @@ pub enum Reason {
     SoftTrim,
     /// Old, and all together at or above the hard-clear ratio (pruning 5.10).
     HardClear,
+    /// Trimmed by a call before, and so at every call since (pruning 8.2).
+    RememberedTrim,
+    /// Cleared by a call before, and so at every call since (pruning 8.2).
+    RememberedClear,
+    /// Cut for a call before, and sent as cut at every call since (pruning 8.2).
+    RememberedCut,
     /// No step looks at it.
     Untouched,
     /// Before the last user turns that the limit keeps (pruning 2.1).
@@ -162,6 +168,9 @@ impl Reason {
             Self::ClearedEnough => ("cleared-enough", "pruning 5.10"),
             Self::SoftTrim => ("soft-trim", "pruning 5.7"),
             Self::HardClear => ("hard-clear", "pruning 5.10"),
+            Self::RememberedTrim => ("remembered-trim", "pruning 8.2"),
+            Self::RememberedClear => ("remembered-clear", "pruning 8.2"),
+            Self::RememberedCut => ("remembered-cut", "pruning 8.2"),
             Self::Untouched => ("untouched", ""),
             Self::BeyondHistoryLimit => ("beyond-history-limit", "pruning 2.1"),
             Self::SeenImages => ("seen-images", "pruning 1.6"),

@@ -1,7 +1,7 @@
 //! The trimming steps, in the order in which a session meets them: what is written to the transcript first, then
 //! what is done once a run, then what is done for every model call (pruning 1.1–1.4).
 
-use crate::gateway::ruleset::{LegacyImages, Rules};
+use crate::gateway::ruleset::{LegacyImages, Pruner, Rules};
 
 /// One trimming rule.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -120,6 +120,12 @@ impl StepSet {
     /// The steps, in order.
     pub fn iter(self) -> impl Iterator<Item = Step> {
         Step::ALL.into_iter().filter(move |step| self.has(*step))
+    }
+
+    /// Whether one of them is told better where more than sizes is known, by the rules of a version. Pruning as 2026.9 does it
+    /// can do without: it is told from sizes then, and nothing remembered is applied.
+    pub fn looks_closer(self, rules: &Rules) -> bool {
+        self.needs_texture(rules) || self.has(Step::Prune) && rules.pruner == Pruner::Projections
     }
 
     /// Whether one of them needs more than sizes by the rules of a version.

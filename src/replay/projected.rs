@@ -34,7 +34,9 @@ impl Lane<'_> {
         if index.entry(message.entry).id != target {
             return;
         }
-        let (entry, size) = (message.entry, edited_size(index, ix, &message.size));
+        // The last edit counts, and it is one of the message as it was written.
+        let written = self.arena.ground.context.messages[at].size;
+        let (entry, size) = (message.entry, edited_size(index, ix, &written));
         if let Some(first) = self.sent_at(at) {
             self.cache.changed_from(first);
         }

@@ -246,6 +246,7 @@ fn a_policy_that_frees_next_to_nothing_again_and_again_fires_too_often() {
 
 #[test]
 fn a_lane_by_itself_is_the_one_beside_the_record_and_stops_when_nobody_waits() {
+    fn shared<T: Send + Sync>() {}
     let script = idle(5);
     let (prune, nothing) = (settings(&[Step::Prune]), settings(&[]));
     let replay = script.replay(&prune, 200_000.0, &[]);
@@ -261,6 +262,5 @@ fn a_lane_by_itself_is_the_one_beside_the_record_and_stops_when_nobody_waits() {
         assert_eq!(simulated_lane(session, &prune, &record, &twice), None);
         assert_eq!(asked.get(), 3);
     });
-    fn shared<T: Send + Sync>() {}
     shared::<(RecordedLane, Session<'_>, Settings)>();
 }

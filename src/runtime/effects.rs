@@ -1,15 +1,18 @@
 //! Effects → jobs, or what is done at once.
 
+use std::path::PathBuf;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use crate::app::compare::{SweepAsked, SweepSaid, swept};
 use crate::app::effect::{Effect, Write};
 use crate::app::event::Event;
-use crate::commit::{SystemClock, UndoTarget};
+use crate::commit::{SystemClock, SystemDisk, settle};
 use crate::explain::explain;
 use crate::ids::{EntryIx, SessionKey};
 use crate::inspect::breakdown::heavy_blocks;
+use crate::inspect::commits::newest_first;
+use crate::inspect::compare::compared;
 use crate::inspect::estimators::{self, EstimatesError};
 use crate::inspect::open::{OpenError, open};
 use crate::inspect::recovery::recovery_of;
@@ -55,6 +58,9 @@ impl Shell {
             Effect::Summarise { inspection, plan, agreed } => self.summarise(inspection, plan, agreed),
             Effect::StopSummary => self.stop_summary(),
             Effect::Explain { inspection, now_ms } => self.explain(inspection, now_ms),
+            Effect::ReadCommits { inspection } => self.read_commits(inspection),
+            Effect::CompareBranches { inspection, leaves } => self.compare_branches(inspection, leaves),
+            Effect::Repair { path } => self.repair(path),
             Effect::ReadRecording { inspection, steps } => self.read_recording(inspection, steps),
             Effect::Replay { recording, settings, request } => {
                 self.replay(recording, settings.map(|settings| *settings), request);
@@ -128,6 +134,31 @@ impl Shell {
         self.jobs.start(Kind::Recovery, move |ticket| {
             let view = recovery_of(&inspection).map(Arc::new).map_err(|error| error.to_string());
             ticket.send(Event::Recovery { epoch: inspection.epoch, view });
+        });
+    }
+
+    fn read_commits(&mut self, inspection: Arc<Inspection>) {
+        self.jobs.start(Kind::Branches, move |ticket| {
+            let view = newest_first(&inspection).map_err(|error| error.to_string());
+            ticket.send(Event::Commits { epoch: inspection.epoch, view });
+        });
+    }
+
+    fn compare_branches(&mut self, inspection: Arc<Inspection>, leaves: [Option<EntryIx>; 2]) {
+        self.jobs.start(Kind::Branches, move |ticket| {
+            let view = compared(&inspection, leaves).map(Arc::new);
+            ticket.send(Event::BranchesCompared { epoch: inspection.epoch, view });
+        });
+    }
+
+    fn repair(&mut self, path: PathBuf) {
+        self.jobs.add(Kind::Write, move |ticket| {
+            let told = match settle(&path, 0, &SystemClock, &SystemDisk) {
+                Ok(Some(settled)) => Ok(settled.sentence()),
+                Ok(None) => Ok("It was settled already.".to_owned()),
+                Err(error) => Err(error.to_string()),
+            };
+            ticket.send(Event::Repaired(told));
         });
     }
 
@@ -307,7 +338,7 @@ fn request(asked: &Write, now_ms: i64) -> WriteRequest<'_> {
             let summary = made.as_ref().map(|made| &made.summary);
             (inspection, Ask::Commit { plan, summary })
         }
-        Write::Undo { inspection } => (inspection, Ask::Undo(UndoTarget::LastCommit)),
+        Write::Undo { inspection, target } => (inspection, Ask::Undo(target.clone())),
     };
     WriteRequest { inspection, ask, allow_orphan: false, now_ms }
 }

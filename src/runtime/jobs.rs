@@ -36,6 +36,8 @@ pub(super) enum Kind {
     Blocks,
     /// What is recorded of an overflow.
     Recovery,
+    /// What was committed to a session, or two of its branches.
+    Branches,
     /// Why a session overflowed.
     Explain,
     /// Reading a session for replays.

@@ -26,7 +26,7 @@ use crate::runtime::library::{Library, listing};
 use crate::runtime::signals::{Caught, Signals};
 use crate::runtime::terminal::Screen;
 use crate::runtime::themes::Themes;
-use crate::runtime::watch::{Watch, folders_of};
+use crate::runtime::watch::{Watch, databases_of, folders_of};
 use crate::summarize::Cancel;
 use crate::ui;
 
@@ -239,6 +239,7 @@ impl Shell {
         }
         let unknown = self.counts.fill(&listed.store, &mut listed.items);
         self.watch.set(folders_of(&listed.store), began_ms);
+        self.watch.follow(databases_of(&listed.store));
         self.library.store = Some(Arc::clone(&listed.store));
         self.tell(Event::Listed(Box::new(listing(&listed))));
         if !unknown.is_empty() {

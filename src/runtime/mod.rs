@@ -17,6 +17,7 @@ mod r#loop;
 mod pager;
 mod picture;
 mod poll;
+mod pulses;
 mod save;
 mod signals;
 mod summary;

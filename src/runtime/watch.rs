@@ -10,6 +10,7 @@ use std::time::{Duration, Instant};
 use notify::{EventKind, RecommendedWatcher, RecursiveMode, Watcher};
 
 use crate::runtime::poll::{self, Seen};
+use crate::runtime::pulses::Pulses;
 use crate::store::survey::Store;
 
 /// Changes within this time are told together.
@@ -28,6 +29,8 @@ pub struct Watch {
 enum Order {
     /// Watch these folders and no others; new ones were read at this moment (ms since 1970).
     Watch(BTreeSet<PathBuf>, i64),
+    /// Follow these databases and no others.
+    Follow(BTreeSet<PathBuf>),
     /// Something changed at these paths.
     Changed(Vec<PathBuf>),
     /// Changes were lost: anything may have changed.
@@ -53,6 +56,18 @@ impl Watch {
     pub fn set(&self, folders: BTreeSet<PathBuf>, read_ms: i64) {
         drop(self.orders.send(Order::Watch(folders, read_ms)));
     }
+}
+
+impl Watch {
+    /// Follows these databases and no others: a commit to one is told as a change of its path. A new one is told once.
+    pub fn follow(&self, databases: BTreeSet<PathBuf>) {
+        drop(self.orders.send(Order::Follow(databases)));
+    }
+}
+
+/// The databases of a store.
+pub fn databases_of(store: &Store) -> BTreeSet<PathBuf> {
+    store.databases.iter().map(|holding| holding.path.clone()).collect()
 }
 
 impl Drop for Watch {
@@ -101,6 +116,7 @@ struct Thread<F> {
     due: Option<Instant>,
     /// When polled folders are looked at.
     next_poll: Option<Instant>,
+    pulses: Pulses,
 }
 
 impl<F: Fn(Vec<PathBuf>) -> bool> Thread<F> {
@@ -118,6 +134,7 @@ impl<F: Fn(Vec<PathBuf>) -> bool> Thread<F> {
             changed: BTreeSet::new(),
             due: None,
             next_poll: None,
+            pulses: Pulses::default(),
         }
     }
 
@@ -125,6 +142,7 @@ impl<F: Fn(Vec<PathBuf>) -> bool> Thread<F> {
         loop {
             match self.wait(orders) {
                 Ok(Order::Watch(folders, read_ms)) => self.watch(folders, read_ms),
+                Ok(Order::Follow(databases)) => self.pulses.set(databases, Instant::now()),
                 Ok(Order::Changed(paths)) => self.note(&paths),
                 Ok(Order::Lost) => self.note_everything(),
                 Ok(Order::Stop) | Err(RecvTimeoutError::Disconnected) => return,
@@ -134,6 +152,8 @@ impl<F: Fn(Vec<PathBuf>) -> bool> Thread<F> {
             if self.next_poll.is_some_and(|at| at <= now) {
                 self.look();
             }
+            let committed = self.pulses.ask(now);
+            self.note_all(committed);
             if self.due.is_some_and(|at| at <= now) {
                 self.due = None;
                 let paths = std::mem::take(&mut self.changed).into_iter().collect();
@@ -145,7 +165,7 @@ impl<F: Fn(Vec<PathBuf>) -> bool> Thread<F> {
     }
 
     fn wait(&self, orders: &Receiver<Order>) -> Result<Order, RecvTimeoutError> {
-        match [self.due, self.next_poll].into_iter().flatten().min() {
+        match [self.due, self.next_poll, self.pulses.due()].into_iter().flatten().min() {
             None => orders.recv().map_err(|_| RecvTimeoutError::Disconnected),
             Some(at) => orders.recv_timeout(at.saturating_duration_since(Instant::now())),
         }
@@ -180,6 +200,9 @@ impl<F: Fn(Vec<PathBuf>) -> bool> Thread<F> {
 
     /// Notes changes under every name their folder is known by.
     fn note(&mut self, paths: &[PathBuf]) {
+        for path in paths {
+            self.pulses.wake(path, Instant::now());
+        }
         for path in paths.iter().filter(|path| matters(path)) {
             let names = path.parent().and_then(|folder| self.folders.get(folder));
             match (names, path.file_name(), self.folders.get(path)) {
@@ -188,6 +211,12 @@ impl<F: Fn(Vec<PathBuf>) -> bool> Thread<F> {
                 _ => drop(self.changed.insert(path.clone())),
             }
         }
+        self.note_all([]);
+    }
+
+    /// Notes changes of paths as they are, and sets the time when all are told.
+    fn note_all(&mut self, paths: impl IntoIterator<Item = PathBuf>) {
+        self.changed.extend(paths);
         if !self.changed.is_empty() && self.due.is_none() {
             self.due = Some(Instant::now() + DEBOUNCE);
         }

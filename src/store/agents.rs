@@ -77,7 +77,8 @@ pub(super) fn store_files(
             let next = format!("write the whole path; {} was tried", found.path.display());
             findings.push(Finding::new(path, Severity::Warning, what, next));
         }
-        if files.iter().all(|(_, path)| *path != found.path) {
+        let is_rows = found.path.extension().is_none_or(|extension| extension != "sqlite");
+        if is_rows && files.iter().all(|(_, path)| *path != found.path) {
             let owner = if found.shared { config.default_agent_id() } else { agent.id.clone() };
             files.push((owner, found.path));
         }

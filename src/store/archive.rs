@@ -35,6 +35,8 @@ pub struct ArchiveName<'a> {
     pub reason: ArchiveReason,
     /// When, in ms since the epoch.
     pub time_ms: i64,
+    /// It is a packed file (sqlite E5).
+    pub is_packed: bool,
 }
 
 /// What a file in a sessions dir is.
@@ -72,12 +74,22 @@ pub(super) fn is_jsonl(name: &str) -> bool {
     name.strip_suffix(".jsonl").is_some()
 }
 
-/// `<original>.<reason>.<time>`; the last reason counts (store F1).
+/// `<original>.<reason>.<time>`; the last reason counts (store F1). What left a database has the generation of its history
+/// behind that, and `.zst` where it is packed (sqlite E5).
 pub fn parse_archive_name(name: &str) -> Option<ArchiveName<'_>> {
+    let (front, is_packed) = name.strip_suffix(".zst").map_or((name, false), |front| (front, true));
     ArchiveReason::ALL.into_iter().find_map(|reason| {
-        let (original, stamp) = name.rsplit_once(&format!(".{}.", reason.name()))?;
-        Some(ArchiveName { original, reason, time_ms: stamp_ms(stamp)? }).filter(|_| !original.is_empty())
+        let (original, rest) = front.rsplit_once(&format!(".{}.", reason.name()))?;
+        let generation = rest.rsplit_once('.').filter(|(_, end)| is_generation(end));
+        let (stamp, left_a_database) = generation.map_or((rest, false), |(stamp, _)| (stamp, true));
+        let time_ms = stamp_ms(stamp).filter(|_| left_a_database || !is_packed)?;
+        Some(ArchiveName { original, reason, time_ms, is_packed }).filter(|_| !original.is_empty())
     })
+}
+
+/// 32 digits of hex.
+fn is_generation(text: &str) -> bool {
+    text.len() == 32 && text.bytes().all(|byte| byte.is_ascii_hexdigit())
 }
 
 /// `YYYY-MM-DDTHH-MM-SS(.mmm)?Z`: only the time's dashes were colons.
@@ -110,8 +122,24 @@ mod tests {
                 1000,
             ),
         ] {
-            assert_eq!(parse_archive_name(name), Some(ArchiveName { original, reason, time_ms }), "{name}");
+            assert_eq!(
+                parse_archive_name(name),
+                Some(ArchiveName { original, reason, time_ms, is_packed: false }),
+                "{name}"
+            );
         }
+    }
+
+    #[test]
+    fn what_left_a_database_has_its_generation_in_its_name() {
+        let front = "8.jsonl.deleted.2026-11-20T11-49-06.295Z.0cef322e47e648debdcf66d1825d630a";
+        let archive = parse_archive_name(front).unwrap();
+        assert_eq!(
+            (archive.original, archive.reason, archive.is_packed),
+            ("8.jsonl", ArchiveReason::Deleted, false)
+        );
+        assert!(parse_archive_name(&format!("{front}.zst")).unwrap().is_packed);
+        assert_eq!(parse_archive_name("8.jsonl.deleted.2026-11-20T11-49-06.295Z.zst"), None);
     }
 
     #[test]

@@ -42,6 +42,10 @@ pub enum EntryKind {
     Custom,
     /// A message of an extension; sent to the model as a user message.
     CustomMessage,
+    /// A new beginning in the same transcript: a boundary of the context from 2026.9 on (sqlite G1).
+    Reset,
+    /// Which entry the session stands at, from 2026.9 on; no part of the conversation (sqlite F2).
+    Leaf,
     /// A model call beside the conversation, such as one that keeps a cache warm: it costs, and is never sent
     /// (store-pi-1.5 B3).
     Usage,
@@ -66,6 +70,8 @@ impl EntryKind {
             "label" => Self::Label,
             "custom" => Self::Custom,
             "custom_message" => Self::CustomMessage,
+            "reset" => Self::Reset,
+            "leaf" => Self::Leaf,
             "usage" => Self::Usage,
             "context_edit" => Self::ContextEdit,
             _ => Self::Unknown,
@@ -84,6 +90,8 @@ impl EntryKind {
             Self::Label => "label",
             Self::Custom => "custom",
             Self::CustomMessage => "custom_message",
+            Self::Reset => "reset",
+            Self::Leaf => "leaf",
             Self::Usage => "usage",
             Self::ContextEdit => "context_edit",
             Self::Unknown => "unknown",
@@ -181,26 +189,40 @@ impl StopReason {
 
 /// A number of chars (UTF-16 units) as the real programs count it: a double that may be NaN for odd
 /// input, or nothing where they throw (pruning 0.7).
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Size(Option<f64>);
+#[derive(Debug, Clone, Copy)]
+pub struct Size(f64);
+
+/// The NaN that stands for an exception; no other has these bits.
+const THROWN: u64 = 0x7FF8_0000_0000_0001;
 
 impl Size {
     /// A size of nothing.
-    pub const ZERO: Self = Self(Some(0.0));
+    pub const ZERO: Self = Self(0.0);
 
     /// The size that measuring gave.
     pub fn new(measured: Result<f64, Throws>) -> Self {
-        Self(measured.ok())
+        Self(match measured {
+            Ok(chars) if chars.is_nan() => f64::NAN,
+            Ok(chars) => chars,
+            Err(Throws) => f64::from_bits(THROWN),
+        })
     }
 
     /// The number, or the exception the real program would raise.
     pub fn get(self) -> Result<f64, Throws> {
-        self.0.ok_or(Throws)
+        if self.0.to_bits() == THROWN { Err(Throws) } else { Ok(self.0) }
     }
 
     /// For people: whole chars, with what cannot be measured as 0.
     pub fn chars(self) -> u64 {
-        self.0.filter(|chars| chars.is_finite() && *chars > 0.0).unwrap_or(0.0) as u64
+        // Of NaN and of what is below zero nothing is left; nobody holds infinitely much.
+        if self.0.is_finite() { self.0 as u64 } else { 0 }
+    }
+}
+
+impl PartialEq for Size {
+    fn eq(&self, other: &Self) -> bool {
+        self.get() == other.get()
     }
 }
 
@@ -281,7 +303,7 @@ impl MessageSize {
             (Reading::Entries, Role::System) => self.pi_chars = Size::ZERO,
             (Reading::Projected, Role::User) => {
                 let images = f64::from(self.images) * PI_IMAGE_CHARS;
-                self.pi_chars = Size(self.pi_chars.0.map(|chars| chars + images));
+                self.pi_chars = Size::new(self.pi_chars.get().map(|chars| chars + images));
             }
             (Reading::Projected, Role::Assistant) => {
                 self.usage = self.usage.filter(|usage| usage.context_tokens > 0.0);
@@ -312,6 +334,41 @@ impl MessageSize {
     };
 }
 
+/// What a line says of its place among the others beside its parent's id (sqlite F1, F2).
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Link {
+    /// Its `parentId`.
+    pub parent: ParentKey,
+    /// Its `appendMode`.
+    pub mode: AppendMode,
+}
+
+/// A `parentId` as the line has it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum ParentKey {
+    /// There is no such key.
+    #[default]
+    Absent,
+    /// `null`.
+    Null,
+    /// A value that can be a parent: [`Entry::parent`].
+    Named,
+    /// A value that can be none: false, 0, an empty text.
+    Falsy,
+}
+
+/// An `appendMode` as the line has it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum AppendMode {
+    /// There is no such key.
+    #[default]
+    Absent,
+    /// `side`: the entry leaves the session where it stands.
+    Side,
+    /// Anything else.
+    Other,
+}
+
 /// One entry. Small and fixed: about a hundred bytes, whatever the line holds.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Entry {
@@ -324,6 +381,8 @@ pub struct Entry {
     pub null_id: bool,
     /// The parent it names; none when that is falsy (store K2).
     pub parent: Option<IdIx>,
+    /// What the line says of its place beside that.
+    pub link: Link,
     /// First byte of the line in the file.
     pub offset: u64,
     /// Bytes of the line, without its end.
@@ -334,7 +393,7 @@ pub struct Entry {
     pub time: f64,
     /// Id it refers to: `firstKeptEntryId`, `targetId` or `fromId`.
     pub reference: Option<IdIx>,
-    /// Its word: `customType`, `thinkingLevel`, `label`, `name`, or `kind`.
+    /// Its word: `customType`, `thinkingLevel`, `label`, `name`, `kind`, or the `reason` of a reset.
     pub word: WordIx,
     /// Provider and model id: of a `model_change`, or of an assistant message (compaction 4.5a).
     pub model: Option<(WordIx, WordIx)>,
@@ -343,6 +402,8 @@ pub struct Entry {
     /// A `message` entry whose `message` is absent or null: building a context through it throws
     /// (compaction 4.4b).
     pub no_message: bool,
+    /// Its message says `excludeFromContext: true` (sqlite G2).
+    pub excluded: bool,
     /// What it contributes to a context, where it does: sizes of the message it holds or becomes.
     pub message: Option<MessageSize>,
     /// Its tool calls, as a range of `Index::calls`.

@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use super::key::{ParsedKey, parse_key};
-use super::session::Session;
+use super::session::{Flag, Session};
 use super::survey::Store;
 use crate::gateway::env::absolute;
 
@@ -83,9 +83,12 @@ pub fn find_session<'a>(store: &'a Store, text: &str, cwd: &Path) -> Result<&'a 
     Err(FindError::NotFound { text: text.to_owned(), candidates })
 }
 
-/// Those of the first rank that has any: named by a row, orphans and files, archives.
+/// Those of the first rank that has any: named by a row, earlier transcripts and left-over files, orphans and files, archives.
 fn preferred<'a>(fits: &[&'a Session]) -> Vec<&'a Session> {
-    let rank = |session: &Session| (session.archived(), session.row.is_none());
+    let left = |session: &Session| {
+        [Flag::Earlier, Flag::Imported, Flag::NotImported].into_iter().any(|flag| session.has(flag))
+    };
+    let rank = |session: &Session| (session.archived(), session.row.is_none(), left(session));
     let best = fits.iter().map(|session| rank(session)).min();
     fits.iter().copied().filter(|session| Some(rank(session)) == best).collect()
 }

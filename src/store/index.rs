@@ -63,7 +63,7 @@ pub struct Index {
     pub words: Words,
     /// Tool calls, grouped by entry.
     pub calls: Vec<Call>,
-    /// Messages whose sizes do not tell what trimming makes of them.
+    /// Messages whose sizes do not tell what trimming makes of them, and leaf rows.
     pub odd: HashMap<EntryIx, Arc<Value>>,
     /// What a projection asks for beside sizes: edits, system messages, checkpoints.
     pub kept: HashMap<EntryIx, Kept>,
@@ -322,6 +322,7 @@ impl Index {
             id: self.ids.of_name(&scanned.id, text),
             null_id: scanned.id.is_null(),
             parent: self.ids.of_name(&scanned.parent, text),
+            link: scanned.link,
             offset: place.offset,
             bytes: place.bytes,
             line: place.line,
@@ -333,6 +334,7 @@ impl Index {
             }),
             number: scanned.number,
             no_message: scanned.no_message,
+            excluded: scanned.excluded,
             message,
             calls: (calls_from, self.calls.len() as u32),
         };

@@ -4,6 +4,7 @@
 use std::borrow::Cow;
 use std::collections::HashMap;
 use std::hash::BuildHasher;
+use std::num::NonZeroU32;
 use std::ops::Range;
 
 use foldhash::fast::RandomState;
@@ -38,7 +39,19 @@ impl Name {
 
 /// An entry id or call id of one index; equal numbers mean strictly equal ids (compaction 4.1a).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub struct IdIx(pub u32);
+pub struct IdIx(NonZeroU32);
+
+impl IdIx {
+    /// The id of a number, counted from 0. Absence takes no room beside it: an entry has four of these.
+    fn new(at: u32) -> Self {
+        Self(NonZeroU32::MIN.saturating_add(at))
+    }
+
+    /// Its number, counted from 0.
+    fn at(self) -> u32 {
+        self.0.get() - 1
+    }
+}
 
 /// A word of one index.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -95,14 +108,14 @@ impl Ids {
     pub fn of_text(&mut self, text: &str) -> IdIx {
         let hash = self.hasher.hash_one(text);
         if let Some(ix) = self.by_text.find(hash, |ix| self.at(*ix) == text) {
-            return IdIx(*ix);
+            return IdIx::new(*ix);
         }
         let ix = self.ends.len() as u32;
         self.texts.push_str(text);
         self.ends.push(self.texts.len());
         let Self { texts, ends, hasher, .. } = self;
         self.by_text.insert_unique(hash, ix, |ix| hasher.hash_one(text_at(texts, ends, *ix)));
-        IdIx(ix)
+        IdIx::new(ix)
     }
 
     fn at(&self, ix: u32) -> &str {
@@ -111,24 +124,24 @@ impl Ids {
 
     /// Looks a plain text up, without adding it.
     pub fn find(&self, text: &str) -> Option<IdIx> {
-        self.by_text.find(self.hasher.hash_one(text), |ix| self.at(*ix) == text).map(|ix| IdIx(*ix))
+        self.by_text.find(self.hasher.hash_one(text), |ix| self.at(*ix) == text).map(|ix| IdIx::new(*ix))
     }
 
     /// The id for people. Ids that are no strings show as their JSON.
     pub fn text(&self, id: IdIx) -> &str {
-        let text = self.at(id.0);
+        let text = self.at(id.at());
         text.strip_prefix(NO_STRING).unwrap_or(text)
     }
 
     /// Whether the id is a string of the file.
     pub fn is_string(&self, id: IdIx) -> bool {
-        let text = self.at(id.0);
+        let text = self.at(id.at());
         !text.starts_with(NO_STRING) || text[1..].starts_with('"')
     }
 
     /// The id as the value it is; objects and arrays come back as an empty object.
     pub fn value(&self, id: IdIx) -> Value {
-        let text = self.at(id.0);
+        let text = self.at(id.at());
         match text.strip_prefix(NO_STRING) {
             None => Value::from(text),
             Some(json) => js::parse(json).unwrap_or(Value::Object(js::Object::default())),
@@ -143,6 +156,11 @@ impl Ids {
     /// Whether there is none.
     pub fn is_empty(&self) -> bool {
         self.ends.is_empty()
+    }
+
+    /// Every text, in the order in which they were met.
+    pub fn iter(&self) -> impl Iterator<Item = &str> {
+        (0..self.ends.len() as u32).map(|at| self.at(at))
     }
 }
 

@@ -4,6 +4,7 @@ use std::collections::HashSet;
 use std::path::{Path, PathBuf};
 
 use super::entry::Role;
+use super::kept::Kept;
 use super::key::Kind;
 use super::measure::role_of;
 use super::pi_dirs::{named_session_dirs, pi_agent_dir};
@@ -39,19 +40,24 @@ pub fn agent_dir_sessions(dir: &Path, env: &Environment, findings: &mut Vec<Find
     sessions.extend(sessions_in(&dir.join("sessions"), findings));
     sessions.extend(transcripts_in(dir, findings).iter().map(|path| session_of(path)));
     sessions.retain(|session| session.path.clone().is_none_or(|path| seen.insert(path)));
-    for session in &sessions {
-        findings.extend(lost_directory(session));
+    if own {
+        findings.extend(lost_directories(&sessions));
     }
     sessions
 }
 
-/// A session whose working directory is not there any more: pi asks, or fails (store-pi-1.5 L3).
-fn lost_directory(session: &Session) -> Option<Finding> {
-    let cwd = session.cwd.as_deref().filter(|cwd| Path::new(cwd).is_absolute())?;
-    let what = format!("its working directory {cwd} is not there any more");
-    let next = "Interactive pi asks where to go on; without a terminal it refuses the session.";
-    let path = session.path.as_ref().filter(|_| !Path::new(cwd).exists())?;
-    Some(Finding::new(path, Severity::Note, what, next).about(session.key.0.as_str()))
+/// Working directories that are not there any more, each once with its first session: pi asks, or fails
+/// (store-pi-1.5 L3).
+fn lost_directories(sessions: &[Session]) -> Vec<Finding> {
+    let mut looked_at = HashSet::new();
+    let lost = sessions.iter().filter_map(|session| {
+        let cwd = session.cwd.as_deref().filter(|cwd| Path::new(cwd).is_absolute())?;
+        let path = session.path.as_ref().filter(|_| looked_at.insert(cwd) && !Path::new(cwd).exists())?;
+        let what = format!("its working directory {cwd} is not there any more");
+        let next = "Interactive pi asks where to go on; without a terminal it refuses the sessions of that directory.";
+        Some(Finding::new(path, Severity::Note, what, next).about(session.key.0.as_str()))
+    });
+    lost.collect()
 }
 
 /// Sessions of a sessions dir: files in it (`--session-dir`) and in its directories per working directory.
@@ -76,6 +82,7 @@ fn session_of(path: &Path) -> Session {
         title: project.unwrap_or(&stem).to_owned(),
         id,
         path: Some(path.to_path_buf()),
+        kept: Kept::File,
         row: None,
         cwd,
         flags: Vec::new(),
@@ -98,8 +105,8 @@ fn last_activity(path: &Path, bytes: u64) -> Option<i64> {
     let from = bytes.saturating_sub(TAIL);
     let tail = source.read_span(from, (bytes - from) as usize).ok()?;
     let text = String::from_utf8_lossy(&tail);
-    let lines = text.rsplit('\n').filter_map(|line| js::parse(line).ok());
-    lines.filter_map(|line| time_of_message(&line)).next()
+    let mut lines = text.rsplit('\n').filter_map(|line| js::parse(line).ok());
+    lines.find_map(|line| time_of_message(&line))
 }
 
 fn time_of_message(line: &Value) -> Option<i64> {
@@ -176,10 +183,12 @@ mod tests {
         let sessions = agent_dir_sessions(dir.path(), &env, &mut findings);
         let seen: Vec<_> = sessions.iter().map(|s| (s.id.as_str(), s.title.as_str())).collect();
         assert_eq!(seen, [("b", "app"), ("a", "app"), ("zz", "2026_zz"), ("c", "app")]);
-        assert!(
-            findings.iter().all(|finding| finding.what.contains("/home/u/app is not there")),
-            "{findings:?}"
-        );
+        assert_eq!(findings, []);
+        let own =
+            Environment::new([("PI_CODING_AGENT_DIR", dir.path().to_string_lossy())], None, "/w".into());
+        agent_dir_sessions(dir.path(), &own, &mut findings);
+        assert_eq!(findings.len(), 1, "{findings:?}");
+        assert!(findings[0].what.contains("/home/u/app is not there"), "{findings:?}");
         assert_eq!(sessions[1].key.0, "pi:a");
         assert_eq!(sessions[1].cwd.as_deref(), Some("/home/u/app"));
         assert!(sessions[1].bytes > 0 && sessions[1].modified_ms.is_some());

@@ -157,6 +157,16 @@ impl Row {
 }
 
 impl Row {
+    /// A record of a database (sqlite D): a total counts only where its version stands beside it (sqlite D3), and the channel
+    /// is told by the delivery (sqlite D1). A `sessionFile` there is a marker, no path (sqlite D5).
+    pub(super) fn of_database(key: String, raw: Value) -> Self {
+        let row = Self::new(key, raw);
+        let delivery = |part: &str| text_of(row.raw.get("delivery")?.get(part)?.get("channel"));
+        let channel = row.channel.clone().or_else(|| delivery("route")).or_else(|| delivery("context"));
+        let is_versioned = row.raw.get("totalTokensVersion").is_some();
+        Self { total_tokens: row.total_tokens.filter(|_| is_versioned), session_file: None, channel, ..row }
+    }
+
     /// Sizes of the system prompt at the last run (store C6); read when asked for, as it is the largest part of a row.
     pub fn prompt_report(&self) -> Option<SystemPromptReport> {
         SystemPromptReport::new(self.raw.get("systemPromptReport")?)

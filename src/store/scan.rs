@@ -4,7 +4,9 @@ use std::sync::Arc;
 
 use crate::js::json::holds;
 use crate::js::{self, Json, Kind, Value};
-use crate::store::entry::{EntryKind, MessageSize, Replacement, Role, Size, StopReason, Usage};
+use crate::store::entry::{
+    AppendMode, EntryKind, Link, MessageSize, ParentKey, Replacement, Role, Size, StopReason, Usage,
+};
 use crate::store::intern::{Name, WordIx};
 use crate::store::measure;
 use crate::store::silent::is_silent_message;
@@ -24,9 +26,11 @@ pub struct Scanned {
     pub id: Name,
     /// Its `parentId`.
     pub parent: Name,
+    /// What it says of its place beside that.
+    pub link: Link,
     /// `timestamp` as a date value (ms or NaN).
     pub time: f64,
-    /// `firstKeptEntryId`, `targetId` or `fromId`.
+    /// `firstKeptEntryId`, `targetId` or `fromId`. Those of a leaf row stay in its body.
     pub reference: Name,
     /// `customType`, `thinkingLevel`, `label` or `name`.
     pub word: Name,
@@ -38,13 +42,15 @@ pub struct Scanned {
     pub kept_index: Option<f64>,
     /// A `message` entry without a message.
     pub no_message: bool,
+    /// The message says `excludeFromContext: true`.
+    pub excluded: bool,
     /// Sizes of the message, with its tool name, call id and calls.
     pub message: Option<ScannedMessage>,
     /// What a projection asks for beside sizes.
     pub kept: Option<Kept>,
     /// What model work beside the conversation took (store-pi-1.5 B12).
     pub beside: Option<Usage>,
-    /// The line itself, kept only where sizes do not tell enough or for a header.
+    /// The line itself, kept only where sizes do not tell enough, for a leaf row and for a header.
     pub body: Option<Value>,
 }
 
@@ -94,6 +100,7 @@ pub fn scan<'a>(line: impl Json<'a>, rename_hooks: bool) -> Scanned {
         falsy: !line.is_truthy(),
         id: Name::of(line.get("id")),
         parent: Name::of(line.get("parentId").filter(|parent| parent.is_truthy())),
+        link: link_of(line),
         time: time_of(line.get("timestamp")),
         reference: Name::Absent,
         word: Name::Absent,
@@ -101,17 +108,33 @@ pub fn scan<'a>(line: impl Json<'a>, rename_hooks: bool) -> Scanned {
         number: f64::NAN,
         kept_index: None,
         no_message: false,
+        excluded: false,
         message: None,
         kept: None,
         beside: None,
         body: None,
     };
     match kind {
-        None => scanned.body = Some(line.value()),
+        None | Some(EntryKind::Leaf) => scanned.body = Some(line.value()),
         Some(EntryKind::Message) => scan_message(&mut scanned, line, rename_hooks),
         Some(kind) => scan_other(&mut scanned, line, kind),
     }
     scanned
+}
+
+fn link_of<'a>(line: impl Json<'a>) -> Link {
+    let parent = match line.get("parentId") {
+        None => ParentKey::Absent,
+        Some(parent) if parent.is_null() => ParentKey::Null,
+        Some(parent) if parent.is_truthy() => ParentKey::Named,
+        Some(_) => ParentKey::Falsy,
+    };
+    let mode = match line.get("appendMode") {
+        None => AppendMode::Absent,
+        Some(mode) if mode.str_is("side") => AppendMode::Side,
+        Some(_) => AppendMode::Other,
+    };
+    Link { parent, mode }
 }
 
 fn time_of<'a>(timestamp: Option<impl Json<'a>>) -> f64 {
@@ -138,6 +161,8 @@ fn scan_message<'a>(scanned: &mut Scanned, line: impl Json<'a>, rename_hooks: bo
     let hook = rename_hooks && message.get("role").is_some_and(|role| role.str_is("hookMessage"));
     let renamed = hook.then(|| renamed_hook(&message.value())).flatten();
     let sized = renamed.as_ref().map_or_else(|| size_message(message), size_message);
+    scanned.excluded =
+        message.get("excludeFromContext").is_some_and(|flag| flag.value() == Value::Bool(true));
     if sized.size.role == Role::Assistant {
         scanned.model = Some((Name::of(message.get("provider")), Name::of(message.get("model"))));
     }
@@ -230,7 +255,8 @@ fn scan_other<'a>(scanned: &mut Scanned, line: impl Json<'a>, kind: EntryKind) {
                 Some(value) => Replacement::Content(Arc::new(value.value())),
             }));
         }
-        EntryKind::Message | EntryKind::Unknown | EntryKind::Scalar => {}
+        EntryKind::Reset => (scanned.word, scanned.reference) = (field("reason"), field("firstKeptEntryId")),
+        EntryKind::Message | EntryKind::Leaf | EntryKind::Unknown | EntryKind::Scalar => {}
     }
 }
 
@@ -400,7 +426,7 @@ mod tests {
             scanned(&line).message.map(|message| message.size.silent)
         };
         assert_eq!((silent("assistant"), silent("user")), (Some(true), Some(false)));
-        assert_eq!(size_of::<MessageSize>(), 136);
+        assert_eq!(size_of::<MessageSize>(), 120);
     }
 
     #[test]

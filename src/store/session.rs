@@ -3,6 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use super::archive::ArchiveReason;
+use super::kept::Kept;
 use super::key::Kind;
 use super::rows::Row;
 use crate::ids::SessionKey;
@@ -26,6 +27,18 @@ pub enum Flag {
     RunTwin,
     /// The row names a place outside this store.
     ForeignPath,
+    /// A run is writing to it, by its row in a database (sqlite I5).
+    Running,
+    /// A transcript that its key no longer points to (sqlite F10).
+    Earlier,
+    /// Archived by its row in a database.
+    Shelved,
+    /// Its entries were moved from the tables to an archive (sqlite E4).
+    Cold,
+    /// A file left over from before its entries were taken into the database.
+    Imported,
+    /// A file that lies beside a database and is not in it.
+    NotImported,
 }
 
 impl Flag {
@@ -40,6 +53,12 @@ impl Flag {
             Self::ReadOnly => "read-only",
             Self::RunTwin => "run-twin",
             Self::ForeignPath => "foreign-path",
+            Self::Running => "running",
+            Self::Earlier => "earlier",
+            Self::Shelved => "shelved",
+            Self::Cold => "cold",
+            Self::Imported => "imported",
+            Self::NotImported => "not-imported",
         }
     }
 }
@@ -57,8 +76,11 @@ pub struct Session {
     pub id: String,
     /// Name to show; never empty.
     pub title: String,
-    /// The transcript, or where it would be; `None` when the row names none at all.
+    /// The transcript, or where it would be; `None` when the row names none at all. One in a database goes by the path of
+    /// that and its id (see [`super::sqlite::path_in`]).
     pub path: Option<PathBuf>,
+    /// Where its entries are kept.
+    pub kept: Kept,
     /// The store's record.
     pub row: Option<Row>,
     /// Working directory, where the header was read for it.

@@ -4,6 +4,7 @@ use std::path::Path;
 
 use super::archive::parse_archive_name;
 use super::header::{Header, read_header};
+use super::kept::Kept;
 use super::key::{Kind, ParsedKey, kind_of, parse_key, peer_of, rest_of};
 use super::locate::Located;
 use super::rows::Row;
@@ -19,6 +20,7 @@ fn new(key: String, agent: String, kind: Kind, id: String) -> Session {
         kind,
         id,
         path: None,
+        kept: Kept::File,
         row: None,
         cwd: None,
         flags: Vec::new(),
@@ -28,19 +30,30 @@ fn new(key: String, agent: String, kind: Kind, id: String) -> Session {
     }
 }
 
-/// The session of a row found in `agent`'s store file.
-pub(super) fn of_row(row: Row, agent: &str, located: Option<Located>) -> Session {
+/// A transcript that was put aside, by a key made for it.
+pub(super) fn of_key(key: String, agent: String, id: String) -> Session {
+    new(key, agent, Kind::Archive, id)
+}
+
+/// The session of a row, its transcript not looked for yet.
+pub(super) fn named(row: Row, agent: &str) -> Session {
     let (key, owner) = full_key(&row.key, agent);
     let kind = kind_of(&key, row.chat_type.as_deref());
     let mut session = new(key, owner, kind, row.session_id.clone().unwrap_or_default());
     session.title = row.display_name.clone().unwrap_or_else(|| title_of(&session.key.0));
+    session.row = Some(row);
+    session
+}
+
+/// The session of a row found in `agent`'s store file.
+pub(super) fn of_row(row: Row, agent: &str, located: Option<Located>) -> Session {
+    let mut session = named(row, agent);
     if let Some(located) = located {
         if located.foreign {
             session.flag(Flag::ForeignPath);
         }
         session.path = Some(located.path);
     }
-    session.row = Some(row);
     session.examine();
     session
 }
@@ -93,6 +106,7 @@ pub(super) fn of_archive(path: &Path, agent: &str) -> Option<Session> {
     let id = short_stem(&stem).to_owned();
     let mut session = new(format!("agent:{agent}:{name}"), agent.to_owned(), Kind::Archive, id);
     session.path = Some(path.to_path_buf());
+    session.kept = if archive.is_packed { Kept::Packed } else { Kept::File };
     session.flag(Flag::Archived(archive.reason));
     session.examine();
     Some(session)

@@ -3,6 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use super::archive::is_jsonl;
+use super::sqlite::DATABASE;
 use crate::gateway::secrets::is_secret_file;
 use crate::gateway::state_dir::config_in;
 
@@ -21,7 +22,7 @@ pub enum Shape {
     PiAgentDir(PathBuf),
     /// pi's sessions dir: one directory per working directory, or one of those, or a flat one.
     PiSessions(PathBuf),
-    /// A database of a later gateway version, which has no transcripts as files.
+    /// A database of an agent, from 2026.9 on.
     Database(PathBuf),
     /// Nothing, or nothing that holds sessions.
     Nothing(PathBuf),
@@ -49,8 +50,12 @@ fn shape_of_dir(dir: &Path) -> Shape {
     let names = Names::of(dir);
     let below = Names::of(&sessions);
     let is_agents_child = |dir: &Path| dir.parent().is_some_and(|parent| parent.ends_with("agents"));
+    let database =
+        [dir.join(DATABASE), dir.join("agent").join(DATABASE)].into_iter().find(|path| path.is_file());
     if dir.join("agents").is_dir() || config_in(dir).is_some() {
         Shape::StateDir(own)
+    } else if let Some(database) = database {
+        Shape::Database(database)
     } else if names.has("sessions.json")
         || (dir.ends_with("sessions") && dir.parent().is_some_and(is_agents_child))
     {
@@ -91,7 +96,7 @@ impl Names {
 }
 
 /// pi's directory for one working directory (store R2).
-pub(super) fn is_pi_cwd_dir(name: &str) -> bool {
+pub fn is_pi_cwd_dir(name: &str) -> bool {
     name.len() >= 4 && name.starts_with("--") && name.ends_with("--")
 }
 

@@ -1,5 +1,5 @@
 //! Where the bytes of a transcript come from. Session files are live: they are read at positions and
-//! never memory-mapped (store Q2).
+//! never memory-mapped (store Q2). Rows of a database are read as if they were the lines of one.
 
 use std::fs::File;
 use std::io;
@@ -7,8 +7,9 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use crate::store::index::FileIdentity;
+use crate::store::sqlite::Events;
 
-/// An open transcript: a file, or bytes held in memory (tests, generated stores).
+/// An open transcript: a file, rows of a database, or bytes held in memory (tests, generated stores).
 #[derive(Debug, Clone)]
 pub enum Source {
     /// A file of the store.
@@ -18,6 +19,17 @@ pub enum Source {
         /// The file as it was opened; it stays readable when it is replaced.
         file: Arc<File>,
     },
+    /// What an archive holds, unpacked into a file of no name.
+    Unpacked {
+        /// The name it goes by.
+        path: Arc<Path>,
+        /// The lines.
+        file: Arc<File>,
+        /// What the archive is told by.
+        identity: FileIdentity,
+    },
+    /// The events of one session in a database.
+    Rows(Arc<Events>),
     /// Bytes in memory.
     Memory {
         /// The name it goes by.
@@ -41,14 +53,24 @@ impl Source {
     /// The path it goes by.
     pub fn path(&self) -> &Path {
         match self {
-            Self::File { path, .. } | Self::Memory { path, .. } => path,
+            Self::File { path, .. } | Self::Unpacked { path, .. } | Self::Memory { path, .. } => path,
+            Self::Rows(events) => events.path(),
+        }
+    }
+
+    /// The rows of a database, where it is those.
+    pub fn events(&self) -> Option<&Events> {
+        match self {
+            Self::Rows(events) => Some(events),
+            _ => None,
         }
     }
 
     /// Bytes there are now.
     pub fn len(&self) -> io::Result<u64> {
         match self {
-            Self::File { file, .. } => Ok(file.metadata()?.len()),
+            Self::File { file, .. } | Self::Unpacked { file, .. } => Ok(file.metadata()?.len()),
+            Self::Rows(events) => Ok(events.len()),
             Self::Memory { bytes, .. } => Ok(bytes.len() as u64),
         }
     }
@@ -62,6 +84,8 @@ impl Source {
     pub fn identity(&self) -> io::Result<FileIdentity> {
         match self {
             Self::File { file, .. } => Ok(identity(&file.metadata()?)),
+            Self::Unpacked { identity, .. } => Ok(*identity),
+            Self::Rows(events) => Ok(events.identity()),
             Self::Memory { .. } => Ok(FileIdentity::default()),
         }
     }
@@ -69,7 +93,8 @@ impl Source {
     /// Reads up to `buffer.len()` bytes at a position; fewer at the end of the file.
     pub fn read_at(&self, buffer: &mut [u8], at: u64) -> io::Result<usize> {
         match self {
-            Self::File { file, .. } => read_file_at(file, buffer, at),
+            Self::File { file, .. } | Self::Unpacked { file, .. } => read_file_at(file, buffer, at),
+            Self::Rows(events) => events.read_at(buffer, at),
             Self::Memory { bytes, .. } => {
                 let from = (at as usize).min(bytes.len());
                 let count = buffer.len().min(bytes.len() - from);

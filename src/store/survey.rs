@@ -9,6 +9,7 @@ use std::sync::Arc;
 use super::agents::{Agent, agents, store_files, transcript_dirs};
 use super::distinct::distinct_keys;
 use super::era::era;
+use super::kept::Kept;
 use super::listing::Listing;
 use super::locate::{Place, locate};
 use super::pi;
@@ -16,6 +17,7 @@ use super::rows::load_rows;
 use super::session::{Flag, Session};
 use super::sessions::{of_archive, of_file, of_orphan, of_row};
 use super::shape::{Shape, shape_of};
+use super::sqlite::{self, Database, Sizes};
 use crate::error::{Finding, Severity};
 use crate::gateway::config::GatewayConfig;
 use crate::gateway::env::{Environment, absolute};
@@ -34,6 +36,8 @@ pub struct Store {
     pub config: Arc<GatewayConfig>,
     /// The rules its sessions are read by: what the store itself tells, unless someone chose others.
     pub ruleset: Chosen,
+    /// The databases that hold sessions, readable or not.
+    pub databases: Vec<Holding>,
     /// By id.
     pub agents: Vec<Agent>,
     /// Rows first, in the order of their files, then orphans, then archives; agent by agent.
@@ -42,31 +46,54 @@ pub struct Store {
     pub findings: Vec<Finding>,
 }
 
+/// A database of sessions.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Holding {
+    /// Where it lies.
+    pub path: PathBuf,
+    /// What it says of itself; none where it is not read.
+    pub schema: Option<sqlite::Schema>,
+}
+
 impl Store {
     /// Reads the models that the agents' own registries list (store A8).
     pub fn read_registries(&mut self, env: &Environment) {
         let agents = self.agents.iter().map(|agent| agent.id.as_str());
-        Arc::make_mut(&mut self.config).read_registries(env, &self.state_dir, agents, &mut self.findings);
+        let config = Arc::make_mut(&mut self.config);
+        config.read_registries(env, &self.state_dir, agents, &mut self.findings);
     }
 
     /// The ruleset that configuration and files tell.
     pub fn own_ruleset(&self) -> Chosen {
-        Chosen::detect(&self.config, &era(&self.shape, &self.state_dir, &self.agents))
+        Chosen::detect(&self.config, &era(&self.shape, &self.databases))
     }
 }
 
 /// Looks at `path`, or at the gateway's state dir when there is none. Relative paths start at `env.cwd`.
 pub fn survey(path: Option<&Path>, env: &Environment) -> Store {
-    let store = look(path, env);
+    survey_again(path, env, &Sizes::default())
+}
+
+/// The same, with what is known from looking before: the sizes of transcripts in databases.
+pub fn survey_again(path: Option<&Path>, env: &Environment, sizes: &Sizes) -> Store {
+    let store = look(path, &Around { env, sizes });
     Store { ruleset: store.own_ruleset(), ..store }
 }
 
-fn look(path: Option<&Path>, env: &Environment) -> Store {
+/// What looking takes besides a place.
+#[derive(Debug, Clone, Copy)]
+struct Around<'a> {
+    env: &'a Environment,
+    sizes: &'a Sizes,
+}
+
+fn look(path: Option<&Path>, around: &Around<'_>) -> Store {
+    let env = around.env;
     let Some(path) = path else {
         let state = state_dir(env).path;
         let config = GatewayConfig::load(config_path(env, &state).as_deref(), env, &state);
         return if state.is_dir() {
-            gateway(Shape::StateDir(state.clone()), state, config, env, None)
+            gateway(Shape::StateDir(state.clone()), state, config, around, None)
         } else {
             nothing(state, config)
         };
@@ -77,17 +104,17 @@ fn look(path: Option<&Path>, env: &Environment) -> Store {
     match shape_of(&path) {
         Shape::StateDir(state) => {
             let config = config_of(&state);
-            gateway(Shape::StateDir(state.clone()), state, config, env, None)
+            gateway(Shape::StateDir(state.clone()), state, config, around, None)
         }
-        Shape::Sessions(dir) => one_agent(Shape::Sessions(dir.clone()), &dir.join("sessions.json"), env),
-        Shape::Rows(file) => one_agent(Shape::Rows(file.clone()), &file, env),
-        Shape::Transcript(file) => transcript(&file, env),
+        Shape::Sessions(dir) => one_agent(Shape::Sessions(dir.clone()), &dir.join("sessions.json"), around),
+        Shape::Rows(file) => one_agent(Shape::Rows(file.clone()), &file, around),
+        Shape::Transcript(file) => transcript(&file, around),
         Shape::PiAgentDir(dir) => {
             let list = |dir: &Path, findings: &mut Vec<Finding>| pi::agent_dir_sessions(dir, env, findings);
             pi_store(Shape::PiAgentDir(dir.clone()), &dir, list)
         }
         Shape::PiSessions(dir) => pi_store(Shape::PiSessions(dir.clone()), &dir, pi::sessions_in),
-        Shape::Database(file) => database(file),
+        Shape::Database(file) => database(&file, around),
         Shape::Nothing(path) => nothing(path, GatewayConfig::empty()),
     }
 }
@@ -97,7 +124,16 @@ fn empty(shape: Shape, state_dir: PathBuf, config: GatewayConfig) -> Store {
     let error = config.error.as_ref().map(Finding::from);
     let findings = error.into_iter().chain(config.findings.iter().cloned()).collect();
     let ruleset = Chosen::default();
-    Store { shape, state_dir, config, ruleset, agents: Vec::new(), sessions: Vec::new(), findings }
+    Store {
+        shape,
+        state_dir,
+        config,
+        ruleset,
+        databases: Vec::new(),
+        agents: Vec::new(),
+        sessions: Vec::new(),
+        findings,
+    }
 }
 
 fn nothing(path: PathBuf, config: GatewayConfig) -> Store {
@@ -109,18 +145,88 @@ fn nothing(path: PathBuf, config: GatewayConfig) -> Store {
     store
 }
 
-fn database(file: PathBuf) -> Store {
-    let what = "is a database of gateway version 2026.9 or later";
-    let finding = Finding::new(
-        &file,
-        Severity::Error,
-        what,
-        "export the session, or name a sessions dir of an earlier version",
-    );
-    let dir = file.parent().map(Path::to_path_buf).unwrap_or_default();
-    let mut store = empty(Shape::Database(file), dir, GatewayConfig::empty());
-    store.findings.push(finding);
+/// One database: the agent and the state dir around it, where it lies at the usual place.
+fn database(file: &Path, around: &Around<'_>) -> Store {
+    let own = file.parent().unwrap_or(Path::new("/"));
+    let agent = own
+        .parent()
+        .filter(|agent| own.ends_with("agent") && agent.parent().is_some_and(|it| it.ends_with("agents")));
+    let state = agent.and_then(|agent| agent.ancestors().nth(2)).unwrap_or(own).to_path_buf();
+    let name = agent
+        .and_then(Path::file_name)
+        .map_or_else(|| "main".into(), |name| name.to_string_lossy().into_owned());
+    let config = GatewayConfig::load(config_in(&state).as_deref(), around.env, &state);
+    let mut store = empty(Shape::Database(file.to_path_buf()), state, config);
+    add_databases(&mut store, &[(name, file.to_path_buf())], around.sizes);
+    let mut owners: Vec<String> = store.sessions.iter().map(|session| session.agent.clone()).collect();
+    owners.sort();
+    owners.dedup();
+    store.agents = owners.into_iter().map(|id| Agent { id, on_disk: true, configured: false }).collect();
+    let artifacts = sqlite::artifact_dir(file);
+    let owner = store.agents.first().map_or_else(|| "main".to_owned(), |agent| agent.id.clone());
+    if artifacts != own || agent.is_none() {
+        add_unnamed(&mut store, &mut BTreeMap::new(), &[(owner, artifacts)]);
+    }
+    finish_databases(&mut store);
+    distinct_keys(&mut store.sessions);
     store
+}
+
+/// Reads these databases, each looked for by an agent. One that holds no sessions is of another use.
+fn add_databases(store: &mut Store, files: &[(String, PathBuf)], sizes: &Sizes) {
+    for (agent, path) in files {
+        match Database::open(path) {
+            Ok(database) => add_database(store, agent, &database, sizes),
+            Err(error) if is_of_use(store, path) => {
+                let finding = Finding::new(path, Severity::Error, error.to_string(), error.next());
+                store.findings.push(finding);
+                store.databases.push(Holding { path: path.clone(), schema: None });
+            }
+            Err(_) => {}
+        }
+    }
+}
+
+/// Whether a database that could not be opened is one to speak of: it was named, or sessions are in it (sqlite A7).
+fn is_of_use(store: &Store, path: &Path) -> bool {
+    matches!(&store.shape, Shape::Database(own) if own == path) || sqlite::holds_sessions(path)
+}
+
+fn add_database(store: &mut Store, agent: &str, database: &Database, sizes: &Sizes) {
+    let schema = database.schema();
+    let owner = schema.agent.clone().unwrap_or_else(|| agent.to_owned());
+    let mut note = |severity, what: String, next: &str| {
+        store.findings.push(Finding::new(database.path(), severity, what, next));
+    };
+    if schema.is_older() {
+        let what = format!("has the older schema version {}", schema.version);
+        note(
+            Severity::Note,
+            what,
+            "its tables are read as those of version 23; `openclaw doctor` migrates it",
+        );
+    }
+    if database.is_still() {
+        let what = "was opened as a file that nobody writes, as nothing may be written beside it".to_owned();
+        note(Severity::Note, what, "what a running gateway writes meanwhile shows only after a reload");
+    }
+    store.databases.push(Holding { path: database.path().to_path_buf(), schema: Some(schema.clone()) });
+    let added = sqlite::add_sessions(database, &owner, &mut store.sessions, &mut store.findings, sizes);
+    if let Err(error) = added {
+        let what = format!("its sessions cannot be read: {error}");
+        let next = "reload; if it stays so, let `openclaw doctor` look at it";
+        store.findings.push(Finding::new(database.path(), Severity::Error, what, next));
+    }
+}
+
+/// Says of every file beside a database whether its entries are in it.
+fn finish_databases(store: &mut Store) {
+    for holding in store.databases.clone() {
+        let Some(agent) = holding.schema.as_ref().and_then(|schema| schema.agent.clone()) else { continue };
+        // It was readable a moment ago.
+        let Ok(database) = Database::open(&holding.path) else { continue };
+        sqlite::mark_leftovers(&database, &agent, &mut store.sessions, &mut store.findings);
+    }
 }
 
 fn pi_store(shape: Shape, dir: &Path, list: impl FnOnce(&Path, &mut Vec<Finding>) -> Vec<Session>) -> Store {
@@ -132,7 +238,7 @@ fn pi_store(shape: Shape, dir: &Path, list: impl FnOnce(&Path, &mut Vec<Finding>
 }
 
 /// The agent of a store file and the state dir around it, where the file lies at the usual place.
-fn around(rows: &Path) -> (String, PathBuf) {
+fn agent_around(rows: &Path) -> (String, PathBuf) {
     let dir = rows.parent().unwrap_or(Path::new("/"));
     let agent = dir.parent().filter(|_| dir.ends_with("sessions"));
     let agents = agent.and_then(Path::parent).filter(|agents| agents.ends_with("agents"));
@@ -142,21 +248,21 @@ fn around(rows: &Path) -> (String, PathBuf) {
     }
 }
 
-fn one_agent(shape: Shape, rows: &Path, env: &Environment) -> Store {
-    let (agent, state) = around(rows);
-    let config = GatewayConfig::load(config_in(&state).as_deref(), env, &state);
-    gateway(shape, state, config, env, Some((agent, rows.to_path_buf())))
+fn one_agent(shape: Shape, rows: &Path, around: &Around<'_>) -> Store {
+    let (agent, state) = agent_around(rows);
+    let config = GatewayConfig::load(config_in(&state).as_deref(), around.env, &state);
+    gateway(shape, state, config, around, Some((agent, rows.to_path_buf())))
 }
 
 /// A single transcript: the store around it tells what it knows of it, but nothing else is listed.
-fn transcript(file: &Path, env: &Environment) -> Store {
+fn transcript(file: &Path, around: &Around<'_>) -> Store {
     let rows = file.with_file_name("sessions.json");
     let shape = Shape::Transcript(file.to_path_buf());
     let mut store = if rows.is_file() {
-        one_agent(shape, &rows, env)
+        one_agent(shape, &rows, around)
     } else {
-        let (_, state) = around(&rows);
-        let config = GatewayConfig::load(config_in(&state).as_deref(), env, &state);
+        let (_, state) = agent_around(&rows);
+        let config = GatewayConfig::load(config_in(&state).as_deref(), around.env, &state);
         empty(shape, state, config)
     };
     let real = real(file);
@@ -184,12 +290,12 @@ fn gateway(
     shape: Shape,
     state: PathBuf,
     config: GatewayConfig,
-    env: &Environment,
+    around: &Around<'_>,
     only: Option<(String, PathBuf)>,
 ) -> Store {
     let mut store = empty(shape, state, config);
     store.agents = agents(&store.config, &store.state_dir, &mut store.findings);
-    store.read_registries(env);
+    store.read_registries(around.env);
     let files = match only {
         Some((agent, rows)) => {
             store.agents.retain(|own| own.id == agent);
@@ -198,9 +304,14 @@ fn gateway(
             }
             vec![(agent, rows)]
         }
-        None => store_files(&store.config, env, &store.state_dir, &store.agents, &mut store.findings),
+        None => store_files(&store.config, around.env, &store.state_dir, &store.agents, &mut store.findings),
     };
-    let ancient = ancient_sessions_dir(env);
+    let databases = match &store.shape {
+        Shape::Rows(_) | Shape::Transcript(_) => Vec::new(),
+        _ => sqlite::databases(&store.config, around.env, &store.state_dir, &store.agents),
+    };
+    add_databases(&mut store, &databases, around.sizes);
+    let ancient = ancient_sessions_dir(around.env);
     let mut listings = BTreeMap::new();
     for (agent, rows) in &files {
         add_rows(&mut store, &mut listings, agent, rows, &ancient);
@@ -208,6 +319,7 @@ fn gateway(
     drop_run_twins(&mut store.sessions);
     let dirs = transcript_dirs(&files, &store.state_dir);
     add_unnamed(&mut store, &mut listings, &dirs);
+    finish_databases(&mut store);
     distinct_keys(&mut store.sessions);
     mark_locked(&mut store.sessions, &mut listings);
     store.findings.extend(store.sessions.iter().filter_map(no_file));
@@ -263,13 +375,24 @@ fn add_unnamed(store: &mut Store, listings: &mut BTreeMap<PathBuf, Listing>, dir
             .map(|name| dir.join(name))
             .filter(|path| !path.is_dir() && !is_secret_file(path) && !named.contains(&real(path)));
         store.sessions.extend(orphans.map(|path| of_orphan(&path, agent)));
-        store.sessions.extend(listing.archives.iter().filter_map(|name| of_archive(&dir.join(name), agent)));
+        // What a database put aside is in it too.
+        let known: HashSet<String> = store.sessions.iter().filter_map(archive_in_database).collect();
+        let archives = listing.archives.iter().filter(|name| !known.contains(*name));
+        store.sessions.extend(archives.filter_map(|name| of_archive(&dir.join(name), agent)));
     }
+}
+
+/// The name under which an archive in a database is published as a file (sqlite C9).
+fn archive_in_database(session: &Session) -> Option<String> {
+    let in_database = matches!(session.kept, Kept::Archive { .. });
+    let name = session.path.as_deref().filter(|_| in_database)?.file_name()?.to_string_lossy().into_owned();
+    name.rsplit_once('#').map(|(_, name)| name.to_owned())
 }
 
 /// Something lies where a transcript should, but there is nothing to read in it.
 fn no_file(session: &Session) -> Option<Finding> {
-    let path = session.path.as_deref().filter(|_| session.has(Flag::Missing))?;
+    let path =
+        session.path.as_deref().filter(|_| session.has(Flag::Missing) && session.kept == Kept::File)?;
     let what = match path.symlink_metadata().ok()? {
         meta if meta.is_symlink() => "is a link that leads to no regular file",
         _ => "is not a regular file",

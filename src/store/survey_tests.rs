@@ -160,7 +160,7 @@ fn pi_directories_are_told_from_a_gateways() {
 fn nothing_there_is_said_and_not_an_empty_list() {
     let made = Made::new(&[("empty/readme.txt", ""), ("agent.sqlite", "")]);
     for (path, what) in
-        [("gone", "does not exist"), ("empty", "holds no sessions"), ("agent.sqlite", "is a database")]
+        [("gone", "does not exist"), ("empty", "holds no sessions"), ("agent.sqlite", "has schema version 0")]
     {
         let store = made.survey(path);
         assert!(store.findings[0].what.starts_with(what), "{path}: {}", store.findings[0]);

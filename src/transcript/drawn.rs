@@ -1,6 +1,7 @@
 //! The order in which a tree is written down: the trunk in one column, branches beside it where they leave.
 
 use std::collections::HashSet;
+use std::hash::BuildHasher;
 
 use crate::ids::EntryIx;
 use crate::transcript::Tree;
@@ -18,7 +19,7 @@ pub struct Drawn {
 
 /// Depth first; of several children the one of `trunk`, else the last, continues the line, and the others branch off before
 /// it. Entries of a cycle stand at the end.
-pub fn drawn(tree: &Tree, trunk: &HashSet<EntryIx>) -> Vec<Drawn> {
+pub fn drawn<S: BuildHasher>(tree: &Tree, trunk: &HashSet<EntryIx, S>) -> Vec<Drawn> {
     let mut nodes = Vec::new();
     let mut open = Vec::new();
     push_siblings(tree.roots(), trunk, 0, &mut open);
@@ -31,7 +32,12 @@ pub fn drawn(tree: &Tree, trunk: &HashSet<EntryIx>) -> Vec<Drawn> {
 }
 
 /// Pushes siblings so that the trunk is taken last.
-fn push_siblings(siblings: &[EntryIx], trunk: &HashSet<EntryIx>, depth: usize, open: &mut Vec<Drawn>) {
+fn push_siblings<S: BuildHasher>(
+    siblings: &[EntryIx],
+    trunk: &HashSet<EntryIx, S>,
+    depth: usize,
+    open: &mut Vec<Drawn>,
+) {
     let main = siblings.iter().find(|ix| trunk.contains(ix)).or(siblings.last()).copied();
     let Some(main) = main else { return };
     open.push(Drawn { entry: main, depth, forks: false });

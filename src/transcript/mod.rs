@@ -3,6 +3,7 @@
 mod copies;
 pub mod drawn;
 pub mod labels;
+mod leaf_rows;
 pub mod tree;
 pub mod writer;
 

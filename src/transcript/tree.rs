@@ -2,14 +2,17 @@
 
 use std::collections::{HashMap, HashSet};
 
+use super::leaf_rows::LeafRows;
+use crate::gateway::ruleset::{Branching, Rules};
 use crate::ids::EntryIx;
+use crate::store::entry::EntryKind;
 use crate::store::index::Index;
 use crate::store::intern::IdIx;
 
 /// Which entry a branch or a context ends at.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub enum Leaf {
-    /// The session's own: the last entry of the file (store K1).
+    /// The session's own: the last entry of the file (store K1), or where its rows say that it stands (sqlite F).
     Own,
     /// The entry with this id.
     Id(String),
@@ -27,9 +30,19 @@ pub struct Tree {
     child_ranges: Vec<(u32, u32)>,
     roots: Vec<EntryIx>,
     cyclic: Vec<EntryIx>,
+    /// What the rows of a later gateway say of the leaf and the paths (sqlite F); none where the last entry is the leaf.
+    rows: Option<LeafRows>,
 }
 
 impl Tree {
+    /// Spans the tree by the rules of a version.
+    pub fn under(rules: &Rules, index: &Index) -> Self {
+        match rules.branching {
+            Branching::LastEntry => Self::new(index),
+            Branching::LeafRows => Self::of_leaf_rows(index),
+        }
+    }
+
     /// Spans the tree. A parent that is unknown, or the entry itself, makes a root (store J10); of
     /// entries with the same id the later one is found (store J9).
     pub fn new(index: &Index) -> Self {
@@ -41,18 +54,30 @@ impl Tree {
                 entry.parent.and_then(|id| by_id.get(&id).copied()).filter(|parent| *parent != ix)
             })
             .collect();
-        let mut tree = Self { parents, by_id, ..Self::default() };
-        tree.roots =
-            (0..tree.parents.len() as u32).map(EntryIx).filter(|ix| tree.parent(*ix).is_none()).collect();
-        tree.collect_children(index);
-        tree.cyclic = tree.unreachable();
-        tree
+        Self { parents, by_id, ..Self::default() }.spanned(index)
+    }
+
+    /// The same by the rules of 2026.9: leaf rows are no part of it (sqlite F6).
+    fn of_leaf_rows(index: &Index) -> Self {
+        let rows = LeafRows::of(index);
+        let by_id = rows.nodes.iter().map(|(id, node)| (*id, node.entry)).collect();
+        let parents = index.iter().map(|(ix, _)| rows.above(index, ix)).collect();
+        Self { parents, by_id, rows: Some(rows), ..Self::default() }.spanned(index)
+    }
+
+    fn spanned(mut self, index: &Index) -> Self {
+        let is_part = |ix: &EntryIx| self.rows.is_none() || index.entry(*ix).kind != EntryKind::Leaf;
+        let all: Vec<EntryIx> = (0..self.parents.len() as u32).map(EntryIx).filter(is_part).collect();
+        self.roots = all.iter().copied().filter(|ix| self.parent(*ix).is_none()).collect();
+        self.collect_children(index, &all);
+        self.cyclic = self.unreachable(&all);
+        self
     }
 
     /// Children in order of entry time, stable in file order (store K4): a counting sort by parent.
-    fn collect_children(&mut self, index: &Index) {
+    fn collect_children(&mut self, index: &Index, all: &[EntryIx]) {
         let mut counts = vec![0_u32; self.parents.len() + 1];
-        for parent in self.parents.iter().flatten() {
+        for parent in all.iter().filter_map(|ix| self.parent(*ix)) {
             counts[parent.at() + 1] += 1;
         }
         for at in 1..counts.len() {
@@ -61,9 +86,9 @@ impl Tree {
         self.child_ranges = counts.windows(2).map(|pair| (pair[0], pair[1])).collect();
         self.children = vec![EntryIx(0); counts.last().copied().unwrap_or(0) as usize];
         let mut next = counts;
-        for (at, parent) in self.parents.iter().enumerate() {
-            if let Some(parent) = parent {
-                self.children[next[parent.at()] as usize] = EntryIx(at as u32);
+        for ix in all {
+            if let Some(parent) = self.parents[ix.at()] {
+                self.children[next[parent.at()] as usize] = *ix;
                 next[parent.at()] += 1;
             }
         }
@@ -74,14 +99,14 @@ impl Tree {
     }
 
     /// Entries no root leads to: those of a cycle and what hangs from it (store J11).
-    fn unreachable(&self) -> Vec<EntryIx> {
+    fn unreachable(&self, all: &[EntryIx]) -> Vec<EntryIx> {
         let mut seen = vec![false; self.parents.len()];
         let mut open: Vec<EntryIx> = self.roots.clone();
         while let Some(ix) = open.pop() {
             seen[ix.at()] = true;
             open.extend(self.children(ix));
         }
-        (0..seen.len() as u32).map(EntryIx).filter(|ix| !seen[ix.at()]).collect()
+        all.iter().copied().filter(|ix| !seen[ix.at()]).collect()
     }
 
     /// The parent of an entry, unless it is a root.
@@ -116,17 +141,63 @@ impl Tree {
     }
 
     /// The entry a leaf names for building a context: an unknown id, an empty one and none at all fall
-    /// back to the last entry (compaction 4.1, 4.1a).
+    /// back to the session's own leaf (compaction 4.1, 4.1a).
     pub fn leaf(&self, index: &Index, leaf: &Leaf) -> Option<EntryIx> {
-        match leaf {
-            Leaf::Before => None,
-            Leaf::Own => index.last().filter(|ix| !index.entry(*ix).null_id),
-            Leaf::Id(id) => self.find_text(index, id).filter(|_| !id.is_empty()).or_else(|| index.last()),
+        let named =
+            |id: &str| self.find_text(index, id).filter(|ix| !id.is_empty() && self.is_part(index, *ix));
+        match (leaf, &self.rows) {
+            (Leaf::Before, _) => None,
+            (Leaf::Own, None) => index.last().filter(|ix| !index.entry(*ix).null_id),
+            (Leaf::Own, Some(rows)) => self.own_leaf(index, rows),
+            (Leaf::Id(id), None) => named(id).or_else(|| index.last()),
+            (Leaf::Id(id), Some(rows)) => named(id).or_else(|| self.own_leaf(index, rows)),
         }
     }
 
-    /// Entries from the root to this one (store K2). A cycle is cut where it closes.
-    pub fn walk(&self, leaf: EntryIx) -> Vec<EntryIx> {
+    /// Where the session stands by its rows; the last of them where there is no tree (sqlite F6).
+    fn own_leaf(&self, index: &Index, rows: &LeafRows) -> Option<EntryIx> {
+        if rows.is_explicit {
+            return rows.leaf.and_then(|id| self.find(id));
+        }
+        index.iter().rev().map(|(ix, _)| ix).find(|ix| self.is_part(index, *ix))
+    }
+
+    /// Whether an entry is one of the tree: leaf rows only say where the session stands (sqlite F6).
+    pub fn is_part(&self, index: &Index, ix: EntryIx) -> bool {
+        self.rows.is_none() || index.entry(ix).kind != EntryKind::Leaf
+    }
+
+    /// Whether a `reset` bounds a context here (sqlite G2).
+    pub fn has_resets(&self) -> bool {
+        self.rows.is_some()
+    }
+
+    /// The entry that what comes next names as its parent; none before the first (sqlite F5).
+    pub fn append_parent(&self, index: &Index) -> Option<EntryIx> {
+        match &self.rows {
+            None => index.last(),
+            Some(rows) => rows.append_parent.and_then(|id| self.find(id)),
+        }
+    }
+
+    /// The ends of all branches: the session's own first, then the newest (sqlite F9).
+    pub fn tips(&self, index: &Index) -> Vec<EntryIx> {
+        if let Some(rows) = self.rows.as_ref().filter(|rows| rows.is_explicit) {
+            return rows.tips();
+        }
+        let own = self.leaf(index, &Leaf::Own);
+        let ends = index.iter().rev().map(|(ix, _)| ix);
+        let ends =
+            ends.filter(|ix| Some(*ix) != own && self.is_part(index, *ix) && self.children(*ix).is_empty());
+        own.into_iter().chain(ends).collect()
+    }
+
+    /// Entries from the root to this one (store K2). A cycle is cut where it closes; by the rules of 2026.9 it leaves nothing
+    /// (sqlite F6).
+    pub fn walk(&self, index: &Index, leaf: EntryIx) -> Vec<EntryIx> {
+        if let Some(rows) = &self.rows {
+            return self.walk_rows(index, rows, leaf);
+        }
         let mut path = vec![leaf];
         let mut seen = HashSet::from([leaf]);
         while let Some(parent) = path.last().and_then(|ix| self.parent(*ix)) {
@@ -139,15 +210,23 @@ impl Tree {
         path
     }
 
+    fn walk_rows(&self, index: &Index, rows: &LeafRows, leaf: EntryIx) -> Vec<EntryIx> {
+        if !rows.is_explicit && self.own_leaf(index, rows) == Some(leaf) {
+            return index.iter().map(|(ix, _)| ix).filter(|ix| self.is_part(index, *ix)).collect();
+        }
+        let known = index.entry(leaf).id.filter(|id| self.find(*id) == Some(leaf));
+        known.map_or_else(|| vec![leaf], |id| rows.path(id))
+    }
+
     /// The path as the runtime's own function gives it: nothing for an absent, empty or unknown leaf id
     /// (compaction 4.1a c).
     pub fn branch(&self, index: &Index, leaf: &Leaf) -> Vec<EntryIx> {
         let found = match leaf {
             Leaf::Before => None,
             Leaf::Id(id) => self.find_text(index, id).filter(|_| !id.is_empty()),
-            Leaf::Own => index.last().filter(|ix| has_truthy_id(index, *ix)),
+            Leaf::Own => self.leaf(index, leaf).filter(|ix| self.has_resets() || has_truthy_id(index, *ix)),
         };
-        found.map(|ix| self.walk(ix)).unwrap_or_default()
+        found.map(|ix| self.walk(index, ix)).unwrap_or_default()
     }
 
     /// Number of entries that hang below this one, itself not counted.
@@ -211,7 +290,7 @@ mod tests {
             r#"{"type":"custom","id":"b","parentId":"a"}"#,
         ]);
         let tree = Tree::new(&index);
-        assert_eq!(tree.walk(EntryIx(1)).len(), 2);
+        assert_eq!(tree.walk(&index, EntryIx(1)).len(), 2);
         assert_eq!(tree.cyclic().len(), 2);
     }
 

@@ -16,11 +16,13 @@ use crate::app::event::{Check, WritePreview};
 use crate::app::keymap::Context;
 use crate::app::state::{WriteDialog, WriteStage};
 use crate::app::summary::{DIALOG_COLUMNS, Summarising, dialog_line};
+use crate::commit::UndoTarget;
 use crate::inspect::Inspection;
 use crate::inspect::words::cost_words;
 use crate::plan::Plan;
 use crate::plan::cache_cost::CacheCost;
 use crate::policy::Fate;
+use crate::store::sqlite::database_of;
 use crate::text;
 use crate::ui::frame_box::{self, Frame};
 use crate::ui::glyphs;
@@ -39,6 +41,8 @@ enum Line<'a> {
     Blank,
     /// A label and what it says.
     Field(&'a str, Vec<Span<'a>>),
+    /// The same of which way it is written: what a small screen leaves out before any check.
+    Way(&'a str, Vec<Span<'a>>),
     /// Shares of the window: after, now.
     Bar(f64, f64),
     /// A hairline over the keys.
@@ -75,6 +79,11 @@ pub(super) fn draw(app: &App, theme: &Theme, dialog: &WriteDialog, buf: &mut Buf
     }
 }
 
+/// Whether a session is in a database, where nothing is written (sqlite J3).
+fn is_in_database(inspection: &Inspection) -> bool {
+    database_of(inspection.source.path()).is_some()
+}
+
 fn title(dialog: &WriteDialog) -> &'static str {
     match (&dialog.stage, &dialog.write) {
         (WriteStage::Refused(_), _) => "Refused",
@@ -88,6 +97,9 @@ fn title(dialog: &WriteDialog) -> &'static str {
         (WriteStage::Asking(_), Write::Commit { .. }) => "Write this plan as a new branch?",
         (_, Write::Commit { plan, .. }) if plan.compaction.is_some() => "Write this plan?",
         (_, Write::Commit { .. }) => "Write this plan as a new branch?",
+        (_, Write::Undo { target: UndoTarget::Entry(_), .. }) => {
+            "Make the branch before this commit active again?"
+        }
         (_, Write::Undo { .. }) => "Make the branch before the last commit active again?",
     }
 }
@@ -96,7 +108,7 @@ fn draw_line(theme: &Theme, line: &Line, row: Rect, frame: Rect, buf: &mut Buffe
     let value = row.x + LABEL;
     match line {
         Line::Blank => {}
-        Line::Field(label, spans) => {
+        Line::Field(label, spans) | Line::Way(label, spans) => {
             put(buf, (row.x, row.y), value, label, theme.style(Role::Muted));
             put_spans(buf, (value, row.y), row.right(), spans);
         }
@@ -144,9 +156,14 @@ fn short_path(path: &Path, room: usize) -> String {
     fits.or(forms.last()).cloned().unwrap_or_default()
 }
 
-/// Lines that fit: blank ones go first, then the bar, whose numbers stand above it.
+/// Lines that fit: blank ones go first, then the bar, whose numbers stand above it, then which way it is written.
 fn fitted(mut lines: Vec<Line>, rows: usize) -> Vec<Line> {
-    for least in [|line: &Line| matches!(line, Line::Blank), |line: &Line| matches!(line, Line::Bar(..))] {
+    let least: [fn(&Line) -> bool; 3] = [
+        |line| matches!(line, Line::Blank),
+        |line| matches!(line, Line::Bar(..)),
+        |line| matches!(line, Line::Way(..)),
+    ];
+    for least in least {
         while lines.len() > rows
             && let Some(at) = lines.iter().rposition(least)
         {
@@ -175,7 +192,7 @@ struct Builder<'a> {
 impl<'a> Builder<'a> {
     fn lines(&self, dialog: &'a WriteDialog) -> Vec<Line<'a>> {
         let inspection = match &dialog.write {
-            Write::Commit { inspection, .. } | Write::Undo { inspection } => inspection,
+            Write::Commit { inspection, .. } | Write::Undo { inspection, .. } => inspection,
         };
         let mut lines = vec![self.field("session", inspection.session.key.0.clone())];
         match &dialog.stage {
@@ -197,7 +214,21 @@ impl<'a> Builder<'a> {
             }
             WriteStage::Refused(reason) => {
                 lines.extend(self.refused(reason));
-                lines.extend(self.keys(&[(Action::Reload, "reload and plan again"), (Action::No, "close")]));
+                let (is_commit, in_database) = match &dialog.write {
+                    Write::Commit { inspection, .. } => (true, is_in_database(inspection)),
+                    Write::Undo { inspection, .. } => (false, is_in_database(inspection)),
+                };
+                // Reloading opens no database to writing.
+                let instead = match (in_database, is_commit) {
+                    _ if inspection.unfinished.is_some() => {
+                        Some((Action::Repair, "settle what was broken off"))
+                    }
+                    (true, true) => Some((Action::CopyPatch, "copy the patch")),
+                    (true, false) => None,
+                    (false, _) => Some((Action::Reload, "reload and plan again")),
+                };
+                let keys: Vec<_> = instead.into_iter().chain([(Action::No, "close")]).collect();
+                lines.extend(self.keys(&keys));
             }
         }
         lines
@@ -336,7 +367,7 @@ impl<'a> Builder<'a> {
             self.field("keeps", keeps.to_owned()),
         ]
         .into_iter()
-        .chain(self.way(preview))
+        .chain(matches!(dialog.write, Write::Commit { .. }).then(|| self.way(preview)).into_iter().flatten())
         .collect()
     }
 
@@ -345,7 +376,7 @@ impl<'a> Builder<'a> {
         let lines = text::wrap(&preview.way, usize::from(self.width.saturating_sub(LABEL)));
         let labels = std::iter::once("way").chain(std::iter::repeat(""));
         let line = |(label, words): (&'static str, String)| {
-            Line::Field(label, vec![Span::styled(words, self.theme.style(Role::Text))])
+            Line::Way(label, vec![Span::styled(words, self.theme.style(Role::Text))])
         };
         labels.zip(lines).map(line).collect()
     }

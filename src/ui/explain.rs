@@ -20,6 +20,8 @@ use crate::ui::{frame_box, glyphs};
 
 /// From this width on rules and entries have columns of their own.
 const WIDE: u16 = 100;
+/// Columns of the tokens of the call, `~182.8k of 200k`.
+const CALL: u16 = 15;
 /// Columns of the bar of a change.
 const BAR: u16 = 12;
 
@@ -78,6 +80,11 @@ fn head(theme: &Theme, explanation: &Explanation, after: u16, area: Rect, buf: &
         );
     }
 }
+
+/// What stands at the foot on the head of the changes.
+const TRIED: &str =
+    "Each change was tried on the call that failed, as it was then, and then on every call of the session.";
+const TRIED_AHEAD: &str = "Each change was tried on the next call, and on every call that was made.";
 
 struct Line<'a> {
     theme: &'a Theme,
@@ -175,7 +182,9 @@ impl Line<'_> {
             Span::styled(estimate(advice.after), style),
             Span::styled(format!(" of {}", round_thousands(advice.limit)), theme.style(Role::Muted)),
         ];
-        let end = put_right(buf, y, self.area.x + 20, call, &after).saturating_sub(2);
+        // Bars stand one below the other, whatever numbers follow them.
+        let end = put_right(buf, y, self.area.x + 20, call, &after).min(call.saturating_sub(CALL));
+        let end = end.saturating_sub(2);
         let from = end.saturating_sub(BAR);
         let share = advice.after as f64 / advice.limit.max(1) as f64;
         ThinBar { share, tail: 1.0, style, tail_style: theme.style(Role::Ghost) }.draw(buf, (from, y), BAR);
@@ -234,7 +243,8 @@ fn foot(theme: &Theme, screen: &ExplainScreen, area: Rect, buf: &mut Buffer) {
         (Some(advice), _, _) => (advice_words(explanation, advice), ""),
         (_, Some(evidence), _) => (evidence.text.clone(), evidence.rule),
         (_, _, Some(finding)) => (finding.line.clone(), finding.rule),
-        _ => ("Each change was tried on the call that failed, as it was then, and then on every call of the session.".to_owned(), ""),
+        _ if explanation.overflowed() => (TRIED.to_owned(), ""),
+        _ => (TRIED_AHEAD.to_owned(), ""),
     };
     if !rule.is_empty() {
         let rule = [Span::styled(rule, theme.style(Role::Muted))];

@@ -121,7 +121,9 @@ fn program<'a>(app: &'a App, theme: &Theme) -> Vec<Fact<'a>> {
     let mut facts = vec![vec![Span::styled("clawscope", theme.bold(Role::Bright))]];
     if let Some(listing) = &app.listing {
         facts.push(vec![Span::styled(listing.place.as_str(), theme.style(Role::Text))]);
-        facts.push(vec![Span::styled(listing.ruleset.ruleset.name(), theme.style(Role::Muted))]);
+        // A transcript may tell more than its store: pi's own do.
+        let rules = app.inspection().map_or(&listing.ruleset, |open| &open.ruleset);
+        facts.push(vec![Span::styled(rules.ruleset.name(), theme.style(Role::Muted))]);
     }
     facts
 }

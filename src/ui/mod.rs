@@ -1,6 +1,7 @@
 //! State → cells. Every function here reads the state, asks the theme what things mean, and writes cells;
 //! none of them keeps anything from one frame to the next.
 
+mod branches;
 mod breakdown;
 mod budget;
 mod compare;
@@ -86,6 +87,8 @@ fn screen(app: &App, theme: &Theme, layout: &Layout, buf: &mut Buffer) -> Option
         Some(Overlay::Breakdown(screen)) => breakdown::draw(app, theme, screen, buf),
         Some(Overlay::Recovery(screen)) => recovery::draw(app, theme, screen, body, buf),
         Some(Overlay::Explain(screen)) => explain::draw(app, theme, screen, body, buf),
+        Some(Overlay::Commits(screen)) => branches::commits(app, theme, screen, body, buf),
+        Some(Overlay::Branches(screen)) => branches::compare(app, theme, screen, body, buf),
         Some(Overlay::Timeline) => timeline::draw(app, theme, body, buf),
         Some(Overlay::Compare) => compare::draw(app, theme, body, buf),
         Some(Overlay::Write(write)) => dialog::draw(app, theme, write, buf),

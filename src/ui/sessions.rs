@@ -157,8 +157,10 @@ impl Line<'_> {
 /// The sign of what a session carries: the gravest of its marks.
 fn mark(item: &SessionItem) -> Option<(&'static str, Role)> {
     let signs = [
+        (Mark::Unfinished, "!", Role::Danger),
         (Mark::Overflow, glyphs::ALERT, Role::Danger),
         (Mark::Damaged, "!", Role::Warn),
+        (Mark::NotImported, "!", Role::Warn),
         (Mark::Running, glyphs::ON, Role::You),
         (Mark::Missing, "?", Role::Warn),
         (Mark::Foreign, "?", Role::Warn),
@@ -166,6 +168,9 @@ fn mark(item: &SessionItem) -> Option<(&'static str, Role)> {
         (Mark::Backup, "·", Role::Muted),
         (Mark::Reset, "·", Role::Muted),
         (Mark::Deleted, "·", Role::Muted),
+        (Mark::Earlier, "·", Role::Muted),
+        (Mark::Archived, "·", Role::Muted),
+        (Mark::Imported, "·", Role::Muted),
     ];
     signs.iter().find(|(mark, ..)| item.has(*mark)).map(|(_, sign, role)| (*sign, *role))
 }

@@ -247,6 +247,19 @@ fn overlay_hints(overlay: &Overlay) -> Vec<Hint> {
             (&[Action::SavePlan], "save json"),
         ],
         Overlay::Recovery(_) => vec![MOVE, (&[Action::Open], "go to the entry"), (&[Action::Back], "close")],
+        Overlay::Commits(_) => vec![
+            MOVE,
+            (&[Action::Undo], "undo it"),
+            (&[Action::Branches], "compare"),
+            (&[Action::Open], "go to the entry"),
+            (&[Action::Back], "close"),
+        ],
+        Overlay::Branches(_) => vec![
+            MOVE,
+            (&[Action::Fold], "the same ones too"),
+            (&[Action::Open], "go to the entry"),
+            (&[Action::Back], "close"),
+        ],
         Overlay::Write(dialog) => match dialog.stage {
             WriteStage::Asking(_) => vec![
                 (&[Action::Yes], "write"),

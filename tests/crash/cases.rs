@@ -1,6 +1,7 @@
 //! The commits that are broken off.
 
 use std::fmt::Write as _;
+use std::io::Write as _;
 use std::path::{Path, PathBuf};
 
 use clawscope::commit::{
@@ -48,15 +49,15 @@ impl Case {
     pub(crate) fn set_up(self, folder: &Path) -> PathBuf {
         let path = folder.join("session.jsonl");
         let bytes = if self == Self::Long { long() } else { short(self == Self::Unended).into_bytes() };
-        std::fs::write(&path, bytes).unwrap();
+        put(&path, &bytes);
         for _ in 0..self.earlier() {
             let session = Session::at(&path);
-            write(&self.earlier_commit(&session), 0, &SystemClock).unwrap();
+            write(&earlier_commit(&session), 0, &SystemClock).unwrap();
         }
         if self == Self::LeftLock {
             let since = iso_text(SystemClock.now_ms() - 120_000);
             let lock = format!("{{\n  \"pid\": 4194304999,\n  \"createdAt\": \"{since}\"\n}}");
-            std::fs::write(lock_path(&path).unwrap(), lock).unwrap();
+            put(&lock_path(&path).unwrap(), lock.as_bytes());
         }
         path
     }
@@ -68,11 +69,6 @@ impl Case {
             Self::Redo => 2,
             _ => 0,
         }
-    }
-
-    fn earlier_commit(self, session: &Session) -> Prepared {
-        let commits = clawscope::commit::receipts(&session.index, &session.source).unwrap().len();
-        if commits == 0 { cleared(session) } else { undone(session, UndoTarget::LastCommit) }
     }
 
     /// What is to be written; the same every time.
@@ -94,6 +90,15 @@ impl Case {
             }
         }
     }
+}
+
+fn put(path: &Path, bytes: &[u8]) {
+    std::fs::File::create(path).unwrap().write_all(bytes).unwrap();
+}
+
+fn earlier_commit(session: &Session) -> Prepared {
+    let commits = clawscope::commit::receipts(&session.index, &session.source).unwrap().len();
+    if commits == 0 { cleared(session) } else { undone(session, UndoTarget::LastCommit) }
 }
 
 fn cleared(session: &Session) -> Prepared {

@@ -111,7 +111,7 @@ fn cuts(bytes: &[u8]) -> Vec<usize> {
     let ends = bytes.iter().enumerate().filter(|(_, byte)| **byte == b'\n').map(|(at, _)| at);
     let mut cuts: Vec<usize> = ends.flat_map(|at| [at, at + 1, at + 2]).collect();
     cuts.extend([1, bytes.len() / 2, bytes.len().saturating_sub(1)]);
-    cuts.extend((1..bytes.len() / 4096 + 1).map(|page| page * 4096));
+    cuts.extend((1..=bytes.len() / 4096).map(|page| page * 4096));
     cuts.retain(|cut| (1..bytes.len()).contains(cut));
     cuts.sort_unstable();
     cuts.dedup();

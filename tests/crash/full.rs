@@ -12,7 +12,6 @@ use crate::kills::{Left, Story, settled};
 use crate::session::Session;
 
 #[test]
-#[expect(clippy::print_stdout, reason = "the count is part of what the test shows")]
 fn a_disk_that_fills_up_at_any_step_leaves_the_old_file_and_nothing_beside_it() {
     let (mut points, mut left) = (0, Left::default());
     let stories = [Case::Branch, Case::Unended, Case::Compaction].map(Story::of);
@@ -59,7 +58,6 @@ fn limited(blocks: usize, ignored: bool, case: Case, path: &Path) -> std::proces
 }
 
 #[test]
-#[expect(clippy::print_stdout, reason = "the count is part of what the test shows")]
 fn a_file_that_may_not_grow_any_more_is_left_as_it_was() {
     let story = Story::of(Case::Long);
     let (least, most) = (story.old.len() / 512, story.new.len() / 512 + 2);
@@ -111,7 +109,6 @@ fn on_small_disk(story: &Story, kib: usize, folder: &Path) -> Option<(bool, Vec<
 }
 
 #[test]
-#[expect(clippy::print_stdout, reason = "a test that is skipped says so")]
 fn a_small_disk_that_fills_up_holds_the_old_file_or_the_new_one() {
     let story = Story::of(Case::Long);
     let (mut written, mut refused) = (0, 0);

@@ -190,13 +190,14 @@ fn kill_everywhere(story: &Story) -> Left {
 }
 
 #[test]
-#[expect(clippy::print_stdout, reason = "the count is part of what the test shows")]
 fn a_commit_that_is_killed_anywhere_leaves_the_old_context_or_the_new_one() {
     let stories: Vec<Story> = Case::ALL.into_iter().map(Story::of).collect();
     let mut left = Left::default();
     std::thread::scope(|scope| {
         let running: Vec<_> = stories.iter().map(|story| scope.spawn(|| kill_everywhere(story))).collect();
-        running.into_iter().for_each(|running| left.add(running.join().unwrap()));
+        for running in running {
+            left.add(running.join().unwrap());
+        }
     });
     for story in &stories {
         let torn = story.torn.load(Relaxed);

@@ -11,7 +11,6 @@ use crate::session::Session;
 const LINE: &str = "{\"type\":\"custom\",\"customType\":\"x\",\"id\":\"zz\",\"parentId\":\"a9\",\"timestamp\":\"2026-02-21T06:00:00.000Z\"}\n";
 
 #[test]
-#[expect(clippy::print_stdout, reason = "the count is part of what the test shows")]
 fn whoever_writes_in_between_loses_nothing_and_breaks_nothing() {
     let story = Story::of(Case::Branch);
     let added = &story.new[story.old.len()..];

@@ -73,7 +73,6 @@ fn torn(story: &Story, point: usize) -> (tempfile::TempDir, std::path::PathBuf) 
 }
 
 #[test]
-#[expect(clippy::print_stdout, reason = "the count is part of what the test shows")]
 fn a_repair_that_is_killed_anywhere_is_done_by_the_next_one() {
     let story = Story::of(Case::Branch);
     let points = torn_points(&story);

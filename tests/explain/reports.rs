@@ -170,15 +170,33 @@ fn a_reserve_that_eats_the_window_must_go_down() {
 fn a_trigger_that_no_prompt_ever_comes_near() {
     let mut made = Made::new();
     (made.model, made.first_model) = (("vllm", "qwen3.5"), ("vllm", "qwen3.5"));
-    made.grow_to(70_000, 20_000);
-    made.user("go on");
-    made.settle(76_149);
-    made.step("exec", &[900]);
+    // 4 questions, 98 answers, 88 results; the prompts grow from 2,994 to 76,149.
+    made.fixed = 2_900.0;
+    for turn in 0..4 {
+        made.user(&format!("now part {turn} of the work, please"));
+        for step in 0..22 {
+            if (turn, step) == (0, 0) {
+                made.settle(2_994);
+            }
+            if (turn, step) == (3, 21) {
+                made.settle(76_149);
+            }
+            made.step(if turn * 22 + step < 80 { "exec" } else { "read" }, &[3_100]);
+        }
+        if turn < 3 {
+            for _ in 0..3 {
+                made.answer(200);
+            }
+        }
+    }
     made.failed("Your input exceeds the context window of this model");
     let parts = [
         "Compaction cannot fire: trigger 242.1k is 3.2x the largest prompt ever sent (76,149); set the window",
     ];
-    told(&made.read(262_144), (Class::WrongWindow, Confidence::Likely), &parts);
+    let explanation = told(&made.read(262_144), (Class::WrongWindow, Confidence::Likely), &parts);
+    assert_eq!((number(&explanation, "known"), number(&explanation, "peak")), (262_144.0, 76_149.0));
+    // What fits is not known; what was answered does.
+    assert!(explanation.advice.iter().all(|advice| advice.limit <= 76_149), "{:?}", explanation.advice);
 }
 
 #[test]
@@ -341,4 +359,24 @@ fn a_key_that_was_moved_to_a_fresh_session_without_a_word() {
     );
     let told = two.read().said();
     assert!(!line(&told).contains("moved from session"), "{}", line(&told));
+}
+
+#[test]
+fn seventy_seven_of_a_hundred_and_sixty_four_summaries_are_empty() {
+    let mut made = Made::new();
+    let mut last = 0;
+    for round in 0..164_usize {
+        for _ in 0..3 {
+            made.user(&words(300 + round % 11));
+            last = made.answer(200);
+        }
+        let empty = "## Goal\n\n## Progress\n- (none)\n\n## Next Steps\n- (none)";
+        let full = words(900);
+        made.compaction(if round >= 87 { empty } else { &full }, last);
+    }
+    made.user("go on");
+    made.answer(100);
+    let parts = ["Compaction #164 kept no content (77 of 164 are): its summary is an empty form of "];
+    let explanation = told(&made.read(200_000), (Class::CompactionHollow, Confidence::Sure), &parts);
+    assert_eq!((number(&explanation, "hollow"), number(&explanation, "compactions")), (77.0, 164.0));
 }

@@ -37,6 +37,7 @@ pub(crate) fn answer(session: &Session) -> Value {
         context: &session.context,
         branch: None,
         textures: None,
+        remembered: None,
         settings: &StepSettings::prune(settings),
         window: window(session),
         guard_window: window(session),

@@ -10,19 +10,21 @@ use clawscope::app::compare::{SweepAsked, SweepSaid, swept};
 use clawscope::app::effect::{Effect, Write};
 use clawscope::app::event::{Event, Listing, SummarySaid};
 use clawscope::app::state::Options;
-use clawscope::commit::{Clock, UndoTarget};
+use clawscope::commit::{Clock, SystemDisk, settle};
 use clawscope::config::SummarizerConfig;
 use clawscope::explain::explain;
-use clawscope::export::{Wanted, export, file_name};
+use clawscope::export::{Format, Wanted, export, file_name};
 use clawscope::gateway::env::Environment;
 use clawscope::gateway::ruleset::Chosen;
 use clawscope::inspect::Closer;
 use clawscope::inspect::Inspection;
 use clawscope::inspect::breakdown::heavy_blocks;
+use clawscope::inspect::commits::newest_first;
+use clawscope::inspect::compare::compared;
 use clawscope::inspect::estimators;
 use clawscope::inspect::excerpt::excerpt;
 use clawscope::inspect::list::list_under;
-use clawscope::inspect::making::Making;
+use clawscope::inspect::making::{Made, Making};
 use clawscope::inspect::message;
 use clawscope::inspect::open::open;
 use clawscope::inspect::place::{OpenPlace, Place};
@@ -93,7 +95,7 @@ impl Driver {
     }
 
     fn at(place: &Place, dir: tempfile::TempDir, width: u16, height: u16) -> Self {
-        let env = Environment::new([("HOME", "/nonexistent")], None, PathBuf::from("/"));
+        let env = Environment::new([("HOME", "/nonexistent"), ("TZ", "UTC")], None, PathBuf::from("/"));
         let place = OpenPlace::new(place, env).expect("a place");
         let app = App::new(Options::default(), (width, height));
         let mut driver = Self {
@@ -235,27 +237,6 @@ impl Driver {
                 let estimates = estimates.map(Arc::new).map_err(|error| error.to_string());
                 vec![Event::Estimated { epoch: inspection.epoch, estimates }]
             }
-            Effect::ReadRecovery { inspection } => {
-                let view = recovery_of(&inspection).map(Arc::new).map_err(|error| error.to_string());
-                vec![Event::Recovery { epoch: inspection.epoch, view }]
-            }
-            Effect::Summarise { inspection, plan, agreed } => self.summary(&inspection, &plan, agreed),
-            Effect::Explain { inspection, now_ms } => {
-                let view =
-                    explain(&inspection, now_ms as f64).map(Arc::new).map_err(|error| error.to_string());
-                vec![Event::Explained { epoch: inspection.epoch, view }]
-            }
-            Effect::ReadRecording { inspection, steps } => {
-                let epoch = inspection.epoch;
-                let read = Recording::read(inspection, steps, &|| true).map(|read| read.map(Arc::new));
-                let recording = read.map_err(|error| error.to_string()).transpose().expect("wanted");
-                vec![Event::Recording { epoch, recording }]
-            }
-            Effect::Replay { recording, settings, request } => {
-                let timeline = Timeline::new(recording, settings.map(|settings| *settings), &|| true);
-                vec![Event::Replayed { request, timeline: Arc::new(timeline.expect("wanted")) }]
-            }
-            Effect::Sweep { recording, asked, request } => self.sweep(&recording, *asked, request),
             Effect::Prepare(what) => {
                 let request = self.request(&what);
                 let shown = prepare(&request).map(|prepared| preview(&request, &prepared, self.now_ms));
@@ -274,30 +255,72 @@ impl Driver {
                 Vec::new()
             }
             Effect::Export { format, inspection, plan, made } => {
-                let plan = plan.as_deref().map(|plan| (plan, made.as_ref().map(|made| &made.summary)));
-                let (redact, shape_only) = (true, false);
-                let wanted =
-                    Wanted { inspection: &inspection, plan, now_ms: self.now_ms, redact, shape_only };
-                match export(&wanted, format) {
-                    Ok(made) => {
-                        self.saved.push((file_name(&inspection.session, format.extension()), made.text));
-                        Vec::new()
-                    }
-                    Err(error) => vec![Event::Failed(error.to_string())],
-                }
+                self.export(format, &inspection, plan.as_deref(), made.as_deref())
             }
             Effect::Quit => {
                 self.quit = true;
                 Vec::new()
             }
-            Effect::StopEstimates
-            | Effect::StopSummary
-            | Effect::StopSweep
-            | Effect::Page(_)
-            | Effect::Mouse(_)
-            | Effect::SaveScreen { .. }
-            | Effect::TimerAt(_)
-            | Effect::Forget { .. } => Vec::new(),
+            question => self.answers(question),
+        }
+    }
+
+    /// What is asked of a whole session, and what nobody waits for here.
+    fn answers(&mut self, question: Effect) -> Vec<Event> {
+        match question {
+            Effect::ReadRecovery { inspection } => {
+                let view = recovery_of(&inspection).map(Arc::new).map_err(|error| error.to_string());
+                vec![Event::Recovery { epoch: inspection.epoch, view }]
+            }
+            Effect::Summarise { inspection, plan, agreed } => self.summary(&inspection, &plan, agreed),
+            Effect::Explain { inspection, now_ms } => {
+                let view =
+                    explain(&inspection, now_ms as f64).map(Arc::new).map_err(|error| error.to_string());
+                vec![Event::Explained { epoch: inspection.epoch, view }]
+            }
+            Effect::ReadCommits { inspection } => {
+                let view = newest_first(&inspection).map_err(|error| error.to_string());
+                vec![Event::Commits { epoch: inspection.epoch, view }]
+            }
+            Effect::CompareBranches { inspection, leaves } => {
+                let view = compared(&inspection, leaves).map(Arc::new);
+                vec![Event::BranchesCompared { epoch: inspection.epoch, view }]
+            }
+            Effect::Repair { path } => {
+                let settled = settle(&path, 0, &Still(self.now_ms), &SystemDisk);
+                let told = settled.map(|settled| settled.expect("a journal").sentence());
+                vec![Event::Repaired(told.map_err(|error| error.to_string()))]
+            }
+            Effect::ReadRecording { inspection, steps } => {
+                let epoch = inspection.epoch;
+                let read = Recording::read(inspection, steps, &|| true).map(|read| read.map(Arc::new));
+                let recording = read.map_err(|error| error.to_string()).transpose().expect("wanted");
+                vec![Event::Recording { epoch, recording }]
+            }
+            Effect::Replay { recording, settings, request } => {
+                let timeline = Timeline::new(recording, settings.map(|settings| *settings), &|| true);
+                vec![Event::Replayed { request, timeline: Arc::new(timeline.expect("wanted")) }]
+            }
+            Effect::Sweep { recording, asked, request } => self.sweep(&recording, *asked, request),
+            _ => Vec::new(),
+        }
+    }
+
+    fn export(
+        &mut self,
+        format: Format,
+        inspection: &Inspection,
+        plan: Option<&Plan>,
+        made: Option<&Made>,
+    ) -> Vec<Event> {
+        let plan = plan.map(|plan| (plan, made.map(|made| &made.summary)));
+        let wanted = Wanted { inspection, plan, now_ms: self.now_ms, redact: true, shape_only: false };
+        match export(&wanted, format) {
+            Ok(exported) => {
+                self.saved.push((file_name(&inspection.session, format.extension()), exported.text));
+                Vec::new()
+            }
+            Err(error) => vec![Event::Failed(error.to_string())],
         }
     }
 
@@ -332,7 +355,7 @@ impl Driver {
             Write::Commit { inspection, plan, made } => {
                 (inspection, Ask::Commit { plan, summary: made.as_ref().map(|made| &made.summary) })
             }
-            Write::Undo { inspection } => (inspection, Ask::Undo(UndoTarget::LastCommit)),
+            Write::Undo { inspection, target } => (inspection, Ask::Undo(target.clone())),
         };
         WriteRequest { inspection, ask, allow_orphan: false, now_ms: self.now_ms }
     }

@@ -6,9 +6,11 @@ use std::path::Path;
 
 use clawscope::commit::SystemClock;
 use clawscope::gateway::env::Environment;
+use clawscope::gateway::provenance::Provenance;
 use clawscope::gateway::pruning::{PruneSettings, SoftTrim};
+use clawscope::gateway::ruleset::Chosen;
 use clawscope::inspect::Inspection;
-use clawscope::inspect::list::list;
+use clawscope::inspect::list::list_under;
 use clawscope::inspect::open::open;
 use clawscope::inspect::place::{OpenPlace, Place};
 use clawscope::inspect::write::{Ask, Check, WriteError, WriteRequest, Written, prepare, preview, write};
@@ -19,10 +21,16 @@ use clawscope::policy::{Step, StepSet, StepSettings};
 
 use crate::session::NOW;
 
-/// The session of a transcript, with everything that steps ask for.
+/// The session of a transcript, with everything that steps ask for, by the rules of the reference whatever it holds.
 pub(crate) fn inspected(path: &Path) -> Inspection {
+    let reference = Chosen::named("2026.3.2", Provenance::Flag).expect("a version");
+    inspected_under(path, Some(&reference))
+}
+
+/// The same by these rules, else by those that it tells.
+pub(crate) fn inspected_under(path: &Path, asked: Option<&Chosen>) -> Inspection {
     let place = OpenPlace::new(&Place::Path(path.to_path_buf()), Environment::default()).expect("a place");
-    let listed = list(&place, NOW);
+    let listed = list_under(&place, asked, NOW);
     let [item] = &listed.items[..] else { panic!("{:?}", listed.items) };
     let inspection = open(&listed.store, &item.key, None, NOW, &mut |_, _| true).expect("it opens");
     inspection.with_closer().expect("its texts")

@@ -3,6 +3,8 @@
 //! `CLAWSCOPE_OPENCLAW_DIR` names the folder that the package is unpacked in (default: `real-openclaw` in the build
 //! folder). Without node, npm or the package the tests say so and pass, unless `CLAWSCOPE_REQUIRE_REAL=1`.
 
+#![allow(dead_code, reason = "each test file uses its own part of it")]
+
 use std::fs;
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
@@ -117,6 +119,11 @@ impl Openclaw {
                 None
             }
         }
+    }
+
+    /// The folder of its bundles.
+    pub(crate) fn dist(&self) -> &Path {
+        &self.dist
     }
 
     /// What the safeguard makes of cases, in one process. `pi` is the folder of the matching runtime.

@@ -355,6 +355,22 @@ pub(crate) fn explaining_yet(width: u16, height: u16) -> Driver {
     driver
 }
 
+/// What was committed: a commit, its undo, and another one.
+pub(crate) fn committed(width: u16, height: u16) -> Driver {
+    let mut driver = asking(width, height);
+    driver.press("y u y p c y U");
+    named(&mut driver);
+    driver
+}
+
+/// The branch before the commit beside the one it made.
+pub(crate) fn comparing_branches(width: u16, height: u16) -> Driver {
+    let mut driver = asking(width, height);
+    driver.press("y C");
+    named(&mut driver);
+    driver
+}
+
 /// The build session under other settings, side by side: those that matter most for it.
 pub(crate) fn comparing(width: u16, height: u16) -> Driver {
     let mut driver = opened(width, height);
@@ -432,7 +448,7 @@ pub(crate) fn timing_yet(width: u16, height: u16) -> Driver {
 /// A state by its name.
 pub(crate) type Named = (&'static str, fn(u16, u16) -> Driver);
 
-pub(crate) const STATES: [Named; 47] = [
+pub(crate) const STATES: [Named; 49] = [
     ("rest", at_rest),
     ("gate shut", gate_shut),
     ("preview", preview),
@@ -471,6 +487,8 @@ pub(crate) const STATES: [Named; 47] = [
     ("explain none helps", explaining_in_vain),
     ("explain well", explaining_nothing),
     ("explain reading", explaining_yet),
+    ("commits", committed),
+    ("branches", comparing_branches),
     ("compare", comparing),
     ("compare typed", comparing_typed),
     ("compare filling", comparing_yet),

@@ -27,6 +27,7 @@ const HEX: &str = "0123456789abcdef";
 const DIGITS: &str = "123456789";
 
 /// Every shape.
+#[allow(clippy::too_many_lines, reason = "a table")]
 pub(crate) fn samples() -> Vec<Sample> {
     let mut seed = 0;
     let mut word = |length, alphabet| {

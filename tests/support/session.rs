@@ -18,7 +18,7 @@ use clawscope::plan::EntryChange;
 use clawscope::policy::compact::{self, branch};
 use clawscope::store::entry::Role;
 use clawscope::store::index::Index;
-use clawscope::store::load::load;
+use clawscope::store::load::{Growth, grow, load};
 use clawscope::store::source::Source;
 use clawscope::transcript::{Leaf, Tree};
 
@@ -80,6 +80,15 @@ impl Session {
     #[must_use]
     pub(crate) fn reload(self) -> Self {
         Self::read(self.folder, self.path)
+    }
+
+    /// Reads what was added to the file.
+    pub(crate) fn grow(&mut self) {
+        match grow(&self.index, &self.source, &mut LineIds, &mut |_, _| true).expect("the session reads") {
+            Growth::Same => return,
+            Growth::Grown(index) | Growth::Replaced(index) => self.index = *index,
+        }
+        self.tree = Tree::new(&self.index);
     }
 
     /// The bytes on disk.

@@ -72,8 +72,7 @@ impl App {
         self.compare.since_ms = self.now_ms;
         // Where only the session grew, the map stays what it was until the new one is there.
         if known.is_none_or(|known| known.asked != asked) {
-            self.compare.moved = false;
-            self.compare.filling = Filling::default();
+            self.compare.before = std::mem::take(&mut self.compare.filling).axes;
         }
         effects.push(Effect::Sweep { recording, asked: Box::new(asked), request: self.compare.request });
     }

@@ -147,6 +147,8 @@ pub struct CompareScreen {
     pub measure: Measure,
     /// The point of each axis under the cursor.
     pub at: Vec<usize>,
+    /// What was varied before: over the same again the cursor stays where it was.
+    before: Vec<Axis>,
     /// The cursor was moved: it stays where it is when all cells are known.
     moved: bool,
     /// Which part has the keys.
@@ -204,7 +206,10 @@ impl CompareScreen {
     fn take_axes(&mut self, axes: Vec<Axis>) {
         match Grid::of(&axes) {
             Ok(grid) => {
-                self.at = axes.iter().map(|axis| axis.current).collect();
+                if !self.moved || self.before != axes {
+                    self.at = axes.iter().map(|axis| axis.current).collect();
+                    self.moved = false;
+                }
                 self.filling =
                     Filling { cells: vec![None; grid.len()], grid: Some(grid), axes, ..Filling::default() };
             }

@@ -3,6 +3,7 @@
 
 mod compaction;
 mod pruning;
+mod tried;
 mod turns;
 mod whole;
 mod window;
@@ -18,9 +19,9 @@ use crate::gateway::setting_value::{plain_text, ttl_text};
 use crate::inspect::Inspection;
 use crate::inspect::words::{difference, dollars};
 use crate::js::Value;
-use crate::policy::StepSettings;
-use crate::policy::settings::{Reader, StepSetting, settings_of};
+use crate::policy::settings::{Reader, StepSetting};
 use crate::store::body::BodyError;
+use tried::{Tried, settings_under};
 use whole::Session;
 pub use whole::Whole;
 
@@ -144,41 +145,6 @@ impl Advice {
         self.whole = Some(whole);
         self
     }
-}
-
-/// Changed settings as the rules read them.
-#[derive(Debug)]
-pub(super) struct Tried {
-    settings: StepSettings,
-    prune_on: bool,
-    prunes: bool,
-    compacts: bool,
-    runtime_window: Option<f64>,
-}
-
-impl Tried {
-    fn new(inspection: &Inspection, changes: &[Change]) -> Self {
-        let begins = |with: &str| changes.iter().any(|change| change.key.starts_with(with));
-        let window = changes.iter().find(|change| change.key == WINDOW).and_then(|it| it.tuned.as_f64());
-        Self {
-            settings: settings_under(inspection, changes),
-            prune_on: inspection.configured_on || begins("contextPruning."),
-            prunes: begins("contextPruning."),
-            compacts: begins("compaction.") || window.is_some(),
-            runtime_window: window,
-        }
-    }
-}
-
-/// The configured settings with these changes.
-fn settings_under(inspection: &Inspection, changes: &[Change]) -> StepSettings {
-    let rows = &inspection.settings;
-    let value = |row: &StepSetting| {
-        let own = changes.iter().find(|change| change.key == row.key());
-        own.map_or_else(|| row.row.value.clone(), |change| change.tuned.clone())
-    };
-    let values: Vec<Value> = rows.iter().map(value).collect();
-    settings_of(rows, &values, &inspection.configured)
 }
 
 /// What was tried, and the session as it was.

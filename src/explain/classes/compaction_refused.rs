@@ -29,7 +29,7 @@ pub(super) fn look(case: &Case<'_>) -> Option<Finding> {
     }
     let kept = failure.estimate().saturating_sub(failure.fixed);
     let line = format!(
-        "{}: refused right behind compaction {}, and a second one is refused while the branch ends with the first; what that kept ({} tokens) is itself too large",
+        "{}: refused right behind compaction {}, and a second one is refused while the branch ends with the first; what that kept ({} tokens) is itself too large - branch before it, and keep less",
         overflow(failure),
         index.name(compaction),
         about(kept),

@@ -11,7 +11,7 @@ pub(super) fn look(case: &Case<'_>) -> Option<Finding> {
     let written = case.compactions.len();
     let tried = late.len() + written;
     let line = format!(
-        "{} of {} failed because the summary came too late; the context stays as large as it is",
+        "{} of {} failed because the summary came too late; the context stays as large as it is - give the summary a faster model, or less at a time",
         exact(late.len() as u64),
         count(tried, "compaction"),
     );

@@ -1,6 +1,7 @@
 //! Ids of what an export adds. They come from what is exported, not from chance: the same export has the same ids.
 
 use std::collections::HashSet;
+use std::fmt::Write as _;
 
 use sha2::{Digest as _, Sha256};
 
@@ -26,7 +27,10 @@ impl<'a> NewNames<'a> {
     fn hex(&mut self) -> String {
         self.turn += 1;
         let hash = Sha256::digest(format!("{} {}", self.seed, self.turn));
-        hash.iter().map(|byte| format!("{byte:02x}")).collect()
+        hash.iter().fold(String::new(), |mut hex, byte| {
+            let _ = write!(hex, "{byte:02x}");
+            hex
+        })
     }
 
     /// The id of the session, in the form of a random UUID.

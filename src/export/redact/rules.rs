@@ -114,7 +114,7 @@ const RULES: &[Rule] = &[
     shape("pulumi-token", r"\bpul-[a-f0-9]{40}\b"),
     shape("terraform-token", r"\b[A-Za-z0-9]{14}\.atlasv1\.[A-Za-z0-9_=-]{40,}"),
     named("url-password", r#"\b[a-zA-Z][a-zA-Z0-9+.-]*://[^\s:/?#@"'<>`\[]*:([^\s/?#@"'<>`]+)@"#),
-    shape("url-token", r#"\bhttps?://([A-Za-z0-9_.-]{20,})@"#),
+    shape("url-token", r"\bhttps?://([A-Za-z0-9_.-]{20,})@"),
     named(
         "url-parameter",
         r#"(?i)[?&](?:access_token|refresh_token|id_token|auth_token|token|api_?key|apikey|secret|client_secret|password|passwd|pwd|sig|signature|x-amz-signature|x-amz-security-token|x-goog-signature)=([^&\s"'<>#\\]{6,})"#,

@@ -56,7 +56,9 @@ fn the_same_secret_has_the_same_placeholder_wherever_it_stands() {
     let mut redactor = Redactor::default();
     let texts =
         [format!("GITHUB_TOKEN={key}"), format!("use {other}"), format!("git push https://{key}@github.com")];
-    texts.iter().for_each(|text| redactor.learn(text));
+    for text in &texts {
+        redactor.learn(text);
+    }
     let all: Vec<String> = texts.iter().map(|text| redactor.text(text).into_owned()).collect();
     assert_eq!(all[0], "GITHUB_TOKEN=[redacted:github-token:1]");
     assert_eq!(all[1], "use [redacted:github-token:2]");

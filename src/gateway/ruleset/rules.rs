@@ -66,6 +66,8 @@ pub struct Rules {
     pub memory_flush: MemoryFlush,
     /// Row "Recovery".
     pub recovery: Recovery,
+    /// Where a session stands, how its entries hang together, and what bounds its context (sqlite F, G).
+    pub branching: Branching,
 }
 
 impl Rules {
@@ -308,6 +310,17 @@ pub struct Recovery {
     pub resets_session: bool,
 }
 
+/// How the active branch is found.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Branching {
+    /// The last entry is the leaf, parents are taken as they are written, and only a compaction bounds a context (store K).
+    #[default]
+    LastEntry,
+    /// Leaf rows and side rows count, parents are corrected, and a `reset` bounds a context as a compaction does (sqlite F,
+    /// G2).
+    LeafRows,
+}
+
 const FILE_ERA_GUARD: WindowGuardRule = WindowGuardRule {
     block_below: 16_000.0,
     warn_below: 32_000.0,
@@ -344,6 +357,7 @@ pub static V2026_3_2: Rules = Rules {
     context_tokens: true,
     memory_flush: MemoryFlush::TotalsAndSize,
     recovery: Recovery { attempts: 3, truncation_restarts: false, resets_session: true },
+    branching: Branching::LastEntry,
 };
 
 /// The version before it.
@@ -393,6 +407,7 @@ pub static V2026_9: Rules = Rules {
     context_tokens: false,
     memory_flush: MemoryFlush::Plugin,
     recovery: Recovery { attempts: 3, truncation_restarts: false, resets_session: false },
+    branching: Branching::LeafRows,
 };
 
 /// The runtime without a gateway: it compacts, and trims nothing.

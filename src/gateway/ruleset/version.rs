@@ -144,7 +144,7 @@ mod tests {
 
     #[test]
     fn a_version_gets_the_rules_of_its_own_or_the_nearest_not_newer() {
-        use Ruleset::{V2026_2_19, V2026_3_2, V2026_9};
+        use Ruleset::{Pi0_55, Pi1_5, V2026_2_19, V2026_3_2, V2026_9};
         for (text, ruleset, told) in [
             ("2026.2.19", V2026_2_19, false),
             ("2026.3.2", V2026_3_2, false),
@@ -164,7 +164,6 @@ mod tests {
         ] {
             assert_eq!(nearest(text), (ruleset, told), "{text}");
         }
-        use Ruleset::{Pi0_55, Pi1_5};
         for (text, ruleset, told) in [
             ("pi-0.55.3", Pi0_55, false),
             ("pi-0.86.2", Pi0_55, true),

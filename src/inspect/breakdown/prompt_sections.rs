@@ -8,7 +8,7 @@ use super::{Figure, Line, Section, SectionKind, warnings};
 use crate::context::breakdown::{Piece, PromptParts, ToolUse};
 use crate::context::budget::Part;
 use crate::inspect::words::{grouped, moment, of};
-use crate::store::prompt_report::{InjectedFile, SystemPromptReport, ToolSize};
+use crate::store::prompt_report::{InjectedFile, ReportSource, SystemPromptReport, ToolSize};
 
 /// Three sections with a report, one that says that there is none without.
 pub(super) fn prompt_sections(view: &View) -> Vec<Section> {
@@ -84,11 +84,19 @@ fn tools(view: &View, report: &SystemPromptReport, parts: &PromptParts) -> Secti
         String::new()
     };
     let described = grouped(parts.descriptions.tokens);
-    view.part(Part::Tools, "Tool schemas").note(format!("{}{unused}", of(report.tools.len() as f64, "tool"))).words(
-        format!(
+    let words = match report.source {
+        ReportSource::Transcript => {
+            "Declared in the transcript: name, description and parameters of each, sent with every call."
+                .to_owned()
+        }
+        _ => format!(
             "Sent with every call, called or not. Their descriptions, ~{described} tokens, are sent too and in no estimate."
         ),
-    ).lines(lines)
+    };
+    view.part(Part::Tools, "Tool schemas")
+        .note(format!("{}{unused}", of(report.tools.len() as f64, "tool")))
+        .words(words)
+        .lines(lines)
 }
 
 /// What a tool says that no message of the window calls.

@@ -144,8 +144,11 @@ fn descriptions(inspection: &Inspection) -> u64 {
 /// The first of the reasons that holds. `at` is the place of the answer among the messages.
 fn cause(inspection: &Inspection, at: usize) -> Cause {
     let Some(report) = inspection.report.as_deref() else { return Cause::NoReport };
-    if report.source == ReportSource::Estimate {
-        return Cause::EstimatedReport;
+    match report.source {
+        ReportSource::Estimate => return Cause::EstimatedReport,
+        // What the transcript holds is what was in force, however old.
+        ReportSource::Transcript => return Cause::Estimator,
+        ReportSource::Run | ReportSource::Unknown => {}
     }
     if report.session_id.as_ref().is_some_and(|id| *id != inspection.session.id) {
         return Cause::OtherSession;

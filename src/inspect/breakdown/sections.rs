@@ -251,6 +251,9 @@ fn unmeasured_words(why: Unmeasured) -> &'static str {
         Unmeasured::SinceCompaction => {
             "The provider counted nothing since the compaction: every number here is an estimate."
         }
+        Unmeasured::SinceReset => {
+            "The provider counted nothing since the reset: every number here is an estimate."
+        }
         Unmeasured::SinceEdit => {
             "The context was edited since: what was counted before is not what is sent now."
         }

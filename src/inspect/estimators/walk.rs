@@ -3,6 +3,7 @@
 
 use std::collections::HashMap;
 
+use crate::context::since_reset;
 use crate::ids::EntryIx;
 use crate::inspect::Inspection;
 use crate::inspect::estimators::weigh::Weights;
@@ -20,7 +21,7 @@ const SHRUNK: f64 = 0.98;
 pub(super) enum Anchor {
     /// Nothing was counted yet.
     Nothing,
-    /// Nothing was counted since the compaction.
+    /// Nothing was counted since the compaction or the reset.
     Stale,
     /// The last count, and pi's estimate of what came after it.
     Counted {
@@ -42,7 +43,7 @@ pub(super) struct Prompt {
     pub(super) held: Weights,
     /// What the runtime's estimate starts from.
     pub(super) anchor: Anchor,
-    /// The compaction that counts.
+    /// The compaction or the reset that counts.
     pub(super) boundary: Option<EntryIx>,
     /// Provider and model.
     pub(super) model: Option<(WordIx, WordIx)>,
@@ -66,10 +67,14 @@ pub(super) fn walk(inspection: &Inspection, weights: &[Weights]) -> Walked {
     let copied = copied_answers(index, path);
     let mut walk = Walk::default();
     let (mut calls, mut copies) = (Vec::new(), 0);
-    for (ix, weight) in path.iter().zip(weights) {
+    let places: HashMap<EntryIx, usize> = path.iter().enumerate().map(|(at, ix)| (*ix, at)).collect();
+    for (at, (ix, weight)) in path.iter().zip(weights).enumerate() {
         let entry = index.entry(*ix);
         if entry.kind == EntryKind::Compaction {
             walk.compact(index, *ix, *weight);
+        } else if entry.kind == EntryKind::Reset && inspection.tree.has_resets() {
+            let kept = since_reset(index, &inspection.tree, &path[..=at]);
+            walk.reset(*ix, kept.iter().filter_map(|ix| places.get(ix)).map(|at| weights[*at]));
         }
         let usage = entry.message.and_then(|message| message.usage);
         if let Some(usage) = usage.filter(Usage::is_counted) {
@@ -92,10 +97,10 @@ struct Walk {
     total: Weights,
     /// Where the first entry of each id stands.
     places: HashMap<IdIx, usize>,
-    /// The summary at the front of the context, and where its other messages start.
+    /// The summary at the front of the context, or what a reset kept, and where its other messages start.
     front: Weights,
     from: usize,
-    /// The compaction that counts, and where it stands.
+    /// The compaction or the reset that counts, and where it stands.
     boundary: Option<(EntryIx, usize)>,
     /// Where the last count stands, and what it says.
     counted: Option<(usize, f64)>,
@@ -110,6 +115,15 @@ impl Walk {
         let kept = index.entry(ix).reference.and_then(|id| self.places.get(&id));
         self.from = kept.copied().unwrap_or(at);
         self.front = summary;
+        self.boundary = Some((ix, at));
+        self.largest = (0, None);
+    }
+
+    /// From here on the context is what the reset kept, and what follows (sqlite G2).
+    fn reset(&mut self, ix: EntryIx, kept: impl Iterator<Item = Weights>) {
+        let at = self.sums.len();
+        self.from = at;
+        self.front = kept.fold(Weights::default(), |sum, weight| sum + weight);
         self.boundary = Some((ix, at));
         self.largest = (0, None);
     }

@@ -10,6 +10,7 @@ pub use recorded::Recorded;
 pub use refusal::{Refusal, at as refusal_at};
 pub use rows::{RecoveryRow, RowKind, Sign};
 
+use crate::context::since_reset;
 use crate::inspect::Inspection;
 use crate::policy::compact::branch;
 use crate::policy::recovery::{self, Branch, ErrorSource, Facts};
@@ -42,13 +43,14 @@ pub fn recovery_of(inspection: &Inspection) -> Result<RecoveryView, BodyError> {
     let refusal = found.unwrap_or_else(|| Refusal::of_next_call(inspection));
     let path = match refusal.entry {
         Some(entry) => {
-            let mut path = inspection.tree.walk(entry);
+            let mut path = inspection.tree.walk(&inspection.index, entry);
             path.pop();
             path
         }
         None => inspection.context.path.clone(),
     };
     let index = &inspection.index;
+    let path = since_reset(index, &inspection.tree, &path);
     let entries = branch(index, &path, |ix| body::entry(&inspection.source, index, ix))?;
     let compaction = entries.iter().rposition(|entry| entry.kind == EntryKind::Compaction);
     let kept = compaction.and_then(|at| index.entry(path[at]).reference);

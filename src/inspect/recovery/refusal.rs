@@ -4,10 +4,10 @@ use crate::ids::EntryIx;
 use crate::inspect::Inspection;
 use crate::inspect::facts::time;
 use crate::js::{self, Value};
-use crate::policy::overflow::{Numbers, gateway, is_overflow, numbers};
+use crate::policy::overflow::{Numbers, gateway, is_overflow_as, numbers};
 use crate::policy::recovery::ErrorSource;
 use crate::store::body::{self, BodyError};
-use crate::store::entry::{EntryKind, Role, StopReason};
+use crate::store::entry::{EntryKind, Reading, Role, StopReason};
 
 /// The type of a custom entry that tells of a prompt that threw.
 const PROMPT_ERROR: &str = "openclaw:prompt-error";
@@ -90,7 +90,8 @@ pub fn at(inspection: &Inspection, ix: EntryIx) -> Result<Option<Refusal>, BodyE
         _ => return Ok(None),
     };
     let text = text.map(|text| text.trim().to_string_lossy()).unwrap_or_default();
-    let counts = is_overflow(&text) || gateway::is_likely_overflow(&text);
+    let likely = index.reading == Reading::Entries && gateway::is_likely_overflow(&text);
+    let counts = is_overflow_as(index.reading, &text) || likely;
     Ok(counts.then(|| Refusal::said(ix, source, text, at)))
 }
 

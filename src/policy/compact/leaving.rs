@@ -36,9 +36,9 @@ pub struct Leaving {
 }
 
 /// The entries from one leaf back to the branch of another; nothing from before the first entry.
-pub fn left(tree: &Tree, from: Option<EntryIx>, target: EntryIx) -> Left {
+pub fn left(index: &Index, tree: &Tree, from: Option<EntryIx>, target: EntryIx) -> Left {
     let Some(from) = from else { return Left { ancestor: None, entries: Vec::new() } };
-    let (path, other) = (tree.walk(from), tree.walk(target));
+    let (path, other) = (tree.walk(index, from), tree.walk(index, target));
     let shared = path.iter().zip(&other).take_while(|(a, b)| a == b).count();
     Left { ancestor: shared.checked_sub(1).map(|at| path[at]), entries: path[shared..].to_vec() }
 }
@@ -54,6 +54,9 @@ pub fn prepare_leaving<E>(
     budget: f64,
     body: impl Fn(EntryIx) -> Result<Value, E>,
 ) -> Result<Result<Leaving, Throws>, E> {
+    if entries.iter().any(|ix| index.entry(*ix).no_message) {
+        return Ok(Err(Throws));
+    }
     let mut leaving = Leaving { messages: Vec::new(), total_tokens: 0.0, files: FileOps::default() };
     for ix in entries.iter().filter(|ix| index.entry(**ix).kind == EntryKind::BranchSummary) {
         leaving.files.add_carried(&body(*ix)?);
@@ -88,7 +91,7 @@ fn message<E>(
 ) -> Result<Option<Value>, E> {
     let entry = index.entry(ix);
     let speaks = match entry.kind {
-        EntryKind::Message => entry.role() != Some(Role::ToolResult) && !entry.no_message,
+        EntryKind::Message => entry.role() != Some(Role::ToolResult),
         EntryKind::CustomMessage | EntryKind::BranchSummary | EntryKind::Compaction => true,
         _ => false,
     };

@@ -19,7 +19,7 @@ pub(crate) fn job(history: Vec<Value>) -> SummaryJob {
         turn_prefix: Vec::new(),
         previous_summary: None,
         files: FileOps::default(),
-        reading: Default::default(),
+        reading: crate::store::entry::Reading::default(),
     };
     SummaryJob {
         material,

@@ -115,7 +115,8 @@ fn prepare_again(
 ) -> Result<Option<Preparation>, Throws> {
     let previous = branch.iter().rposition(|entry| entry.kind == EntryKind::Compaction);
     let at_end = previous.is_some_and(|at| at + 1 == branch.len());
-    if branch.is_empty() || at_end && before.from_hook {
+    let was_reset = branch.last().is_some_and(|entry| entry.kind == EntryKind::Reset);
+    if branch.is_empty() || was_reset || at_end && before.from_hook {
         return Ok(None);
     }
     let start = previous.map_or(0, |at| before.first_kept.filter(|first| *first <= at).unwrap_or(at + 1));

@@ -6,11 +6,21 @@ mod numbers;
 pub mod pi;
 pub mod pi_1_5;
 
+use crate::gateway::ruleset::Reading;
+
 pub use numbers::{Numbers, numbers};
 
 /// Whether a recorded error text is an overflow to either of the two programs.
 pub fn is_overflow(text: &str) -> bool {
     pi::is_overflow(text) || gateway::is_overflow(text)
+}
+
+/// The same by the detector of the pi that a transcript belongs to (store-pi-1.5 G).
+pub fn is_overflow_as(reading: Reading, text: &str) -> bool {
+    match reading {
+        Reading::Entries => is_overflow(text),
+        Reading::Projected => pi_1_5::is_overflow(text, None),
+    }
 }
 
 /// Whether a line holds the parts in this order, each behind the one before; a part is any of its alternatives

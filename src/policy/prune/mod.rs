@@ -7,6 +7,7 @@ pub mod round;
 mod soft_trim;
 mod stages;
 mod step;
+mod step_2026_9;
 #[cfg(test)]
 mod vectors;
 
@@ -15,3 +16,4 @@ pub use soft_trim::{cleared_message, soft_trimmed_message, trim_chars};
 pub(in crate::policy) use soft_trim::{joined_text, trimmed_text};
 pub use stages::{Clearing, Outcome, PruneInput, cutoff_among, keeps_images, prune, soft_chars};
 pub use step::prune_list;
+pub use step_2026_9::prune_round_list;

@@ -12,7 +12,7 @@ use crate::js::{JsString, Object, Value, number_text, stringify};
 use crate::policy::prune::soft_trim::{cleared_message, soft_trimmed_message};
 
 /// The custom entry that holds them (store O1).
-const MARKER_TYPE: &str = "openclaw.cache-ttl";
+pub const MARKER_TYPE: &str = "openclaw.cache-ttl";
 
 /// What became of one result.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -89,14 +89,26 @@ impl Snapshot {
 
     /// The messages that differ when it is applied, by position, each with what was applied. `messages` are as the
     /// transcript has them: bodies are derived anew, not stored.
-    pub fn replay(
+    pub fn replay<'a>(
         &self,
-        messages: &[Value],
+        messages: impl IntoIterator<Item = &'a Value>,
         settings: &PruneSettings,
     ) -> BTreeMap<usize, (Projection, Value)> {
-        let keys = result_keys(messages, &self.ambiguous);
+        self.replay_results(&results(messages), settings)
+    }
+
+    /// The same where the results are known, each with its position.
+    pub(super) fn replay_results(
+        &self,
+        results: &[(usize, &Value)],
+        settings: &PruneSettings,
+    ) -> BTreeMap<usize, (Projection, Value)> {
         let mut changed = BTreeMap::new();
-        for (at, message) in messages.iter().enumerate() {
+        if self.projections.is_empty() {
+            return changed;
+        }
+        let keys = keys_of(results, &self.ambiguous);
+        for (at, message) in results.iter().copied() {
             let Some(key) = keys.get(&at) else { continue };
             let Some(projection) = self.projections.get(key) else { continue };
             if self.sources.get(key).is_some_and(|hash| *hash != source_hash(message)) {
@@ -130,7 +142,7 @@ fn texts(message: &Value) -> Vec<Value> {
 }
 
 /// A message with these texts in its text blocks; blocks beyond them stay.
-fn with_texts(message: &Value, texts: &[JsString]) -> Value {
+pub(in crate::policy) fn with_texts(message: &Value, texts: &[JsString]) -> Value {
     let mut texts = texts.iter();
     let blocks = message.get("content").and_then(Value::as_array).unwrap_or_default();
     let new = blocks.iter().map(|block| {
@@ -156,36 +168,43 @@ pub fn source_hash(message: &Value) -> String {
 }
 
 /// The key of each tool result, by position. One that names two results, here or ever before, gives way to one that counts.
-pub fn result_keys(messages: &[Value], known_ambiguous: &BTreeSet<String>) -> BTreeMap<usize, String> {
+pub fn result_keys<'a>(
+    messages: impl IntoIterator<Item = &'a Value>,
+    known_ambiguous: &BTreeSet<String>,
+) -> BTreeMap<usize, String> {
+    keys_of(&results(messages), known_ambiguous)
+}
+
+/// The tool results among messages, each with its position.
+fn results<'a>(messages: impl IntoIterator<Item = &'a Value>) -> Vec<(usize, &'a Value)> {
     let is_result = |message: &Value| message.get("role").is_some_and(|role| role.str_is("toolResult"));
-    let results: Vec<(usize, Option<String>)> = messages
-        .iter()
-        .enumerate()
-        .filter(|(_, message)| is_result(message))
-        .map(|(at, message)| (at, base_key(message)))
-        .collect();
+    messages.into_iter().enumerate().filter(|(_, message)| is_result(message)).collect()
+}
+
+fn keys_of(results: &[(usize, &Value)], known_ambiguous: &BTreeSet<String>) -> BTreeMap<usize, String> {
+    let bases: Vec<Option<String>> = results.iter().map(|(_, message)| base_key(message)).collect();
     let mut counts: BTreeMap<&str, usize> = BTreeMap::new();
-    for key in results.iter().filter_map(|(_, key)| key.as_deref()) {
+    for key in bases.iter().filter_map(|key| key.as_deref()) {
         *counts.entry(key).or_default() += 1;
     }
     let mut occurrences: BTreeMap<String, usize> = BTreeMap::new();
-    let mut key_of = |at: usize, base: Option<&str>| {
+    let mut key_of = |message: &Value, base: Option<&str>| {
         let own = base.filter(|key| counts.get(key) == Some(&1) && !known_ambiguous.contains(*key));
         if let Some(own) = own {
             return own.to_owned();
         }
         let name = base.unwrap_or("tool");
-        let id = text(&messages[at], "id");
+        let id = text(message, "id");
         let stem = match id {
             Some(id) => format!("fallback:{name}:id:{id}"),
-            None => format!("fallback:{name}:text:{}", source_hash(&messages[at])),
+            None => format!("fallback:{name}:text:{}", source_hash(message)),
         };
         let count = occurrences.entry(stem.clone()).or_default();
         let key = format!("{stem}:{count}");
         *count += 1;
         key
     };
-    results.iter().map(|(at, base)| (*at, key_of(*at, base.as_deref()))).collect()
+    results.iter().zip(&bases).map(|((at, message), base)| (*at, key_of(message, base.as_deref()))).collect()
 }
 
 /// `tool:<call>` with the time behind it, else `timestamp:<time>`, else none.

@@ -1,7 +1,7 @@
 //! One pruning round as gateways of 2026.9 take it, over the texts themselves: what was pruned before stays so, sizes are
 //! weighted, and results with images are pruned like others (pruning 8.1).
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use crate::context::tokens::weighted::{NORMAL, weighted_length};
 use crate::gateway::pruning::PruneSettings;
@@ -21,12 +21,29 @@ const OTHER_CHARS: f64 = 256.0;
 pub struct Round {
     /// The messages that differ from the transcript, by position, each with what was done to it.
     pub changed: BTreeMap<usize, (Projection, Value)>,
+    /// Which of them this round changed; the others were so before.
+    pub new: BTreeSet<usize>,
     /// This round changed something that was not so before: the touch is now.
     pub is_new: bool,
     /// Chars of all messages against those of the window, before this round; NaN where it was not looked at.
     pub ratio_before: f64,
+    /// The same after trimming.
+    pub ratio_trimmed: f64,
     /// The same after it.
     pub ratio_after: f64,
+    /// Chars in the results that may be cleared, after trimming; NaN where it did not come to that.
+    pub prunable_chars: f64,
+}
+
+/// A message as a round looks at it.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Weighed<'a> {
+    /// Who speaks.
+    pub(super) role: Role,
+    /// Its weighted chars.
+    pub(super) chars: f64,
+    /// The message itself; asked for of tool results alone.
+    pub(super) body: Option<&'a Value>,
 }
 
 /// Applies what is remembered, and prunes anew where the gate is open. `window` is in tokens.
@@ -37,18 +54,46 @@ pub fn prune_round(
     window: f64,
     gate_open: bool,
 ) -> Round {
-    let changed = remembered.replay(messages, settings);
-    let mut round = Round { changed, is_new: false, ratio_before: f64::NAN, ratio_after: f64::NAN };
-    let start = messages.iter().position(|message| role_of(message) == Role::User);
+    let weighed = |message| Weighed { role: role_of(message), chars: chars_of(message), body: Some(message) };
+    let messages: Vec<Weighed<'_>> = messages.iter().map(weighed).collect();
+    round(&messages, remembered, settings, window, gate_open)
+}
+
+/// The same over messages that were weighed before.
+pub(super) fn round(
+    messages: &[Weighed<'_>],
+    remembered: &Snapshot,
+    settings: &PruneSettings,
+    window: f64,
+    gate_open: bool,
+) -> Round {
+    let results = messages.iter().enumerate().filter(|(_, message)| message.role == Role::ToolResult);
+    let results: Vec<(usize, &Value)> =
+        results.filter_map(|(at, message)| Some((at, message.body?))).collect();
+    let changed = remembered.replay_results(&results, settings);
+    let mut round = Round {
+        changed,
+        new: BTreeSet::new(),
+        is_new: false,
+        ratio_before: f64::NAN,
+        ratio_trimmed: f64::NAN,
+        ratio_after: f64::NAN,
+        prunable_chars: f64::NAN,
+    };
+    let start = messages.iter().position(|message| message.role == Role::User);
     let cutoff = cutoff(messages, settings.keep_last_assistants);
     let (Some(start), Some(cutoff)) = (start, cutoff) else { return round };
     if !gate_open || window.is_nan() || window <= 0.0 {
         return round;
     }
-    let chars: Vec<f64> = (0..messages.len()).map(|at| chars_of(round.message(messages, at))).collect();
+    let chars_now = |(at, message): (usize, &Weighed<'_>)| {
+        round.changed.get(&at).map_or(message.chars, |(_, new)| chars_of(new))
+    };
+    let chars: Vec<f64> = messages.iter().enumerate().map(chars_now).collect();
     let total = chars.iter().sum();
     let mut run = Running { messages, settings, round: &mut round, chars, total, window: window * 4.0 };
     run.round.ratio_before = run.ratio();
+    run.round.ratio_trimmed = run.ratio();
     run.round.ratio_after = run.ratio();
     if run.ratio() >= settings.soft_trim_ratio {
         run.prune(start..cutoff);
@@ -56,15 +101,8 @@ pub fn prune_round(
     round
 }
 
-impl Round {
-    /// A message as it is sent.
-    fn message<'a>(&'a self, messages: &'a [Value], at: usize) -> &'a Value {
-        self.changed.get(&at).map_or(&messages[at], |(_, new)| new)
-    }
-}
-
 struct Running<'a> {
-    messages: &'a [Value],
+    messages: &'a [Weighed<'a>],
     settings: &'a PruneSettings,
     round: &'a mut Round,
     chars: Vec<f64>,
@@ -83,19 +121,42 @@ impl Running<'_> {
         self.total += chars - self.chars[at];
         self.chars[at] = chars;
         self.round.changed.insert(at, (projection, new));
+        self.round.new.insert(at);
         self.round.is_new = true;
     }
 
     fn prune(&mut self, range: std::ops::Range<usize>) {
+        let eligible = self.trim(range);
+        self.round.ratio_trimmed = self.ratio();
+        self.round.prunable_chars = eligible.iter().map(|at| self.chars[*at]).sum();
+        let (hard, ratio) = (&self.settings.hard_clear, self.settings.hard_clear_ratio);
+        if hard.enabled && self.round.prunable_chars >= self.settings.min_prunable_tool_chars {
+            for at in eligible {
+                if self.ratio() < ratio {
+                    break;
+                }
+                let Some(body) = self.messages[at].body else { continue };
+                let placeholder = hard.placeholder.clone();
+                let new = cleared_message(body, &placeholder);
+                self.replace(at, Projection::Hard { placeholder }, new);
+            }
+        }
+        self.round.ratio_after = self.ratio();
+    }
+
+    /// Trims what is not trimmed yet; answers what may be cleared.
+    fn trim(&mut self, range: std::ops::Range<usize>) -> Vec<usize> {
         let filter = self.settings.tool_filter();
         let mut eligible = Vec::new();
         for at in range {
-            let message = &self.messages[at];
+            let Some(message) = self.messages[at].body.filter(|_| self.messages[at].role == Role::ToolResult)
+            else {
+                continue;
+            };
             // A name that is no text counts as the empty name.
             let name = message.get("toolName").filter(|name| name.as_str().is_some());
             let done = self.round.changed.get(&at).map(|(projection, _)| projection);
-            let is_hard = matches!(done, Some(Projection::Hard { .. }));
-            if role_of(message) != Role::ToolResult || is_hard || !filter.prunable(name) {
+            if matches!(done, Some(Projection::Hard { .. })) || !filter.prunable(name) {
                 continue;
             }
             eligible.push(at);
@@ -106,26 +167,13 @@ impl Running<'_> {
                 self.replace(at, Projection::Soft, new);
             }
         }
-        let prunable: f64 = eligible.iter().map(|at| self.chars[*at]).sum();
-        let (hard, ratio) = (&self.settings.hard_clear, self.settings.hard_clear_ratio);
-        if hard.enabled && prunable >= self.settings.min_prunable_tool_chars {
-            for at in eligible {
-                if self.ratio() < ratio {
-                    break;
-                }
-                let placeholder = hard.placeholder.clone();
-                let new = cleared_message(&self.messages[at], &placeholder);
-                self.replace(at, Projection::Hard { placeholder }, new);
-            }
-        }
-        self.round.ratio_after = self.ratio();
+        eligible
     }
 }
 
 /// The position of the k-th last assistant message; none when there are fewer.
-fn cutoff(messages: &[Value], keep: f64) -> Option<usize> {
-    let assistants =
-        messages.iter().enumerate().rev().filter(|(_, message)| role_of(*message) == Role::Assistant);
+fn cutoff(messages: &[Weighed<'_>], keep: f64) -> Option<usize> {
+    let assistants = messages.iter().enumerate().rev().filter(|(_, message)| message.role == Role::Assistant);
     if keep <= 0.0 { Some(messages.len()) } else { assistants.map(|(at, _)| at).nth(keep as usize - 1) }
 }
 
@@ -233,7 +281,10 @@ mod tests {
         let messages = list(words);
         let round = prune_round(&messages, &Snapshot::default(), &settings(), window, true);
         let result = |at: &usize| role_of(&messages[*at]) == Role::ToolResult;
-        (0..messages.len()).filter(result).map(|at| chars_of(round.message(&messages, at))).collect()
+        (0..messages.len())
+            .filter(result)
+            .map(|at| chars_of(round.changed.get(&at).map_or(&messages[at], |(_, new)| new)))
+            .collect()
     }
 
     #[test]

@@ -17,6 +17,7 @@ use crate::gateway::ruleset::Rules;
 use crate::js::{Throws, Value};
 use crate::policy::clear_tool_uses::Sketch;
 use crate::policy::guard::{self, Counted};
+use crate::policy::prune::round::chars_of;
 use crate::policy::repair::{Shape, needs_input_repair, shape_of};
 use crate::store::entry::{MessageSize, Role, Size};
 use crate::store::measure::role_of;
@@ -37,6 +38,9 @@ pub struct Texture {
     pub sketch: Result<Option<Sketch>, Throws>,
     /// What its letters tell, of tool results and user messages; none where the rules do not look at letters.
     pub letters: Option<Letters>,
+    /// Weighted chars as the pruner of 2026.9 counts them (pruning 8, row "Size estimate"); none where the rules do not look at
+    /// letters.
+    pub weight: Option<f64>,
     /// The message itself, where the rest does not tell what an edit makes of it. Such messages are rare; where the rules
     /// look at letters, all tool results are among them, and user messages with media.
     pub body: Option<Arc<Value>>,
@@ -56,7 +60,7 @@ impl Texture {
     /// The texture of what a message has become, for the rules that this one was read for.
     #[must_use]
     pub fn again(&self, made: &Value) -> Self {
-        Self::read(made, self.letters.is_some())
+        Self::read(made, self.weight.is_some())
     }
 
     fn read(message: &Value, letters: bool) -> Self {
@@ -79,6 +83,7 @@ impl Texture {
             guard: Counted::of(message),
             sketch,
             letters: letters.then(|| Letters::of(role, message)).flatten(),
+            weight: letters.then(|| chars_of(message)),
             body: None,
         };
         if texture.is_untold(role, message) {

@@ -201,6 +201,8 @@ impl Run<'_> {
             },
             EntryKind::BranchSummary
             | EntryKind::Label
+            | EntryKind::Reset
+            | EntryKind::Leaf
             | EntryKind::Usage
             | EntryKind::ContextEdit
             | EntryKind::Unknown

@@ -67,8 +67,9 @@ mod tests {
         let levels = Levels::of([71e3, 99e3, 128e3, 170e3].into_iter());
         assert_eq!((levels.end(0), levels.end(5)), (80e3, 180e3));
         assert_eq!([71e3, 79e3, 80e3, 170e3].map(|value| levels.level(value)), [0, 0, 1, 5]);
+        // Halves from 6.5 would end at 9.5.
         let costs = Levels::of([6.71, 9.6].into_iter());
-        assert_eq!((costs.level(6.71), costs.level(9.6)), (0, 5));
+        assert_eq!((costs.end(0), costs.level(6.71), costs.level(9.6)), (7.0, 0, 3));
     }
 
     #[test]

@@ -12,7 +12,7 @@ use crate::app::App;
 use crate::app::transcript::{RowNumbers, TranscriptPane};
 use crate::context::rows::{Rail, Row, RowKind, only_calls};
 use crate::policy::Fate;
-use crate::store::entry::Role as Speaker;
+use crate::store::entry::{EntryKind, Role as Speaker};
 use crate::text;
 use crate::ui::theme::{Role, Theme};
 use crate::ui::widgets::number::{counted, minute, thousands};
@@ -64,7 +64,8 @@ impl Line<'_> {
             // What was summarised counted so many tokens before.
             let before = self.pane.inspection.index.entry(row.entry).number;
             numbers.before = if before.is_finite() { before.max(0.0) as u64 } else { numbers.after };
-            numbers.fate = self.app.plan.as_ref().map(|_| Fate::Summarised);
+            let is_reset = self.pane.inspection.index.entry(row.entry).kind == EntryKind::Reset;
+            numbers.fate = self.app.plan.as_ref().filter(|_| !is_reset).map(|_| Fate::Summarised);
         }
         numbers
     }
@@ -167,9 +168,10 @@ impl Line<'_> {
         let quiet = theme.style(Role::Muted);
         let entries = |count: u32| counted(count.into(), "entry");
         if let RowKind::Compacted { entries: count, .. } = row.kind {
-            let at = minute(self.pane.inspection.index.entry(row.entry).time);
-            let at = at.map(|at| format!(" {at}")).unwrap_or_default();
-            return vec![Span::styled(format!("{} · compacted{at}", entries(count)), quiet)];
+            let entry = self.pane.inspection.index.entry(row.entry);
+            let what = if entry.kind == EntryKind::Reset { "before the reset" } else { "compacted" };
+            let at = minute(entry.time).map(|at| format!(" {at}")).unwrap_or_default();
+            return vec![Span::styled(format!("{} · {what}{at}", entries(count)), quiet)];
         }
         let (tool, words) = self.excerpt(row);
         let style = self.text_style(row, faded, selected);

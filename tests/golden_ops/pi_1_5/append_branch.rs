@@ -11,10 +11,10 @@ use clawscope::transcript::{Leaf, Tree};
 use super::super::{CountedIds, Session, digest, list_of, object, or_throws, throws};
 use super::{described, index_of};
 
-pub(super) fn answer(session: Session) -> Result<Value, Throws> {
+pub(super) fn answer(session: &Session) -> Result<Value, Throws> {
     let mut ids = session.fresh_ids();
     let leaf = session.tree.leaf(&session.index, &session.leaf);
-    let opened = opened_bytes(&session);
+    let opened = opened_bytes(session);
     let mut appended = Appended::new(session.index.clone(), leaf, session.now_ms() as i64);
     let steps = session.setting("steps").and_then(Value::as_array).unwrap_or_default();
     let done: Vec<Value> = steps.iter().map(|one| or_throws(step(&mut appended, one, &mut ids))).collect();
@@ -29,7 +29,7 @@ pub(super) fn answer(session: Session) -> Result<Value, Throws> {
     });
     let reopened = index.last().and_then(|ix| index.entry(ix).id).map(|id| index.ids.value(id));
     Ok(object([
-        ("opening", Value::from(super::context::opening(&session))),
+        ("opening", Value::from(super::context::opening(session))),
         ("steps", Value::Array(done)),
         ("prefixUnchanged", Value::Bool(true)),
         ("tail", described(&JsString::from(tail))),

@@ -13,7 +13,7 @@ use super::{described, id_of};
 /// Tokens of a window that is not known.
 const ASSUMED_WINDOW: f64 = 128_000.0;
 
-pub(super) fn answer(session: Session) -> Result<Value, Throws> {
+pub(super) fn answer(session: &Session) -> Result<Value, Throws> {
     let index = &session.index;
     let found = |value: &Value| {
         let id = value.as_str()?.to_string_lossy();
@@ -22,11 +22,11 @@ pub(super) fn answer(session: Session) -> Result<Value, Throws> {
     let from = match session.setting("from") {
         None => index.last(),
         Some(Value::Null) => None,
-        Some(id) => Some(found(id).ok_or(Throws)?),
+        Some(id) => found(id),
     };
     let target = session.setting("target").and_then(found).ok_or(Throws)?;
-    let left = left(&session.tree, from, target);
-    let budget = budget(&session);
+    let left = left(&session.index, &session.tree, from, target);
+    let budget = budget(session);
     let read = |ix: EntryIx| body::entry(&session.source, index, ix);
     let leaving = prepare_leaving(index, &left.entries, budget, read).expect("bodies")?;
     let files = &leaving.files;

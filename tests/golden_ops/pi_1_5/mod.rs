@@ -29,8 +29,8 @@ pub(super) fn answer(op: &str, case: &Value, root: &Path) -> Option<Result<Value
         "tokens" => moved(case, root).and_then(tokens::answer),
         "compaction_prepare" => moved(case, root).and_then(compaction_prepare::answer),
         "compaction_check" => moved(case, root).and_then(compaction_check::answer),
-        "branch_prepare" => opened(case, root).and_then(branch_prepare::answer),
-        "append_branch" => opened(case, root).and_then(append_branch::answer),
+        "branch_prepare" => opened(case, root).and_then(|session| branch_prepare::answer(&session)),
+        "append_branch" => opened(case, root).and_then(|session| append_branch::answer(&session)),
         "overflow_match" => overflow_match::answer(case, root),
         _ => return None,
     })

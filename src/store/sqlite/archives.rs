@@ -1,0 +1,170 @@
+//! Transcripts that left the tables: moved to a cold archive (sqlite E4), or kept as a deletion or a reset left them
+//! (sqlite E5). Both are checked against the hash that the database holds before a line of them is shown.
+
+use std::fs::File;
+use std::io::{self, BufRead as _, Write as _};
+use std::path::Path;
+
+use rusqlite::{Connection, OptionalExtension as _, params};
+
+use super::events::identity;
+use super::open::Database;
+use super::place::artifact_dir;
+use super::unpack::{limit_for, sha256, unpacked};
+use crate::js::{self, Value};
+use crate::store::index::FileIdentity;
+
+/// An archive's lines, in a file of no name, and what identifies them.
+pub(in crate::store) type Lines = (File, FileIdentity);
+
+fn broken(what: impl Into<String>) -> io::Error {
+    io::Error::new(io::ErrorKind::InvalidData, what.into())
+}
+
+/// What the database says of a transcript that went cold.
+struct Cold {
+    generation: String,
+    name: String,
+    sha256: String,
+    bytes: u64,
+    /// Bytes of the event texts.
+    raw_bytes: u64,
+    events: u64,
+    /// The archive itself, where it is in the database.
+    blob: Option<Vec<u8>>,
+}
+
+fn cold(at: &Connection, session: &str) -> rusqlite::Result<Option<Cold>> {
+    let ask = "SELECT generation, archive_name, archive_sha256, archive_bytes, raw_bytes, event_count, \
+               CASE WHEN storage = 'sqlite' THEN archive_blob END \
+               FROM session_transcript_cold_archives WHERE session_id = ?1";
+    let cold = |row: &rusqlite::Row<'_>| {
+        Ok(Cold {
+            generation: row.get(0)?,
+            name: row.get(1)?,
+            sha256: row.get(2)?,
+            bytes: row.get(3)?,
+            raw_bytes: row.get(4)?,
+            events: row.get(5)?,
+            blob: row.get(6)?,
+        })
+    };
+    at.query_row(ask, [session], cold).optional()
+}
+
+/// The lines of a transcript that went cold; none when it did not.
+pub(in crate::store) fn cold_lines(database: &Database, session: &str) -> io::Result<Option<Lines>> {
+    if !database.has("session_transcript_cold_archives", "") {
+        return Ok(None);
+    }
+    let Some(cold) = database.look(|at| cold(at, session)).map_err(io::Error::other)? else {
+        return Ok(None);
+    };
+    let packed = match &cold.blob {
+        Some(blob) => blob.clone(),
+        None => read_archive(database.path(), &cold.name)?,
+    };
+    if packed.len() as u64 != cold.bytes {
+        return Err(broken(format!(
+            "cold, unavailable: its archive {} has {} bytes and should have {}",
+            cold.name,
+            packed.len(),
+            cold.bytes
+        )));
+    }
+    if sha256(&packed) != cold.sha256 {
+        return Err(broken(format!(
+            "cold, unavailable: its archive {} is not the one that was written",
+            cold.name
+        )));
+    }
+    let lines = event_lines(&packed, session, &cold)?;
+    Ok(Some((lines, identity(database.identity(), Some(&cold.generation)))))
+}
+
+fn read_archive(database: &Path, name: &str) -> io::Result<Vec<u8>> {
+    let plain = Path::new(name).file_name().is_some_and(|own| own == name);
+    let path = artifact_dir(database).join("cold").join(name);
+    if !plain {
+        return Err(broken(format!("cold, unavailable: {name:?} is no name of an archive")));
+    }
+    std::fs::read(&path).map_err(|error| {
+        io::Error::new(error.kind(), format!("cold, unavailable: {}: {error}", path.display()))
+    })
+}
+
+/// The event texts of a cold archive's records, one line each.
+fn event_lines(packed: &[u8], session: &str, cold: &Cold) -> io::Result<File> {
+    let mut records = unpacked(packed, limit_for(packed))?;
+    io::Seek::rewind(&mut records)?;
+    let mut out = io::BufWriter::new(tempfile::tempfile()?);
+    let (mut events, mut bytes) = (0_u64, 0_u64);
+    for line in io::BufReader::new(records).lines() {
+        let line = line?;
+        let record =
+            js::parse(&line).map_err(|why| broken(format!("a record of its archive is no JSON: {why}")))?;
+        let is = |kind: &str| record.get("kind").is_some_and(|own| own.str_is(kind));
+        if is("header") {
+            header_fits(&record, session)?;
+        } else if is("event") {
+            let text = record.get("row").and_then(|row| row.get("event_json")).and_then(Value::as_str);
+            let text = text.ok_or_else(|| broken("an event of its archive has no text"))?.to_string_lossy();
+            events += 1;
+            bytes += text.len() as u64;
+            out.write_all(text.replace('\n', " ").as_bytes())?;
+            out.write_all(b"\n")?;
+        }
+    }
+    // What stands between the texts may be counted too.
+    let fits = bytes <= cold.raw_bytes && cold.raw_bytes <= bytes + events;
+    if events != cold.events || !fits {
+        return Err(broken(format!(
+            "cold, unavailable: its archive holds {events} events of {bytes} bytes and should hold {} of {}",
+            cold.events, cold.raw_bytes
+        )));
+    }
+    out.flush()?;
+    out.into_inner().map_err(io::IntoInnerError::into_error)
+}
+
+fn header_fits(record: &Value, session: &str) -> io::Result<()> {
+    let is_version_1 = record.get("version").and_then(Value::as_f64) == Some(1.0);
+    let is_session = record.get("sessionId").is_some_and(|id| id.str_is(session));
+    match (is_version_1, is_session) {
+        (true, true) => Ok(()),
+        (false, _) => Err(broken("cold, unavailable: its archive is of a version that is not known here")),
+        (_, false) => Err(broken("cold, unavailable: its archive is of another session")),
+    }
+}
+
+/// The lines of what a deletion or a reset left in the database (sqlite C9).
+pub(in crate::store) fn unpacked_archive(
+    database: &Database,
+    session: &str,
+    generation: &str,
+) -> io::Result<Lines> {
+    let ask = "SELECT encoding, archive_blob, archive_sha256 FROM session_transcript_archives \
+               WHERE session_id = ?1 AND generation = ?2";
+    let read = |at: &rusqlite::Transaction<'_>| {
+        let parts = |row: &rusqlite::Row<'_>| {
+            Ok((row.get::<_, String>(0)?, row.get::<_, Vec<u8>>(1)?, row.get::<_, String>(2)?))
+        };
+        at.query_row(ask, params![session, generation], parts).optional()
+    };
+    let found = database.look(read).map_err(io::Error::other)?;
+    let (encoding, blob, hash) =
+        found.ok_or_else(|| broken("the archive is not in the database any more"))?;
+    if sha256(&blob) != hash {
+        return Err(broken("the archive is not the one that was written"));
+    }
+    let lines = match encoding.as_str() {
+        "zstd" => unpacked(blob.as_slice(), limit_for(&blob))?,
+        "identity" => {
+            let mut file = tempfile::tempfile()?;
+            file.write_all(&blob)?;
+            file
+        }
+        other => return Err(broken(format!("the archive is packed as {other:?}, which is not known here"))),
+    };
+    Ok((lines, identity(database.identity(), Some(generation))))
+}

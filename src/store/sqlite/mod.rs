@@ -1,0 +1,28 @@
+//! Stores of gateways from 2026.9 on, which keep rows and transcripts in one database per agent (sqlite A–E, H).
+//! Read only, always: nothing here writes, and nothing here keeps a transaction open longer than one look.
+
+mod archives;
+mod events;
+mod leftovers;
+mod nodes;
+mod open;
+mod place;
+mod pulse;
+mod sizes;
+#[cfg(test)]
+pub(crate) mod testing;
+#[cfg(test)]
+mod tests;
+mod unpack;
+
+pub(in crate::store) use archives::{cold_lines, unpacked_archive};
+pub use events::Events;
+pub(in crate::store) use leftovers::mark_leftovers;
+pub(in crate::store) use nodes::add_sessions;
+pub(in crate::store) use open::holds_sessions;
+pub use open::{Database, OpenError, Schema};
+pub use place::{DATABASE, database_of, path_in};
+pub(in crate::store) use place::{artifact_dir, databases};
+pub use pulse::{Beat, Pulse};
+pub use sizes::Sizes;
+pub(in crate::store) use unpack::unpacked_file;

@@ -1,0 +1,286 @@
+//! Opening an agent's database to read it: the version rules that say whether its tables are known (sqlite B), and the
+//! ways to open it that disturb nobody who writes (sqlite H).
+
+use std::fmt::Write as _;
+use std::path::{Path, PathBuf};
+use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use rusqlite::{Connection, ErrorCode, OpenFlags, Transaction};
+
+use crate::store::index::FileIdentity;
+use crate::store::source::identity;
+
+/// How long a read waits for a lock (sqlite H2).
+const BUSY: Duration = Duration::from_secs(2);
+/// The oldest version whose tables are the ones known here (sqlite B4).
+const OLDEST: i64 = 20;
+/// The version that all of this was read from.
+const NEWEST: i64 = 23;
+
+/// The tables and columns that nothing can be read without (sqlite C).
+const NEEDED: [(&str, &[&str]); 4] = [
+    ("session_nodes", &["session_key", "current_session_id", "entry_json", "updated_at"]),
+    ("session_windows", &["session_id", "session_key"]),
+    ("transcript_events", &["session_id", "seq", "event_json"]),
+    ("transcript_rewrite_watermarks", &["session_id", "generation"]),
+];
+
+/// Why a database is not read.
+#[derive(Debug, thiserror::Error)]
+pub enum OpenError {
+    /// It cannot be opened or read.
+    #[error("cannot be read as a database: {0}")]
+    Sqlite(#[from] rusqlite::Error),
+    /// Its versions are not known here (sqlite B2, B4).
+    #[error("has schema version {}, and versions {OLDEST} to {NEWEST} are known", versions(*.user, *.meta))]
+    Version {
+        /// `PRAGMA user_version`.
+        user: i64,
+        /// `schema_meta.schema_version`, where there is one.
+        meta: Option<i64>,
+    },
+    /// It is no agent's database.
+    #[error("is a database with the role {role:?}, not an agent's")]
+    Role {
+        /// What it says it is.
+        role: String,
+    },
+    /// A table or column is not there.
+    #[error("has no column {column} in {table}")]
+    Column {
+        /// The table.
+        table: &'static str,
+        /// The column.
+        column: &'static str,
+    },
+}
+
+fn versions(user: i64, meta: Option<i64>) -> String {
+    match meta {
+        Some(meta) if meta == user => user.to_string(),
+        Some(meta) => format!("{user} by its header and {meta} by its own row"),
+        None => format!("{user} by its header and none by its own row"),
+    }
+}
+
+impl OpenError {
+    /// What to do next.
+    pub fn next(&self) -> &'static str {
+        match self {
+            Self::Sqlite(_) => "check that you may read it; a copy must be made with its -wal file",
+            Self::Version { user, .. } if *user > NEWEST => {
+                "it is of a newer gateway: use a newer version of this program; nothing of it is shown"
+            }
+            Self::Version { .. } => "run `openclaw doctor` to migrate it; nothing of it is shown until then",
+            Self::Role { .. } => {
+                "name agents/<id>/agent/openclaw-agent.sqlite, or the state dir it lies in; nothing of this one is shown"
+            }
+            Self::Column { .. } => {
+                "its tables are not the known ones: use a newer version of this program; nothing of it is shown"
+            }
+        }
+    }
+}
+
+/// What a database says of itself (sqlite B1).
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Schema {
+    /// The version of its tables.
+    pub version: i64,
+    /// The agent it belongs to.
+    pub agent: Option<String>,
+    /// The gateway that wrote it last.
+    pub app_version: Option<String>,
+}
+
+impl Schema {
+    /// Whether it is older than the version known in full: read, and labelled (sqlite B4).
+    pub fn is_older(&self) -> bool {
+        self.version < NEWEST
+    }
+}
+
+/// An open database that is only read.
+#[derive(Debug)]
+pub struct Database {
+    path: PathBuf,
+    connection: Mutex<Connection>,
+    schema: Schema,
+    identity: FileIdentity,
+    /// Opened as a file that nobody writes (sqlite H4).
+    still: bool,
+    /// Names as `table.column`.
+    columns: Vec<String>,
+}
+
+impl Database {
+    /// Opens an agent's database whose tables are known.
+    pub fn open(path: &Path) -> Result<Self, OpenError> {
+        let (connection, still) = connect(path)?;
+        let schema = schema(&connection)?;
+        let columns = columns(&connection)?;
+        let has = |table: &str, column: &str| columns.contains(&format!("{table}.{column}"));
+        for (table, wanted) in NEEDED {
+            if let Some(column) = wanted.iter().find(|column| !has(table, column)) {
+                return Err(OpenError::Column { table, column });
+            }
+        }
+        if schema.is_older() && has("transcript_events", "event_zstd") {
+            let packed = "SELECT EXISTS (SELECT 1 FROM transcript_events WHERE event_zstd IS NOT NULL)";
+            if connection.query_row(packed, [], |row| row.get::<_, bool>(0))? {
+                return Err(OpenError::Version { user: schema.version, meta: Some(schema.version) });
+            }
+        }
+        let identity = std::fs::metadata(path).map(|meta| identity(&meta)).unwrap_or_default();
+        Ok(Self { path: path.into(), connection: Mutex::new(connection), schema, identity, still, columns })
+    }
+
+    /// Where it lies.
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// What it says of itself.
+    pub fn schema(&self) -> &Schema {
+        &self.schema
+    }
+
+    /// Which file it is.
+    pub fn identity(&self) -> FileIdentity {
+        self.identity
+    }
+
+    /// Whether it was opened as a file that nobody writes.
+    pub fn is_still(&self) -> bool {
+        self.still
+    }
+
+    /// Whether another file lies at its place by now (sqlite H8).
+    pub fn is_replaced(&self) -> bool {
+        std::fs::metadata(&self.path).map_or(true, |meta| identity(&meta) != self.identity)
+    }
+
+    /// Whether it has a column, or with an empty name a table.
+    pub(super) fn has(&self, table: &str, column: &str) -> bool {
+        let wanted = format!("{table}.{column}");
+        self.columns
+            .iter()
+            .any(|own| if column.is_empty() { own.starts_with(&wanted) } else { *own == wanted })
+    }
+
+    /// A column in a query: the column, or NULL where this version has none.
+    pub(super) fn column(&self, table: &str, alias: &str, column: &str) -> String {
+        if self.has(table, column) { format!("{alias}.{column}") } else { "NULL".to_owned() }
+    }
+
+    /// Asks several things of one moment (sqlite H6); short, as a long look keeps the log from being reused.
+    pub(super) fn look<T>(
+        &self,
+        ask: impl FnOnce(&Transaction<'_>) -> rusqlite::Result<T>,
+    ) -> rusqlite::Result<T> {
+        let connection = self.lock();
+        let transaction = connection.unchecked_transaction()?;
+        let answer = ask(&transaction)?;
+        transaction.commit()?;
+        Ok(answer)
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Connection> {
+        self.connection.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// Whether a file is a database that sessions are in, whatever its version (sqlite A7).
+pub(in crate::store) fn holds_sessions(path: &Path) -> bool {
+    let ask = "SELECT EXISTS (SELECT 1 FROM sqlite_schema WHERE type = 'table' AND name = 'session_nodes')";
+    let answer = connect(path).and_then(|(connection, _)| connection.query_row(ask, [], |row| row.get(0)));
+    answer.unwrap_or(false)
+}
+
+/// A read-only connection (sqlite H2), and whether it takes the file for one that nobody writes. That is the way only where
+/// the usual one fails because nothing may be written beside the file, and no log lies there that would be overlooked
+/// (sqlite H3, H4).
+pub(super) fn connect(path: &Path) -> rusqlite::Result<(Connection, bool)> {
+    let usual = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_NO_MUTEX;
+    match Connection::open_with_flags(path, usual).and_then(prepared) {
+        Ok(connection) => Ok((connection, false)),
+        Err(error) if is_not_writable(&error) && !has_log(path) => {
+            let flags = usual | OpenFlags::SQLITE_OPEN_URI;
+            let still = Connection::open_with_flags(still_uri(path), flags).and_then(prepared);
+            still.map(|connection| (connection, true)).map_err(|_| error)
+        }
+        Err(error) => Err(error),
+    }
+}
+
+fn prepared(connection: Connection) -> rusqlite::Result<Connection> {
+    connection.busy_timeout(BUSY)?;
+    connection.execute_batch("PRAGMA query_only = ON; PRAGMA trusted_schema = OFF;")?;
+    // The file is opened with the first look into it.
+    connection.query_row("PRAGMA schema_version", [], |_| Ok(()))?;
+    Ok(connection)
+}
+
+fn is_not_writable(error: &rusqlite::Error) -> bool {
+    matches!(error.sqlite_error_code(), Some(ErrorCode::CannotOpen | ErrorCode::ReadOnly))
+}
+
+/// Whether a log lies beside a database that holds something.
+fn has_log(path: &Path) -> bool {
+    let mut log = path.as_os_str().to_owned();
+    log.push("-wal");
+    std::fs::metadata(log).is_ok_and(|meta| meta.len() > 0)
+}
+
+/// `file:…?immutable=1`, with what a URI gives a meaning of its own written as numbers.
+fn still_uri(path: &Path) -> String {
+    let mut uri = "file:".to_owned();
+    for byte in path.to_string_lossy().bytes() {
+        if byte.is_ascii_alphanumeric() || b"/._-:\\".contains(&byte) {
+            uri.push(char::from(byte));
+        } else {
+            // A String takes everything.
+            let _ = write!(uri, "%{byte:02X}");
+        }
+    }
+    uri + "?immutable=1"
+}
+
+/// The version rules (sqlite B1, B4).
+fn schema(connection: &Connection) -> Result<Schema, OpenError> {
+    let user: i64 = connection.query_row("PRAGMA user_version", [], |row| row.get(0))?;
+    let primary =
+        "SELECT role, schema_version, agent_id, app_version FROM schema_meta WHERE meta_key = 'primary'";
+    let known = connection.query_row(primary, [], |row| {
+        let text = |at| row.get::<_, Option<String>>(at);
+        Ok((text(0)?.unwrap_or_default(), row.get::<_, i64>(1)?, text(2)?, text(3)?))
+    });
+    let (role, meta, agent, app_version) = match known {
+        Ok(known) => known,
+        // Something is wrong with the file itself.
+        Err(error) if !is_foreign(&error) => return Err(error.into()),
+        Err(_) => return Err(OpenError::Version { user, meta: None }),
+    };
+    if role != "agent" {
+        return Err(OpenError::Role { role });
+    }
+    if user != meta || !(OLDEST..=NEWEST).contains(&user) {
+        return Err(OpenError::Version { user, meta: Some(meta) });
+    }
+    Ok(Schema { version: user, agent: agent.filter(|agent| !agent.is_empty()), app_version })
+}
+
+/// Whether a question failed because the tables are other ones, not because of the file.
+fn is_foreign(error: &rusqlite::Error) -> bool {
+    match error {
+        rusqlite::Error::QueryReturnedNoRows | rusqlite::Error::InvalidColumnType(..) => true,
+        other => other.sqlite_error_code() == Some(ErrorCode::Unknown),
+    }
+}
+
+fn columns(connection: &Connection) -> rusqlite::Result<Vec<String>> {
+    let all = "SELECT m.name || '.' || c.name FROM sqlite_schema m JOIN pragma_table_info(m.name) c \
+               WHERE m.type = 'table' AND (m.name LIKE 'session_%' OR m.name LIKE 'transcript_%')";
+    connection.prepare(all)?.query_map([], |row| row.get(0))?.collect()
+}

@@ -1,0 +1,149 @@
+//! Where the databases of a gateway lie, and the names under which the transcripts in one go (sqlite A).
+
+use std::path::{Path, PathBuf};
+
+use rusqlite::Connection;
+
+use super::open::connect;
+use crate::gateway::config::{GatewayConfig, normalise_agent_id};
+use crate::gateway::env::Environment;
+use crate::store::agents::Agent;
+
+/// The name of an agent's database, below `agents/<id>/agent` (sqlite A1).
+pub const DATABASE: &str = "openclaw-agent.sqlite";
+
+/// What parts the database from what is in it, in the path of a transcript.
+const MARK: char = '#';
+
+/// The path of something in a database, as lists, errors and JSON name it: `…/openclaw-agent.sqlite#<name>`. No file lies
+/// there.
+pub fn path_in(database: &Path, name: &str) -> PathBuf {
+    let mut path = database.as_os_str().to_owned();
+    path.push(MARK.to_string());
+    path.push(name.replace(['/', '\\', MARK], "_"));
+    path.into()
+}
+
+/// The database of such a path; none of any other path.
+pub fn database_of(path: &Path) -> Option<PathBuf> {
+    let name = path.file_name()?.to_str()?;
+    let (database, _) = name.rsplit_once(MARK)?;
+    let is_database = [".sqlite", ".db"].iter().any(|end| database.ends_with(end));
+    is_database.then(|| path.with_file_name(database))
+}
+
+/// Where what was moved out of a database lies: the `sessions` beside a folder `agent`, else its own folder (sqlite A5).
+pub(in crate::store) fn artifact_dir(database: &Path) -> PathBuf {
+    let own = database.parent().unwrap_or(Path::new("/"));
+    if own.ends_with("agent") { own.with_file_name("sessions") } else { own.to_path_buf() }
+}
+
+/// The databases of a gateway, each once with the agent it is looked for: at the usual places, where `session.store` leads,
+/// and those that the gateway itself noted (sqlite A1, A2, A4). Only files that are there.
+pub(in crate::store) fn databases(
+    config: &GatewayConfig,
+    env: &Environment,
+    state: &Path,
+    agents: &[Agent],
+) -> Vec<(String, PathBuf)> {
+    let mut found: Vec<(String, PathBuf)> = Vec::new();
+    let mut add = |agent: &str, path: PathBuf| {
+        if path.is_file() && found.iter().all(|(_, own)| *own != path) {
+            found.push((agent.to_owned(), path));
+        }
+    };
+    for agent in agents {
+        add(&agent.id, usual(state, &agent.id));
+    }
+    let default = config.default_agent_id();
+    for agent in agents {
+        for path in configured(config, env, &agent.id, agent.id == default) {
+            add(&agent.id, path);
+        }
+    }
+    for (agent, path) in noted(state) {
+        add(&agent, state.join(path));
+    }
+    found
+}
+
+fn usual(state: &Path, agent: &str) -> PathBuf {
+    state.join("agents").join(agent).join("agent").join(DATABASE)
+}
+
+/// Where `session.store` leads (sqlite A4). Agents after the first have files of their own beside a shared one.
+fn configured(config: &GatewayConfig, env: &Environment, agent: &str, is_default: bool) -> Vec<PathBuf> {
+    let text = config.root.pointer("/session/store").and_then(serde_json::Value::as_str).map(str::trim);
+    let Some(text) = text.filter(|text| !text.is_empty()) else { return Vec::new() };
+    let shared = !text.contains("{agentId}");
+    let store = env.resolve(&text.replace("{agentId}", &normalise_agent_id(agent)));
+    let first = database_for(&store);
+    if !shared || is_default || store.extension().is_some_and(|end| end == "sqlite") {
+        return vec![first];
+    }
+    let base = first.file_stem().unwrap_or_default().to_string_lossy().into_owned();
+    let name = |number: u32| match number {
+        1 => format!("{base}.{agent}.sqlite"),
+        number => format!("{base}.{agent}.{number}.sqlite"),
+    };
+    let beside = (1..).map(|number| first.with_file_name(name(number))).take_while(|path| path.is_file());
+    beside.collect()
+}
+
+/// The database that stands for a store file.
+fn database_for(store: &Path) -> PathBuf {
+    if store.extension().is_some_and(|end| end == "sqlite") {
+        return store.to_path_buf();
+    }
+    if store.file_name().is_none_or(|name| name != "sessions.json") {
+        return store.with_extension("sqlite");
+    }
+    let sessions = store.parent().filter(|dir| dir.ends_with("sessions"));
+    let agent =
+        sessions.and_then(Path::parent).filter(|dir| dir.parent().is_some_and(|it| it.ends_with("agents")));
+    agent.map_or_else(|| store.with_file_name(DATABASE), |agent| agent.join("agent").join(DATABASE))
+}
+
+/// The databases that the gateway noted in its shared one, of which nothing else is looked at: it holds secrets (sqlite A2).
+fn noted(state: &Path) -> Vec<(String, PathBuf)> {
+    let path = state.join("state").join("openclaw.sqlite");
+    if !path.is_file() {
+        return Vec::new();
+    }
+    let ask = |connection: &Connection| -> rusqlite::Result<Vec<(String, PathBuf)>> {
+        let mut rows = connection.prepare("SELECT agent_id, path FROM agent_databases ORDER BY agent_id")?;
+        rows.query_map([], |row| Ok((row.get(0)?, PathBuf::from(row.get::<_, String>(1)?))))?.collect()
+    };
+    connect(&path).and_then(|(connection, _)| ask(&connection)).unwrap_or_default()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_in_a_database_has_a_path_beside_it() {
+        let database = Path::new("/s/agents/main/agent/openclaw-agent.sqlite");
+        let path = path_in(database, "11-22");
+        assert_eq!(path, Path::new("/s/agents/main/agent/openclaw-agent.sqlite#11-22"));
+        assert_eq!(database_of(&path).as_deref(), Some(database));
+        assert_eq!(database_of(&path_in(database, "a/b#c")).as_deref(), Some(database));
+        assert_eq!(database_of(Path::new("/s/a#b.jsonl")), None);
+        assert_eq!(database_of(database), None);
+    }
+
+    #[test]
+    fn a_store_file_leads_to_the_database_that_took_its_place() {
+        let to = |store: &str| database_for(Path::new(store)).to_string_lossy().into_owned();
+        assert_eq!(to("/s/agents/a/sessions/sessions.json"), "/s/agents/a/agent/openclaw-agent.sqlite");
+        assert_eq!(to("/x/sessions.json"), "/x/openclaw-agent.sqlite");
+        assert_eq!(to("/x/foo.json"), "/x/foo.sqlite");
+        assert_eq!(to("/x/y.sqlite"), "/x/y.sqlite");
+    }
+
+    #[test]
+    fn moved_out_archives_lie_beside_the_folder_of_the_agent() {
+        assert_eq!(artifact_dir(Path::new("/s/agents/a/agent/x.sqlite")), Path::new("/s/agents/a/sessions"));
+        assert_eq!(artifact_dir(Path::new("/x/y.sqlite")), Path::new("/x"));
+    }
+}

@@ -1,0 +1,353 @@
+//! What a reader meets in databases, case by case (sqlite K3).
+
+use std::path::Path;
+
+use rusqlite::params;
+use ruzstd::encoding::{CompressionLevel, compress_to_vec};
+
+use super::testing::TestStore;
+use super::unpack::sha256;
+use super::{Database, Events, path_in};
+use crate::error::Severity;
+use crate::gateway::env::Environment;
+use crate::ids::LineIds;
+use crate::store::index::Index;
+use crate::store::kept::Kept;
+use crate::store::load::{Growth, grow, load};
+use crate::store::session::{Flag, Session};
+use crate::store::survey::{Store, survey};
+
+const HEADER: &str = r#"{"type":"session","version":4,"id":"s1","cwd":"/w"}"#;
+
+fn message(id: &str, parent: &str, text: &str) -> String {
+    format!(
+        r#"{{"type":"message","id":"{id}","parentId":{parent},"message":{{"role":"user","content":"{text}"}}}}"#
+    )
+}
+
+fn listed(path: &Path) -> Store {
+    survey(Some(path), &Environment::default())
+}
+
+fn session<'a>(store: &'a Store, id: &str) -> &'a Session {
+    store.sessions.iter().find(|session| session.id == id).unwrap()
+}
+
+fn read(session: &Session) -> std::io::Result<Index> {
+    let path = session.path.as_deref().unwrap();
+    let source = session.kept.open(path, None)?;
+    Ok(load(&source, &mut LineIds, &mut |_, _| true).unwrap())
+}
+
+fn ids(index: &Index) -> Vec<String> {
+    index.iter().map(|(ix, _)| index.name(ix)).collect()
+}
+
+fn write_file(path: &Path, bytes: impl AsRef<[u8]>) {
+    let mut file = std::fs::File::create(path).unwrap();
+    std::io::Write::write_all(&mut file, bytes.as_ref()).unwrap();
+}
+
+fn error(path: &Path) -> String {
+    let store = listed(path);
+    assert!(store.sessions.is_empty());
+    let finding = store.findings.iter().find(|finding| finding.severity == Severity::Error).unwrap();
+    finding.to_string()
+}
+
+#[test]
+fn rows_read_as_lines_in_the_order_of_seq_and_a_line_end_within_means_nothing() {
+    let made = TestStore::new();
+    made.session("agent:main:main", "s1", &[]);
+    made.event("s1", 1, &message("b", "null", "x").replace("\"type\"", "\n \"type\""));
+    made.event("s1", 0, HEADER);
+    made.event("s1", 5, &message("c", "\"b\"", "y"));
+    let store = listed(made.state());
+    let index = read(session(&store, "s1")).unwrap();
+    assert_eq!((ids(&index), index.bad_lines), (vec!["b".to_owned(), "c".to_owned()], 0));
+    assert_eq!(index.header.unwrap().version, 4.0);
+    assert_eq!(store.findings, []);
+}
+
+#[test]
+fn a_packed_event_reads_as_any_other_and_a_broken_one_is_a_line_that_cannot_be_read() {
+    let made = TestStore::new();
+    made.session("agent:main:main", "s1", &[HEADER]);
+    let long = message("a", "null", &"word ".repeat(1000));
+    made.packed_event(
+        "s1",
+        1,
+        &compress_to_vec(long.as_bytes(), CompressionLevel::Fastest),
+        long.len() as i64,
+    );
+    made.packed_event("s1", 2, b"no frame", 3000);
+    made.event("s1", 3, &message("b", "\"a\"", "after"));
+    let index = read(session(&listed(made.state()), "s1")).unwrap();
+    assert_eq!(ids(&index), ["a", "b"]);
+    assert_eq!((index.bad_lines, index.entries[0].bytes as usize), (1, long.len()));
+    assert!(index.findings[0].what.contains("3000 bytes"), "{}", index.findings[0]);
+}
+
+#[test]
+fn a_row_larger_than_what_is_read_at_once_is_read_in_parts() {
+    let made = TestStore::new();
+    let long = message("a", "null", &"x".repeat(3 << 20));
+    made.session("agent:main:main", "s1", &[HEADER, &long, &message("b", "\"a\"", "y")]);
+    let index = read(session(&listed(made.state()), "s1")).unwrap();
+    assert_eq!(
+        (ids(&index).len(), index.end as usize),
+        (2, HEADER.len() + long.len() + message("b", "\"a\"", "y").len() + 3)
+    );
+}
+
+#[test]
+fn what_is_not_checkpointed_yet_is_seen_and_growth_is_read_from_the_old_end() {
+    let made = TestStore::new();
+    made.session("agent:main:main", "s1", &[HEADER, &message("a", "null", "x")]);
+    let store = listed(made.state());
+    let own = session(&store, "s1");
+    let path = own.path.as_deref().unwrap();
+    let first = own.kept.open(path, None).unwrap();
+    let index = load(&first, &mut LineIds, &mut |_, _| true).unwrap();
+    let again = own.kept.open(path, Some(&first)).unwrap();
+    assert!(matches!(grow(&index, &again, &mut LineIds, &mut |_, _| true), Ok(Growth::Same)));
+    made.event("s1", 2, &message("b", "\"a\"", "y"));
+    let grown = own.kept.open(path, Some(&first)).unwrap();
+    let Ok(Growth::Grown(longer)) = grow(&index, &grown, &mut LineIds, &mut |_, _| true) else {
+        panic!("grown")
+    };
+    assert_eq!(ids(&longer), ["a", "b"]);
+    // The earlier look still shows what it showed.
+    assert_eq!(first.len().unwrap(), index.end);
+}
+
+#[test]
+fn a_rewritten_history_is_read_anew_and_an_earlier_look_says_so() {
+    let made = TestStore::new();
+    made.session("agent:main:main", "s1", &[HEADER, &message("a", "null", "x")]);
+    let store = listed(made.state());
+    let own = session(&store, "s1");
+    let path = own.path.as_deref().unwrap();
+    let first = own.kept.open(path, None).unwrap();
+    let untouched = own.kept.open(path, None).unwrap();
+    let index = load(&first, &mut LineIds, &mut |_, _| true).unwrap();
+    made.run(
+        "UPDATE transcript_events SET event_json = replace(event_json, '\"a\"', '\"z\"') WHERE seq = 1;
+              UPDATE transcript_rewrite_watermarks SET generation = '00000000000000000000000000000002'",
+    );
+    // What it has read it may still show; what it has not it must not mix with.
+    let unread = Events::read(first.events().unwrap().database(), "s1", None).unwrap();
+    assert_eq!(unread.identity(), own.kept.open(path, None).unwrap().identity().unwrap());
+    assert_ne!(unread.identity(), index.identity);
+    assert!(untouched.read_span(0, 4).unwrap_err().to_string().contains("rewritten"));
+    let next = own.kept.open(path, Some(&first)).unwrap();
+    let Ok(Growth::Replaced(new)) = grow(&index, &next, &mut LineIds, &mut |_, _| true) else {
+        panic!("replaced")
+    };
+    assert_eq!(ids(&new), ["z"]);
+}
+
+fn cold_archive(session: &str, events: &[&str]) -> Vec<u8> {
+    let header = format!(r#"{{"kind":"header","version":1,"sessionId":"{session}","generation":"g"}}"#);
+    let event = |(seq, event): (usize, &&str)| {
+        let text = crate::js::stringify(&crate::js::Value::from(*event));
+        format!(r#"{{"kind":"event","row":{{"seq":{seq},"event_json":{text},"created_at":1}}}}"#)
+    };
+    let lines: Vec<String> = std::iter::once(header).chain(events.iter().enumerate().map(event)).collect();
+    compress_to_vec((lines.join("\n") + "\n").as_bytes(), CompressionLevel::Fastest)
+}
+
+/// A session that went cold; its archive in the database, or in a file of this name.
+fn cold(made: &TestStore, id: &str, storage: &str, hash: Option<&str>) -> Vec<u8> {
+    made.session(&format!("agent:main:{id}"), id, &[]);
+    let header = HEADER.replace("s1", id);
+    let events = [header.as_str(), r#"{"type":"custom","id":"a","parentId":null}"#];
+    let packed = cold_archive(id, &events);
+    let raw: usize = events.iter().map(|event| event.len()).sum();
+    let blob = (storage == "sqlite").then_some(&packed);
+    let insert =
+        "INSERT INTO session_transcript_cold_archives VALUES (?1, 'g', ?2, ?3, 2, ?4, ?5, 1, 1, ?6, ?7)";
+    let hash = hash.map_or_else(|| sha256(&packed), str::to_owned);
+    let name = format!("{id}.jsonl.zst");
+    made.with(insert, params![id, name, hash, raw as i64, packed.len() as i64, storage, blob]);
+    packed
+}
+
+#[test]
+fn cold_transcripts_are_read_from_their_archive_and_never_shown_as_empty() {
+    let made = TestStore::new();
+    let folder = made.state().join("agents/main/sessions/cold");
+    std::fs::create_dir_all(&folder).unwrap();
+    let write = |id: &str, bytes: &[u8]| write_file(&folder.join(format!("{id}.jsonl.zst")), bytes);
+    write("there", &cold(&made, "there", "file", None));
+    cold(&made, "inside", "sqlite", None);
+    cold(&made, "gone", "file", None);
+    write("other", &cold(&made, "other", "file", Some("00")));
+    let store = listed(made.state());
+    for id in ["there", "inside"] {
+        assert_eq!(session(&store, id).flags, [Flag::Cold]);
+        assert_eq!(ids(&read(session(&store, id)).unwrap()), ["a"], "{id}");
+    }
+    assert_eq!(session(&store, "gone").flags, [Flag::Missing, Flag::Cold]);
+    assert!(read(session(&store, "gone")).unwrap_err().to_string().starts_with("cold, unavailable"));
+    let error = read(session(&store, "other")).unwrap_err().to_string();
+    assert!(error.contains("not the one that was written"), "{error}");
+}
+
+#[test]
+fn deleted_transcripts_are_kept_packed_or_plain_and_are_listed_once() {
+    let made = TestStore::new();
+    let text = format!("{HEADER}\n{}\n", message("a", "null", "x"));
+    let add = |generation: &str, encoding: &str, blob: &[u8]| {
+        let name = format!("s1.jsonl.deleted.2026-11-20T11-49-06.295Z.{generation}");
+        let insert = "INSERT INTO session_transcript_archives VALUES ('s1', ?1, 'agent:main:x', 'deleted', ?2, ?3, ?4, ?5, 1, 1)";
+        made.with(insert, params![generation, encoding, blob, sha256(blob), name]);
+        name
+    };
+    let published = add(&"a".repeat(32), "identity", text.as_bytes());
+    add(&"b".repeat(32), "zstd", &compress_to_vec(text.as_bytes(), CompressionLevel::Fastest));
+    let folder = made.state().join("agents/main/sessions");
+    std::fs::create_dir_all(&folder).unwrap();
+    write_file(&folder.join(published), &text);
+    // One that only lies in the folder.
+    let alone = format!("s2.jsonl.deleted.2026-11-20T11-49-06.295Z.{}.zst", "c".repeat(32));
+    write_file(&folder.join(alone), compress_to_vec(text.as_bytes(), CompressionLevel::Fastest));
+    let store = listed(made.state());
+    assert_eq!(store.sessions.len(), 3);
+    for session in &store.sessions {
+        assert!(session.archived());
+        assert_eq!(ids(&read(session).unwrap()), ["a"], "{}", session.key);
+    }
+}
+
+#[test]
+fn other_versions_roles_and_tables_are_named_and_not_interpreted() {
+    let broken = |sql: &str| {
+        let made = TestStore::new();
+        made.session("agent:main:main", "s1", &[HEADER]);
+        made.run(sql);
+        error(made.state())
+    };
+    let newer = broken("PRAGMA user_version = 24; UPDATE schema_meta SET schema_version = 24");
+    assert!(newer.contains("schema version 24") && newer.contains("newer gateway"), "{newer}");
+    let older = broken("PRAGMA user_version = 19; UPDATE schema_meta SET schema_version = 19");
+    assert!(older.contains("schema version 19") && older.contains("doctor"), "{older}");
+    let torn = broken("PRAGMA user_version = 22");
+    assert!(torn.contains("22 by its header and 23 by its own row"), "{torn}");
+    assert!(broken("UPDATE schema_meta SET role = 'global'").contains("role \"global\""));
+    let column = broken("ALTER TABLE session_nodes RENAME COLUMN entry_json TO entry");
+    assert!(column.contains("no column entry_json in session_nodes"), "{column}");
+}
+
+#[test]
+fn an_older_version_without_packed_events_is_read_and_labelled() {
+    let made = TestStore::new();
+    made.session("agent:main:main", "s1", &[HEADER, &message("a", "null", "x")]);
+    made.run(
+        "PRAGMA user_version = 21; UPDATE schema_meta SET schema_version = 21;
+              ALTER TABLE transcript_events DROP COLUMN event_zstd;
+              ALTER TABLE transcript_events DROP COLUMN event_utf8_bytes;
+              DROP TABLE session_transcript_archives; ALTER TABLE session_nodes DROP COLUMN archived_at",
+    );
+    let store = listed(made.state());
+    assert_eq!(ids(&read(session(&store, "s1")).unwrap()), ["a"]);
+    assert_eq!(store.findings[0].what, "has the older schema version 21");
+    made.run("ALTER TABLE transcript_events ADD COLUMN event_zstd BLOB; UPDATE transcript_events SET event_zstd = x'00'");
+    assert!(error(made.state()).contains("schema version 21"));
+}
+
+#[test]
+fn rows_that_are_odd_are_listed_with_what_is_odd() {
+    let made = TestStore::new();
+    made.session("agent:main:bad", "s1", &[HEADER, &message("a", "null", "x")]);
+    made.run("UPDATE session_nodes SET entry_json = '{oops', label = 'a label'");
+    made.session("agent:main:lost", "s2", &[]);
+    made.run("DELETE FROM session_windows WHERE session_id = 's2'");
+    made.session("agent:main:two", "s3", &[HEADER]);
+    made.run("UPDATE session_nodes SET label = 'column', entry_json = '{\"sessionId\":\"s3\",\"label\":\"record\"}' WHERE session_key LIKE '%two'");
+    let store = listed(made.state());
+    let what: Vec<&str> = store.findings.iter().map(|finding| finding.what.as_str()).collect();
+    assert!(what.iter().any(|what| what.starts_with("its entry_json cannot be read")), "{what:?}");
+    assert!(what.contains(&"the row's current session s2 has no window"), "{what:?}");
+    assert!(what.iter().any(|what| what.contains("\"record\" in the record and \"column\"")), "{what:?}");
+    assert_eq!(session(&store, "s1").title, "a label");
+    assert_eq!(session(&store, "s3").title, "record");
+    assert!(session(&store, "s2").has(Flag::Missing));
+}
+
+#[test]
+fn the_record_tells_what_the_columns_do_not() {
+    let made = TestStore::new();
+    made.session("agent:main:main", "s1", &[HEADER]);
+    let entry = r#"{"sessionId":"s1","updatedAt":5,"totalTokens":7,"totalTokensFresh":true,"status":"running",
+        "delivery":{"kind":"external","route":{"channel":"telegram"}}}"#;
+    made.with("UPDATE session_nodes SET entry_json = ?1, status = 'running', last_activity_at = 9", [entry]);
+    made.run("UPDATE session_windows SET transcript_updated_at = 8");
+    let store = listed(made.state());
+    let own = session(&store, "s1");
+    let row = own.row.as_ref().unwrap();
+    assert_eq!(
+        (row.total_tokens, row.channel.as_deref(), row.updated_at),
+        (None, Some("telegram"), Some(9.0))
+    );
+    assert!(own.has(Flag::Running));
+    made.with(
+        "UPDATE session_nodes SET entry_json = ?1",
+        [entry.replace("\"status\"", "\"totalTokensVersion\":1,\"x\"")],
+    );
+    let store = listed(made.state());
+    assert_eq!(session(&store, "s1").row.as_ref().unwrap().total_tokens, Some(7.0));
+}
+
+#[test]
+fn files_beside_a_database_are_taken_in_already_or_history_that_is_not_in_it() {
+    let made = TestStore::new();
+    let first = message("a", "null", "x");
+    made.session("agent:main:main", "s1", &[HEADER, &first]);
+    made.with("INSERT INTO transcript_event_identities (session_id, event_id, seq, created_at) VALUES ('s1', 'a', 1, 1)", []);
+    let folder = made.state().join("agents/main/sessions");
+    std::fs::create_dir_all(&folder).unwrap();
+    let write = |name: &str, lines: &[&str]| write_file(&folder.join(name), lines.join("\n") + "\n");
+    write(
+        "sessions.json",
+        &[r#"{"agent:main:main":{"sessionId":"s1"},"agent:main:old":{"sessionId":"s9"}}"#],
+    );
+    write("s1.jsonl", &[HEADER, &first]);
+    write("s1-topic-4.jsonl", &[HEADER, &first, &message("b", "\"a\"", "later")]);
+    write("s9.jsonl", &[&HEADER.replace("s1", "s9"), &first]);
+    let store = listed(made.state());
+    let flags = |name: &str| {
+        let path = folder.join(name);
+        store.sessions.iter().find(|session| session.path.as_ref() == Some(&path)).unwrap().flags.clone()
+    };
+    assert_eq!(flags("s1.jsonl"), [Flag::Imported]);
+    assert_eq!(flags("s1-topic-4.jsonl"), [Flag::NotImported]);
+    assert_eq!(flags("s9.jsonl"), [Flag::NotImported]);
+    let what: Vec<&str> = store.findings.iter().map(|finding| finding.what.as_str()).collect();
+    assert!(
+        what.contains(
+            &"history on disk that is not in the database: session s1 is there, but not its entry b"
+        ),
+        "{what:?}"
+    );
+    assert!(
+        what.contains(&"history on disk that is not in the database: no row knows session s9"),
+        "{what:?}"
+    );
+    // The key means what the database has.
+    let main = crate::store::find::find_session(&store, "main", Path::new("/")).unwrap();
+    assert!(matches!(main.kept, Kept::Rows { .. }));
+    assert_eq!(crate::store::find::find_session(&store, "s1", Path::new("/")).unwrap().key, main.key);
+}
+
+#[test]
+fn a_store_that_may_not_be_written_is_read_as_it_stands() {
+    let made = TestStore::new();
+    made.session("agent:main:main", "s1", &[HEADER, &message("a", "null", "x")]);
+    let closed = made.closed();
+    // Root may write everywhere, so the way itself is tried: what is given where the usual one fails.
+    let database = Database::open(&closed).unwrap();
+    assert!(!database.is_still());
+    assert_eq!(path_in(&closed, "s1").parent(), closed.parent());
+    std::fs::remove_dir_all(closed.ancestors().nth(4).unwrap()).unwrap();
+}

@@ -1,0 +1,131 @@
+//! Zstandard frames of events and archives, taken apart with a limit, so that a broken or hostile one costs no more than
+//! it says (sqlite E2, E4).
+
+use std::fs::File;
+use std::io::{self, Read, Write as _};
+use std::path::Path;
+
+use ruzstd::decoding::StreamingDecoder;
+use sha2::{Digest as _, Sha256};
+
+/// The largest event that is stored packed, in bytes (sqlite E2).
+const LARGEST_EVENT: u64 = 4 << 20;
+
+fn broken(what: impl Into<String>) -> io::Error {
+    io::Error::new(io::ErrorKind::InvalidData, what.into())
+}
+
+/// One packed event of exactly `bytes` bytes.
+pub(super) fn event(packed: &[u8], bytes: u64) -> io::Result<Vec<u8>> {
+    if bytes > LARGEST_EVENT {
+        return Err(broken(format!("{bytes} bytes are more than any packed event has")));
+    }
+    let mut text = Vec::with_capacity(bytes as usize);
+    copy(packed, &mut text, bytes)?;
+    if text.len() as u64 != bytes {
+        return Err(broken(format!("{bytes} bytes were expected and {} are there", text.len())));
+    }
+    Ok(text)
+}
+
+/// Unpacks a stream of frames; more than `limit` bytes of output are an error, and so is a frame whose checksum is wrong.
+pub(super) fn copy(mut packed: impl Read, out: &mut impl io::Write, limit: u64) -> io::Result<()> {
+    let mut left = limit;
+    loop {
+        let mut first = [0; 1];
+        if packed.read(&mut first)? == 0 {
+            return Ok(());
+        }
+        let frame = first.as_slice().chain(&mut packed);
+        let mut decoder = StreamingDecoder::new(frame).map_err(|error| broken(error.to_string()))?;
+        let written = io::copy(&mut (&mut decoder).take(left + 1), out)?;
+        left =
+            left.checked_sub(written).ok_or_else(|| broken(format!("it holds more than {limit} bytes")))?;
+        let (said, found) =
+            (decoder.decoder.get_checksum_from_data(), decoder.decoder.get_calculated_checksum());
+        if said.is_some() && said != found {
+            return Err(broken("its checksum is wrong"));
+        }
+    }
+}
+
+/// The most that a packed file is taken to hold: so many times its size, which no text reaches, and at least 64 MiB.
+fn limit_of(packed: u64) -> u64 {
+    packed.saturating_mul(1000).max(64 << 20)
+}
+
+/// What a packed transcript holds, in a file of no name that goes when it is closed.
+pub(in crate::store) fn unpacked_file(path: &Path) -> io::Result<File> {
+    let packed = File::open(path)?;
+    let limit = limit_of(packed.metadata()?.len());
+    unpacked(io::BufReader::new(packed), limit)
+}
+
+/// The same of what was packed elsewhere; `limit` is in bytes.
+pub(super) fn unpacked(packed: impl Read, limit: u64) -> io::Result<File> {
+    let mut out = io::BufWriter::new(tempfile::tempfile()?);
+    copy(packed, &mut out, limit)?;
+    out.flush()?;
+    out.into_inner().map_err(io::IntoInnerError::into_error)
+}
+
+/// The hash that names and guards archives, in lower-case hex.
+pub(super) fn sha256(bytes: &[u8]) -> String {
+    let mut hex = String::with_capacity(64);
+    for byte in Sha256::digest(bytes) {
+        let digit = |half: u8| char::from_digit(half.into(), 16).unwrap_or('0');
+        hex.extend([digit(byte >> 4), digit(byte & 15)]);
+    }
+    hex
+}
+
+/// The same limit for bytes in memory.
+pub(super) fn limit_for(packed: &[u8]) -> u64 {
+    limit_of(packed.len() as u64)
+}
+
+#[cfg(test)]
+mod tests {
+    use ruzstd::encoding::{CompressionLevel, compress_to_vec};
+
+    use super::*;
+
+    fn packed(text: &[u8]) -> Vec<u8> {
+        compress_to_vec(text, CompressionLevel::Fastest)
+    }
+
+    #[test]
+    fn an_event_has_exactly_the_bytes_it_says() {
+        let text = b"abc".repeat(1000);
+        let frame = packed(&text);
+        assert_eq!(event(&frame, 3000).unwrap(), text);
+        for wrong in [2999, 3001] {
+            assert!(event(&frame, wrong).is_err(), "{wrong}");
+        }
+        assert!(event(&frame, (4 << 20) + 1).unwrap_err().to_string().contains("more than any"));
+        assert!(event(b"no frame", 8).is_err());
+        assert!(event(&frame[..frame.len() / 2], 3000).is_err());
+    }
+
+    #[test]
+    fn a_changed_byte_is_told_by_the_checksum() {
+        let mut frame = packed(&b"some words that do not repeat 0123456789".repeat(3));
+        let last = frame.len() - 1;
+        frame[last] ^= 1;
+        assert!(event(&frame, 120).unwrap_err().to_string().contains("checksum"));
+    }
+
+    #[test]
+    fn frames_follow_each_other_and_a_limit_holds_for_all() {
+        let two = [packed(b"one\n"), packed(b"two\n")].concat();
+        let mut out = Vec::new();
+        copy(two.as_slice(), &mut out, 8).unwrap();
+        assert_eq!(out, b"one\ntwo\n");
+        assert!(copy(two.as_slice(), &mut Vec::new(), 7).is_err());
+    }
+
+    #[test]
+    fn the_hash_is_in_hex() {
+        assert!(sha256(b"").starts_with("e3b0c44298fc1c149afbf4c8996fb924"));
+    }
+}

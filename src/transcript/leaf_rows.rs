@@ -1,0 +1,291 @@
+//! Where a session of 2026.9 stands and how its entries hang together: one pass over the rows, in which leaf rows move the
+//! leaf, side rows do not, and parents that were overtaken are corrected (sqlite F1–F6).
+
+use std::collections::{HashMap, HashSet};
+
+use crate::ids::EntryIx;
+use crate::js::{self, Value};
+use crate::store::entry::{AppendMode, Entry, EntryKind, ParentKey};
+use crate::store::index::Index;
+use crate::store::intern::IdIx;
+
+/// A row that takes part.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Node {
+    pub(super) entry: EntryIx,
+    /// The id it hangs from, after all corrections; of a leaf row the entry it points to.
+    pub(super) parent: Option<IdIx>,
+    pub(super) is_leaf_row: bool,
+}
+
+/// What the pass finds.
+#[derive(Debug, Clone, Default)]
+pub(super) struct LeafRows {
+    /// The last row of each id that takes part.
+    pub(super) nodes: HashMap<IdIx, Node>,
+    /// Where the session stands; none before the first entry.
+    pub(super) leaf: Option<IdIx>,
+    /// What the next entry would name as its parent.
+    pub(super) append_parent: Option<IdIx>,
+    /// A row set the leaf by an explicit parent, or a leaf row did. Otherwise there is no tree: all rows count, in order (F6).
+    pub(super) is_explicit: bool,
+    /// There was a reset.
+    reset_seen: bool,
+    /// The last reset and what hangs from it.
+    since_reset: HashSet<IdIx>,
+    /// Leaf rows that point to nothing.
+    invalid: HashSet<IdIx>,
+    /// The last row of each id that is no leaf row, also where a leaf row took its id later.
+    said: HashMap<IdIx, EntryIx>,
+    /// What some row hangs from, also one whose id came again.
+    parents: HashSet<IdIx>,
+}
+
+/// Whether a row of this kind can be where a session stands.
+fn is_canonical(kind: EntryKind) -> bool {
+    matches!(
+        kind,
+        EntryKind::Message
+            | EntryKind::ThinkingLevelChange
+            | EntryKind::ModelChange
+            | EntryKind::Compaction
+            | EntryKind::Reset
+            | EntryKind::BranchSummary
+            | EntryKind::Custom
+            | EntryKind::CustomMessage
+            | EntryKind::Label
+            | EntryKind::SessionInfo
+    )
+}
+
+impl LeafRows {
+    /// One pass over all rows.
+    pub(super) fn of(index: &Index) -> Self {
+        let mut rows = Self::default();
+        for (ix, entry) in index.iter() {
+            let Some(id) = entry.id.filter(|id| is_name(index, *id)) else { continue };
+            let parent = entry.parent.filter(|parent| is_name(index, *parent));
+            let is_odd = match entry.link.parent {
+                ParentKey::Absent => !is_canonical(entry.kind),
+                ParentKey::Null => false,
+                ParentKey::Named => parent.is_none(),
+                ParentKey::Falsy => true,
+            };
+            if is_odd {
+                continue;
+            }
+            match entry.kind {
+                EntryKind::Leaf => rows.take_leaf_row(index, ix, id, parent),
+                _ => rows.take(ix, entry, id, parent),
+            }
+        }
+        rows
+    }
+
+    /// A leaf row (F2). One that cannot be read as such is passed over.
+    fn take_leaf_row(&mut self, index: &Index, ix: EntryIx, id: IdIx, own_parent: Option<IdIx>) {
+        let Some(body) = index.odd.get(&ix) else { return };
+        let named = |key: &str| named(index, body.get(key));
+        let Some(mut target) = named("targetId") else { return };
+        let append =
+            if body.get("appendParentId").is_some() { named("appendParentId") } else { Some(target) };
+        let Some(mut append) = append else { return };
+        if index.entry(ix).link.mode == AppendMode::Other {
+            return;
+        }
+        if self.reset_seen
+            && self.leaf.is_some()
+            && target.known().is_none_or(|target| !self.since_reset.contains(&target))
+        {
+            (target, append) = (Target::of(self.leaf), Target::of(self.leaf));
+        }
+        if !self.leads_somewhere(target) || !self.leads_somewhere(append) {
+            self.invalid.insert(id);
+            self.nodes.insert(id, Node { entry: ix, parent: own_parent, is_leaf_row: true });
+            return;
+        }
+        self.nodes.insert(id, Node { entry: ix, parent: target.known(), is_leaf_row: true });
+        if target.known().is_some_and(|target| self.since_reset.contains(&target)) {
+            self.since_reset.insert(id);
+        }
+        (self.append_parent, self.leaf) = (append.known(), target.known());
+        self.is_explicit = true;
+    }
+
+    /// Before the first entry, or a row that takes part and is no leaf row that points to nothing.
+    fn leads_somewhere(&self, target: Target) -> bool {
+        match target {
+            Target::Nothing => true,
+            Target::Row(id) => self.nodes.contains_key(&id) && !self.invalid.contains(&id),
+            Target::Unknown => false,
+        }
+    }
+
+    /// Any other row (F3–F5).
+    fn take(&mut self, ix: EntryIx, entry: &Entry, id: IdIx, named: Option<IdIx>) {
+        let (canonical, side) = (is_canonical(entry.kind), entry.link.mode == AppendMode::Side);
+        let has_key = entry.link.parent != ParentKey::Absent;
+        let mut parent = if has_key { named } else { self.leaf };
+        if canonical {
+            if !side && self.is_overtaken(parent, has_key) {
+                parent = self.leaf;
+            }
+            parent = self.past_leaf_rows(parent);
+        }
+        self.nodes.insert(id, Node { entry: ix, parent, is_leaf_row: false });
+        self.parents.extend(parent);
+        self.said.insert(id, ix);
+        if entry.kind == EntryKind::Reset {
+            self.reset_seen = true;
+            self.since_reset = HashSet::from([id]);
+        } else if parent.is_some_and(|parent| self.since_reset.contains(&parent)) {
+            self.since_reset.insert(id);
+        }
+        self.append_parent = Some(id);
+        if canonical && !side {
+            self.leaf = Some(id);
+            self.is_explicit |= has_key;
+        }
+    }
+
+    /// Whether a row's parent gives way to the leaf (F3).
+    fn is_overtaken(&self, parent: Option<IdIx>, has_key: bool) -> bool {
+        let is_before_reset =
+            || self.reset_seen && parent.is_none_or(|parent| !self.since_reset.contains(&parent));
+        let is_unknown =
+            || self.leaf.is_some() && parent.is_some_and(|parent| !self.nodes.contains_key(&parent));
+        let is_appended = || parent == self.append_parent && self.leaf != self.append_parent;
+        is_before_reset() || has_key && (is_unknown() || is_appended())
+    }
+
+    /// The first parent that is no leaf row (F4).
+    fn past_leaf_rows(&self, mut parent: Option<IdIx>) -> Option<IdIx> {
+        let mut seen = HashSet::new();
+        while let Some(id) = parent
+            && let Some(node) = self.nodes.get(&id)
+            && node.is_leaf_row
+            && seen.insert(id)
+        {
+            parent = node.parent;
+        }
+        parent
+    }
+
+    /// The row that a row hangs from, leaf rows passed over.
+    pub(super) fn above(&self, index: &Index, ix: EntryIx) -> Option<EntryIx> {
+        let node = index.entry(ix).id.and_then(|id| self.nodes.get(&id)).filter(|node| node.entry == ix)?;
+        let parent = self.nodes.get(&self.past_leaf_rows(node.parent)?)?;
+        (!parent.is_leaf_row).then_some(parent.entry)
+    }
+
+    /// The rows from the root to this one, leaf rows left out; none at all where they lead in a circle (F6).
+    pub(super) fn path(&self, from: IdIx) -> Vec<EntryIx> {
+        let (mut path, mut seen, mut next) = (Vec::new(), HashSet::new(), Some(from));
+        while let Some(id) = next
+            && let Some(node) = self.nodes.get(&id)
+        {
+            if !seen.insert(id) {
+                return Vec::new();
+            }
+            if !node.is_leaf_row {
+                path.push(node.entry);
+            }
+            next = node.parent;
+        }
+        path.reverse();
+        path
+    }
+
+    /// The ends of branches: rows that are the leaf or that no row names as its parent. The leaf first, then the newest (F9).
+    pub(super) fn tips(&self) -> Vec<EntryIx> {
+        let is_leaf = |id: &IdIx| Some(*id) == self.leaf;
+        let ends = self.said.iter().filter(|(id, _)| is_leaf(id) || !self.parents.contains(id));
+        let mut tips: Vec<(bool, EntryIx)> = ends.map(|(id, entry)| (is_leaf(id), *entry)).collect();
+        tips.sort_by_key(|(is_leaf, entry)| std::cmp::Reverse((*is_leaf, *entry)));
+        tips.into_iter().map(|(_, entry)| entry).collect()
+    }
+}
+
+/// What a leaf row points to.
+#[derive(Debug, Clone, Copy)]
+enum Target {
+    /// Before the first entry.
+    Nothing,
+    /// This id.
+    Row(IdIx),
+    /// An id that no row has.
+    Unknown,
+}
+
+impl Target {
+    fn of(id: Option<IdIx>) -> Self {
+        id.map_or(Self::Nothing, Self::Row)
+    }
+
+    fn known(self) -> Option<IdIx> {
+        match self {
+            Self::Row(id) => Some(id),
+            Self::Nothing | Self::Unknown => None,
+        }
+    }
+}
+
+/// `null`, or a text that is not blank; none for anything else.
+fn named(index: &Index, value: Option<&Value>) -> Option<Target> {
+    match value? {
+        Value::Null => Some(Target::Nothing),
+        Value::String(text) if !text.is_blank() => {
+            Some(index.ids.find(&text.to_string_lossy()).map_or(Target::Unknown, Target::Row))
+        }
+        _ => None,
+    }
+}
+
+/// Whether an id is a text that is not blank.
+fn is_name(index: &Index, id: IdIx) -> bool {
+    index.ids.is_string(id) && !index.ids.text(id).trim_matches(js::is_trimmed).is_empty()
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeSet;
+
+    use super::*;
+    use crate::ids::LineIds;
+    use crate::store::load::load_bytes;
+
+    const VECTORS: &str = include_str!("../../tests/fixtures/sqlite-2026.9.6/tree-vectors.json");
+
+    fn text(value: Option<&Value>) -> Option<String> {
+        Some(value?.as_str()?.to_string_lossy())
+    }
+
+    fn texts(value: Option<&Value>) -> Vec<String> {
+        value.and_then(Value::as_array).unwrap().iter().filter_map(|value| text(Some(value))).collect()
+    }
+
+    #[test]
+    fn all_five_hundred_sequences_give_what_the_gateway_found() {
+        let vectors = js::parse(VECTORS).unwrap();
+        let vectors = vectors.as_array().unwrap();
+        assert_eq!(vectors.len(), 500);
+        for (at, vector) in vectors.iter().enumerate() {
+            let rows = vector.get("rows").and_then(Value::as_array).unwrap();
+            let header = r#"{"type":"session","version":3,"id":"s"}"#.to_owned();
+            let lines: Vec<String> = std::iter::once(header).chain(rows.iter().map(js::stringify)).collect();
+            let index = load_bytes("t.jsonl", (lines.join("\n") + "\n").as_bytes(), &mut LineIds);
+            let found = LeafRows::of(&index);
+            let name = |id: IdIx| index.ids.text(id).to_owned();
+            let context = lines.join("\n");
+            assert_eq!(found.leaf.map(name), text(vector.get("leaf")), "leaf of {at}:\n{context}");
+            let append = text(vector.get("appendParent"));
+            assert_eq!(found.append_parent.map(name), append, "append parent of {at}:\n{context}");
+            let path = found.leaf.map(|leaf| found.path(leaf)).unwrap_or_default();
+            let path: Vec<String> = path.into_iter().map(|ix| index.name(ix)).collect();
+            assert_eq!(path, texts(vector.get("path")), "path of {at}:\n{context}");
+            let tips: BTreeSet<String> = found.tips().into_iter().map(|ix| index.name(ix)).collect();
+            let expected: BTreeSet<String> = texts(vector.get("tips")).into_iter().collect();
+            assert_eq!(tips, expected, "tips of {at}:\n{context}");
+        }
+    }
+}

@@ -1,0 +1,338 @@
+//! A store of 2026.9: the real database that its own package wrote, its archives, and small ones made as it makes them.
+
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a failing test stops there")]
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use clawscope::gateway::env::Environment;
+use clawscope::gateway::ruleset::Ruleset;
+use clawscope::ids::SessionKey;
+use clawscope::inspect::Inspection;
+use clawscope::inspect::open::open;
+use clawscope::store::survey::{Store, survey};
+use clawscope::transcript::Leaf;
+use serde_json::Value;
+use tempfile::TempDir;
+
+const NOW_MS: i64 = 1_795_200_000_000;
+
+fn fixture(name: &str) -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fixtures/sqlite-2026.9.6").join(name)
+}
+
+fn copy(from: &Path, to: &Path) {
+    if from.is_dir() {
+        fs::create_dir_all(to).unwrap();
+        for item in fs::read_dir(from).unwrap() {
+            let item = item.unwrap();
+            copy(&item.path(), &to.join(item.file_name()));
+        }
+    } else {
+        fs::copy(from, to).unwrap();
+    }
+}
+
+/// The state dir of the fixture, in a folder of its own.
+fn state() -> TempDir {
+    let dir = tempfile::tempdir().unwrap();
+    let main = dir.path().join("agents/main");
+    fs::create_dir_all(main.join("agent")).unwrap();
+    copy(&fixture("openclaw-agent.sqlite"), &main.join("agent/openclaw-agent.sqlite"));
+    copy(&fixture("sessions"), &main.join("sessions"));
+    dir
+}
+
+fn listed(path: &Path) -> Store {
+    survey(Some(path), &Environment::default())
+}
+
+fn opened(store: &Store, key: &str) -> Inspection {
+    open(store, &SessionKey(key.to_owned()), None, NOW_MS, &mut |_, _| true).unwrap()
+}
+
+fn names(inspection: &Inspection, entries: &[clawscope::ids::EntryIx]) -> Vec<String> {
+    entries.iter().map(|ix| inspection.index.name(*ix)).collect()
+}
+
+fn texts(value: &Value) -> Vec<String> {
+    value.as_array().unwrap().iter().map(|text| text.as_str().unwrap().to_owned()).collect()
+}
+
+#[test]
+fn every_session_reads_as_the_gateways_own_modules_read_it() {
+    let state = state();
+    let store = listed(state.path());
+    assert_eq!(store.ruleset.ruleset, Ruleset::V2026_9);
+    let expected: Value = serde_json::from_slice(&fs::read(fixture("expected.json")).unwrap()).unwrap();
+    let expected = expected.as_object().unwrap();
+    assert_eq!(expected.len(), 4);
+    for (key, expected) in expected {
+        let inspection = opened(&store, key);
+        let (index, context) = (&inspection.index, &inspection.context);
+        assert_eq!(inspection.session.id, expected["sessionId"].as_str().unwrap(), "{key}");
+        let leaf = inspection.tree.leaf(index, &Leaf::Own).map(|ix| index.name(ix));
+        assert_eq!(leaf.as_deref(), expected["leafEntryId"].as_str(), "{key}");
+        assert_eq!(names(&inspection, &context.path), texts(&expected["activePath"]), "{key}");
+        let roles: Vec<String> = context.messages.iter().map(|it| it.size.role.word().to_owned()).collect();
+        assert_eq!(roles, texts(&expected["contextRoles"]), "{key}");
+        let thinking = context.thinking.and_then(|word| index.words.text(word));
+        assert_eq!(
+            thinking.as_deref().unwrap_or("off"),
+            expected["thinkingLevel"].as_str().unwrap(),
+            "{key}"
+        );
+        assert_eq!(inspection.provider, expected["model"]["provider"].as_str().unwrap(), "{key}");
+        assert_eq!(inspection.model, expected["model"]["modelId"].as_str().unwrap(), "{key}");
+        let branches: Vec<Value> = inspection
+            .branch_tips()
+            .iter()
+            .map(|tip| {
+                serde_json::json!({"leafEntryId": index.name(tip.leaf), "active": tip.active,
+                    "messageCount": tip.messages, "headline": tip.headline})
+            })
+            .collect();
+        assert_eq!(Value::from(branches), expected["branches"], "{key}");
+    }
+}
+
+#[test]
+fn every_kind_of_keeping_is_listed_and_opens() {
+    let state = state();
+    let store = listed(state.path());
+    assert_eq!(store.findings, []);
+    let mut seen: Vec<(String, String, u64)> = store
+        .sessions
+        .iter()
+        .map(|session| {
+            let inspection = opened(&store, &session.key.0);
+            assert_eq!(inspection.findings(), [], "{}", session.key);
+            let flags: Vec<&str> = session.flags.iter().map(|flag| flag.name()).collect();
+            (session.id[..8].to_owned(), flags.join(" "), inspection.index.entries.len() as u64)
+        })
+        .collect();
+    seen.sort();
+    let expected = [
+        ("11111111", "", 19),
+        ("22222222", "earlier", 3),
+        ("33333333", "earlier", 8),
+        ("44444444", "cold", 3),
+        ("55555555", "shelved cold", 3),
+        ("66666666", "", 3),
+        ("88888888", "archived", 2),
+        ("f20dfae3", "", 6),
+        ("f857a0f5", "", 9),
+    ];
+    let expected = expected.map(|(id, flags, entries)| (id.to_owned(), flags.to_owned(), entries));
+    assert_eq!(seen, expected);
+}
+
+#[test]
+fn a_packed_event_has_its_text() {
+    let state = state();
+    let inspection = opened(&listed(state.path()), "agent:main:main");
+    let packed = inspection.tree.find_text(&inspection.index, "5a425ef8").unwrap();
+    assert_eq!(inspection.index.entry(packed).bytes, 9849);
+    let message =
+        clawscope::store::body::message(&inspection.source, &inspection.index, packed).unwrap().unwrap();
+    assert!(message.get("role").unwrap().str_is("toolResult"));
+}
+
+#[test]
+fn one_database_named_alone_is_a_store_too() {
+    let dir = tempfile::tempdir().unwrap();
+    let path = dir.path().join("copy.sqlite");
+    copy(&fixture("openclaw-agent.sqlite"), &path);
+    let store = listed(&path);
+    assert_eq!((store.ruleset.ruleset, store.sessions.len()), (Ruleset::V2026_9, 9));
+    // Its cold archives are not beside it.
+    let cold: Vec<&str> = store.findings.iter().map(|finding| finding.what.as_str()).collect();
+    assert_eq!(cold, ["the cold archive of its transcript is not there: cold, unavailable"; 2]);
+    assert_eq!(opened(&store, "agent:main:main").index.entries.len(), 19);
+}
+
+/// Makes a store of 2026.9 with one session of a header alone, open for writing.
+fn made(dir: &Path) -> rusqlite::Connection {
+    let agent = dir.join("agents/main/agent");
+    fs::create_dir_all(&agent).unwrap();
+    let connection = rusqlite::Connection::open(agent.join("openclaw-agent.sqlite")).unwrap();
+    connection.execute_batch("PRAGMA journal_mode = WAL; PRAGMA synchronous = NORMAL;").unwrap();
+    let tables =
+        fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fixtures/sqlite-tables.sql"));
+    connection.execute_batch(&tables.unwrap()).unwrap();
+    connection
+        .execute_batch(
+            r#"INSERT INTO session_nodes (session_key, current_session_id, entry_json, updated_at)
+                 VALUES ('agent:main:main', 's1', '{"sessionId":"s1"}', 1);
+               INSERT INTO session_windows (session_id, session_key, created_at, updated_at) VALUES ('s1', 'agent:main:main', 1, 1);
+               INSERT INTO transcript_rewrite_watermarks VALUES ('s1', '00000000000000000000000000000001', 1);"#,
+        )
+        .unwrap();
+    append(&connection, 0, r#"{"type":"session","version":4,"id":"s1","cwd":"/w"}"#);
+    connection
+}
+
+fn append(connection: &rusqlite::Connection, seq: i64, event: &str) {
+    let insert = "INSERT INTO transcript_events (session_id, seq, event_json, created_at, event_utf8_bytes) VALUES ('s1', ?1, ?2, 1, ?3)";
+    connection.execute(insert, rusqlite::params![seq, event, event.len() as i64]).unwrap();
+}
+
+/// Entries that the other process writes.
+const WRITTEN: i64 = 600;
+/// What tells a process of this program that it is the other one.
+const WRITER: &str = "CLAWSCOPE_TEST_WRITER";
+
+/// The other process: appends entry by entry, now and then several in one transaction, and moves the log into the file.
+#[test]
+fn the_other_process() {
+    let Some(path) = std::env::var_os(WRITER) else { return };
+    let connection = rusqlite::Connection::open(path).unwrap();
+    connection.busy_timeout(std::time::Duration::from_secs(10)).unwrap();
+    let mut seq = 1;
+    while seq <= WRITTEN {
+        let several = if seq % 7 == 0 { 5 } else { 1 };
+        connection.execute_batch("BEGIN IMMEDIATE").unwrap();
+        for _ in 0..several.min(WRITTEN + 1 - seq) {
+            let parent = if seq == 1 { "null".to_owned() } else { format!("\"e{}\"", seq - 1) };
+            let text = "x".repeat((seq as usize * 37) % 6000);
+            append(
+                &connection,
+                seq,
+                &format!(
+                    r#"{{"type":"message","id":"e{seq}","parentId":{parent},"message":{{"role":"user","content":"{text}"}}}}"#
+                ),
+            );
+            seq += 1;
+        }
+        connection.execute_batch("COMMIT").unwrap();
+        if seq % 50 == 0 {
+            connection.query_row("PRAGMA wal_checkpoint(TRUNCATE)", [], |_| Ok(())).unwrap();
+        }
+        std::thread::park_timeout(std::time::Duration::from_millis(seq as u64 % 9));
+    }
+}
+
+#[test]
+fn what_another_process_appends_is_followed_and_nothing_is_missed() {
+    use clawscope::runtime::watch::{Watch, databases_of, folders_of};
+    let dir = tempfile::tempdir().unwrap();
+    drop(made(dir.path()));
+    let store = listed(dir.path());
+    let key = SessionKey("agent:main:main".to_owned());
+    let (told, heard) = std::sync::mpsc::channel();
+    let watch = Watch::start(move |paths| told.send(paths).is_ok());
+    watch.set(folders_of(&store), i64::MAX);
+    watch.follow(databases_of(&store));
+    let database = dir.path().join("agents/main/agent/openclaw-agent.sqlite");
+    let mut inspection = open(&store, &key, None, NOW_MS, &mut |_, _| true).unwrap();
+    let mut writer = std::process::Command::new(std::env::current_exe().unwrap())
+        .args(["--exact", "the_other_process", "--nocapture"])
+        .env(WRITER, &database)
+        .stdout(std::process::Stdio::null())
+        .spawn()
+        .unwrap();
+    let deadline = std::time::Instant::now() + std::time::Duration::from_mins(2);
+    let (mut seen, mut readings) = (0, 0);
+    while seen < WRITTEN as usize {
+        assert!(std::time::Instant::now() < deadline, "{seen} of {WRITTEN} after {readings} readings");
+        let Ok(paths) = heard.recv_timeout(std::time::Duration::from_secs(10)) else { continue };
+        if !paths.contains(&database) {
+            continue;
+        }
+        let next = open(&store, &key, Some(&inspection), NOW_MS, &mut |_, _| true).unwrap();
+        assert_eq!(next.grown_from, Some(inspection.epoch), "only what was added is read");
+        let entries = next.index.entries.len();
+        assert!(entries >= seen);
+        for (at, (ix, _)) in next.index.iter().enumerate().skip(seen) {
+            assert_eq!(next.index.name(ix), format!("e{}", at + 1));
+        }
+        assert_eq!(next.context.messages.len(), entries);
+        (seen, readings) = (entries, readings + 1);
+        inspection = next;
+    }
+    assert!(writer.wait().unwrap().success());
+    let whole = open(&store, &key, None, NOW_MS, &mut |_, _| true).unwrap();
+    let places =
+        |of: &Inspection| of.index.entries.iter().map(|it| (it.offset, it.bytes)).collect::<Vec<_>>();
+    assert!(places(&whole) == places(&inspection), "read at once it is the same");
+    assert_eq!(whole.index.end, inspection.index.end);
+    println!("{WRITTEN} entries followed in {readings} readings");
+}
+
+#[test]
+fn nothing_is_written_into_a_database_and_what_leads_to_the_same_is_told() {
+    use clawscope::commit::UndoTarget;
+    use clawscope::inspect::write::{Ask, WriteError, WriteRequest, prepare};
+    let state = state();
+    let path = state.path().join("agents/main/agent/openclaw-agent.sqlite");
+    let before = fs::read(&path).unwrap();
+    let inspection = opened(&listed(state.path()), "agent:main:main").with_closer().unwrap();
+    let gate = clawscope::policy::prune::Gate::Open { idle_ms: 1e9 };
+    let plan = inspection.plan(&inspection.configured, gate).unwrap();
+    let refusal = |ask| {
+        let request = WriteRequest { inspection: &inspection, ask, allow_orphan: true, now_ms: NOW_MS };
+        let Err(error @ WriteError::Refused(_)) = prepare(&request) else { panic!("refused") };
+        error.to_string()
+    };
+    let commit = refusal(Ask::Commit { plan: &plan, summary: None });
+    assert!(
+        commit.contains("openclaw-agent.sqlite#1111") && commit.contains("nothing is written"),
+        "{commit}"
+    );
+    assert!(commit.contains("openclaw.json") && commit.contains("`pi`"), "{commit}");
+    let undo = refusal(Ask::Undo(UndoTarget::LastCommit));
+    assert!(undo.contains("sessions.branches.switch") && undo.contains("agent:main:main"), "{undo}");
+    assert_eq!(fs::read(&path).unwrap(), before);
+}
+
+#[test]
+fn watch_tells_what_is_added_to_a_database_and_new_sessions_in_it() {
+    use std::io::BufRead as _;
+    use std::process::{Command, Stdio};
+    let dir = tempfile::tempdir().unwrap();
+    let connection = made(dir.path());
+    let mut child = Command::new(assert_cmd::cargo::cargo_bin("clawscope"))
+        .args(["watch", "--json"])
+        .arg(dir.path())
+        .env_clear()
+        .stdout(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let (sender, told) = std::sync::mpsc::channel();
+    let output = child.stdout.take().unwrap();
+    let reader = std::thread::spawn(move || {
+        for line in std::io::BufReader::new(output).lines().map_while(Result::ok) {
+            let line: Value = serde_json::from_str(&line).unwrap();
+            if sender.send(line).is_err() {
+                return;
+            }
+        }
+    });
+    let next = || told.recv_timeout(std::time::Duration::from_secs(30)).unwrap();
+    assert_eq!(next()["event"], "following");
+    append(
+        &connection,
+        1,
+        r#"{"type":"message","id":"a","parentId":null,"message":{"role":"user","content":"12345678"}}"#,
+    );
+    let line = next();
+    assert_eq!(
+        (&line["entry"], &line["tokens"], &line["key"]),
+        (&"a".into(), &2.into(), &"agent:main:main".into())
+    );
+    connection
+        .execute_batch(
+            r#"BEGIN; INSERT INTO session_nodes (session_key, current_session_id, entry_json, updated_at)
+                 VALUES ('agent:main:new', 's2', '{"sessionId":"s2"}', 2);
+               INSERT INTO session_windows (session_id, session_key, created_at, updated_at) VALUES ('s2', 'agent:main:new', 1, 1);
+               INSERT INTO transcript_events (session_id, seq, event_json, created_at) VALUES
+                 ('s2', 0, '{"type":"session","version":4,"id":"s2"}', 1),
+                 ('s2', 1, '{"type":"message","id":"b","parentId":null,"message":{"role":"user","content":"x"}}', 1); COMMIT"#,
+        )
+        .unwrap();
+    let line = next();
+    assert_eq!((&line["entry"], &line["key"]), (&"b".into(), &"agent:main:new".into()));
+    child.kill().unwrap();
+    child.wait().unwrap();
+    reader.join().unwrap();
+}
