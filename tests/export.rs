@@ -13,8 +13,8 @@ mod secrets;
 #[allow(dead_code, reason = "each test file uses its own part of it")]
 mod store;
 
-use std::io::Write as _;
 use std::fs;
+use std::io::Write as _;
 use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
 

@@ -69,12 +69,19 @@ impl Texture {
             Role::ToolResult => Content::of(message.get("content")),
             _ => Content::Other,
         };
+        let sketch = match role {
+            // What it returned was counted with its content; its texts need not be put together for it.
+            Role::ToolResult if content::is_plain(message.get("content")) => {
+                Sketch::of_result(message, content.code_points()).map(Some)
+            }
+            _ => Sketch::of_message(message),
+        };
         let mut texture = Self {
             content,
             details_chars: message.get("details").map(guard::unknown_chars),
             shape: shape_of(message),
             guard: Counted::of(message),
-            sketch: Sketch::of_message(message),
+            sketch,
             letters: letters.then(|| Letters::of(role, message)).flatten(),
             weight: letters.then(|| chars_of(message)),
             body: None,
