@@ -11,6 +11,7 @@ mod terminal;
 use std::io::Write;
 use std::path::{Path, PathBuf};
 
+use base64::Engine as _;
 use terminal::{Ended, Started};
 
 /// A store with two sessions in a folder that goes when the test ends.
@@ -338,6 +339,52 @@ fn a_plan_is_previewed_written_and_taken_back_from_the_keyboard() {
     program.keys("y");
     program.until_shown("Back on the branch before");
     assert!(bytes() > written);
+    program.keys("q");
+    let ended = program.ended();
+    assert_eq!(ended.code, 0);
+    assert_restored(&ended);
+}
+
+#[test]
+fn an_overflow_is_read_followed_to_its_entry_and_prevented_by_a_patch() {
+    let mut program = Started::new(&["--demo"], &[]);
+    program.until_shown("telegram 8812");
+    program.keys("1/8812\r\r");
+    program.until_shown("prompt is too long");
+    // The verdict, with what it rests on.
+    program.keys("e");
+    program.until_shown("OVERFLOW by 3 412");
+    program.until_shown("tool-loop-treadmill");
+    // Its third line leads to the compaction.
+    program.keys("jj\r");
+    program.until("the compaction under the cursor", |screen| {
+        let text = screen.contents();
+        !text.contains("OVERFLOW by") && text.contains("214 entries") && text.contains("## Goal")
+    });
+    // The map begins at the smallest change; its cell is taken.
+    program.keys("w");
+    program.until_shown("smallest change ttl 30m");
+    program.until_shown("1 setting differs from config");
+    program.keys("\r");
+    program.until("the cell in the tuning pane", |screen| {
+        let text = screen.contents();
+        text.contains("gate shut now: cache warm") && text.contains("of 30m") && text.contains("plan")
+    });
+    // Nothing of the plan does not fit any more.
+    program.keys("t");
+    program.until("the simulated curve beside the recorded one", |screen| {
+        let text = screen.contents();
+        text.contains("1 overflow") && text.contains("simulated   peak 176.2k   no overflow")
+    });
+    program.keys("P");
+    program.until_shown("Copied config patch");
+    let copied = base64::engine::general_purpose::STANDARD.decode(program.until_copied()).unwrap();
+    let patch = clawscope::js::parse(&String::from_utf8(copied).unwrap()).unwrap();
+    let pruning = r#"{"agents":{"defaults":{"contextPruning":{"ttl":"30m"}}}}"#;
+    assert_eq!(clawscope::js::stringify(&patch), pruning);
+    // Back the way it came.
+    program.keys("\u{1b}");
+    program.until_shown("gate shut now: cache warm");
     program.keys("q");
     let ended = program.ended();
     assert_eq!(ended.code, 0);

@@ -252,6 +252,9 @@ fn a_session_that_grows_is_followed_at_its_last_call() {
     assert_eq!((timeline(&driver).len(), cursor(&driver)), (136, 135));
     driver.press("h h");
     driver.append(&answer.replace("late0001", "late0002").replace(id, "late0001"));
+    assert_eq!(timeline(&driver).len(), 136, "read at most once a second");
+    driver.now_ms += 1_000;
+    driver.event(Event::Timer);
     assert_eq!(
         (timeline(&driver).len(), cursor(&driver)),
         (137, 133),

@@ -144,7 +144,7 @@ impl App {
     fn page_rows(&self) -> usize {
         match &self.overlay {
             Some(Overlay::Recovery(_)) => list_rows(self.size.1),
-            Some(Overlay::Explain(_)) => crate::app::explain::list_rows(self.size.1),
+            Some(Overlay::Explain(screen)) => screen.list_rows(self.size.1),
             Some(Overlay::Breakdown(_)) => self.breakdown_rows(),
             Some(Overlay::Write(_)) => SUMMARY_PAGE,
             _ => {

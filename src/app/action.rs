@@ -198,6 +198,8 @@ pub enum Action {
     PreviousAxisDown,
     /// Type what is varied.
     EditAxes,
+    /// Type what every prompt leaves free of the window.
+    Headroom,
     /// Open the embedded demo store.
     Demo,
     /// Take the mouse, or leave it to the terminal.
@@ -365,6 +367,7 @@ pub const ACTIONS: &[ActionRow] = &[
     (Action::PreviousAxisDown, "previous-axis-down", Group::Compare, "setting down before"),
     (Action::TurnAxes, "turn-axes", Group::Compare, "settings change places"),
     (Action::EditAxes, "edit-axes", Group::Compare, "type settings and ranges"),
+    (Action::Headroom, "headroom", Group::Compare, "tokens to leave free"),
     (Action::NextHeld, "next-held", Group::Compare, "third setting up"),
     (Action::PreviousHeld, "previous-held", Group::Compare, "third setting down"),
     (Action::Commit, "commit", Group::Commit, "commit…"),

@@ -17,6 +17,8 @@ use crate::replay::Settings;
 const SWITCHED: [Step; 3] = [Step::Compact, Step::Truncate, Step::Clear];
 /// A replay that takes longer than this is said to be on its way, ms.
 const SLOW_MS: i64 = 150;
+/// A session that grows is read again for replays at most so often, ms.
+const READ_EVERY_MS: i64 = 1000;
 
 /// What is known of replays of the open session.
 #[derive(Debug, Clone, Default)]
@@ -25,6 +27,10 @@ pub struct Again {
     pub recording: Option<Arc<Recording>>,
     /// The reading that it was asked for last, and for which steps.
     asked_recording: Option<(Epoch, StepSet)>,
+    /// When that was, ms.
+    read_ms: i64,
+    /// It grew since, and is read again at this moment, ms.
+    read_at: Option<i64>,
     /// What was replayed last.
     pub timeline: Option<Arc<Timeline>>,
     /// What was asked for last.
@@ -46,6 +52,22 @@ struct Asked {
 }
 
 impl Again {
+    /// When the session is to be read again, ms.
+    pub(super) fn read_at(&self) -> Option<i64> {
+        self.read_at
+    }
+
+    /// Whether growth is read now, or has to wait a little: every reading is of the whole session. `known` is what there is to
+    /// show meanwhile.
+    fn waits(&mut self, known: bool, now_ms: i64) -> bool {
+        let next = self.read_ms + READ_EVERY_MS;
+        self.read_at = (known && now_ms < next).then_some(next);
+        if self.read_at.is_none() {
+            self.read_ms = now_ms;
+        }
+        self.read_at.is_some()
+    }
+
     /// When it is to be said that a replay is on its way, ms.
     pub(super) fn slow_at(&self) -> Option<i64> {
         (self.answered < self.newest).then_some(self.since_ms + SLOW_MS)
@@ -82,7 +104,10 @@ impl App {
         let known = known.filter(|known| known.material.tells(steps, rules));
         let is_newest = known.as_ref().is_some_and(|known| known.inspection.epoch == inspection.epoch);
         let asked = Some((inspection.epoch, steps));
-        if !is_newest && self.again.asked_recording != asked {
+        if !is_newest
+            && self.again.asked_recording != asked
+            && !self.again.waits(known.is_some(), self.now_ms)
+        {
             self.again.asked_recording = asked;
             effects.push(Effect::ReadRecording { inspection, steps });
         }

@@ -17,9 +17,17 @@ pub const FOOT_ROWS: u16 = 5;
 /// Header and status line of the program.
 const AROUND: u16 = 2;
 
-/// Rows of the list on a screen of this height.
-pub fn list_rows(height: u16) -> usize {
-    usize::from(height.saturating_sub(AROUND + HEAD_ROWS + FOOT_ROWS))
+/// Rows of the bar of the call that failed: the bar, what it is, a blank.
+const CALL_ROWS: u16 = 3;
+
+/// Rows between head and foot on a screen of this height.
+fn room(height: u16) -> u16 {
+    height.saturating_sub(AROUND + HEAD_ROWS + FOOT_ROWS)
+}
+
+/// The letter before a change.
+pub fn letter(at: usize) -> char {
+    char::from(b'a' + (at % 26) as u8)
 }
 
 /// What a row shows.
@@ -67,6 +75,29 @@ impl ExplainScreen {
     /// The explanation, once it is there.
     pub fn explanation(&self) -> Option<&Arc<Explanation>> {
         self.view.as_ref()?.as_ref().ok()
+    }
+
+    /// Rows of the bar of the call that failed on a screen of this height: none where the list would have to be scrolled for
+    /// it.
+    pub fn call_rows(&self, height: u16) -> u16 {
+        let failed = self.explanation().is_some_and(|explanation| explanation.failure.is_some());
+        let fits = self.rows.len() + usize::from(CALL_ROWS) <= usize::from(room(height));
+        if failed && fits { CALL_ROWS } else { 0 }
+    }
+
+    /// Rows of the list on a screen of this height.
+    pub fn list_rows(&self, height: u16) -> usize {
+        usize::from(room(height) - self.call_rows(height))
+    }
+
+    /// The change whose patch is shown, and its letter: the one under the cursor, else the first that helps.
+    pub fn patched(&self) -> Option<(char, &Advice)> {
+        let advice = &self.explanation()?.advice;
+        let at = match self.selected() {
+            Some(ExplainRow::Advice(at)) => at,
+            _ => advice.iter().position(|advice| advice.helps)?,
+        };
+        Some((letter(at), advice.get(at)?))
     }
 
     /// The row under the cursor.
@@ -118,7 +149,8 @@ impl ExplainScreen {
 
     /// Moves the cursor on a screen of this height.
     pub(super) fn step(&mut self, by: isize, height: u16) {
-        self.scroll.step(by, self.rows.len(), list_rows(height));
+        let shown = self.list_rows(height);
+        self.scroll.step(by, self.rows.len(), shown);
     }
 
     /// What is copied of the row under the cursor, and what that is: the patch of a change, of the first that helps where

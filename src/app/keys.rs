@@ -132,8 +132,12 @@ impl App {
                 Vec::new()
             }
             Purpose::Setting => self.submit_setting(prompt),
-            Purpose::Axes => {
-                if let Err(complaint) = self.vary_typed(&prompt.text) {
+            Purpose::Axes | Purpose::Headroom => {
+                let taken = match prompt.purpose {
+                    Purpose::Axes => self.vary_typed(&prompt.text),
+                    _ => self.leave_free(&prompt.text),
+                };
+                if let Err(complaint) = taken {
                     self.prompt = Some(Prompt { complaint: Some(complaint), ..prompt });
                 }
                 Vec::new()

@@ -113,6 +113,8 @@ pub enum Purpose {
     Setting,
     /// What the comparison varies.
     Axes,
+    /// What it leaves free of the window.
+    Headroom,
 }
 
 /// Something over the main screen.

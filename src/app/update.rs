@@ -369,6 +369,7 @@ impl App {
             self.toast.as_ref().map(|toast| toast.until_ms),
             Some(self.flash.until_ms),
             self.again.slow_at(),
+            self.again.read_at(),
         ];
         let next = moments.into_iter().flatten().filter(|at| *at > self.now_ms && *at != i64::MAX).min();
         if let Some(at) = next.filter(|at| self.armed != Some(*at)) {

@@ -1,6 +1,6 @@
 //! `clawscope check SESSION --budget N|PCT`: whether every call fits, for scripts.
 
-use super::amount::Amount;
+use super::amount::{amount_tokens, parse_amount};
 use super::described::session_value;
 use super::failure::Failure;
 use super::output::{Output, Tone};
@@ -22,9 +22,9 @@ pub(super) fn run(
     around: &Around,
     output: &mut Output,
 ) -> Result<(), Failure> {
-    let asked = Amount::parse(BUDGET, &args.budget)?;
+    let asked = parse_amount(BUDGET, &args.budget)?;
     let replayed = make(&args.session.session, None, &args.with, place, around)?;
-    let budget = asked.tokens(BUDGET, replayed.material.provider_window)?;
+    let budget = amount_tokens(asked, BUDGET, replayed.material.provider_window)?;
     let is_over = |at: &usize| {
         let call = &replayed.replay.simulated[*at];
         call.expected > budget || call.failed

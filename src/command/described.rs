@@ -7,22 +7,12 @@ use crate::context::tokens::chars4::estimate_or_zero;
 use crate::gateway::provenance::Provenance;
 use crate::gateway::window::WindowInfo;
 use crate::ids::EntryIx;
+use crate::inspect::Inspection;
+pub(super) use crate::inspect::json::session_value;
 use crate::inspect::lifecycle::Lifecycle;
-use crate::inspect::{Inspection, Mark, SessionItem};
 use crate::js::{Object, Value};
 use crate::store::entry::{MessageSize, Size};
 use std::io;
-
-/// Who a session is, as JSON.
-pub(super) fn session_value(item: &SessionItem) -> Value {
-    Value::from(Object::from([
-        ("key", Value::from(item.key.0.as_str())),
-        ("agent", Value::from(item.agent.as_str())),
-        ("id", Value::from(item.id.as_str())),
-        ("path", Value::from(item.path.as_ref().map(|path| path.to_string_lossy().into_owned()))),
-        ("unfinished", Value::from(item.has(Mark::Unfinished))),
-    ]))
-}
 
 /// What begins a session anew, as JSON.
 pub(super) fn lifecycle_value(lifecycle: &Lifecycle, now_ms: f64) -> Value {

@@ -4,13 +4,13 @@ use std::io::Write as _;
 use std::path::Path;
 
 use super::failure::Failure;
-use super::output::{Output, escaped_json};
+use super::output::Output;
 use super::preview::{Preview, make};
 use super::scene::{Around, Scene, at_leaf, with_context};
 use super::summary::{self, config_of};
 use crate::cli::{ExportArgs, PlaceArgs, PlanArgs};
 use crate::export::redact::Redactor;
-use crate::export::{Exported, Format, Wanted, export};
+use crate::export::{Exported, Format, Wanted, export, json as documents};
 use crate::gateway::env::absolute;
 use crate::inspect::Inspection;
 use crate::inspect::making::Made;
@@ -133,7 +133,7 @@ fn deliver(
     output: &mut Output,
 ) -> Result<(), Failure> {
     let Some(out) = &args.out else {
-        let text = if json { escaped_json(text) } else { text.to_owned() };
+        let text = if json { documents::escaped(text) } else { text.to_owned() };
         return Ok(output.write_all(text.as_bytes())?);
     };
     save_as(&absolute(&around.env.cwd, out), text, args.force).map_err(|error| match error {

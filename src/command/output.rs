@@ -1,14 +1,14 @@
 //! Where results and errors go. Everything printed passes through here: text made safe for a terminal, colours only
 //! where a person looks, JSON as one line with exact integers.
 
-use std::fmt::Write as _;
 use std::io::{self, Write};
 
 use crossterm::style::{Color, Stylize};
 
 use super::failure::Failure;
+use crate::export::json;
 pub use crate::export::json::SCHEMA_VERSION;
-use crate::js::{self, Object, Value};
+use crate::js::{Object, Value};
 use crate::text::visible;
 
 /// What a piece of text means; colour is never the only sign of it.
@@ -92,7 +92,7 @@ impl<'a> Output<'a> {
 
     /// A JSON object as one line: `schemaVersion` first.
     pub fn json(&mut self, members: Object) -> io::Result<()> {
-        writeln!(self.out, "{}", json_line(members))
+        writeln!(self.out, "{}", json::line(members))
     }
 
     /// Something for a person beside the results.
@@ -114,34 +114,8 @@ impl<'a> Output<'a> {
             ("message", Value::from(message.as_str())),
             ("candidates", Value::from(names)),
         ]);
-        writeln!(self.err, "{}", json_line(Object::from([("error", Value::from(error))])))
+        writeln!(self.err, "{}", json::line(Object::from([("error", Value::from(error))])))
     }
-}
-
-fn json_line(members: Object) -> String {
-    let mut object = Object::from([("schemaVersion", Value::from(SCHEMA_VERSION))]);
-    for (key, value) in members {
-        object.insert(key, value);
-    }
-    escaped_json(&js::stringify(&Value::from(object)))
-}
-
-/// JSON in which no character can act on a terminal: it says the same.
-pub(super) fn escaped_json(text: &str) -> String {
-    let mut out = String::with_capacity(text.len());
-    for char in text.chars() {
-        if acts(char) {
-            _ = write!(out, "\\u{:04x}", char as u32);
-        } else {
-            out.push(char);
-        }
-    }
-    out
-}
-
-/// C1 controls, DEL, line separators and direction marks, all of the basic plane. The others are escaped by JSON.
-fn acts(char: char) -> bool {
-    matches!(char, '\u{7f}'..='\u{9f}' | '\u{61c}' | '\u{200e}' | '\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
 }
 
 impl Write for Output<'_> {

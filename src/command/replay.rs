@@ -194,6 +194,14 @@ fn doubts(replayed: &Replayed) -> Vec<(Tone, String)> {
         );
         lines.push((Tone::Warning, line));
     }
+    if material.provider_window > inspection.upkeep.runtime_window {
+        let window = grouped(tokens(material.provider_window));
+        let believed = grouped(tokens(inspection.upkeep.runtime_window));
+        let line = format!(
+            "prompts of up to {window} tokens were answered: so many fit, though the gateway believes {believed}"
+        );
+        lines.push((Tone::Warning, line));
+    }
     lines.extend(material.doubted.iter().map(|step| {
         let word = step.word();
         let line = format!(

@@ -10,7 +10,7 @@ use crate::gateway::provenance::Provenance;
 use crate::gateway::ruleset::Chosen;
 use crate::inspect::Inspection;
 use crate::inspect::change::{Change, missing_in_version};
-use crate::js::{Object, Value};
+pub(super) use crate::inspect::json::ruleset_value;
 
 /// The rules that someone asked for: by the flag, else by `CLAWSCOPE_RULESET` or `config.toml`. None leaves it to the
 /// store.
@@ -32,16 +32,6 @@ pub(super) fn asked_of(args: &PlaceArgs, config: &Config) -> Result<Option<Chose
         (None, None) => return Ok(None),
     };
     Chosen::named(text, from).map(Some).map_err(|error| Failure::usage(format!("{origin}: {error}")))
-}
-
-/// The ruleset as JSON.
-pub(super) fn ruleset_value(chosen: &Chosen) -> Value {
-    Value::from(Object::from([
-        ("id", Value::from(chosen.ruleset.id())),
-        ("name", Value::from(chosen.ruleset.name())),
-        ("from", Value::from(chosen.from_words())),
-        ("note", Value::from(chosen.note.clone())),
-    ]))
 }
 
 /// The ruleset in a line of its own, and what is to be said about it.

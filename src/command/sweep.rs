@@ -4,11 +4,10 @@ use std::io::{IsTerminal as _, Write as _};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
-use super::amount::Amount;
-use super::described::session_value;
+use super::amount::{amount_tokens, parse_amount};
 use super::failure::Failure;
 use super::output::Output;
-use super::ruleset::{refuse_fixed, ruleset_value};
+use super::ruleset::refuse_fixed;
 use super::scene::{Around, Scene, at_leaf, with_context};
 use super::steps::replayed_steps;
 use super::sweep_text::print;
@@ -17,7 +16,6 @@ use crate::inspect::Inspection;
 use crate::inspect::again::Material;
 use crate::inspect::change::{Change, read_changes};
 use crate::inspect::timeline::Recording;
-use crate::js::Object;
 use crate::policy::{Step, StepSet};
 use crate::runtime::{SaveError, interruptible, save_as};
 use crate::sweep::{Asked, Axis, AxisError, Cell, Grid, Ground, Sweep, default_axes, json, sweep};
@@ -61,7 +59,7 @@ pub(super) fn run(
     }
     let swept = make(args, place, around)?;
     if args.session.json {
-        output.json(answer(&swept))?;
+        output.json(json::answer(&swept.inspection, &swept.sweep))?;
     } else {
         print(&swept, args.measure, output)?;
     }
@@ -71,20 +69,9 @@ pub(super) fn run(
     }
 }
 
-fn answer(swept: &Swept) -> Object {
-    let mut members = Object::from([
-        ("session", session_value(&swept.inspection.session)),
-        ("ruleset", ruleset_value(&swept.inspection.ruleset)),
-    ]);
-    for (key, value) in json::members(&swept.inspection, &swept.sweep) {
-        members.insert(key, value);
-    }
-    members
-}
-
 fn make(args: &SweepArgs, place: &PlaceArgs, around: &Around) -> Result<Swept, Failure> {
     let base = read_changes(args.with.settings.as_deref(), &args.with.set)?;
-    let headroom = args.headroom.as_deref().map(|text| Amount::parse(HEADROOM, text)).transpose()?;
+    let headroom = args.headroom.as_deref().map(|text| parse_amount(HEADROOM, text)).transpose()?;
     let session = &args.session.session;
     let scene = Scene::for_session(session, place, around)?;
     let inspection = with_context(at_leaf(&scene, scene.open(session)?, args.leaf.as_deref())?)?;
@@ -96,7 +83,8 @@ fn make(args: &SweepArgs, place: &PlaceArgs, around: &Around) -> Result<Swept, F
     let material = Material::read(&inspection, steps.with(Step::Compact, true))
         .map_err(|error| Failure::unreadable(error.to_string()))?;
     let headroom =
-        headroom.map(|amount| amount.tokens(HEADROOM, material.provider_window)).transpose()?.unwrap_or(0.0);
+        headroom.map(|amount| amount_tokens(amount, HEADROOM, material.provider_window)).transpose()?;
+    let headroom = headroom.unwrap_or(0.0);
     if args.headroom.is_some() && material.provider_window.is_nan() {
         return Err(Failure::usage(format!(
             "{HEADROOM}: nothing tells the window of the model, so there is nothing to leave free."

@@ -206,12 +206,8 @@ fn print_smallest(swept: &Swept, output: &mut Output) -> Result<(), Failure> {
         let words =
             format!("nothing has to change: every call fits as things are, the largest with {peak} tokens");
         output.line(Tone::Good, &words)?;
-        if sweep.recorded.overflows > 0 {
-            let count = counted(sweep.recorded.overflows as u64, "call", "calls");
-            let words = format!(
-                "the record has {count} that did not fit: in the cells compactions are made where the settings say, not where they were"
-            );
-            output.line(Tone::Warning, &words)?;
+        if let Some(words) = sweep.doubt() {
+            output.line(Tone::Warning, &crate::command::words::commas(&words))?;
         }
         return Ok(());
     }

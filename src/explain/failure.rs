@@ -3,6 +3,7 @@
 
 use std::sync::Arc;
 
+use crate::context::budget::Budget;
 use crate::context::build;
 use crate::context::tokens::chars4::estimate_or_zero;
 use crate::explain::calls::Call;
@@ -143,6 +144,15 @@ impl Failure {
     /// Tokens that are known to fit.
     pub fn known(&self) -> u64 {
         self.limit.saturating_sub(self.room)
+    }
+
+    /// What the prompt carried, in tokens as the provider counts them: the estimate of each message by the factor it has.
+    pub fn budget(&self) -> Budget {
+        let (old, new) = self.factors;
+        Budget::new(self.then.fixed, &self.then.context, |at| {
+            let factor = if at < self.new_from { old } else { new };
+            (estimate_or_zero(&self.then.context.messages[at].size) as f64 * factor).round() as u64
+        })
     }
 
     /// By how many tokens it did not fit.

@@ -1,7 +1,9 @@
 //! A document as JSON with a stable schema.
 
+use std::fmt::Write as _;
+
 use crate::export::document::{Document, FateTold, Node, PlanTold};
-use crate::js::{Object, Value, iso_text};
+use crate::js::{Object, Value, iso_text, stringify};
 use crate::plan::StepEffect;
 use crate::policy::Fate;
 
@@ -107,4 +109,31 @@ fn fate_value(told: FateTold) -> Value {
         ("tokensBefore", Value::from(told.before)),
         ("tokensAfter", Value::from(told.after)),
     ]))
+}
+
+/// An answer of a command, or what a screen saves of the same: JSON in one line, `schemaVersion` first.
+pub fn line(members: Object) -> String {
+    let mut object = Object::from([("schemaVersion", Value::from(SCHEMA_VERSION))]);
+    for (key, value) in members {
+        object.insert(key, value);
+    }
+    escaped(&stringify(&Value::from(object)))
+}
+
+/// JSON in which no character can act on a terminal: it says the same.
+pub fn escaped(text: &str) -> String {
+    let mut out = String::with_capacity(text.len());
+    for char in text.chars() {
+        if acts(char) {
+            _ = write!(out, "\\u{:04x}", char as u32);
+        } else {
+            out.push(char);
+        }
+    }
+    out
+}
+
+/// C1 controls, DEL, line separators and direction marks, all of the basic plane. The others are escaped by JSON.
+fn acts(char: char) -> bool {
+    matches!(char, '\u{7f}'..='\u{9f}' | '\u{61c}' | '\u{200e}' | '\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
 }

@@ -27,7 +27,7 @@ use crate::replay::{
     Calibrated, RecordedLane, Refused, Replay, Session, Settings, contradicted, recorded_lane, simulated_lane,
 };
 use crate::store::body::{self, BodyError};
-use crate::store::entry::EntryKind;
+use crate::store::entry::{EntryKind, StopReason, Usage};
 use crate::store::intern::WordIx;
 
 /// What is read for replays of one session.
@@ -45,7 +45,8 @@ pub struct Material {
     prices: HashMap<(WordIx, WordIx), Option<Price>>,
     /// How long prompts are cached.
     pub retention: Retention,
-    /// What the provider takes, in tokens: less than the runtime believes where a refusal says so.
+    /// What the provider takes, in tokens: less than the runtime believes where a refusal says so, more where it answered
+    /// larger prompts and no refusal names a limit.
     pub provider_window: f64,
     /// By how much the fitted tokens are off at the calls they were fitted from, on average, as a share.
     pub fit_error: Option<f64>,
@@ -110,7 +111,7 @@ impl Material {
         let rules = inspection.ruleset.ruleset.rules();
         let model = (inspection.provider.as_str(), inspection.model.as_str());
         let refused = refused(inspection)?;
-        let limits = refused.iter().filter_map(|refused| refused.limit).filter(|limit| *limit > 0.0);
+        let provider_window = provider_window(inspection, &refused);
         let path = context.since_reset(index);
         let calibrated = calibrated.map(|(fixed, weights)| (fixed, those_of(&path, &context.path, weights)));
         Ok(Self {
@@ -119,7 +120,7 @@ impl Material {
             record: OnceLock::new(),
             branch: branch(index, &path, read)?,
             textures: textures.map(|textures| those_of(&path, &context.path, textures)),
-            provider_window: limits.fold(inspection.upkeep.runtime_window, f64::min),
+            provider_window,
             refused,
             touches: touches_under(rules, index, model, read),
             eligible: eligible_under(rules, model.0, model.1, &inspection.route),
@@ -230,6 +231,27 @@ impl Inspection {
     pub fn replay_settings(&self, steps: StepSettings, prune_on: bool) -> Settings {
         Settings { steps, prune_on, window: self.window.tokens, guard_window: self.window.own }
     }
+}
+
+/// What the provider takes, as far as the path tells: the least limit that a refusal names; where none does, the runtime's
+/// window, or the largest prompt that the model in force answered within a run, which did fit. An answer that ends its run
+/// is no proof: above its window the runtime takes it for an overflow (compaction 8.1 ii).
+fn provider_window(inspection: &Inspection, refused: &[Refused]) -> f64 {
+    let believed = inspection.upkeep.runtime_window;
+    let limits = refused.iter().filter_map(|refused| refused.limit).filter(|limit| *limit > 0.0);
+    if let Some(least) = limits.reduce(f64::min) {
+        return believed.min(least);
+    }
+    if believed.is_nan() {
+        return believed;
+    }
+    let Inspection { index, context, provider, model, .. } = inspection;
+    let words = &index.words;
+    let own = |(of, id)| words.text(of).as_ref() == Some(provider) && words.text(id).as_ref() == Some(model);
+    let entries = context.path.iter().map(|ix| index.entry(*ix)).filter(|it| it.model.is_some_and(own));
+    let answers = entries.filter_map(|entry| entry.message.filter(|size| size.stop == StopReason::ToolUse));
+    let counted = answers.filter_map(|size| size.usage.filter(Usage::is_counted));
+    counted.map(|usage| usage.prompt_tokens()).filter(|tokens| tokens.is_finite()).fold(believed, f64::max)
 }
 
 /// The calls of the path that were refused as too large, by their words.

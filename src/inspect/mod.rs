@@ -2,6 +2,7 @@
 //! and what is measured. The commands and the screens start from here.
 
 pub mod again;
+pub mod amount;
 mod branch_entries;
 mod branches;
 pub mod breakdown;
@@ -17,6 +18,7 @@ pub mod excerpt;
 mod facts;
 mod indent;
 pub mod item;
+pub mod json;
 pub mod lifecycle;
 pub mod list;
 pub mod making;

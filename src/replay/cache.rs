@@ -22,6 +22,11 @@ pub struct Split {
 }
 
 impl Split {
+    /// Whether there is nothing to pay for.
+    pub fn is_nothing(&self) -> bool {
+        [self.read, self.write, self.input, self.output].iter().all(|tokens| *tokens == 0.0)
+    }
+
     /// A request of so many tokens, of which the first `reusable` are in the cache and the last `uncached` stand behind
     /// the last breakpoint (compaction 10.11). Where writing has no price of its own, nothing is marked as written;
     /// where reading has none, the provider sells no cache.

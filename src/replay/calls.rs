@@ -51,6 +51,8 @@ pub struct Call {
     pub opens_run: bool,
     /// Its prompt did not fit; silently where the answer itself took in more than the window (compaction 8.1 ii).
     pub refused: Option<Refused>,
+    /// It was refused, and the call after it made the same request again: the answer is that one's.
+    pub retried: bool,
 }
 
 impl Call {
@@ -70,7 +72,12 @@ impl Call {
 pub fn calls(index: &Index, path: &[EntryIx], refused: &[Refused], window: f64) -> Vec<Call> {
     let copied = copied_answers(index, path);
     let mut walk = Walk { index, copied: &copied, refused, window, state: State::default() };
-    path.iter().enumerate().filter_map(|(place, ix)| walk.entry(place, *ix)).collect()
+    let mut calls: Vec<Call> =
+        path.iter().enumerate().filter_map(|(place, ix)| walk.entry(place, *ix)).collect();
+    for at in 1..calls.len() {
+        calls[at - 1].retried = calls[at - 1].refused.is_some() && !calls[at].opens_run;
+    }
+    calls
 }
 
 struct Walk<'a> {
@@ -145,6 +152,7 @@ impl Walk<'_> {
             usage: usage.filter(Usage::is_counted),
             opens_run: self.state.spoken || self.state.answered.is_none(),
             refused: self.said_of(ix).or(silent),
+            retried: false,
         }
     }
 }

@@ -95,6 +95,8 @@ pub(super) struct Lane<'a> {
     /// The prompt of the call before was the one of the record.
     pub(super) was_same: bool,
     pub(super) total_cost: f64,
+    /// Tokens of the answers so far that were counted, and how many these are.
+    pub(super) answered: (f64, f64),
 }
 
 impl<'a> Lane<'a> {
@@ -144,6 +146,7 @@ impl<'a> Lane<'a> {
             cache: PrefixCache::new(session.retention),
             was_same: true,
             total_cost: 0.0,
+            answered: (0.0, 0.0),
         }
     }
 
@@ -214,6 +217,9 @@ impl<'a> Lane<'a> {
             Some(_) => answer.expected + answer.split.output,
             None => f64::NAN,
         };
+        if let Some(output) = call.usage.map(|usage| usage.output).filter(|tokens| tokens.is_finite()) {
+            self.answered = (self.answered.0 + output, self.answered.1 + 1.0);
+        }
         self.last = Some(Last { tokens: counted, stop: call.stop, ended: call.ended });
         answer
     }

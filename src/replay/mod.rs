@@ -23,6 +23,7 @@ mod outcome;
 mod projected;
 mod prune;
 mod rewrite;
+mod room;
 mod run;
 mod send;
 mod sums;

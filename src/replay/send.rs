@@ -10,6 +10,7 @@ use crate::replay::digest::Digest;
 use crate::replay::edits::{PromptEdits, Reach};
 use crate::replay::lane::Lane;
 use crate::replay::outcome::{CallReplay, Prompt, Trimmed};
+use crate::replay::room::Room;
 use crate::replay::sums::Held;
 
 /// Chars per token of the window (pruning 5.1).
@@ -34,28 +35,29 @@ impl Lane<'_> {
     /// What becomes of a call. The record's own lane takes what happened for granted.
     pub(super) fn answer(&mut self, call: &Call, record: Option<&CallReplay>) -> CallReplay {
         let mut sent = self.send(call);
-        let window = self.session.provider_window;
-        let (expected, overflow) = match record {
-            None => (self.recorded_tokens(call, sent.tokens), call.refused.is_some()),
+        let (expected, overflow, failed) = match record {
+            None => {
+                let overflow = call.refused.is_some();
+                (self.recorded_tokens(call, sent.tokens), overflow, overflow && call.usage.is_none())
+            }
             Some(record) => {
+                let room = Room::of(self.session, call, record.expected);
                 // What the provider counted, moved by what the settings change.
-                let offset = record.expected - record.tokens;
-                let expected = |sent: &Sent| (sent.tokens + offset).max(0.0);
+                let expected = |sent: &Sent| (record.expected + (sent.tokens - record.tokens)).max(0.0);
                 let compacts = self.compacts && self.settings.steps.compaction.enabled;
                 if compacts && self.compacts_before(expected(&sent)) && self.compact(call.entry, false) {
                     sent = self.send(call);
                 }
-                let overflow = expected(&sent) > window;
+                let overflow = expected(&sent) > room.fits;
                 if overflow && compacts && self.compact(call.entry, true) {
                     sent = self.send(call);
                 }
-                if expected(&sent) > window && self.truncate() {
+                if expected(&sent) > room.fits && self.truncate() {
                     sent = self.send(call);
                 }
-                (expected(&sent), overflow)
+                (expected(&sent), overflow, expected(&sent) > room.answered)
             }
         };
-        let failed = if record.is_some() { expected > window } else { overflow && call.usage.is_none() };
         self.pay(call, record, sent, expected, (overflow, failed))
     }
 
@@ -154,7 +156,9 @@ impl Lane<'_> {
         (overflow, failed): (bool, bool),
     ) -> CallReplay {
         let price = self.session.price_of(call);
-        let free = failed || call.failed();
+        // What was refused and fits now has an answer to be paid for, unless the call after it is that answer.
+        let answers = record.is_some() && call.refused.is_some() && !call.retried;
+        let free = failed || call.failed() && !answers;
         let same = record.is_none_or(|record| record.is_like(&sent.prompt));
         let measured = same && self.was_same && call.usage.is_some() && !free;
         self.was_same = same;
@@ -200,8 +204,12 @@ impl Lane<'_> {
         }
     }
 
-    /// Tokens of the answer: as counted, else estimated.
+    /// Tokens of the answer: as counted, else estimated; of one that was never given the mean of those before it.
     fn output(&self, call: &Call) -> f64 {
+        if call.failed() {
+            let (tokens, count) = self.answered;
+            return if count > 0.0 { tokens / count } else { 0.0 };
+        }
         let counted = call.usage.map(|usage| usage.output).filter(|tokens| tokens.is_finite());
         counted.unwrap_or_else(|| {
             let size = self.session.index.entry(call.entry).message;

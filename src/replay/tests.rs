@@ -223,6 +223,52 @@ fn an_answer_that_took_in_more_than_the_window_overflowed_silently() {
     assert!(!replay.recorded[1].failed);
 }
 
+/// Both lanes under the same settings, call by call: whether each fits, and whether it was answered.
+fn fates(replay: &Replay) -> [Vec<(bool, bool)>; 2] {
+    [&replay.recorded, &replay.simulated].map(|lane| lane.iter().map(|it| (it.overflow, it.failed)).collect())
+}
+
+#[test]
+fn what_was_answered_did_fit_whatever_the_window_is_said_to_be() {
+    let within = Script::default().user().answer(12_000, true).result(40).answer(5_000, false);
+    let [recorded, simulated] = fates(&within.replay(&settings(&[]), 10_000.0, &[]));
+    assert_eq!(recorded, [(false, false); 2], "a call within a run is no overflow for its count");
+    assert_eq!(simulated, recorded);
+}
+
+#[test]
+fn the_settings_in_force_bring_the_record_again() {
+    let silent = two_runs(12_000);
+    let [recorded, simulated] = fates(&silent.replay(&settings(&[]), 10_000.0, &[]));
+    assert_eq!(recorded, [(false, false), (true, false), (false, false)]);
+    assert_eq!(simulated, recorded, "taken for an overflow by the runtime, and answered all the same");
+    let refused = two_runs(5_000).after(1).user().refused("prompt is too long: 8000 tokens");
+    for requested in [Some(8_000.0), Some(12_000.0), None] {
+        let words = [Refused { entry: EntryIx(7), requested, limit: None }];
+        let [recorded, simulated] = fates(&refused.replay(&settings(&[]), 10_000.0, &words));
+        assert_eq!(recorded[3], (true, true), "{requested:?}");
+        assert_eq!(simulated, recorded, "{requested:?}: refused below the window is refused all the same");
+    }
+}
+
+#[test]
+fn what_was_refused_and_fits_now_is_paid_for_once() {
+    let script = idle(70).user().refused("prompt is too long: 12000 tokens > 10000 maximum");
+    let refused = [Refused { entry: EntryIx(9), requested: Some(12_000.0), limit: Some(10_000.0) }];
+    let fitting = Settings { steps: settings(&[Step::History]).steps, ..settings(&[]) };
+    let mut limited = fitting.clone();
+    limited.steps.history_limit = 1.0;
+    let replay = script.replay(&limited, 10_000.0, &refused);
+    let (recorded, simulated) = (&replay.recorded[4], &replay.simulated[4]);
+    assert!(recorded.failed && recorded.cost == Some(0.0), "{recorded:?}");
+    assert!(!simulated.overflow && simulated.cost > Some(0.0), "{simulated:?}");
+    assert_eq!(simulated.split.output, 10.0, "an answer as long as those before it");
+    // The call after it makes the same request again and has the answer.
+    let replay = script.answer(5_300, false).replay(&limited, 10_000.0, &refused);
+    assert!(replay.calls[4].retried && !replay.simulated[4].failed);
+    assert_eq!(replay.simulated[4].cost, Some(0.0));
+}
+
 #[test]
 fn calls_know_when_they_were_made_and_what_stood_before_them() {
     let calls = idle(30).replay(&settings(&[]), 1e6, &[]).calls;

@@ -1,13 +1,26 @@
-//! A sweep as JSON: the same for the command and for the file that the screen saves.
+//! A sweep as JSON: one function for the command and for the file that the screen saves.
 
 use crate::inspect::Inspection;
 use crate::inspect::change::Change;
+use crate::inspect::json::{ruleset_value, session_value};
 use crate::js::{Object, Value};
 use crate::replay::Totals;
 use crate::sweep::{Axis, Cell, Sweep};
 
+/// The session, the rules it goes by, and the sweep.
+pub fn answer(inspection: &Inspection, sweep: &Sweep) -> Object {
+    let mut answer = Object::from([
+        ("session", session_value(&inspection.session)),
+        ("ruleset", ruleset_value(&inspection.ruleset)),
+    ]);
+    for (key, value) in members(inspection, sweep) {
+        answer.insert(key, value);
+    }
+    answer
+}
+
 /// Axes, cells, the front and the smallest change. Tokens are whole; what nobody knows is null.
-pub fn members(inspection: &Inspection, sweep: &Sweep) -> Object {
+fn members(inspection: &Inspection, sweep: &Sweep) -> Object {
     let cells = sweep.cells.iter().map(|cell| cell_value(sweep, cell));
     let indexes = |cells: &[usize]| Value::from(cells.iter().map(|at| Value::from(*at)).collect::<Vec<_>>());
     let steps = sweep.steps.iter().map(|step| Value::from(step.word()));

@@ -27,6 +27,7 @@ use crate::inspect::change::Change;
 use crate::inspect::patch::ConfigPatch;
 use crate::inspect::simulated::simulated;
 use crate::inspect::timeline::Recording;
+use crate::inspect::words::grouped;
 use crate::policy::StepSet;
 use crate::replay::{Settings, Totals, simulated_totals};
 
@@ -78,7 +79,19 @@ pub struct Sweep {
 impl Sweep {
     /// Whether every call of a cell fits, with the head-room asked for.
     pub fn fits(&self, cell: &Cell) -> bool {
-        fits(cell, self.window - self.headroom)
+        fits(cell, self.window, self.headroom)
+    }
+
+    /// What has to be known where every call fits as things are: that the record had some that did not.
+    pub fn doubt(&self) -> Option<String> {
+        let fits_now = self.smallest == Some(self.current);
+        let refused = self.recorded.overflows;
+        (fits_now && refused > 0).then(|| {
+            let calls = if refused == 1 { "1 call" } else { &format!("{} calls", grouped(refused as u64)) };
+            format!(
+                "the record has {calls} that did not fit: in the cells compactions are made where the settings say, not where they were"
+            )
+        })
     }
 
     /// Everything that is changed in a cell: what holds in every one, and its own.
@@ -115,9 +128,11 @@ impl Sweep {
     }
 }
 
-fn fits(cell: &Cell, limit: f64) -> bool {
-    // A limit that nobody knows keeps nothing from fitting.
-    cell.overflows() == 0 && cell.failed() == 0 && (limit.is_nan() || cell.peak() <= limit)
+/// Whether every call of a cell fits, and where room is to be left its largest prompt leaves that of the window.
+fn fits(cell: &Cell, window: f64, headroom: f64) -> bool {
+    // A window that nobody knows keeps nothing from fitting, and what was answered fits above one too.
+    let spares = headroom <= 0.0 || window.is_nan() || cell.peak() <= window - headroom;
+    cell.overflows() == 0 && cell.failed() == 0 && spares
 }
 
 /// What the points of a cell change.
@@ -151,8 +166,8 @@ pub fn sweep(
     let bare = bare_cells(&recording.inspection, &asked, &grid);
     let Some(cells) = fill(recording, &bare, wanted, tell) else { return Ok(None) };
     let window = recording.material.provider_window;
-    let limit = window - asked.headroom;
-    let weighed: Vec<Weighed> = cells.iter().map(|cell| cell.weighed(fits(cell, limit))).collect();
+    let weighed: Vec<Weighed> =
+        cells.iter().map(|cell| cell.weighed(fits(cell, window, asked.headroom))).collect();
     let weights: Vec<[f64; 3]> = cells.iter().map(Cell::weights).collect();
     let now: Vec<usize> = asked.axes.iter().map(|axis| axis.current).collect();
     Ok(Some(Sweep {

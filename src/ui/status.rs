@@ -59,11 +59,14 @@ fn draw_prompt(prompt: &Prompt, theme: &Theme, area: Rect, buf: &mut Buffer) -> 
         Purpose::Filter | Purpose::Search | Purpose::Find => "/",
         Purpose::Setting => "value ",
         Purpose::Axes => "vary ",
+        Purpose::Headroom => "leave free ",
     };
     let x = put(buf, (area.x + 1, area.y), area.right(), lead, theme.bold(Role::Muted));
     let words = match (&prompt.complaint, prompt.purpose) {
         (Some(complaint), _) => vec![vec![Span::styled(complaint.as_str(), theme.style(Role::Warn))]],
-        (None, Purpose::Axes) => vec![typed("enter", "compare", theme), typed("esc", "leave", theme)],
+        (None, Purpose::Axes | Purpose::Headroom) => {
+            vec![typed("enter", "compare", theme), typed("esc", "leave", theme)]
+        }
         (None, Purpose::Setting) => vec![typed("enter", "set", theme), typed("esc", "leave", theme)],
         (None, _) => vec![typed("enter", "search", theme), typed("esc", "leave", theme)],
     };
@@ -244,6 +247,7 @@ fn overlay_hints(overlay: &Overlay) -> Vec<Hint> {
             (&[Action::Smallest], "smallest"),
             (&[Action::PreviousAxis, Action::NextAxis], "setting"),
             (&[Action::EditAxes], "type"),
+            (&[Action::Headroom], "room to leave"),
             (&[Action::SavePlan], "save json"),
         ],
         Overlay::Recovery(_) => vec![MOVE, (&[Action::Open], "go to the entry"), (&[Action::Back], "close")],

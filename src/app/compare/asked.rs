@@ -11,6 +11,7 @@ use crate::gateway::setting_value::ttl_text;
 use crate::ids::Epoch;
 use crate::inspect::Inspection;
 use crate::inspect::change::{Change, PRUNING};
+use crate::inspect::timeline::Recording;
 use crate::js::Value;
 use crate::policy::Step;
 
@@ -46,8 +47,8 @@ impl App {
 
     /// Another session is open: what was compared belongs to the one before.
     pub(in crate::app) fn forget_compare(&mut self) {
-        let CompareScreen { request, measure, .. } = self.compare;
-        self.compare = CompareScreen { request: request + 1, measure, ..CompareScreen::default() };
+        let CompareScreen { request, measure, headroom, .. } = self.compare;
+        self.compare = CompareScreen { request: request + 1, measure, headroom, ..CompareScreen::default() };
     }
 
     /// Asks for cells, while their screen is open and they are not those that were asked for last.
@@ -61,7 +62,7 @@ impl App {
         if !newest {
             return;
         }
-        let asked = self.sweep_asked(&recording.inspection, recording.material.recorded.steps.steps);
+        let asked = self.sweep_asked(&recording);
         let request = Request { epoch: recording.inspection.epoch, asked };
         if self.compare.asked.as_ref() == Some(&request) {
             return;
@@ -70,21 +71,25 @@ impl App {
         let known = self.compare.asked.replace(request);
         self.compare.request += 1;
         self.compare.since_ms = self.now_ms;
-        // Where only the session grew, the map stays what it was until the new one is there.
-        if known.is_none_or(|known| known.asked != asked) {
+        // Where only the session grew, or other room is to be left, the map stays what it was until the new one is there.
+        let other = |known: &SweepAsked| SweepAsked { headroom: asked.headroom, ..known.clone() } != asked;
+        if known.is_none_or(|known| other(&known.asked)) {
             self.compare.before = std::mem::take(&mut self.compare.filling).axes;
         }
         effects.push(Effect::Sweep { recording, asked: Box::new(asked), request: self.compare.request });
     }
 
     /// What is asked: the settings that a person chose, and what is tuned beside them.
-    fn sweep_asked(&self, inspection: &Inspection, in_force: crate::policy::StepSet) -> SweepAsked {
+    fn sweep_asked(&self, recording: &Recording) -> SweepAsked {
         let axes = self.compare.chosen.clone();
-        let mut base = self.tuned_changes(inspection);
+        let mut base = self.tuned_changes(&recording.inspection);
         base.retain(|change| !axes.iter().flatten().any(|axis| axis.key == change.key));
         let varied = axes.iter().flatten().filter_map(|axis| axis.step);
+        let in_force = recording.material.recorded.steps.steps;
         let steps = varied.fold(self.tuned_steps(in_force), |steps, step| steps.with(step, true));
-        SweepAsked { axes, base, steps }
+        let window = recording.material.provider_window;
+        let headroom = self.compare.headroom.and_then(|amount| amount.tokens(window)).unwrap_or(0.0);
+        SweepAsked { axes, base, steps, headroom }
     }
 
     /// What the tuning pane changes, while it is in force.

@@ -9,6 +9,7 @@ mod take;
 use std::sync::Arc;
 
 use crate::app::scroll::Scroll;
+use crate::inspect::amount::Amount;
 use crate::inspect::change::Change;
 use crate::inspect::timeline::Recording;
 use crate::policy::StepSet;
@@ -64,6 +65,8 @@ pub struct SweepAsked {
     pub base: Vec<Change>,
     /// The steps of every cell.
     pub steps: StepSet,
+    /// Tokens that every prompt has to leave free of the window.
+    pub headroom: f64,
 }
 
 /// What is said of cells on their way.
@@ -87,7 +90,7 @@ pub fn swept(
     say: &dyn Fn(SweepSaid),
     tell: Tell<'_>,
 ) -> Option<SweepSaid> {
-    let SweepAsked { axes, base, mut steps } = asked;
+    let SweepAsked { axes, base, mut steps, headroom } = asked;
     let axes = match axes {
         Some(axes) => axes,
         None => default_axes(recording, &base, steps, wanted)?,
@@ -99,7 +102,7 @@ pub fn swept(
         ));
     }
     say(SweepSaid::Axes(axes.clone()));
-    match sweep(recording, Asked { axes, base, steps, headroom: 0.0 }, wanted, tell) {
+    match sweep(recording, Asked { axes, base, steps, headroom }, wanted, tell) {
         Ok(done) => done.map(|sweep| SweepSaid::Done(Arc::new(sweep))),
         Err(error) => Some(SweepSaid::Failed(error.to_string())),
     }
@@ -137,6 +140,8 @@ pub struct CompareScreen {
     pub filling: Filling,
     /// The settings that a person chose; none leaves the choice to the session.
     chosen: Option<Vec<Axis>>,
+    /// What every prompt has to leave free of the window.
+    pub headroom: Option<Amount>,
     /// What was asked last.
     asked: Option<Request>,
     /// Which request is awaited; they only count up.

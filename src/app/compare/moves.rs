@@ -4,6 +4,8 @@ use crate::app::action::Action;
 use crate::app::compare::{Measure, Part};
 use crate::app::effect::Effect;
 use crate::app::state::{App, Overlay, Prompt, Purpose};
+use crate::inspect::amount::Amount;
+use crate::inspect::words::grouped;
 use crate::sweep::{Axis, Grid, Ground, usual_axes};
 
 impl App {
@@ -41,6 +43,10 @@ impl App {
             Action::PreviousAxis => self.other_axis(1, -1),
             Action::NextAxisDown => self.other_axis(0, 1),
             Action::PreviousAxisDown => self.other_axis(0, -1),
+            Action::Headroom => {
+                let text = self.compare.headroom.map(Amount::text).unwrap_or_default();
+                self.prompt = Some(Prompt::new(Purpose::Headroom, text));
+            }
             Action::EditAxes => {
                 self.prompt = Some(Prompt::new(Purpose::Axes, axes_text(&self.compare.filling.axes)));
             }
@@ -166,6 +172,23 @@ impl App {
             }
             Err(error) => self.toast(error.to_string(), true),
         }
+    }
+
+    /// Leaves free what was typed, in tokens or as a share of the window; nothing leaves nothing. Answers what is wrong with it.
+    pub(in crate::app) fn leave_free(&mut self, text: &str) -> Result<(), String> {
+        if text.trim().is_empty() || text.trim() == "0" {
+            self.compare.headroom = None;
+            return Ok(());
+        }
+        let Some(recording) = &self.again.recording else { return Ok(()) };
+        let window = recording.material.provider_window;
+        let amount = Amount::parse(text).ok_or_else(|| format!("expected {}", Amount::EXPECTED))?;
+        match amount.tokens(window) {
+            Some(tokens) if tokens < window => self.compare.headroom = Some(amount),
+            Some(_) => return Err(format!("expected less than the window of {}", grouped(window as u64))),
+            None => return Err("nobody knows the window, so there is no share of it".into()),
+        }
+        Ok(())
     }
 
     /// Varies what was typed: `KEY=A..B:STEP`, several parted by blanks; nothing leaves the choice to the session. Answers

@@ -3,9 +3,10 @@
 use crate::app::effect::Effect;
 use crate::app::layout::Pane;
 use crate::app::state::App;
+use crate::export::json::line;
 use crate::gateway::prune_setting::{Control, Unit};
 use crate::inspect::patch::ConfigPatch;
-use crate::js::{Object, Value, stringify};
+use crate::js::Value;
 use crate::policy::Step;
 use crate::sweep::{Axis, json};
 
@@ -18,12 +19,18 @@ impl App {
         let Some(cell) = self.compare.selected() else { return };
         let axes: Vec<(Axis, usize)> =
             self.compare.filling.axes.iter().cloned().zip(self.compare.at.iter().copied()).collect();
-        let left = axes.iter().filter(|(axis, at)| !self.take_point(axis, *at)).count();
-        if Some(cell) == self.compare.current() && left == 0 {
-            self.toast("nothing differs in this cell".into(), false);
+        // Taken in part a cell would not be what was looked at.
+        if let Some((axis, _)) = axes.iter().find(|(axis, at)| *at != axis.current && !self.holds(axis)) {
+            let words =
+                format!("{} is no setting of the tuning pane; y copies the patch of this cell", axis.key);
+            self.toast(words, true);
+            return;
         }
-        if left > 0 {
-            self.toast("the window is no setting of the tuning pane; y copies it as a patch".into(), false);
+        for (axis, at) in &axes {
+            self.take_point(axis, *at);
+        }
+        if Some(cell) == self.compare.current() {
+            self.toast("nothing differs in this cell".into(), false);
         }
         // What is tuned now is still varied when the map is opened again.
         self.compare.chosen = Some(self.compare.filling.axes.clone());
@@ -33,9 +40,14 @@ impl App {
         self.replan(true);
     }
 
-    /// Sets one setting to a point; answers whether the pane has it.
-    fn take_point(&mut self, axis: &Axis, at: usize) -> bool {
-        let (Some(point), tuning) = (axis.points.get(at), &mut self.tuning) else { return true };
+    /// Whether the tuning pane has a setting: a row of it, or the switch of the pruner in its title.
+    fn holds(&self, axis: &Axis) -> bool {
+        axis.step == Some(Step::Prune) || self.tuning.rows.iter().any(|row| row.key() == axis.key)
+    }
+
+    /// Sets one setting to a point.
+    fn take_point(&mut self, axis: &Axis, at: usize) {
+        let (Some(point), tuning) = (axis.points.get(at), &mut self.tuning) else { return };
         let moved = at != axis.current;
         let Some(row) = tuning.rows.iter().position(|row| row.key() == axis.key) else {
             let mode = axis.step == Some(Step::Prune);
@@ -44,7 +56,7 @@ impl App {
                 tuning.steps = tuning.steps.with(Step::Prune, on);
                 tuning.preview = true;
             }
-            return mode || !moved;
+            return;
         };
         tuning.values[row] = match (tuning.rows[row].row.control, point.number, &point.value) {
             _ if !moved => tuning.rows[row].row.value.clone(),
@@ -59,7 +71,6 @@ impl App {
             tuning.steps = tuning.steps.with(step, true);
             tuning.preview = true;
         }
-        true
     }
 
     /// The patch of the cell under the cursor.
@@ -87,16 +98,7 @@ impl App {
             self.toast("not every cell is known yet".into(), false);
             return Vec::new();
         };
-        let session = &recording.inspection.session;
-        let session = Object::from([
-            ("key", Value::from(session.key.0.as_str())),
-            ("agent", Value::from(session.agent.as_str())),
-            ("id", Value::from(session.id.as_str())),
-        ]);
-        let mut members = Object::from([("schemaVersion", Value::from(1_i32)), ("session", session.into())]);
-        for (key, value) in json::members(&recording.inspection, sweep) {
-            members.insert(key, value);
-        }
-        vec![Effect::Save { name: FILE.into(), text: stringify(&Value::from(members)) + "\n" }]
+        let text = line(json::answer(&recording.inspection, sweep)) + "\n";
+        vec![Effect::Save { name: FILE.into(), text }]
     }
 }

@@ -104,19 +104,16 @@ impl Session {
                 self.material.replay(&inspection, &settings)
             }
         };
-        let is_over = |at: usize, sent: &CallReplay| self.is_over(&replay, at, sent);
+        let is_over = |at: usize, sent: &CallReplay| self.is_over(&replay.calls[at], sent);
         self.sum(&replay, &replay.simulated, is_over)
     }
 
-    /// Whether a call does not fit. A prompt no larger than one that was answered does, whatever the window is said to be:
-    /// another model may have answered it.
-    fn is_over(&self, replay: &Replay, at: usize, sent: &CallReplay) -> bool {
-        let (call, before) = (&replay.calls[at], &replay.recorded[at]);
+    /// Whether a call does not fit, or leaves too little for its reply where that was cut short.
+    fn is_over(&self, call: &crate::replay::Call, sent: &CallReplay) -> bool {
         if self.cut.contains(&call.entry) {
             return sent.expected + self.room as f64 > self.material.provider_window;
         }
-        let was_answered = call.refused.is_none() && !call.failed();
-        sent.overflow && !(was_answered && sent.expected <= before.expected)
+        sent.overflow
     }
 
     fn sum(

@@ -37,6 +37,11 @@ struct Picture<'a> {
     columns: (u16, u16),
 }
 
+/// A bar of a budget by itself, without thresholds: `full` tokens are all of it.
+pub(super) fn plain_bar(theme: &Theme, budget: Budget, full: u64, area: Rect, buf: &mut Buffer) {
+    Bar { theme, budget, full, area, mixed: false, marks: &[], freed_from: None, other_row: false }.draw(buf);
+}
+
 /// Draws bars, scale and legend.
 pub(super) fn draw(app: &App, theme: &Theme, layout: &Layout, buf: &mut Buffer) {
     let Some(inspection) = app.inspection() else { return };

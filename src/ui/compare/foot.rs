@@ -38,6 +38,15 @@ impl View<'_> {
         if area.height > 2 {
             put_facts(buf, (x, area.y + 2), end, &changes);
         }
+        if let Some(words) = self.sweep().and_then(crate::sweep::Sweep::doubt).filter(|_| area.height > 3) {
+            put(
+                buf,
+                (x, area.y + 3),
+                end,
+                &format!("{} {words}", glyphs::ALERT),
+                self.theme.style(Role::Warn),
+            );
+        }
     }
 
     /// What the cell comes to.

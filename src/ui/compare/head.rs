@@ -23,7 +23,12 @@ impl View<'_> {
             Measure::Cost | Measure::Overflows => measure.words().to_owned(),
             Measure::Peak | Measure::Cleared => format!("{}, estimated", measure.words()),
         };
-        let facts = [vec![Span::styled(words, self.theme.bold(Role::Bright))], self.counts(), self.held()];
+        let facts = [
+            vec![Span::styled(words, self.theme.bold(Role::Bright))],
+            self.counts(),
+            self.headroom(),
+            self.held(),
+        ];
         put_facts(buf, (area.x + 1, area.y), start.saturating_sub(2), &facts);
     }
 
@@ -48,6 +53,13 @@ impl View<'_> {
         ]
     }
 
+    /// What every prompt has to leave free.
+    fn headroom(&self) -> Vec<Span<'static>> {
+        let free = self.sweep().map(|sweep| sweep.headroom).filter(|tokens| *tokens > 0.0);
+        let words = free.map(|tokens| format!("{} to leave free", super::tokens(tokens)));
+        words.map(|words| vec![self.span(Role::Text, words)]).unwrap_or_default()
+    }
+
     /// Settings that the map does not show, and where they are held.
     fn held(&self) -> Vec<Span<'static>> {
         let axes = self.screen.filling.axes.iter().zip(&self.screen.at).skip(2);
@@ -67,11 +79,20 @@ impl View<'_> {
         let Some(cell) = sweep.smallest else {
             let least = sweep.cells.iter().map(crate::sweep::Cell::overflows).min().unwrap_or(0);
             let calls = counted(least as u64, "call");
-            let words = format!("{} no setting here would have helped: {calls} at least", glyphs::ALERT);
+            // Where all fit, it is the room to be left that none leaves.
+            let words = match least {
+                0 => format!("{} no setting here leaves so much free", glyphs::ALERT),
+                _ => format!("{} no setting here would have helped: {calls} at least", glyphs::ALERT),
+            };
             return vec![self.span(Role::Danger, words)];
         };
         if cell == sweep.current {
             let peak = estimated(sweep.cells[cell].peak());
+            if sweep.doubt().is_some() {
+                let refused = grouped(sweep.recorded.overflows as i64);
+                let words = format!("{} fits as it is, {refused} of the record did not", glyphs::ALERT);
+                return vec![self.span(Role::Warn, words)];
+            }
             return vec![self.span(Role::You, format!("{} fits as it is, peak {peak}", glyphs::PASSED))];
         }
         let at = sweep.grid.at(cell);

@@ -105,14 +105,14 @@ impl View<'_> {
     fn levels(&self) -> Levels {
         let measure = self.screen.measure;
         let cells = self.screen.filling.cells.iter().flatten();
-        Levels::of(cells.filter(|cell| cell.overflows() == 0).filter_map(|cell| measure.of(cell)))
+        Levels::of(cells.filter(|cell| self.fits(cell)).filter_map(|cell| measure.of(cell)))
     }
 
     fn cell(&self, number: usize, levels: Levels, area: Rect, buf: &mut Buffer) {
         let selected = self.screen.selected() == Some(number);
         let cell = self.screen.cell(number);
         let measure = self.screen.measure;
-        let does_not_fit = cell.is_some_and(|cell| cell.overflows() > 0);
+        let does_not_fit = cell.is_some_and(|cell| !self.fits(cell));
         let level = cell.and_then(|cell| measure.of(cell)).map(|value| levels.level(value));
         let mut style = self.theme.style(Role::Muted);
         if let Some(level) = level {
@@ -183,7 +183,7 @@ impl View<'_> {
             x += LEGEND;
         }
         let place = Rect { x, y, width: LEGEND + 1, height: 1 };
-        let any = self.screen.filling.cells.iter().flatten().any(|cell| cell.overflows() > 0);
+        let any = self.screen.filling.cells.iter().flatten().any(|cell| !self.fits(cell));
         if any && place.right() <= area.right() {
             let (fill, ink) = self.theme.heat(None);
             let style = Style::new().bg(fill).fg(ink).add_modifier(Modifier::BOLD);

@@ -70,6 +70,11 @@ impl View<'_> {
         Span::styled(words.into(), self.theme.style(role))
     }
 
+    /// Whether every call of a cell fits, and leaves free what is to be left; until all cells are known nobody asks that.
+    fn fits(&self, cell: &Cell) -> bool {
+        self.sweep().map_or(cell.overflows() == 0, |sweep| sweep.fits(cell))
+    }
+
     /// The cell under the cursor.
     fn selected(&self) -> Option<&Cell> {
         self.screen.cell(self.screen.selected()?)

@@ -153,14 +153,11 @@ impl View<'_> {
             let words = format!("{} over {word}", thousands(whole(call.expected - limit)));
             vec![self.styled(words, role)]
         };
-        if let Some(window) = self.timeline.window().filter(|window| call.overflow || call.expected > *window)
-        {
-            let words = if call.expected > window {
-                return over(window, "window", Role::Danger);
-            } else {
-                "did not fit"
+        if call.overflow {
+            return match self.timeline.window().filter(|window| call.expected > *window) {
+                Some(window) => over(window, "window", Role::Danger),
+                None => vec![self.styled("did not fit", Role::Danger)],
             };
-            return vec![self.styled(words, Role::Danger)];
         }
         let Some(trigger) = self.timeline.trigger(lane) else { return Vec::new() };
         if call.expected > trigger {
@@ -221,8 +218,9 @@ impl View<'_> {
 
     fn cost_of(&self, lane: Lane, at: usize) -> Spans {
         let calls = Lane::BOTH.map(|lane| self.timeline.lane(lane)[at].cost);
-        let failed = self.timeline.lane(lane)[at].failed || self.timeline.calls()[at].failed();
-        let Some(cost) = calls[lane as usize].filter(|_| !failed) else {
+        let own = &self.timeline.lane(lane)[at];
+        let unpaid = own.failed || self.timeline.calls()[at].failed() && own.split.is_nothing();
+        let Some(cost) = calls[lane as usize].filter(|_| !unpaid) else {
             return vec![self.styled(glyphs::NONE, Role::Muted)];
         };
         let more = calls[0].is_some_and(|before| cost > before * 1.05 + 0.005);

@@ -1,4 +1,7 @@
-//! Why a session overflowed: the verdict, what it rests on, and what would have helped.
+//! Why a session overflowed: the verdict, the call that failed, what it rests on, and what would have helped.
+
+mod call;
+mod patch;
 
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
@@ -6,7 +9,7 @@ use ratatui::style::Style;
 use ratatui::text::Span;
 
 use crate::app::App;
-use crate::app::explain::{ExplainRow, ExplainScreen, FOOT_ROWS, HEAD_ROWS};
+use crate::app::explain::{ExplainRow, ExplainScreen, FOOT_ROWS, HEAD_ROWS, letter};
 use crate::explain::{Advice, Class, Evidence, Explanation, Whole};
 use crate::inspect::Inspection;
 use crate::inspect::words::difference;
@@ -36,8 +39,12 @@ pub(super) fn draw(app: &App, theme: &Theme, screen: &ExplainScreen, area: Rect,
     };
     let Some(inspection) = app.inspection() else { return };
     head(theme, explanation, after, area, buf);
-    let list =
-        Rect { y: area.y + HEAD_ROWS, height: area.height.saturating_sub(HEAD_ROWS + FOOT_ROWS), ..area };
+    let bar = screen.call_rows(app.size.1);
+    if let Some(failure) = explanation.failure.as_ref().filter(|_| bar > 0) {
+        call::draw(theme, failure, Rect { y: area.y + HEAD_ROWS, height: bar, ..area }, buf);
+    }
+    let above = HEAD_ROWS + bar;
+    let list = Rect { y: area.y + above, height: area.height.saturating_sub(above + FOOT_ROWS), ..area };
     let top = screen.scroll.top.min(screen.rows.len().saturating_sub(usize::from(list.height)));
     for (y, (at, row)) in (list.y..list.bottom()).zip(screen.rows.iter().enumerate().skip(top)) {
         let line = row_of(list, y);
@@ -47,6 +54,11 @@ pub(super) fn draw(app: &App, theme: &Theme, screen: &ExplainScreen, area: Rect,
         Line { theme, screen, inspection, explanation, area: line }.draw(*row, buf);
     }
     scrollbar(theme, buf, list, top, screen.rows.len());
+    let left = (screen.rows.len() as u16).min(list.height);
+    let free = Rect { y: list.y + left, height: list.height - left, ..list };
+    if let Some((letter, advice)) = screen.patched() {
+        patch::draw(app, theme, (letter, advice), free, buf);
+    }
     foot(theme, screen, Rect { y: list.bottom(), height: FOOT_ROWS, ..area }, buf);
 }
 
@@ -216,7 +228,7 @@ impl Line<'_> {
             ];
             put_right(buf, y, self.area.x + 20, self.end(), &after)
         };
-        let letter = char::from(b'a' + (at % 26) as u8);
+        let letter = letter(at);
         let head = [
             Span::styled(format!(" {letter} "), theme.style(Role::Muted)),
             Span::styled(sign, style),

@@ -1,0 +1,60 @@
+//! Tokens, or a share of the window, as a person writes them: `150000`, `80%`.
+
+/// An amount as it is asked for.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub enum Amount {
+    /// Tokens.
+    Tokens(f64),
+    /// A share of the window, 1 being all of it.
+    Share(f64),
+}
+
+impl Amount {
+    /// What is expected where a text is none.
+    pub const EXPECTED: &str = "tokens such as 150000, or a share of the window such as 90%";
+
+    /// Reads one; none where the text is no positive number or share.
+    pub fn parse(text: &str) -> Option<Self> {
+        let text = text.trim();
+        let positive = |number: &str| number.trim().parse::<f64>().ok().filter(|n| n.is_finite() && *n > 0.0);
+        match text.strip_suffix('%') {
+            Some(share) => positive(share).map(|share| Self::Share(share / 100.0)),
+            None => positive(text).map(Self::Tokens),
+        }
+    }
+
+    /// In tokens of a window; none where that is asked for a share of, and nobody knows it.
+    pub fn tokens(self, window: f64) -> Option<f64> {
+        match self {
+            Self::Tokens(tokens) => Some(tokens),
+            Self::Share(share) => (window > 0.0).then(|| (share * window).floor()),
+        }
+    }
+
+    /// As it was written.
+    pub fn text(self) -> String {
+        match self {
+            Self::Tokens(tokens) => crate::js::number_text(tokens),
+            Self::Share(share) => format!("{}%", crate::js::number_text((share * 1e6).round() / 1e4)),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_amount_is_tokens_or_a_share_of_the_window() {
+        let tokens = |text: &str, window: f64| Amount::parse(text).and_then(|amount| amount.tokens(window));
+        assert_eq!(tokens(" 150000 ", f64::NAN), Some(150_000.0));
+        assert_eq!(tokens("12.5%", 200_001.0), Some(25_000.0));
+        assert_eq!(tokens("90%", f64::NAN), None);
+        for odd in ["", "%", "-1", "0", "NaN", "inf", "90 percent"] {
+            assert_eq!(Amount::parse(odd), None, "{odd}");
+        }
+        for text in ["150000", "12.5%", "7%"] {
+            assert_eq!(Amount::parse(text).map(Amount::text).as_deref(), Some(text));
+        }
+    }
+}

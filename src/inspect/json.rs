@@ -1,0 +1,26 @@
+//! What every answer about a session begins with, as JSON.
+
+use crate::gateway::ruleset::Chosen;
+use crate::inspect::{Mark, SessionItem};
+use crate::js::{Object, Value};
+
+/// Who a session is, as JSON.
+pub fn session_value(item: &SessionItem) -> Value {
+    Value::from(Object::from([
+        ("key", Value::from(item.key.0.as_str())),
+        ("agent", Value::from(item.agent.as_str())),
+        ("id", Value::from(item.id.as_str())),
+        ("path", Value::from(item.path.as_ref().map(|path| path.to_string_lossy().into_owned()))),
+        ("unfinished", Value::from(item.has(Mark::Unfinished))),
+    ]))
+}
+
+/// The ruleset as JSON.
+pub fn ruleset_value(chosen: &Chosen) -> Value {
+    Value::from(Object::from([
+        ("id", Value::from(chosen.ruleset.id())),
+        ("name", Value::from(chosen.ruleset.name())),
+        ("from", Value::from(chosen.from_words())),
+        ("note", Value::from(chosen.note.clone())),
+    ]))
+}

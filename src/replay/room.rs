@@ -1,0 +1,38 @@
+//! How many tokens of a prompt fit at a call. One rule for both lanes, so that a replay under the settings in force agrees
+//! with the record: what was answered did fit, what was refused was too much, and beyond what the record tells the window
+//! decides.
+
+use crate::replay::Session;
+use crate::replay::calls::Call;
+use crate::store::entry::StopReason;
+
+/// Bounds of the prompt of one call, in tokens; without end where nobody knows a window.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(super) struct Room {
+    /// Above it the prompt counts as too large.
+    pub(super) fits: f64,
+    /// Above it there is no answer either. Between the two lies an answer that the runtime takes for an overflow because it
+    /// took in more than the window the runtime goes by (compaction 8.1 ii); only the last answer of a run is looked at.
+    pub(super) answered: f64,
+}
+
+impl Room {
+    /// At a call whose prompt had `recorded` tokens.
+    pub(super) fn of(session: &Session<'_>, call: &Call, recorded: f64) -> Self {
+        // A minimum with a window that nobody knows is the other number.
+        if call.refused.is_some() && call.usage.is_none() {
+            let below = session.provider_window.min(recorded - 1.0);
+            return Self { fits: below, answered: below };
+        }
+        let unknown = |window: f64| if window.is_nan() { f64::INFINITY } else { window };
+        let provider = unknown(session.provider_window);
+        let runtime = unknown(session.runtime_window);
+        let answered = provider.max(recorded);
+        let fits = match call.refused {
+            Some(_) => provider.min(runtime).min(recorded - 1.0),
+            None if call.stop == StopReason::Stop => provider.min(runtime).max(recorded),
+            None => answered,
+        };
+        Self { fits, answered }
+    }
+}
