@@ -330,6 +330,7 @@ proptest! {
         let index = load(&source, &mut LineIds, &mut |_, _| true).expect("reads");
         let context = build(&index, &Tree::new(&index), &Leaf::Own).expect("builds");
         let rules = ruleset.rules();
+        let prune = PruneSettings { soft_trim: SoftTrim { images: rules.image_results, ..prune.soft_trim }, ..prune };
         let read = Closer::read(&source, &index, &context, rules).expect("bodies");
         let settings = StepSettings {
             ruleset,

@@ -61,6 +61,17 @@ pub fn message_of(entry: &Value, kind: EntryKind) -> Value {
     }
 }
 
+/// The same of an entry that nobody else asks for.
+pub fn into_message(entry: Value, kind: EntryKind) -> Value {
+    match (entry, kind) {
+        (entry, EntryKind::Compaction | EntryKind::BranchSummary | EntryKind::CustomMessage) => {
+            message_of(&entry, kind)
+        }
+        (Value::Object(mut object), _) => object.remove("message").unwrap_or(Value::Null),
+        (entry, _) => message_of(&entry, kind),
+    }
+}
+
 /// Values are taken over unchanged, absent ones stay absent; the timestamp is the entry's as ms
 /// (compaction 3.10a, 3.10b).
 fn built(entry: &Value, role: &str, fields: &[&str]) -> Value {

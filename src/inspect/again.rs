@@ -2,16 +2,18 @@
 //! Read once; any number of replays under other settings follow from it.
 
 use std::collections::HashMap;
+use std::sync::{Arc, OnceLock};
 
 use rayon::iter::{IntoParallelRefIterator, ParallelIterator};
 
-use crate::context::bodies::message_of;
+use crate::context::bodies::into_message;
 use crate::gateway::catalog::Price;
 use crate::gateway::eligible::{Route, eligible_under};
 use crate::gateway::retention::Retention;
 use crate::gateway::ruleset::Rules;
 use crate::ids::EntryIx;
 use crate::inspect::Inspection;
+use crate::inspect::estimators::Spoken;
 use crate::inspect::price::price;
 use crate::inspect::recovery::refusal_at;
 use crate::inspect::simulated::simulated;
@@ -21,7 +23,9 @@ use crate::policy::prune::touches_under;
 use crate::policy::recovery::ErrorSource;
 use crate::policy::texture::Texture;
 use crate::policy::{StepSet, StepSettings};
-use crate::replay::{Calibrated, Refused, Replay, Session, Settings, contradicted, replay};
+use crate::replay::{
+    Calibrated, RecordedLane, Refused, Replay, Session, Settings, contradicted, recorded_lane, simulated_lane,
+};
 use crate::store::body::{self, BodyError};
 use crate::store::entry::{EntryKind, StopReason, Usage};
 use crate::store::intern::WordIx;
@@ -50,6 +54,19 @@ pub struct Material {
     pub recorded: Settings,
     /// Those steps.
     pub doubted: StepSet,
+    record: OnceLock<Recorded>,
+}
+
+/// The lane of the record, and the windows it was made for.
+#[derive(Debug, Clone)]
+struct Recorded {
+    windows: [u64; 2],
+    lane: Arc<RecordedLane>,
+}
+
+/// What may be changed of a session after it was read, by the bits of the numbers.
+fn windows(session: &Session<'_>) -> [u64; 2] {
+    [session.provider_window, session.runtime_window].map(f64::to_bits)
 }
 
 impl Material {
@@ -60,10 +77,11 @@ impl Material {
     pub fn read(inspection: &Inspection, steps: StepSet) -> Result<Self, BodyError> {
         let in_force = inspection.gateway_steps();
         let steps = in_force.iter().fold(steps, |steps, step| steps.with(step, true));
-        let fit = inspection.calibrated_weights();
+        let (spoken, textures) = texts(inspection, steps.needs_texture(inspection.ruleset.ruleset.rules()))?;
+        let fit = inspection.calibrated_by(&spoken);
         let fit_error = fit.as_ref().map(|(fit, _)| fit.deviation.mean);
-        let read =
-            Self::weighed(inspection, (in_force, steps), fit.map(|(fit, weights)| (fit.fixed, weights)))?;
+        let calibrated = fit.map(|(fit, weights)| (fit.fixed, weights));
+        let read = Self::weighed(inspection, in_force, textures, calibrated)?;
         Ok(Self { fit_error, ..read }.without_doubted(inspection))
     }
 
@@ -76,13 +94,14 @@ impl Material {
         let rules = inspection.ruleset.ruleset.rules();
         let plain = inspection.gateway_steps().iter().filter(|step| !step.needs_texture(rules));
         let steps = plain.fold(StepSet::NONE, |steps, step| steps.with(step, true));
-        Ok(Self::weighed(inspection, (steps, steps), Some((fixed, weights)))?.without_doubted(inspection))
+        Ok(Self::weighed(inspection, steps, None, Some((fixed, weights)))?.without_doubted(inspection))
     }
 
-    /// Everything but the fit: `in_force` are the steps of the record, `steps` those that replays may take.
+    /// Everything but texts and the fit: `in_force` are the steps of the record.
     fn weighed(
         inspection: &Inspection,
-        (in_force, steps): (StepSet, StepSet),
+        in_force: StepSet,
+        textures: Option<Vec<Option<Texture>>>,
         calibrated: Option<(f64, Vec<f64>)>,
     ) -> Result<Self, BodyError> {
         let Inspection { index, context, source, .. } = inspection;
@@ -94,13 +113,13 @@ impl Material {
         let refused = refused(inspection)?;
         let provider_window = provider_window(inspection, &refused);
         let path = context.since_reset(index);
-        let calibrated =
-            calibrated.map(|(fixed, weights)| (fixed, weights_of(&path, &context.path, weights)));
+        let calibrated = calibrated.map(|(fixed, weights)| (fixed, those_of(&path, &context.path, weights)));
         Ok(Self {
             recorded: inspection.replay_settings(in_force.steps, in_force.on),
             doubted: StepSet::NONE,
+            record: OnceLock::new(),
             branch: branch(index, &path, read)?,
-            textures: steps.needs_texture(rules).then(|| textures(inspection, &path)).transpose()?,
+            textures: textures.map(|textures| those_of(&path, &context.path, textures)),
             provider_window,
             refused,
             touches: touches_under(rules, index, model, read),
@@ -121,11 +140,12 @@ impl Material {
 
     /// The record without the steps that, going by what the provider counted, did nothing.
     fn without_doubted(mut self, inspection: &Inspection) -> Self {
-        let mut nothing = self.recorded.clone();
-        nothing.steps.steps = StepSet::NONE;
-        self.doubted = contradicted(&self.replay(inspection, &nothing));
+        self.doubted = contradicted(&self.record(inspection));
+        if self.doubted.is_empty() {
+            return self;
+        }
         self.recorded.steps.steps = self.recorded.steps.steps.without(self.doubted);
-        self
+        Self { record: OnceLock::new(), ..self }
     }
 
     /// Whether what was read tells replays under these steps too.
@@ -155,21 +175,54 @@ impl Material {
         }
     }
 
+    /// The lane of the record, kept when it is first made: every simulated one is held against it.
+    pub fn record(&self, inspection: &Inspection) -> Arc<RecordedLane> {
+        let session = self.session(inspection);
+        let kept = self.kept_record(&session);
+        kept.unwrap_or_else(|| self.keep_record(&session, RecordedLane::new(&session, &self.recorded)))
+    }
+
+    /// The same, as long as `wanted` says that somebody waits for it.
+    pub fn record_while(
+        &self,
+        inspection: &Inspection,
+        wanted: &dyn Fn() -> bool,
+    ) -> Option<Arc<RecordedLane>> {
+        let session = self.session(inspection);
+        let kept = self.kept_record(&session);
+        kept.or_else(|| Some(self.keep_record(&session, recorded_lane(&session, &self.recorded, wanted)?)))
+    }
+
+    fn kept_record(&self, session: &Session<'_>) -> Option<Arc<RecordedLane>> {
+        let kept = self.record.get().filter(|kept| kept.windows == windows(session))?;
+        Some(Arc::clone(&kept.lane))
+    }
+
+    fn keep_record(&self, session: &Session<'_>, lane: RecordedLane) -> Arc<RecordedLane> {
+        let lane = Arc::new(lane);
+        // One that was kept for other windows stays: replays under these are few.
+        let _ = self.record.set(Recorded { windows: windows(session), lane: Arc::clone(&lane) });
+        lane
+    }
+
     /// Replays the session under the settings in force and under others.
     pub fn replay(&self, inspection: &Inspection, simulated: &Settings) -> Replay {
-        replay(&self.session(inspection), &self.recorded, simulated)
+        let session = self.session(inspection);
+        let record = self.record(inspection);
+        let lane = simulated_lane(&session, simulated, &record, &|| true).unwrap_or_default();
+        RecordedLane::clone(&record).beside(&session, lane)
     }
 
     /// The same with a record that other settings were in force for.
     #[must_use]
     pub fn recorded_under(self, recorded: Settings) -> Self {
-        Self { recorded, doubted: StepSet::NONE, ..self }
+        Self { recorded, doubted: StepSet::NONE, record: OnceLock::new(), ..self }
     }
 
     /// The same without factors of the session's own usage: every message counts by its chars.
     #[must_use]
     pub fn uncalibrated(self) -> Self {
-        Self { calibrated: None, fit_error: None, ..self }
+        Self { calibrated: None, fit_error: None, record: OnceLock::new(), ..self }
     }
 }
 
@@ -219,28 +272,36 @@ fn refused(inspection: &Inspection) -> Result<Vec<Refused>, BodyError> {
     Ok(found)
 }
 
-/// The weights of some entries of a path, of which every entry's are known.
-fn weights_of(some: &[EntryIx], path: &[EntryIx], weights: Vec<f64>) -> Vec<f64> {
+/// What is known of some entries of a path, out of what is known of every one.
+fn those_of<T: Default>(some: &[EntryIx], path: &[EntryIx], known: Vec<T>) -> Vec<T> {
     if some.len() == path.len() {
-        return weights;
+        return known;
     }
-    let known: HashMap<EntryIx, f64> = path.iter().copied().zip(weights).collect();
-    some.iter().map(|ix| known.get(ix).copied().unwrap_or(0.0)).collect()
+    let mut known: HashMap<EntryIx, T> = path.iter().copied().zip(known).collect();
+    some.iter().map(|ix| known.remove(ix).unwrap_or_default()).collect()
 }
 
-/// The texture of every entry of the path that has a message.
-fn textures(inspection: &Inspection, path: &[EntryIx]) -> Result<Vec<Option<Texture>>, BodyError> {
+/// What the steps and the fit ask of the texts.
+type Texts = (Vec<Spoken>, Option<Vec<Option<Texture>>>);
+
+/// What is sent of every entry of the path, and where steps ask for it the texture of each that has a message. Every line
+/// is read once, side by side, and let go.
+fn texts(inspection: &Inspection, with_textures: bool) -> Result<Texts, BodyError> {
     let rules = inspection.ruleset.ruleset.rules();
-    let texture = |ix: &EntryIx| {
-        let entry = inspection.index.entry(*ix);
+    let Inspection { source, index, context, .. } = inspection;
+    let read = |room: &mut Vec<u8>, ix: &EntryIx| {
+        let entry = index.entry(*ix);
         let sent = entry.makes_message() || entry.kind == EntryKind::Compaction;
         if !sent || entry.message.is_none() {
-            return Ok(None);
+            return Ok((Spoken::default(), None));
         }
-        let value = body::entry(&inspection.source, &inspection.index, *ix)?;
-        Ok(Some(Texture::of_under(rules, &message_of(&value, entry.kind))))
+        let message = into_message(body::entry_in(source, index, *ix, room)?, entry.kind);
+        let texture = with_textures.then(|| Texture::of_under(rules, &message));
+        Ok((Spoken::of(&message), texture))
     };
-    path.par_iter().map(texture).collect()
+    let texts: Result<Vec<_>, BodyError> = context.path.par_iter().map_init(Vec::new, read).collect();
+    let (spoken, textures): (Vec<Spoken>, Vec<Option<Texture>>) = texts?.into_iter().unzip();
+    Ok((spoken, with_textures.then_some(textures)))
 }
 
 /// The price of every model of the path.

@@ -70,13 +70,37 @@ impl core::convert::From<MissingResult> for Item {
     }
 }
 
+/// The textures of a context.
+#[derive(Debug, Clone, Copy)]
+pub enum Textures<'a> {
+    /// One for each message, in order.
+    All(&'a [Texture]),
+    /// Whoever knows them.
+    Of(&'a dyn TextureAt),
+}
+
+/// Something that knows textures of messages.
+pub trait TextureAt: std::fmt::Debug + Sync {
+    /// That of the message at a position of the context.
+    fn texture_at(&self, at: usize) -> Option<&Texture>;
+}
+
+impl<'a> Textures<'a> {
+    fn get(self, at: usize) -> Option<&'a Texture> {
+        match self {
+            Self::All(textures) => textures.get(at),
+            Self::Of(textures) => textures.texture_at(at),
+        }
+    }
+}
+
 /// The messages between two steps.
 #[derive(Debug, Clone)]
 pub struct List<'a> {
     /// The context they come from.
     pub context: &'a Context,
-    /// One for each message of the context, where they were read.
-    pub textures: Option<&'a [Texture]>,
+    /// Those of the messages of the context, where they were read.
+    pub textures: Option<Textures<'a>>,
     /// The messages, in order.
     pub items: Vec<Item>,
 }
@@ -86,7 +110,7 @@ impl<'a> List<'a> {
     pub fn of(context: &'a Context, textures: Option<&'a [Texture]>) -> Self {
         let items =
             (0..context.messages.len()).map(|at| Item { from: From::Context(at as u32), change: None });
-        Self { context, textures, items: items.collect() }
+        Self { context, textures: textures.map(Textures::All), items: items.collect() }
     }
 
     /// How many there are.

@@ -1,103 +1,118 @@
-//! The messages of a path as they stand at one moment of a replay: their sizes, textures and tokens, with what every run
-//! does to old ones already done.
+//! The messages of a path as they stand at one moment of a lane: their sizes, textures and tokens, with what every run does
+//! to old ones already done.
 
+use std::collections::HashMap;
 use std::sync::Arc;
 
-use crate::context::projection::own_size;
 use crate::context::tokens::chars4::estimate_or_zero;
 use crate::context::{Context, ContextMessage};
 use crate::ids::EntryIx;
 use crate::policy::edit::{Edit, has_legacy_images, images_removed};
-use crate::policy::list::{From, Item, List};
+use crate::policy::list::{From, Item, List, TextureAt, Textures};
 use crate::policy::texture::Texture;
 use crate::replay::Session;
-use crate::store::entry::{MessageSize, Reading, Role};
-use crate::store::index::Index;
+use crate::replay::exact::exact;
+use crate::replay::ground::{Ground, has_details};
+use crate::store::entry::MessageSize;
 
 /// The messages. The first ones are those of the path, in its order; summaries follow as they are met.
-#[derive(Debug, Clone)]
-pub(super) struct Arena {
+#[derive(Debug)]
+pub(super) struct Arena<'a> {
+    session: &'a Session<'a>,
+    pub(super) ground: &'a Ground,
     /// Sizes, as a list of messages asks for them.
     pub(super) context: Context,
-    textures: Option<Vec<Texture>>,
-    /// Tokens of each message as it stands in the transcript, by factors of this session.
-    weights: Option<Vec<f64>>,
-    /// Tokens of each as it stands in the transcript, by chars.
-    estimates: Vec<u64>,
-    /// Summaries that are only assumed.
-    assumed: Vec<usize>,
-    /// Messages of the path.
-    pub(super) of_path: usize,
+    /// Textures of messages that a run or a cut in the transcript changed, but for their details.
+    changed: HashMap<usize, Texture>,
+    /// The details of results before this one are gone.
+    stripped: usize,
+    /// Calls and results before this one are paired.
+    pub(super) paired: usize,
+    summaries: Vec<Summary>,
 }
 
-/// The sizes of a message as the runtime of its transcript counts them.
-fn size_as(index: &Index, ix: EntryIx, size: &MessageSize) -> MessageSize {
-    match index.reading {
-        Reading::Entries => size.read_as(Reading::Entries),
-        Reading::Projected => own_size(index, ix, size),
-    }
+/// A summary.
+#[derive(Debug)]
+struct Summary {
+    texture: Option<Texture>,
+    weight: Option<f64>,
+    /// Tokens by chars.
+    estimate: u64,
+    /// It stands in the transcript.
+    is_written: bool,
 }
 
-impl Arena {
+impl<'a> Arena<'a> {
     /// Every message of the path, nothing done.
-    pub(super) fn new(session: &Session<'_>) -> Self {
-        let mut arena = Self {
-            context: Context::default(),
-            textures: session.textures.map(|_| Vec::new()),
-            weights: session.calibrated.map(|_| Vec::new()),
-            estimates: Vec::new(),
-            assumed: Vec::new(),
-            of_path: 0,
-        };
-        for (place, ix) in session.path.iter().enumerate() {
-            let entry = session.index.entry(*ix);
-            if let Some(size) = entry.message.filter(|_| entry.makes_message()) {
-                arena.push_of_path(session, place, size_as(session.index, *ix, &size));
-            }
+    pub(super) fn new(session: &'a Session<'a>, ground: &'a Ground) -> Self {
+        let context = ground.context.clone();
+        Self {
+            session,
+            ground,
+            context,
+            changed: HashMap::new(),
+            stripped: 0,
+            paired: 0,
+            summaries: Vec::new(),
         }
-        arena.of_path = arena.context.messages.len();
-        arena
     }
 
-    /// Adds the message of an entry of the path; where it is.
-    pub(super) fn push_of_path(&mut self, session: &Session<'_>, place: usize, size: MessageSize) -> usize {
-        let ix = session.path[place];
-        let at = self.context.messages.len();
-        if let Some(body) = session.index.odd.get(&ix).filter(|_| size.odd) {
-            self.context.odd.insert(at, Arc::clone(body));
+    /// Adds the summary of a compaction of the path; where it is.
+    pub(super) fn push_of_path(&mut self, place: usize, size: MessageSize) -> usize {
+        let ix = self.session.path[place];
+        if let Some(body) = self.session.index.odd.get(&ix).filter(|_| size.odd) {
+            self.context.odd.insert(self.context.messages.len(), Arc::clone(body));
         }
-        if let (Some(own), Some(all)) = (&mut self.textures, session.textures) {
-            own.push(all[place].clone().unwrap_or_else(|| Texture::of(&crate::js::Value::Null)));
-        }
-        if let (Some(own), Some(fit)) = (&mut self.weights, session.calibrated) {
-            own.push(fit.weights[place]);
-        }
-        self.push(ix, size)
+        let nothing = || Texture::of(&crate::js::Value::Null);
+        let texture = self.session.textures.map(|all| all[place].clone().unwrap_or_else(nothing));
+        let weight = self.session.calibrated.map(|fit| exact(fit.weights[place]));
+        self.push(ix, size, Summary { texture, weight, estimate: estimate_or_zero(&size), is_written: true })
     }
 
     /// Adds a summary that is only assumed; where it is.
     pub(super) fn push_assumed(&mut self, ix: EntryIx, size: MessageSize, texture: Texture) -> usize {
-        if let Some(own) = &mut self.textures {
-            own.push(texture);
-        }
-        if let Some(own) = &mut self.weights {
-            own.push(estimate_or_zero(&size) as f64);
-        }
-        let at = self.push(ix, size);
-        self.assumed.push(at);
-        at
+        let estimate = estimate_or_zero(&size);
+        let texture = self.session.textures.map(|_| texture);
+        let weight = self.session.calibrated.map(|_| estimate as f64);
+        self.push(ix, size, Summary { texture, weight, estimate, is_written: false })
     }
 
-    fn push(&mut self, entry: EntryIx, size: MessageSize) -> usize {
+    fn push(&mut self, entry: EntryIx, size: MessageSize, summary: Summary) -> usize {
         self.context.messages.push(ContextMessage::own(entry, size));
-        self.estimates.push(estimate_or_zero(&size));
+        self.summaries.push(summary);
         self.context.messages.len() - 1
+    }
+
+    fn summary_at(&self, at: usize) -> Option<&Summary> {
+        self.summaries.get(at.checked_sub(self.ground.len())?)
     }
 
     /// What tells a summary from others: its entry, and whether it stands in the transcript.
     pub(super) fn summary(&self, at: usize) -> (EntryIx, bool) {
-        let entry = self.context.messages[at].entry;
-        (entry, !self.assumed.contains(&at))
+        let is_written = self.summary_at(at).is_none_or(|summary| summary.is_written);
+        (self.context.messages[at].entry, is_written)
+    }
+
+    /// Whether a message is no part of what is sent now: a result not yet invented, or one that was dropped.
+    pub(super) fn is_left_out(&self, at: usize) -> bool {
+        let special = &self.ground.special;
+        if special.is_empty() || special.binary_search(&at).is_err() {
+            return false;
+        }
+        self.ground.is_missing(at) != (at < self.paired)
+    }
+
+    /// The entry of a message; none of one that repair invents.
+    pub(super) fn entry(&self, at: usize) -> Option<EntryIx> {
+        (!self.ground.is_missing(at)).then(|| self.context.messages[at].entry)
+    }
+
+    /// A message for a list, nothing done to it.
+    pub(super) fn item(&self, at: usize) -> Item {
+        match self.ground.missing.get(&at) {
+            Some(missing) => Item::from(missing.result.clone()),
+            None => Item { from: From::Context(at as u32), change: None },
+        }
     }
 
     /// The sizes of a message as it is now.
@@ -107,20 +122,37 @@ impl Arena {
 
     /// Its texture, where textures were read.
     pub(super) fn texture(&self, at: usize) -> Option<&Texture> {
-        self.textures.as_ref()?.get(at)
+        if at >= self.ground.len() {
+            return self.summary_at(at)?.texture.as_ref();
+        }
+        if !self.changed.is_empty()
+            && let Some(texture) = self.changed.get(&at)
+        {
+            return Some(texture);
+        }
+        if self.ground.is_missing(at) {
+            return self.ground.missing_texture(at);
+        }
+        if at < self.stripped {
+            return self.ground.stripped(self.session, at);
+        }
+        self.ground.texture(self.session, at)
     }
 
     /// Tokens of a message with these sizes: an edited one weighs as much less as it has fewer chars.
     pub(super) fn weigh(&self, at: usize, size: &MessageSize) -> f64 {
         let tokens = estimate_or_zero(size) as f64;
-        let Some(weights) = &self.weights else { return tokens };
-        let before = self.estimates[at] as f64;
+        let (weight, before) = match self.summary_at(at) {
+            Some(summary) => (summary.weight, summary.estimate),
+            None => (self.ground.weights.as_ref().map(|weights| weights[at]), self.ground.estimates[at]),
+        };
+        let (Some(weight), before) = (weight, before as f64) else { return tokens };
         if tokens == before {
-            weights[at]
+            weight
         } else if before == 0.0 {
             tokens
         } else {
-            weights[at] * tokens / before
+            exact(weight * tokens / before)
         }
     }
 
@@ -136,7 +168,8 @@ impl Arena {
 
     /// A list of these messages.
     pub(super) fn list(&self, items: Vec<Item>) -> List<'_> {
-        List { context: &self.context, textures: self.textures.as_deref(), items }
+        let textures = self.session.textures.map(|_| Textures::Of(self));
+        List { context: &self.context, textures, items }
     }
 
     /// Gives a message other sizes for good: those that an edit of the context leaves.
@@ -147,30 +180,41 @@ impl Arena {
     /// Makes an edit for good.
     pub(super) fn settle(&mut self, at: usize, edit: &Edit) {
         let size = *self.size(at);
-        match self.textures.as_mut().map(|textures| &mut textures[at]) {
-            Some(texture) => {
-                let (after, changed) = edit.foretell(&size, texture);
-                *texture = changed;
+        match self.texture(at).map(|texture| edit.foretell(&size, texture)) {
+            Some((after, texture)) => {
                 self.context.messages[at].size = after;
+                self.changed.insert(at, texture);
             }
             None if *edit == Edit::RemoveImages => self.context.messages[at].size = images_removed(&size),
             None => {}
         }
     }
 
-    /// Whether a run takes its details away.
-    pub(super) fn has_details(&self, at: usize) -> bool {
-        self.size(at).role == Role::ToolResult
-            && self.texture(at).is_some_and(|texture| texture.details_chars.is_some())
+    /// Takes the details of all results before this one away.
+    pub(super) fn strip_details(&mut self, until: usize) {
+        for (at, texture) in &mut self.changed {
+            let size = &self.context.messages[*at].size;
+            if (self.stripped..until).contains(at) && has_details(size.role, texture) {
+                *texture = Edit::StripDetails.foretell(size, texture).1;
+            }
+        }
+        self.stripped = until;
     }
 
     /// Whether a run takes its images away once the model has seen them.
     pub(super) fn has_images(&self, at: usize) -> bool {
         has_legacy_images(self.size(at))
     }
+
+    /// The same where rules look for references to media too (pruning 8, row "Legacy images").
+    pub(super) fn has_media(&self, at: usize) -> bool {
+        let letters = self.texture(at).and_then(|texture| texture.letters);
+        letters.is_some_and(|letters| letters.has_media)
+    }
 }
 
-/// A message of the arena, nothing done to it.
-pub(super) fn item(at: usize) -> Item {
-    Item { from: From::Context(at as u32), change: None }
+impl TextureAt for Arena<'_> {
+    fn texture_at(&self, at: usize) -> Option<&Texture> {
+        self.texture(at)
+    }
 }

@@ -62,28 +62,33 @@ impl Split {
     }
 }
 
-/// A place in a list of messages and what was made of the message there.
-pub type Edited = (usize, u64);
-
 /// A prompt that was sent.
 #[derive(Debug, Clone, PartialEq)]
-struct Cached<M> {
+struct Cached<M, E> {
     /// When it was sent, ms.
     at: f64,
     model: M,
     /// How many of its first messages still stand as they were.
     valid: usize,
-    edits: Vec<Edited>,
+    edits: E,
 }
 
-/// The prompts a provider still remembers. `M` is what a prefix belongs to besides its text: model and thinking.
+/// The prompts a provider still remembers. `M` is what a prefix belongs to besides its text: model and thinking; `E` what
+/// was done to its messages.
 #[derive(Debug, Clone)]
-pub struct PrefixCache<M> {
+pub struct PrefixCache<M, E> {
     retention_ms: f64,
-    prompts: Vec<Cached<M>>,
+    prompts: Vec<Cached<M, E>>,
 }
 
-impl<M: PartialEq> PrefixCache<M> {
+/// Nothing is remembered, for no time.
+impl<M, E> Default for PrefixCache<M, E> {
+    fn default() -> Self {
+        Self { retention_ms: 0.0, prompts: Vec::new() }
+    }
+}
+
+impl<M: PartialEq, E> PrefixCache<M, E> {
     /// An empty one.
     pub fn new(retention: Retention) -> Self {
         Self { retention_ms: retention.ms(), prompts: Vec::new() }
@@ -97,33 +102,46 @@ impl<M: PartialEq> PrefixCache<M> {
     }
 
     /// How many of the first messages of a prompt are in the cache; none where nothing of it is, not even what stands
-    /// before the messages. A time that is not known keeps nothing alive.
-    pub fn reusable(&self, at: f64, model: &M, len: usize, edits: &[Edited]) -> Option<usize> {
-        let alive = |prompt: &&Cached<M>| prompt.model == *model && at - prompt.at < self.retention_ms;
-        let common = |prompt: &Cached<M>| prompt.valid.min(len).min(first_difference(&prompt.edits, edits));
+    /// before the messages. A time that is not known keeps nothing alive. `differs` is the first message at which what
+    /// was done to the prompt is not what was done to one that was sent.
+    pub fn reusable(&self, at: f64, model: &M, len: usize, differs: impl Fn(&E) -> usize) -> Option<usize> {
+        let alive = |prompt: &&Cached<M, E>| prompt.model == *model && at - prompt.at < self.retention_ms;
+        let common = |prompt: &Cached<M, E>| match prompt.valid.min(len) {
+            0 => 0,
+            most => most.min(differs(&prompt.edits)),
+        };
         self.prompts.iter().filter(alive).map(common).max()
     }
 
     /// A prompt was sent.
-    pub fn sent(&mut self, at: f64, model: M, len: usize, edits: Vec<Edited>) {
+    pub fn sent(&mut self, at: f64, model: M, len: usize, edits: E) {
         if self.prompts.len() == REMEMBERED {
             self.prompts.remove(0);
         }
         self.prompts.push(Cached { at, model, valid: len, edits });
     }
-}
 
-/// The first place where two lists of edits differ.
-fn first_difference(one: &[Edited], other: &[Edited]) -> usize {
-    let same = one.iter().zip(other).take_while(|(one, other)| one == other).count();
-    let place = |edits: &[Edited]| edits.get(same).map_or(usize::MAX, |(at, _)| *at);
-    place(one).min(place(other))
+    /// What was done to each prompt.
+    pub fn edits_mut(&mut self) -> impl Iterator<Item = &mut E> {
+        self.prompts.iter_mut().map(|prompt| &mut prompt.edits)
+    }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::gateway::catalog::find;
+
+    type Edited = (usize, u64);
+
+    /// The first place where two lists of edits differ.
+    fn differs(one: &[Edited]) -> impl Fn(&Vec<Edited>) -> usize + '_ {
+        |other| {
+            let same = one.iter().zip(other).take_while(|(one, other)| one == other).count();
+            let place = |edits: &[Edited]| edits.get(same).map_or(usize::MAX, |(at, _)| *at);
+            place(one).min(place(other))
+        }
+    }
 
     fn opus() -> Price {
         find("anthropic", "claude-opus-4-6").expect("in the catalogue").price
@@ -158,23 +176,23 @@ mod tests {
     #[test]
     fn a_growing_prompt_reads_what_was_sent_before_until_the_retention_has_passed() {
         let mut cache = PrefixCache::new(Retention::Short);
-        assert_eq!(cache.reusable(0.0, &1, 5, &[]), None);
+        assert_eq!(cache.reusable(0.0, &1, 5, differs(&[])), None);
         cache.sent(0.0, 1, 5, Vec::new());
-        assert_eq!(cache.reusable(299_999.0, &1, 7, &[]), Some(5));
-        assert_eq!(cache.reusable(300_000.0, &1, 7, &[]), None);
-        assert_eq!(cache.reusable(1.0, &2, 7, &[]), None);
-        assert_eq!(cache.reusable(f64::NAN, &1, 7, &[]), None);
+        assert_eq!(cache.reusable(299_999.0, &1, 7, differs(&[])), Some(5));
+        assert_eq!(cache.reusable(300_000.0, &1, 7, differs(&[])), None);
+        assert_eq!(cache.reusable(1.0, &2, 7, differs(&[])), None);
+        assert_eq!(cache.reusable(f64::NAN, &1, 7, differs(&[])), None);
     }
 
     #[test]
     fn a_pruned_prompt_is_cached_up_to_its_first_change_and_the_unpruned_one_beside_it() {
         let mut cache = PrefixCache::new(Retention::Long);
         cache.sent(0.0, 1, 10, Vec::new());
-        assert_eq!(cache.reusable(1.0, &1, 11, &[(3, 9), (6, 9)]), Some(3));
+        assert_eq!(cache.reusable(1.0, &1, 11, differs(&[(3, 9), (6, 9)])), Some(3));
         cache.sent(1.0, 1, 11, vec![(3, 9), (6, 9)]);
-        assert_eq!(cache.reusable(2.0, &1, 12, &[]), Some(10));
-        assert_eq!(cache.reusable(2.0, &1, 12, &[(3, 9), (6, 9), (11, 9)]), Some(11));
-        assert_eq!(cache.reusable(2.0, &1, 12, &[(3, 9), (6, 5)]), Some(6));
+        assert_eq!(cache.reusable(2.0, &1, 12, differs(&[])), Some(10));
+        assert_eq!(cache.reusable(2.0, &1, 12, differs(&[(3, 9), (6, 9), (11, 9)])), Some(11));
+        assert_eq!(cache.reusable(2.0, &1, 12, differs(&[(3, 9), (6, 5)])), Some(6));
     }
 
     #[test]
@@ -182,6 +200,6 @@ mod tests {
         let mut cache = PrefixCache::new(Retention::Short);
         cache.sent(0.0, 1, 10, Vec::new());
         cache.changed_from(0);
-        assert_eq!(cache.reusable(1.0, &1, 3, &[]), Some(0));
+        assert_eq!(cache.reusable(1.0, &1, 3, differs(&[])), Some(0));
     }
 }

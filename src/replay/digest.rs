@@ -1,7 +1,9 @@
 //! What was done to the messages of a prompt, as one number: two lanes ask of every call whether they sent the same, and of
 //! thousands of calls the edits themselves would take more memory than the session.
 
-use crate::replay::cache::Edited;
+use std::ops::{Add, Sub};
+
+use crate::replay::edits::Edited;
 
 /// Edits in any order: those of a stretch of messages are the difference of two sums.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -14,8 +16,23 @@ impl Digest {
     /// With one edit more.
     #[must_use]
     pub(super) fn with(self, (at, after): Edited) -> Self {
-        let mixed = mix(mix(at as u64) ^ after);
-        Self { count: self.count + 1, sum: self.sum.wrapping_add(mixed) }
+        self + Self { count: 1, sum: mix(mix(at as u64) ^ after) }
+    }
+}
+
+impl Add for Digest {
+    type Output = Self;
+
+    fn add(self, other: Self) -> Self {
+        Self { count: self.count + other.count, sum: self.sum.wrapping_add(other.sum) }
+    }
+}
+
+impl Sub for Digest {
+    type Output = Self;
+
+    fn sub(self, other: Self) -> Self {
+        Self { count: self.count - other.count, sum: self.sum.wrapping_sub(other.sum) }
     }
 }
 
@@ -35,6 +52,7 @@ mod tests {
     fn edits_are_the_same_whatever_their_order_and_others_wherever_one_differs() {
         let of = |edits: &[Edited]| edits.iter().fold(Digest::default(), |digest, edit| digest.with(*edit));
         assert_eq!(of(&[(3, 9), (6, 4)]), of(&[(6, 4), (3, 9)]));
+        assert_eq!(of(&[(3, 9), (6, 4)]) - of(&[(6, 4)]), of(&[(3, 9)]));
         for other in
             [&[(3, 9)][..], &[(3, 9), (6, 5)], &[(3, 4), (6, 9)], &[(3, 9), (7, 4)], &[(9, 3), (4, 6)]]
         {

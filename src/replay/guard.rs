@@ -1,77 +1,131 @@
-//! The guard without a list of messages: near a full window it acts on every call, and all it does there is to let the
-//! oldest results give way one after another (pruning 6.35).
+//! The guard without a list of messages: near a full window it acts on every call, and all it does there is to cut what is
+//! over the limit of one result and to let the oldest give way one after another (pruning 6.33–6.35). What each result
+//! comes to depends on nothing else, so that what a call's guard does is told by running sums and a search.
 
+use crate::gateway::ruleset::Guard;
+use crate::policy::StepSettings;
 use crate::policy::edit::Edit;
-use crate::policy::guard::COMPACTED;
+use crate::policy::guard::{COMPACTED, Limits, result_chars};
+use crate::policy::texture::{Block, Content, Text, Texture};
+use crate::replay::arena::Arena;
+use crate::replay::digest::Digest;
+use crate::replay::edits::Reach;
 use crate::replay::lane::Lane;
 use crate::replay::outcome::Trimmed;
-use crate::replay::send::Worked;
-use crate::replay::sums::Held;
+use crate::replay::sums::{Edits, Held};
+use crate::replay::work::Worked;
+use crate::store::entry::MessageSize;
 
-/// What a result comes to once it gave way.
-#[derive(Debug, Clone, Copy)]
-pub(super) struct GaveWay {
-    /// Chars as the guard counts them.
+/// What the guard holds results to.
+#[derive(Debug, Clone)]
+pub(super) struct Guarding {
+    rule: Guard,
+    limits: Limits,
+    /// What a content of one text, and one of blocks, becomes once the result gave way.
+    compacted: [Content; 2],
+}
+
+/// A result as the guard leaves it.
+struct Made {
     chars: f64,
-    /// Tokens before and after.
-    tokens: [f64; 2],
+    tokens: f64,
+}
+
+impl Guarding {
+    /// For a window in tokens; none where the version has no guard.
+    pub(super) fn new(window: f64, settings: &StepSettings) -> Option<Self> {
+        let rules = settings.ruleset.rules();
+        let text = Text::of(&COMPACTED.into());
+        let compacted = [Content::Text(text.clone()), Content::Blocks(vec![Block::Text(text)])];
+        let limits = Limits::under(rules, window, &settings.guard)?;
+        Some(Self { rule: rules.guard, limits, compacted })
+    }
+
+    /// Chars that all messages may have together.
+    pub(super) fn budget(&self) -> f64 {
+        self.limits.budget
+    }
+
+    /// What becomes of a message that is held to the limit of one, and once it gave way.
+    pub(super) fn of(
+        &self,
+        arena: &Arena<'_>,
+        at: usize,
+        size: &MessageSize,
+        texture: &Texture,
+    ) -> (Edits, Edits) {
+        let own = texture.guard.chars.get().unwrap_or(0.0);
+        let tokens = arena.weigh(at, size);
+        let done = |made: &Made, from: f64, trimmed: u32| Edits {
+            chars: (from - made.chars).max(0.0),
+            tokens: tokens - made.tokens,
+            trimmed,
+            cleared: 1 - trimmed,
+            digest: Digest::default().with((at, made.tokens.round() as u64)),
+        };
+        let made = self.cut(arena, at, size, texture);
+        // Cutting may lengthen: what it takes is signed.
+        let cut = made.as_ref().map(|made| Edits { chars: own - made.chars, ..done(made, own, 1) });
+        let left = made.map_or(own, |made| made.chars);
+        let may_go = self.rule == Guard::Placeholders && texture.guard.is_result;
+        let cut = cut.unwrap_or_default();
+        if !may_go || left <= COMPACTED.len() as f64 {
+            return (cut, Edits { chars: 0.0, ..cut });
+        }
+        (cut, done(&self.gone(arena, at, size, texture), left, 0))
+    }
+
+    /// A result over the limit of one.
+    fn cut(&self, arena: &Arena<'_>, at: usize, size: &MessageSize, texture: &Texture) -> Option<Made> {
+        let own = texture.guard.chars.get().unwrap_or(0.0);
+        let max_chars = self.limits.single;
+        let edit = match self.rule {
+            Guard::Placeholders if texture.guard.is_result && own > max_chars => Edit::GuardCut { max_chars },
+            Guard::Single if texture.letters.is_some_and(|letters| letters.guard_chars > max_chars) => {
+                Edit::GuardFit { max_chars }
+            }
+            _ => return None,
+        };
+        let (size, texture) = edit.foretell(size, texture);
+        let chars = texture.guard.chars.get().unwrap_or(own);
+        Some(Made { chars, tokens: arena.weigh(at, &size) })
+    }
+
+    /// A result that gave way.
+    fn gone(&self, arena: &Arena<'_>, at: usize, size: &MessageSize, texture: &Texture) -> Made {
+        if texture.body.is_some() || size.role != crate::store::entry::Role::ToolResult {
+            let (size, after) = Edit::GuardCompact.foretell(size, texture);
+            let chars = after.guard.chars.get().unwrap_or(f64::NAN);
+            return Made { chars, tokens: arena.weigh(at, &size) };
+        }
+        let [text, blocks] = &self.compacted;
+        let content = if matches!(texture.content, Content::Text(_)) { text } else { blocks };
+        let chars = result_chars(content.guard_chars(), None);
+        Made { chars, tokens: arena.weigh(at, &content.sized(size)) }
+    }
 }
 
 impl Lane<'_> {
-    /// Whether the guard can be told without a list: all messages are those of the path and can be counted, none is over
-    /// the limit of one result, and the sums have each as it stands.
-    pub(super) fn guard_is_plain(&self, held: &Held) -> bool {
-        let of_path = self.loaded.is_none() && held.odd == 0 && held.large == 0;
-        let unsure = self.seen.min(self.run_from)..self.run_from;
-        let first = self.results.partition_point(|at| *at < unsure.start);
-        of_path && self.results.get(first).is_none_or(|at| *at >= unsure.end)
-    }
-
-    /// Lets the oldest results give way until the rest is within the budget.
-    pub(super) fn guard_alone(&mut self, held: &Held) -> Worked {
-        let needed = held.guard - self.measure.budget();
-        let front = usize::from(self.run_start.front.is_some());
-        let (mut gained, mut done, mut edits) = (0.0, Trimmed::default(), Vec::new());
-        let mut first = None;
-        let from = self.results.partition_point(|at| *at < self.run_start.from);
-        for next in from..self.results.len() {
-            let at = self.results[next];
-            let chars = self.arena.texture(at).and_then(|texture| texture.guard.chars.get().ok());
-            let Some(chars) = chars.filter(|_| at < self.upto) else { break };
-            if chars <= COMPACTED.len() as f64 {
-                continue;
-            }
-            let gave = self.gives_way(at);
-            let less = gave.tokens[0] - gave.tokens[1];
-            edits.push((front + at - self.run_start.from, gave.tokens[1], less));
-            first = first.or(Some(self.arena.context.messages[at].entry));
-            done.cleared += 1;
-            done.tokens += less;
-            gained += (chars - gave.chars).max(0.0);
-            if gained >= needed && gave.chars < chars {
-                break;
-            }
+    /// What the guard does to a call of which all messages are those of the path and can be counted.
+    pub(super) fn guard_alone(&self, held: &Held) -> Worked {
+        let (from, to) = (self.run_start.from, self.upto);
+        let needed = held.guard - held.cut.chars - self.measure.budget();
+        let reached = if needed > 0.0 {
+            (self.sums.first(from, to, |held| held.gone.chars >= needed) + 1).min(to)
+        } else {
+            from
+        };
+        let done = self.sums.held(from, reached).gone + self.sums.held(reached, to).cut;
+        let first = self.sums.first(from, reached, |held| held.gone.count() > 0);
+        let first =
+            if first < reached { first } else { self.sums.first(reached, to, |held| held.cut.count() > 0) };
+        Worked {
+            guarded: Trimmed { trimmed: done.trimmed, cleared: done.cleared, tokens: done.tokens },
+            less: done.tokens,
+            digest: done.digest,
+            first: if first < to { self.arena.entry(first) } else { None },
+            reach: Some(Reach { from, reached, to }).filter(|_| done.count() > 0),
+            ..Worked::default()
         }
-        Worked { guarded: done, edits, first, ..Worked::default() }
-    }
-
-    /// What a result comes to, told once while it stays as it is.
-    fn gives_way(&mut self, at: usize) -> GaveWay {
-        let is_stripped = at < self.stripped;
-        if let Some((known, gave)) = self.gave_way.get(&at)
-            && *known == is_stripped
-        {
-            return *gave;
-        }
-        let size = *self.arena.size(at);
-        let before = self.arena.weigh(at, &size);
-        let gave =
-            self.arena.texture(at).map_or(GaveWay { chars: f64::NAN, tokens: [before; 2] }, |texture| {
-                let (after, texture) = Edit::GuardCompact.foretell(&size, texture);
-                let chars = texture.guard.chars.get().unwrap_or(f64::NAN);
-                GaveWay { chars, tokens: [before, self.arena.weigh(at, &after)] }
-            });
-        self.gave_way.insert(at, (is_stripped, gave));
-        gave
     }
 }

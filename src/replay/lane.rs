@@ -2,20 +2,22 @@
 
 use std::collections::HashMap;
 
-use crate::context::projection::edited_size;
 use crate::ids::EntryIx;
 use crate::policy::list::Item;
 use crate::policy::{Step, StepSet};
 use crate::replay::arena::Arena;
 use crate::replay::cache::PrefixCache;
 use crate::replay::calls::{Call, Mind};
-use crate::replay::guard::GaveWay;
+use crate::replay::edits::PromptEdits;
+use crate::replay::ground::Ground;
 use crate::replay::outcome::{CallReplay, Compacting, Trimmed};
+use crate::replay::projected::is_edit;
+use crate::replay::prune::Form;
 use crate::replay::rewrite::Branch;
 use crate::replay::sums::{Held, Measure, Sums};
 use crate::replay::{Session, Settings};
-use crate::store::entry::{EntryKind, Reading, Role, StopReason};
-use crate::store::intern::IdIx;
+use crate::store::entry::{EntryKind, Role, StopReason};
+use crate::store::intern::{IdIx, WordIx};
 
 /// Where a list begins: its summary, and the first message of the path behind it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -51,7 +53,7 @@ pub(super) struct Lane<'a> {
     pub(super) settings: &'a Settings,
     /// It decides by itself when to compact.
     pub(super) compacts: bool,
-    pub(super) arena: Arena,
+    pub(super) arena: Arena<'a>,
     pub(super) measure: Measure,
     pub(super) sums: Sums,
     /// Messages of the path so far.
@@ -63,16 +65,17 @@ pub(super) struct Lane<'a> {
     pub(super) is_open: bool,
     /// Messages of the path that the run began with.
     pub(super) run_from: usize,
-    /// Those before this one count as history.
-    pub(super) seen: usize,
     /// The last answer so far, by its place in the arena.
     pub(super) last_answer: Option<usize>,
     pub(super) loaded: Option<Loaded>,
-    /// Calls and results are paired all over the path, so a repair changes nothing but details.
+    /// What a repair of a list does is told by its messages one by one, or it changes nothing but details.
     pub(super) is_paired: bool,
-    /// Places of the messages that the guard may replace, and what they come to, by whether their details are gone.
-    pub(super) results: Vec<usize>,
-    pub(super) gave_way: HashMap<usize, (bool, GaveWay)>,
+    /// Tools of which results may be pruned.
+    pub(super) prunable_tools: HashMap<WordIx, bool>,
+    /// What results come to once they are pruned, by whether their details are gone.
+    pub(super) forms: HashMap<(usize, Form, bool), Held>,
+    /// An edit of the context changed a message: what the session has in common does not tell of it.
+    pub(super) is_edited: bool,
     /// Messages that runs have gone over: details, images.
     pub(super) stripped: usize,
     pub(super) wiped: usize,
@@ -82,13 +85,13 @@ pub(super) struct Lane<'a> {
     pub(super) history: Trimmed,
     pub(super) branch: Branch,
     /// Where the first entry of each id stands: messages of the path before it.
-    places: HashMap<IdIx, usize>,
+    pub(super) places: HashMap<IdIx, usize>,
     pub(super) last: Option<Last>,
     pub(super) compacted: Option<Compacting>,
     pub(super) truncated: Option<Compacting>,
     /// A compaction happened in this run: it leaves no touch (pruning 4.4).
     pub(super) compacted_in_run: bool,
-    pub(super) cache: PrefixCache<Mind>,
+    pub(super) cache: PrefixCache<Mind, PromptEdits>,
     /// The prompt of the call before was the one of the record.
     pub(super) was_same: bool,
     pub(super) total_cost: f64,
@@ -98,28 +101,37 @@ pub(super) struct Lane<'a> {
 
 impl<'a> Lane<'a> {
     /// Nothing read yet. Only the simulated lane may leave written compactions out.
-    pub(super) fn new(session: &'a Session<'a>, settings: &'a Settings, simulated: bool) -> Self {
-        let arena = Arena::new(session);
+    pub(super) fn new(
+        session: &'a Session<'a>,
+        ground: &'a Ground,
+        settings: &'a Settings,
+        simulated: bool,
+    ) -> Self {
+        let arena = Arena::new(session, ground);
         let measure = Measure::new(settings.guard_window, &settings.steps);
-        let sums = Sums::new(&arena, &measure);
-        let mut lane = Self {
+        let steps = settings.steps.steps;
+        Self {
             session,
             settings,
             compacts: simulated && settings.compacts(),
             measure,
-            sums,
+            sums: Sums::new(ground.len()),
             arena,
             upto: 0,
             session_start: Start::default(),
             run_start: Start::default(),
             is_open: false,
             run_from: 0,
-            seen: 0,
             last_answer: None,
             loaded: None,
-            is_paired: true,
-            results: Vec::new(),
-            gave_way: HashMap::new(),
+            is_paired: !steps.has(Step::Repair) || ground.is_local || ground.is_paired(session),
+            prunable_tools: if steps.has(Step::Prune) {
+                prunable_tools(session, ground, settings)
+            } else {
+                HashMap::new()
+            },
+            forms: HashMap::new(),
+            is_edited: false,
             stripped: 0,
             wiped: 0,
             touch: None,
@@ -135,11 +147,7 @@ impl<'a> Lane<'a> {
             was_same: true,
             total_cost: 0.0,
             answered: (0.0, 0.0),
-        };
-        let is_result = |at: &usize| lane.arena.texture(*at).is_some_and(|texture| texture.guard.is_result);
-        lane.results = (0..lane.arena.of_path).filter(is_result).collect();
-        lane.is_paired = !settings.steps.steps.has(Step::Repair) || lane.repairs_nothing();
-        lane
+        }
     }
 
     /// The steps that take part.
@@ -161,8 +169,10 @@ impl<'a> Lane<'a> {
         if is_compaction && self.compacts {
             return;
         }
-        self.branch.push(self.session.branch[place], self.upto);
-        if entry.kind == EntryKind::ContextEdit && self.session.index.reading == Reading::Projected {
+        if self.compacts {
+            self.branch.push(self.session.branch[place], self.upto);
+        }
+        if is_edit(self.session.index, ix) {
             self.take_edit(ix);
         }
         if is_compaction {
@@ -174,25 +184,17 @@ impl<'a> Lane<'a> {
         if makes_message && entry.role() == Some(Role::Assistant) {
             self.last_answer = Some(self.upto);
         }
-        self.upto += usize::from(makes_message);
+        if makes_message {
+            self.take_message();
+            while self.arena.ground.is_missing(self.upto) {
+                self.take_message();
+            }
+        }
     }
 
-    /// An edit of the context as it was written: from here on its target has another content, or weighs nothing
-    /// (store-pi-1.5 D3).
-    fn take_edit(&mut self, ix: EntryIx) {
-        let index = self.session.index;
-        let target = index.entry(ix).reference;
-        let Some(at) = target.and_then(|id| self.places.get(&id).copied()) else { return };
-        let Some(message) = self.arena.context.messages.get(at).filter(|_| at < self.upto) else { return };
-        if index.entry(message.entry).id != target {
-            return;
-        }
-        let (entry, size) = (message.entry, edited_size(index, ix, &message.size));
-        self.arena.resize(at, size);
-        self.branch.resize(entry, size);
-        self.sums = Sums::new(&self.arena, &self.measure);
-        self.cache.changed_from(at.saturating_sub(self.session_start.from));
-        self.gave_way.clear();
+    fn take_message(&mut self) {
+        self.sums.push(self.measure.of(&self.arena, self.upto));
+        self.upto += 1;
     }
 
     /// A compaction as it was written (compaction 4.2, 4.3).
@@ -200,7 +202,7 @@ impl<'a> Lane<'a> {
         let entry = self.session.index.entry(ix);
         let Some(size) = entry.message else { return };
         let kept = entry.reference.and_then(|id| self.places.get(&id).copied());
-        let front = self.arena.push_of_path(self.session, place, size);
+        let front = self.arena.push_of_path(place, size);
         let by_overflow = self.last.is_some_and(|last| last.stop == StopReason::Error);
         self.compact_to(Start { front: Some(front), from: kept.unwrap_or(self.upto) }, by_overflow, true);
         self.branch.kept(kept.unwrap_or(self.upto));
@@ -221,4 +223,15 @@ impl<'a> Lane<'a> {
         self.last = Some(Last { tokens: counted, stop: call.stop, ended: call.ended });
         answer
     }
+}
+
+/// The tools of a path by whether their results may be pruned (pruning 5.12).
+fn prunable_tools(session: &Session<'_>, ground: &Ground, settings: &Settings) -> HashMap<WordIx, bool> {
+    let filter = settings.steps.prune.tool_filter();
+    let mut tools = HashMap::new();
+    for at in ground.results.iter().filter(|at| !ground.is_missing(**at)) {
+        let tool = ground.context.messages[*at].size.tool;
+        tools.entry(tool).or_insert_with(|| filter.prunable(session.index.words.value(tool)));
+    }
+    tools
 }

@@ -1,33 +1,61 @@
 //! The two lanes of a replay, each by itself: the recorded one is made once, and any number of simulated ones beside it, at
 //! once where there is more than one core. Between two calls each asks whether anybody still wants to know.
 
+use std::sync::Arc;
+
 use crate::replay::calls::{Call, calls};
+use crate::replay::ground::Ground;
 use crate::replay::lane::Lane;
 use crate::replay::outcome::CallReplay;
 use crate::replay::totals::Totals;
 use crate::replay::{Replay, Session, Settings};
 
 /// The calls of the record under the settings in force: what every simulated lane is held against.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone)]
 pub struct RecordedLane {
     /// The calls.
     pub calls: Vec<Call>,
     /// What became of each.
     pub lane: Vec<CallReplay>,
+    ground: Arc<Ground>,
 }
 
 impl RecordedLane {
-    /// All of it.
-    fn new(session: &Session<'_>, settings: &Settings) -> Self {
+    /// All of it, as long as it takes.
+    pub fn new(session: &Session<'_>, settings: &Settings) -> Self {
         Self::until(session, settings, &|| true).0
     }
 
     /// As much as is wanted, and whether that is all.
     fn until(session: &Session<'_>, settings: &Settings, wanted: &dyn Fn() -> bool) -> (Self, bool) {
         let calls = calls(session.index, session.path, session.refused, session.runtime_window);
-        let mut lane = Vec::with_capacity(calls.len());
-        let done = run(session, settings, &calls, None, wanted, |call| lane.push(*call));
-        (Self { calls, lane }, done)
+        let mut record =
+            Self { lane: Vec::with_capacity(calls.len()), calls, ground: Ground::new(session).into() };
+        let mut lane = std::mem::take(&mut record.lane);
+        let done = record.run(session, settings, false, wanted, |call| lane.push(*call));
+        (Self { lane, ..record }, done)
+    }
+
+    /// Goes over the path once and tells of every call; false once it is not wanted any more.
+    fn run(
+        &self,
+        session: &Session<'_>,
+        settings: &Settings,
+        simulated: bool,
+        wanted: &dyn Fn() -> bool,
+        mut tell: impl FnMut(&CallReplay),
+    ) -> bool {
+        let mut lane = Lane::new(session, &self.ground, settings, simulated);
+        let mut place = 0;
+        for (at, call) in self.calls.iter().enumerate() {
+            if !wanted() {
+                return false;
+            }
+            (place..call.place).for_each(|place| lane.push(place));
+            place = call.place;
+            tell(&lane.call(call, self.lane.get(at).filter(|_| simulated)));
+        }
+        true
     }
 
     /// What its calls come to.
@@ -46,7 +74,7 @@ impl RecordedLane {
 pub fn replay(session: &Session<'_>, recorded: &Settings, simulated: &Settings) -> Replay {
     let record = RecordedLane::new(session, recorded);
     let mut lane = Vec::with_capacity(record.calls.len());
-    run(session, simulated, &record.calls, Some(&record.lane), &|| true, |call| lane.push(*call));
+    record.run(session, simulated, true, &|| true, |call| lane.push(*call));
     record.beside(session, lane)
 }
 
@@ -68,7 +96,7 @@ pub fn simulated_lane(
     wanted: &dyn Fn() -> bool,
 ) -> Option<Vec<CallReplay>> {
     let mut lane = Vec::with_capacity(record.calls.len());
-    let done = run(session, settings, &record.calls, Some(&record.lane), wanted, |call| lane.push(*call));
+    let done = record.run(session, settings, true, wanted, |call| lane.push(*call));
     done.then_some(lane)
 }
 
@@ -80,30 +108,6 @@ pub fn simulated_totals(
     wanted: &dyn Fn() -> bool,
 ) -> Option<Totals> {
     let mut totals = Totals::default();
-    let done = run(session, settings, &record.calls, Some(&record.lane), wanted, |call| {
-        totals = totals.with(call);
-    });
+    let done = record.run(session, settings, true, wanted, |call| totals = totals.with(call));
     done.then_some(totals)
-}
-
-/// Goes over the path once and tells of every call; false once it is not wanted any more.
-fn run(
-    session: &Session<'_>,
-    settings: &Settings,
-    calls: &[Call],
-    record: Option<&[CallReplay]>,
-    wanted: &dyn Fn() -> bool,
-    mut tell: impl FnMut(&CallReplay),
-) -> bool {
-    let mut lane = Lane::new(session, settings, record.is_some());
-    let mut place = 0;
-    for (at, call) in calls.iter().enumerate() {
-        if !wanted() {
-            return false;
-        }
-        (place..call.place).for_each(|place| lane.push(place));
-        place = call.place;
-        tell(&lane.call(call, record.and_then(|record| record.get(at))));
-    }
-    true
 }

@@ -10,18 +10,25 @@ mod arena;
 pub mod cache;
 mod calls;
 mod digest;
+mod edits;
 mod evidence;
+mod exact;
+mod ground;
 mod guard;
 mod lane;
 mod lanes;
+mod list;
 mod log;
 mod outcome;
+mod projected;
+mod prune;
 mod rewrite;
 mod room;
 mod run;
 mod send;
 mod sums;
 mod totals;
+mod work;
 
 pub use calls::{Call, Mind, Refused, calls};
 pub use evidence::contradicted;
@@ -89,7 +96,7 @@ pub struct Session<'a> {
 impl Session<'_> {
     /// Tokens before the messages.
     fn fixed(&self) -> f64 {
-        self.calibrated.map_or(self.fixed_tokens as f64, |fit| fit.fixed)
+        self.calibrated.map_or(self.fixed_tokens as f64, |fit| exact::exact(fit.fixed))
     }
 
     /// The price of a call.

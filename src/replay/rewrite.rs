@@ -8,10 +8,8 @@ use crate::policy::Step;
 use crate::policy::compact::{Before, BranchEntry, assumed_summary, prepare_under};
 use crate::policy::edit::Edit;
 use crate::policy::truncate::truncate_list;
-use crate::replay::arena::item;
 use crate::replay::lane::{Lane, Start};
 use crate::replay::outcome::{Compacting, Trimmed};
-use crate::replay::sums::Sums;
 use crate::store::entry::{EntryKind, MessageSize, Role};
 
 /// The branch of a lane so far, as a compaction looks at it.
@@ -88,11 +86,12 @@ impl Lane<'_> {
         self.loaded = None;
         self.history = Trimmed::default();
         self.run_start = old;
+        self.unpair();
         let (count, tokens) = (self.list_len(), self.held().tokens);
         let from = start.from.max(old.from);
         let summary =
             |front: Option<usize>| front.map_or(0.0, |at| self.arena.weigh(at, self.arena.size(at)));
-        let read = summary(old.front) + self.sums.held(old.from.min(from), from, self.seen).tokens;
+        let read = summary(old.front) + self.sums.held(old.from.min(from), from).tokens;
         let summary_cost =
             self.session.price.map(|price| (read * price.input + summary(start.front) * price.output) / 1e6);
         self.session_start = start;
@@ -116,25 +115,27 @@ impl Lane<'_> {
             return false;
         }
         let (from, to) = (self.session_start.from, self.upto);
-        let mut list = self.arena.list((from..to).map(item).collect());
+        let written: Vec<usize> = (from..to).filter(|at| !self.arena.ground.is_missing(*at)).collect();
+        let mut list = self.arena.list(written.iter().map(|at| self.arena.item(*at)).collect());
         let rules = self.settings.steps.ruleset.rules();
         truncate_list(&mut list, rules, self.settings.window, &self.settings.steps.truncate);
         let cut: Vec<(usize, Edit)> = list
             .items
             .iter()
             .enumerate()
-            .filter_map(|(at, item)| Some((from + at, item.edits().first()?.clone())))
+            .filter_map(|(at, item)| Some((written[at], item.edits().first()?.clone())))
             .collect();
-        let Some((first, _)) = cut.first() else { return false };
+        let Some(first) = cut.first().map(|(first, _)| *first) else { return false };
         let before = self.held().tokens;
-        self.cache.changed_from(first - from);
+        self.cache.changed_from(written.partition_point(|at| *at < first));
         for (at, edit) in &cut {
             self.arena.settle(*at, edit);
             let (entry, size) = (self.arena.context.messages[*at].entry, *self.arena.size(*at));
             self.branch.resize(entry, size);
         }
-        self.sums = Sums::new(&self.arena, &self.measure);
-        self.gave_way.clear();
+        self.forms.clear();
+        self.measure_from(first);
+        self.unpair();
         self.loaded = None;
         self.run_start = self.session_start;
         self.truncated = Some(Compacting {

@@ -1,23 +1,17 @@
 //! One call: what its prompt is made into at that moment, whether that fits, and what it costs (pruning 1.4, 4.6;
 //! compaction 2.11, 10.11).
 
-use crate::gateway::ruleset::Compaction;
 use crate::ids::EntryIx;
-use crate::policy::clear_tool_uses::clear_list;
-use crate::policy::compact::check::compacts_between_turns;
-use crate::policy::guard::guard_list;
-use crate::policy::list::{Item, List};
-use crate::policy::prune::{Gate, gate_under, prune_list};
-use crate::policy::{Fate, MessageFate, Step};
-use crate::replay::arena::Arena;
-use crate::replay::cache::{Edited, Split};
+use crate::policy::Step;
+use crate::policy::prune::{Gate, gate_under};
+use crate::replay::cache::Split;
 use crate::replay::calls::Call;
 use crate::replay::digest::Digest;
+use crate::replay::edits::{PromptEdits, Reach};
 use crate::replay::lane::Lane;
 use crate::replay::outcome::{CallReplay, Prompt, Trimmed};
 use crate::replay::room::Room;
 use crate::replay::sums::Held;
-use crate::store::entry::StopReason;
 
 /// Chars per token of the window (pruning 5.1).
 const CHARS_PER_TOKEN: f64 = 4.0;
@@ -31,22 +25,10 @@ struct Sent {
     cleared: Trimmed,
     first_changed: Option<EntryIx>,
     prompt: Prompt,
-    edits: Vec<Edited>,
-    /// Tokens less than without the edit, for each edit.
-    less: Vec<f64>,
-}
-
-/// What the steps of one call did to a list.
-#[derive(Default)]
-pub(super) struct Worked {
-    pub(super) pruned: Trimmed,
-    pub(super) guarded: Trimmed,
-    pub(super) cleared: Trimmed,
-    /// Place, tokens after, and tokens less.
-    pub(super) edits: Vec<(usize, f64, f64)>,
-    pub(super) first: Option<EntryIx>,
-    /// Pruning replaced something, be it by the same bytes.
-    pub(super) touched: bool,
+    edits: PromptEdits,
+    /// Tokens less than without the edits, and of each that is listed.
+    less: f64,
+    listed_less: Vec<f64>,
 }
 
 impl Lane<'_> {
@@ -77,16 +59,6 @@ impl Lane<'_> {
             }
         };
         self.pay(call, record, sent, expected, (overflow, failed))
-    }
-
-    /// Whether the runtime compacts before the next call of a run: one that projects looks then too, and not only between
-    /// runs (store-pi-1.5 F2).
-    fn compacts_before(&self, expected: f64) -> bool {
-        let settings = &self.settings.steps;
-        let within = self.last.is_some_and(|last| last.stop == StopReason::ToolUse);
-        settings.ruleset.rules().compaction == Compaction::Projected
-            && within
-            && compacts_between_turns(&settings.compaction, expected, self.session.runtime_window)
     }
 
     /// What the provider counted, or the words of a refusal say; a refusal without a number was over the window.
@@ -123,24 +95,33 @@ impl Lane<'_> {
             cleared: Trimmed::default(),
             first_changed: None,
             prompt,
-            edits: Vec::new(),
-            less: Vec::new(),
+            edits: PromptEdits {
+                start: Some(self.run_start).filter(|_| self.loaded.is_none()),
+                ..PromptEdits::default()
+            },
+            less: 0.0,
+            listed_less: Vec::new(),
         };
         let may = self.may_act(&held, gate);
         if may.iter().any(|may| *may) {
-            let alone = may == [false, true, false] && self.guard_is_plain(&held);
-            let worked = if alone { self.guard_alone(&held) } else { self.work(gate) };
+            let worked = match may {
+                _ if self.loaded.is_some() || self.is_edited || held.odd > 0 => self.work(gate),
+                [_, _, true] => self.work(gate),
+                [true, _, false] => self.prune_alone(&held),
+                [false, _, false] => self.guard_alone(&held),
+            };
             if worked.touched {
                 self.touch = Some(call.started);
             }
-            sent.tokens -= worked.edits.iter().map(|(_, _, less)| less).sum::<f64>();
+            sent.tokens -= worked.less;
+            sent.less = worked.less;
+            sent.prompt.edits = worked.digest;
+            sent.edits.reach = worked.reach;
             sent.first_changed = worked.first;
             (sent.pruned, sent.guarded, sent.cleared) = (worked.pruned, worked.guarded, worked.cleared);
             for (at, after, less) in worked.edits {
-                let edited = (at, after.round() as u64);
-                sent.prompt.edits = sent.prompt.edits.with(edited);
-                sent.edits.push(edited);
-                sent.less.push(less);
+                sent.edits.listed.push((at, after.round() as u64));
+                sent.listed_less.push(less);
             }
         }
         sent
@@ -158,51 +139,11 @@ impl Lane<'_> {
                 && gate.is_open()
                 && (unsure || ratio.is_nan() || ratio >= settings.prune.soft_trim_ratio),
             steps.has(Step::Guard)
-                && (unsure || held.large > 0 || is_over(self.measure.budget(), held.guard)),
+                && (unsure
+                    || held.cut.count() > 0
+                    || is_over(self.measure.budget(), held.guard - held.cut.chars)),
             steps.has(Step::Clear) && (unsure || is_over(settings.clear.trigger, held.clear)),
         ]
-    }
-
-    /// Takes the steps of a call. One that the real program fails on leaves the list as it was.
-    fn work(&self, gate: Gate) -> Worked {
-        let settings = &self.settings.steps;
-        let (arena, steps) = (&self.arena, settings.steps);
-        let items: Vec<Item> = (0..self.list_len()).map(|at| self.item_at(at)).collect();
-        let before: Vec<f64> = items.iter().map(|item| arena.weigh_item(item)).collect();
-        let mut tokens = before.clone();
-        let mut list = arena.list(items);
-        let (mut pruned, mut guarded, mut cleared) = Default::default();
-        let mut touched = false;
-        if steps.has(Step::Prune)
-            && let Ok(outcome) =
-                prune_list(&mut list, &self.session.index.words, &settings.prune, self.settings.window, gate)
-        {
-            touched = outcome.changed;
-            pruned = tally(arena, &list, &outcome.fates, &mut tokens);
-        }
-        if steps.has(Step::Guard)
-            && let Ok((fates, _)) =
-                guard_list(&mut list, settings.ruleset.rules(), self.settings.guard_window, &settings.guard)
-        {
-            guarded = tally(arena, &list, &fates, &mut tokens);
-        }
-        if steps.has(Step::Clear)
-            && let Ok((fates, _)) = clear_list(&mut list, &settings.clear)
-        {
-            cleared = tally(arena, &list, &fates, &mut tokens);
-        }
-        let is_new = |at: usize, item: &Item| item.edits().len() > self.item_edits(at);
-        let edits = list.items.iter().enumerate().filter(|(at, item)| is_new(*at, item));
-        let edits: Vec<(usize, f64, f64)> =
-            edits.map(|(at, _)| (at, tokens[at], before[at] - tokens[at])).collect();
-        let first = edits.first().and_then(|(at, _, _)| list.items[*at].position());
-        let first = first.map(|at| arena.context.messages[at].entry);
-        Worked { pruned, guarded, cleared, edits, first, touched }
-    }
-
-    /// Edits that an item of the list has from the beginning of the run.
-    fn item_edits(&self, at: usize) -> usize {
-        self.loaded.as_ref().and_then(|loaded| loaded.items.get(at)).map_or(0, |item| item.edits().len())
     }
 
     /// Splits the prompt by what it costs and adds up.
@@ -279,13 +220,15 @@ impl Lane<'_> {
     /// The split of a prompt by the model of the cache, with the edits of this call or without them.
     fn split(&self, call: &Call, sent: &Sent, expected: f64, output: f64, edited: bool) -> Split {
         let price = self.session.price_of(call);
-        let edits = if edited { sent.edits.as_slice() } else { &[] };
-        let less: f64 = if edited { 0.0 } else { sent.less.iter().sum() };
+        let none = PromptEdits { start: sent.edits.start, ..PromptEdits::default() };
+        let (edits, less) = if edited { (&sent.edits, 0.0) } else { (&none, sent.less) };
         let tokens = sent.tokens + less;
-        let reusable = self.cache.reusable(call.started, &call.mind, sent.prompt.len, edits);
+        let reusable = self
+            .cache
+            .reusable(call.started, &call.mind, sent.prompt.len, |other| self.first_difference(edits, other));
         let read = reusable.map_or(0.0, |count| {
-            let gone = edits.iter().zip(&sent.less).filter(|((at, _), _)| *at < count);
-            self.session.fixed() + self.prefix(count) - gone.map(|(_, less)| less).sum::<f64>()
+            let gone = if edited { self.less_before(sent, count) } else { 0.0 };
+            self.session.fixed() + self.prefix(count) - gone
         });
         let request = expected + less;
         let scale = if tokens > 0.0 { request / tokens } else { 0.0 };
@@ -293,19 +236,18 @@ impl Lane<'_> {
     }
 }
 
-/// What a step did; `tokens` are those of each message before it, and after it when this returns.
-fn tally(arena: &Arena, list: &List<'_>, fates: &[MessageFate], tokens: &mut [f64]) -> Trimmed {
-    let mut done = Trimmed::default();
-    for (at, fate) in fates.iter().enumerate() {
-        let counted = match fate.fate {
-            Fate::SoftTrimmed | Fate::Truncated => &mut done.trimmed,
-            Fate::Cleared => &mut done.cleared,
-            _ => continue,
-        };
-        *counted += 1;
-        let after = arena.weigh_item(&list.items[at]);
-        done.tokens += tokens[at] - after;
-        tokens[at] = after;
+impl Lane<'_> {
+    /// Tokens that the edits of a prompt took from its first messages.
+    fn less_before(&self, sent: &Sent, count: usize) -> f64 {
+        let edits = &sent.edits;
+        let reach = edits.reach.filter(|_| count > 0);
+        let reached = reach.map_or(0.0, |Reach { from, reached, to }| {
+            let border = self.behind(count - usize::from(self.run_start.front.is_some())).clamp(from, to);
+            let near = reached.min(border);
+            self.sums.held(from, near).gone.tokens + self.sums.held(near, border).cut.tokens
+        });
+        let listed = edits.listed.iter().zip(&sent.listed_less);
+        let listed = listed.filter(|((at, _), _)| self.index_in(edits, *at) < count);
+        reached + listed.map(|(_, less)| less).sum::<f64>()
     }
-    done
 }

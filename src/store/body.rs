@@ -36,22 +36,32 @@ pub enum BodyError {
 
 /// The text of an entry's line, without its end; invalid UTF-8 as U+FFFD.
 pub fn line(source: &Source, index: &Index, ix: EntryIx) -> Result<String, BodyError> {
+    let mut bytes = Vec::new();
+    read_line(source, index, ix, &mut bytes)?;
+    Ok(String::from_utf8_lossy(&bytes).trim_matches(js::is_trimmed).to_owned())
+}
+
+fn read_line(source: &Source, index: &Index, ix: EntryIx, room: &mut Vec<u8>) -> Result<(), BodyError> {
     let entry = index.entry(ix);
-    let read = source.read_span(entry.offset, entry.bytes as usize);
-    let bytes = read.map_err(|error| BodyError::Read {
+    let read = source.read_span_into(entry.offset, entry.bytes as usize, room);
+    read.map_err(|error| BodyError::Read {
         path: source.path().display().to_string(),
         line: entry.line,
         source: error,
-    })?;
-    Ok(String::from_utf8_lossy(&bytes).trim_matches(js::is_trimmed).to_owned())
+    })
 }
 
 /// An entry as the runtime holds it after opening the file.
 pub fn entry(source: &Source, index: &Index, ix: EntryIx) -> Result<Value, BodyError> {
-    let text = line(source, index, ix)?;
+    entry_in(source, index, ix, &mut Vec::new())
+}
+
+/// The same, with room for the line that is used again: for those who read many.
+pub fn entry_in(source: &Source, index: &Index, ix: EntryIx, room: &mut Vec<u8>) -> Result<Value, BodyError> {
+    read_line(source, index, ix, room)?;
     let known = index.entry(ix);
     let changed = || BodyError::Changed { path: source.path().display().to_string(), line: known.line };
-    let value = parse_line(text.as_bytes(), Trim::Both).map_err(|_| changed())?;
+    let value = parse_line(room, Trim::Both).map_err(|_| changed())?;
     let (to_v2, _) = index.migration();
     if !to_v2 && value.get("id").filter(|id| id.as_str().is_some()).cloned() != string_id(index, ix) {
         return Err(changed());

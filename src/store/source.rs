@@ -106,7 +106,14 @@ impl Source {
 
     /// Reads exactly these bytes.
     pub fn read_span(&self, at: u64, bytes: usize) -> io::Result<Vec<u8>> {
-        let mut buffer = vec![0; bytes];
+        let mut buffer = Vec::new();
+        self.read_span_into(at, bytes, &mut buffer)?;
+        Ok(buffer)
+    }
+
+    /// Reads exactly these bytes into room that is used again.
+    pub fn read_span_into(&self, at: u64, bytes: usize, buffer: &mut Vec<u8>) -> io::Result<()> {
+        buffer.resize(bytes, 0);
         let mut done = 0;
         while done < bytes {
             let count = self.read_at(&mut buffer[done..], at + done as u64)?;
@@ -115,7 +122,7 @@ impl Source {
             }
             done += count;
         }
-        Ok(buffer)
+        Ok(())
     }
 }
 

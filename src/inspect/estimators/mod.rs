@@ -15,6 +15,9 @@ use crate::ids::EntryIx;
 use crate::inspect::Inspection;
 use crate::store::body::BodyError;
 use walk::{Anchor, Prompt};
+use weigh::Weights;
+
+pub use weigh::Spoken;
 
 /// A way to tell how many tokens a prompt has.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -177,10 +180,10 @@ pub fn read(inspection: &Inspection, progress: Progress<'_>) -> Result<Estimates
 }
 
 impl Inspection {
-    /// The fit of this session, and with it the tokens of the message of each entry of the path; none with too few calls,
-    /// or when the file cannot be read any more. Reads every message of the path.
-    pub fn calibrated_weights(&self) -> Option<(Calibration, Vec<f64>)> {
-        let weights = weigh::path(self, None, &mut |_, _| true).ok()?;
+    /// The fit of this session, and with it the tokens of the message of each entry of the path; none with too few calls.
+    /// `spoken` is what of each is sent, in order of the path; nothing of those without a message.
+    pub fn calibrated_by(&self, spoken: &[Spoken]) -> Option<(Calibration, Vec<f64>)> {
+        let weights: Vec<Weights> = spoken.iter().copied().map(Weights::from).collect();
         let fit = calibrate(&samples(&walk::walk(self, &weights).calls)).ok()?;
         let tokens = weights.iter().map(|weights| fit.messages(weights.chars, weights.images));
         Some((fit, tokens.collect()))

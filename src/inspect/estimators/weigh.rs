@@ -54,6 +54,28 @@ impl Weights {
     }
 }
 
+/// What of a message is sent: what the fit of a session is made from, and nothing else.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Spoken {
+    chars: ScriptChars,
+    images: u64,
+}
+
+impl Spoken {
+    /// Of a message.
+    pub fn of(message: &Value) -> Self {
+        let mut chars = ScriptChars::default();
+        let images = each_text(message, &mut |text| chars += ScriptChars::of(text));
+        Self { chars, images: images.into() }
+    }
+}
+
+impl From<Spoken> for Weights {
+    fn from(Spoken { chars, images }: Spoken) -> Self {
+        Self { chars, images, ..Self::default() }
+    }
+}
+
 impl Add for Weights {
     type Output = Self;
 

@@ -9,9 +9,7 @@ use crate::inspect::Inspection;
 use crate::inspect::again::Material;
 use crate::inspect::budget_marks::{Threshold, ThresholdMark, marks};
 use crate::policy::{Step, StepSet};
-use crate::replay::{
-    Call, CallReplay, RecordedLane, Replay, Settings, Totals, recorded_lane, simulated_lane,
-};
+use crate::replay::{Call, CallReplay, RecordedLane, Replay, Settings, Totals, simulated_lane};
 use crate::store::body::BodyError;
 
 /// One of the two lanes.
@@ -66,7 +64,7 @@ pub struct Recording {
     /// What was read of it.
     pub material: Material,
     /// Its calls under the settings in force.
-    pub lane: RecordedLane,
+    pub lane: Arc<RecordedLane>,
 }
 
 impl Recording {
@@ -85,7 +83,7 @@ impl Recording {
 
     /// Of what was read of a session; none once `wanted` says that nobody waits for it.
     pub fn of(inspection: Arc<Inspection>, material: Material, wanted: &dyn Fn() -> bool) -> Option<Self> {
-        let lane = recorded_lane(&material.session(&inspection), &material.recorded, wanted)?;
+        let lane = material.record_while(&inspection, wanted)?;
         Some(Self { inspection, material, lane })
     }
 }
@@ -126,7 +124,7 @@ impl Timeline {
     /// A replay that was made elsewhere.
     pub fn of_replay(inspection: Inspection, material: Material, settings: Settings, replay: Replay) -> Self {
         let totals = replay.totals();
-        let lane = RecordedLane { calls: replay.calls, lane: replay.recorded };
+        let lane = material.record(&inspection);
         let recording = Arc::new(Recording { inspection: Arc::new(inspection), material, lane });
         Self { recording, settings: Some(settings), simulated: replay.simulated, totals }
     }

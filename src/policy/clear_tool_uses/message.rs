@@ -84,13 +84,17 @@ pub fn message_of(message: &Value) -> Result<Message, Throws> {
             Ok(Message::Human { content })
         }
         Role::Assistant => assistant(content.ok_or(Throws)?),
-        Role::ToolResult => Ok(Message::Tool {
-            content: result(content)?,
-            call: text_or_absent(message.get("toolCallId"))?.unwrap_or_default(),
-            name: text_or_absent(message.get("toolName"))?,
-            is_error: message.get("isError").and_then(Value::as_bool) == Some(true),
-            cleared: false,
-        }),
+        Role::ToolResult => {
+            let content = result(content)?;
+            let (call, name) = named(message)?;
+            Ok(Message::Tool {
+                content,
+                call,
+                name,
+                is_error: message.get("isError").and_then(Value::as_bool) == Some(true),
+                cleared: false,
+            })
+        }
         _ => Err(Throws),
     }
 }
@@ -162,6 +166,12 @@ fn text(block: &Value) -> Result<&JsString, Throws> {
 
 fn is(block: &Value, kind: &str) -> bool {
     block.get("type").is_some_and(|value| value.str_is(kind))
+}
+
+/// The call that a result answers, empty when it names none, and the name of the tool.
+pub(super) fn named(message: &Value) -> Result<(JsString, Option<JsString>), Throws> {
+    let call = text_or_absent(message.get("toolCallId"))?.unwrap_or_default();
+    Ok((call, text_or_absent(message.get("toolName"))?))
 }
 
 fn text_or_absent(value: Option<&Value>) -> Result<Option<JsString>, Throws> {

@@ -13,7 +13,11 @@ const PLAIN_ZEROS: i64 = 3;
 
 /// Code points of a text; a lone surrogate is one.
 pub(super) fn code_points(text: &JsString) -> usize {
-    char::decode_utf16(text.units().iter().copied()).count()
+    let units = text.units();
+    if units.iter().all(|unit| *unit < 0xD800) {
+        return units.len();
+    }
+    char::decode_utf16(units.iter().copied()).count()
 }
 
 /// Length of the `repr` of a value that came out of JSON text.
@@ -53,6 +57,7 @@ fn char_len(code_point: u32, quote: char) -> usize {
     let escaped = ['\\', '\n', '\r', '\t', quote].map(u32::from).contains(&code_point);
     match code_point {
         _ if escaped => "\\n".len(),
+        0x20..0x7F => 1,
         code_point if is_printable(code_point) => 1,
         0..0x100 => "\\x00".len(),
         0x100..0x1_0000 => "\\u0000".len(),

@@ -4,7 +4,7 @@ use crate::context::llm::to_llm;
 use crate::js::{JsString, Object, Throws, Value};
 use crate::policy::clear_tool_uses::count::{PER_IMAGE, PER_MESSAGE, calls_len, content_size, tokens_of};
 use crate::policy::clear_tool_uses::digest::Digest;
-use crate::policy::clear_tool_uses::message::{Call, Message, message_of};
+use crate::policy::clear_tool_uses::message::{Call, Message, message_of, named};
 use crate::policy::clear_tool_uses::python::{code_points, object_len};
 use crate::store::entry::Role;
 use crate::store::measure::role_of;
@@ -74,6 +74,12 @@ impl Sketch {
             _ => to_llm(message)?,
         };
         sent.map(|message| Ok(Self::of(&message_of(&message)?))).transpose()
+    }
+
+    /// The sketch of a tool result whose content counts so many code points and images.
+    pub fn of_result(message: &Value, (code_points, images): (usize, usize)) -> Result<Self, Throws> {
+        let (call, name) = named(message)?;
+        Ok(Self::Tool { content: Said { code_points, images }, call, name })
     }
 
     /// The sketch of a message as it is sent.

@@ -112,17 +112,16 @@ impl Checked<'_> {
         self.context.path.iter().rposition(|ix| *ix == self.entry())
     }
 
-    /// An error that says so and is still in play, or a prompt that silently exceeded the window with nothing edited
+    /// An error that says so, which a message of the context still is, or a prompt that silently exceeded the window with nothing edited
     /// since (store-pi-1.5 F3.3).
     fn overflowed(&self) -> Result<bool, Throws> {
         let error = self.message.get("errorMessage").filter(|error| js::truthy(Some(error)));
         let provider =
             self.message.get("provider").and_then(Value::as_str).map(js::JsString::to_string_lossy);
         let failed = self.context.messages[self.at].size.stop == StopReason::Error;
-        let in_play = self.of_kind(EntryKind::Compaction) < self.place();
         let says_so =
             |error: &Value| is_overflow(&js::to_text(Some(error)).to_string_lossy(), provider.as_deref());
-        if failed && in_play && error.is_some_and(says_so) {
+        if failed && error.is_some_and(says_so) {
             return Ok(true);
         }
         let edited = self.of_kind(EntryKind::ContextEdit) > self.place();

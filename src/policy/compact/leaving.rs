@@ -2,9 +2,8 @@
 
 use std::collections::HashMap;
 
-use crate::context::Made;
-use crate::context::bodies::projected_of;
-use crate::context::projection::edits;
+use crate::context::bodies::message_of;
+use crate::context::projection::{edits, with_replaced};
 use crate::context::tokens::estimate_message;
 use crate::ids::EntryIx;
 use crate::js::{self, Throws, Value};
@@ -12,6 +11,7 @@ use crate::policy::compact::files::FileOps;
 use crate::store::entry::{EntryKind, Reading, Replacement, Role};
 use crate::store::index::Index;
 use crate::store::intern::IdIx;
+use crate::store::measure::role_of;
 use crate::store::scan::size_message;
 use crate::transcript::Tree;
 
@@ -66,7 +66,11 @@ pub fn prepare_leaving<E>(
         let Some(message) = message(index, *ix, &edits, &body)? else { continue };
         leaving.files.add_message_as(Reading::Projected, &message);
         let size = size_message(&message).size.read_as(Reading::Projected);
-        let Ok(tokens) = estimate_message(&size) else { return Ok(Err(Throws)) };
+        let bare = message.get("content").is_none_or(Value::is_null);
+        let needs = matches!(size.role, Role::User | Role::Assistant | Role::Custom | Role::System);
+        let Some(tokens) = estimate_message(&size).ok().filter(|_| !(bare && needs)) else {
+            return Ok(Err(Throws));
+        };
         let full = budget > 0.0 && leaving.total_tokens + tokens > budget;
         let summary = matches!(index.entry(*ix).kind, EntryKind::Compaction | EntryKind::BranchSummary);
         if full && !(summary && leaving.total_tokens < budget * 0.9) {
@@ -82,7 +86,8 @@ pub fn prepare_leaving<E>(
     Ok(Ok(leaving))
 }
 
-/// The message of an entry; none of tool results, and of what is left out (store-pi-1.5 J1).
+/// The message of an entry as it is recorded; none of tool results, and of what is left out. Summaries are never edited
+/// (store-pi-1.5 J1).
 fn message<E>(
     index: &Index,
     ix: EntryIx,
@@ -95,10 +100,18 @@ fn message<E>(
         EntryKind::CustomMessage | EntryKind::BranchSummary | EntryKind::Compaction => true,
         _ => false,
     };
-    let edit = entry.id.and_then(|id| edits.get(&id)).copied();
+    let own = matches!(entry.kind, EntryKind::Message | EntryKind::CustomMessage);
+    let edit = entry.id.filter(|_| own).and_then(|id| edits.get(&id)).copied();
     let replacement = edit.and_then(|edit| index.replacement(edit));
     if !speaks || replacement == Some(&Replacement::Omitted) {
         return Ok(None);
     }
-    Ok(Some(projected_of(&body(ix)?, entry.kind, Made::Own, replacement)).filter(|it| js::truthy(Some(it))))
+    let message = message_of(&body(ix)?, entry.kind);
+    let replaced =
+        matches!(role_of(&message), Role::User | Role::Assistant | Role::ToolResult | Role::Custom);
+    let message = match replacement {
+        Some(Replacement::Content(new)) if replaced => with_replaced(&message, new),
+        _ => message,
+    };
+    Ok(Some(message).filter(|message| js::truthy(Some(message))))
 }

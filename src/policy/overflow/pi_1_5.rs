@@ -139,13 +139,13 @@ pub fn is_overflowed(message: &Value, window: Option<f64>) -> Result<bool, Throw
 }
 
 /// Whether an answer was cut short and may be asked for again: it used less than the model can say (store-pi-1.5 F3.3).
-/// Throws where it has no usage.
+/// Throws where the model's limit is known and it has no usage.
 pub fn is_recoverable_length(message: &Value, max_tokens: f64) -> Result<bool, Throws> {
-    if !message.get("stopReason").is_some_and(|stop| stop.str_is("length")) {
+    if max_tokens <= 0.0 || !message.get("stopReason").is_some_and(|stop| stop.str_is("length")) {
         return Ok(false);
     }
     let usage = message.get("usage").filter(|usage| !usage.is_null()).ok_or(Throws)?;
-    Ok(js::to_number(usage.get("output")) < max_tokens && max_tokens > 0.0)
+    Ok(js::to_number(usage.get("output")) < max_tokens)
 }
 
 #[cfg(test)]

@@ -161,8 +161,7 @@ impl Running<'_> {
             }
             eligible.push(at);
             if done != Some(&Projection::Soft)
-                && let Ok(Some(new)) =
-                    soft_trimmed_message(&with_plain_texts(message), &self.settings.soft_trim)
+                && let Ok(Some(new)) = soft_trimmed_message(message, &self.settings.soft_trim)
             {
                 self.replace(at, Projection::Soft, new);
             }
@@ -175,28 +174,6 @@ impl Running<'_> {
 fn cutoff(messages: &[Weighed<'_>], keep: f64) -> Option<usize> {
     let assistants = messages.iter().enumerate().rev().filter(|(_, message)| message.role == Role::Assistant);
     if keep <= 0.0 { Some(messages.len()) } else { assistants.map(|(at, _)| at).nth(keep as usize - 1) }
-}
-
-/// A result whose malformed text blocks hold their JSON as text; nulls are left out.
-fn with_plain_texts(message: &Value) -> Value {
-    let Some(blocks) = message.get("content").and_then(Value::as_array) else { return message.clone() };
-    let plain = |block: &Value| {
-        let is_text = block.get("type").is_some_and(|kind| kind.str_is("text"));
-        match block {
-            Value::Object(object)
-                if is_text && block.get("text").is_none_or(|text| text.as_str().is_none()) =>
-            {
-                let mut object = object.clone();
-                object.set("text", Value::from(stringify(block)));
-                Value::Object(object)
-            }
-            _ => block.clone(),
-        }
-    };
-    let blocks = blocks.iter().filter(|block| !block.is_null()).map(plain).collect();
-    let mut copy = message.as_object().cloned().unwrap_or_default();
-    copy.set("content", Value::Array(blocks));
-    Value::Object(copy)
 }
 
 /// Chars of a message as this version counts them for pruning: weighted, with the signatures of thinking.

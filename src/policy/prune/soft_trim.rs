@@ -79,7 +79,11 @@ pub(in crate::policy) fn trimmed_text(settings: &SoftTrim, joined: &Text) -> Tex
 
 /// The trimmed copy of a tool result, or none when it is not trimmed. Throws where taking head or tail
 /// of an odd text does.
+///
+/// Where images are replaced, malformed text blocks count as their JSON (pruning 8.1).
 pub fn soft_trimmed_message(message: &Value, settings: &SoftTrim) -> Result<Option<Value>, Throws> {
+    let plain = (settings.images == ImageResults::Replaced).then(|| with_plain_texts(message));
+    let message = plain.as_ref().unwrap_or(message);
     let marker = Value::from(IMAGE_MARKER);
     let (mut parts, mut has_image) = (Vec::new(), false);
     for block in blocks(message.get("content"))? {
@@ -100,6 +104,28 @@ pub fn soft_trimmed_message(message: &Value, settings: &SoftTrim) -> Result<Opti
     }
     // Short enough, but no image stays.
     Ok(if has_image { Some(with_text(message, head(&parts, joined_chars)?)) } else { None })
+}
+
+/// A result whose malformed text blocks hold their JSON as text; nulls are left out.
+fn with_plain_texts(message: &Value) -> Value {
+    let Some(blocks) = message.get("content").and_then(Value::as_array) else { return message.clone() };
+    let plain = |block: &Value| {
+        let is_text = block.get("type").is_some_and(|kind| kind.str_is("text"));
+        match block {
+            Value::Object(object)
+                if is_text && block.get("text").is_none_or(|text| text.as_str().is_none()) =>
+            {
+                let mut object = object.clone();
+                object.set("text", Value::from(js::stringify(block)));
+                Value::Object(object)
+            }
+            _ => block.clone(),
+        }
+    };
+    let blocks = blocks.iter().filter(|block| !block.is_null()).map(plain).collect();
+    let mut copy = message.as_object().cloned().unwrap_or_default();
+    copy.set("content", Value::Array(blocks));
+    Value::Object(copy)
 }
 
 /// Head, tail and note. Where images are replaced, a surrogate pair is not split either: its half is dropped, and the

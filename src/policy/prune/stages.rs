@@ -1,7 +1,7 @@
 //! The pruning algorithm over sizes (pruning 5): a soft pass over all candidates, then clearing oldest
 //! first until the ratio is met. Comparisons are `<` with "equal goes on"; totals move by differences.
 
-use crate::gateway::pruning::PruneSettings;
+use crate::gateway::pruning::{PruneSettings, SoftTrim};
 use crate::gateway::ruleset::ImageResults;
 use crate::js::{Throws, Value};
 use crate::policy::fate::{Fate, MessageFate};
@@ -10,7 +10,7 @@ use crate::policy::prune::soft_trim::{
     is_covered, is_trimmed, soft_trimmed_message, trim_chars, trimmed_chars,
 };
 use crate::policy::reason::Reason;
-use crate::store::entry::{Role, Size};
+use crate::store::entry::{MessageSize, Role, Size};
 use crate::store::intern::Words;
 use crate::store::measure::prune_chars;
 
@@ -102,19 +102,86 @@ pub fn prune(input: &PruneInput) -> Result<Outcome, Throws> {
 
 /// The position of the k-th last assistant message; the end for k = 0; none when there are fewer.
 fn cutoff(list: &List, keep: f64) -> Option<usize> {
+    let replies = list.sizes().enumerate().rev().filter(|(_, size)| size.role == Role::Assistant);
+    kth_last(replies.map(|(at, _)| at), list.len(), keep)
+}
+
+/// The same where the positions of the assistant messages are known, ascending; `end` is that of the list.
+pub fn cutoff_among(replies: &[usize], end: usize, keep: f64) -> Option<usize> {
+    kth_last(replies.iter().rev().copied(), end, keep)
+}
+
+fn kth_last(mut replies: impl Iterator<Item = usize>, end: usize, keep: f64) -> Option<usize> {
     if keep <= 0.0 {
-        return Some(list.len());
+        return Some(end);
     }
     let mut left = keep;
-    for (at, size) in list.sizes().enumerate().rev() {
-        if size.role == Role::Assistant {
-            left -= 1.0;
-            if left <= 0.0 {
-                return Some(at);
-            }
-        }
+    replies.find(|_| {
+        left -= 1.0;
+        left <= 0.0
+    })
+}
+
+/// Whether a result is left alone for the images it holds (pruning 5.12).
+pub fn keeps_images(settings: &PruneSettings, size: &MessageSize) -> bool {
+    size.images > 0 && settings.soft_trim.images == ImageResults::Skipped
+}
+
+/// Chars of a candidate after trimming; none where it stays as it is. Of texts that are no strings sizes do not tell.
+pub fn soft_chars(settings: &SoftTrim, size: &MessageSize) -> Option<f64> {
+    let joined = trim_chars(settings, size);
+    if is_trimmed(settings, joined) {
+        return Some(trimmed_chars(settings, joined));
     }
-    None
+    // Only the images go.
+    (size.images > 0).then_some(joined)
+}
+
+/// The numbers that clearing goes by.
+#[derive(Debug, Clone, Copy)]
+pub struct Clearing<'a> {
+    settings: &'a PruneSettings,
+    window: f64,
+    /// Chars of all messages.
+    pub total: f64,
+}
+
+impl<'a> Clearing<'a> {
+    /// For a window in tokens, before anything is done to messages of so many chars.
+    pub fn new(settings: &'a PruneSettings, window: f64, total: f64) -> Self {
+        Self { settings, window, total }
+    }
+
+    /// Chars of all messages against those of the window.
+    pub fn ratio(&self) -> f64 {
+        self.total / (self.window * CHARS_PER_TOKEN)
+    }
+
+    /// How many candidates of so many chars are cleared, oldest first, until the ratio is below the threshold
+    /// (pruning 5.8–5.10).
+    ///
+    /// # Errors
+    /// With the reason why none is looked at, where it is not that the ratio is low enough.
+    pub fn cleared(&mut self, candidates: &[f64]) -> Result<usize, Reason> {
+        let hard = &self.settings.hard_clear;
+        if self.ratio() < self.settings.hard_clear_ratio {
+            return Ok(0);
+        }
+        if !hard.enabled {
+            return Err(Reason::HardClearOff);
+        }
+        if candidates.iter().sum::<f64>() < self.settings.min_prunable_tool_chars {
+            return Err(Reason::TooFewPrunableChars);
+        }
+        let placeholder = hard.placeholder.len() as f64;
+        for (nth, chars) in candidates.iter().enumerate() {
+            if self.ratio() < self.settings.hard_clear_ratio {
+                return Ok(nth);
+            }
+            self.total += placeholder - chars;
+        }
+        Ok(candidates.len())
+    }
 }
 
 struct Run<'a> {
@@ -136,7 +203,7 @@ impl<'a> Run<'a> {
     }
 
     fn ratio(&self) -> f64 {
-        self.total / (self.input.window * CHARS_PER_TOKEN)
+        Clearing::new(self.input.settings, self.input.window, self.total).ratio()
     }
 
     /// Nothing happens; every tool result is told why, its own shield first.
@@ -168,7 +235,7 @@ impl<'a> Run<'a> {
             Some(Reason::WithinLastAssistants)
         } else if !filter.prunable(self.input.list.tool(at, self.input.words).as_deref()) {
             Some(Reason::ToolDenied)
-        } else if size.images > 0 && self.input.settings.soft_trim.images == ImageResults::Skipped {
+        } else if keeps_images(self.input.settings, size) {
             Some(Reason::Image)
         } else {
             None
@@ -198,9 +265,7 @@ impl<'a> Run<'a> {
         let joined = trim_chars(settings, size);
         let trimmed = match size.odd.then(|| self.input.list.odd(at)).flatten() {
             Some(body) => self.soft_trim_odd(&body)?,
-            None if is_trimmed(settings, joined) => Some(trimmed_chars(settings, joined)),
-            // Only the images go.
-            None => (size.images > 0).then_some(joined),
+            None => soft_chars(settings, size),
         };
         match trimmed {
             Some(chars) => self.replace(at, chars, Fate::SoftTrimmed, Reason::SoftTrim),
@@ -233,25 +298,22 @@ impl<'a> Run<'a> {
     /// Clears candidates oldest first until the ratio is below the threshold (pruning 5.8–5.10).
     fn hard_pass(&mut self) -> Result<(), Throws> {
         let settings = self.input.settings;
-        let chars = |run: &Self, at: usize| run.outcome.fates[at].after.get();
-        self.outcome.prunable_chars =
-            self.prunable.iter().try_fold(0.0, |sum, at| Ok(sum + chars(self, *at)?))?;
+        let chars = self.prunable.iter().map(|at| self.outcome.fates[*at].after.get());
+        let chars: Vec<f64> = chars.collect::<Result<_, _>>()?;
+        self.outcome.prunable_chars = chars.iter().sum();
         if self.ratio() < settings.hard_clear_ratio {
             return Ok(());
         }
-        if !settings.hard_clear.enabled {
-            self.not_cleared(Reason::HardClearOff);
-        } else if self.outcome.prunable_chars < settings.min_prunable_tool_chars {
-            self.not_cleared(Reason::TooFewPrunableChars);
-        } else {
-            for at in self.prunable.clone() {
-                if self.ratio() < settings.hard_clear_ratio {
-                    break;
-                }
+        let mut clearing = Clearing::new(settings, self.input.window, self.total);
+        match clearing.cleared(&chars) {
+            Err(reason) => self.not_cleared(reason),
+            Ok(count) => {
                 let placeholder = settings.hard_clear.placeholder.len() as f64;
-                self.replace(at, placeholder, Fate::Cleared, Reason::HardClear)?;
+                for at in self.prunable.iter().copied().take(count).collect::<Vec<usize>>() {
+                    self.replace(at, placeholder, Fate::Cleared, Reason::HardClear)?;
+                }
+                self.not_cleared(Reason::ClearedEnough);
             }
-            self.not_cleared(Reason::ClearedEnough);
         }
         Ok(())
     }

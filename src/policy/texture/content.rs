@@ -61,7 +61,7 @@ impl Content {
     }
 
     /// Chars as the guard counts them, before doubling (pruning 6.32).
-    pub(super) fn guard_chars(&self) -> f64 {
+    pub fn guard_chars(&self) -> f64 {
         let block = |block: &Block| match block {
             Block::Text(text) => text.chars as f64,
             Block::Image => guard::IMAGE_CHARS,

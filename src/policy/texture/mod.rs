@@ -42,7 +42,7 @@ pub struct Texture {
     /// letters.
     pub weight: Option<f64>,
     /// The message itself, where the rest does not tell what an edit makes of it. Such messages are rare; where the rules
-    /// look at letters, all tool results are among them, and user messages with media.
+    /// look at letters, all tool results are among them, calls of tools, and user messages with media.
     pub body: Option<Arc<Value>>,
 }
 
@@ -69,12 +69,19 @@ impl Texture {
             Role::ToolResult => Content::of(message.get("content")),
             _ => Content::Other,
         };
+        let sketch = match role {
+            // What it returned was counted with its content; its texts need not be put together for it.
+            Role::ToolResult if content::is_plain(message.get("content")) => {
+                Sketch::of_result(message, content.code_points()).map(Some)
+            }
+            _ => Sketch::of_message(message),
+        };
         let mut texture = Self {
             content,
             details_chars: message.get("details").map(guard::unknown_chars),
             shape: shape_of(message),
             guard: Counted::of(message),
-            sketch: Sketch::of_message(message),
+            sketch,
             letters: letters.then(|| Letters::of(role, message)).flatten(),
             weight: letters.then(|| chars_of(message)),
             body: None,
@@ -85,11 +92,18 @@ impl Texture {
         texture
     }
 
+    /// Whether it calls tools.
+    fn calls(&self) -> bool {
+        matches!(&self.shape, Shape::Assistant(calls) if !calls.is_empty())
+    }
+
     /// Whether edits of this message cannot be told from its texture.
     fn is_untold(&self, role: Role, message: &Value) -> bool {
         match role {
             Role::ToolResult | Role::User if self.letters.is_some_and(|letters| letters.decide(role)) => true,
             Role::ToolResult => self.sketch.is_err() || !content::is_plain(message.get("content")),
+            // What clearing the arguments of a call leaves of its weight is told by their letters.
+            Role::Assistant if self.weight.is_some() && self.calls() => true,
             Role::Assistant => self.guard.is_result || needs_input_repair(message),
             _ => self.guard.is_result,
         }

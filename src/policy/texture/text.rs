@@ -23,15 +23,16 @@ impl Text {
     /// The texture of a text.
     pub fn of(text: &JsString) -> Self {
         let units = text.units();
-        let feeds = units.iter().enumerate().filter(|(_, unit)| **unit == LINE_FEED);
-        // Halves that stand in a row pair from the left: a high one never begins twice.
-        let pairs =
-            units.windows(2).enumerate().filter(|(_, two)| HIGH.contains(&two[0]) && LOW.contains(&two[1]));
-        Self {
-            chars: text.len(),
-            line_feeds: feeds.map(|(at, _)| at as u32).collect(),
-            pairs: pairs.map(|(at, _)| at as u32).collect(),
+        let (mut line_feeds, mut pairs) = (Vec::new(), Vec::new());
+        for (at, unit) in units.iter().enumerate() {
+            if *unit == LINE_FEED {
+                line_feeds.push(at as u32);
+            } else if HIGH.contains(unit) && units.get(at + 1).is_some_and(|next| LOW.contains(next)) {
+                // Halves that stand in a row pair from the left: a high one never begins twice.
+                pairs.push(at as u32);
+            }
         }
+        Self { chars: text.len(), line_feeds: line_feeds.into(), pairs: pairs.into() }
     }
 
     /// Its length in code points; a lone half is one.

@@ -1,0 +1,150 @@
+//! How long a replay takes: `cargo bench --bench replay`.
+//!
+//! The sessions have no compaction, so that every list grows with the session: the worst a replay meets. Once the window is
+//! full the guard acts on each call, and each idle time lets the pruner act on all that stands before it.
+
+#![allow(clippy::unwrap_used, clippy::expect_used, reason = "a bench that cannot begin stops there")]
+
+use std::fmt::Write as _;
+use std::path::PathBuf;
+
+use clawscope::gateway::env::Environment;
+use clawscope::inspect::Inspection;
+use clawscope::inspect::again::Material;
+use clawscope::inspect::list::list;
+use clawscope::inspect::open::open;
+use clawscope::inspect::place::{OpenPlace, Place};
+use clawscope::policy::{Step, StepSet};
+use clawscope::replay::{RecordedLane, Session, Settings, recorded_lane, simulated_lane, simulated_totals};
+use divan::Bencher;
+
+const CALLS: [usize; 2] = [1_000, 10_000];
+const EVERY: [Step; 5] = [Step::Repair, Step::History, Step::Images, Step::Prune, Step::Guard];
+
+fn main() {
+    divan::main();
+}
+
+/// A transcript of so many calls, each with a result of 20 to 40,000 chars, most of them short. Someone speaks before every
+/// eighth call, after six minutes each fifth time; one result in 500 is missing.
+fn transcript(calls: usize) -> String {
+    let mut text = String::from("{\"type\":\"session\",\"version\":3,\"id\":\"s\"}\n");
+    let (mut entries, mut clock, mut dice) = (0_usize, 1_771_650_000_u64, 1_u64);
+    let mut entry = |text: &mut String, message: &str, clock: u64| {
+        let parent = entries.checked_sub(1).map_or("null".to_owned(), |at| format!("\"e{at}\""));
+        let time = clawscope::js::iso_text(clock as i64 * 1000);
+        let _ = writeln!(
+            text,
+            "{{\"type\":\"message\",\"id\":\"e{entries}\",\"parentId\":{parent},\"timestamp\":\"{time}\",\"message\":{message}}}"
+        );
+        entries += 1;
+    };
+    for call in 0..calls {
+        dice = dice.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        clock += 5;
+        if call % 8 == 0 {
+            clock += if call % 40 == 0 { 360 } else { 20 };
+            entry(&mut text, r#"{"role":"user","content":"go on, and look at the next file"}"#, clock);
+        }
+        let usage =
+            r#""usage":{"input":900,"output":60,"cacheRead":40000,"cacheWrite":0,"totalTokens":40960}"#;
+        entry(
+            &mut text,
+            &format!(
+                r#"{{"role":"assistant","provider":"anthropic","model":"claude-opus-4-6","stopReason":"toolUse",{usage},"content":[{{"type":"toolCall","id":"c{call}","name":"exec","arguments":{{"command":"cat src/{call}.rs"}}}}]}}"#
+            ),
+            clock,
+        );
+        if call % 500 != 499 {
+            let chars = 20 + (40_000 >> (dice >> 60).min(10));
+            let lines = "let answer = 42; // of it all\\n".repeat(chars / 30 + 1);
+            entry(
+                &mut text,
+                &format!(
+                    r#"{{"role":"toolResult","toolCallId":"c{call}","toolName":"exec","content":[{{"type":"text","text":"{lines}"}}],"details":{{"exitCode":0}}}}"#
+                ),
+                clock + 2,
+            );
+        }
+    }
+    text
+}
+
+/// A session on disk, opened.
+struct Opened {
+    folder: PathBuf,
+    inspection: Inspection,
+}
+
+impl Opened {
+    fn new(calls: usize) -> Self {
+        let folder = std::env::temp_dir().join(format!("clawscope-bench-{}-{calls}", std::process::id()));
+        std::fs::create_dir_all(&folder).expect("a folder");
+        let path = folder.join("session.jsonl");
+        let mut file = std::fs::File::create(&path).expect("a file");
+        std::io::Write::write_all(&mut file, transcript(calls).as_ref()).expect("room");
+        let place = OpenPlace::new(&Place::Path(path), Environment::default()).expect("a place");
+        let listed = list(&place, 0);
+        let inspection =
+            open(&listed.store, &listed.items[0].key, None, 0, &mut |_, _| true).expect("it opens");
+        Self { folder, inspection }
+    }
+
+    fn material(&self) -> Material {
+        Material::read(&self.inspection, every()).expect("its texts")
+    }
+}
+
+impl Drop for Opened {
+    fn drop(&mut self) {
+        let _ = std::fs::remove_dir_all(&self.folder);
+    }
+}
+
+fn every() -> StepSet {
+    StepSet::of(&EVERY)
+}
+
+fn settings(inspection: &Inspection, steps: StepSet) -> Settings {
+    let mut settings = inspection.replay_settings(inspection.configured.clone(), true);
+    settings.steps.steps = steps;
+    settings
+}
+
+/// Runs a bench with a session, its record under no step, and settings under which every step acts.
+fn with_lanes(calls: usize, ask: impl FnOnce(&Session<'_>, &RecordedLane, &Settings)) {
+    let opened = Opened::new(calls);
+    let material = opened.material();
+    let session = Session { eligible: true, ..material.session(&opened.inspection) };
+    let record = RecordedLane::new(&session, &settings(&opened.inspection, StepSet::NONE));
+    ask(&session, &record, &settings(&opened.inspection, every()));
+}
+
+#[divan::bench(args = CALLS, sample_count = 10)]
+fn reading_what_a_replay_asks_of_the_texts(bencher: Bencher<'_, '_>, calls: usize) {
+    let opened = Opened::new(calls);
+    bencher.bench_local(|| opened.material());
+}
+
+#[divan::bench(args = CALLS, sample_count = 20)]
+fn the_recorded_lane(bencher: Bencher<'_, '_>, calls: usize) {
+    with_lanes(calls, |session, _, settings| {
+        bencher.bench_local(|| recorded_lane(session, settings, &|| true));
+    });
+}
+
+#[divan::bench(args = CALLS, sample_count = 20)]
+fn a_simulated_lane(bencher: Bencher<'_, '_>, calls: usize) {
+    with_lanes(calls, |session, record, settings| {
+        bencher.bench_local(|| simulated_lane(session, settings, record, &|| true));
+    });
+}
+
+#[divan::bench(args = CALLS, sample_count = 20)]
+fn a_cell_of_a_grid(bencher: Bencher<'_, '_>, calls: usize) {
+    with_lanes(calls, |session, record, settings| {
+        let mut settings = settings.clone();
+        settings.steps.steps = settings.steps.steps.with(Step::Compact, true);
+        bencher.bench_local(|| simulated_totals(session, &settings, record, &|| true));
+    });
+}

@@ -1,0 +1,120 @@
+//! What was done to the messages of one prompt, so that two prompts can be held against each other: what the guard did as
+//! two borders in the sums of the lane, everything else edit by edit.
+
+use crate::replay::lane::{Lane, Start};
+use crate::replay::sums::Held;
+
+/// A message of a prompt and how many tokens were left of it. The message is named by its place on the path, in lists that
+/// are no stretch of the path by its place in the list.
+pub(super) type Edited = (usize, u64);
+
+/// A stretch of the path that the guard went over.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Reach {
+    /// Its first message.
+    pub(super) from: usize,
+    /// Those before this one gave way, as far as they can.
+    pub(super) reached: usize,
+    /// Those from there to here were held to the limit of one.
+    pub(super) to: usize,
+}
+
+/// The edits of one prompt, in order.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub(super) struct PromptEdits {
+    /// Where the prompt begins; none where its messages are named by where they stand in it.
+    pub(super) start: Option<Start>,
+    pub(super) reach: Option<Reach>,
+    /// Those behind it.
+    pub(super) listed: Vec<Edited>,
+}
+
+impl PromptEdits {
+    /// Whether nothing was done.
+    pub(super) fn is_empty(&self) -> bool {
+        self.reach.is_none() && self.listed.is_empty()
+    }
+}
+
+impl Lane<'_> {
+    /// What became of a message of the path at the hands of the guard.
+    fn edited_at(&self, at: usize, reach: &Reach) -> Option<Edited> {
+        let Held { tokens, cut, gone, .. } = self.sums.at(at);
+        let done = if at < reach.reached { gone } else { cut };
+        (done.count() > 0).then(|| (at, (tokens - done.tokens).round() as u64))
+    }
+
+    /// The edits of a prompt from a place on.
+    fn edits_from<'a>(&'a self, edits: &'a PromptEdits, from: usize) -> impl Iterator<Item = Edited> + 'a {
+        let reached = edits.reach.into_iter().flat_map(move |reach| {
+            self.results_within(reach.from.max(from), reach.to)
+                .iter()
+                .filter_map(move |at| self.edited_at(*at, &reach))
+        });
+        reached.chain(edits.listed.iter().copied().skip_while(move |(at, _)| *at < from))
+    }
+
+    /// The results of the path that stand in a stretch of it.
+    pub(super) fn results_within(&self, from: usize, to: usize) -> &[usize] {
+        let results = &self.arena.ground.results;
+        let first = results.partition_point(|at| *at < from);
+        let count = results[first..].partition_point(|at| *at < to);
+        &results[first..first + count]
+    }
+
+    /// The first message of a prompt at which what was done to it and to another is not the same.
+    pub(super) fn first_difference(&self, one: &PromptEdits, other: &PromptEdits) -> usize {
+        if one.is_empty() && other.is_empty() {
+            return usize::MAX;
+        }
+        match (one.reach, other.reach) {
+            (Some(a), Some(b)) if a.from == b.from && one.start == other.start => {
+                let both = a.to.min(b.to);
+                // Up to the nearer border both gave way, from the farther one on both were only cut.
+                let (near, far) = (a.reached.min(b.reached).min(both), a.reached.max(b.reached).min(both));
+                let differs = |at: &&usize| self.edited_at(**at, &a) != self.edited_at(**at, &b);
+                match self.results_within(near, far).iter().find(differs) {
+                    Some(at) => self.index_in(one, *at),
+                    None => self.difference_from(one, other, both),
+                }
+            }
+            _ => self.difference_from(one, other, 0),
+        }
+    }
+
+    fn difference_from(&self, one: &PromptEdits, other: &PromptEdits, from: usize) -> usize {
+        let mut own = self.edits_from(one, from).map(|(at, after)| (self.index_in(one, at), after));
+        let mut others = self.edits_from(other, from).map(|(at, after)| (self.index_in(other, at), after));
+        loop {
+            match (own.next(), others.next()) {
+                (None, None) => return usize::MAX,
+                (one, other) if one == other => {}
+                (one, other) => {
+                    let place = |edited: Option<Edited>| edited.map_or(usize::MAX, |(at, _)| at);
+                    return place(one).min(place(other));
+                }
+            }
+        }
+    }
+
+    /// Where a message that was edited stands in a prompt.
+    pub(super) fn index_in(&self, edits: &PromptEdits, at: usize) -> usize {
+        match edits.start {
+            Some(start) => usize::from(start.front.is_some()) + self.sent(start.from, at.max(start.from)),
+            None => at,
+        }
+    }
+
+    /// The sums are about to change from a message on: prompts that were told by them are told edit by edit there.
+    pub(super) fn list_edits_from(&mut self, first: usize) {
+        let mut prompts = std::mem::take(&mut self.cache);
+        for edits in prompts.edits_mut() {
+            let Some(reach) = edits.reach.filter(|reach| reach.to > first) else { continue };
+            let listed: Vec<Edited> = self.edits_from(edits, first.max(reach.from)).collect();
+            let reach = Reach { from: reach.from, reached: reach.reached.min(first), to: first };
+            edits.listed = listed;
+            edits.reach = Some(reach).filter(|reach| reach.to > reach.from);
+        }
+        self.cache = prompts;
+    }
+}

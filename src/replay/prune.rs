@@ -1,0 +1,160 @@
+//! Pruning without a list of messages, and the guard behind it: the same decisions over the numbers of each result, told
+//! once while it stays as it is (pruning 5, 6.33–6.35).
+
+use crate::js::Value;
+use crate::policy::Step;
+use crate::policy::edit::{Edit, one_text};
+use crate::policy::prune::{Clearing, cutoff_among, keeps_images, soft_chars};
+use crate::replay::digest::Digest;
+use crate::replay::lane::Lane;
+use crate::replay::outcome::Trimmed;
+use crate::replay::sums::Held;
+use crate::replay::work::Worked;
+use crate::store::entry::{MessageSize, Role};
+
+/// What pruning makes of a result.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub(super) enum Form {
+    Trimmed,
+    Cleared,
+}
+
+/// A result that pruning changes.
+struct Pruned {
+    at: usize,
+    form: Form,
+}
+
+impl Lane<'_> {
+    /// Prunes a call of which all messages are those of the path and can be counted, and lets the guard follow.
+    pub(super) fn prune_alone(&mut self, held: &Held) -> Worked {
+        let pruned = self.pruned(held);
+        if pruned.is_empty() {
+            return self.guard_alone(held);
+        }
+        let mut worked = Worked { touched: true, ..Worked::default() };
+        let forms: Vec<(usize, Form, Held)> =
+            pruned.iter().map(|pruned| (pruned.at, pruned.form, self.form(pruned))).collect();
+        let mut over = held.guard - held.cut.chars - self.measure.budget();
+        for (at, form, made) in &forms {
+            let own = self.sums.at(*at);
+            over += (made.guard - made.cut.chars) - (own.guard - own.cut.chars);
+            match form {
+                Form::Trimmed => worked.pruned.trimmed += 1,
+                Form::Cleared => worked.pruned.cleared += 1,
+            }
+            worked.pruned.tokens += own.tokens - made.tokens;
+        }
+        self.guard_pruned(&forms, over, &mut worked);
+        worked
+    }
+
+    /// What the guard makes of a pruned list: `needed` is what it is over its budget.
+    fn guard_pruned(&self, forms: &[(usize, Form, Held)], needed: f64, worked: &mut Worked) {
+        let (mut gained, mut reaches) = (0.0, needed > 0.0);
+        let mut forms = forms.iter().peekable();
+        let mut guarded = Trimmed::default();
+        for at in self.results_within(self.run_start.from, self.upto) {
+            let own = self.sums.at(*at);
+            let made = forms.next_if(|(form, _, _)| form == at).map(|(_, _, made)| *made);
+            let held = made.unwrap_or(own);
+            let done = if reaches { held.gone } else { held.cut };
+            if reaches {
+                gained += done.chars;
+                reaches = !(gained >= needed && done.chars > 0.0);
+            }
+            guarded.trimmed += done.trimmed;
+            guarded.cleared += done.cleared;
+            guarded.tokens += done.tokens;
+            if made.is_some() || done.count() > 0 {
+                let after = held.tokens - done.tokens;
+                worked.edits.push((*at, after, own.tokens - after));
+            }
+        }
+        worked.guarded = guarded;
+        worked.less = worked.edits.iter().map(|(_, _, less)| less).sum();
+        let edited = worked.edits.iter().map(|(at, after, _)| (*at, after.round() as u64));
+        worked.digest = edited.fold(Digest::default(), Digest::with);
+        worked.first = worked.edits.first().and_then(|(at, _, _)| self.arena.entry(*at));
+    }
+
+    /// The results that pruning changes, in order.
+    fn pruned(&mut self, held: &Held) -> Vec<Pruned> {
+        let settings = &self.settings.steps.prune;
+        let window = self.settings.window;
+        let ground = self.arena.ground;
+        let (from, to) = (self.run_start.from, self.upto);
+        let stretch =
+            |places: &[usize]| places.partition_point(|at| *at < from)..places.partition_point(|at| *at < to);
+        let replies = &ground.replies[stretch(&ground.replies)];
+        let Some(cutoff) = cutoff_among(replies, to, settings.keep_last_assistants) else {
+            return Vec::new();
+        };
+        let Some(start) = ground.users[stretch(&ground.users)].first().copied() else { return Vec::new() };
+        if window.is_nan() || window <= 0.0 {
+            return Vec::new();
+        }
+        let mut clearing = Clearing::new(settings, window, held.prune);
+        if clearing.ratio() < settings.soft_trim_ratio {
+            return Vec::new();
+        }
+        let mut candidates: Vec<(usize, f64, bool)> = Vec::new();
+        for at in self.results_within(start, cutoff) {
+            let size = *self.arena.size(*at);
+            if size.role != Role::ToolResult || self.arena.is_left_out(*at) || !self.may_prune(*at, &size) {
+                continue;
+            }
+            let before = size.prune_chars.get().unwrap_or(0.0);
+            let trimmed = soft_chars(&settings.soft_trim, &size);
+            let after = trimmed.unwrap_or(before);
+            clearing.total += after - before;
+            candidates.push((*at, after, trimmed.is_some()));
+        }
+        let chars: Vec<f64> = candidates.iter().map(|(_, chars, _)| *chars).collect();
+        let cleared = clearing.cleared(&chars).unwrap_or(0);
+        let form = |(nth, (at, _, trimmed)): (usize, &(usize, f64, bool))| {
+            let form = if nth < cleared { Some(Form::Cleared) } else { trimmed.then_some(Form::Trimmed) };
+            form.map(|form| Pruned { at: *at, form })
+        };
+        candidates.iter().enumerate().filter_map(form).collect()
+    }
+
+    /// Whether nothing shields a result but its place (pruning 5.12).
+    fn may_prune(&self, at: usize, size: &MessageSize) -> bool {
+        let by_tool = match self.arena.ground.missing.get(&at) {
+            Some(missing) => {
+                let name = Value::String(missing.result.name.clone());
+                self.settings.steps.prune.tool_filter().prunable(Some(&name))
+            }
+            None => self.prunable_tools.get(&size.tool).copied().unwrap_or(false),
+        };
+        by_tool && !keeps_images(&self.settings.steps.prune, size)
+    }
+
+    /// What a pruned result comes to, told once while its details stay or are gone.
+    fn form(&mut self, pruned: &Pruned) -> Held {
+        let key = (pruned.at, pruned.form, pruned.at < self.stripped);
+        if let Some(known) = self.forms.get(&key) {
+            return *known;
+        }
+        let settings = &self.settings.steps.prune;
+        let size = *self.arena.size(pruned.at);
+        let (edit, chars) = match pruned.form {
+            Form::Trimmed => {
+                let chars = soft_chars(&settings.soft_trim, &size);
+                (Edit::SoftTrim(settings.soft_trim), chars.unwrap_or(0.0))
+            }
+            Form::Cleared => {
+                let placeholder = settings.hard_clear.placeholder.clone();
+                let chars = placeholder.len() as f64;
+                (Edit::Placeholder(placeholder), chars)
+            }
+        };
+        let after = one_text(&size, chars);
+        let texture = self.arena.texture(pruned.at).filter(|_| self.settings.steps.steps.has(Step::Guard));
+        let texture = texture.map(|texture| edit.foretell(&size, texture).1);
+        let held = self.measure.edited(&self.arena, pruned.at, &after, texture.as_ref());
+        self.forms.insert(key, held);
+        held
+    }
+}

@@ -1,0 +1,358 @@
+//! A replay in one pass is what making every call anew gives, with all steps of a run and of a call together, by the rules
+//! of every version, at gates that are told anew too.
+
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a failing test stops there")]
+
+#[path = "support/generate.rs"]
+mod generate;
+#[path = "support/inspected.rs"]
+mod inspected;
+#[path = "support/session.rs"]
+mod session;
+
+use std::collections::HashMap;
+
+use clawscope::context::bodies;
+use clawscope::context::tokens::chars4::estimate_or_zero;
+use clawscope::context::{Context, build};
+use clawscope::gateway::pruning::{PruneSettings, SoftTrim};
+use clawscope::gateway::ruleset::Ruleset;
+use clawscope::ids::EntryIx;
+use clawscope::inspect::Inspection;
+use clawscope::inspect::again::Material;
+use clawscope::policy::clear_tool_uses::{ClearSettings, clear_list};
+use clawscope::policy::guard::guard_list;
+use clawscope::policy::history_batches::limit_history_under;
+use clawscope::policy::images::remove_seen_images;
+use clawscope::policy::list::{From, Item, List};
+use clawscope::policy::prune::{Gate, gate_under, prune_list};
+use clawscope::policy::repair::{pair_list, repair_list};
+use clawscope::policy::settings::GuardSettings;
+use clawscope::policy::texture::Texture;
+use clawscope::policy::{Fate, MessageFate, Step, StepSet, StepSettings};
+use clawscope::replay::{
+    Call, CallReplay, RecordedLane, Session, Settings, Totals, Trimmed, recorded_lane, simulated_lane,
+    simulated_totals,
+};
+use clawscope::store::entry::{EntryKind, Role};
+use clawscope::transcript::Leaf;
+use generate::{Options, transcript};
+use inspected::inspected;
+use proptest::prelude::*;
+
+const RUN_AND_CALL: [Step; 6] =
+    [Step::Repair, Step::History, Step::Images, Step::Prune, Step::Guard, Step::Clear];
+
+fn settings(steps: &[Step], ruleset: Ruleset, window: f64, history: f64) -> Settings {
+    let prune = PruneSettings {
+        ttl_ms: 60_000.0,
+        keep_last_assistants: 1.0,
+        soft_trim_ratio: 0.1,
+        hard_clear_ratio: 0.4,
+        min_prunable_tool_chars: 10.0,
+        soft_trim: SoftTrim {
+            max_chars: 60.0,
+            head_chars: 10.0,
+            tail_chars: 10.0,
+            ..PruneSettings::default().soft_trim
+        },
+        ..PruneSettings::default()
+    };
+    let steps = StepSettings {
+        ruleset,
+        steps: StepSet::of(steps),
+        history_limit: history,
+        guard: GuardSettings { budget_share: 0.6, single_share: 0.2 },
+        clear: ClearSettings { trigger: 400.0, keep: 1.0, ..ClearSettings::default() },
+        ..StepSettings::prune(prune)
+    };
+    Settings { steps, prune_on: true, window, guard_window: window }
+}
+
+/// A session with everything read of it, for the rules of a version.
+struct Opened {
+    _file: session::Session,
+    inspection: Inspection,
+    material: Material,
+    textures: HashMap<EntryIx, Texture>,
+}
+
+impl Opened {
+    fn new(seed: u64, options: &Options, ruleset: Ruleset, lost: bool) -> Self {
+        let written = transcript(seed, options);
+        let file = session::Session::new(&if lost { without_some_calls(seed, written) } else { written });
+        let mut inspection = inspected(&file.path);
+        inspection.ruleset.ruleset = ruleset;
+        let all = Step::ALL.into_iter().fold(StepSet::NONE, |steps, step| steps.with(step, true));
+        let material = Material::read(&inspection, all).expect("reads").uncalibrated();
+        let textures = textures(&inspection, ruleset);
+        Self { _file: file, inspection, material, textures }
+    }
+
+    fn context_before(&self, place: usize) -> Context {
+        let Some(before) = place.checked_sub(1) else { return Context::default() };
+        let path = &self.inspection.context.path;
+        let leaf = Leaf::Id(self.inspection.index.name(path[before]));
+        build(&self.inspection.index, &self.inspection.tree, &leaf).expect("builds")
+    }
+}
+
+/// Every fifth result or so answers a call that nobody made, and its own call has none.
+fn without_some_calls(seed: u64, transcript: Vec<u8>) -> Vec<u8> {
+    let mut text = String::from_utf8(transcript).expect("it is written so");
+    for call in (0..200).filter(|call| (seed ^ call).wrapping_mul(0x9E37_79B9_7F4A_7C15) >> 61 == 0) {
+        text = text
+            .replace(&format!("\"toolCallId\":\"call_{call}\""), &format!("\"toolCallId\":\"lost_{call}\""));
+    }
+    text.into_bytes()
+}
+
+fn textures(inspection: &Inspection, ruleset: Ruleset) -> HashMap<EntryIx, Texture> {
+    let Inspection { source, index, context, .. } = inspection;
+    let has_message = |ix: &&EntryIx| {
+        let entry = index.entry(**ix);
+        entry.message.is_some() && (entry.makes_message() || entry.kind == EntryKind::Compaction)
+    };
+    let texture = |ix: &EntryIx| {
+        let entry = clawscope::store::body::entry(source, index, *ix).expect("its line");
+        let message = bodies::message_of(&entry, index.entry(*ix).kind);
+        (*ix, Texture::of_under(ruleset.rules(), &message))
+    };
+    context.path.iter().filter(has_message).map(texture).collect()
+}
+
+/// What a call comes to.
+#[derive(Debug, PartialEq)]
+struct Made {
+    gate: Gate,
+    tokens: f64,
+    messages: usize,
+    done: [(u32, u32); 3],
+}
+
+impl Made {
+    fn of(call: &CallReplay) -> Self {
+        let done = |done: Trimmed| (done.trimmed, done.cleared);
+        Self {
+            gate: call.gate,
+            tokens: call.tokens,
+            messages: call.messages,
+            done: [call.pruned, call.guarded, call.cleared].map(done),
+        }
+    }
+}
+
+/// A lane made call by call, each from the transcript.
+struct Naive<'a> {
+    opened: &'a Opened,
+    session: Session<'a>,
+    settings: &'a Settings,
+    touch: Option<f64>,
+    assumed: Option<f64>,
+    /// The end of the call before, and whether its run compacted.
+    before: Option<f64>,
+    compacted: bool,
+    /// Where the run begins.
+    run: usize,
+}
+
+impl Naive<'_> {
+    /// What a call comes to; none after a compaction within its run, of which the transcript does not tell what earlier
+    /// runs took away.
+    fn call(&mut self, calls: &[Call], at: usize) -> Option<Made> {
+        let (opened, path) = (self.opened, self.session.path);
+        let call = &calls[at];
+        let from = at.checked_sub(1).map_or(0, |before| calls[before].place);
+        let index = &opened.inspection.index;
+        let compacts = |place: usize| index.entry(path[place]).kind == EntryKind::Compaction;
+        let speaks = |place: &usize| {
+            let entry = index.entry(path[*place]);
+            let answers = matches!(entry.role(), Some(Role::Assistant | Role::ToolResult));
+            entry.makes_message() && entry.message.is_some() && !answers
+        };
+        if let Some(start) = (from..call.place).find(speaks) {
+            self.compacted |= (from..start).any(compacts);
+            self.begin_run(start);
+            self.compacted = (start..call.place).any(compacts);
+        } else {
+            self.compacted |= (from..call.place).any(compacts);
+        }
+        self.before = Some(call.ended);
+        let steps = &self.settings.steps;
+        let prune = self.settings.prune_on.then_some(&steps.prune);
+        let gate = gate_under(steps.ruleset.rules(), prune, self.session.eligible, self.touch, call.started);
+        let context = opened.context_before(call.place);
+        let textures: Vec<Texture> =
+            context.messages.iter().map(|message| opened.textures[&message.entry].clone()).collect();
+        let loaded = opened.context_before(self.run).messages.len();
+        let (made, touched) = self.make(&context, &textures, if self.compacted { 0 } else { loaded }, gate);
+        if touched {
+            self.touch = Some(call.started);
+        }
+        Some(made).filter(|_| !self.compacted)
+    }
+
+    fn begin_run(&mut self, start: usize) {
+        if let Some(ended) = self.before.filter(|_| self.session.eligible && !self.compacted) {
+            self.assumed = Some(ended);
+        }
+        let ix = self.session.path[start];
+        let recorded = self.session.touches.iter().rev().find(|(touched, _)| *touched < ix);
+        let recorded = recorded.map(|(_, time)| *time);
+        self.touch = if self.session.touches.is_empty() { self.assumed } else { recorded };
+        self.run = start;
+    }
+
+    fn make(&self, context: &Context, textures: &[Texture], loaded: usize, gate: Gate) -> (Made, bool) {
+        let settings = &self.settings.steps;
+        let (rules, steps) = (settings.ruleset.rules(), settings.steps);
+        let item = |at: usize| Item { from: From::Context(at as u32), change: None };
+        let mut list = List::of(context, Some(textures));
+        list.items.truncate(loaded);
+        if steps.has(Step::Repair) {
+            repair_list(&mut list);
+        }
+        if steps.has(Step::History) {
+            limit_history_under(rules, &mut list, settings.history_limit);
+            if steps.has(Step::Repair) {
+                pair_list(&mut list);
+            }
+        }
+        if steps.has(Step::Images) {
+            remove_seen_images(&mut list, rules);
+        }
+        if list.is_empty() && loaded > 0 {
+            // An empty list is not taken over.
+            list.items = (0..loaded).map(item).collect();
+        }
+        list.items.extend((loaded..context.messages.len()).map(item));
+        let mut done = [(0, 0); 3];
+        let mut touched = false;
+        if steps.has(Step::Prune) {
+            let words = &self.opened.inspection.index.words;
+            if let Ok(outcome) = prune_list(&mut list, words, &settings.prune, self.settings.window, gate) {
+                done[0] = tally(&outcome.fates);
+                touched = outcome.changed;
+            }
+        }
+        if steps.has(Step::Guard)
+            && let Ok((fates, _)) = guard_list(&mut list, rules, self.settings.guard_window, &settings.guard)
+        {
+            done[1] = tally(&fates);
+        }
+        if steps.has(Step::Clear)
+            && let Ok((fates, _)) = clear_list(&mut list, &settings.clear)
+        {
+            done[2] = tally(&fates);
+        }
+        let sum: u64 = list.sizes().map(estimate_or_zero).sum();
+        let tokens = (self.opened.inspection.fixed_tokens() + sum) as f64;
+        (Made { gate, tokens, messages: list.len(), done }, touched)
+    }
+}
+
+fn tally(fates: &[MessageFate]) -> (u32, u32) {
+    let count = |of: &[Fate]| fates.iter().filter(|fate| of.contains(&fate.fate)).count() as u32;
+    (count(&[Fate::SoftTrimmed, Fate::Truncated]), count(&[Fate::Cleared]))
+}
+
+/// How often each step of a call acted in the lanes that were held against naive ones.
+type Acted = [u32; 3];
+
+fn compare(opened: &Opened, session: Session<'_>, settings: &Settings, acted: &mut Acted) {
+    let nothing = Settings {
+        steps: StepSettings { steps: StepSet::NONE, ..settings.steps.clone() },
+        ..settings.clone()
+    };
+    let always = || true;
+    let record = recorded_lane(&session, &nothing, &always).expect("wanted");
+    let lane = simulated_lane(&session, settings, &record, &always).expect("wanted");
+    let totals = simulated_totals(&session, settings, &record, &always);
+    assert_eq!(totals, Some(Totals::of(&record.calls, &lane)));
+    let (touch, assumed) = (None, None);
+    let mut naive =
+        Naive { opened, session, settings, touch, assumed, before: None, compacted: false, run: 0 };
+    for (at, sent) in lane.iter().enumerate() {
+        let Some(made) = naive.call(&record.calls, at) else { continue };
+        assert_eq!(Made::of(sent), made, "#{at} under {:?}", settings.steps.steps);
+        acted.iter_mut().zip(made.done).for_each(|(acted, done)| *acted += u32::from(done != (0, 0)));
+        held_together(sent, &record, at);
+    }
+}
+
+/// The parts of a call add up to it.
+fn held_together(sent: &CallReplay, record: &RecordedLane, at: usize) {
+    let split = sent.split.read + sent.split.write + sent.split.input;
+    assert!(sent.failed || sent.measured || (split - sent.expected).abs() < 1e-6, "#{at}: {sent:?}");
+    let moved = sent.tokens - record.lane[at].tokens;
+    let expected = (record.lane[at].expected + moved).max(0.0);
+    assert!((sent.expected - expected).abs() < 1e-6, "#{at}: {sent:?}");
+}
+
+/// Sessions in which someone speaks before the first call, as every real one begins.
+fn options(compactions: bool) -> Options {
+    Options { steps: 24, unknown: false, compactions, ..Options::default() }
+}
+
+/// What a session is made of, and what it is replayed under.
+#[derive(Debug, Clone, Copy)]
+struct Case {
+    seed: u64,
+    window: f64,
+    history: f64,
+    ruleset: Ruleset,
+    compactions: bool,
+    lost: bool,
+}
+
+fn of_all_steps(case: Case, acted: &mut Acted) {
+    let Case { seed, window, history, ruleset, compactions, lost } = case;
+    let opened = Opened::new(seed, &options(compactions), ruleset, lost);
+    let whole = opened.material.session(&opened.inspection);
+    let untouched = Session { touches: &[], ..whole };
+    for session in [whole, untouched] {
+        let session = Session { eligible: true, ..session };
+        for steps in [
+            &[Step::Prune, Step::Guard][..],
+            &[Step::Repair, Step::Guard],
+            &[Step::Repair, Step::Images, Step::Prune],
+            &[Step::Repair, Step::History, Step::Images, Step::Prune, Step::Guard],
+            &RUN_AND_CALL,
+        ] {
+            compare(&opened, session, &settings(steps, ruleset, window, history), acted);
+        }
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 24, ..ProptestConfig::default() })]
+
+    #[test]
+    fn one_pass_is_every_call_by_itself_with_all_steps_together(
+        seed in any::<u64>(),
+        window in 100_u32..4_000,
+        history in 0_u32..4,
+        version in 0_usize..4,
+        compactions in any::<bool>(),
+        lost in any::<bool>(),
+    ) {
+        let (ruleset, window, history) = (Ruleset::ALL[version], f64::from(window), f64::from(history));
+        of_all_steps(Case { seed, window, history, ruleset, compactions, lost }, &mut [0; 3]);
+    }
+}
+
+/// The property says something only where steps act: here each does, often, under the rules that have it.
+#[test]
+fn every_step_of_a_call_acts_in_the_sessions_that_are_compared() {
+    let mut acted = [0; 3];
+    for seed in 0..6 {
+        for ruleset in Ruleset::ALL {
+            let (compactions, lost) = (seed % 2 == 0, seed % 3 == 0);
+            of_all_steps(
+                Case { seed, window: 1_500.0, history: 3.0, ruleset, compactions, lost },
+                &mut acted,
+            );
+        }
+    }
+    assert!(acted.iter().all(|count| *count >= 30), "{acted:?}");
+}
