@@ -236,7 +236,7 @@ pub(super) const SWEEP: &str = "\
 Examples:
   clawscope sweep KEY                                     the two settings that matter most for it
   clawscope sweep KEY --vary contextPruning.ttl=15m..2h:15m --vary historyLimit=5,10,20
-  clawscope sweep KEY --headroom 10% --patch patch.json5  the smallest change that leaves a tenth free
+  clawscope sweep KEY --headroom 10% --patch patch.json5  so that a tenth stays free
   clawscope sweep KEY --vary contextPruning.hardClearRatio=0.2..0.6:0.1 --json | jq .smallestChange
 
 Every cell is a whole replay (`clawscope help replay`) with one value of each setting; the value in force is always one of \
