@@ -161,8 +161,7 @@ impl Running<'_> {
             }
             eligible.push(at);
             if done != Some(&Projection::Soft)
-                && let Ok(Some(new)) =
-                    soft_trimmed_message(message, &self.settings.soft_trim)
+                && let Ok(Some(new)) = soft_trimmed_message(message, &self.settings.soft_trim)
             {
                 self.replace(at, Projection::Soft, new);
             }
