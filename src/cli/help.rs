@@ -100,7 +100,7 @@ Examples:
   clawscope sessions --demo --json | jq '.sessions[] | select(.flags | index(\"overflow\")) | .key'
 
 JSON: {schemaVersion, place, demo, ruleset: {id, name, from, note}, sessions: [{key, agent, kind, id, path, provider, model, \
-window, windowGuard: warn|block or null, tokens: {value, source: est|measured} or null, percent, entries, compactions, \
+ruleset (its id), window, windowGuard: warn|block or null, tokens: {value, source: est|measured} or null, percent, entries, compactions, \
 updatedAt (ms), bytes, title, flags, reset}], \
 findings: [{severity, path, line, entry, what, next}]}; reset as lifecycle in `clawscope doctor --help`.";
 
@@ -125,7 +125,7 @@ Examples:
   clawscope context KEY --breakdown --json | jq '.tools[] | select(.calls.count == 0) | .name'
 
 JSON: {schemaVersion, session, leaf, ruleset: {id, name, from, note}, window: {tokens, source}, estimate: {tokens, \
-usageTokens, trailingTokens, anchor}, messageTokens, sessionTokens, budget, memoryFlush: {state, threshold, total, toGo, \
+usageTokens, trailingTokens, anchor}, messageTokens, sessionTokens, spent: {answers: {calls, input, output, cacheRead, cacheWrite, cost}, beside, cost}, budget, memoryFlush: {state, threshold, total, toGo, \
 late, rule} or null, messages: [{index, entry, role, tool, tokens, chars, prunerChars, sent: {fate, reason, tokens, \
 prunerChars} or null}]}. sent is what calls before made of a message and every call repeats (2026.9). \
 tokens and chars follow pi's estimate; prunerChars is how context pruning counts. estimate is what a provider counted \
@@ -200,7 +200,7 @@ scaled by the refused one.
 Signs: \u{26a0} refused   \u{2713} done   \u{2717} in vain   \u{2192} once more
 
 JSON: {schemaVersion, session, window, compaction: {enabled, mode, reserveTokens, keepRecentTokens, maxResultChars, \
-runtimeWindow}, happened, overflow: {entry, source, text, time, tokens, limit, detectors: {runtime, gateway, chat, \
+runtimeWindow}, ruleset: {id, name, from, note}, rulesOf (the id of the rules that recoveries are followed by), happened, overflow: {entry, source, text, time, tokens, limit, detectors: {runtime, gateway, chat, \
 compactionFailure, rateLimit, transient}}, earlierOverflows, attempts: [{number, steps: [{step, outcome, tokens, rule, why, \
 shown, ...}]}], ending: {outcome, kind, reset, reply, rule}, recorded: [{what, entry, time}]}. step is call, \
 compactionInRun, compactionByGateway, runAgain or truncation; shown says whether the transcript shows it.";
@@ -449,7 +449,7 @@ Tells by which version's rules the store is read and what settles that. Settings
 when they are built in.
 
 JSON: {schemaVersion, place, demo, ruleset: {id, name, from, note}, stateDir, config, databases: \
-[{path, agent, schemaVersion, appVersion}], counts, agents, contextPruning, \
+[{path, agent, schemaVersion, appVersion}], rulesets: {id: transcripts}, counts, agents, contextPruning, \
 compaction, compactionSettings, memoryFlush, settings, lifecycle, locks, repairs: [{path, found, outcome, what}], findings}; settings are {key, value, from, over}, over \
 being the places that the value goes over. lifecycle: [{key, type, mode, atHour, idleMinutes, next: {at, reason, local, due} or \
 null, leaves}] tells what begins each session anew by itself, in the time zone of this machine (TZ): a gateway looks at it when \

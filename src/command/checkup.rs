@@ -17,7 +17,7 @@ use crate::gateway::eligible::{Route, eligible_under};
 use crate::gateway::memory_flush::{FlushSettings, flush_settings_under};
 use crate::gateway::provenance::Provenance;
 use crate::gateway::prune_setting::PruneSetting;
-use crate::gateway::ruleset::Reserve;
+use crate::gateway::ruleset::{Reserve, Ruleset};
 use crate::gateway::state_dir::{StateDirSource, state_dir};
 use crate::gateway::window::WindowInfo;
 use crate::gateway::window_lookup::flush_window;
@@ -85,7 +85,19 @@ pub(super) struct Checkup {
     pub bytes: u64,
     pub entries: u64,
     pub bad_lines: u64,
+    /// Transcripts by the rules they are read by, in the order of [`Ruleset::ALL`].
+    pub rulesets: Vec<(Ruleset, u64)>,
     marks: Vec<(&'static str, u64)>,
+}
+
+/// By which rules transcripts are read: a store of pi's may hold those of several versions.
+fn rulesets(read: &[Read]) -> Vec<(Ruleset, u64)> {
+    let opened = |ruleset: Ruleset| {
+        let own = read.iter().filter_map(|(_, inspection)| inspection.as_ref().ok());
+        own.filter(|inspection| inspection.ruleset.ruleset == ruleset).count() as u64
+    };
+    let counts = Ruleset::ALL.into_iter().map(|ruleset| (ruleset, opened(ruleset)));
+    counts.filter(|(_, count)| *count > 0).collect()
 }
 
 type Read = (SessionItem, Result<Inspection, Failure>);
@@ -115,6 +127,7 @@ impl Checkup {
             bytes: 0,
             entries: 0,
             bad_lines: 0,
+            rulesets: rulesets(&read),
             marks: marks(&read),
         };
         for (item, inspection) in read {

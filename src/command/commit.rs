@@ -13,6 +13,7 @@ use crate::inspect::making::Made;
 use crate::inspect::write::Ask;
 use crate::js::{Object, Value};
 use crate::policy::Step;
+use crate::policy::prune::Gate;
 use crate::summarize::SummarizerKind;
 
 /// Tells what a commit would write, or writes it.
@@ -121,12 +122,22 @@ fn nothing_words(preview: &Preview) -> String {
     let path = preview.inspection.source.path().display();
     let pruned = preview.simulated.steps.steps.has(Step::Prune);
     match preview.gate.reason() {
-        Some(reason) if pruned && !preview.ignored => format!(
-            "{path}: the gateway would not prune at this moment ({}, {}), so there is nothing to write. \
-             Without --gates and --now the plan is made all the same.",
-            reason.word(),
-            reason.rule()
-        ),
+        Some(reason) if pruned && !preview.ignored => {
+            let pi = preview.inspection.ruleset.ruleset.is_pi();
+            let who =
+                if pi { "pi prunes nothing by itself" } else { "the gateway would not prune at this moment" };
+            // A mode that is off shuts the gate without being asked; the other causes only where one asks for them.
+            let next = if preview.gate == Gate::Off {
+                "--set contextPruning.mode=cache-ttl, or another of its keys, makes the plan all the same."
+            } else {
+                "Without --gates and --now the plan is made all the same."
+            };
+            format!(
+                "{path}: {who} ({}, {}), so there is nothing to write. {next}",
+                reason.word(),
+                reason.rule()
+            )
+        }
         _ => format!(
             "{path}: the plan changes nothing, so there is nothing to write. `clawscope simulate` tells why for every \
              message; --set moves a threshold."

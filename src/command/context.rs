@@ -12,6 +12,7 @@ use super::messages;
 use super::output::{Output, Tone};
 use super::ruleset::{print_ruleset, ruleset_value};
 use super::scene::{Around, Scene, at_leaf, with_context};
+use super::spent::{spending_value, spent_words};
 use super::table::{Align, Cell, Table};
 use super::words::{commas, counted, estimated, grouped, percent};
 use crate::cli::{ContextViewArgs, PlaceArgs};
@@ -21,6 +22,7 @@ use crate::context::{ContextMessage, Made};
 use crate::ids::EntryIx;
 use crate::inspect::Inspection;
 use crate::inspect::excerpt::excerpt_sent;
+use crate::inspect::spending::spending;
 use crate::inspect::words::flush_words as words_of_flush;
 use crate::js::{Object, Throws, Value};
 use crate::plan::Plan;
@@ -122,6 +124,7 @@ fn answer(
         ("estimate", estimate_value(inspection, estimate)),
         ("messageTokens", sum),
         ("sessionTokens", Value::from(session_tokens(inspection))),
+        ("spent", spending_value(&spending(&inspection.index))),
         ("budget", budget_value(&inspection.budget())),
         ("memoryFlush", flush_value(inspection)),
         ("messages", Value::from(messages.iter().enumerate().map(message_value).collect::<Vec<_>>())),
@@ -239,6 +242,9 @@ fn print_sums(
     let budget = inspection.budget();
     if budget.total() > 0 {
         let words = format!("by part: {} = {}", estimated(budget.total()), budget_words(&budget));
+        output.line(Tone::Plain, &words)?;
+    }
+    if let Some(words) = spent_words(&spending(&inspection.index)) {
         output.line(Tone::Plain, &words)?;
     }
     if let Some(flush) = inspection.memory_flush() {

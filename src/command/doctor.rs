@@ -108,6 +108,7 @@ fn answer(scene: &Scene, checkup: &Checkup, repairs: Option<&[Repair]>) -> Objec
         }
         Value::from(value)
     });
+    let rulesets = checkup.rulesets.iter().map(|(ruleset, count)| (ruleset.id(), Value::from(*count)));
     Object::from([
         ("place", Value::from(scene.listed.name.as_str())),
         ("demo", Value::from(scene.listed.demo)),
@@ -115,6 +116,7 @@ fn answer(scene: &Scene, checkup: &Checkup, repairs: Option<&[Repair]>) -> Objec
         ("stateDir", Value::from(state_dir)),
         ("config", Value::from(config)),
         ("databases", Value::from(scene.store().databases.iter().map(database_value).collect::<Vec<_>>())),
+        ("rulesets", Value::from(rulesets.collect::<Object>())),
         ("counts", Value::from(counts.collect::<Object>())),
         ("agents", Value::from(checkup.agents.iter().map(agent_value).collect::<Vec<_>>())),
         ("contextPruning", Value::from(pruning.collect::<Vec<_>>())),
@@ -240,10 +242,16 @@ fn print(
     if let Some(note) = &store.ruleset.note {
         output.line(Tone::Warning, &format!("           {note}"))?;
     }
+    for (ruleset, count) in checkup.rulesets.iter().filter(|(own, _)| *own != store.ruleset.ruleset) {
+        let read = counted(*count, "transcript", "transcripts");
+        let line = format!("           {} for {read} of {}, by what is in them", ruleset.id(), checkup.files);
+        output.line(Tone::Plain, &line)?;
+    }
     output.line(Tone::Plain, &format!("state dir  {} ({})", store.state_dir.display(), checkup.why))?;
     let config = match (&store.config.path, &store.config.error) {
         (_, Some(error)) => format!("{error}"),
         (Some(path), None) => path.display().to_string(),
+        (None, None) if store.ruleset.ruleset.is_pi() => "none: a folder of pi's own sessions".to_owned(),
         (None, None) => "none: the gateway runs on its defaults".to_owned(),
     };
     let tone = if store.config.error.is_some() { Tone::Bad } else { Tone::Plain };

@@ -33,6 +33,7 @@ pub mod scene;
 mod screen;
 mod sessions;
 mod simulate;
+mod spent;
 mod steps;
 mod summarize;
 mod summary;

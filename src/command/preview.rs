@@ -188,7 +188,9 @@ impl Preview {
         }
         let rule = self.gate.reason().map(Reason::rule).unwrap_or_default();
         output.line(Tone::Warning, &format!("gate: shut: {words} ({rule})"))?;
-        let hint = if self.ignored {
+        let hint = if self.inspection.ruleset.ruleset.is_pi() {
+            "      pi sends everything as it is; this is what the results would be cut to by editing the context"
+        } else if self.ignored {
             "      at this moment the gateway would send everything as it is; this is what pruning does once it runs"
         } else if self.gate == Gate::Off {
             "      --set contextPruning.mode=cache-ttl shows what pruning would do"

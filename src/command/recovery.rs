@@ -5,13 +5,13 @@ use std::io::Write as _;
 use super::described::{number, print_head, session_value, window_value};
 use super::failure::Failure;
 use super::output::{Output, Tone};
+use super::ruleset::ruleset_value;
 use super::scene::{Around, Scene, with_context};
 use super::table::{Align, Cell, Table};
 use super::words::{commas, counted, estimated, grouped, moment};
 use crate::cli::{PlaceArgs, SessionArgs};
-use crate::gateway::ruleset::Ruleset;
 use crate::inspect::Inspection;
-use crate::inspect::recovery::{RecoveryRow, RecoveryView, Refusal, RowKind, Sign, recovery_of};
+use crate::inspect::recovery::{RecoveryRow, RecoveryView, Refusal, RowKind, Sign, lent_rules, recovery_of};
 use crate::inspect::words::GROUP;
 use crate::js::{Object, Value};
 use crate::policy::overflow::{gateway, pi};
@@ -49,6 +49,7 @@ fn answer(inspection: &Inspection, view: &RecoveryView) -> Object {
         ("maxResultChars", number(result_limit(inspection))),
         ("runtimeWindow", number(inspection.upkeep.runtime_window)),
     ]);
+    let lent = lent_rules(inspection.ruleset.ruleset);
     let attempts = view.expected.attempts.iter().enumerate();
     let attempts = attempts.map(|(at, attempt)| attempt_value(inspection, view, at, attempt));
     let recorded = view.recorded.iter().map(|seen| {
@@ -62,6 +63,8 @@ fn answer(inspection: &Inspection, view: &RecoveryView) -> Object {
         ("session", session_value(&inspection.session)),
         ("window", window_value(inspection.window)),
         ("compaction", Value::from(settings)),
+        ("ruleset", ruleset_value(&inspection.ruleset)),
+        ("rulesOf", Value::from(lent.map_or(inspection.ruleset.ruleset, |lent| lent.of).id())),
         ("happened", Value::from(view.happened())),
         ("overflow", refusal_value(inspection, &view.refusal)),
         ("earlierOverflows", Value::from(view.earlier)),
@@ -188,9 +191,8 @@ fn print(inspection: &Inspection, view: &RecoveryView, output: &mut Output) -> R
         grouped(result_limit(inspection).max(0.0) as u64),
     );
     output.line(Tone::Dim, &line)?;
-    if inspection.ruleset.ruleset == Ruleset::V2026_9 {
-        let note = "compactions are followed by the rules of 2026.3.2, which 2026.9 has changed in part; the limit of a result is its own";
-        output.line(Tone::Warning, note)?;
+    if let Some(lent) = lent_rules(inspection.ruleset.ruleset) {
+        output.line(Tone::Warning, lent.why)?;
     }
     writeln!(output)?;
     table(inspection, view).print(output, "")?;

@@ -13,6 +13,7 @@ use super::table::{Align, Cell, Table};
 use super::words::{ago, counted, estimated, grouped, percent};
 use crate::cli::{ListArgs, PlaceArgs};
 use crate::error::{Finding, Severity};
+use crate::gateway::ruleset::Ruleset;
 use crate::gateway::window_rules::judge_window;
 use crate::inspect::lifecycle::Lifecycle;
 use crate::inspect::{Counted, Mark, SessionItem, SourceOfCount};
@@ -82,6 +83,7 @@ fn item_value(scene: &Scene, item: &SessionItem) -> Value {
         ("title", Value::from(item.title.as_str())),
         ("provider", Value::from(item.provider.as_str())),
         ("model", Value::from(item.model.as_str())),
+        ("ruleset", Value::from(item.ruleset.id())),
         ("window", Value::from(item.window)),
         ("windowGuard", Value::from(guard_word(scene, item))),
         ("tokens", Value::from(tokens)),
@@ -117,8 +119,17 @@ fn print(
     findings: &[Finding],
     output: &mut Output,
 ) -> Result<(), Failure> {
-    let head = format!("{} · {}", scene.listed.name, scene.store().ruleset.ruleset.name());
+    let store = scene.store().ruleset.ruleset;
+    let head = format!("{} · {}", scene.listed.name, store.name());
     output.line(Tone::Strong, &head)?;
+    for ruleset in Ruleset::ALL.into_iter().filter(|ruleset| *ruleset != store) {
+        let read = items.iter().filter(|item| item.ruleset == ruleset).count();
+        if read > 0 {
+            let read = counted(read as u64, "session", "sessions");
+            let line = format!("{read} by the rules of {}, by what is in them", ruleset.name());
+            output.line(Tone::Dim, &line)?;
+        }
+    }
     let mut from = 0;
     while from < items.len() {
         let agent = &items[from].agent;

@@ -3,6 +3,7 @@
 use std::borrow::Cow;
 use std::path::PathBuf;
 
+use crate::gateway::ruleset::Ruleset;
 use crate::ids::SessionKey;
 
 /// Where a count comes from.
@@ -124,6 +125,8 @@ pub struct SessionItem {
     pub provider: String,
     /// Model id.
     pub model: String,
+    /// The rules it is read by: the store's, unless the transcript was read and tells others.
+    pub ruleset: Ruleset,
     /// Window in tokens.
     pub window: u64,
     /// Tokens of the next prompt, where known.

@@ -28,7 +28,7 @@ impl Lifecycle {
     pub fn of(store: &Store, session: &Session) -> Option<Self> {
         let row = session.row.as_ref()?;
         let ruleset = store.ruleset.ruleset;
-        if ruleset == Ruleset::Pi0_55 || session.archived() || runs_anew(session.kind) {
+        if ruleset.is_pi() || session.archived() || runs_anew(session.kind) {
             return None;
         }
         let text = |key: &str| row.raw.get(key).and_then(Value::as_str).map(JsString::to_string_lossy);

@@ -129,6 +129,7 @@ pub fn listed_item(store: &Store, session: &Session, now_ms: i64) -> SessionItem
         path: session.path.clone(),
         provider,
         model,
+        ruleset: store.ruleset.ruleset,
         window,
         tokens: tokens.map(|tokens| Counted { tokens, source: SourceOfCount::Measured }),
         entries: None,

@@ -37,6 +37,7 @@ pub mod rewrite_loss;
 pub mod search;
 mod server_clear;
 pub mod simulated;
+pub mod spending;
 pub mod successor;
 pub mod summary;
 pub mod summary_calls;

@@ -2,7 +2,6 @@
 //! there, ids that stand twice, messages the runtime or its pruner fails on.
 
 use crate::commit::{Extent, Unfinished};
-use crate::context::Context;
 use crate::error::{Finding, Severity};
 use crate::ids::EntryIx;
 use crate::inspect::{Inspection, windows};
@@ -13,7 +12,7 @@ use crate::transcript::Tree;
 /// Everything found in a transcript, its lines first. A kind of oddity is one finding, at the first
 /// entry that has it.
 pub(super) fn findings(inspection: &Inspection) -> Vec<Finding> {
-    let Inspection { index, tree, context, .. } = inspection;
+    let Inspection { index, tree, .. } = inspection;
     let mut findings: Vec<Finding> = inspection.unfinished.iter().map(unfinished_finding).collect();
     findings.extend(index.all_findings());
     // A file the runtime cannot open has said so; what hangs together in it matters to nobody.
@@ -23,7 +22,7 @@ pub(super) fn findings(inspection: &Inspection) -> Vec<Finding> {
     let found = [
         circle(index, tree),
         no_message(inspection),
-        unmeasurable(index, context),
+        unmeasurable(inspection),
         unknown_parents(index, tree),
         repeated_ids(index, tree),
     ];
@@ -88,12 +87,22 @@ fn no_message(inspection: &Inspection) -> Option<Finding> {
 }
 
 /// A message of the context that the pruner fails on (pruning 4.7, 5.4).
-fn unmeasurable(index: &Index, context: &Context) -> Option<Finding> {
-    let mut odd = context.messages.iter().filter(|message| message.size.prune_chars.get().is_err());
+fn unmeasurable(inspection: &Inspection) -> Option<Finding> {
+    let index = &inspection.index;
+    let mut odd =
+        inspection.context.messages.iter().filter(|message| message.size.prune_chars.get().is_err());
     let first = odd.next()?;
     let what = format!("the context pruner fails on the shape of this message{}", and_more(1 + odd.count()));
-    let next = "While it is in the context the gateway prunes nothing. Look at its content; a compaction past it helps.";
-    Some(at(index, first.entry, Severity::Warning, what, next))
+    let (severity, next) = if inspection.ruleset.ruleset.is_pi() {
+        (
+            Severity::Note,
+            "pi prunes nothing by itself and goes on; a plan that prunes cannot be made over it.",
+        )
+    } else {
+        let next = "While it is in the context the gateway prunes nothing. Look at its content; a compaction past it helps.";
+        (Severity::Warning, next)
+    };
+    Some(at(index, first.entry, severity, what, next))
 }
 
 /// A parent that no entry has as its id (store J10).

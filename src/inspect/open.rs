@@ -149,6 +149,7 @@ fn inspect(
     let context = built.unwrap_or_default();
     let mut item = listed_item(store, session, now_ms);
     (item.provider, item.model) = model_of_path(&index, &context).unwrap_or((item.provider, item.model));
+    item.ruleset = chosen.ruleset;
     let report = session.row.as_ref().and_then(Row::prompt_report);
     let config = &store.config;
     let registered = config.registered(&item.agent, &item.provider, &item.model);

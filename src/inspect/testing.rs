@@ -125,6 +125,7 @@ pub(crate) fn item() -> SessionItem {
         path: None,
         provider: "anthropic".into(),
         model: "claude-opus-4-6".into(),
+        ruleset: crate::gateway::ruleset::Ruleset::default(),
         window: 200_000,
         tokens: None,
         entries: None,

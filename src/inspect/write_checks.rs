@@ -58,7 +58,7 @@ fn lock_check(path: &Path, now_ms: i64) -> (Check, String) {
 
 /// What a program that has the session open makes of the branch (store P10, R7).
 fn live_writer(inspection: &Inspection) -> String {
-    if inspection.session.kind == Kind::Pi.name() {
+    if inspection.session.kind == Kind::Pi.name() || inspection.ruleset.ruleset.is_pi() {
         "pi takes no lock: close it first, else it goes on with the branch it has, and what it writes next is last".to_owned()
     } else {
         "a gateway that runs sees the branch on its next call".to_owned()

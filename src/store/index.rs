@@ -300,7 +300,7 @@ impl Index {
             None if value.is_null() => {}
             None => {
                 self.standing = Standing::NoHeader;
-                let next = "The runtime would empty this file on opening it: copy it first. Read here without a header; never written.";
+                let next = "A runtime refuses this file, pi before 0.80.3 would empty it on opening: copy it first. Read here without a header; never written.";
                 self.find(Severity::Error, Some(line), "no session header".into(), next);
             }
         }

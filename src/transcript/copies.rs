@@ -31,6 +31,15 @@ impl Likeness {
     }
 }
 
+/// The answers of a whole file that are like one before them, whatever their branch.
+pub fn copied_in_file(index: &Index) -> HashSet<EntryIx> {
+    let mut seen = HashSet::new();
+    let counted = |entry: &Entry| entry.message.and_then(|size| size.usage).is_some_and(|it| it.is_counted());
+    let told = index.iter().filter(|(_, entry)| counted(entry));
+    let alike = told.filter_map(|(ix, entry)| Some((ix, Likeness::of(entry)?)));
+    alike.filter_map(|(ix, likeness)| (!seen.insert(likeness)).then_some(ix)).collect()
+}
+
 /// The answers of a path that a provider counted for another branch.
 pub fn copied_answers(index: &Index, path: &[EntryIx]) -> HashSet<EntryIx> {
     let on_path: HashSet<EntryIx> = path.iter().copied().collect();

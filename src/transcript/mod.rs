@@ -7,5 +7,5 @@ mod leaf_rows;
 pub mod tree;
 pub mod writer;
 
-pub use copies::copied_answers;
+pub use copies::{copied_answers, copied_in_file};
 pub use tree::{Leaf, Tree};

@@ -53,8 +53,11 @@ fn on_page<'a>(
         Span::styled(page, theme.bold(Role::Bright)),
     ]);
     let mut right = vec![live(app, theme)];
-    if let Some(listing) = app.listing.as_ref().filter(|_| roomy) {
-        right.push(vec![Span::styled(listing.ruleset.ruleset.name(), theme.style(Role::Muted))]);
+    // The page is of one session, whose rules may be others than the store's.
+    let rules = app.inspection().map(|open| open.ruleset.ruleset);
+    let rules = rules.or_else(|| Some(app.listing.as_ref()?.ruleset.ruleset));
+    if let Some(rules) = rules.filter(|_| roomy) {
+        right.push(vec![Span::styled(rules.name(), theme.style(Role::Muted))]);
     }
     right.push(help(app, theme, if roomy { " help" } else { "" }));
     (vec![way], right)

@@ -7,8 +7,7 @@ use ratatui::text::Span;
 
 use crate::app::App;
 use crate::app::recovery::{FOOT_ROWS, HEAD_ROWS, RecoveryScreen};
-use crate::gateway::ruleset::Ruleset;
-use crate::inspect::recovery::{RecoveryRow, RecoveryView, RowKind, Sign};
+use crate::inspect::recovery::{RecoveryRow, RecoveryView, RowKind, Sign, lent_rules};
 use crate::policy::recovery::ErrorSource;
 use crate::text;
 use crate::ui::theme::{Ground, Role, Theme};
@@ -124,8 +123,9 @@ fn head(app: &App, theme: &Theme, view: &RecoveryView, area: Rect, buf: &mut Buf
     facts.push(named("compaction", inspection.upkeep.mode.name().to_owned()));
     facts.push(named("reserve", round(inspection.configured.compaction.reserve_tokens)));
     facts.push(named("keeps", round(inspection.configured.compaction.keep_recent_tokens)));
-    if inspection.ruleset.ruleset == Ruleset::V2026_9 {
-        facts.insert(0, vec![Span::styled("by the rules of 2026.3.2", theme.style(Role::Warn))]);
+    if let Some(lent) = lent_rules(inspection.ruleset.ruleset) {
+        let words = format!("by the rules of {}", lent.of.id());
+        facts.insert(0, vec![Span::styled(words, theme.style(Role::Warn))]);
     }
     put_facts(buf, (x, area.y + 2), end, &facts);
 }

@@ -11,6 +11,7 @@ pub use refusal::{Refusal, at as refusal_at};
 pub use rows::{RecoveryRow, RowKind, Sign};
 
 use crate::context::since_reset;
+use crate::gateway::ruleset::Ruleset;
 use crate::inspect::Inspection;
 use crate::policy::compact::branch;
 use crate::policy::recovery::{self, Branch, ErrorSource, Facts};
@@ -31,6 +32,30 @@ pub struct RecoveryView {
     pub earlier: usize,
     /// Both side by side.
     pub rows: Vec<RecoveryRow>,
+}
+
+/// Rules that a recovery is followed by where those of the session's own version are other ones.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct LentRules {
+    /// Whose they are.
+    pub of: Ruleset,
+    /// What the session's own version does otherwise, in a sentence.
+    pub why: &'static str,
+}
+
+/// What stands in for the rules of `ruleset`; none where recoveries are followed by its own.
+pub fn lent_rules(ruleset: Ruleset) -> Option<LentRules> {
+    match ruleset {
+        Ruleset::V2026_9 => Some(LentRules {
+            of: Ruleset::V2026_3_2,
+            why: "compactions are followed by the rules of 2026.3.2, which 2026.9 has changed in part; the limit of a result is its own",
+        }),
+        Ruleset::Pi1_5 => Some(LentRules {
+            of: Ruleset::Pi0_55,
+            why: "compactions are followed by the rules of pi-0.55; pi 1.5 takes the refused answer out by a context_edit, tries once more and refuses a second recovery",
+        }),
+        Ruleset::Pi0_55 | Ruleset::V2026_2_19 | Ruleset::V2026_3_2 => None,
+    }
 }
 
 /// The recovery of a session. Reads the bodies of failed calls, and of the few entries behind them.
