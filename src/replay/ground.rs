@@ -14,7 +14,7 @@ use crate::policy::texture::Texture;
 use crate::replay::Session;
 use crate::replay::exact::exact;
 use crate::replay::projected::{is_edit, size_as};
-use crate::store::entry::{MessageSize, Role};
+use crate::store::entry::{EntryKind, MessageSize, Role};
 
 /// The messages of the path, and between them the results that repair invents where none is: these count for nothing until
 /// a run has loaded what stands before it.
@@ -73,6 +73,11 @@ impl Ground {
                 places.iter().map(|place| textures[*place].as_ref()).collect();
             paired(&textures?)
         });
+        // A compaction may part calls from results, and a repair of what it kept is another one.
+        let compacted = session.path.iter().any(|ix| session.index.entry(*ix).kind == EntryKind::Compaction);
+        let whole =
+            |slots: &Vec<Slot>| slots.iter().all(|slot| matches!(slot, Slot::Written { dropped: false, .. }));
+        let slots = slots.filter(|slots| !compacted || whole(slots));
         ground.is_local = slots.is_some();
         let as_written = || (0..places.len()).map(|nth| Slot::Written { nth, dropped: false }).collect();
         for slot in slots.unwrap_or_else(as_written) {

@@ -100,8 +100,11 @@ fn commit_and_undo(seed: u64, options: &Options, asked: Asked) {
     let (before, old_entries) = (session.context(), session.index.entries.len());
     let wanted = put_into(&session, &changes, compaction.as_ref());
     let copies = !changes.is_empty();
-    let ends_in_compaction = compaction.is_some()
-        || session.index.entry(session.index.last().unwrap()).kind == EntryKind::Compaction;
+    // What model work beside the conversation took is not copied.
+    let path = session.tree.walk(&session.index, session.index.last().unwrap());
+    let mut kinds = path.iter().rev().map(|ix| session.index.entry(*ix).kind);
+    let ends_in_compaction =
+        compaction.is_some() || kinds.find(|kind| *kind != EntryKind::Usage) == Some(EntryKind::Compaction);
     let prepared = match session.prepare_with(changes, compaction) {
         Ok(prepared) => prepared,
         // A cut between a call and a result that stands far behind it (store P5).
