@@ -81,7 +81,8 @@ impl Opened {
         let folder = std::env::temp_dir().join(format!("clawscope-bench-{}-{calls}", std::process::id()));
         std::fs::create_dir_all(&folder).expect("a folder");
         let path = folder.join("session.jsonl");
-        std::fs::write(&path, transcript(calls)).expect("room");
+        let mut file = std::fs::File::create(&path).expect("a file");
+        std::io::Write::write_all(&mut file, transcript(calls).as_ref()).expect("room");
         let place = OpenPlace::new(&Place::Path(path), Environment::default()).expect("a place");
         let listed = list(&place, 0);
         let inspection =

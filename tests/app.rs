@@ -924,3 +924,54 @@ fn leaving_the_comparison_stops_what_is_on_its_way_and_late_cells_are_dropped() 
     driver.event(Event::Swept { request: driver.last_sweep(), said: SweepSaid::Failed("why".into()) });
     assert_eq!(driver.app.compare.filling.error.as_deref(), Some("why"));
 }
+
+#[test]
+fn a_cell_that_the_tuning_pane_cannot_hold_stays_on_the_map_with_its_patch() {
+    let mut driver = Driver::demo(130, 36);
+    driver.go_to("telegram:direct:8812");
+    driver.press("w a ctrl-u text:contextTokens=120000,160000 enter g enter");
+    assert!(matches!(driver.app.overlay, Some(Overlay::Compare)), "it is not taken in part");
+    let toast = driver.app.toast.as_ref().expect("told").text.clone();
+    assert!(toast.starts_with("contextTokens is no setting of the tuning pane; y copies"), "{toast}");
+    driver.press("y");
+    assert!(driver.copied.last().is_some_and(|patch| patch.contains("\"contextTokens\": 120000")));
+}
+
+#[test]
+fn room_to_leave_makes_the_smallest_change_a_larger_one() {
+    let mut driver = Driver::demo(130, 36);
+    driver.go_to("telegram:direct:8812");
+    driver.press("w");
+    let smallest = |driver: &Driver| {
+        let sweep = driver.app.compare.filling.sweep.clone().expect("known");
+        sweep.smallest.map(|cell| sweep.cells[cell].peak())
+    };
+    let peak = smallest(&driver).expect("one helps");
+    assert!(peak > 170_000.0);
+    driver.press("r text:40k enter");
+    let spared = smallest(&driver).expect("another helps");
+    assert!(spared <= 160_000.0, "{spared}");
+    driver.press("r ctrl-u text:99% enter");
+    assert_eq!(smallest(&driver), None, "nothing leaves so much free");
+    driver.press("r ctrl-u text:200% enter");
+    let complaint = driver.app.prompt.as_ref().and_then(|prompt| prompt.complaint.clone());
+    assert_eq!(complaint.as_deref(), Some("expected less than the window of 200\u{a0}000"));
+    driver.press("esc r ctrl-u enter");
+    assert_eq!(smallest(&driver), Some(peak));
+}
+
+#[test]
+fn what_the_map_saves_is_what_the_command_answers() {
+    let mut driver = Driver::demo(130, 36);
+    driver.go_to("telegram:direct:8812");
+    driver.press("w s");
+    let (name, text) = driver.saved.last().expect("saved");
+    assert_eq!(name, "clawscope-sweep.json");
+    let inspection = driver.app.inspection().expect("a session");
+    let sweep = driver.app.compare.filling.sweep.clone().expect("known");
+    let answer = clawscope::export::json::line(clawscope::sweep::json::answer(inspection, &sweep));
+    assert_eq!(text.trim_end(), answer);
+    for member in ["schemaVersion", "\"path\"", "\"ruleset\"", "\"headroom\"", "\"smallestChange\""] {
+        assert!(text.contains(member), "{member}");
+    }
+}

@@ -20,7 +20,7 @@ use clawscope::gateway::ruleset::Ruleset;
 use clawscope::ids::EntryIx;
 use clawscope::inspect::Inspection;
 use clawscope::inspect::again::Material;
-use clawscope::policy::clear_tool_uses::{ClearSettings, clear_list};
+use clawscope::policy::clear_tool_uses::{ClearSettings, ClearedBy, Counting, clear_list};
 use clawscope::policy::guard::guard_list;
 use clawscope::policy::history_batches::limit_history_under;
 use clawscope::policy::images::remove_seen_images;
@@ -79,7 +79,7 @@ struct Opened {
 
 impl Opened {
     fn new(seed: u64, options: &Options, ruleset: Ruleset, lost: bool) -> Self {
-        let written = transcript(seed, options);
+        let written = with_two_tools(transcript(seed, options));
         let file = session::Session::new(&if lost { without_some_calls(seed, written) } else { written });
         let mut inspection = inspected(&file.path);
         inspection.ruleset.ruleset = ruleset;
@@ -95,6 +95,16 @@ impl Opened {
         let leaf = Leaf::Id(self.inspection.index.name(path[before]));
         build(&self.inspection.index, &self.inspection.tree, &leaf).expect("builds")
     }
+}
+
+/// Every third result is one of another tool.
+fn with_two_tools(transcript: Vec<u8>) -> Vec<u8> {
+    let mut text = String::from_utf8(transcript).expect("it is written so");
+    for call in (0..200).step_by(3) {
+        let named = |tool: &str| format!("\"toolCallId\":\"call_{call}\",\"toolName\":\"{tool}\"");
+        text = text.replace(&named("read"), &named("exec"));
+    }
+    text.into_bytes()
 }
 
 /// Every fifth result or so answers a call that nobody made, and its own call has none.
@@ -256,6 +266,27 @@ fn tally(fates: &[MessageFate]) -> (u32, u32) {
     (count(&[Fate::SoftTrimmed, Fate::Truncated]), count(&[Fate::Cleared]))
 }
 
+/// Each parameter of clearing, by the client and by a server.
+fn clearings() -> [ClearSettings; 9] {
+    let plain = || ClearSettings { trigger: 150.0, keep: 2.0, ..ClearSettings::default() };
+    let server = |clear_at_least: f64| ClearSettings {
+        by: ClearedBy::Server { prompt_tokens: 100 },
+        clear_at_least,
+        ..plain()
+    };
+    [
+        plain(),
+        ClearSettings { clear_at_least: 40.0, counting: Counting::Model, ..plain() },
+        ClearSettings { exclude_tools: vec!["exec".into()], ..plain() },
+        server(60.0),
+        ClearSettings { clear_at_least: 90.0, keep: 0.0, ..plain() },
+        ClearSettings { counting: Counting::Model, ..server(0.0) },
+        ClearSettings { keep: -3.0, ..plain() },
+        ClearSettings { clear_tool_inputs: true, ..plain() },
+        ClearSettings { placeholder: "cleared, as it was long ago".into(), clear_at_least: 60.0, ..plain() },
+    ]
+}
+
 /// How often each step of a call acted in the lanes that were held against naive ones.
 type Acted = [u32; 3];
 
@@ -321,6 +352,13 @@ fn of_all_steps(case: Case, acted: &mut Acted) {
         ] {
             compare(&opened, session, &settings(steps, ruleset, window, history), acted);
         }
+        for (nth, clear) in clearings().into_iter().enumerate() {
+            let before = [&[][..], &[Step::Guard], &[Step::Repair, Step::History, Step::Prune, Step::Guard]];
+            let steps = [before[nth % before.len()], &[Step::Clear]].concat();
+            let mut settings = settings(&steps, ruleset, window, history);
+            settings.steps.clear = clear;
+            compare(&opened, session, &settings, acted);
+        }
     }
 }
 
@@ -332,7 +370,7 @@ proptest! {
         seed in any::<u64>(),
         window in 100_u32..4_000,
         history in 0_u32..4,
-        version in 0_usize..4,
+        version in 0..Ruleset::ALL.len(),
         compactions in any::<bool>(),
         lost in any::<bool>(),
     ) {

@@ -248,6 +248,7 @@ fn a_session_that_grows_is_followed_at_its_last_call() {
     let answer = format!(
         "{{\"type\":\"message\",\"id\":\"late0001\",\"parentId\":\"{id}\",\"timestamp\":\"2026-03-05T14:03:00.000Z\",\"message\":{{\"role\":\"assistant\",\"content\":[{{\"type\":\"text\",\"text\":\"again\"}}],\"stopReason\":\"stop\",\"provider\":\"anthropic\",\"model\":\"claude-opus-4-6\",\"usage\":{{\"input\":9,\"output\":9,\"cacheRead\":100000,\"cacheWrite\":0}}}}}}\n"
     );
+    driver.now_ms += 1_000;
     driver.append(&answer);
     assert_eq!((timeline(&driver).len(), cursor(&driver)), (136, 135));
     driver.press("h h");

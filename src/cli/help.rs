@@ -211,7 +211,7 @@ Examples:
   clawscope replay KEY --set contextPruning.ttl=5m        what another ttl would have done
   clawscope replay KEY --policy gateway,compact --set compaction.keepRecentTokens=30000
                                                           compactions where these settings make them
-  clawscope replay KEY --timeline                         the course in sentences, for a screen reader
+  clawscope replay KEY --timeline                         in sentences, for a screen reader
   clawscope replay KEY --all --json | jq '.calls[] | select(.simulated.overflow)'
 
 Every call that the path records is made again, in its order and at its time: `recorded` under the settings in force, with \
@@ -235,8 +235,8 @@ overflows, failed, peak, peakCall, freed, compactions, cost, modelCost, summaryC
 pub(super) const SWEEP: &str = "\
 Examples:
   clawscope sweep KEY                                     the two settings that matter most for it
-  clawscope sweep KEY --vary contextPruning.ttl=15m..2h:15m --vary contextPruning.keepLastAssistants=1,2,3,5
-  clawscope sweep KEY --headroom 10% --patch patch.json5  the smallest change that leaves a tenth free
+  clawscope sweep KEY --vary contextPruning.ttl=15m..2h:15m --vary historyLimit=5,10,20
+  clawscope sweep KEY --headroom 10% --patch patch.json5  the least change with a tenth left free
   clawscope sweep KEY --vary contextPruning.hardClearRatio=0.2..0.6:0.1 --json | jq .smallestChange
 
 Every cell is a whole replay (`clawscope help replay`) with one value of each setting; the value in force is always one of \

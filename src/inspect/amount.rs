@@ -1,4 +1,4 @@
-//! Tokens, or a share of the window, as a person writes them: `150000`, `80%`.
+//! Tokens, or a share of the window, as a person writes them: `150000`, `150k`, `80%`.
 
 /// An amount as it is asked for.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -11,7 +11,7 @@ pub enum Amount {
 
 impl Amount {
     /// What is expected where a text is none.
-    pub const EXPECTED: &str = "tokens such as 150000, or a share of the window such as 90%";
+    pub const EXPECTED: &str = "tokens such as 150000 or 150k, or a share of the window such as 90%";
 
     /// Reads one; none where the text is no positive number or share.
     pub fn parse(text: &str) -> Option<Self> {
@@ -19,7 +19,10 @@ impl Amount {
         let positive = |number: &str| number.trim().parse::<f64>().ok().filter(|n| n.is_finite() && *n > 0.0);
         match text.strip_suffix('%') {
             Some(share) => positive(share).map(|share| Self::Share(share / 100.0)),
-            None => positive(text).map(Self::Tokens),
+            None => match text.strip_suffix(['k', 'K']) {
+                Some(thousands) => positive(thousands).map(|thousands| Self::Tokens(thousands * 1000.0)),
+                None => positive(text).map(Self::Tokens),
+            },
         }
     }
 
@@ -48,9 +51,10 @@ mod tests {
     fn an_amount_is_tokens_or_a_share_of_the_window() {
         let tokens = |text: &str, window: f64| Amount::parse(text).and_then(|amount| amount.tokens(window));
         assert_eq!(tokens(" 150000 ", f64::NAN), Some(150_000.0));
+        assert_eq!(tokens("150k", f64::NAN), Some(150_000.0));
         assert_eq!(tokens("12.5%", 200_001.0), Some(25_000.0));
         assert_eq!(tokens("90%", f64::NAN), None);
-        for odd in ["", "%", "-1", "0", "NaN", "inf", "90 percent"] {
+        for odd in ["", "%", "k", "-1", "0", "NaN", "inf", "90 percent"] {
             assert_eq!(Amount::parse(odd), None, "{odd}");
         }
         for text in ["150000", "12.5%", "7%"] {

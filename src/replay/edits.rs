@@ -1,14 +1,14 @@
-//! What was done to the messages of one prompt, so that two prompts can be held against each other: what the guard did as
-//! two borders in the sums of the lane, everything else edit by edit.
+//! What was done to the messages of one prompt, so that two prompts can be held against each other: what the guard and
+//! clearing did as borders in the sums of the lane, everything else edit by edit.
 
+use crate::replay::held::{Edits, Held};
 use crate::replay::lane::{Lane, Start};
-use crate::replay::sums::Held;
 
 /// A message of a prompt and how many tokens were left of it. The message is named by its place on the path, in lists that
 /// are no stretch of the path by its place in the list.
 pub(super) type Edited = (usize, u64);
 
-/// A stretch of the path that the guard went over.
+/// A stretch of the path that the guard went over, and clearing behind it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Reach {
     /// Its first message.
@@ -17,6 +17,21 @@ pub(super) struct Reach {
     pub(super) reached: usize,
     /// Those from there to here were held to the limit of one.
     pub(super) to: usize,
+    /// Of the messages from the first to before the second all results were cleared that clearing may clear.
+    pub(super) uses: (usize, usize),
+}
+
+impl Reach {
+    /// Up to a message, and no farther.
+    fn until(self, to: usize) -> Self {
+        let uses = (self.uses.0.min(to), self.uses.1.min(to));
+        Self { reached: self.reached.min(to), to, uses, ..self }
+    }
+
+    /// Whether results at a place were cleared.
+    fn clears(&self, at: usize) -> bool {
+        (self.uses.0..self.uses.1).contains(&at)
+    }
 }
 
 /// The edits of one prompt, in order.
@@ -37,10 +52,28 @@ impl PromptEdits {
 }
 
 impl Lane<'_> {
-    /// What became of a message of the path at the hands of the guard.
+    /// What the guard and clearing did to some messages of a stretch.
+    pub(super) fn done_within(&self, reach: &Reach, from: usize, to: usize) -> Edits {
+        let mut borders = [from, reach.reached, reach.uses.0, reach.uses.1, to].map(|at| at.clamp(from, to));
+        borders.sort_unstable();
+        let pieces = borders.windows(2).filter(|piece| piece[0] < piece[1]);
+        pieces.fold(Edits::default(), |done, piece| {
+            let held = self.sums.held(piece[0], piece[1]);
+            let is_reached = piece[0] < reach.reached;
+            let (guarded, below) =
+                if is_reached { (held.gone, held.used_gone) } else { (held.cut, held.used_cut) };
+            done + if reach.clears(piece[0]) { guarded - below + held.used } else { guarded }
+        })
+    }
+
+    /// What became of a message of the path.
     fn edited_at(&self, at: usize, reach: &Reach) -> Option<Edited> {
-        let Held { tokens, cut, gone, .. } = self.sums.at(at);
-        let done = if at < reach.reached { gone } else { cut };
+        let Held { tokens, cut, gone, used, .. } = self.sums.at(at);
+        let done = match used.count() {
+            1.. if reach.clears(at) => used,
+            _ if at < reach.reached => gone,
+            _ => cut,
+        };
         (done.count() > 0).then(|| (at, (tokens - done.tokens).round() as u64))
     }
 
@@ -70,10 +103,14 @@ impl Lane<'_> {
         match (one.reach, other.reach) {
             (Some(a), Some(b)) if a.from == b.from && one.start == other.start => {
                 let both = a.to.min(b.to);
-                // Up to the nearer border both gave way, from the farther one on both were only cut.
-                let (near, far) = (a.reached.min(b.reached).min(both), a.reached.max(b.reached).min(both));
+                // Messages of which the borders lie on the same side are the same in both.
                 let differs = |at: &&usize| self.edited_at(**at, &a) != self.edited_at(**at, &b);
-                match self.results_within(near, far).iter().find(differs) {
+                let between = |one: usize, other: usize| {
+                    let (near, far) = (one.min(other).min(both), one.max(other).min(both));
+                    self.results_within(near, far).iter().find(differs)
+                };
+                let borders = [(a.reached, b.reached), (a.uses.0, b.uses.0), (a.uses.1, b.uses.1)];
+                match borders.into_iter().filter_map(|(one, other)| between(one, other)).min() {
                     Some(at) => self.index_in(one, *at),
                     None => self.difference_from(one, other, both),
                 }
@@ -111,7 +148,7 @@ impl Lane<'_> {
         for edits in prompts.edits_mut() {
             let Some(reach) = edits.reach.filter(|reach| reach.to > first) else { continue };
             let listed: Vec<Edited> = self.edits_from(edits, first.max(reach.from)).collect();
-            let reach = Reach { from: reach.from, reached: reach.reached.min(first), to: first };
+            let reach = reach.until(first);
             edits.listed = listed;
             edits.reach = Some(reach).filter(|reach| reach.to > reach.from);
         }

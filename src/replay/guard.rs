@@ -10,10 +10,9 @@ use crate::policy::texture::{Block, Content, Text, Texture};
 use crate::replay::arena::Arena;
 use crate::replay::digest::Digest;
 use crate::replay::edits::Reach;
+use crate::replay::held::{Edits, Held};
 use crate::replay::lane::Lane;
-use crate::replay::outcome::Trimmed;
-use crate::replay::sums::{Edits, Held};
-use crate::replay::work::Worked;
+use crate::replay::sums::Measure;
 use crate::store::entry::MessageSize;
 
 /// What the guard holds results to.
@@ -29,6 +28,8 @@ pub(super) struct Guarding {
 struct Made {
     chars: f64,
     tokens: f64,
+    /// Tokens as clearing counts them.
+    clear: f64,
 }
 
 impl Guarding {
@@ -50,20 +51,22 @@ impl Guarding {
     pub(super) fn of(
         &self,
         arena: &Arena<'_>,
+        measure: &Measure,
         at: usize,
         size: &MessageSize,
         texture: &Texture,
     ) -> (Edits, Edits) {
         let own = texture.guard.chars.get().unwrap_or(0.0);
-        let tokens = arena.weigh(at, size);
+        let (tokens, clear) = (arena.weigh(at, size), measure.counted(size, Some(texture)));
         let done = |made: &Made, from: f64, trimmed: u32| Edits {
             chars: (from - made.chars).max(0.0),
             tokens: tokens - made.tokens,
+            clear: clear - made.clear,
             trimmed,
             cleared: 1 - trimmed,
             digest: Digest::default().with((at, made.tokens.round() as u64)),
         };
-        let made = self.cut(arena, at, size, texture);
+        let made = self.cut((arena, measure), at, size, texture);
         // Cutting may lengthen: what it takes is signed.
         let cut = made.as_ref().map(|made| Edits { chars: own - made.chars, ..done(made, own, 1) });
         let left = made.map_or(own, |made| made.chars);
@@ -72,11 +75,17 @@ impl Guarding {
         if !may_go || left <= COMPACTED.len() as f64 {
             return (cut, Edits { chars: 0.0, ..cut });
         }
-        (cut, done(&self.gone(arena, at, size, texture), left, 0))
+        (cut, done(&self.gone((arena, measure), at, size, texture), left, 0))
     }
 
     /// A result over the limit of one.
-    fn cut(&self, arena: &Arena<'_>, at: usize, size: &MessageSize, texture: &Texture) -> Option<Made> {
+    fn cut(
+        &self,
+        (arena, measure): (&Arena<'_>, &Measure),
+        at: usize,
+        size: &MessageSize,
+        texture: &Texture,
+    ) -> Option<Made> {
         let own = texture.guard.chars.get().unwrap_or(0.0);
         let max_chars = self.limits.single;
         let edit = match self.rule {
@@ -88,26 +97,34 @@ impl Guarding {
         };
         let (size, texture) = edit.foretell(size, texture);
         let chars = texture.guard.chars.get().unwrap_or(own);
-        Some(Made { chars, tokens: arena.weigh(at, &size) })
+        let clear = measure.counted(&size, Some(&texture));
+        Some(Made { chars, tokens: arena.weigh(at, &size), clear })
     }
 
     /// A result that gave way.
-    fn gone(&self, arena: &Arena<'_>, at: usize, size: &MessageSize, texture: &Texture) -> Made {
-        if texture.body.is_some() || size.role != crate::store::entry::Role::ToolResult {
+    fn gone(
+        &self,
+        (arena, measure): (&Arena<'_>, &Measure),
+        at: usize,
+        size: &MessageSize,
+        texture: &Texture,
+    ) -> Made {
+        if measure.clears() || texture.body.is_some() || size.role != crate::store::entry::Role::ToolResult {
             let (size, after) = Edit::GuardCompact.foretell(size, texture);
             let chars = after.guard.chars.get().unwrap_or(f64::NAN);
-            return Made { chars, tokens: arena.weigh(at, &size) };
+            let clear = measure.counted(&size, Some(&after));
+            return Made { chars, tokens: arena.weigh(at, &size), clear };
         }
         let [text, blocks] = &self.compacted;
         let content = if matches!(texture.content, Content::Text(_)) { text } else { blocks };
         let chars = result_chars(content.guard_chars(), None);
-        Made { chars, tokens: arena.weigh(at, &content.sized(size)) }
+        Made { chars, tokens: arena.weigh(at, &content.sized(size)), clear: 0.0 }
     }
 }
 
 impl Lane<'_> {
-    /// What the guard does to a call of which all messages are those of the path and can be counted.
-    pub(super) fn guard_alone(&self, held: &Held) -> Worked {
+    /// How far the guard goes in a call of which all messages are those of the path and can be counted.
+    pub(super) fn guard_reach(&self, held: &Held) -> Reach {
         let (from, to) = (self.run_start.from, self.upto);
         let needed = held.guard - held.cut.chars - self.measure.budget();
         let reached = if needed > 0.0 {
@@ -115,17 +132,6 @@ impl Lane<'_> {
         } else {
             from
         };
-        let done = self.sums.held(from, reached).gone + self.sums.held(reached, to).cut;
-        let first = self.sums.first(from, reached, |held| held.gone.count() > 0);
-        let first =
-            if first < reached { first } else { self.sums.first(reached, to, |held| held.cut.count() > 0) };
-        Worked {
-            guarded: Trimmed { trimmed: done.trimmed, cleared: done.cleared, tokens: done.tokens },
-            less: done.tokens,
-            digest: done.digest,
-            first: if first < to { self.arena.entry(first) } else { None },
-            reach: Some(Reach { from, reached, to }).filter(|_| done.count() > 0),
-            ..Worked::default()
-        }
+        Reach { from, reached, to, uses: (to, to) }
     }
 }

@@ -10,11 +10,12 @@ use crate::replay::cache::PrefixCache;
 use crate::replay::calls::{Call, Mind};
 use crate::replay::edits::PromptEdits;
 use crate::replay::ground::Ground;
+use crate::replay::held::Held;
 use crate::replay::outcome::{CallReplay, Compacting, Trimmed};
 use crate::replay::projected::is_edit;
 use crate::replay::prune::Form;
 use crate::replay::rewrite::Branch;
-use crate::replay::sums::{Held, Measure, Sums};
+use crate::replay::sums::{Measure, Sums};
 use crate::replay::{Session, Settings};
 use crate::store::entry::{EntryKind, Role, StopReason};
 use crate::store::intern::{IdIx, WordIx};
@@ -108,7 +109,7 @@ impl<'a> Lane<'a> {
         simulated: bool,
     ) -> Self {
         let arena = Arena::new(session, ground);
-        let measure = Measure::new(settings.guard_window, &settings.steps);
+        let measure = Measure::new(session, ground, settings.guard_window, &settings.steps);
         let steps = settings.steps.steps;
         Self {
             session,
@@ -193,7 +194,7 @@ impl<'a> Lane<'a> {
     }
 
     fn take_message(&mut self) {
-        self.sums.push(self.measure.of(&self.arena, self.upto));
+        self.sums.push(&self.measure.of(&self.arena, self.upto));
         self.upto += 1;
     }
 

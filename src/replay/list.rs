@@ -1,8 +1,8 @@
 //! The list a lane would send now: how long it is, what it holds, and where its messages stand on the path.
 
 use crate::policy::list::Item;
+use crate::replay::held::Held;
 use crate::replay::lane::{Lane, Loaded, Start};
-use crate::replay::sums::Held;
 use crate::store::entry::Role;
 
 impl Lane<'_> {

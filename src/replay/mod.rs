@@ -9,12 +9,14 @@
 mod arena;
 pub mod cache;
 mod calls;
+mod clear;
 mod digest;
 mod edits;
 mod evidence;
 mod exact;
 mod ground;
 mod guard;
+mod held;
 mod lane;
 mod lanes;
 mod list;

@@ -1,4 +1,4 @@
-//! Pruning without a list of messages, and the guard behind it: the same decisions over the numbers of each result, told
+//! Pruning without a list of messages, and the guard and clearing behind it: the same decisions over the numbers of each result, told
 //! once while it stays as it is (pruning 5, 6.33–6.35).
 
 use crate::js::Value;
@@ -6,9 +6,8 @@ use crate::policy::Step;
 use crate::policy::edit::{Edit, one_text};
 use crate::policy::prune::{Clearing, cutoff_among, keeps_images, soft_chars};
 use crate::replay::digest::Digest;
+use crate::replay::held::{Edits, Held};
 use crate::replay::lane::Lane;
-use crate::replay::outcome::Trimmed;
-use crate::replay::sums::Held;
 use crate::replay::work::Worked;
 use crate::store::entry::{MessageSize, Role};
 
@@ -17,6 +16,44 @@ use crate::store::entry::{MessageSize, Role};
 pub(super) enum Form {
     Trimmed,
     Cleared,
+}
+
+/// A result that the guard went over.
+pub(super) struct Guarded {
+    at: usize,
+    /// Its tokens before any step.
+    before: f64,
+    is_pruned: bool,
+    /// As pruning left it.
+    pub(super) held: Held,
+    /// What the guard did.
+    pub(super) done: Edits,
+}
+
+impl Guarded {
+    /// Where it stands.
+    pub(super) fn at(&self) -> usize {
+        self.at
+    }
+}
+
+impl Worked {
+    /// Adds what became of a result.
+    fn take(&mut self, result: &Guarded, clears: bool) {
+        let Guarded { at, before, is_pruned, held, done } = result;
+        self.guarded.trimmed += done.trimmed;
+        self.guarded.cleared += done.cleared;
+        self.guarded.tokens += done.tokens;
+        let guarded = held.tokens - done.tokens;
+        let after = if clears { held.tokens - held.used.tokens } else { guarded };
+        if clears {
+            self.cleared.cleared += 1;
+            self.cleared.tokens += guarded - after;
+        }
+        if *is_pruned || done.count() > 0 || clears {
+            self.edits.push((*at, after, before - after));
+        }
+    }
 }
 
 /// A result that pruning changes.
@@ -30,7 +67,7 @@ impl Lane<'_> {
     pub(super) fn prune_alone(&mut self, held: &Held) -> Worked {
         let pruned = self.pruned(held);
         if pruned.is_empty() {
-            return self.guard_alone(held);
+            return self.by_sums(held);
         }
         let mut worked = Worked { touched: true, ..Worked::default() };
         let forms: Vec<(usize, Form, Held)> =
@@ -45,15 +82,16 @@ impl Lane<'_> {
             }
             worked.pruned.tokens += own.tokens - made.tokens;
         }
-        self.guard_pruned(&forms, over, &mut worked);
+        self.guard_pruned(held, &forms, over, &mut worked);
         worked
     }
 
-    /// What the guard makes of a pruned list: `needed` is what it is over its budget.
-    fn guard_pruned(&self, forms: &[(usize, Form, Held)], needed: f64, worked: &mut Worked) {
+    /// What the guard and clearing make of a pruned list: `needed` is what it is over the guard's budget.
+    fn guard_pruned(&self, all: &Held, forms: &[(usize, Form, Held)], needed: f64, worked: &mut Worked) {
         let (mut gained, mut reaches) = (0.0, needed > 0.0);
         let mut forms = forms.iter().peekable();
-        let mut guarded = Trimmed::default();
+        let mut results = Vec::new();
+        let mut counted = all.clear;
         for at in self.results_within(self.run_start.from, self.upto) {
             let own = self.sums.at(*at);
             let made = forms.next_if(|(form, _, _)| form == at).map(|(_, _, made)| *made);
@@ -63,15 +101,15 @@ impl Lane<'_> {
                 gained += done.chars;
                 reaches = !(gained >= needed && done.chars > 0.0);
             }
-            guarded.trimmed += done.trimmed;
-            guarded.cleared += done.cleared;
-            guarded.tokens += done.tokens;
-            if made.is_some() || done.count() > 0 {
-                let after = held.tokens - done.tokens;
-                worked.edits.push((*at, after, own.tokens - after));
-            }
+            counted += held.clear - done.clear - own.clear;
+            let is_pruned = made.is_some();
+            results.push(Guarded { at: *at, before: own.tokens, is_pruned, held, done });
         }
-        worked.guarded = guarded;
+        let gone = self.uses_of(counted, &results);
+        for (nth, result) in results.iter().enumerate() {
+            let clears = gone.contains(&nth) && result.held.used.count() > 0;
+            worked.take(result, clears);
+        }
         worked.less = worked.edits.iter().map(|(_, _, less)| less).sum();
         let edited = worked.edits.iter().map(|(at, after, _)| (*at, after.round() as u64));
         worked.digest = edited.fold(Digest::default(), Digest::with);
@@ -151,7 +189,10 @@ impl Lane<'_> {
             }
         };
         let after = one_text(&size, chars);
-        let texture = self.arena.texture(pruned.at).filter(|_| self.settings.steps.steps.has(Step::Guard));
+        let texture = self.arena.texture(pruned.at).filter(|_| {
+            let steps = self.settings.steps.steps;
+            steps.has(Step::Guard) || steps.has(Step::Clear)
+        });
         let texture = texture.map(|texture| edit.foretell(&size, texture).1);
         let held = self.measure.edited(&self.arena, pruned.at, &after, texture.as_ref());
         self.forms.insert(key, held);

@@ -12,9 +12,9 @@ use crate::policy::list::Item;
 use crate::policy::media_2026_9::first_of_last_turns;
 use crate::policy::repair::{pair_list, repair_list};
 use crate::replay::arena::Arena;
+use crate::replay::held::Held;
 use crate::replay::lane::{Lane, Loaded, Start};
 use crate::replay::outcome::Trimmed;
-use crate::replay::sums::Held;
 use crate::store::entry::{Role, StopReason};
 
 impl Lane<'_> {

@@ -7,11 +7,11 @@ use crate::policy::prune::{Gate, gate_under};
 use crate::replay::cache::Split;
 use crate::replay::calls::Call;
 use crate::replay::digest::Digest;
-use crate::replay::edits::{PromptEdits, Reach};
+use crate::replay::edits::PromptEdits;
+use crate::replay::held::Held;
 use crate::replay::lane::Lane;
 use crate::replay::outcome::{CallReplay, Prompt, Trimmed};
 use crate::replay::room::Room;
-use crate::replay::sums::Held;
 
 /// Chars per token of the window (pruning 5.1).
 const CHARS_PER_TOKEN: f64 = 4.0;
@@ -106,9 +106,9 @@ impl Lane<'_> {
         if may.iter().any(|may| *may) {
             let worked = match may {
                 _ if self.loaded.is_some() || self.is_edited || held.odd > 0 => self.work(gate),
-                [_, _, true] => self.work(gate),
-                [true, _, false] => self.prune_alone(&held),
-                [false, _, false] => self.guard_alone(&held),
+                [_, _, true] if settings.clear.clear_tool_inputs => self.work(gate),
+                [true, ..] => self.prune_alone(&held),
+                [false, ..] => self.by_sums(&held),
             };
             if worked.touched {
                 self.touch = Some(call.started);
@@ -142,7 +142,12 @@ impl Lane<'_> {
                 && (unsure
                     || held.cut.count() > 0
                     || is_over(self.measure.budget(), held.guard - held.cut.chars)),
-            steps.has(Step::Clear) && (unsure || is_over(settings.clear.trigger, held.clear)),
+            steps.has(Step::Clear)
+                && (unsure
+                    || is_over(
+                        settings.clear.trigger,
+                        held.clear + settings.clear.by.prompt_tokens() as f64,
+                    )),
         ]
     }
 
@@ -241,10 +246,10 @@ impl Lane<'_> {
     fn less_before(&self, sent: &Sent, count: usize) -> f64 {
         let edits = &sent.edits;
         let reach = edits.reach.filter(|_| count > 0);
-        let reached = reach.map_or(0.0, |Reach { from, reached, to }| {
-            let border = self.behind(count - usize::from(self.run_start.front.is_some())).clamp(from, to);
-            let near = reached.min(border);
-            self.sums.held(from, near).gone.tokens + self.sums.held(near, border).cut.tokens
+        let reached = reach.map_or(0.0, |reach| {
+            let front = usize::from(self.run_start.front.is_some());
+            let border = self.behind(count - front).clamp(reach.from, reach.to);
+            self.done_within(&reach, reach.from, border).tokens
         });
         let listed = edits.listed.iter().zip(&sent.listed_less);
         let listed = listed.filter(|((at, _), _)| self.index_in(edits, *at) < count);

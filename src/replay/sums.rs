@@ -1,122 +1,18 @@
 //! Running sums over the messages of a path, so that what any stretch of it holds is a subtraction, and so is what the guard
 //! makes of it.
 
-use std::ops::{Add, Sub};
-
 use crate::context::tokens::chars4::estimate_or_zero;
 use crate::policy::clear_tool_uses::Counting;
 use crate::policy::list::Item;
 use crate::policy::texture::Texture;
 use crate::policy::{Step, StepSet, StepSettings};
+use crate::replay::Session;
 use crate::replay::arena::Arena;
-use crate::replay::digest::Digest;
+use crate::replay::clear::{Clearing, is_use};
+use crate::replay::ground::Ground;
 use crate::replay::guard::Guarding;
+use crate::replay::held::Held;
 use crate::store::entry::MessageSize;
-
-/// What the guard does to a stretch of messages.
-#[derive(Debug, Clone, Copy, Default, PartialEq)]
-pub(super) struct Edits {
-    /// Chars less, as the guard counts them.
-    pub(super) chars: f64,
-    /// Tokens less.
-    pub(super) tokens: f64,
-    /// Results that are cut.
-    pub(super) trimmed: u32,
-    /// Results that gave way.
-    pub(super) cleared: u32,
-    /// What becomes of them.
-    pub(super) digest: Digest,
-}
-
-/// What a stretch of messages comes to.
-#[derive(Debug, Clone, Copy, Default, PartialEq)]
-pub(super) struct Held {
-    /// Messages that are sent.
-    pub(super) count: u32,
-    /// Tokens.
-    pub(super) tokens: f64,
-    /// Chars as the pruner counts them (pruning 5.4).
-    pub(super) prune: f64,
-    /// Chars as the guard counts them (pruning 6.32).
-    pub(super) guard: f64,
-    /// Tokens as clearing counts them.
-    pub(super) clear: f64,
-    /// Messages that some step may fail on, or that sizes do not tell enough of.
-    pub(super) odd: u32,
-    /// Each result held to the limit of one.
-    pub(super) cut: Edits,
-    /// The same once they gave way, those that can; `chars` beyond what cutting takes.
-    pub(super) gone: Edits,
-}
-
-impl Edits {
-    /// Messages that are edited.
-    pub(super) fn count(&self) -> u32 {
-        self.trimmed + self.cleared
-    }
-}
-
-impl Add for Edits {
-    type Output = Self;
-
-    fn add(self, other: Self) -> Self {
-        Self {
-            chars: self.chars + other.chars,
-            tokens: self.tokens + other.tokens,
-            trimmed: self.trimmed + other.trimmed,
-            cleared: self.cleared + other.cleared,
-            digest: self.digest + other.digest,
-        }
-    }
-}
-
-impl Sub for Edits {
-    type Output = Self;
-
-    fn sub(self, other: Self) -> Self {
-        Self {
-            chars: self.chars - other.chars,
-            tokens: self.tokens - other.tokens,
-            trimmed: self.trimmed - other.trimmed,
-            cleared: self.cleared - other.cleared,
-            digest: self.digest - other.digest,
-        }
-    }
-}
-
-impl Add for Held {
-    type Output = Self;
-
-    fn add(self, other: Self) -> Self {
-        Self {
-            count: self.count + other.count,
-            tokens: self.tokens + other.tokens,
-            prune: self.prune + other.prune,
-            guard: self.guard + other.guard,
-            clear: self.clear + other.clear,
-            odd: self.odd + other.odd,
-            cut: self.cut + other.cut,
-            gone: self.gone + other.gone,
-        }
-    }
-}
-
-impl Sub for Held {
-    type Output = Self;
-
-    fn sub(self, other: Self) -> Self {
-        Self {
-            count: self.count - other.count,
-            tokens: self.tokens - other.tokens,
-            prune: self.prune - other.prune,
-            guard: self.guard - other.guard,
-            clear: self.clear - other.clear,
-            odd: self.odd - other.odd,
-            cut: self.cut - other.cut,
-            gone: self.gone - other.gone,
-        }
-    }
-}
 
 /// How messages are measured for the sums.
 #[derive(Debug, Clone)]
@@ -125,13 +21,21 @@ pub(super) struct Measure {
     counting: Counting,
     /// None where the guard takes no part.
     guarding: Option<Guarding>,
+    /// None where clearing takes no part, or empties calls too.
+    clearing: Option<Clearing>,
 }
 
 impl Measure {
     /// For a window in tokens and these settings.
-    pub(super) fn new(guard_window: f64, settings: &StepSettings) -> Self {
+    pub(super) fn new(
+        session: &Session<'_>,
+        ground: &Ground,
+        guard_window: f64,
+        settings: &StepSettings,
+    ) -> Self {
+        let clearing = Clearing::new(session, ground, settings);
         let guarding = Guarding::new(guard_window, settings).filter(|_| settings.steps.has(Step::Guard));
-        Self { steps: settings.steps, counting: settings.clear.counting, guarding }
+        Self { steps: settings.steps, counting: settings.clear.counting, guarding, clearing }
     }
 
     /// Chars that the guard allows; no limit where there is none.
@@ -180,18 +84,34 @@ impl Measure {
             tokens: arena.weigh(at, size),
             prune: prune.unwrap_or(0.0),
             guard: guard.unwrap_or(0.0),
-            clear: if self.steps.has(Step::Clear) { self.cleared_by(size, texture) } else { 0.0 },
+            clear: self.counted(size, texture),
             odd: u32::from(is_odd),
             ..Held::default()
         };
-        if let (Some(guarding), Some(texture), false) = (&self.guarding, texture, is_odd) {
-            (held.cut, held.gone) = guarding.of(arena, at, size, texture);
+        let Some(texture) = texture.filter(|_| !is_odd) else { return held };
+        if let Some(guarding) = &self.guarding {
+            (held.cut, held.gone) = guarding.of(arena, self, at, size, texture);
+        }
+        if let Some(clearing) = &self.clearing {
+            held.uses = u32::from(is_use(texture));
+            if let Some(used) = clearing.of(arena, self, at, size, texture) {
+                (held.clearable, held.used) = (held.clear, used);
+                (held.used_cut, held.used_gone) = (held.cut, held.gone);
+            }
         }
         held
     }
 
-    /// Tokens as clearing counts them.
-    fn cleared_by(&self, size: &MessageSize, texture: Option<&Texture>) -> f64 {
+    /// Whether clearing takes part.
+    pub(super) fn clears(&self) -> bool {
+        self.steps.has(Step::Clear)
+    }
+
+    /// Tokens of a message as clearing counts them; 0 where it takes no part.
+    pub(super) fn counted(&self, size: &MessageSize, texture: Option<&Texture>) -> f64 {
+        if !self.clears() {
+            return 0.0;
+        }
         match (self.counting, texture.map(|texture| &texture.sketch)) {
             (Counting::Approximate, Some(Ok(Some(sketch)))) => sketch.tokens() as f64,
             (Counting::Model, Some(Ok(Some(_)))) => estimate_or_zero(size) as f64,
@@ -213,16 +133,16 @@ impl Sums {
     }
 
     /// Adds the next message.
-    pub(super) fn push(&mut self, held: Held) {
+    pub(super) fn push(&mut self, held: &Held) {
         let sum = self.0.last().copied().unwrap_or_default();
-        self.0.push(sum + held);
+        self.0.push(sum + *held);
     }
 
     /// Measures the messages from one on again.
     pub(super) fn measure_from(&mut self, first: usize, measure: impl Fn(usize) -> Held) {
         let count = self.0.len() - 1;
         self.0.truncate(first.min(count) + 1);
-        (first..count).for_each(|at| self.push(measure(at)));
+        (first..count).for_each(|at| self.push(&measure(at)));
     }
 
     /// What the messages `from..to` hold.

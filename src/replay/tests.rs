@@ -2,6 +2,8 @@
 
 use std::fmt::Write as _;
 
+mod long_way;
+
 use super::*;
 use crate::gateway::catalog::find;
 use crate::gateway::pruning::PruneSettings;

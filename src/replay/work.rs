@@ -1,5 +1,5 @@
 //! The steps of a call over a list of messages: the way for lists that are no stretch of the path, for messages that sizes do
-//! not tell enough of, and for the clearing of tool uses.
+//! not tell enough of, after edits of the context, and where clearing empties the arguments of calls.
 
 use crate::ids::EntryIx;
 use crate::policy::clear_tool_uses::clear_list;

@@ -247,8 +247,8 @@ fn overlay_hints(overlay: &Overlay) -> Vec<Hint> {
             (&[Action::Smallest], "smallest"),
             (&[Action::PreviousAxis, Action::NextAxis], "setting"),
             (&[Action::EditAxes], "type"),
-            (&[Action::Headroom], "room to leave"),
-            (&[Action::SavePlan], "save json"),
+            (&[Action::Headroom], "room"),
+            (&[Action::SavePlan], "save"),
         ],
         Overlay::Recovery(_) => vec![MOVE, (&[Action::Open], "go to the entry"), (&[Action::Back], "close")],
         Overlay::Commits(_) => vec![

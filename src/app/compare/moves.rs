@@ -182,7 +182,8 @@ impl App {
         }
         let Some(recording) = &self.again.recording else { return Ok(()) };
         let window = recording.material.provider_window;
-        let amount = Amount::parse(text).ok_or_else(|| format!("expected {}", Amount::EXPECTED))?;
+        let amount = Amount::parse(text)
+            .ok_or_else(|| "expected tokens, such as 20k, or a share, such as 10%".to_owned())?;
         match amount.tokens(window) {
             Some(tokens) if tokens < window => self.compare.headroom = Some(amount),
             Some(_) => return Err(format!("expected less than the window of {}", grouped(window as u64))),

@@ -112,7 +112,7 @@ mod tests {
     fn zooming_keeps_the_cursor_in_sight_and_ends_at_a_few_calls() {
         let mut stretch = Stretch::default();
         stretch.zoom_in(90, 100);
-        assert_eq!(stretch.seen(100), 46..96);
+        assert_eq!(stretch.seen(100), 47..97);
         for _ in 0..9 {
             stretch.zoom_in(90, 100);
         }

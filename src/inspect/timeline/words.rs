@@ -41,7 +41,16 @@ impl Timeline {
         let mut marks = self.thresholds();
         marks.sort_by_key(|mark| std::cmp::Reverse(mark.at));
         let words = marks.iter().map(|mark| format!("{} {}", mark.threshold.word(), grouped(mark.at)));
-        format!("Thresholds in prompt tokens: {}.", words.collect::<Vec<_>>().join(", "))
+        let thresholds = format!("Thresholds in prompt tokens: {}.", words.collect::<Vec<_>>().join(", "));
+        let believed = self.inspection().upkeep.runtime_window;
+        match self.window().filter(|window| *window > believed) {
+            Some(window) => format!(
+                "{thresholds} Prompts of up to {} were answered; the gateway believes {}, and takes the last answer of a run above that for an overflow.",
+                grouped(window as u64),
+                grouped(believed as u64)
+            ),
+            None => thresholds,
+        }
     }
 
     /// What a lane comes to.

@@ -103,7 +103,7 @@ impl Run<'_> {
 }
 
 /// How many of the results, from the oldest on, may be cleared (pruning 7.2, step 2).
-pub(super) fn candidates(results: usize, keep: f64) -> Result<usize, Throws> {
+pub fn candidates(results: usize, keep: f64) -> Result<usize, Throws> {
     if keep >= results as f64 {
         return Ok(0);
     }

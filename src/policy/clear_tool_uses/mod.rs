@@ -14,7 +14,7 @@ mod step;
 
 pub use count::{message_tokens, total_tokens};
 pub use digest::Digest;
-pub use edit::{Clearing, clear};
+pub use edit::{Clearing, candidates, clear};
 pub use message::{Block, Call, Content, Message, message_of};
 pub use settings::{ClearSettings, ClearedBy, Counting};
 pub use sketch::{CallSketch, Said, Sketch};

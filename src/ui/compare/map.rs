@@ -26,10 +26,17 @@ impl View<'_> {
         let (down, across) = self.screen.shown();
         let (Some(down), false) = (down, area.is_empty()) else { return };
         let focused = self.screen.part == Part::Map;
-        let name = across.map_or_else(String::new, |axis| format!("{} →", short(axis)));
-        let end = title(self.theme, buf, area, &name, focused);
-        let words = [self.span(Role::Muted, format!("{} ↓", short(down)))];
-        on_title(buf, area.y, end, area.right().saturating_sub(1), &words);
+        let down_words = format!("{} ↓", short(down));
+        match across {
+            Some(across) => {
+                let end = title(self.theme, buf, area, &format!("{} →", short(across)), focused);
+                let words = [self.span(Role::Muted, down_words)];
+                on_title(buf, area.y, end, area.right().saturating_sub(1), &words);
+            }
+            None => {
+                title(self.theme, buf, area, &down_words, focused);
+            }
+        }
         self.labels(down, across, buf);
         let levels = self.levels();
         let (rows, columns) = (self.grid.rows, self.grid.columns);

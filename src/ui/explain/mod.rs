@@ -94,8 +94,8 @@ fn head(theme: &Theme, explanation: &Explanation, after: u16, area: Rect, buf: &
 }
 
 /// What stands at the foot on the head of the changes.
-const TRIED: &str =
-    "Each change was tried on the call that failed, as it was then, and then on every call of the session.";
+const TRIED: &str = "Each change was tried on the call that failed, as it was then, and then on every call of the session. \
+     An answer that never came is paid for where its call fits.";
 const TRIED_AHEAD: &str = "Each change was tried on the next call, and on every call that was made.";
 
 struct Line<'a> {

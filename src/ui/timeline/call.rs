@@ -95,7 +95,7 @@ impl View<'_> {
         let strong = self.theme.bold(Role::Text);
         let [less, more] = keys.map(|key| Span::styled(key, strong));
         let and = Span::styled(" and ", muted);
-        let words = Span::styled(" move the setting below; what it would have done appears at once", muted);
+        let words = Span::styled(" move the setting below; its effect shows at once", muted);
         put_spans(buf, (area.x + 1, area.y + 2), end, &[less, and, more, words]);
     }
 
@@ -153,9 +153,12 @@ impl View<'_> {
             let words = format!("{} over {word}", thousands(whole(call.expected - limit)));
             vec![self.styled(words, role)]
         };
+        let believed = self.timeline.inspection().upkeep.runtime_window;
         if call.overflow {
             return match self.timeline.window().filter(|window| call.expected > *window) {
                 Some(window) => over(window, "window", Role::Danger),
+                // It was answered, and the runtime takes it for an overflow all the same (compaction 8.1 ii).
+                None if call.expected > believed => over(believed, "the gateway's window", Role::Danger),
                 None => vec![self.styled("did not fit", Role::Danger)],
             };
         }

@@ -1,0 +1,114 @@
+//! What running sums tell of a call is to the last bit what the steps make of its list of messages: counts, tokens, what is
+//! named as changed, and what the cache reads of it.
+
+use super::*;
+use crate::gateway::ruleset::Ruleset;
+use crate::policy::clear_tool_uses::{ClearSettings, ClearedBy, Counting};
+use crate::policy::settings::GuardSettings;
+use crate::replay::ground::Ground;
+use crate::replay::lane::Lane;
+
+/// Numbers that look like chance.
+struct Dice(u64);
+
+impl Dice {
+    fn below(&mut self, count: u64) -> u64 {
+        self.0 = self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        (self.0 >> 33) % count
+    }
+}
+
+/// Runs of a few calls each, some after an idle time, with results of any size; some answer no call.
+fn script(seed: u64) -> Script {
+    let mut dice = Dice(seed);
+    let mut script = Script::default();
+    for run in 0..12 {
+        script = script.after([1, 1, 7][dice.below(3) as usize]).user();
+        for _ in 0..dice.below(6) {
+            let lost = dice.below(9) == 0;
+            script = script.answer(900 + run, true);
+            if lost {
+                script = script.user();
+            }
+            script = script.result([3, 40, 400, 3_000][dice.below(4) as usize]);
+        }
+        script = script.answer(1_000 + run, false);
+    }
+    script
+}
+
+fn textures(script: &Script, ruleset: Ruleset) -> Vec<Option<Texture>> {
+    let message = |line: &str| js::parse(line).expect("JSON").get("message").cloned();
+    script.text.lines().map(|line| Some(Texture::of_under(ruleset.rules(), &message(line)?))).collect()
+}
+
+fn clearings() -> [ClearSettings; 7] {
+    let plain = || ClearSettings { trigger: 600.0, keep: 2.0, ..ClearSettings::default() };
+    let server = |clear_at_least: f64| ClearSettings {
+        by: ClearedBy::Server { prompt_tokens: 300 },
+        clear_at_least,
+        ..plain()
+    };
+    [
+        plain(),
+        ClearSettings { clear_at_least: 500.0, ..plain() },
+        ClearSettings { clear_at_least: 90.0, counting: Counting::Model, keep: 0.0, ..plain() },
+        server(0.0),
+        server(900.0),
+        ClearSettings { keep: -4.0, ..plain() },
+        ClearSettings { placeholder: "cleared, as it was long ago".into(), clear_at_least: 40.0, ..plain() },
+    ]
+}
+
+/// Each call of a session under some settings; the long way where that is asked for.
+fn lane(session: &Session<'_>, settings: &Settings, record: &RecordedLane, long: bool) -> Vec<CallReplay> {
+    let ground = Ground::new(session);
+    let mut lane = Lane::new(session, &ground, settings, true);
+    lane.is_edited = long;
+    let mut place = 0;
+    let mut made = Vec::new();
+    for (call, recorded) in record.calls.iter().zip(&record.lane) {
+        (place..call.place).for_each(|place| lane.push(place));
+        place = call.place;
+        made.push(lane.call(call, Some(recorded)));
+    }
+    made
+}
+
+#[test]
+fn running_sums_tell_of_every_call_what_its_list_does() {
+    let mut acted = [0; 3];
+    let steps = [
+        &[Step::Clear][..],
+        &[Step::Guard, Step::Clear],
+        &[Step::Prune, Step::Clear],
+        &[Step::Repair, Step::Images, Step::Prune, Step::Guard, Step::Clear],
+        &[Step::Repair, Step::History, Step::Prune, Step::Guard],
+    ];
+    for seed in 0..8 {
+        let script = script(seed);
+        let ruleset = Ruleset::ALL[seed as usize % 3];
+        let textures = textures(&script, ruleset);
+        let weights: Vec<f64> = (0..textures.len()).map(|at| 7.3 + (at % 13) as f64 * 91.7).collect();
+        script.with_session(20_000.0, &[], |session| {
+            let fit = Calibrated { fixed: 123.4, weights: &weights };
+            let calibrated = Some(fit).filter(|_| seed % 2 == 0);
+            let session = Session { textures: Some(&textures), calibrated, ..*session };
+            let record = recorded_lane(&session, &settings(&[]), &|| true).expect("wanted");
+            for (steps, clear) in steps.iter().flat_map(|steps| clearings().map(|clear| (*steps, clear))) {
+                let mut settings = settings(steps);
+                settings.steps.ruleset = ruleset;
+                settings.steps.history_limit = 7.0;
+                settings.steps.guard = GuardSettings { budget_share: 0.3, single_share: 0.05 };
+                settings.steps.clear = clear;
+                let [short, long] = [false, true].map(|long| lane(&session, &settings, &record, long));
+                for (at, (short, long)) in short.iter().zip(&long).enumerate() {
+                    assert_eq!(short, long, "#{at} of {seed} under {:?}", settings.steps);
+                    let done = [short.pruned, short.guarded, short.cleared];
+                    acted.iter_mut().zip(done).for_each(|(acted, done)| *acted += u32::from(done.is_some()));
+                }
+            }
+        });
+    }
+    assert!(acted.iter().all(|count| *count > 50), "{acted:?}");
+}
