@@ -516,7 +516,7 @@ fn todays_store() -> tempfile::TempDir {
     }
     lines.push(json!({ "type": "usage", "id": "0badcafe", "parentId": parent, "timestamp": "2026-10-20T09:00:00.000Z",
         "usage": usage(130_000, 0.065) }));
-    let text: String = lines.iter().map(|line| format!("{line}\n")).collect();
+    let text = lines.iter().fold(String::new(), |text, line| text + &line.to_string() + "\n");
     let path = folder.join(format!("2026-10-20T08-00-00-000Z_{id}.jsonl"));
     let mut file = std::fs::File::create(path).expect("a file");
     std::io::Write::write_all(&mut file, text.as_bytes()).expect("written");
