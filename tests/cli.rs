@@ -756,6 +756,46 @@ fn a_session_of_todays_pi_is_committed_as_context_edits_and_taken_back() {
 }
 
 #[test]
+fn todays_pi_is_told_by_its_own_rules_wherever_it_is_spoken_of() {
+    let (dir, _) = todays_store();
+    let path = dir.path().to_str().unwrap();
+    let ask = |words: &[&str]| run(&mut program(words));
+    let (_, list, _) = ask(&["sessions", path]);
+    assert!(list.contains("1 session by the rules of pi 1.5.2"), "{list}");
+    let (_, list, _) = ask(&["sessions", path, "--json"]);
+    let list: Value = serde_json::from_str(&list).unwrap();
+    assert_eq!(
+        (&list["ruleset"]["id"], &list["sessions"][0]["ruleset"]),
+        (&json!("pi-0.55"), &json!("pi-1.5"))
+    );
+    let (_, doctor, _) = ask(&["doctor", path]);
+    assert!(
+        doctor.contains("pi-1.5 for 1 transcript of 1") && !doctor.contains("the gateway runs"),
+        "{doctor}"
+    );
+    let (_, doctor, _) = ask(&["doctor", path, "--json"]);
+    let doctor: Value = serde_json::from_str(&doctor).unwrap();
+    assert_eq!(doctor["rulesets"], json!({ "pi-1.5": 1 }));
+    // Nothing of pi's begins anew by itself, whichever of its versions is named.
+    let (_, named, _) = ask(&["sessions", path, "--ruleset", "pi-1.5", "--json"]);
+    assert_eq!(serde_json::from_str::<Value>(&named).unwrap()["sessions"][0]["reset"], json!(null));
+
+    let session = ["019acff0", "--store", path];
+    let (_, recovery, _) = ask(&[&["recovery"], &session[..]].concat());
+    assert!(recovery.contains("followed by the rules of pi-0.55; pi 1.5 takes"), "{recovery}");
+    let (code, _, error) = ask(&[&["commit"], &session[..]].concat());
+    assert!(
+        code == 4 && error.contains("pi prunes nothing by itself") && !error.contains("--gates"),
+        "{error}"
+    );
+    let set = ["--set", "contextPruning.softTrimRatio=0", "--set", "contextPruning.hardClearRatio=0"];
+    let (_, commit, error) =
+        ask(&[&["commit"], &session[..], &set[..], &["--set", "contextPruning.minPrunableToolChars=0"]]
+            .concat());
+    assert!(commit.contains("context_edit") && !commit.contains("gateway"), "{commit}{error}");
+}
+
+#[test]
 fn a_commit_is_a_dry_run_until_it_is_applied_and_can_be_taken_back() {
     let store = Store::new();
     let before = std::fs::read(store.transcript()).unwrap();

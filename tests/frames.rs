@@ -173,6 +173,11 @@ screens! {
     a_compaction_stands_on_its_curve_with_its_tokens: "timeline compaction",
     the_timeline_is_told_in_sentences_too: "timeline in words",
     a_timeline_that_is_being_read_says_so: "timeline reading",
+    a_session_of_todays_pi_has_its_prompt_and_tools_in_the_bar: "pi today",
+    a_plan_for_pi_is_asked_for_as_edits: "pi edits",
+    a_recovery_by_lent_rules_says_whose: "pi recovery",
+    a_session_in_a_database_is_shown_as_any_other: "database",
+    long_ids_leave_room_for_the_numbers: "database branches",
 }
 
 #[test]

@@ -286,6 +286,28 @@ fn nothing_is_written_into_a_database_and_what_leads_to_the_same_is_told() {
 }
 
 #[test]
+fn a_database_that_cannot_be_read_is_told_and_never_passes_for_none() {
+    let whole = fs::read(fixture("openclaw-agent.sqlite")).unwrap();
+    let noise: Vec<u8> = (0..9_000_u32).map(|at| (at.wrapping_mul(2_654_435_761) >> 13) as u8).collect();
+    for bytes in [Some(&whole[..100_000]), Some(&noise[..]), None] {
+        let state = state();
+        let path = state.path().join("agents/main/agent/openclaw-agent.sqlite");
+        fs::remove_file(&path).unwrap();
+        match bytes {
+            Some(bytes) => {
+                std::io::Write::write_all(&mut fs::File::create(&path).unwrap(), bytes).unwrap();
+            }
+            None => fs::create_dir(&path).unwrap(),
+        }
+        let store = listed(state.path());
+        let told: Vec<String> = store.findings.iter().map(ToString::to_string).collect();
+        assert!(told.iter().any(|it| it.contains("cannot be read as a database")), "{told:?}");
+        assert!(store.databases.len() == 1 && store.databases[0].schema.is_none());
+        assert_eq!(store.ruleset.ruleset, Ruleset::V2026_9);
+    }
+}
+
+#[test]
 fn watch_tells_what_is_added_to_a_database_and_new_sessions_in_it() {
     use std::io::BufRead as _;
     use std::process::{Command, Stdio};

@@ -187,9 +187,11 @@ fn add_databases(store: &mut Store, files: &[(String, PathBuf)], sizes: &Sizes) 
     }
 }
 
-/// Whether a database that could not be opened is one to speak of: it was named, or sessions are in it (sqlite A7).
+/// Whether a database that could not be opened is one to speak of: it was named, or sessions are in it (sqlite A7). Of one
+/// that cannot be read nobody knows; silence would pass for a store without sessions.
 fn is_of_use(store: &Store, path: &Path) -> bool {
-    matches!(&store.shape, Shape::Database(own) if own == path) || sqlite::holds_sessions(path)
+    matches!(&store.shape, Shape::Database(own) if own == path)
+        || sqlite::holds_sessions(path).unwrap_or(true)
 }
 
 fn add_database(store: &mut Store, agent: &str, database: &Database, sizes: &Sizes) {

@@ -11,10 +11,14 @@ use crate::commit::ReceiptKind;
 use crate::inspect::Inspection;
 use crate::inspect::commits::{Committed, Force};
 use crate::inspect::compare::{Branch, Change, Comparison, Row};
+use crate::text;
 use crate::ui::theme::{Ground, Role, Theme};
 use crate::ui::widgets::number::{counted, estimate, moment};
 use crate::ui::widgets::{blank, note, on_title, put, put_right, put_spans, row_of, scrollbar, title};
 use crate::ui::{frame_box, glyphs};
+
+/// Columns of an id as pi gives them; with less room for it the number is left out.
+const SHORT_ID: u16 = 8;
 
 /// Draws the list of commits over everything between header and status line.
 pub(super) fn commits(app: &App, theme: &Theme, screen: &CommitsScreen, area: Rect, buf: &mut Buffer) {
@@ -228,7 +232,14 @@ fn message(theme: &Theme, inspection: &Inspection, row: &Row, line: Rect, buf: &
     for ((entry, tokens), from) in row.entries.iter().zip(row.tokens).zip(columns) {
         let to = (from + SIDE - 2).min(end);
         let Some(entry) = entry else { continue };
-        put(buf, (from, line.y), to, &inspection.index.name(*entry), theme.style(Role::Muted));
-        put_right(buf, line.y, from + 9, to, &[Span::styled(estimate(tokens), theme.style(Role::Text))]);
+        // Ids of 2026.9 are as wide as the column: they give way to the number.
+        let tokens = estimate(tokens);
+        let name_to = to.saturating_sub(text::width(&tokens) as u16 + 2);
+        if name_to < from + SHORT_ID {
+            put(buf, (from, line.y), to, &inspection.index.name(*entry), theme.style(Role::Muted));
+            continue;
+        }
+        put(buf, (from, line.y), name_to, &inspection.index.name(*entry), theme.style(Role::Muted));
+        put_right(buf, line.y, name_to, to, &[Span::styled(tokens, theme.style(Role::Text))]);
     }
 }

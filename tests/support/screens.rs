@@ -445,10 +445,112 @@ pub(crate) fn timing_yet(width: u16, height: u16) -> Driver {
     driver
 }
 
+/// A session of today's pi: system prompt and tools in the transcript, large results, work beside the conversation.
+pub(crate) fn todays_pi(width: u16, height: u16) -> Driver {
+    let mut driver = Driver::on(todays_store(), width, height);
+    driver.now_ms = TODAY_MS;
+    if let Some(listing) = &mut driver.app.listing {
+        listing.place = "~/.pi/agent".into();
+    }
+    driver
+}
+
+/// What a plan becomes in it: edits of the context on the same branch.
+pub(crate) fn editing(width: u16, height: u16) -> Driver {
+    let mut driver = todays_pi(width, height);
+    driver.press("p c");
+    driver
+}
+
+/// What would be tried after its next overflow, by lent rules.
+pub(crate) fn recovering_pi(width: u16, height: u16) -> Driver {
+    let mut driver = todays_pi(width, height);
+    driver.press("v");
+    driver
+}
+
+/// 2026-10-20T09:30:00Z, half an hour after the last entry of the pi session.
+const TODAY_MS: i64 = 1_792_488_600_000;
+
+fn todays_store() -> tempfile::TempDir {
+    use serde_json::json;
+    let dir = tempfile::tempdir().expect("a folder");
+    let folder = dir.path().join("sessions/--home-pi-roof--");
+    std::fs::create_dir_all(&folder).expect("a folder");
+    let id = "019a0041-5a80-7a11-8c2d-5d0c8b1f4e77";
+    let tool = |name: &str| json!({ "name": name, "description": "Works on files. ".repeat(20), "parameters": { "type": "object" } });
+    let usage = |input: u32, cost: f64| json!({ "input": input, "output": 900, "cacheRead": 0, "cacheWrite": 0, "totalTokens": input + 900, "cost": { "total": cost } });
+    let answer = |content: serde_json::Value, stop: &str, input: u32| {
+        json!({ "role": "assistant", "content": content, "provider": "anthropic", "model": "claude-opus-4-6", "api": "anthropic-messages",
+            "usage": usage(input, f64::from(input) * 5e-6), "stopReason": stop, "timestamp": 1 })
+    };
+    let mut messages = vec![
+        json!({ "role": "system", "content": "", "timestamp": 1, "toolsAdded": [tool("read"), tool("bash")],
+            "sections": { "preamble": "You help with a house. ".repeat(200), "rules": "Be brief. ".repeat(80) } }),
+        json!({ "role": "user", "content": "Which beams of the roof carry the load?", "timestamp": 1 }),
+    ];
+    for round in 1..=6_u32 {
+        let call = format!("call_{round}");
+        let path = json!([{ "type": "toolCall", "id": call, "name": "read", "arguments": { "path": format!("plans/{round}.txt") } }]);
+        messages.push(answer(path, "toolUse", 3_000 + (round - 1) * 21_000));
+        let text = format!("Plan {round}: beam, span, load.\n").repeat(2_800);
+        messages.push(json!({ "role": "toolResult", "toolCallId": call, "toolName": "read",
+            "content": [{ "type": "text", "text": text }], "isError": false, "timestamp": 1 }));
+    }
+    messages.push(answer(json!([{ "type": "text", "text": "The two outer ones." }]), "stop", 129_000));
+    messages.push(json!({ "role": "user", "content": "And over the porch?", "timestamp": 1 }));
+    for more in ["The ridge beam alone.", "Its span is 4.2 m.", "It may carry 3 kN."] {
+        messages.push(answer(json!([{ "type": "text", "text": more }]), "stop", 130_000));
+    }
+    let start = TODAY_MS - 30 * 60_000;
+    let mut lines = vec![
+        json!({ "type": "session", "version": 3, "id": id, "timestamp": "2026-10-20T08:00:00.000Z", "cwd": "/home/pi/roof" }),
+    ];
+    let mut parent = serde_json::Value::Null;
+    for (at, mut message) in messages.into_iter().enumerate() {
+        message["timestamp"] = json!(start - (30 - at as i64) * 60_000);
+        let own = format!("{:08x}", 0x00c0_ffee + at);
+        let time = format!("2026-10-20T08:{:02}:00.000Z", 30 + at);
+        lines.push(json!({ "type": "message", "id": own, "parentId": parent, "timestamp": time, "message": message }));
+        parent = json!(own);
+    }
+    lines.push(json!({ "type": "usage", "id": "0badcafe", "parentId": parent, "timestamp": "2026-10-20T09:00:00.000Z",
+        "usage": usage(130_000, 0.065) }));
+    let text = lines.iter().fold(String::new(), |text, line| text + &line.to_string() + "\n");
+    let path = folder.join(format!("2026-10-20T08-00-00-000Z_{id}.jsonl"));
+    let mut file = std::fs::File::create(path).expect("a file");
+    std::io::Write::write_all(&mut file, text.as_bytes()).expect("written");
+    let modified = std::time::UNIX_EPOCH + std::time::Duration::from_millis(start as u64);
+    file.set_modified(modified).expect("a time");
+    dir
+}
+
+/// A session of a gateway of 2026.9, in the database that its own package wrote.
+pub(crate) fn in_a_database(width: u16, height: u16) -> Driver {
+    let dir = tempfile::tempdir().expect("a folder");
+    let from = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fixtures/sqlite-2026.9.6");
+    let agent = dir.path().join("agents/main/agent");
+    std::fs::create_dir_all(&agent).expect("a folder");
+    let name = "openclaw-agent.sqlite";
+    std::fs::copy(from.join(name), agent.join(name)).expect("a copy");
+    let mut driver = Driver::on(dir, width, height);
+    driver.now_ms = 1_795_200_000_000;
+    named(&mut driver);
+    driver.go_to("cron:job-1");
+    driver
+}
+
+/// Two of its branches, whose ids are long.
+pub(crate) fn database_branches(width: u16, height: u16) -> Driver {
+    let mut driver = in_a_database(width, height);
+    driver.press("C");
+    driver
+}
+
 /// A state by its name.
 pub(crate) type Named = (&'static str, fn(u16, u16) -> Driver);
 
-pub(crate) const STATES: [Named; 49] = [
+pub(crate) const STATES: [Named; 54] = [
     ("rest", at_rest),
     ("gate shut", gate_shut),
     ("preview", preview),
@@ -498,4 +600,9 @@ pub(crate) const STATES: [Named; 49] = [
     ("timeline compaction", timing_compacted),
     ("timeline in words", timing_in_words),
     ("timeline reading", timing_yet),
+    ("pi today", todays_pi),
+    ("pi edits", editing),
+    ("pi recovery", recovering_pi),
+    ("database", in_a_database),
+    ("database branches", database_branches),
 ];

@@ -192,10 +192,12 @@ impl Database {
 }
 
 /// Whether a file is a database that sessions are in, whatever its version (sqlite A7).
-pub(in crate::store) fn holds_sessions(path: &Path) -> bool {
+///
+/// # Errors
+/// A file that is no database, a damaged one, or one that may not be read.
+pub(in crate::store) fn holds_sessions(path: &Path) -> rusqlite::Result<bool> {
     let ask = "SELECT EXISTS (SELECT 1 FROM sqlite_schema WHERE type = 'table' AND name = 'session_nodes')";
-    let answer = connect(path).and_then(|(connection, _)| connection.query_row(ask, [], |row| row.get(0)));
-    answer.unwrap_or(false)
+    connect(path).and_then(|(connection, _)| connection.query_row(ask, [], |row| row.get(0)))
 }
 
 /// A read-only connection (sqlite H2), and whether it takes the file for one that nobody writes. That is the way only where

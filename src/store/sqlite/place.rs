@@ -39,7 +39,7 @@ pub(in crate::store) fn artifact_dir(database: &Path) -> PathBuf {
 }
 
 /// The databases of a gateway, each once with the agent it is looked for: at the usual places, where `session.store` leads,
-/// and those that the gateway itself noted (sqlite A1, A2, A4). Only files that are there.
+/// and those that the gateway itself noted (sqlite A1, A2, A4). Only what is there, be it a file or not.
 pub(in crate::store) fn databases(
     config: &GatewayConfig,
     env: &Environment,
@@ -48,7 +48,7 @@ pub(in crate::store) fn databases(
 ) -> Vec<(String, PathBuf)> {
     let mut found: Vec<(String, PathBuf)> = Vec::new();
     let mut add = |agent: &str, path: PathBuf| {
-        if path.is_file() && found.iter().all(|(_, own)| *own != path) {
+        if path.exists() && found.iter().all(|(_, own)| *own != path) {
             found.push((agent.to_owned(), path));
         }
     };
