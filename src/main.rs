@@ -11,8 +11,9 @@ use clawscope::gateway::env::Environment;
 fn main() -> ExitCode {
     let around = Around { env: Environment::from_process(), now_ms: SystemClock.now_ms() };
     let on_terminal = stdout().is_terminal();
-    let columns =
-        crossterm::terminal::size().ok().filter(|_| on_terminal).map(|(columns, _)| usize::from(columns));
+    // Asked of nothing else: where there is no terminal, that would start other programs to look for one.
+    let size = if on_terminal { crossterm::terminal::size().ok() } else { None };
+    let columns = size.map(|(columns, _)| usize::from(columns));
     let colour = on_terminal && around.env.get("NO_COLOR").is_none();
     // Not locked: on the screen, other threads have their own words for both streams.
     let (mut out, mut err) = (BufWriter::new(stdout()), stderr());

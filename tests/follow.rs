@@ -6,9 +6,12 @@
 #[allow(dead_code, reason = "other programs use the rest")]
 mod driver;
 
+use std::path::PathBuf;
+
 use clawscope::app::effect::Effect;
 use clawscope::app::event::Event;
 use clawscope::app::layout::Pane;
+use clawscope::app::left::Left;
 use clawscope::app::state::{Overlay, WriteStage};
 use clawscope::app::transcript::TranscriptPane;
 use clawscope::inspect::{Inspection, Mark, SourceOfCount, Unmeasured};
@@ -163,6 +166,59 @@ fn a_file_that_is_gone_shows_in_the_list() {
     let item = driver.app.sessions.items.iter().find(|item| item.key == key).expect("its row");
     assert!(item.has(Mark::Missing), "{:?}", item.marks);
     assert!(driver.app.transcript.is_some(), "what was read stays");
+}
+
+/// The list as the files are now.
+fn listed_anew(driver: &mut Driver) {
+    let rows = driver.path().with_file_name("sessions.json");
+    driver.event(Event::Changed(vec![rows]));
+}
+
+#[test]
+fn a_transcript_that_left_its_place_is_said_to_have_until_it_is_back() {
+    let mut driver = Driver::demo(130, 36);
+    let path = driver.path();
+    assert_eq!(driver.app.left(), None);
+    let aside = PathBuf::from(format!("{}.reset.2026-03-05T14-00-00.000Z", path.display()));
+    std::fs::rename(&path, &aside).expect("puts aside");
+    listed_anew(&mut driver);
+    assert_eq!(driver.app.left(), Some(Left::Aside(Mark::Reset)));
+    assert!(driver.app.transcript.is_some(), "what was read stays");
+    std::fs::remove_file(&aside).expect("removes");
+    listed_anew(&mut driver);
+    assert_eq!(driver.app.left(), Some(Left::Gone));
+    std::fs::File::create(&path).expect("comes back");
+    listed_anew(&mut driver);
+    assert_eq!(driver.app.left(), None);
+}
+
+#[test]
+fn a_session_begun_anew_shows_the_transcript_before_until_the_next_is_written() {
+    let mut driver = Driver::demo(130, 36);
+    let rows = driver.path().with_file_name("sessions.json");
+    let key = inspection(&driver).session.key.0.clone();
+    let text = std::fs::read_to_string(&rows).expect("rows");
+    let mut changed: serde_json::Value = serde_json::from_str(&text).expect("JSON");
+    changed[&key] = serde_json::json!({ "sessionId": "not-written-yet", "updatedAt": 1 });
+    let mut file = std::fs::File::create(&rows).expect("the rows");
+    std::io::Write::write_all(&mut file, changed.to_string().as_bytes()).expect("rewrites");
+    let relist = driver.held(Event::Changed(vec![rows]));
+    assert!(matches!(relist.as_slice(), [Effect::Relist { .. }]), "{relist:?}");
+    driver.perform(relist);
+    assert_eq!(driver.app.left(), Some(Left::BegunAnew));
+    assert!(!driver.app.rereading, "there is nothing to read yet");
+}
+
+#[test]
+fn folders_that_are_looked_at_are_told_once_and_stand_in_the_header() {
+    let mut driver = Driver::demo(130, 36);
+    driver.event(Event::Polled(Some("/x: looked at every second, as nfs.".into())));
+    assert!(driver.app.toast.as_ref().is_some_and(|toast| toast.text.contains("nfs")));
+    driver.app.toast = None;
+    driver.event(Event::Polled(Some("/x and /y: looked at every second, as nfs.".into())));
+    assert!(driver.app.toast.is_none() && driver.app.polled.is_some());
+    driver.event(Event::Polled(None));
+    assert_eq!(driver.app.polled, None);
 }
 
 #[test]

@@ -7,6 +7,8 @@
 mod generate;
 #[path = "support/inspected.rs"]
 mod inspected;
+#[path = "support/large.rs"]
+mod large;
 #[path = "support/pi.rs"]
 mod pi;
 #[path = "support/session.rs"]
@@ -271,4 +273,25 @@ fn the_real_pi_reads_every_message_of_a_truncation_and_misses_what_the_gateways_
         assert_eq!(theirs.context.len() + messages, context.len(), "seed {seed}: what vanishes is foretold");
         assert_eq!(theirs.labels.len() + labels, ours.labels.len(), "seed {seed}: labels on copies");
     }
+}
+
+/// What `context --json` says of a file, by the rules of the version that is asked.
+fn session_tokens(file: &PathBuf) -> u64 {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_clawscope"));
+    command.args(["context", "--json", "--ruleset", "2026.3.2"]).arg(file).env("HOME", "/nonexistent");
+    let output = command.output().expect("it runs");
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    let answer = js::parse(&String::from_utf8(output.stdout).expect("UTF-8")).expect("JSON");
+    answer.get("sessionTokens").and_then(js::Value::as_f64).expect("a sum") as u64
+}
+
+#[test]
+fn the_sum_over_a_whole_session_is_that_of_the_real_pi() {
+    let Some(pi) = Pi::find() else { return };
+    let small = (0..SEEDS).map(|seed| transcript(seed, &Options::default()));
+    let large = (0..4).map(|seed| large::bytes(large::Recipe::of(600_000, seed)));
+    let sessions: Vec<Session> = small.chain(large).map(|bytes| Session::new(&bytes)).collect();
+    let files: Vec<PathBuf> = sessions.iter().map(|session| session.path.clone()).collect();
+    let ours: Vec<u64> = files.iter().map(session_tokens).collect();
+    assert_eq!(ours, pi.sums(&files));
 }

@@ -109,7 +109,8 @@ impl App {
             && !self.again.waits(known.is_some(), self.now_ms)
         {
             self.again.asked_recording = asked;
-            effects.push(Effect::ReadRecording { inspection, steps });
+            let known = self.grown_recording();
+            effects.push(Effect::ReadRecording { inspection, steps, known });
         }
         let Some(recording) = known.filter(|_| !comparing) else { return };
         let tuned = self.tuning.preview.then(|| (steps, self.tuning.values.clone()));
@@ -121,6 +122,12 @@ impl App {
             let settings = self.tuning.preview.then(|| Box::new(self.simulated(&recording)));
             effects.push(Effect::Replay { recording, settings, request: self.again.newest });
         }
+    }
+
+    /// What was recorded of the open session, where entries were only added since.
+    fn grown_recording(&self) -> Option<Arc<Recording>> {
+        let since = self.transcript.as_ref()?.since;
+        self.again.recording.clone().filter(|known| known.inspection.epoch >= since)
     }
 
     /// The steps of the simulated lane: those in force, and those that are switched on.

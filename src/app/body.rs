@@ -139,7 +139,7 @@ impl Body {
     pub fn new(message: &MessageText, form: Form) -> Self {
         let mut body = Self { texts: Vec::new(), lines: Vec::new(), digits: 0, signs: false, two: false };
         match (form.view, &message.after) {
-            (MessageView::Raw, _) => body.numbered(message.raw.clone(), Content::Json),
+            (MessageView::Raw, _) => body.numbered(message.raw(), Content::Json),
             (MessageView::Diff, Some(after)) => body.diff(message, after, form),
             (_, Some(after)) => body.planned(message, after, form),
             (_, None) => body.parts(message, form),

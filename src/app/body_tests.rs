@@ -18,7 +18,7 @@ fn result(text: &str, after: Option<&str>) -> MessageText {
         parts: vec![TextPart { kind: PartKind::Text, text: text.into() }],
         after: after.map(str::to_owned),
         fate: None,
-        raw: "{}".into(),
+        line: "{}".into(),
     }
 }
 

@@ -40,6 +40,11 @@ pub enum Write {
 /// Something to do.
 #[derive(Debug, Clone)]
 pub enum Effect {
+    /// List again what changed at these paths: the sessions they belong to, or the whole store.
+    Relist {
+        /// The paths.
+        paths: Vec<PathBuf>,
+    },
     /// List the store; `demo` opens the embedded one.
     List {
         /// The embedded demo store instead.
@@ -156,6 +161,8 @@ pub enum Effect {
         inspection: Arc<Inspection>,
         /// Steps of any replay.
         steps: StepSet,
+        /// A recording of it from before entries were added.
+        known: Option<Arc<Recording>>,
     },
     /// Replay a session. A running replay may finish, so that a slider that moves steadily is followed; the newest request
     /// is next.

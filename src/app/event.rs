@@ -79,6 +79,8 @@ pub enum Event {
     Listed(Box<Listing>),
     /// The store could not be listed.
     ListFailed(String),
+    /// Sessions of the list changed on disk; what was counted of them is older.
+    Relisted(Vec<SessionItem>),
     /// More is known of sessions of the list.
     Counted(Vec<SessionItem>),
     /// How far the reading of a transcript is, in bytes.
@@ -233,4 +235,7 @@ pub enum Event {
     Failed(String),
     /// Files changed on disk.
     Changed(Vec<PathBuf>),
+    /// Folders are looked at now and then, as the system does not tell of their changes: which, and why. None when it
+    /// tells of all.
+    Polled(Option<String>),
 }

@@ -3,6 +3,7 @@
 
 use crate::context::budget::Budget;
 use crate::context::rows::failed;
+use crate::ids::EntryIx;
 use crate::inspect::Inspection;
 use crate::plan::Plan;
 use crate::plan::cache_cost::CacheCost;
@@ -31,17 +32,15 @@ pub struct Figures {
 }
 
 impl Figures {
-    /// Counts a session and the plan that is shown. `max_chars` is the tuned limit of a result; `now_ms` the
+    /// Counts a session and the plan that is shown; all but what failed. `max_chars` is the tuned limit of a result; `now_ms` the
     /// time of the next call.
     pub fn count(inspection: &Inspection, plan: Option<&Plan>, max_chars: f64, now_ms: f64) -> Self {
         let context = &inspection.context;
-        let is_failed = |ix: &&crate::ids::EntryIx| failed(inspection.index.entry(**ix));
         let results = context.messages.iter().filter(|message| message.size.role == Role::ToolResult);
         let mut figures = Self {
             now: inspection.budget(),
             after: plan.map(|plan| inspection.budget_after(plan)),
             cost: plan.and_then(|plan| inspection.cache_cost(plan, now_ms)),
-            failed: context.path.iter().filter(is_failed).count() as u64,
             long_results: results.filter(|message| message.size.joined_chars > max_chars).count() as u64,
             ..Self::default()
         };
@@ -52,4 +51,10 @@ impl Figures {
         }
         figures
     }
+}
+
+/// Calls on the path that failed.
+pub(super) fn failed_calls(inspection: &Inspection) -> u64 {
+    let is_failed = |ix: &&EntryIx| failed(inspection.index.entry(**ix));
+    inspection.context.path.iter().filter(is_failed).count() as u64
 }

@@ -19,6 +19,7 @@ mod folds;
 pub mod keymap;
 pub mod keys;
 pub mod layout;
+pub mod left;
 pub mod message;
 pub mod message_head;
 #[cfg(test)]

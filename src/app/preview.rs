@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use crate::app::figures::Figures;
+use crate::app::figures::{Figures, failed_calls};
 use crate::app::layout::Pane;
 use crate::app::state::{App, Flash};
 use crate::app::texts::told;
@@ -42,7 +42,17 @@ impl App {
             pane.count(self.plan.as_deref(), height);
         }
         let max_chars = self.tuning.settings().soft_trim.max_chars;
-        self.figures = Figures::count(&inspection, self.plan.as_deref(), max_chars, self.now_ms as f64);
+        // The path is as long as the session: what failed on it is counted once.
+        let subject = inspection.subject();
+        let failed = match &self.failed {
+            Some((known, failed)) if *known == subject => *failed,
+            _ => failed_calls(&inspection),
+        };
+        self.failed = Some((subject, failed));
+        self.figures = Figures {
+            failed,
+            ..Figures::count(&inspection, self.plan.as_deref(), max_chars, self.now_ms as f64)
+        };
         if flash {
             let moved = values.is_some() && values != self.told_values;
             self.flash = self.difference(before.as_deref(), moved);
@@ -58,7 +68,7 @@ impl App {
         if inspection.context.messages.len() * (1 + closer) <= PROFILE_MESSAGES {
             self.tuning.compute_profile(inspection, gate, self.waiting);
         } else {
-            self.tuning.profile.clear();
+            self.tuning.forget_profile();
         }
     }
 

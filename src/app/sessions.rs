@@ -1,5 +1,7 @@
 //! The sessions pane: agents with their sessions, filtered as a person types.
 
+use std::collections::HashMap;
+
 use nucleo_matcher::pattern::{CaseMatching, Normalization, Pattern};
 use nucleo_matcher::{Config, Matcher, Utf32Str};
 
@@ -42,12 +44,28 @@ impl SessionsPane {
         }
     }
 
-    /// Takes what became known of some sessions.
-    pub fn update_items(&mut self, news: Vec<SessionItem>) {
-        for item in news {
-            if let Some(known) = self.items.iter_mut().find(|known| known.key == item.key) {
+    /// Takes what became known of some sessions. Answers whether one of them has another place in the order by now.
+    pub fn update_items(&mut self, news: Vec<SessionItem>) -> bool {
+        let mut news: HashMap<SessionKey, SessionItem> =
+            news.into_iter().map(|item| (item.key.clone(), item)).collect();
+        let mut is_moved = false;
+        for known in &mut self.items {
+            if let Some(item) = news.remove(&known.key) {
+                is_moved |= known.rank() != item.rank();
                 *known = item;
             }
+        }
+        is_moved
+    }
+
+    /// Puts the sessions of each agent in order again, and keeps the cursor on its session.
+    pub fn sort(&mut self, height: usize) {
+        let at = self.selected().map(|item| item.key.clone());
+        let groups = self.items.chunk_by_mut(|a, b| a.agent == b.agent);
+        groups.for_each(|group| group.sort_by(|a, b| a.rank().cmp(&b.rank())));
+        self.refilter(height);
+        if let Some(key) = at {
+            self.select(&key, height);
         }
     }
 

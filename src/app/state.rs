@@ -24,9 +24,9 @@ use crate::app::transcript::TranscriptPane;
 use crate::app::tuning::TuningPane;
 use crate::error::Finding;
 use crate::ids::{EntryIx, Epoch, SessionKey};
-use crate::inspect::Inspection;
 use crate::inspect::making::Made;
 use crate::inspect::writer::Writer;
+use crate::inspect::{Inspection, Subject};
 use crate::js::Value;
 use crate::plan::Plan;
 use crate::policy::edit::Edit;
@@ -246,6 +246,8 @@ pub struct App {
     pub tuning: TuningPane,
     /// Numbers over all messages, as of the session and plan that are shown.
     pub figures: Figures,
+    /// Whose failed calls were counted, and how many there are.
+    pub(super) failed: Option<(Subject, u64)>,
     /// The open session is being read again: what is known of it may be older than the file.
     pub rereading: bool,
     /// The plan of the tuned settings, while the preview is on.
@@ -274,6 +276,8 @@ pub struct App {
     pub flash: Flash,
     /// Whether changes appear.
     pub live: Live,
+    /// Folders that are looked at now and then, and why, where the system does not tell of their changes.
+    pub polled: Option<String>,
     /// The mouse holds a slider.
     pub(super) dragging: bool,
     /// Newest reading.
@@ -307,6 +311,7 @@ impl App {
             message: MessagePane::default(),
             tuning: TuningPane::default(),
             figures: Figures::default(),
+            failed: None,
             rereading: false,
             plan: None,
             made: None,
@@ -321,6 +326,7 @@ impl App {
             toast: None,
             flash: Flash::default(),
             live: Live::Live,
+            polled: None,
             dragging: false,
             epoch: Epoch::default(),
             asked_message: None,

@@ -6,7 +6,7 @@ use std::ops::Range;
 use crate::gateway::prune_setting::{Control, PruneSetting, Unit};
 use crate::gateway::pruning::PruneSettings;
 use crate::gateway::setting_value::{parse_value, plain_text, share_of, tidy};
-use crate::inspect::Inspection;
+use crate::inspect::{Inspection, Subject};
 use crate::js::Value;
 use crate::policy::prune::Gate;
 use crate::policy::settings::{StepSetting, settings_of};
@@ -39,8 +39,23 @@ pub struct TuningPane {
     pub obey_gates: bool,
     /// The total after, for each position of the focused slider.
     pub profile: Vec<u64>,
+    /// What that follows from.
+    profiled: Option<Profiled>,
     /// What is being typed into the focused row.
     pub editing: Option<String>,
+}
+
+/// What the profile of a slider follows from: everything but where that slider stands.
+#[derive(Debug, Clone, PartialEq)]
+struct Profiled {
+    subject: Subject,
+    /// Texts were read.
+    closer: bool,
+    row: usize,
+    /// The values of all other rows.
+    others: Vec<Value>,
+    steps: StepSet,
+    is_open: bool,
 }
 
 /// Positions a slider's profile is computed for.
@@ -61,6 +76,7 @@ impl Default for TuningPane {
             preview: false,
             obey_gates: false,
             profile: Vec::new(),
+            profiled: None,
             editing: None,
         }
     }
@@ -321,10 +337,26 @@ impl TuningPane {
     /// Computes the total after for positions along the focused slider; nothing for other controls. `waiting` are
     /// steps that cannot be told yet.
     pub fn compute_profile(&mut self, inspection: &Inspection, gate: Gate, waiting: StepSet) {
-        self.profile.clear();
-        let Some(at) = self.focused() else { return };
-        let Control::Slider { min, max, step, .. } = self.rows[at].row.control else { return };
+        let Some(at) = self.focused() else { return self.forget_profile() };
+        let Control::Slider { min, max, step, .. } = self.rows[at].row.control else {
+            return self.forget_profile();
+        };
         let mut values = self.values.clone();
+        values[at] = Value::Null;
+        let profiled = Some(Profiled {
+            subject: inspection.subject(),
+            closer: inspection.closer.is_some(),
+            row: at,
+            others: values.clone(),
+            steps: self.steps.without(waiting),
+            is_open: gate.is_open(),
+        });
+        // A slider that is held moves along its own profile.
+        if self.profiled == profiled {
+            return;
+        }
+        self.forget_profile();
+        self.profiled = profiled;
         let fixed = inspection.fixed_tokens();
         for position in 0..PROFILE_STEPS {
             let share = position as f64 / (PROFILE_STEPS - 1) as f64;
@@ -334,6 +366,12 @@ impl TuningPane {
             let total = inspection.plan(&settings, gate).map_or(0, |plan| plan.total_after());
             self.profile.push(fixed + total);
         }
+    }
+
+    /// There is no profile.
+    pub(super) fn forget_profile(&mut self) {
+        self.profile.clear();
+        self.profiled = None;
     }
 }
 

@@ -1,5 +1,6 @@
 //! One event in, effects out.
 
+use std::collections::HashMap;
 use std::path::Path;
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -38,11 +39,13 @@ impl App {
             Event::Listed(listing) => self.listed(*listing),
             Event::ListFailed(error) => self.list_failed(error),
             Event::Counted(items) => self.counted(items),
+            Event::Relisted(items) => self.relisted(items),
             Event::Progress { key, done, total } => self.progress(&key, done, total),
             Event::Opened(inspection) => self.opened(&Arc::new(*inspection)),
             Event::OpenFailed { key, error } => self.open_failed(key, error),
             Event::RefreshFailed(error) => self.refresh_failed(error),
             Event::Changed(paths) => self.changed(&paths),
+            Event::Polled(why) => self.take_polled(why),
             other => self.answered(other),
         };
         self.close_breakdown_of_nothing();
@@ -157,7 +160,9 @@ impl App {
     /// Whether the key that is open means another transcript by now: a reset, a rewind or a switch made a new one.
     fn is_elsewhere(&self, open: &Inspection) -> bool {
         let listed = self.sessions.items.iter().find(|item| item.key == open.session.key);
-        listed.is_some_and(|item| item.path.is_some() && item.path != open.session.path)
+        // A new one is written with the first answer (store E7); until then the one before is all there is to show.
+        let is_written = |item: &&SessionItem| item.path.is_some() && !item.has(Mark::Missing);
+        listed.filter(is_written).is_some_and(|item| item.path != open.session.path)
     }
 
     /// Opens the session with the newest change, where nothing is open yet.
@@ -192,6 +197,14 @@ impl App {
 
     fn counted(&mut self, items: Vec<SessionItem>) -> Vec<Effect> {
         self.sessions.update_items(items);
+        Vec::new()
+    }
+
+    fn relisted(&mut self, items: Vec<SessionItem>) -> Vec<Effect> {
+        let height = self.height(Pane::Sessions);
+        if self.sessions.update_items(items) {
+            self.sessions.sort(height);
+        }
         Vec::new()
     }
 
@@ -271,13 +284,29 @@ impl App {
             *changes += 1;
             return Vec::new();
         }
-        self.follow_changes(
-            |open| {
-                let database = database_of(open);
-                paths.iter().any(|path| path == open || Some(path) == database.as_ref())
-            },
-            |open| paths.iter().any(|path| Some(path.as_path()) != open),
-        )
+        let open = self.inspection().and_then(|open| Some((open, open.session.path.clone()?)));
+        let is_open = |path: &PathBuf| open.as_ref().is_some_and(|(_, open)| open == path);
+        let others: Vec<PathBuf> = paths.iter().filter(|path| !is_open(path)).cloned().collect();
+        let mut effects = Vec::new();
+        if !others.is_empty() {
+            effects.push(Effect::Relist { paths: others });
+        }
+        if let Some((inspection, path)) = &open {
+            let database = database_of(path);
+            if paths.iter().any(|changed| changed == path || Some(changed) == database.as_ref()) {
+                effects.push(Effect::Refresh { inspection: Arc::clone(inspection) });
+            }
+        }
+        effects
+    }
+
+    /// Changes come later where nobody tells of them: the header says so, and why is said once.
+    fn take_polled(&mut self, why: Option<String>) -> Vec<Effect> {
+        if let Some(why) = why.clone().filter(|_| self.polled.is_none()) {
+            self.toast(why, false);
+        }
+        self.polled = why;
+        Vec::new()
     }
 
     /// Reads again what may have changed: the open transcript, the list.
@@ -410,9 +439,9 @@ fn is_aside(item: &SessionItem) -> bool {
 
 /// What was counted of a session stays until it is counted anew, unless its file changed.
 fn with_counts(items: Vec<SessionItem>, known: &[SessionItem]) -> Vec<SessionItem> {
+    let known: HashMap<&SessionKey, &SessionItem> = known.iter().map(|old| (&old.key, old)).collect();
     let merge = |mut item: SessionItem| {
-        let same =
-            known.iter().find(|old| old.key == item.key && old.bytes == item.bytes && old.path == item.path);
+        let same = known.get(&item.key).filter(|old| old.bytes == item.bytes && old.path == item.path);
         if let Some(old) = same.filter(|old| old.entries.is_some() && item.entries.is_none()) {
             item.entries = old.entries;
             item.tokens = old.tokens;

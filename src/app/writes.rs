@@ -9,10 +9,20 @@ use crate::app::message::MessageView;
 use crate::app::state::{App, Overlay, WriteDialog, WriteStage};
 use crate::app::summary::Summarising;
 use crate::export::Format;
+use crate::inspect::Inspection;
 use crate::inspect::message::MessageText;
 use crate::js::{self, Object, Value};
 use crate::plan::{Plan, StepEffect};
 use crate::policy::Step;
+use crate::store::sqlite::database_of;
+
+/// What is said first where no plan can be written.
+fn nothing_to(inspection: &Inspection) -> &'static str {
+    match database_of(inspection.source.path()) {
+        Some(_) => "nothing is ever written into a gateway's database",
+        None => "nothing to write",
+    }
+}
 
 impl App {
     pub(super) fn write_action(&mut self, action: Action) -> Vec<Effect> {
@@ -47,7 +57,7 @@ impl App {
             return Vec::new();
         }
         let Some(plan) = self.plan.clone() else {
-            self.toast("nothing to write: p shows a plan first".into(), false);
+            self.toast(format!("{}: p shows a plan first", nothing_to(&inspection)), false);
             return Vec::new();
         };
         if !self.waiting.is_empty() {
@@ -58,7 +68,7 @@ impl App {
         if plan.is_empty() {
             let why =
                 plan.gate.reason().map_or("no message changes", |_| "the gate is shut; i looks past it");
-            self.toast(format!("nothing to write: {why}"), false);
+            self.toast(format!("{}: {why}", nothing_to(&inspection)), false);
             return Vec::new();
         }
         let made = self.made_for(&inspection, &plan);
@@ -206,7 +216,7 @@ impl App {
     fn message_text(&self) -> Option<String> {
         let text: &Arc<MessageText> = self.message.text.as_ref()?;
         Some(match self.message.view {
-            MessageView::Raw => text.raw.clone(),
+            MessageView::Raw => text.raw(),
             MessageView::Diff if text.after.is_some() => text.after.clone().unwrap_or_default(),
             _ => text.parts.iter().map(|part| part.text.as_str()).collect::<Vec<_>>().join("\n\n"),
         })

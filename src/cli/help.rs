@@ -75,6 +75,9 @@ Environment:
   OPENCLAW_STATE_DIR    the gateway's state dir, in place of ~/.openclaw
   OPENCLAW_CONFIG_PATH  the gateway's configuration, in place of openclaw.json in the state dir
   OPENCLAW_HOME         the home folder these start from
+  PI_CODING_AGENT_DIR, PI_CODING_AGENT_SESSION_DIR
+                        pi's agent dir, in place of ~/.pi/agent, and where its sessions lie
+  PI_SESSION_FILE       set by pi's shell tool: the session that the screen opens there
   NO_COLOR              set to anything: no colours
   PAGER                 the pager of the screen
   CLAWSCOPE_THEME       dark, light or mono
@@ -247,7 +250,8 @@ changed; any other value switches pruning on.
 Best trade-offs are the cells that no other beats in cost, peak and tokens cleared together. The smallest change is the cell \
 with the fewest settings changed in which every call fits at first, with the head-room asked for; of several the one with the \
 least distance, which is how far each setting is moved as a share of its axis (1 for a switch), then the cheapest, then the \
-one with the lowest peak. Nothing is ever written to openclaw.json: patch and commands are yours to apply.
+one with the lowest peak. Nothing is ever written to openclaw.json, nor to pi's settings.json: patch and commands are yours to \
+apply. Of a session of pi compaction.reserveTokens and compaction.keepRecentTokens can be varied, which settings.json holds.
 
 JSON: {schemaVersion, session, ruleset, providerWindow, headroom, policy, base: {key: value}, axes: [{key, values, current}], \
 recorded, current, cells: [{set: {key: value}, overflows, failed, fits, peak, cost, cleared, summaries, changes, distance}], \
@@ -408,13 +412,16 @@ Examples:
                                                           the messages after a plan
   clawscope export KEY --format pi --shape-only --out report.jsonl
                                                           sizes without words, for a report
+  clawscope export KEY --format pi --shape-only --out report/
+                                                          the same with its row and its settings
 
 Secrets are taken out of every form: tokens by their shape, values of keys and headers that name them, passwords in addresses, \
-private keys, and every other place where one of them stands; the same secret has the same [redacted:KIND:N]. Pictures in messages \
+private keys, and every other place where one of them stands, behind escapes, percent signs and base64 too; the same secret has the same [redacted:KIND:N]. Pictures in messages \
 cannot be looked into and are left out. --no-redact leaves everything in. No rule knows every secret: read what you hand on.
 
 --shape-only keeps ids, times, roles, names of tools and models, usage, sizes, line ends and punctuation, and replaces every other \
-letter and digit by one of the same kind, so that `clawscope context --json` tells the same numbers of the file.
+letter and digit by one of the same kind, so that `clawscope context --json` tells the same numbers of the file. Where --out \
+names a folder, the session's row and the settings that decide about it are written with it, and the folder opens as a store.
 
 A file that is there is not replaced without --force, and nothing is written into a folder of sessions. pi without a plan holds \
 the branch with its compactions; with a plan, the messages as they would be sent. A compaction's summary is made offline.
@@ -446,12 +453,13 @@ never changes it. --repair appends what is missing of it, or cuts off what is th
 while nothing else stands behind it. It takes the gateway's lock for that, as a commit does.
 
 Tells by which version's rules the store is read and what settles that. Settings that the version does not have say since \
-when they are built in.
+when they are built in. In a place of pi's the settings are those of its settings.json, of a project's over it and of single \
+models; those of a gateway are left out.
 
 JSON: {schemaVersion, place, demo, ruleset: {id, name, from, note}, stateDir, config, databases: \
 [{path, agent, schemaVersion, appVersion}], rulesets: {id: transcripts}, counts, agents, contextPruning, \
 compaction, compactionSettings, memoryFlush, settings, lifecycle, locks, repairs: [{path, found, outcome, what}], findings}; settings are {key, value, from, over}, over \
-being the places that the value goes over. lifecycle: [{key, type, mode, atHour, idleMinutes, next: {at, reason, local, due} or \
+being the places that the value goes over; a project of pi's has its own with {project, ...}. lifecycle: [{key, type, mode, atHour, idleMinutes, next: {at, reason, local, due} or \
 null, leaves}] tells what begins each session anew by itself, in the time zone of this machine (TZ): a gateway looks at it when \
 the next message comes.
 

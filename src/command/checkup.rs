@@ -1,12 +1,14 @@
 //! Everything `doctor` tells of a store, gathered from the store, its configuration and its transcripts.
 
+use std::collections::BTreeSet;
 use std::path::PathBuf;
 
 use super::failure::Failure;
+use super::pi_settings::PiFacts;
 use super::scene::Scene;
 use super::sessions::unread;
 use crate::commit::{LockState, lock_state};
-use crate::error::Finding;
+use crate::error::{Finding, Severity};
 use crate::export::redact::Redactor;
 use crate::gateway::compaction::{
     CompactionMode, CompactionSettings, compaction_mode, gateway_compaction_under,
@@ -24,7 +26,9 @@ use crate::gateway::window_lookup::flush_window;
 use crate::inspect::lifecycle::Lifecycle;
 use crate::inspect::simulated::{InForce, in_force};
 use crate::inspect::{Inspection, Mark, SessionItem};
+use crate::runtime::watch::{Ways, folders_of, polled_among};
 use crate::store::model::{DEFAULT_MODEL, ModelRef};
+use crate::store::pi_dirs::settings_at;
 use crate::store::session::Session;
 
 /// The model of an agent's next call, where no session says otherwise.
@@ -71,6 +75,8 @@ pub(super) struct Checkup {
     pub others: Vec<Effective>,
     /// What begins each session anew, by its key.
     pub lifecycles: Vec<(String, Lifecycle)>,
+    /// pi's own settings, in a place of pi's: those of a gateway are not read there.
+    pub pi: Option<PiFacts>,
     pub compaction: CompactionSettings,
     pub mode: CompactionMode,
     /// As the version goes by them, for the model of the first agent.
@@ -106,23 +112,25 @@ impl Checkup {
     /// Puts together what a store and its transcripts tell.
     pub(super) fn new(scene: &Scene, read: Vec<Read>) -> Self {
         let config = &scene.store().config;
-        let agents = agents(scene);
+        let pi = PiFacts::of(scene.store());
+        let agents = agents(scene, pi.as_ref());
         let compaction = compaction(scene, &read);
         let rules = scene.store().ruleset.ruleset.rules();
         let model = agents.first().map_or("", |agent| agent.model.id.as_str());
         let flush = flush_settings_under(rules, config, flush_window(&config.js, model));
         let mut checkup = Self {
-            compaction_rows: compaction_rows(scene, &agents, compaction),
+            compaction_rows: compaction_rows(scene, &agents, pi.as_ref(), compaction),
             why: why(scene),
             agents,
-            settings: in_force(config, scene.store().ruleset.ruleset),
-            others: without_secrets(effective(config)),
+            settings: if pi.is_some() { Vec::new() } else { in_force(config, scene.store().ruleset.ruleset) },
+            others: if pi.is_some() { Vec::new() } else { without_secrets(effective(config)) },
             lifecycles: lifecycles(scene),
+            pi,
             compaction,
             mode: compaction_mode(rules, &config.js),
             flush,
             locks: locks(scene),
-            findings: scene.listed.findings.clone(),
+            findings: scene.listed.findings.iter().cloned().chain(polled(scene)).collect(),
             files: 0,
             bytes: 0,
             entries: 0,
@@ -133,6 +141,7 @@ impl Checkup {
         for (item, inspection) in read {
             checkup.add(&item, inspection);
         }
+        checkup.findings.extend(checkup.pi.iter().flat_map(PiFacts::findings).collect::<Vec<_>>());
         checkup.findings.sort_by_key(|finding| std::cmp::Reverse(finding.severity));
         checkup
     }
@@ -186,12 +195,14 @@ fn why(scene: &Scene) -> String {
     }
 }
 
-fn agents(scene: &Scene) -> Vec<AgentFacts> {
+fn agents(scene: &Scene, pi: Option<&PiFacts>) -> Vec<AgentFacts> {
     let config = &scene.store().config;
     let rules = scene.store().ruleset.ruleset.rules();
     let facts = |agent: &crate::store::agents::Agent| {
-        let ModelRef { provider, model } =
-            ModelRef::parse(config.default_model(&agent.id).unwrap_or(DEFAULT_MODEL));
+        let ModelRef { provider, model } = match pi.map(PiFacts::model) {
+            Some((provider, model)) => ModelRef { provider, model },
+            None => ModelRef::parse(config.default_model(&agent.id).unwrap_or(DEFAULT_MODEL)),
+        };
         let sessions = scene.listed.items.iter().filter(|item| item.agent == agent.id).count();
         let window = config.window(rules, &agent.id, &provider, &model);
         AgentFacts {
@@ -219,16 +230,30 @@ fn compaction(scene: &Scene, read: &[Read]) -> CompactionSettings {
         .map(|inspection| inspection.configured.compaction);
     let rules = scene.store().ruleset.ruleset.rules();
     let config = &scene.store().config.js;
+    let pi = settings_at(&scene.store().shape, None).filter(|_| rules.reserve == Reserve::Runtime);
+    if let Some(pi) = pi {
+        return pi.compaction(Some(""));
+    }
     any.unwrap_or_else(|| gateway_compaction_under(rules, config, CompactionSettings::default(), f64::NAN))
 }
 
 /// The keys of compaction for the window of the first agent's model.
-fn compaction_rows(scene: &Scene, agents: &[AgentFacts], in_force: CompactionSettings) -> Vec<PruneSetting> {
+fn compaction_rows(
+    scene: &Scene,
+    agents: &[AgentFacts],
+    pi: Option<&PiFacts>,
+    in_force: CompactionSettings,
+) -> Vec<PruneSetting> {
     let ruleset = scene.store().ruleset.ruleset;
     let window = agents.first().map_or(f64::NAN, |agent| agent.model.window.tokens);
     let of_runtime = ruleset.rules().reserve == Reserve::Runtime;
-    let pi = if of_runtime { in_force } else { CompactionSettings::default() };
-    compaction_settings(&scene.store().config, ruleset, pi, window)
+    let runtime = if of_runtime { in_force } else { CompactionSettings::default() };
+    let mut rows = compaction_settings(&scene.store().config, ruleset, runtime, window);
+    for row in rows.iter_mut().filter(|_| pi.is_some()) {
+        let Some(own) = pi.map(|pi| pi.settings.tokens(row.key, Some(""))) else { continue };
+        (row.config, row.value, row.provenance) = (own.written, own.value.into(), own.provenance);
+    }
+    rows
 }
 
 fn locks(scene: &Scene) -> Vec<Lock> {
@@ -299,4 +324,14 @@ fn marks(read: &[Read]) -> Vec<(&'static str, u64)> {
     all.into_iter()
         .map(|mark| (mark.word(), read.iter().filter(|read| has(read, mark)).count() as u64))
         .collect()
+}
+
+/// Folders whose changes the system does not tell of: those who follow the store look at them.
+fn polled(scene: &Scene) -> impl Iterator<Item = Finding> {
+    let folders = if scene.listed.demo { BTreeSet::new() } else { folders_of(scene.store()) };
+    polled_among(folders, Ways::of(&scene.env)).into_iter().map(|polled| {
+        let what = format!("is looked at every second while it is followed: {}", polled.why);
+        let next = "changes show later than elsewhere; run clawscope where the store lies, or raise the limit that is named";
+        Finding::new(polled.folder, Severity::Note, what, next)
+    })
 }

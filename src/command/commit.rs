@@ -14,6 +14,7 @@ use crate::inspect::write::Ask;
 use crate::js::{Object, Value};
 use crate::policy::Step;
 use crate::policy::prune::Gate;
+use crate::store::sqlite::database_of;
 use crate::summarize::SummarizerKind;
 
 /// Tells what a commit would write, or writes it.
@@ -29,6 +30,10 @@ pub(super) fn run(
     }
     if let Some(refusal) = preview.inspection.unfinished.as_ref().and_then(Unfinished::refusal) {
         return Err(Failure::refused(refusal.to_string()));
+    }
+    if database_of(preview.inspection.source.path()).is_some() {
+        // Nothing is written there whatever the plan is: that is what a person has to know first.
+        writing::refuse_early(&job(&preview, None, args, place, around))?;
     }
     if preview.plan.is_empty() {
         return Err(Failure::refused(nothing_words(&preview)));

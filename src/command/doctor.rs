@@ -8,6 +8,7 @@ use super::checkup::{Checkup, Lock, Model};
 use super::described::{lifecycle_value, number, window_value};
 use super::failure::Failure;
 use super::output::{Output, Tone};
+use super::pi_settings::PiFacts;
 use super::preview::value_words;
 use super::repair::{self, Repair, repair};
 use super::ruleset::ruleset_value;
@@ -122,8 +123,11 @@ fn answer(scene: &Scene, checkup: &Checkup, repairs: Option<&[Repair]>) -> Objec
         ("contextPruning", Value::from(pruning.collect::<Vec<_>>())),
         ("compaction", compaction_value(checkup)),
         ("compactionSettings", Value::from(compaction.collect::<Vec<_>>())),
-        ("memoryFlush", Value::from(Vec::from(flush))),
-        ("settings", Value::from(others.collect::<Vec<_>>())),
+        ("memoryFlush", Value::from(if checkup.pi.is_some() { Vec::new() } else { Vec::from(flush) })),
+        (
+            "settings",
+            Value::from(checkup.pi.as_ref().map_or_else(|| others.collect::<Vec<_>>(), PiFacts::values)),
+        ),
         ("lifecycle", Value::from(lifecycles.collect::<Vec<_>>())),
         ("locks", Value::from(checkup.locks.iter().map(lock_value).collect::<Vec<_>>())),
         (
@@ -172,7 +176,7 @@ fn agent_value(agent: &super::checkup::AgentFacts) -> Value {
 }
 
 /// A setting: its key, its value, and where that comes from.
-fn setting_value(key: &str, value: &Value, from: &str, over: &[Provenance]) -> Value {
+pub(super) fn setting_value(key: &str, value: &Value, from: &str, over: &[Provenance]) -> Value {
     let over: Vec<Value> = over.iter().map(|place| Value::from(place.to_string())).collect();
     Value::from(Object::from([
         ("key", Value::from(key)),
@@ -234,19 +238,7 @@ fn print(
     output: &mut Output,
 ) -> Result<(), Failure> {
     let store = scene.store();
-    output.line(Tone::Strong, &format!("{} · {}", scene.listed.name, store.ruleset.ruleset.name()))?;
-    output.line(
-        Tone::Plain,
-        &format!("rules      {} ({})", store.ruleset.ruleset.id(), store.ruleset.from_words()),
-    )?;
-    if let Some(note) = &store.ruleset.note {
-        output.line(Tone::Warning, &format!("           {note}"))?;
-    }
-    for (ruleset, count) in checkup.rulesets.iter().filter(|(own, _)| *own != store.ruleset.ruleset) {
-        let read = counted(*count, "transcript", "transcripts");
-        let line = format!("           {} for {read} of {}, by what is in them", ruleset.id(), checkup.files);
-        output.line(Tone::Plain, &line)?;
-    }
+    print_rules(scene, checkup, output)?;
     output.line(Tone::Plain, &format!("state dir  {} ({})", store.state_dir.display(), checkup.why))?;
     let config = match (&store.config.path, &store.config.error) {
         (_, Some(error)) => format!("{error}"),
@@ -277,32 +269,71 @@ fn print(
     }
     writeln!(output)?;
     print_agents(checkup, output)?;
-    print_settings(scene, checkup, output)?;
+    match &checkup.pi {
+        Some(pi) => pi.print(output)?,
+        None => print_settings(scene, checkup, output)?,
+    }
     print_others(checkup, output)?;
     print_lifecycles(scene, checkup, output)?;
     print_locks(checkup, output)?;
     print_findings(checkup, output)
 }
 
+/// By which rules sessions are read: the store's, and of transcripts that tell more their own.
+fn print_rules(scene: &Scene, checkup: &Checkup, output: &mut Output) -> Result<(), Failure> {
+    let chosen = &scene.store().ruleset;
+    // Where every transcript tells its own, what the store would say is in force nowhere.
+    let of_all = match checkup.rulesets.as_slice() {
+        [(own, _)] if *own != chosen.ruleset => Some(*own),
+        _ => None,
+    };
+    let name = of_all.unwrap_or(chosen.ruleset).name();
+    output.line(Tone::Strong, &format!("{} · {name}", scene.listed.name))?;
+    let mut head = "rules      ";
+    if of_all.is_none() {
+        let line = format!("{head}{} ({})", chosen.ruleset.id(), chosen.from_words());
+        output.line(Tone::Plain, &line)?;
+        head = "           ";
+    }
+    if let Some(note) = &chosen.note {
+        output.line(Tone::Warning, &format!("           {note}"))?;
+    }
+    for (ruleset, count) in checkup.rulesets.iter().filter(|(own, _)| *own != chosen.ruleset) {
+        let read = counted(*count, "transcript", "transcripts");
+        let line = format!("{head}{} for {read} of {}, by what is in them", ruleset.id(), checkup.files);
+        output.line(Tone::Plain, &line)?;
+    }
+    Ok(())
+}
+
 fn print_agents(checkup: &Checkup, output: &mut Output) -> Result<(), Failure> {
-    let mut table = Table::new(&[
+    let columns = [
         ("agent", Align::Left),
         ("sessions", Align::Right),
         ("model", Align::Flexible),
         ("window", Align::Right),
         ("from", Align::Left),
         ("pruning", Align::Left),
-    ]);
+    ];
+    // pi prunes nothing, whatever the model.
+    let shown = if checkup.pi.is_some() { columns.len() - 1 } else { columns.len() };
+    let mut table = Table::new(&columns[..shown]);
     for agent in &checkup.agents {
         let Model { provider, id, window, window_from, eligible } = &agent.model;
-        table.push(vec![
+        let known = !id.is_empty();
+        let mut cells: Vec<Cell> = vec![
             agent.id.as_str().into(),
             grouped(agent.sessions).into(),
-            format!("{provider}/{id}").into(),
-            grouped(window.tokens.max(0.0) as u64).into(),
-            Cell::new(&format!("{}: {window_from}", window.source.name()), Tone::Dim),
+            if known { format!("{provider}/{id}") } else { "each session's own".to_owned() }.into(),
+            if known { grouped(window.tokens.max(0.0) as u64) } else { "-".to_owned() }.into(),
+            Cell::new(
+                &if known { format!("{}: {window_from}", window.source.name()) } else { "-".to_owned() },
+                Tone::Dim,
+            ),
             if *eligible { "eligible" } else { "not eligible" }.into(),
-        ]);
+        ];
+        cells.truncate(shown);
+        table.push(cells);
     }
     table.print(output, "")?;
     Ok(writeln!(output)?)

@@ -9,12 +9,14 @@ use super::preview::{Preview, make};
 use super::scene::{Around, Scene, at_leaf, with_context};
 use super::summary::{self, config_of};
 use crate::cli::{ExportArgs, PlaceArgs, PlanArgs};
+use crate::export::folder::shape_folder;
 use crate::export::redact::Redactor;
 use crate::export::{Exported, Format, Wanted, export, json as documents};
 use crate::gateway::env::absolute;
 use crate::inspect::Inspection;
 use crate::inspect::making::Made;
 use crate::runtime::{SaveError, save_as, session_picture};
+use crate::store::session::Session;
 use crate::store::shape::is_pi_cwd_dir;
 use crate::summarize::SummarizerKind;
 
@@ -31,6 +33,9 @@ pub(super) fn run(
     if args.format == "svg" {
         return picture(args, place, around, output);
     }
+    if let Some(folder) = args.out.as_deref().filter(|out| args.shape_only && is_folder(out, around)) {
+        return shapes(args, folder, place, around, output);
+    }
     let format = [Format::Html, Format::Markdown, Format::Json, Format::Pi];
     let format = format.into_iter().find(|format| format.word() == args.format).unwrap_or(Format::Html);
     if !is_planned(&args.plan) {
@@ -46,6 +51,58 @@ pub(super) fn run(
     let plan = (&preview.plan, made.as_ref().map(|made| &made.summary));
     let wanted = Wanted { plan: Some(plan), ..wanted(args, &preview.inspection, preview.now_ms, None) };
     write(args, &wanted, format, around, output)
+}
+
+/// Whether `--out` names a folder: one that is there, or a name that ends as one.
+fn is_folder(out: &Path, around: &Around) -> bool {
+    out.to_string_lossy().ends_with(['/', std::path::MAIN_SEPARATOR])
+        || absolute(&around.env.cwd, out).is_dir()
+}
+
+/// The session's shape with its row and its settings, as a folder that opens like a store.
+fn shapes(
+    args: &ExportArgs,
+    out: &Path,
+    place: &PlaceArgs,
+    around: &Around,
+    output: &mut Output,
+) -> Result<(), Failure> {
+    if args.format != Format::Pi.word() || is_planned(&args.plan) || args.leaf.is_some() {
+        return Err(Failure::usage(
+            "--out names a folder: that is for --format pi --shape-only alone, without a plan or a leaf. Name a file.",
+        ));
+    }
+    let folder = absolute(&around.env.cwd, out);
+    let refused = |what: &str| Err(Failure::refused(format!("{}: {what}", out.display())));
+    if std::fs::read_dir(&folder).is_ok_and(|mut items| items.next().is_some()) {
+        return refused("is a folder with something in it. Name a new one.");
+    }
+    let scene = Scene::for_session(&args.session, place, around)?;
+    let inspection = scene.open(&args.session)?;
+    if folder.ancestors().skip(1).any(holds_sessions) {
+        return refused("lies in a folder of sessions. Choose another place.");
+    }
+    let own = |session: &&Session| session.key == inspection.session.key;
+    let row = scene.store().sessions.iter().find(own).and_then(|session| session.row.as_ref());
+    let wanted = wanted(args, &inspection, scene.now_ms, None);
+    let made = shape_folder(&wanted, row)
+        .map_err(|error| Failure::unreadable(format!("{}: {error}", inspection.source.path().display())))?;
+    for (path, text) in &made.files {
+        let path = folder.join(path);
+        let parent = path.parent().map_or(Ok(()), std::fs::create_dir_all);
+        parent.map_err(|error| Failure::unreadable(format!("{}: {error}", path.display())))?;
+        save_as(&path, text, false).map_err(|error| match error {
+            SaveError::Taken => Failure::refused(format!("{}: is there already.", path.display())),
+            SaveError::Failed(words) => Failure::unreadable(words),
+        })?;
+    }
+    let files = made.files.len();
+    let words = format!(
+        "{} written: {files} files without a word of what was said; `clawscope {}` opens it.",
+        out.display(),
+        out.display()
+    );
+    Ok(output.note(&words)?)
 }
 
 /// Whether a plan is asked for.
@@ -165,7 +222,12 @@ fn picture(
     let text =
         session_picture(&scene.listed, inspection, size, &args.colours, &redactor, scene.now_ms as i64)
             .map_err(|error| Failure::usage(format!("--colours: {error}")))?;
-    deliver(args, &text, false, around, output)
+    deliver(args, &text, false, around, output)?;
+    // A picture that goes to a file leaves nothing else on the terminal.
+    match &args.out {
+        Some(out) => Ok(output.note(&format!("{} written.", out.display()))?),
+        None => Ok(()),
+    }
 }
 
 fn size(text: &str) -> Result<(u16, u16), Failure> {

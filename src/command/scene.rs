@@ -1,5 +1,6 @@
 //! What a command works on: the store that the options name, and a session in it.
 
+use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -14,13 +15,14 @@ use crate::gateway::env::{Environment, absolute};
 use crate::gateway::ruleset::Chosen;
 use crate::gateway::state_dir::with_profile;
 use crate::ids::{EntryIx, SessionKey};
-use crate::inspect::list::{Listed, list_under, listed_item};
+use crate::inspect::list::{Listed, list_under, listed_item, survey_under};
 use crate::inspect::open::{OpenError, open};
 use crate::inspect::place::{OpenPlace, Place};
 use crate::inspect::upkeep::Upkeep;
-use crate::inspect::{Inspection, SessionItem, Unmeasured};
+use crate::inspect::{Inspection, Mark, SessionItem, Unmeasured, count};
 use crate::store::find::find_session;
 use crate::store::index::Standing;
+use crate::store::session::Session;
 use crate::store::survey::Store;
 use crate::transcript::Leaf;
 
@@ -32,6 +34,9 @@ pub struct Around {
     /// Now.
     pub now_ms: i64,
 }
+
+/// Sessions of a store by their keys.
+pub(super) type ByKey<'a> = HashMap<&'a SessionKey, &'a Session>;
 
 /// A store, listed.
 #[derive(Debug)]
@@ -93,8 +98,8 @@ impl Scene {
     }
 
     /// The store as it is now, without what options changed about it.
-    pub fn relisted(&self, now_ms: i64) -> Listed {
-        list_under(&self.place, self.asked.as_ref(), now_ms)
+    pub fn resurveyed(&self) -> Store {
+        survey_under(&self.place, self.asked.as_ref())
     }
 
     /// What the demo stands in for, where no one asked for it.
@@ -110,6 +115,17 @@ impl Scene {
             Err(error) => return Err(error.into()),
         };
         self.open_key(&session.key)
+    }
+
+    /// Reads a session of the list for what its line tells, and for nothing else.
+    pub(super) fn count(&self, item: &SessionItem, sessions: &ByKey<'_>) -> Result<SessionItem, Failure> {
+        let Some(session) = sessions.get(&item.key) else {
+            return Err(told(&OpenError::Unknown { key: item.key.clone() }));
+        };
+        let counted = count(self.store(), session, self.now_ms as i64, &mut |_, _| true);
+        let mut counted = counted.map_err(|error| told(&error))?;
+        counted.set_mark(Mark::Unfinished, item.has(Mark::Unfinished));
+        Ok(counted)
     }
 
     /// Opens a session of the list.
@@ -173,10 +189,11 @@ fn reconfigure(
     listed.findings.extend(store.config.findings.iter().cloned());
     store.read_registries(env);
     for item in &mut listed.items {
-        let own =
-            |session: &&crate::store::session::Session| session.key == item.key && session.path == item.path;
+        let own = |session: &&Session| session.key == item.key && session.path == item.path;
         if let Some(session) = store.sessions.iter().find(own) {
+            let unfinished = item.has(Mark::Unfinished);
             *item = listed_item(&store, session, now_ms);
+            item.set_mark(Mark::Unfinished, unfinished);
         }
     }
     listed.store = Arc::new(store);
@@ -218,7 +235,7 @@ pub fn at_leaf(scene: &Scene, mut inspection: Inspection, leaf: Option<&str>) ->
         let (rules, config) = (inspection.ruleset.ruleset.rules(), &scene.store().config);
         inspection.window = config.window(rules, &inspection.session.agent, &provider, &model);
         inspection.route = Route::of(&config.js, &provider, &model);
-        let own = |session: &&crate::store::session::Session| session.key == inspection.session.key;
+        let own = |session: &&Session| session.key == inspection.session.key;
         if let Some(session) = scene.store().sessions.iter().find(own) {
             let ruleset = inspection.ruleset.ruleset;
             inspection.upkeep = Upkeep::of(scene.store(), ruleset, session, (&provider, &model));

@@ -1,13 +1,13 @@
 //! `clawscope [PATH]`: the screen.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use super::failure::Failure;
 use super::ruleset::asked_of;
 use super::scene::{Around, environment, place_of};
 use crate::app::keymap::Keymap;
 use crate::app::state::Options;
-use crate::cli::Cli;
+use crate::cli::{Cli, PlaceArgs};
 use crate::config::{self, Config, Named};
 use crate::gateway::env::{Environment, absolute};
 use crate::inspect::place::Place;
@@ -17,7 +17,10 @@ use crate::ui::glyphs::needs_ascii;
 
 /// Opens the screen and stays there until the person leaves.
 pub(super) fn run(cli: &Cli, around: &Around) -> Result<(), Failure> {
-    let place = place_of(cli.path.as_deref(), &cli.place)?;
+    let place = match place_of(cli.path.as_deref(), &cli.place)? {
+        Place::Default => session_around(&cli.place, &around.env).map_or(Place::Default, Place::Path),
+        place => place,
+    };
     if let Some(path) = cli.path.as_deref().filter(|path| is_slip(path, &around.env.cwd)) {
         let path = path.display();
         return Err(Failure::usage(format!(
@@ -46,6 +49,15 @@ pub(super) fn run(cli: &Cli, around: &Around) -> Result<(), Failure> {
         environment,
     };
     runtime::run(place, options).map_err(|error| Failure::unreadable(format!("{error:#}")))
+}
+
+/// The session that this program was started from, where pi's shell tool started it and nothing names a gateway
+/// (store-pi-1.5 A9).
+fn session_around(args: &PlaceArgs, env: &Environment) -> Option<PathBuf> {
+    let named = args.profile.is_some() || args.agent.is_some() || args.config.is_some();
+    let gateway = named || env.first(&["OPENCLAW_STATE_DIR", "OPENCLAW_CONFIG_PATH"]).is_some();
+    let file = env.verbatim("PI_SESSION_FILE").map(PathBuf::from).filter(|_| !gateway)?;
+    file.is_file().then_some(file)
 }
 
 /// What the person's files, the variables and the flags say, the later over the earlier.
@@ -122,6 +134,22 @@ mod tests {
         assert_eq!((without.theme, without.mouse), (2, true));
         let with = options(&["--theme", "light", "--no-mouse"]);
         assert_eq!((with.theme, with.mouse), (1, false));
+    }
+
+    #[test]
+    fn a_shell_of_pi_opens_the_session_it_belongs_to_unless_a_gateway_is_named() {
+        let file = tempfile::NamedTempFile::new().unwrap();
+        let own = file.path().to_string_lossy().into_owned();
+        let around = |vars: &[(&str, &str)], words: &[&str]| {
+            let all = [&[("PI_SESSION_FILE", own.as_str())][..], vars].concat();
+            let cli = Cli::try_parse_from([&["clawscope"], words].concat()).unwrap();
+            session_around(&cli.place, &Environment::new(all, None, "/".into()))
+        };
+        assert_eq!(around(&[], &[]), Some(file.path().to_path_buf()));
+        assert_eq!(around(&[("OPENCLAW_STATE_DIR", "/s")], &[]), None);
+        assert_eq!(around(&[], &["--profile", "work"]), None);
+        let gone = Environment::new([("PI_SESSION_FILE", "/nonexistent/x.jsonl")], None, "/".into());
+        assert_eq!(session_around(&PlaceArgs::default(), &gone), None);
     }
 
     #[test]

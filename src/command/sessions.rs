@@ -2,13 +2,12 @@
 
 use std::io::Write as _;
 
-use rayon::prelude::*;
-
 use super::described::lifecycle_value;
+use super::each::each;
 use super::failure::Failure;
 use super::output::{Output, Tone};
 use super::ruleset::ruleset_value;
-use super::scene::{Around, Scene, finding_value};
+use super::scene::{Around, ByKey, Scene, finding_value};
 use super::table::{Align, Cell, Table};
 use super::words::{ago, counted, estimated, grouped, percent};
 use crate::cli::{ListArgs, PlaceArgs};
@@ -19,7 +18,6 @@ use crate::inspect::lifecycle::Lifecycle;
 use crate::inspect::{Counted, Mark, SessionItem, SourceOfCount};
 use crate::js::{Object, Value};
 use crate::store::key::Kind;
-use crate::store::session::Session;
 
 /// Lists the sessions of a store.
 pub(super) fn run(
@@ -39,12 +37,15 @@ pub(super) fn run(
 
 /// Each item with what its transcript tells; what cannot be read stays as rows and files tell it.
 pub(super) fn read_all(scene: &Scene) -> (Vec<SessionItem>, Vec<Finding>) {
-    let read = |item: &SessionItem| match scene.open_item(item) {
-        Ok(inspection) => (inspection.session, None),
+    let sessions = scene.store().by_key();
+    let read = |item: &SessionItem| match scene.count(item, &sessions) {
+        Ok(counted) => (counted, None),
         Err(_) if item.has(Mark::Missing) || item.path.is_none() => (item.clone(), None),
         Err(failure) => (item.clone(), unread(item, failure)),
     };
-    let (items, findings): (Vec<_>, Vec<_>) = scene.listed.items.par_iter().map(read).unzip();
+    let items = &scene.listed.items;
+    let sizes: Vec<u64> = items.iter().map(|item| item.bytes).collect();
+    let (items, findings): (Vec<_>, Vec<_>) = each(&sizes, |at| read(&items[at])).into_iter().unzip();
     (items, findings.into_iter().flatten().collect())
 }
 
@@ -60,16 +61,18 @@ pub(super) fn unread(item: &SessionItem, failure: Failure) -> Option<Finding> {
 }
 
 fn answer(scene: &Scene, items: &[SessionItem], findings: &[Finding]) -> Object {
+    let sessions = scene.store().by_key();
+    let values: Vec<Value> = items.iter().map(|item| item_value(scene, item, &sessions)).collect();
     Object::from([
         ("place", Value::from(scene.listed.name.as_str())),
         ("demo", Value::from(scene.listed.demo)),
         ("ruleset", ruleset_value(&scene.store().ruleset)),
-        ("sessions", Value::from(items.iter().map(|item| item_value(scene, item)).collect::<Vec<_>>())),
+        ("sessions", Value::from(values)),
         ("findings", Value::from(findings.iter().map(finding_value).collect::<Vec<_>>())),
     ])
 }
 
-fn item_value(scene: &Scene, item: &SessionItem) -> Value {
+fn item_value(scene: &Scene, item: &SessionItem, sessions: &ByKey<'_>) -> Value {
     let tokens = item.tokens.map(|Counted { tokens, source }| {
         Object::from([("value", Value::from(tokens)), ("source", Value::from(source.word()))])
     });
@@ -93,14 +96,13 @@ fn item_value(scene: &Scene, item: &SessionItem) -> Value {
         ("updatedAt", Value::from(item.updated_ms)),
         ("bytes", Value::from(item.bytes)),
         ("flags", Value::from(flags)),
-        ("reset", reset_value(scene, item)),
+        ("reset", reset_value(scene, item, sessions)),
     ]))
 }
 
 /// What begins a session anew by itself; null where nothing does.
-fn reset_value(scene: &Scene, item: &SessionItem) -> Value {
-    let own = |session: &&Session| session.key == item.key && session.path == item.path;
-    let session = scene.store().sessions.iter().find(own);
+fn reset_value(scene: &Scene, item: &SessionItem, sessions: &ByKey<'_>) -> Value {
+    let session = sessions.get(&item.key).filter(|session| session.path == item.path);
     let lifecycle = session.and_then(|session| Lifecycle::of(scene.store(), session));
     lifecycle.map_or(Value::Null, |lifecycle| lifecycle_value(&lifecycle, scene.now_ms))
 }
@@ -119,16 +121,9 @@ fn print(
     findings: &[Finding],
     output: &mut Output,
 ) -> Result<(), Failure> {
-    let store = scene.store().ruleset.ruleset;
-    let head = format!("{} · {}", scene.listed.name, store.name());
-    output.line(Tone::Strong, &head)?;
-    for ruleset in Ruleset::ALL.into_iter().filter(|ruleset| *ruleset != store) {
-        let read = items.iter().filter(|item| item.ruleset == ruleset).count();
-        if read > 0 {
-            let read = counted(read as u64, "session", "sessions");
-            let line = format!("{read} by the rules of {}, by what is in them", ruleset.name());
-            output.line(Tone::Dim, &line)?;
-        }
+    for (at, line) in rules_words(scene, items).into_iter().enumerate() {
+        let line = if at == 0 { format!("{} · {line}", scene.listed.name) } else { line };
+        output.line(if at == 0 { Tone::Strong } else { Tone::Dim }, &line)?;
     }
     let mut from = 0;
     while from < items.len() {
@@ -147,6 +142,28 @@ fn print(
         output.note(&finding.to_string())?;
     }
     Ok(())
+}
+
+/// By which rules the sessions are read: the name of the one ruleset, or how many are read by each. A transcript may tell
+/// more than its store.
+fn rules_words(scene: &Scene, items: &[SessionItem]) -> Vec<String> {
+    let counts = Ruleset::ALL.into_iter().map(|ruleset| {
+        let own = items.iter().filter(|item| item.ruleset == ruleset).count();
+        (ruleset, own as u64)
+    });
+    let counts: Vec<(Ruleset, u64)> = counts.filter(|(_, count)| *count > 0).collect();
+    match counts.as_slice() {
+        [] => vec![scene.store().ruleset.ruleset.name().to_owned()],
+        [(ruleset, _)] => vec![ruleset.name().to_owned()],
+        several => {
+            let of = |(ruleset, count): &(Ruleset, u64)| {
+                format!("{} by the rules of {}", counted(*count, "session", "sessions"), ruleset.name())
+            };
+            let names: Vec<&str> = several.iter().map(|(ruleset, _)| ruleset.name()).collect();
+            let by_each = several.iter().map(of).collect::<Vec<_>>().join(", ");
+            vec![names.join(" and "), format!("{by_each}, by what is in them")]
+        }
+    }
 }
 
 /// The columns, and whether they are shown on a narrow terminal too.

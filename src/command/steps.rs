@@ -277,6 +277,7 @@ fn settings_value(preview: &Preview, step: Step) -> Object {
     rows.map(|row| {
         let reader = match &row.setting.reader {
             Reader::Gateway(path) => path.clone(),
+            Reader::Runtime { file, path, .. } => format!("{}: {path}", file.display()),
             Reader::BuiltIn => "built in".to_owned(),
             Reader::Client => "client".to_owned(),
             Reader::Server => "server".to_owned(),

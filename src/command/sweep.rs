@@ -215,5 +215,6 @@ fn save_patch(swept: &Swept, file: &std::path::Path, output: &mut Output) -> Res
         )),
         SaveError::Failed(words) => Failure::refused(words),
     })?;
-    Ok(output.note(&format!("saved as {}; merge it into {CONFIG_FILE} yourself", file.display()))?)
+    let into = if text.starts_with("// /") { "the file it names" } else { CONFIG_FILE };
+    Ok(output.note(&format!("saved as {}; merge it into {into} yourself", file.display()))?)
 }

@@ -131,7 +131,7 @@ fn has_string_id(index: &Index, ix: EntryIx) -> bool {
 pub(super) fn unique_ids(index: &Index, file: &Path, path: &[EntryIx]) -> Result<(), Refusal> {
     let mut seen: HashMap<IdIx, Option<u64>> =
         path.iter().filter_map(|ix| Some((index.entry(*ix).id?, None))).collect();
-    for entry in &index.entries {
+    for entry in index.entries.iter() {
         let Some(place) = entry.id.and_then(|id| seen.get_mut(&id)) else { continue };
         if let (Some(first), Some(id)) = (*place, entry.id) {
             let id = index.ids.text(id).to_owned();

@@ -127,6 +127,12 @@ pub(super) fn journal_path(transcript: &Path) -> io::Result<PathBuf> {
     Ok(lock.with_file_name(name))
 }
 
+/// The transcript that a file is the journal of, by its name.
+pub fn journal_of(path: &Path) -> Option<PathBuf> {
+    let name = path.file_name()?.to_str()?.strip_suffix(ENDING)?;
+    (!name.is_empty()).then(|| path.with_file_name(name))
+}
+
 /// The transcripts of a folder that have a journal, in the order of their names.
 pub fn journals_in(folder: &Path) -> io::Result<Vec<PathBuf>> {
     let mut found = Vec::new();

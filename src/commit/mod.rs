@@ -39,7 +39,7 @@ pub use appended::{Appended, CompactionMembers};
 pub use clock::{Clock, SystemClock};
 pub use copy::Remap;
 pub use disk::{Disk, SystemDisk};
-pub use journal::journals_in;
+pub use journal::{journal_of, journals_in};
 pub use labels::Labels;
 pub use lock_state::{LockState, StaleReason, lock_path, lock_state};
 pub use planned::{PlannedMessage, index_with};

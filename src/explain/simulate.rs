@@ -3,9 +3,11 @@
 use std::sync::Arc;
 
 use crate::context::build;
+use crate::context::tokens::chars4::estimate_or_zero;
 use crate::explain::calls::Call;
 use crate::explain::failure::Failure;
 use crate::gateway::pruning::PruneSettings;
+use crate::gateway::ruleset::Compaction;
 use crate::ids::EntryIx;
 use crate::inspect::{Closer, Inspection};
 use crate::plan::{Asked, Plan};
@@ -95,7 +97,8 @@ fn tokens_after(failure: &Failure, plan: &Plan) -> u64 {
     (failure.requested as f64 - freed + plan.tokens_made as f64).max(0.0) as u64
 }
 
-/// The last moment before the failing run at which the runtime looked whether to compact (compaction 2.9).
+/// The last moment before the failing call at which the runtime looked whether to compact: before its run (compaction 2.9), or
+/// right before the call where the runtime looks between the turns of a run too (store-pi-1.5 F2).
 #[derive(Debug, Clone)]
 pub(super) struct Check {
     /// The answer it looked at.
@@ -109,6 +112,9 @@ pub(super) struct Check {
 /// That moment; none in a session's first run. Of the next call it is the last answer.
 pub(super) fn last_check(failure: &Failure, calls: &[Call]) -> Option<Check> {
     let index = &failure.then.index;
+    if looks_between_turns(&failure.then) && !failure.ahead {
+        return check_before_call(failure, calls);
+    }
     let mut path = failure.then.context.path.iter().rev();
     let asked = path.find(|ix| !failure.ahead && index.entry(**ix).role() == Some(Role::User));
     if asked.is_none() && !failure.ahead {
@@ -119,6 +125,28 @@ pub(super) fn last_check(failure: &Failure, calls: &[Call]) -> Option<Check> {
     let tokens = call.context_tokens;
     let fresh = compacted.is_none_or(|compacted| compacted < call.entry) && tokens.is_finite();
     fresh.then_some(Check { entry: call.entry, tokens, at: call.at })
+}
+
+/// Whether the runtime looks at its window before every call.
+pub(super) fn looks_between_turns(inspection: &Inspection) -> bool {
+    inspection.ruleset.ruleset.rules().compaction == Compaction::Projected
+}
+
+/// What today's pi compared right before the failing call: the last count and chars / 4 of what came since (store-pi-1.5 E5).
+fn check_before_call(failure: &Failure, calls: &[Call]) -> Option<Check> {
+    let (index, context) = (&failure.then.index, &failure.then.context);
+    let entry = context.path.last().copied()?;
+    let compacted = context.compaction;
+    let fresh = |call: &&Call| {
+        call.entry < failure.overflow.entry
+            && compacted.is_none_or(|compacted| compacted < call.entry)
+            && call.context_tokens.is_finite()
+    };
+    let call = calls.iter().rev().find(fresh)?;
+    let since = context.messages.iter().filter(|message| message.entry > call.entry);
+    let tokens =
+        call.context_tokens + since.map(|message| estimate_or_zero(&message.size) as f64).sum::<f64>();
+    Some(Check { entry, tokens, at: index.entry(entry).time })
 }
 
 /// The prompt, had the session been compacted at a check; none where nothing is there to summarise.

@@ -5,6 +5,7 @@
 
 mod colour;
 pub mod document;
+pub mod folder;
 mod glyphs;
 pub mod html;
 pub mod json;

@@ -15,7 +15,7 @@ use crate::policy::guard::COMPACTED;
 use crate::store::silent::SILENT_TOKEN;
 
 /// Members of an entry, a message or a block that the runtime wrote, and that say nothing of what was said.
-const KEPT: [&str; 26] = [
+const KEPT: [&str; 33] = [
     "type",
     "id",
     "parentId",
@@ -42,7 +42,17 @@ const KEPT: [&str; 26] = [
     "display",
     "fromHook",
     "exitCode",
+    "appendParentId",
+    "appendMode",
+    "kind",
+    "responseModel",
+    "rawStopReason",
+    "providerThinkingLevel",
+    "durationMs",
 ];
+
+/// Why a session began anew, in the words of the gateway (sqlite G1).
+const RESETS: [&str; 5] = ["new", "reset", "idle", "daily", "cron-stale"];
 
 /// Custom entries of the gateway and of this program: times, models, ids and numbers.
 const KEPT_DATA: [&str; 5] = [
@@ -178,8 +188,12 @@ pub(super) fn entry(value: &Value) -> Value {
     let custom = |kind: &str| value.get("customType").is_some_and(|custom| custom.str_is(kind));
     let own = KEPT_DATA.into_iter().any(custom);
     members(value, |key, member| match key {
-        "message" => message(member),
-        "data" if own => member.clone(),
+        "message" | "systemMessage" => message(member),
+        "replacement" => {
+            members(member, |key, member| if key == "content" { content(member) } else { free(member) })
+        }
+        "reason" if RESETS.iter().any(|reason| member.str_is(reason)) => member.clone(),
+        "data" if own => recorded(member),
         "data" => {
             members(member, |key, member| if key == "error" { error(member) } else { known(key, member) })
         }
@@ -188,13 +202,43 @@ pub(super) fn entry(value: &Value) -> Value {
     })
 }
 
+/// What the gateway recorded of its own doing. What it froze of results are their texts (sqlite G5).
+fn recorded(data: &Value) -> Value {
+    members(data, |key, member| match (key, member) {
+        ("frozenToolResults", Value::Array(results)) => {
+            let texts = |result: &Value| {
+                members(result, |key, member| if key == "texts" { free(member) } else { member.clone() })
+            };
+            Value::Array(results.iter().map(texts).collect())
+        }
+        _ => member.clone(),
+    })
+}
+
 /// A message without its words.
 pub(super) fn message(value: &Value) -> Value {
     members(value, |key, member| match key {
         "content" => content(member),
         "errorMessage" => error(member),
+        "toolsAdded" | "toolsRemoved" => each(member, |tool| named(tool, &["name"])),
+        "nestedCalls" => members(member, |key, member| match key {
+            "calls" => each(member, |call| named(call, &["id", "name", "status"])),
+            _ => known(key, member),
+        }),
         _ => known(key, member),
     })
+}
+
+fn each(value: &Value, of: impl Fn(&Value) -> Value) -> Value {
+    match value {
+        Value::Array(items) => Value::Array(items.iter().map(of).collect()),
+        other => free(other),
+    }
+}
+
+/// An object of the runtime: these members stay.
+fn named(value: &Value, kept: &[&str]) -> Value {
+    members(value, |key, member| if kept.contains(&key) { member.clone() } else { known(key, member) })
 }
 
 fn content(value: &Value) -> Value {
@@ -395,6 +439,35 @@ mod tests {
         assert_eq!(out.len(), line.len());
         assert!(out.contains(r#""name":"book_trip""#) && out.contains(r#""usage":{"input":5}"#), "{out}");
         assert!(out.contains(r#""xx":"Xxxx","xb":1111,"xc":true,"path":"/x""#), "{out}");
+    }
+
+    #[test]
+    fn what_is_new_in_either_era_keeps_its_structure() {
+        for (line, expected) in [
+            (
+                r#"{"type":"context_edit","targetId":"a","replacement":{"content":[{"type":"text","text":"Oslo"}]}}"#,
+                r#"{"type":"context_edit","targetId":"a","replacement":{"content":[{"type":"text","text":"Xxxx"}]}}"#,
+            ),
+            (
+                r#"{"type":"context_edit","replacement":null}"#,
+                r#"{"type":"context_edit","replacement":null}"#,
+            ),
+            (
+                r#"{"type":"message","message":{"role":"system","content":"","sections":{"rules":"Be kind"},"toolsAdded":[{"name":"exec","description":"runs"}]}}"#,
+                r#"{"type":"message","message":{"role":"system","content":"","sections":{"xxxxx":"Xx xxxx"},"toolsAdded":[{"name":"exec","description":"xxxx"}]}}"#,
+            ),
+            (
+                r#"{"type":"leaf","targetId":"a","appendParentId":"b","appendMode":"side"}"#,
+                r#"{"type":"leaf","targetId":"a","appendParentId":"b","appendMode":"side"}"#,
+            ),
+            (r#"{"type":"reset","reason":"daily"}"#, r#"{"type":"reset","reason":"daily"}"#),
+            (
+                r#"{"type":"custom","customType":"openclaw.cache-ttl","data":{"timestamp":5,"frozenToolResults":[{"key":"k","sourceHash":"h","texts":["Oslo"]}]}}"#,
+                r#"{"type":"custom","customType":"openclaw.cache-ttl","data":{"timestamp":5,"frozenToolResults":[{"key":"k","sourceHash":"h","texts":["Xxxx"]}]}}"#,
+            ),
+        ] {
+            assert_eq!(shaped(line), expected);
+        }
     }
 
     #[test]

@@ -96,16 +96,18 @@ pub fn pi_compaction(settings: Option<&js::Value>) -> CompactionSettings {
 pub fn pi_compaction_of(settings: &js::Value, model: &str) -> CompactionSettings {
     let plain = settings.get("compaction");
     let own = plain.and_then(|raw| raw.get("modelOverrides")?.get(model));
-    let whole = |value: &js::Value| {
-        value.as_f64().filter(|n| *n >= 0.0 && n.fract() == 0.0 && *n <= 9_007_199_254_740_991.0)
-    };
-    let tokens = |key: &str| [own, plain].into_iter().flatten().find_map(|raw| whole(raw.get(key)?));
+    let tokens = |key: &str| [own, plain].into_iter().flatten().find_map(|raw| whole_tokens(raw.get(key)?));
     let defaults = CompactionSettings::default();
     CompactionSettings {
         reserve_tokens: tokens("reserveTokens").unwrap_or(defaults.reserve_tokens),
         keep_recent_tokens: tokens("keepRecentTokens").unwrap_or(defaults.keep_recent_tokens),
         ..pi_compaction(Some(settings))
     }
+}
+
+/// A count of tokens as today's pi takes it: a whole number that is safe in JavaScript.
+pub(super) fn whole_tokens(value: &js::Value) -> Option<f64> {
+    value.as_f64().filter(|n| *n >= 0.0 && n.fract() == 0.0 && *n <= 9_007_199_254_740_991.0)
 }
 
 /// Settings of a project over global ones: objects key by key, anything else as it is.

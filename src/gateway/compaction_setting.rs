@@ -11,7 +11,8 @@ use crate::js;
 /// Path of the settings object in the configuration.
 pub const COMPACTION_PATH: [&str; 3] = ["agents", "defaults", "compaction"];
 
-const TOKENS: Control = Control::Slider { min: 0.0, max: 200_000.0, step: 1000.0, unit: Unit::Tokens };
+/// How a count of tokens is moved.
+pub const TOKENS: Control = Control::Slider { min: 0.0, max: 200_000.0, step: 1000.0, unit: Unit::Tokens };
 
 /// A row for `reserveTokens`, `reserveTokensFloor` and `keepRecentTokens` each, under this configuration, for a
 /// window in tokens. `pi` is what the runtime itself has. A key that the version does not read is fixed at the value

@@ -218,6 +218,11 @@ impl GatewayConfig {
         }
     }
 
+    /// Reads what the registry of an agent dir lists: pi's own lies beside its settings (store R6).
+    pub fn read_registry(&mut self, agent: &str, agent_dir: &Path, findings: &mut Vec<Finding>) {
+        self.registries.insert(agent.to_owned(), Registry::read(agent_dir, findings));
+    }
+
     /// Where an agent keeps its registry (store A8).
     pub fn agent_dir(&self, env: &Environment, state: &Path, agent: &str) -> PathBuf {
         let own = self.agents().find(|entry| {

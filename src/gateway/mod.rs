@@ -1,5 +1,6 @@
 //! The gateway's own settings: where its state and `openclaw.json` are, what is in force, and where each value comes
-//! from. Rules take values; only `config`, `include`, `registry`, `state_dir` and `env` touch the file system or the process.
+//! from. Rules take values; only `config`, `include`, `registry`, `pi_settings`, `state_dir` and
+//! `env` touch the file system or the process.
 
 pub mod catalog;
 pub mod compaction;
@@ -17,6 +18,7 @@ mod include;
 pub mod lines;
 pub mod memory_flush;
 pub mod patch;
+pub mod pi_settings;
 pub mod provenance;
 pub mod prune_setting;
 pub mod pruning;

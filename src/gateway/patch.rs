@@ -1,12 +1,16 @@
 //! Changed settings as a patch for `openclaw.json` (JSON5) and as the commands that make the same change. Neither is ever
 //! run by us.
 
+use std::path::PathBuf;
+
 use crate::js::{Object, Value, parse, stringify, stringify_str};
 
 use super::setting_value::insert;
 
 /// A path goes through the list of a provider's models: `models.providers.vllm.models[ID].contextWindow`.
 const IN_MODEL: &str = ".models[";
+/// A path goes to what one model has of its own in pi's settings: `compaction.modelOverrides[p/m].reserveTokens`.
+const IN_OVERRIDE: &str = ".modelOverrides[";
 /// A path goes to a person's own settings: the id may hold dots itself.
 const IN_PERSON: &str = ".dms.";
 /// The one key that stands under a person's id.
@@ -19,12 +23,18 @@ enum Place<'a> {
     Model(&'a str, &'a str, &'a str),
     /// Path of the people, id of the person.
     Person(&'a str, &'a str),
+    /// Path above the models, name of the model, key of its own.
+    Override(&'a str, &'a str, &'a str),
 }
 
 fn place(path: &str) -> Place<'_> {
     if let Some((provider, rest)) = path.split_once(IN_MODEL) {
         let (id, key) = rest.split_once("].").unwrap_or((rest, "contextWindow"));
         return Place::Model(provider, id, key);
+    }
+    if let Some((above, rest)) = path.split_once(IN_OVERRIDE) {
+        let (model, key) = rest.split_once("].").unwrap_or((rest, "reserveTokens"));
+        return Place::Override(above, model, key);
     }
     let person = path
         .split_once(IN_PERSON)
@@ -43,6 +53,10 @@ pub fn patch<'a>(settings: impl IntoIterator<Item = (&'a str, Value)>) -> String
                 let models = Value::Array(vec![Value::Object(model)]);
                 insert(&mut root, &format!("{provider}.models"), models);
             }
+            Place::Override(above, model, key) => {
+                let path: Vec<&str> = above.split('.').chain(["modelOverrides", model, key]).collect();
+                insert_at(&mut root, &path, value);
+            }
             Place::Person(channel, id) => {
                 let limit = Value::Object(Object::from([(OWN_LIMIT, value)]));
                 insert(&mut root, &format!("{channel}.dms"), Value::Object(Object::from([(id, limit)])));
@@ -52,11 +66,58 @@ pub fn patch<'a>(settings: impl IntoIterator<Item = (&'a str, Value)>) -> String
     pretty(&Value::Object(root), 0)
 }
 
+/// Puts a value below keys that may hold dots themselves.
+fn insert_at(object: &mut Object, path: &[&str], value: Value) {
+    match path {
+        [] => {}
+        [key] => object.set(key, value),
+        [key, rest @ ..] => {
+            let mut nested = object.get(key).and_then(Value::as_object).cloned().unwrap_or_default();
+            insert_at(&mut nested, rest, value);
+            object.set(key, Value::Object(nested));
+        }
+    }
+}
+
+/// The patches of settings that several files hold, each behind a comment that names its file; the gateway's own stands
+/// first and without one. With it the commands that make the gateway's part.
+pub fn patches(settings: &[Written]) -> (String, Vec<String>) {
+    let mut files: Vec<Option<PathBuf>> = settings.iter().map(|written| written.file.clone()).collect();
+    files.sort();
+    files.dedup();
+    let text = |file: &Option<PathBuf>| {
+        let object = patch(held_by(settings, file.as_ref()));
+        match file {
+            Some(file) => format!("// {}\n{object}", file.display()),
+            None => object,
+        }
+    };
+    let texts: Vec<String> = files.iter().map(text).collect();
+    (texts.join("\n"), commands(held_by(settings, None)))
+}
+
+/// What one file holds of the settings.
+fn held_by<'a>(settings: &'a [Written], file: Option<&'a PathBuf>) -> impl Iterator<Item = (&'a str, Value)> {
+    let own = settings.iter().filter(move |written| written.file.as_ref() == file);
+    own.map(|written| (written.path.as_str(), written.value.clone()))
+}
+
+/// A value and where it is to be written.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Written {
+    /// The file; none for the gateway's `openclaw.json`.
+    pub file: Option<PathBuf>,
+    /// The path in it.
+    pub path: String,
+    /// As the file holds it.
+    pub value: Value,
+}
+
 /// One `openclaw config set` line for each value; none where a path has a part that is no plain name.
 pub fn commands<'a>(settings: impl IntoIterator<Item = (&'a str, Value)>) -> Vec<String> {
     let plain = |(path, value): (&'a str, Value)| match place(path) {
         Place::Plain(path) => Some(format!("openclaw config set {path} {}", word(&value))),
-        Place::Model(..) | Place::Person(..) => None,
+        Place::Model(..) | Place::Person(..) | Place::Override(..) => None,
     };
     settings.into_iter().filter_map(plain).collect()
 }
@@ -116,6 +177,38 @@ mod tests {
         let compact = crate::js::stringify(&parse(&patch(changes.clone())).expect("JSON"));
         assert_eq!(compact, r#"{"channels":{"matrix":{"dms":{"@a:b.example":{"historyLimit":5}}}}}"#);
         assert_eq!(commands(changes), Vec::<String>::new());
+    }
+
+    #[test]
+    fn settings_of_two_programs_are_two_patches_each_named() {
+        let written = |file: Option<&str>, path: &str, value: f64| Written {
+            file: file.map(PathBuf::from),
+            path: path.to_owned(),
+            value: value.into(),
+        };
+        let (text, commands) = patches(&[
+            written(
+                Some("/h/.pi/agent/settings.json"),
+                "compaction.modelOverrides[p/m.1].reserveTokens",
+                9.0,
+            ),
+            written(
+                Some("/h/.pi/agent/settings.json"),
+                "compaction.modelOverrides[p/m.1].keepRecentTokens",
+                8.0,
+            ),
+            written(None, "agents.defaults.contextTokens", 1.0),
+        ]);
+        let (own, pi) =
+            text.split_once("// /h/.pi/agent/settings.json\n").expect("the file of the second is named");
+        assert_eq!(
+            crate::js::stringify(&parse(own).unwrap()),
+            r#"{"agents":{"defaults":{"contextTokens":1}}}"#
+        );
+        let expected =
+            r#"{"compaction":{"modelOverrides":{"p/m.1":{"reserveTokens":9,"keepRecentTokens":8}}}}"#;
+        assert_eq!(crate::js::stringify(&parse(pi).unwrap()), expected);
+        assert_eq!(commands, ["openclaw config set agents.defaults.contextTokens 1"]);
     }
 
     #[test]

@@ -4,16 +4,13 @@
 use std::collections::HashMap;
 use std::sync::{Arc, OnceLock};
 
-use rayon::iter::{IntoParallelRefIterator, ParallelIterator};
-
-use crate::context::bodies::into_message;
 use crate::gateway::catalog::Price;
 use crate::gateway::eligible::{Route, eligible_under};
 use crate::gateway::retention::Retention;
 use crate::gateway::ruleset::Rules;
 use crate::ids::EntryIx;
 use crate::inspect::Inspection;
-use crate::inspect::estimators::Spoken;
+use crate::inspect::path_texts::{PathTexts, Textures, Wanted};
 use crate::inspect::price::price;
 use crate::inspect::recovery::refusal_at;
 use crate::inspect::simulated::simulated;
@@ -21,13 +18,12 @@ use crate::js::Value;
 use crate::policy::compact::{BranchEntry, branch};
 use crate::policy::prune::touches_under;
 use crate::policy::recovery::ErrorSource;
-use crate::policy::texture::Texture;
 use crate::policy::{StepSet, StepSettings};
 use crate::replay::{
     Calibrated, RecordedLane, Refused, Replay, Session, Settings, contradicted, recorded_lane, simulated_lane,
 };
 use crate::store::body::{self, BodyError};
-use crate::store::entry::{EntryKind, StopReason, Usage};
+use crate::store::entry::{StopReason, Usage};
 use crate::store::intern::WordIx;
 
 /// What is read for replays of one session.
@@ -36,7 +32,10 @@ pub struct Material {
     /// What the last reset left of the path: calls before it are another context's.
     path: Vec<EntryIx>,
     branch: Vec<BranchEntry>,
-    textures: Option<Vec<Option<Texture>>>,
+    /// What was read of the path as a whole.
+    texts: Arc<PathTexts>,
+    /// Of the entries of `path`.
+    textures: Option<Textures>,
     refused: Vec<Refused>,
     touches: Vec<(EntryIx, f64)>,
     /// Tokens before the messages, and of each message of the path.
@@ -75,13 +74,30 @@ impl Material {
     /// # Errors
     /// When an entry cannot be read again.
     pub fn read(inspection: &Inspection, steps: StepSet) -> Result<Self, BodyError> {
-        let in_force = inspection.gateway_steps();
-        let steps = in_force.iter().fold(steps, |steps, step| steps.with(step, true));
-        let (spoken, textures) = texts(inspection, steps.needs_texture(inspection.ruleset.ruleset.rules()))?;
-        let fit = inspection.calibrated_by(&spoken);
+        let texts = PathTexts::read(inspection, asks_for_textures(inspection, steps), None, &|| true)?;
+        Self::of_texts(inspection, texts)
+    }
+
+    /// The same as long as somebody waits for it; `known` is what was read before entries were added, and only theirs is read.
+    ///
+    /// # Errors
+    /// When an entry cannot be read again.
+    pub fn read_on(
+        inspection: &Inspection,
+        steps: StepSet,
+        known: Option<&Self>,
+        wanted: Wanted<'_>,
+    ) -> Result<Option<Self>, BodyError> {
+        let known = known.map(|known| &*known.texts);
+        let texts = PathTexts::read(inspection, asks_for_textures(inspection, steps), known, wanted)?;
+        wanted().then(|| Self::of_texts(inspection, texts)).transpose()
+    }
+
+    fn of_texts(inspection: &Inspection, texts: PathTexts) -> Result<Self, BodyError> {
+        let fit = inspection.calibrated_by(&texts.spoken);
         let fit_error = fit.as_ref().map(|(fit, _)| fit.deviation.mean);
         let calibrated = fit.map(|(fit, weights)| (fit.fixed, weights));
-        let read = Self::weighed(inspection, in_force, textures, calibrated)?;
+        let read = Self::weighed(inspection, inspection.gateway_steps(), texts, calibrated)?;
         Ok(Self { fit_error, ..read }.without_doubted(inspection))
     }
 
@@ -94,14 +110,15 @@ impl Material {
         let rules = inspection.ruleset.ruleset.rules();
         let plain = inspection.gateway_steps().iter().filter(|step| !step.needs_texture(rules));
         let steps = plain.fold(StepSet::NONE, |steps, step| steps.with(step, true));
-        Ok(Self::weighed(inspection, steps, None, Some((fixed, weights)))?.without_doubted(inspection))
+        let texts = PathTexts::none(inspection);
+        Ok(Self::weighed(inspection, steps, texts, Some((fixed, weights)))?.without_doubted(inspection))
     }
 
     /// Everything but texts and the fit: `in_force` are the steps of the record.
     fn weighed(
         inspection: &Inspection,
         in_force: StepSet,
-        textures: Option<Vec<Option<Texture>>>,
+        texts: PathTexts,
         calibrated: Option<(f64, Vec<f64>)>,
     ) -> Result<Self, BodyError> {
         let Inspection { index, context, source, .. } = inspection;
@@ -114,12 +131,15 @@ impl Material {
         let provider_window = provider_window(inspection, &refused);
         let path = context.since_reset(index);
         let calibrated = calibrated.map(|(fixed, weights)| (fixed, those_of(&path, &context.path, weights)));
+        let all_textures = texts.textures.clone().filter(|_| path.len() != context.path.len());
+        let those = all_textures.map(|all| Arc::new(those_of(&path, &context.path, all.to_vec())));
         Ok(Self {
             recorded: inspection.replay_settings(in_force.steps, in_force.on),
             doubted: StepSet::NONE,
             record: OnceLock::new(),
             branch: branch(index, &path, read)?,
-            textures: textures.map(|textures| those_of(&path, &context.path, textures)),
+            textures: those.or_else(|| texts.textures.clone()),
+            texts: Arc::new(texts),
             provider_window,
             refused,
             touches: touches_under(rules, index, model, read),
@@ -160,7 +180,7 @@ impl Material {
             index: &inspection.index,
             path: &self.path,
             branch: &self.branch,
-            textures: self.textures.as_deref(),
+            textures: self.textures.as_ref().map(|textures| textures.as_slice()),
             refused: &self.refused,
             touches: &self.touches,
             eligible: self.eligible,
@@ -281,27 +301,10 @@ fn those_of<T: Default>(some: &[EntryIx], path: &[EntryIx], known: Vec<T>) -> Ve
     some.iter().map(|ix| known.remove(ix).unwrap_or_default()).collect()
 }
 
-/// What the steps and the fit ask of the texts.
-type Texts = (Vec<Spoken>, Option<Vec<Option<Texture>>>);
-
-/// What is sent of every entry of the path, and where steps ask for it the texture of each that has a message. Every line
-/// is read once, side by side, and let go.
-fn texts(inspection: &Inspection, with_textures: bool) -> Result<Texts, BodyError> {
-    let rules = inspection.ruleset.ruleset.rules();
-    let Inspection { source, index, context, .. } = inspection;
-    let read = |room: &mut Vec<u8>, ix: &EntryIx| {
-        let entry = index.entry(*ix);
-        let sent = entry.makes_message() || entry.kind == EntryKind::Compaction;
-        if !sent || entry.message.is_none() {
-            return Ok((Spoken::default(), None));
-        }
-        let message = into_message(body::entry_in(source, index, *ix, room)?, entry.kind);
-        let texture = with_textures.then(|| Texture::of_under(rules, &message));
-        Ok((Spoken::of(&message), texture))
-    };
-    let texts: Result<Vec<_>, BodyError> = context.path.par_iter().map_init(Vec::new, read).collect();
-    let (spoken, textures): (Vec<Spoken>, Vec<Option<Texture>>) = texts?.into_iter().unzip();
-    Ok((spoken, with_textures.then_some(textures)))
+/// Whether the steps in force, or these, ask for textures.
+fn asks_for_textures(inspection: &Inspection, steps: StepSet) -> bool {
+    let steps = inspection.gateway_steps().iter().fold(steps, |steps, step| steps.with(step, true));
+    steps.needs_texture(inspection.ruleset.ruleset.rules())
 }
 
 /// The price of every model of the path.

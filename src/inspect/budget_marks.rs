@@ -58,14 +58,17 @@ pub fn marks(inspection: &Inspection, settings: &StepSettings, fixed: u64) -> Ve
     let above = |compaction: CompactionSettings| compaction.threshold(window).max(0.0) as u64;
     let compacts = (above(settings.compaction), above(inspection.configured.compaction));
     let mut marks = vec![
-        moved(Threshold::Soft, settings.prune.soft_trim_ratio, configured.soft_trim_ratio),
-        moved(Threshold::Hard, settings.prune.hard_clear_ratio, configured.hard_clear_ratio),
         ThresholdMark {
             was: Some(compacts.1).filter(|was| *was != compacts.0),
             ..still(Threshold::Compact, compacts.0 as f64)
         },
         still(Threshold::Window, window),
     ];
+    // pi prunes nothing: there they are only of use to someone who tries what a pruner would do.
+    if !inspection.ruleset.ruleset.is_pi() || settings.prune != *configured {
+        marks.push(moved(Threshold::Soft, settings.prune.soft_trim_ratio, configured.soft_trim_ratio));
+        marks.push(moved(Threshold::Hard, settings.prune.hard_clear_ratio, configured.hard_clear_ratio));
+    }
     let flush = inspection.memory_flush().filter(|flush| flush.state.is_on());
     marks.extend(flush.map(|flush| still(Threshold::Flush, flush.threshold)));
     marks.sort_by_key(|mark| mark.at);

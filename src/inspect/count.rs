@@ -1,51 +1,126 @@
 //! What a read transcript adds to its line of the session list: tokens, entries, compactions, marks.
 
+use std::sync::Arc;
+
 use crate::commit::{ReceiptKind, receipt_kind};
 use crate::context::Context;
+use crate::context::budget::{Budget, FixedChars};
 use crate::context::tokens::estimate_as;
-use crate::ids::EntryIx;
+use crate::gateway::window::WindowInfo;
+use crate::ids::{EntryIx, LineIds};
 use crate::inspect::facts::time;
-use crate::inspect::{Counted, Inspection, Mark, Measured, SourceOfCount, Unmeasured};
+use crate::inspect::list::listed_item;
+use crate::inspect::open::{OpenError, model_of_path, source_of};
+use crate::inspect::reading::{chosen, context_of, fixed_of, read_as};
+use crate::inspect::{Counted, Inspection, Mark, Measured, SessionItem, SourceOfCount, Unmeasured};
 use crate::js::Value;
 use crate::policy::overflow::is_overflow_as;
 use crate::store::body;
 use crate::store::entry::{EntryKind, Reading, Role, StopReason};
 use crate::store::index::{Index, Standing};
+use crate::store::load::{Progress, load};
 use crate::store::rows::Row;
-use crate::transcript::labels;
+use crate::store::session::Session;
+use crate::store::source::Source;
+use crate::store::survey::Store;
+use crate::transcript::{Tree, labels};
 
 /// Chars of a title made from a text, the ellipsis included.
 const TITLE_CHARS: usize = 60;
 
+/// What of a read transcript its line of the list is told by.
+pub(super) struct Told<'a> {
+    source: &'a Source,
+    index: &'a Index,
+    tree: &'a Tree,
+    context: &'a Context,
+    context_throws: bool,
+    window: WindowInfo,
+    measured: Result<Measured, Unmeasured>,
+    /// Chars before the messages; asked for only where no provider's count has them in it.
+    fixed: &'a dyn Fn() -> Option<FixedChars>,
+}
+
+impl<'a> Told<'a> {
+    /// By a session that was opened; `fixed` answers what it says of itself.
+    pub(super) fn of(inspection: &'a Inspection, fixed: &'a dyn Fn() -> Option<FixedChars>) -> Self {
+        Self {
+            source: &inspection.source,
+            index: &inspection.index,
+            tree: &inspection.tree,
+            context: &inspection.context,
+            context_throws: inspection.context_throws,
+            window: inspection.window,
+            measured: inspection.measured,
+            fixed,
+        }
+    }
+}
+
+/// A session as its line of the list tells it, read for nothing else. The time is that its lock is judged by, in ms.
+pub fn count(
+    store: &Store,
+    session: &Session,
+    now_ms: i64,
+    progress: Progress<'_>,
+) -> Result<SessionItem, OpenError> {
+    let source = source_of(session, None)?;
+    let index = Arc::new(load(&source, &mut LineIds, progress)?);
+    let chosen = chosen(store, session, &index);
+    let rules = chosen.ruleset.rules();
+    let (index, _) = read_as(&source, index, rules.reading, progress)?;
+    let tree = Tree::under(rules, &index);
+    let (context, context_throws) = context_of(&index, &tree);
+    let mut item = listed_item(store, session, now_ms);
+    (item.provider, item.model) = model_of_path(&index, &context).unwrap_or((item.provider, item.model));
+    item.ruleset = chosen.ruleset;
+    let row = session.row.as_ref();
+    let told = Told {
+        source: &source,
+        index: &index,
+        tree: &tree,
+        context: &context,
+        context_throws,
+        window: store.config.window(rules, &item.agent, &item.provider, &item.model),
+        measured: last_prompt(&index, &context),
+        fixed: &|| fixed_of(row, &index, &context),
+    };
+    Ok(completed(&told, item, row))
+}
+
 /// Fills in the line of the list. What the row says of compactions stays: the gateway counts attempts too
 /// (compaction 2.21).
-pub(super) fn complete(inspection: &mut Inspection, row: Option<&Row>) {
-    let tokens = next_prompt(inspection);
-    let last = last_answer(inspection);
-    inspection.last_call = last.as_ref().map(|(ix, message)| time(inspection.index.entry(*ix), message));
-    let overflowed = last.is_some_and(|(ix, message)| is_refused(inspection, ix, &message));
-    let damaged = is_damaged(inspection);
-    let title = row.is_none().then(|| title(inspection)).flatten();
-    let index = &inspection.index;
-    let item = &mut inspection.session;
+pub(super) fn completed(told: &Told<'_>, mut item: SessionItem, row: Option<&Row>) -> SessionItem {
+    let index = told.index;
     let compactions = index.entries.iter().filter(|entry| entry.kind == EntryKind::Compaction).count();
     item.compactions = item.compactions.or(Some(compactions as u64));
     item.entries = Some(index.entries.len() as u64);
     item.bytes = index.end + index.pending;
-    item.title = title.unwrap_or_else(|| std::mem::take(&mut item.title));
-    item.window = inspection.window.tokens.max(0.0) as u64;
-    item.tokens = Some(tokens);
+    if let Some(title) = row.is_none().then(|| title(told)).flatten() {
+        item.title = title;
+    }
+    item.window = told.window.tokens.max(0.0) as u64;
+    item.tokens = Some(next_prompt(told));
     if row.and_then(|row| row.updated_at).is_none() {
         item.updated_ms = last_time(index).or(item.updated_ms);
     }
-    let over = overflowed || item.is_over_window();
+    let over = is_refused(told) || item.is_over_window();
     item.set_mark(Mark::Overflow, over);
-    item.set_mark(Mark::Damaged, damaged);
+    item.set_mark(Mark::Damaged, is_damaged(told));
+    item
+}
+
+/// When the model last answered on the path, ms.
+pub(super) fn last_call(inspection: &Inspection) -> Option<f64> {
+    let Inspection { source, index, context, .. } = inspection;
+    let ix = last_assistant(index, context)?;
+    let message = body::message(source, index, ix).ok().flatten()?;
+    Some(time(index.entry(ix), &message))
 }
 
 /// A name for a session no row names: its own (store K9), else what was asked first (store C10, R4).
-fn title(inspection: &Inspection) -> Option<String> {
-    let index = &inspection.index;
+fn title(told: &Told<'_>) -> Option<String> {
+    let index = told.index;
     if let Some(name) = labels::name(index).filter(|_| index.reading == Reading::Projected) {
         return Some(one_line(&name));
     }
@@ -55,7 +130,7 @@ fn title(inspection: &Inspection) -> Option<String> {
     let own = names.find(|name| named && !name.is_empty());
     own.or_else(|| {
         let asked = index.iter().find(|(_, entry)| entry.role() == Some(Role::User))?.0;
-        let message = body::message(&inspection.source, index, asked).ok().flatten()?;
+        let message = body::message(told.source, index, asked).ok().flatten()?;
         let content = message.get("content")?;
         let blocks = content.as_array().unwrap_or_default().iter().filter_map(|block| block.get("text"));
         let texts = std::iter::once(content).chain(blocks).filter_map(Value::as_str);
@@ -105,13 +180,13 @@ fn is_commit(index: &Index, ix: EntryIx) -> bool {
 /// What the next prompt takes: as counted by the provider when the last answer has a count and nothing
 /// came after it; with results after it, that count and their estimate; else the estimate of everything
 /// that fills the window.
-fn next_prompt(inspection: &Inspection) -> Counted {
-    let last = last_assistant(&inspection.index, &inspection.context);
+fn next_prompt(told: &Told<'_>) -> Counted {
+    let last = last_assistant(told.index, told.context);
     let estimated = |tokens| Counted { tokens, source: SourceOfCount::Est };
-    let Some(measured) = inspection.measured.ok().filter(|measured| Some(measured.entry) == last) else {
-        return estimated(inspection.budget().total());
+    let Some(measured) = told.measured.ok().filter(|measured| Some(measured.entry) == last) else {
+        return estimated(Budget::of((told.fixed)(), told.context).total());
     };
-    let since = estimate_as(&inspection.index, &inspection.context)
+    let since = estimate_as(told.index, told.context)
         .ok()
         .filter(|since| since.trailing_tokens > 0.0 && since.tokens.is_finite());
     match since {
@@ -128,29 +203,25 @@ fn last_assistant(index: &Index, context: &Context) -> Option<EntryIx> {
     context.path.iter().rev().find(is_assistant).copied()
 }
 
-/// The last answer on the path, read again.
-fn last_answer(inspection: &Inspection) -> Option<(EntryIx, Value)> {
-    let ix = last_assistant(&inspection.index, &inspection.context)?;
-    let message = body::message(&inspection.source, &inspection.index, ix).ok().flatten()?;
-    Some((ix, message))
-}
-
 /// Whether the last answer is an error that says that the prompt was too large (compaction 8.8). The copy
 /// of one on a branch written since was an answer to a prompt that is not sent any more.
-fn is_refused(inspection: &Inspection, ix: EntryIx, message: &Value) -> bool {
-    let index = &inspection.index;
-    let after = inspection.context.path.iter().rev().take_while(|at| **at != ix);
-    let failed = index.entry(ix).message.is_some_and(|message| message.stop == StopReason::Error);
-    let text = message.get("errorMessage").and_then(Value::as_str);
-    failed
-        && text.is_some_and(|text| is_overflow_as(index.reading, &text.to_string_lossy()))
-        && !after.into_iter().any(|at| is_commit(index, *at))
+fn is_refused(told: &Told<'_>) -> bool {
+    let (index, path) = (told.index, &told.context.path);
+    let failed =
+        |ix: &EntryIx| index.entry(*ix).message.is_some_and(|message| message.stop == StopReason::Error);
+    let Some(ix) = last_assistant(index, told.context).filter(failed) else { return false };
+    if path.iter().rev().take_while(|at| **at != ix).any(|at| is_commit(index, *at)) {
+        return false;
+    }
+    let message = body::message(told.source, index, ix).ok().flatten();
+    let text = message.as_ref().and_then(|message| message.get("errorMessage")?.as_str());
+    text.is_some_and(|text| is_overflow_as(index.reading, &text.to_string_lossy()))
 }
 
-fn is_damaged(inspection: &Inspection) -> bool {
-    let index = &inspection.index;
+fn is_damaged(told: &Told<'_>) -> bool {
+    let index = told.index;
     let odd = !matches!(index.standing, Standing::Fine | Standing::Empty);
-    odd || index.bad_lines > 0 || inspection.context_throws || !inspection.tree.cyclic().is_empty()
+    odd || index.bad_lines > 0 || told.context_throws || !told.tree.cyclic().is_empty()
 }
 
 fn last_time(index: &Index) -> Option<i64> {

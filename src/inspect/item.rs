@@ -1,6 +1,7 @@
 //! One line of the session list.
 
 use std::borrow::Cow;
+use std::cmp::Reverse;
 use std::path::PathBuf;
 
 use crate::gateway::ruleset::Ruleset;
@@ -158,6 +159,12 @@ impl SessionItem {
             }
             _ => Cow::Borrowed(&self.title),
         }
+    }
+
+    /// Its place among the sessions of its agent: newest first, what was put aside last.
+    pub fn rank(&self) -> ((bool, bool), Reverse<Option<i64>>, &SessionKey) {
+        let aside = (self.marks.iter().any(|mark| mark.is_archive()), self.has(Mark::Orphan));
+        (aside, Reverse(self.updated_ms), &self.key)
     }
 
     /// Whether it carries a mark.

@@ -7,7 +7,7 @@ use crate::gateway::reset::{NextReset, ResetPolicy, next_reset, reset_policy};
 use crate::gateway::ruleset::Ruleset;
 use crate::js::{JsString, Value};
 use crate::store::key::Kind;
-use crate::store::session::Session;
+use crate::store::session::{Flag, Session};
 use crate::store::survey::Store;
 
 /// The lifecycle of one session.
@@ -28,7 +28,8 @@ impl Lifecycle {
     pub fn of(store: &Store, session: &Session) -> Option<Self> {
         let row = session.row.as_ref()?;
         let ruleset = store.ruleset.ruleset;
-        if ruleset.is_pi() || session.archived() || runs_anew(session.kind) {
+        // What a key no longer points to gets no message any more.
+        if ruleset.is_pi() || session.archived() || session.has(Flag::Earlier) || runs_anew(session.kind) {
             return None;
         }
         let text = |key: &str| row.raw.get(key).and_then(Value::as_str).map(JsString::to_string_lossy);

@@ -59,10 +59,7 @@ pub fn list(place: &OpenPlace, now_ms: i64) -> Listed {
 
 /// Lists a place by the rules that someone asked for, else by those that its store tells.
 pub fn list_under(place: &OpenPlace, asked: Option<&Chosen>, now_ms: i64) -> Listed {
-    let mut store = place.survey();
-    if let Some(asked) = asked {
-        store.ruleset = asked.clone();
-    }
+    let store = survey_under(place, asked);
     let mut findings = store.findings.clone();
     if let Some(path) = place.missing() {
         let next = "The embedded demo store is shown; name a PATH, or set OPENCLAW_STATE_DIR, for your own.";
@@ -76,6 +73,15 @@ pub fn list_under(place: &OpenPlace, asked: Option<&Chosen>, now_ms: i64) -> Lis
         findings,
         store: Arc::new(store),
     }
+}
+
+/// What is found at a place, by the rules that someone asked for, else by those that its store tells.
+pub fn survey_under(place: &OpenPlace, asked: Option<&Chosen>) -> Store {
+    let mut store = place.survey();
+    if let Some(asked) = asked {
+        store.ruleset = asked.clone();
+    }
+    store
 }
 
 fn items(store: &Store, now_ms: i64) -> Vec<SessionItem> {
@@ -92,8 +98,8 @@ fn items(store: &Store, now_ms: i64) -> Vec<SessionItem> {
     }
     items.sort_by_cached_key(|item| {
         let agent = order.get(item.agent.as_str()).copied().unwrap_or(usize::MAX);
-        let aside = (item.marks.iter().any(|mark| mark.is_archive()), item.has(Mark::Orphan));
-        (agent, item.agent.clone(), aside, std::cmp::Reverse(item.updated_ms), item.key.clone())
+        let (aside, updated, key) = item.rank();
+        (agent, item.agent.clone(), aside, updated, key.clone())
     });
     items
 }

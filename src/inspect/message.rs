@@ -10,7 +10,7 @@ use crate::js::Value;
 use crate::plan::{self, Plan};
 use crate::policy::MessageFate;
 use crate::store::body::{self, BodyError};
-use crate::store::entry::{EntryKind, Replacement, Role};
+use crate::store::entry::{Call, EntryKind, Replacement, Role};
 use crate::store::index::Index;
 
 pub use crate::inspect::parts::{of_entry as parts_of_entry, of_message as parts_of_message};
@@ -67,14 +67,19 @@ pub struct MessageText {
     pub after: Option<String>,
     /// Its fate under the plan.
     pub fate: Option<MessageFate>,
-    /// The entry as it stands in the file, indented.
-    pub raw: String,
+    /// The entry as it stands in the file.
+    pub line: String,
 }
 
 impl MessageText {
     /// Its text parts joined with one line feed each, as the pruner joins those of a result (pruning 5.7).
     pub fn text(&self) -> Cow<'_, str> {
         joined(&self.parts)
+    }
+
+    /// The entry as it stands in the file, indented. Made anew each time: few look, and a result can be megabytes.
+    pub fn raw(&self) -> String {
+        indent::line(&self.line)
     }
 
     /// The value of a fact.
@@ -115,7 +120,7 @@ pub fn read(inspection: &Inspection, entry: EntryIx, plan: Option<&Plan>) -> Res
         },
         after,
         fate,
-        raw: indent::line(&line),
+        line,
     })
 }
 
@@ -164,8 +169,8 @@ pub(super) fn called(inspection: &Inspection, entry: EntryIx) -> Result<Option<C
     let known = index.entry(entry).message.filter(|message| message.role == Role::ToolResult);
     let Some(id) = known.and_then(|message| message.call) else { return Ok(None) };
     let holders = || index.calls_before(entry).filter(|call| call.id == Some(id));
-    let path = inspection.tree.walk(&inspection.index, entry);
-    let holder = holders().find(|call| path.contains(&call.entry)).or_else(|| holders().next());
+    let is_above = |call: &&Call| inspection.tree.leads_to(index, call.entry, entry);
+    let holder = holders().find(is_above).or_else(|| holders().next());
     let Some(holder) = holder.map(|call| call.entry) else { return Ok(None) };
     let message = body::message(&inspection.source, index, holder)?;
     let wanted = index.ids.value(id);

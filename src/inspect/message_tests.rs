@@ -160,7 +160,7 @@ fn every_other_type_of_entry_has_its_text_and_facts() {
 fn an_entry_of_an_unknown_type_is_shown_as_it_is() {
     let read = read_one(&[r#"{"type":"usage","n":12345678901234567890}"#.to_owned()], 0);
     assert_eq!((read.fact("type"), read.parts[0].kind.clone()), (Some("usage"), PartKind::Other));
-    assert!(read.raw.contains("\"n\": 12345678901234567890"), "{}", read.raw);
+    assert!(read.raw().contains("\"n\": 12345678901234567890"), "{}", read.raw());
 }
 
 #[test]
@@ -174,7 +174,7 @@ fn messages_of_other_roles_and_without_a_message_do_not_fail() {
         [r#"{"type":"message"}"#, r#"{"type":"message","message":null}"#, r#"{"type":"message","message":5}"#]
     {
         let read = read_one(&[odd.to_owned()], 0);
-        assert!(read.fact("role").is_some() && read.raw.starts_with('{'), "{odd}");
+        assert!(read.fact("role").is_some() && read.raw().starts_with('{'), "{odd}");
     }
     let odd = r#"{"role":"toolResult","content":[null,5,{"type":"text","text":5},{"type":"text"}]}"#;
     assert_eq!(read_one(&[message(odd)], 0).parts.len(), 4);

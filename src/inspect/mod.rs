@@ -27,6 +27,7 @@ mod oddities;
 pub mod open;
 mod parts;
 pub mod patch;
+pub mod path_texts;
 pub mod place;
 pub mod price;
 mod reading;
@@ -45,6 +46,7 @@ pub mod summary_calls;
 pub(crate) mod testing;
 pub mod timeline;
 pub mod tool;
+pub mod touched;
 pub mod upkeep;
 mod why;
 mod why_steps;
@@ -58,6 +60,7 @@ use std::sync::Arc;
 
 pub use branches::BranchTip;
 pub use closer::{Closer, Known};
+pub use count::count;
 pub use item::{Counted, Mark, SessionItem, SourceOfCount};
 
 use crate::commit::Unfinished;
@@ -70,7 +73,7 @@ use crate::gateway::eligible::{Route, eligible_under};
 use crate::gateway::pruning::PruneSettings;
 use crate::gateway::ruleset::{Chosen, Guard, LegacyImages};
 use crate::gateway::window::WindowInfo;
-use crate::ids::{EntryIx, Epoch};
+use crate::ids::{EntryIx, Epoch, SessionKey};
 use crate::plan::cache_cost::CacheCost;
 use crate::plan::{Asked, Plan, PlanError};
 use crate::policy::clear_tool_uses::ClearedBy;
@@ -186,7 +189,20 @@ pub struct Inspection {
     pub grown_from: Option<Epoch>,
 }
 
+/// What is inspected: a session, as it was read, down to one of its leaves. What was told of it holds for no other.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Subject {
+    key: SessionKey,
+    epoch: Epoch,
+    leaf: Option<EntryIx>,
+}
+
 impl Inspection {
+    /// What is inspected.
+    pub fn subject(&self) -> Subject {
+        Subject { key: self.session.key.clone(), epoch: self.epoch, leaf: self.context.leaf }
+    }
+
     /// The gate under some settings at a moment (ms).
     pub fn gate(&self, on: bool, settings: &PruneSettings, now_ms: f64) -> Gate {
         let rules = self.ruleset.ruleset.rules();

@@ -5,7 +5,6 @@ use crate::commit::{Extent, Unfinished};
 use crate::error::{Finding, Severity};
 use crate::ids::EntryIx;
 use crate::inspect::{Inspection, windows};
-use crate::js::truthy;
 use crate::store::index::{Index, Standing};
 use crate::transcript::Tree;
 
@@ -109,7 +108,7 @@ fn unmeasurable(inspection: &Inspection) -> Option<Finding> {
 fn unknown_parents(index: &Index, tree: &Tree) -> Option<Finding> {
     let unknown = |ix: EntryIx| {
         let parent = index.entry(ix).parent;
-        parent.is_some_and(|id| tree.find(id).is_none() && truthy(Some(&index.ids.value(id))))
+        parent.is_some_and(|id| tree.find(id).is_none() && index.ids.is_truthy(id))
     };
     let (ix, count) = first(index, unknown)?;
     let parent = index.entry(ix).parent.map_or("", |id| index.ids.text(id));

@@ -1,39 +1,38 @@
 //! Session → [`Inspection`]: the transcript read, or only what was added to it, and beside it everything
 //! the gateway's settings and the session's row say.
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::sync::Arc;
 
 use crate::commit::{LockState, lock_state, unfinished};
+use crate::context::Context;
 use crate::context::budget::FixedChars;
-use crate::context::{Context, build};
-use crate::gateway::compaction::{
-    CompactionSettings, gateway_compaction_under, merged_settings, pi_compaction, pi_compaction_of,
-};
+
+use crate::gateway::compaction::{CompactionSettings, gateway_compaction_under};
 use crate::gateway::eligible::Route;
 use crate::gateway::history_accounts::history_limit_under;
+use crate::gateway::pi_settings::PiSettings;
 use crate::gateway::prune_setting::PRUNING_PATH;
 use crate::gateway::pruning::{PruneSettings, effective_settings_under};
-use crate::gateway::ruleset::{Chosen, Reading, Rules, Ruleset};
+use crate::gateway::ruleset::{Chosen, Reading, Reserve, Rules, Ruleset};
 use crate::ids::{Epoch, LineIds, SessionKey};
-use crate::inspect::count::{complete, last_prompt};
+use crate::inspect::count::{Told, completed, last_call, last_prompt};
 use crate::inspect::list::listed_item;
 use crate::inspect::price::price;
-use crate::inspect::reading::{chosen, read_as};
+use crate::inspect::reading::{chosen, context_of, read_as};
 use crate::inspect::server_clear::server_clear;
 use crate::inspect::successor::successor;
 use crate::inspect::upkeep::Upkeep;
 use crate::inspect::{Closer, Inspection, Known, Mark};
 use crate::policy::StepSettings;
 use crate::policy::prune::last_touch_under;
-use crate::policy::settings::{RowSource, rows};
+use crate::policy::settings::{RowSource, given_to_pi, rows};
 use crate::store::body;
-use crate::store::index::{Index, Standing};
+use crate::store::index::Index;
 use crate::store::load::{Growth, LoadError, Progress, grow, load};
-use crate::store::pi_dirs::settings_of;
+use crate::store::pi_dirs::settings_at;
 use crate::store::rows::Row;
 use crate::store::session::{Flag, Session};
-use crate::store::shape::Shape;
 use crate::store::source::Source;
 use crate::store::survey::Store;
 use crate::transcript::{Leaf, Tree};
@@ -90,15 +89,40 @@ pub fn open(
     let known = previous.filter(|known| known.source.path() == path);
     let read_error = |source| LoadError::Read { path: path.display().to_string(), source };
     let source = session.kept.open(path, known.map(|known| &known.source)).map_err(read_error)?;
+    let inspection = open_from(store, session, source, known, now_ms, progress)?;
+    let epoch = previous.map_or(Epoch(1), |known| known.epoch.next());
+    Ok(Inspection { epoch, ..inspection })
+}
+
+/// Opens a session whose entries are read from this source, wherever its transcript went meanwhile.
+pub fn open_from(
+    store: &Store,
+    session: &Session,
+    source: Source,
+    known: Option<&Inspection>,
+    now_ms: i64,
+    progress: Progress<'_>,
+) -> Result<Inspection, OpenError> {
     let (index, grown_from) = read(&source, known, progress)?;
     let chosen = chosen(store, session, &index);
     let (index, other) = read_as(&source, index, chosen.ruleset.rules().reading, progress)?;
     let grown_from = grown_from.filter(|_| !other);
-    let epoch = previous.map_or(Epoch(1), |known| known.epoch.next());
+    let epoch = known.map_or(Epoch(1), |known| known.epoch.next());
     let inspection =
         Inspection { grown_from, ..inspect(store, session, source, index, epoch, (chosen, now_ms)) };
-    let closer = previous.and_then(|known| grown_closer(known, &inspection, progress));
+    let closer = known.and_then(|known| grown_closer(known, &inspection, progress));
     Ok(Inspection { closer, ..inspection })
+}
+
+/// The transcript of a session, opened; `known` is an earlier look at it.
+pub(super) fn source_of(session: &Session, known: Option<&Source>) -> Result<Source, OpenError> {
+    let path = session.path.as_deref().ok_or_else(|| OpenError::Unnamed { key: session.key.clone() })?;
+    // A pipe or a device would never end.
+    if session.kept.database().is_none() && !path.is_file() {
+        return Err(OpenError::NotWritten { path: path.into() });
+    }
+    let read_error = |source| LoadError::Read { path: path.display().to_string(), source };
+    Ok(session.kept.open(path, known).map_err(read_error)?)
 }
 
 /// What closer steps ask for, where it was known of the reading before and entries were only added since: theirs is
@@ -141,12 +165,7 @@ fn inspect(
 ) -> Inspection {
     let rules = chosen.ruleset.rules();
     let tree = Tree::under(rules, &index);
-    let built = match index.standing {
-        Standing::Throws { .. } => None,
-        _ => build(&index, &tree, &Leaf::Own).ok(),
-    };
-    let context_throws = built.is_none();
-    let context = built.unwrap_or_default();
+    let (context, context_throws) = context_of(&index, &tree);
     let mut item = listed_item(store, session, now_ms);
     (item.provider, item.model) = model_of_path(&index, &context).unwrap_or((item.provider, item.model));
     item.ruleset = chosen.ruleset;
@@ -157,7 +176,11 @@ fn inspect(
     let window = config.window(rules, &item.agent, &item.provider, &item.model);
     let upkeep = Upkeep::of(store, chosen.ruleset, session, (&item.provider, &item.model));
     let touched = |ix| body::entry(&source, &index, ix);
-    let runtime = runtime_compaction(store, session, rules, &format!("{}/{}", item.provider, item.model));
+    let pi = pi_settings(store, session, rules);
+    // Only today's pi has settings of single models.
+    let own_model =
+        (rules.reading == Reading::Projected).then(|| format!("{}/{}", item.provider, item.model));
+    let runtime = pi.as_ref().map(|pi| pi.compaction(own_model.as_deref())).unwrap_or_default();
     let settings = configured_steps(store, chosen.ruleset, &item.key.0, (runtime, window.tokens));
     let mut inspection = Inspection {
         successor: successor(store, session, &index),
@@ -201,12 +224,23 @@ fn inspect(
         window: inspection.window.tokens,
         clear: &inspection.configured.clear,
     });
+    if let Some(pi) = &pi {
+        given_to_pi(&mut inspection.settings, pi, own_model.as_deref());
+    }
+    complete(&mut inspection, session, now_ms);
+    inspection
+}
+
+/// Fills in what the transcript and the files beside it say of the session at this time, in ms.
+fn complete(inspection: &mut Inspection, session: &Session, now_ms: i64) {
+    inspection.last_call = last_call(inspection);
+    let fixed = || inspection.fixed;
+    let told = Told::of(inspection, &fixed);
+    inspection.session = completed(&told, inspection.session.clone(), session.row.as_ref());
     let locked = matches!(lock_state(inspection.source.path(), now_ms), Ok(LockState::Held { .. }));
-    complete(&mut inspection, session.row.as_ref());
     inspection.session.set_mark(Mark::Running, locked || session.has(Flag::Running));
     inspection.unfinished = unfinished(inspection.source.path(), now_ms).ok().flatten();
     inspection.session.set_mark(Mark::Unfinished, inspection.unfinished.is_some());
-    inspection
 }
 
 /// The settings of every step as the store's configuration has them; of pruning the built-in ones where it is off.
@@ -229,26 +263,14 @@ fn configured_steps(
 }
 
 /// Provider and model in force at the leaf (compaction 4.5), where the path says so in plain words.
-fn model_of_path(index: &Index, context: &Context) -> Option<(String, String)> {
+pub(super) fn model_of_path(index: &Index, context: &Context) -> Option<(String, String)> {
     let (provider, model) = context.model?;
     Some((index.words.text(provider)?, index.words.text(model)?))
 }
 
-/// Reserve and keep of the runtime alone: what pi's own settings files say for pi's sessions, the project's over the global
-/// one, and today's for one model over both (store R6, store-pi-1.5 A8).
-fn runtime_compaction(store: &Store, session: &Session, rules: &Rules, model: &str) -> CompactionSettings {
-    let of_dir = |dir: &Path| settings_of(&dir.join("settings.json"));
-    let global = match &store.shape {
-        Shape::PiAgentDir(dir) => of_dir(dir),
-        Shape::PiSessions(dir) => dir.ancestors().skip(1).take(2).find_map(of_dir),
-        _ => return CompactionSettings::default(),
-    };
-    let project = session.cwd.as_deref().and_then(|cwd| of_dir(&Path::new(cwd).join(".pi")));
-    let merged = merged_settings(global.as_ref(), project.as_ref());
-    match rules.reading {
-        Reading::Entries => pi_compaction(Some(&merged)),
-        Reading::Projected => pi_compaction_of(&merged, model),
-    }
+/// What pi's own settings files say for pi's sessions; none where a gateway runs them.
+fn pi_settings(store: &Store, session: &Session, rules: &Rules) -> Option<PiSettings> {
+    settings_at(&store.shape, session.cwd.as_deref()).filter(|_| rules.reserve == Reserve::Runtime)
 }
 
 #[cfg(test)]

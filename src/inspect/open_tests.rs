@@ -8,7 +8,7 @@ use crate::gateway::env::Environment;
 use crate::inspect::list::{Listed, list};
 use crate::inspect::place::{OpenPlace, Place};
 use crate::inspect::write::{Ask, Check, WriteError, WriteRequest, prepare, preview, write};
-use crate::inspect::{SessionItem, SourceOfCount};
+use crate::inspect::{SessionItem, SourceOfCount, count};
 use crate::policy::prune::Gate;
 use crate::store::demo::NOW_MS;
 
@@ -53,6 +53,33 @@ fn every_session_of_the_demo_opens_or_says_why_not() {
             }
         }
     }
+}
+
+#[test]
+fn a_session_is_counted_as_opening_it_tells() {
+    let recorded = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/golden/transcripts");
+    let (mut counted, mut failed) = (0, 0);
+    for place in [Place::Demo, Place::Path(recorded.into())] {
+        let place = OpenPlace::new(&place, Environment::default()).unwrap();
+        let store = list(&place, NOW_MS).store;
+        for session in &store.sessions {
+            let opened = open(&store, &session.key, None, NOW_MS, &mut |_, _| true);
+            match (opened, count(&store, session, NOW_MS, &mut |_, _| true)) {
+                (Ok(opened), Ok(item)) => {
+                    assert_eq!(opened.session, item);
+                    counted += 1;
+                }
+                (Err(opened), Err(item)) => {
+                    assert_eq!(opened.to_string(), item.to_string());
+                    failed += 1;
+                }
+                (opened, item) => {
+                    panic!("{}: opened {}, counted {}", session.key, opened.is_ok(), item.is_ok())
+                }
+            }
+        }
+    }
+    assert!(counted > 20 && failed > 0, "{counted} counted, {failed} not");
 }
 
 #[test]

@@ -1,7 +1,9 @@
-//! Changed settings of a session as a patch for `openclaw.json`, each at the path the gateway reads it from; what no key
-//! of the gateway sets is told in comments. Shown, copied and saved, never applied by us.
+//! Changed settings of a session as a patch for `openclaw.json`, or for pi's own settings, each at the path it is read
+//! from; what no key sets is told in comments. Shown, copied and saved, never applied by us.
 
-use crate::gateway::patch::{commands, patch};
+use std::path::PathBuf;
+
+use crate::gateway::patch::{Written, patches};
 use crate::gateway::prune_setting::Unit;
 use crate::gateway::setting_value::{plain_text, ttl_text};
 use crate::inspect::Inspection;
@@ -40,22 +42,29 @@ impl ConfigPatch {
     }
 
     fn of(on: bool, window: Option<&Value>, rows: &[(&StepSetting, &Value)]) -> Self {
-        let mut settings: Vec<(&str, Value)> = Vec::new();
+        let mut settings: Vec<Written> = Vec::new();
         let mut comments = Vec::new();
-        settings.extend(window.map(|tokens| (WINDOW_PATH, tokens.clone())));
+        let mut write = |file: Option<&PathBuf>, path: &str, value: Value| {
+            settings.push(Written { file: file.cloned(), path: path.to_owned(), value });
+        };
+        if let Some(tokens) = window {
+            write(None, WINDOW_PATH, tokens.clone());
+        }
         let prunes = rows.iter().any(|(row, _)| row.step == Step::Prune);
         if prunes && !on && !rows.iter().any(|(row, _)| is_mode(row)) {
-            settings.push((MODE_PATH, Value::from("cache-ttl")));
+            write(None, MODE_PATH, Value::from("cache-ttl"));
         }
         for (row, value) in rows {
             match &row.reader {
-                Reader::Gateway(path) => settings.push((path, written(row, value))),
+                Reader::Gateway(path) => write(None, path, written(row, value)),
+                Reader::Runtime { file, path, .. } => write(Some(file), path, written(row, value)),
                 other => comments.push(comment(row, value, other)),
             }
         }
-        let commands = commands(settings.iter().cloned());
-        if !settings.is_empty() {
-            comments.push(patch(settings));
+        let any = !settings.is_empty();
+        let (text, commands) = patches(&settings);
+        if any {
+            comments.push(text);
         }
         Self { text: comments.join("\n"), commands }
     }
@@ -81,7 +90,9 @@ fn comment(row: &StepSetting, value: &Value, reader: &Reader) -> String {
         Reader::BuiltIn => "built into the gateway, no key sets it",
         Reader::Server => "derived by the gateway, which asks it of the provider's server",
         Reader::Client => "set by the client that sends the request, not by the gateway",
-        Reader::Gateway(_) | Reader::Preview => "an assumption of this preview, nothing to set",
+        Reader::Gateway(_) | Reader::Runtime { .. } | Reader::Preview => {
+            "an assumption of this preview, nothing to set"
+        }
     };
     // A value may hold anything a person typed; a comment ends with its line.
     let value: String = plain_text(row.row.control.unit(), value);

@@ -6,17 +6,20 @@ use std::sync::Arc;
 use crate::context::budget::FixedChars;
 use crate::context::system::system_state;
 use crate::context::system_report::report;
+use crate::context::{Context, build};
 use crate::gateway::ruleset::{Chosen, Reading};
 use crate::ids::LineIds;
 use crate::inspect::Inspection;
-use crate::store::index::Index;
+use crate::store::index::{Index, Standing};
 use crate::store::key::Kind;
 use crate::store::load::{LoadError, Progress, load_as};
 use crate::store::prompt_report::{ReportSource, SystemPromptReport};
+use crate::store::rows::Row;
 use crate::store::session::Session;
 use crate::store::source::Source;
 use crate::store::survey::Store;
 use crate::transcript::writer::mark_of_today;
+use crate::transcript::{Leaf, Tree};
 
 impl Inspection {
     /// Tells system prompt and tools by the transcript, where it holds them and no run left a report. To be told anew
@@ -28,11 +31,34 @@ impl Inspection {
         {
             return;
         }
-        let state = system_state(&self.index, &self.context.messages).ok().flatten();
-        let report = state.and_then(|state| report(&state));
+        let report = report_of(&self.index, &self.context);
         self.fixed = report.as_ref().map(FixedChars::new);
         self.report = report.map(Arc::new);
     }
+}
+
+/// System prompt and tools as the transcript itself tells them.
+fn report_of(index: &Index, context: &Context) -> Option<SystemPromptReport> {
+    let state = system_state(index, &context.messages).ok().flatten();
+    state.and_then(|state| report(&state))
+}
+
+/// What precedes the messages of a session: as its last run left it in the row, else as the transcript tells it.
+pub(super) fn fixed_of(row: Option<&Row>, index: &Index, context: &Context) -> Option<FixedChars> {
+    let own = row.and_then(Row::prompt_report);
+    let left = own.as_ref().is_some_and(|own| own.source != ReportSource::Transcript);
+    let report = if index.reading == Reading::Entries || left { own } else { report_of(index, context) };
+    report.as_ref().map(FixedChars::new)
+}
+
+/// The context at a session's own leaf, and whether the runtime throws where it builds that.
+pub(super) fn context_of(index: &Index, tree: &Tree) -> (Context, bool) {
+    let built = match index.standing {
+        Standing::Throws { .. } => None,
+        _ => build(index, tree, &Leaf::Own).ok(),
+    };
+    let throws = built.is_none();
+    (built.unwrap_or_default(), throws)
 }
 
 /// The rules of a session.

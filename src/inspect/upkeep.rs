@@ -138,8 +138,9 @@ fn skipped(config: &Value, row: Option<&Row>, provider: &str) -> Option<Skip> {
     {
         return Some(Skip::CliBackend);
     }
-    let report = row.raw.get("systemPromptReport").and_then(|report| report.get("sandbox"));
-    let sandboxed = truthy(report.and_then(|sandbox| sandbox.get("sandboxed")));
+    let report = row.report();
+    let sandbox = report.as_ref().and_then(|report| report.get("sandbox"));
+    let sandboxed = truthy(sandbox.and_then(|sandbox| sandbox.get("sandboxed")));
     let access = defaults.and_then(|defaults| defaults.get("sandbox")?.get("workspaceAccess"));
     let writes = access.is_some_and(|access| access.str_is("rw"));
     (sandboxed && !writes).then_some(Skip::ReadOnlySandbox)

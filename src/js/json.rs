@@ -4,8 +4,9 @@
 use std::borrow::Cow;
 use std::ops::Range;
 
+use super::scan::Characters;
 use super::stringify::stringify_len;
-use super::{Throws, Value};
+use super::{JsString, Throws, Value};
 
 /// A value without what a container holds and without the text of a string.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -49,6 +50,17 @@ pub trait Json<'a>: Copy {
 
     /// The value with everything it holds.
     fn value(self) -> Value;
+
+    /// The same, borrowed where it is held in memory.
+    fn whole(self) -> Cow<'a, Value> {
+        Cow::Owned(self.value())
+    }
+
+    /// A text as it is, lone surrogates too; `None` of anything else.
+    fn string(self) -> Option<JsString>;
+
+    /// Tells a text run by run, as far as it is one.
+    fn tell(self, characters: &mut impl Characters);
 
     /// Whether this is `null`.
     fn is_null(self) -> bool {
@@ -144,5 +156,20 @@ impl<'a> Json<'a> for &'a Value {
 
     fn value(self) -> Value {
         self.clone()
+    }
+
+    fn whole(self) -> Cow<'a, Value> {
+        Cow::Borrowed(self)
+    }
+
+    fn string(self) -> Option<JsString> {
+        self.as_str().cloned()
+    }
+
+    fn tell(self, characters: &mut impl Characters) {
+        let units = self.as_str().map_or(&[][..], JsString::units);
+        for unit in units {
+            characters.unit(*unit);
+        }
     }
 }

@@ -1,9 +1,11 @@
 //! The JavaScript semantics the gateway relies on (pruning 0): UTF-16 text, JSON values and their
 //! text, coercions and dates. Every rule that counts, cuts or compares does so through this module.
 
+mod block;
 mod coerce;
 mod date;
 pub(crate) mod json;
+mod length;
 mod object;
 mod outline;
 mod parse;
@@ -21,7 +23,7 @@ pub use object::Object;
 pub use outline::{Outline, Outlined};
 pub use parse::parse;
 pub use raw::{Field, compact, fields};
-pub use scan::{MAX_DEPTH, SyntaxError};
+pub use scan::{Characters, MAX_DEPTH, SyntaxError};
 pub use string::{JsString, is_trimmed};
 pub use stringify::{number_text, stringify, stringify_len, stringify_str};
 pub use value::Value;

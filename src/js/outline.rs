@@ -5,9 +5,10 @@ use std::borrow::Cow;
 use std::ops::Range;
 
 use super::json::{Json, Kind};
+use super::length::Length;
 use super::scan::{Atom, Characters, Container, Scanner, SyntaxError, Visitor};
-use super::stringify::{number_text, stringify_len, units_of};
-use super::{Value, parse};
+use super::stringify::{number_text, stringify_len};
+use super::{JsString, Value, parse};
 
 /// The outline of one text; its room is used again for the next one.
 #[derive(Debug, Default)]
@@ -21,6 +22,8 @@ pub struct Outline {
 #[derive(Debug, Clone, Copy)]
 struct Node {
     what: What,
+    /// What tells most texts apart at a look.
+    mark: u16,
     /// First byte in the text.
     start: u32,
     /// Byte after the last.
@@ -61,7 +64,7 @@ impl Outline {
         self.nodes.clear();
         self.open.clear();
         let mut scanner = Scanner::new(text);
-        scanner.value(&mut Builder { outline: self, ascii: text.is_ascii() })?;
+        scanner.value(&mut Builder { outline: self })?;
         scanner.end()?;
         Ok(Outlined { text, nodes: &self.nodes, at: 0 })
     }
@@ -69,8 +72,6 @@ impl Outline {
 
 struct Builder<'a> {
     outline: &'a mut Outline,
-    /// Units are bytes.
-    ascii: bool,
 }
 
 impl Builder<'_> {
@@ -84,13 +85,12 @@ impl Builder<'_> {
 
     fn text(&mut self, scanner: &mut Scanner<'_>, counts: bool) -> Result<(), SyntaxError> {
         let start = scanner.at() as u32;
-        let mut counter = Counter { units: 0, json: 2, high: false, escaped: false, ascii: self.ascii };
-        scanner.string(&mut counter)?;
-        counter.lone();
-        let what = if counter.escaped { What::Escaped } else { What::Plain };
+        let Length { end, units, json, escaped } = scanner.length()?;
+        let what = if escaped { What::Escaped } else { What::Plain };
         let next = self.outline.nodes.len() as u32 + 1;
-        let (count, json) = (counter.units as u32, counter.json as u32);
-        self.add(Node { what, start, end: scanner.at() as u32, next, count, json }, counts);
+        let mark = mark(&scanner.text().as_bytes()[start as usize + 1..end - 1]);
+        let (end, count, json) = (end as u32, units as u32, json as u32);
+        self.add(Node { what, mark, start, end, next, count, json }, counts);
         Ok(())
     }
 }
@@ -99,7 +99,7 @@ impl Visitor for Builder<'_> {
     fn open(&mut self, container: Container, at: usize) {
         let what = if container == Container::Array { What::Array } else { What::Object };
         let own = self.outline.nodes.len() as u32;
-        self.add(Node { what, start: at as u32, end: 0, next: 0, count: 0, json: 0 }, true);
+        self.add(Node { what, mark: 0, start: at as u32, end: 0, next: 0, count: 0, json: 0 }, true);
         self.outline.open.push(own);
     }
 
@@ -126,62 +126,15 @@ impl Visitor for Builder<'_> {
             Atom::Number(_) => What::Number,
         };
         let next = self.outline.nodes.len() as u32 + 1;
-        let node = Node { what, start: start as u32, end: end as u32, next, count: 0, json: 0 };
+        let node = Node { what, mark: 0, start: start as u32, end: end as u32, next, count: 0, json: 0 };
         self.add(node, true);
     }
 }
 
-/// Counts a string while it is read.
-struct Counter {
-    units: usize,
-    /// UTF-16 units in JSON text as JavaScript writes it.
-    json: usize,
-    /// An escaped high surrogate that the next unit may complete.
-    high: bool,
-    escaped: bool,
-    ascii: bool,
-}
-
-impl Counter {
-    /// A high surrogate stayed alone: it is written as an escape of six.
-    fn lone(&mut self) {
-        self.json += if self.high { 6 } else { 0 };
-        self.high = false;
-    }
-}
-
-impl Characters for Counter {
-    fn run(&mut self, run: &str) {
-        self.lone();
-        let units = if self.ascii { run.len() } else { utf16_len(run) };
-        self.units += units;
-        self.json += units;
-    }
-
-    fn unit(&mut self, unit: u16) {
-        self.escaped = true;
-        self.units += 1;
-        match unit {
-            0xDC00..=0xDFFF if self.high => {
-                self.json += 2;
-                self.high = false;
-            }
-            0xD800..=0xDBFF => {
-                self.lone();
-                self.high = true;
-            }
-            0xDC00..=0xDFFF => self.json += 6,
-            _ => {
-                self.lone();
-                self.json += units_of(unit);
-            }
-        }
-    }
-}
-
-/// UTF-16 units of a text: one for each character, one more for those of four bytes.
-fn utf16_len(text: &str) -> usize {
-    text.chars().count() + text.bytes().filter(|byte| *byte >= 0xF0).count()
+/// Length and outer bytes of a text: keys are asked for by name again and again, and few of an object share these.
+fn mark(text: &[u8]) -> u16 {
+    let outer = text.first().map_or(0, |first| first.wrapping_mul(31)) ^ text.last().copied().unwrap_or(0);
+    (text.len() as u16) << 8 | u16::from(outer)
 }
 
 impl<'a> Outlined<'a> {
@@ -211,18 +164,20 @@ impl<'a> Outlined<'a> {
         }
     }
 
-    /// Keys and values of an object.
+    /// Keys and values of an object; nothing in anything else.
     fn members(self) -> impl Iterator<Item = (Self, Self)> {
-        let keys =
-            Siblings { end: if self.node().what == What::Object { usize::MAX } else { 0 }, ..self.inner() };
-        let end = self.node().next as usize;
-        let mut rest = Siblings { end: keys.end.min(end), ..keys };
+        let Node { what, next, .. } = self.node();
+        let end = if what == What::Object { next as usize } else { 0 };
+        let mut rest = Siblings { from: Self { at: self.at + 1, ..self }, end };
         std::iter::from_fn(move || Some((rest.next()?, rest.next()?)))
     }
 
     fn is_text(self, text: &str) -> bool {
-        match self.node().what {
-            What::Plain => self.plain() == Some(text),
+        let Node { what, start, end, .. } = self.node();
+        match what {
+            What::Plain => {
+                self.text.as_bytes().get(start as usize + 1..end as usize - 1) == Some(text.as_bytes())
+            }
             What::Escaped => self.value().str_is(text),
             _ => false,
         }
@@ -262,8 +217,18 @@ impl<'a> Json<'a> for Outlined<'a> {
     }
 
     fn get(self, key: &str) -> Option<Self> {
-        // A repeated key has its last value.
-        self.members().filter(|(name, _)| name.is_text(key)).last().map(|(_, value)| value)
+        let Node { what: What::Object, next: end, .. } = self.nodes[self.at] else { return None };
+        let sought = mark(key.as_bytes());
+        let (mut found, mut at) = (None, self.at + 1);
+        while at < end as usize {
+            let name = &self.nodes[at];
+            if name.mark == sought || name.what == What::Escaped {
+                // A repeated key has its last value.
+                found = if (Self { at, ..self }).is_text(key) { Some(at + 1) } else { found };
+            }
+            at = self.nodes[at + 1].next as usize;
+        }
+        found.map(|at| Self { at, ..self })
     }
 
     fn items(self) -> Option<impl Iterator<Item = Self>> {
@@ -300,6 +265,27 @@ impl<'a> Json<'a> for Outlined<'a> {
     fn value(self) -> Value {
         // What was outlined is JSON.
         parse(self.raw()).unwrap_or(Value::Null)
+    }
+
+    fn string(self) -> Option<JsString> {
+        match self.node().what {
+            What::Plain => self.plain().map(JsString::from),
+            What::Escaped => match self.value() {
+                Value::String(text) => Some(text),
+                _ => None,
+            },
+            _ => None,
+        }
+    }
+
+    fn tell(self, characters: &mut impl Characters) {
+        match (self.node().what, self.plain()) {
+            (_, Some("")) => {}
+            (_, Some(plain)) => characters.run(plain),
+            // What was outlined is a string.
+            (What::Escaped, _) => drop(Scanner::new(self.raw()).string(characters)),
+            _ => {}
+        }
     }
 }
 
@@ -405,20 +391,22 @@ mod tests {
     }
 
     fn json() -> impl Strategy<Value = String> {
-        let text = proptest::collection::vec(
-            prop_oneof![
-                Just("a".to_owned()),
-                Just("\\n".into()),
-                Just("\\u0007".into()),
-                Just("\\ud83d".into()),
-                Just("\\ude00".into()),
-                Just("漢".into()),
-                Just("😀".into()),
-                Just("\\\\".into()),
-                Just("\\/".into()),
-            ],
-            0..6,
-        );
+        let part = prop_oneof![
+            Just("a".to_owned()),
+            Just("\\n".into()),
+            Just("\\u0007".into()),
+            Just("\\ud83d".into()),
+            Just("\\ude00".into()),
+            Just("漢".into()),
+            Just("😀".into()),
+            Just("\\\\".into()),
+            Just("\\/".into()),
+        ];
+        // Most are short; some go on over several blocks.
+        let text = prop_oneof![
+            8 => proptest::collection::vec(part.clone(), 0..6),
+            1 => proptest::collection::vec(part, 40..150),
+        ];
         let text = text.prop_map(|parts| format!("\"{}\"", parts.concat()));
         let leaf = prop_oneof![
             text.clone(),

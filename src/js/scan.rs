@@ -2,6 +2,8 @@
 //! out fields are visitors, so all of them accept exactly the same texts: strict JSON as `JSON.parse`
 //! takes it, with lone-surrogate escapes and overflowing numbers (store I1a, pruning 0.7).
 
+use super::length::{Length, length};
+
 /// Arrays and objects may be nested this deep in one text.
 pub const MAX_DEPTH: usize = 4096;
 
@@ -72,11 +74,20 @@ pub(super) trait Visitor {
 }
 
 /// What is done with the pieces of a string.
-pub(super) trait Characters {
+pub trait Characters {
     /// Characters that stand for themselves; neither quotes, backslashes nor control characters.
     fn run(&mut self, run: &str);
     /// What one escape stands for; may be half a surrogate pair.
     fn unit(&mut self, unit: u16);
+}
+
+/// Pieces of a string that only need to be right.
+pub(super) struct Unread;
+
+impl Characters for Unread {
+    fn run(&mut self, _: &str) {}
+
+    fn unit(&mut self, _: u16) {}
 }
 
 /// A place in a JSON text.
@@ -95,6 +106,11 @@ impl<'a> Scanner<'a> {
     /// Byte offset of the next byte.
     pub(super) const fn at(&self) -> usize {
         self.at
+    }
+
+    /// The whole text.
+    pub(super) const fn text(&self) -> &'a str {
+        self.text
     }
 
     pub(super) const fn expected(&self, what: &'static str) -> SyntaxError {
@@ -258,6 +274,19 @@ impl<'a> Scanner<'a> {
             self.at += 1;
             characters.unit(self.escape()?);
         }
+    }
+
+    /// Counts a string from its opening to its closing quote.
+    pub(super) fn length(&mut self) -> Result<Length, SyntaxError> {
+        if self.peek() == Some(b'"')
+            && let Some(length) = length(self.text, self.at + 1)
+        {
+            self.at = length.end;
+            return Ok(length);
+        }
+        // What is wrong with it is told where it is read.
+        self.string(&mut Unread)?;
+        Err(self.expected("a string that can be counted"))
     }
 
     /// Steps to the next quote or backslash.

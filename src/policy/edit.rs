@@ -1,6 +1,8 @@
 //! What a step does to the text of a message: a small value that foretells the sizes it leaves and, when somebody
 //! looks or a plan is written, makes the text.
 
+use std::sync::Arc;
+
 use crate::gateway::pruning::SoftTrim;
 use crate::gateway::ruleset::Truncation;
 use crate::js::{JsString, Object, Value};
@@ -24,7 +26,7 @@ pub enum Edit {
     /// Head and tail of a tool result stay (pruning 5.7).
     SoftTrim(SoftTrim),
     /// A placeholder stands for a tool result (pruning 5.10).
-    Placeholder(JsString),
+    Placeholder(Arc<JsString>),
     /// These texts stand for the texts of a tool result, as they were sent before (pruning 8.2).
     Texts(Vec<JsString>),
     /// Images of a user message become a text (pruning 1.6).

@@ -63,8 +63,9 @@ impl<'a> Arena<'a> {
         if let Some(body) = self.session.index.odd.get(&ix).filter(|_| size.odd) {
             self.context.odd.insert(self.context.messages.len(), Arc::clone(body));
         }
-        let nothing = || Texture::of(&crate::js::Value::Null);
-        let texture = self.session.textures.map(|all| all[place].clone().unwrap_or_else(nothing));
+        let of_nothing = || Texture::of(&crate::js::Value::Null);
+        let texture = self.session.textures.map(|all| all[place].as_deref().cloned());
+        let texture = texture.map(|read| read.unwrap_or_else(of_nothing));
         let weight = self.session.calibrated.map(|fit| exact(fit.weights[place]));
         self.push(ix, size, Summary { texture, weight, estimate: estimate_or_zero(&size), is_written: true })
     }

@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use std::sync::{Arc, OnceLock};
 
 use crate::context::tokens::chars4::estimate_or_zero;
-use crate::context::{Context, ContextMessage};
+use crate::context::{Context, ContextMessage, first_kept};
 use crate::ids::EntryIx;
 use crate::policy::edit::Edit;
 use crate::policy::list::{From, Item, List, Textures};
@@ -70,14 +70,10 @@ impl Ground {
         // Where messages are edited on the way, no stretch is what it was when it was told.
         let slots = session.textures.filter(|_| !is_edited).and_then(|textures| {
             let textures: Option<Vec<&Texture>> =
-                places.iter().map(|place| textures[*place].as_ref()).collect();
+                places.iter().map(|place| textures[*place].as_deref()).collect();
             paired(&textures?)
         });
-        // A compaction may part calls from results, and a repair of what it kept is another one.
-        let compacted = session.path.iter().any(|ix| session.index.entry(*ix).kind == EntryKind::Compaction);
-        let whole =
-            |slots: &Vec<Slot>| slots.iter().all(|slot| matches!(slot, Slot::Written { dropped: false, .. }));
-        let slots = slots.filter(|slots| !compacted || whole(slots));
+        let slots = slots.filter(|slots| !parts_special(session, &places, slots));
         ground.is_local = slots.is_some();
         let as_written = || (0..places.len()).map(|nth| Slot::Written { nth, dropped: false }).collect();
         for slot in slots.unwrap_or_else(as_written) {
@@ -101,7 +97,7 @@ impl Ground {
         if let Some(body) = session.index.odd.get(&ix).filter(|_| size.odd) {
             self.context.odd.insert(at, Arc::clone(body));
         }
-        let texture = session.textures.and_then(|textures| textures[place].as_ref());
+        let texture = session.textures.and_then(|textures| textures[place].as_deref());
         let is_result =
             size.role == Role::ToolResult || texture.is_some_and(|texture| texture.guard.is_result);
         let weight = session.calibrated.map(|fit| exact(fit.weights[place]));
@@ -157,7 +153,7 @@ impl Ground {
 
     /// The texture of a message as it stands in the transcript.
     pub(super) fn texture<'a>(&self, session: &Session<'a>, at: usize) -> Option<&'a Texture> {
-        session.textures?.get(self.places[at])?.as_ref()
+        session.textures?.get(self.places[at])?.as_deref()
     }
 
     /// The texture of a result that repair invents.
@@ -222,6 +218,27 @@ fn paired(textures: &[&Texture]) -> Option<Vec<Slot>> {
         }
     }
     dropped(next, shapes.len(), &mut slots).then_some(slots)
+}
+
+/// Whether a compaction parts results from their calls where repair adds or drops some of them: a repair of what it kept is
+/// another one than that of the path. Those that it only parts are dropped where a run loads them.
+fn parts_special(session: &Session<'_>, places: &[usize], slots: &[Slot]) -> bool {
+    let Session { index, path, .. } = session;
+    let place = |slot: &Slot| match slot {
+        Slot::Written { nth, .. } => Some(places[*nth]),
+        Slot::Missing(_) => None,
+    };
+    let is_result = |slot: &&Slot| {
+        place(slot).is_none_or(|place| index.entry(path[place]).role() == Some(Role::ToolResult))
+    };
+    let is_special = |slot: &Slot| !matches!(slot, Slot::Written { dropped: false, .. });
+    let mut compactions = (0..path.len()).filter(|at| index.entry(path[*at]).kind == EntryKind::Compaction);
+    compactions.any(|at| {
+        let kept = first_kept(index, &path[..at], path[at]).unwrap_or(at);
+        let first = slots.iter().position(|slot| place(slot).is_some_and(|place| place >= kept));
+        let kept = first.map_or(&[][..], |first| &slots[first..]);
+        kept.iter().take_while(is_result).any(is_special)
+    })
 }
 
 /// Whether the runs that load a message take its details away.

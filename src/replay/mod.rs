@@ -40,6 +40,7 @@ pub use outcome::{CallReplay, Compacting, Trimmed};
 pub use totals::Totals;
 
 use std::collections::HashMap;
+use std::sync::Arc;
 
 use crate::gateway::catalog::Price;
 use crate::gateway::compaction::CompactionMode;
@@ -70,7 +71,7 @@ pub struct Session<'a> {
     /// The same as a compaction looks at them.
     pub branch: &'a [BranchEntry],
     /// The texture of each entry that has a message; none where texts were not read, and no step asks for them.
-    pub textures: Option<&'a [Option<Texture>]>,
+    pub textures: Option<&'a [Option<Arc<Texture>>]>,
     /// Calls whose texts say that the prompt was too large, in file order.
     pub refused: &'a [Refused],
     /// Cache touches that count, in file order, with their time in ms (pruning 4.3).

@@ -2,6 +2,7 @@
 //! call (store-pi-1.5 D3, F2).
 
 use crate::context::projection::{edited_size, own_size};
+use crate::context::tokens::chars4::estimate_or_zero;
 use crate::gateway::ruleset::Compaction;
 use crate::ids::EntryIx;
 use crate::policy::compact::check::compacts_between_turns;
@@ -68,6 +69,19 @@ impl Lane<'_> {
         let within = self.last.is_some_and(|last| last.stop == StopReason::ToolUse);
         settings.ruleset.rules().compaction == Compaction::Projected
             && within
-            && compacts_between_turns(&settings.compaction, expected, self.session.runtime_window)
+            && compacts_between_turns(
+                &settings.compaction,
+                self.counted_by_runtime().unwrap_or(expected),
+                self.session.runtime_window,
+            )
+    }
+
+    /// What the runtime itself takes the context for before a call: the last count, and chars / 4 of what came since, however
+    /// far off that is (store-pi-1.5 E5).
+    fn counted_by_runtime(&self) -> Option<f64> {
+        let counted = self.last.map(|last| last.tokens).filter(|tokens| tokens.is_finite())?;
+        let since = self.last_answer? + 1..self.upto;
+        let sent = since.filter(|at| !self.arena.is_left_out(*at));
+        Some(counted + sent.map(|at| estimate_or_zero(self.arena.size(at)) as f64).sum::<f64>())
     }
 }

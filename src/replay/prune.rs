@@ -185,7 +185,7 @@ impl Lane<'_> {
             Form::Cleared => {
                 let placeholder = settings.hard_clear.placeholder.clone();
                 let chars = placeholder.len() as f64;
-                (Edit::Placeholder(placeholder), chars)
+                (Edit::Placeholder(placeholder.into()), chars)
             }
         };
         let after = one_text(&size, chars);

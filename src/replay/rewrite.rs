@@ -96,6 +96,9 @@ impl Lane<'_> {
             self.session.price.map(|price| (read * price.input + summary(start.front) * price.output) / 1e6);
         self.session_start = start;
         self.run_start = start;
+        if start.from < old.from {
+            self.go_back(start.from, old.from);
+        }
         self.cache.changed_from(0);
         self.compacted_in_run = true;
         let earlier = self.compacted.map_or(0.0, |earlier| earlier.tokens);

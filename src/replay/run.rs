@@ -91,6 +91,14 @@ impl Lane<'_> {
         }
     }
 
+    /// What a compaction kept begins before what an earlier one did: what stands between them is paired anew too.
+    pub(super) fn go_back(&mut self, from: usize, old: usize) {
+        self.arena.paired = self.arena.paired.min(from);
+        if let Some(first) = self.arena.ground.first_special(from, old) {
+            self.measure_from(first);
+        }
+    }
+
     /// Takes away the images that the model has seen by the rules of the version; the first message that held one.
     fn wipe_images(&mut self) -> Option<usize> {
         let from = self.session_start.from;

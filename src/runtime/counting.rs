@@ -2,10 +2,11 @@
 //! session, newest first. A session is read again only when its file changed.
 
 use std::cmp::Reverse;
-use std::collections::HashMap;
+use std::collections::{BTreeSet, HashMap, VecDeque};
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::path::PathBuf;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
 
 use rayon::iter::{IntoParallelRefIterator, ParallelIterator};
 use rayon::{ThreadPool, ThreadPoolBuilder};
@@ -13,13 +14,19 @@ use rayon::{ThreadPool, ThreadPoolBuilder};
 use crate::app::event::Event;
 use crate::ids::SessionKey;
 use crate::inspect::open::open;
-use crate::inspect::{Mark, SessionItem};
+use crate::inspect::{Inspection, Mark, SessionItem, count};
 use crate::runtime::clock::system_ms;
-use crate::runtime::jobs::Ticket;
+use crate::runtime::jobs::{Throttle, Ticket};
+use crate::store::session::Session;
 use crate::store::survey::Store;
 
-/// Sessions read before the list is told.
+/// Sessions read at a time.
 const BATCH: usize = 8;
+/// The list is told at most so often: each time it is drawn.
+const TELL_EVERY: Duration = Duration::from_millis(50);
+
+/// Readings that are kept.
+const RECENT: usize = 4;
 
 /// What a session's file was when it was read.
 #[derive(Debug, Clone, PartialEq)]
@@ -31,10 +38,40 @@ struct Stamp {
     configuration: u64,
 }
 
+impl Stamp {
+    fn of(session: &Session, configuration: u64) -> Self {
+        Self {
+            path: session.path.clone(),
+            bytes: session.bytes,
+            modified_ms: session.modified_ms,
+            configuration,
+        }
+    }
+}
+
 /// Everything counted so far.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Counts {
     known: Arc<Mutex<HashMap<SessionKey, (Stamp, SessionItem)>>>,
+    recent: Arc<Mutex<Recent>>,
+}
+
+/// Readings of the sessions that were written to last: each of them is read on, not anew.
+#[derive(Debug, Default)]
+struct Recent(VecDeque<Inspection>);
+
+impl Recent {
+    fn take(&mut self, key: &SessionKey) -> Option<Inspection> {
+        let at = self.0.iter().position(|known| known.session.key == *key)?;
+        self.0.remove(at)
+    }
+
+    fn keep(&mut self, inspection: Inspection) {
+        self.0.push_back(inspection);
+        if self.0.len() > RECENT {
+            self.0.pop_front();
+        }
+    }
 }
 
 impl Counts {
@@ -58,6 +95,53 @@ impl Counts {
         unknown.into_iter().map(|(_, _, key)| key).collect()
     }
 
+    /// Fills in what is known of sessions that changed, until they are counted again; the keys of those that are to be.
+    pub(super) fn take_over(
+        &self,
+        store: &Store,
+        sessions: &[Session],
+        items: &mut [SessionItem],
+    ) -> Vec<SessionKey> {
+        let known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
+        let configuration = configuration(store);
+        let mut unknown = Vec::new();
+        for (session, item) in sessions.iter().zip(items) {
+            let counted = known.get(&item.key);
+            if let Some((_, counted)) = counted.filter(|(stamp, _)| stamp.path == session.path) {
+                take_over(item, counted);
+            }
+            if counted.is_none_or(|(stamp, _)| *stamp != Stamp::of(session, configuration)) {
+                unknown.push(item.key.clone());
+            }
+        }
+        unknown
+    }
+
+    /// Reads sessions that are written to, each on from where it was read last, and tells of them.
+    pub(super) fn recount(&self, store: &Store, keys: &BTreeSet<SessionKey>, ticket: &Ticket) {
+        let configuration = configuration(store);
+        let mut items = Vec::new();
+        for session in store.sessions.iter().filter(|session| keys.contains(&session.key)) {
+            // What is added while it is read makes it another.
+            let stamp = Stamp::of(&session.as_it_is(), configuration);
+            let before = self.recent().take(&session.key);
+            let wanted = &mut |_, _| ticket.is_wanted();
+            let Ok(inspection) = open(store, &session.key, before.as_ref(), system_ms(), wanted) else {
+                continue;
+            };
+            let item = inspection.session.clone();
+            self.recent().keep(inspection);
+            let mut known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
+            known.insert(item.key.clone(), (stamp, item.clone()));
+            items.push(item);
+        }
+        ticket.send(Event::Relisted(items));
+    }
+
+    fn recent(&self) -> MutexGuard<'_, Recent> {
+        self.recent.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
     /// Reads sessions and tells of them in batches, until nobody wants it any more.
     pub(super) fn read(&self, store: &Store, keys: &[SessionKey], ticket: &Ticket) {
         let stamps = stamps(store);
@@ -67,15 +151,17 @@ impl Counts {
             let known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
             known.get(*key).is_some_and(|(stamp, _)| stamps.get(*key) == Some(stamp))
         };
-        let keys: Vec<&SessionKey> = keys.iter().filter(|key| !is_known(key)).collect();
-        for batch in keys.chunks(BATCH) {
-            let count = |key: &&SessionKey| {
-                let opened = open(store, key, None, system_ms(), &mut |_, _| ticket.is_wanted());
-                opened.ok().map(|inspection| inspection.session)
-            };
+        let sessions = store.by_key();
+        let unread = keys.iter().filter(|key| !is_known(key));
+        let unread: Vec<&Session> = unread.filter_map(|key| sessions.get(key).copied()).collect();
+        let mut news = Vec::new();
+        let mut throttle = Throttle::new(TELL_EVERY);
+        for batch in unread.chunks(BATCH) {
+            let read =
+                |session: &&Session| count(store, session, system_ms(), &mut |_, _| ticket.is_wanted()).ok();
             let items: Vec<SessionItem> = match &pool {
-                Some(pool) => pool.install(|| batch.par_iter().filter_map(count).collect()),
-                None => batch.iter().filter_map(count).collect(),
+                Some(pool) => pool.install(|| batch.par_iter().filter_map(read).collect()),
+                None => batch.iter().filter_map(read).collect(),
             };
             if !ticket.is_wanted() {
                 return;
@@ -87,7 +173,13 @@ impl Counts {
                 }
             }
             drop(known);
-            ticket.send(Event::Counted(items));
+            news.extend(items);
+            if throttle.passes() {
+                ticket.send(Event::Counted(std::mem::take(&mut news)));
+            }
+        }
+        if !news.is_empty() {
+            ticket.send(Event::Counted(news));
         }
     }
 }
@@ -98,16 +190,15 @@ fn pool() -> Option<ThreadPool> {
     (cores > 2).then(|| ThreadPoolBuilder::new().num_threads((cores / 2).min(4)).build().ok())?
 }
 
-fn stamps(store: &Store) -> HashMap<SessionKey, Stamp> {
+fn configuration(store: &Store) -> u64 {
     let mut hasher = DefaultHasher::new();
     crate::js::stringify(&store.config.js).hash(&mut hasher);
-    let configuration = hasher.finish();
-    let stamp = |session: &crate::store::session::Session| Stamp {
-        path: session.path.clone(),
-        bytes: session.bytes,
-        modified_ms: session.modified_ms,
-        configuration,
-    };
+    hasher.finish()
+}
+
+fn stamps(store: &Store) -> HashMap<SessionKey, Stamp> {
+    let configuration = configuration(store);
+    let stamp = |session: &Session| Stamp::of(session, configuration);
     store.sessions.iter().map(|session| (session.key.clone(), stamp(session))).collect()
 }
 

@@ -1,6 +1,6 @@
 //! Effects → jobs, or what is done at once.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
@@ -14,7 +14,7 @@ use crate::inspect::breakdown::heavy_blocks;
 use crate::inspect::commits::newest_first;
 use crate::inspect::compare::compared;
 use crate::inspect::estimators::{self, EstimatesError};
-use crate::inspect::open::{OpenError, open};
+use crate::inspect::open::{OpenError, open, open_from};
 use crate::inspect::recovery::recovery_of;
 use crate::inspect::search::search;
 use crate::inspect::summary::SummarySettings;
@@ -30,6 +30,9 @@ use crate::runtime::clock::system_ms;
 use crate::runtime::jobs::{Kind, Said, Throttle};
 use crate::runtime::r#loop::Shell;
 use crate::runtime::save::save;
+use crate::store::archive::archive_of;
+use crate::store::session::Session;
+use crate::store::survey::Store;
 use crate::sweep::Cell;
 use crate::ui::highlight;
 
@@ -41,6 +44,7 @@ impl Shell {
     pub(super) fn perform(&mut self, effect: Effect) {
         match effect {
             Effect::List { demo } => self.list(demo),
+            Effect::Relist { paths } => self.relisting.ask(paths),
             Effect::Follow(ruleset) => self.library.follow(ruleset),
             Effect::Open { key } => self.open(key),
             Effect::Refresh { inspection } => self.refresh(inspection),
@@ -61,7 +65,9 @@ impl Shell {
             Effect::ReadCommits { inspection } => self.read_commits(inspection),
             Effect::CompareBranches { inspection, leaves } => self.compare_branches(inspection, leaves),
             Effect::Repair { path } => self.repair(path),
-            Effect::ReadRecording { inspection, steps } => self.read_recording(inspection, steps),
+            Effect::ReadRecording { inspection, steps, known } => {
+                self.read_recording(inspection, steps, known);
+            }
             Effect::Replay { recording, settings, request } => {
                 self.replay(recording, settings.map(|settings| *settings), request);
             }
@@ -81,11 +87,11 @@ impl Shell {
         }
     }
 
-    fn list(&mut self, demo: bool) {
+    pub(super) fn list(&mut self, demo: bool) {
         let lister = self.library.lister(demo);
         self.jobs.follow(Kind::List, move |ticket| {
-            let began_ms = system_ms();
-            match lister() {
+            let (began_ms, told) = lister();
+            match told {
                 Ok((listed, place)) => ticket.say(Said::Listed(Box::new(listed), place, began_ms)),
                 Err(refusal) => ticket.send(Event::ListFailed(refusal)),
             }
@@ -120,9 +126,17 @@ impl Shell {
             match open(&store, key, Some(&known), system_ms(), &mut |_, _| ticket.is_wanted()) {
                 Ok(inspection) => ticket.send(Event::Opened(Box::new(Inspection { epoch, ..inspection }))),
                 Err(error) if error.is_stopped() => {}
-                Err(OpenError::NotWritten { path }) => {
-                    let name = path.file_name().unwrap_or(path.as_os_str()).display().to_string();
-                    let words = format!("{name} is gone; what was read of it stays here.");
+                Err(OpenError::NotWritten { .. } | OpenError::Unknown { .. }) => {
+                    let path = known.source.path();
+                    let name = path.file_name().unwrap_or(path.as_os_str()).display();
+                    let archive = archive_of(path, known.index.identity);
+                    let archive = archive.as_deref().and_then(Path::file_name).map(|name| name.display());
+                    let fate =
+                        archive.map_or("is gone".to_owned(), |archive| format!("was put aside as {archive}"));
+                    let words = format!("{name} {fate}; what was read of it stays here.");
+                    if let Some(last) = read_to_its_end(&store, &known) {
+                        ticket.send(Event::Opened(Box::new(Inspection { epoch, ..last })));
+                    }
                     ticket.send(Event::RefreshFailed(words));
                 }
                 Err(error) => ticket.send(Event::RefreshFailed(error.to_string())),
@@ -169,10 +183,10 @@ impl Shell {
         });
     }
 
-    fn read_recording(&mut self, inspection: Arc<Inspection>, steps: StepSet) {
+    fn read_recording(&mut self, inspection: Arc<Inspection>, steps: StepSet, known: Option<Arc<Recording>>) {
         self.jobs.follow(Kind::Recording, move |ticket| {
             let epoch = inspection.epoch;
-            let recording = Recording::read(inspection, steps, &|| ticket.is_wanted());
+            let recording = Recording::read(inspection, steps, known.as_deref(), &|| ticket.is_wanted());
             let recording = recording.map(|read| read.map(Arc::new)).map_err(|error| error.to_string());
             if let Some(recording) = recording.transpose() {
                 ticket.send(Event::Recording { epoch, recording });
@@ -329,6 +343,15 @@ impl Shell {
             self.tell(Event::Failed(format!("The terminal did not take the mouse: {error}.")));
         }
     }
+}
+
+/// What was added to a transcript before it went: it stays readable while it is open here.
+fn read_to_its_end(store: &Store, known: &Inspection) -> Option<Inspection> {
+    let session = store.sessions.iter().find(|session| session.key == known.session.key)?;
+    let session = Session { path: Some(known.source.path().to_path_buf()), ..session.clone() };
+    let source = known.source.clone();
+    let last = open_from(store, &session, source, Some(known), system_ms(), &mut |_, _| true).ok()?;
+    (last.grown_from.is_some() && last.index.end > known.index.end).then_some(last)
 }
 
 /// The same request for the preview and for the write.

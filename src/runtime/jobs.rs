@@ -2,7 +2,8 @@
 //! and what an older one still says is dropped here, in one place. What follows the disk may finish first,
 //! so that steady changes never keep it from an answer. What writes is never dropped.
 
-use std::collections::{HashMap, VecDeque};
+use std::collections::{BTreeSet, HashMap, VecDeque};
+use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
@@ -12,14 +13,20 @@ use tokio::sync::mpsc::UnboundedSender;
 use crate::app::event::Event;
 use crate::inspect::list::Listed;
 use crate::inspect::place::OpenPlace;
+use crate::inspect::touched::Touched;
+use crate::store::survey::Store;
 
 /// What a job is for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub(super) enum Kind {
     /// Listing a store.
     List,
+    /// Looking at what changed on disk.
+    Touch,
     /// Reading what the list says of its sessions.
     Count,
+    /// Reading that again of sessions that are written to.
+    Recount,
     /// Opening a session.
     Open,
     /// Reading what was added to it.
@@ -75,6 +82,8 @@ pub(super) enum Said {
     Event(Box<Event>),
     /// A place was listed, beginning at this moment (ms since 1970).
     Listed(Box<Listed>, Arc<OpenPlace>, i64),
+    /// What changed files come to, by the store that was listed then; these were the files.
+    Touched(Box<Touched>, Arc<Store>, BTreeSet<PathBuf>),
     /// The job is over.
     Done {
         /// It ended in a panic: a fault of this program.

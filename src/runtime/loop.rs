@@ -2,7 +2,6 @@
 //! nothing happens.
 
 use std::collections::BTreeSet;
-use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -14,7 +13,7 @@ use crate::app::event::Event;
 use crate::config::SummarizerConfig;
 use crate::gateway::env::Environment;
 use crate::inspect::list::Listed;
-use crate::inspect::place::{OpenPlace, Place};
+use crate::inspect::place::OpenPlace;
 use crate::runtime::RunOptions;
 use crate::runtime::away::is_suspend_key;
 use crate::runtime::clock::Clock;
@@ -23,10 +22,11 @@ use crate::runtime::excerpts::Excerpts;
 use crate::runtime::input::Input;
 use crate::runtime::jobs::{Jobs, Kind, Report, Said};
 use crate::runtime::library::{Library, listing};
+use crate::runtime::relisting::Relisting;
 use crate::runtime::signals::{Caught, Signals};
 use crate::runtime::terminal::Screen;
 use crate::runtime::themes::Themes;
-use crate::runtime::watch::{Watch, databases_of, folders_of};
+use crate::runtime::watch::{Told, Watch, Ways, databases_of, folders_of, in_words};
 use crate::summarize::Cancel;
 use crate::ui;
 
@@ -44,7 +44,8 @@ pub(super) struct Shell {
     pub(super) library: Library,
     pub(super) jobs: Jobs,
     pub(super) excerpts: Excerpts,
-    counts: Counts,
+    pub(super) counts: Counts,
+    pub(super) relisting: Relisting,
     /// Who writes summaries.
     pub(super) summarizer: SummarizerConfig,
     /// Ends the summary that is being made.
@@ -61,7 +62,7 @@ pub(super) struct Shell {
     /// The place whose clock is in force.
     place: Option<Arc<OpenPlace>>,
     reports: UnboundedReceiver<Report>,
-    changes: UnboundedReceiver<Vec<PathBuf>>,
+    changes: UnboundedReceiver<Told>,
     watch: Watch,
     /// Something changed since the last frame.
     pub(super) dirty: bool,
@@ -75,14 +76,14 @@ enum Woken {
     /// None when the terminal is gone.
     Input(Option<Event>),
     Report(Report),
-    Changed(Vec<PathBuf>),
+    Told(Told),
     /// A timer, or the next frame, is due.
     Time,
 }
 
 impl Shell {
     pub(super) fn new(
-        place: Place,
+        library: Library,
         options: RunOptions,
         themes: Themes,
         screen: Screen,
@@ -90,17 +91,19 @@ impl Shell {
     ) -> Self {
         let (reporter, reports) = unbounded_channel();
         let (changed, changes) = unbounded_channel();
+        let ways = Ways::of(&options.environment);
         let mut app = App::new(options.app, size);
         app.options.theme = themes.first;
         Self {
             app,
             themes,
             screen,
-            library: Library::new(place, options.agent, options.ruleset, options.environment.clone()),
+            library,
             env: options.environment,
             jobs: Jobs::new(reporter),
             excerpts: Excerpts::default(),
             counts: Counts::default(),
+            relisting: Relisting::default(),
             summarizer: options.summarizer,
             summary: Cancel::new(),
             clock: Clock::default(),
@@ -111,7 +114,7 @@ impl Shell {
             place: None,
             reports,
             changes,
-            watch: Watch::start(move |paths| changed.send(paths).is_ok()),
+            watch: Watch::start(ways, move |told| changed.send(told).is_ok()),
             dirty: true,
             last_frame: None,
         }
@@ -121,10 +124,7 @@ impl Shell {
     pub(super) async fn run(mut self, unanswered: bool) -> anyhow::Result<()> {
         let mut signals = Signals::new().context("signals cannot be received")?;
         let mut input = Input::start(unanswered);
-        self.app.now_ms = self.clock.now_ms();
-        for effect in self.app.start(false) {
-            self.perform(effect);
-        }
+        self.begin();
         while !self.quit {
             self.draw_if_due()?;
             let woken = self.wait(&mut signals, &mut input).await;
@@ -144,6 +144,14 @@ impl Shell {
         self.finish_writes().await
     }
 
+    /// Does what is done before anything happened.
+    pub(super) fn begin(&mut self) {
+        self.app.now_ms = self.clock.now_ms();
+        for effect in self.app.start(false) {
+            self.perform(effect);
+        }
+    }
+
     async fn wait(&mut self, signals: &mut Signals, input: &mut Input) -> Woken {
         let due = self.next_moment();
         tokio::select! {
@@ -151,9 +159,21 @@ impl Shell {
             caught = signals.next() => Woken::Signal(caught),
             event = input.next() => Woken::Input(event),
             Some(report) = self.reports.recv() => Woken::Report(report),
-            Some(paths) = self.changes.recv() => Woken::Changed(paths),
+            Some(told) = self.changes.recv() => Woken::Told(told),
             () = tokio::time::sleep(due.unwrap_or_default()), if due.is_some() => Woken::Time,
         }
+    }
+
+    /// Waits at most so long for something that is no key, and takes it: the program without a terminal.
+    pub(super) async fn step(&mut self, at_most: Duration) -> anyhow::Result<()> {
+        self.dirty = false;
+        let wait = self.next_moment().map_or(at_most, |due| due.min(at_most));
+        let woken = tokio::select! {
+            Some(report) = self.reports.recv() => Woken::Report(report),
+            Some(told) = self.changes.recv() => Woken::Told(told),
+            () = tokio::time::sleep(wait) => Woken::Time,
+        };
+        self.take(woken)
     }
 
     /// How long until the next timer or frame; none when there is nothing to wake up for.
@@ -162,7 +182,7 @@ impl Shell {
         let timer =
             self.timers.first().map(|at| Duration::from_millis(at.saturating_sub(now_ms).max(0) as u64));
         let frame = self.last_frame.filter(|_| self.dirty).map(|last| FRAME.saturating_sub(last.elapsed()));
-        [timer, frame].into_iter().flatten().min()
+        [timer, frame, self.relisting.wait()].into_iter().flatten().min()
     }
 
     fn take(&mut self, woken: Woken) -> anyhow::Result<()> {
@@ -170,7 +190,8 @@ impl Shell {
             Woken::Input(Some(event)) => self.tell(event),
             Woken::Input(None) => self.quit = true,
             Woken::Report(report) => self.heed(report)?,
-            Woken::Changed(paths) => self.tell(Event::Changed(paths)),
+            Woken::Told(Told::Changed(paths)) => self.tell(Event::Changed(paths)),
+            Woken::Told(Told::Polled(polled)) => self.tell(Event::Polled(in_words(&polled))),
             Woken::Time | Woken::Signal(_) => {}
         }
         let now_ms = self.clock.now_ms();
@@ -178,6 +199,7 @@ impl Shell {
             self.timers = self.timers.split_off(&(now_ms + 1));
             self.tell(Event::Timer);
         }
+        self.relist();
         Ok(())
     }
 
@@ -191,8 +213,8 @@ impl Shell {
                 self.take(Woken::Input(Some(event)))?;
             } else if let Ok(report) = self.reports.try_recv() {
                 self.take(Woken::Report(report))?;
-            } else if let Ok(paths) = self.changes.try_recv() {
-                self.take(Woken::Changed(paths))?;
+            } else if let Ok(told) = self.changes.try_recv() {
+                self.take(Woken::Told(told))?;
             } else {
                 break;
             }
@@ -220,6 +242,7 @@ impl Shell {
         match self.jobs.take(report) {
             Some(Said::Event(event)) => self.tell(*event),
             Some(Said::Listed(listed, place, began_ms)) => self.listed(*listed, place, began_ms),
+            Some(Said::Touched(touched, store, paths)) => self.touched(*touched, &store, paths),
             Some(Said::Done { panicked: true }) => bail!("a fault of this program ended it; see above"),
             Some(Said::Done { panicked: false }) => self.excerpts.run(&mut self.jobs),
             None => {}
@@ -241,6 +264,7 @@ impl Shell {
         self.watch.set(folders_of(&listed.store), began_ms);
         self.watch.follow(databases_of(&listed.store));
         self.library.store = Some(Arc::clone(&listed.store));
+        self.relisting.listed(&listed.store);
         self.tell(Event::Listed(Box::new(listing(&listed))));
         if !unknown.is_empty() {
             let (counts, store) = (self.counts.clone(), listed.store);
@@ -272,7 +296,7 @@ impl Shell {
                 bail!("a fault of this program ended it; see above");
             }
         }
-        for kind in [Kind::Open, Kind::Refresh, Kind::Count, Kind::Search] {
+        for kind in [Kind::Open, Kind::Refresh, Kind::Count, Kind::Recount, Kind::Search] {
             self.jobs.cancel(kind);
         }
         Ok(())

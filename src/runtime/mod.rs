@@ -9,15 +9,18 @@ mod counting;
 mod effects;
 mod excerpts;
 mod exporting;
+pub mod headless;
 mod input;
 mod interrupt;
 mod jobs;
 mod library;
 mod r#loop;
+pub mod pace;
 mod pager;
 mod picture;
-mod poll;
 mod pulses;
+mod relisting;
+mod rounds;
 mod save;
 mod signals;
 mod summary;
@@ -39,6 +42,7 @@ use crate::config::SummarizerConfig;
 use crate::gateway::env::Environment;
 use crate::gateway::ruleset::Chosen;
 use crate::inspect::place::Place;
+use crate::runtime::library::Library;
 use crate::runtime::r#loop::Shell;
 use crate::runtime::terminal::{Screen, restore_on_panic};
 use crate::runtime::themes::Themes;
@@ -95,10 +99,12 @@ pub fn run(place: Place, options: RunOptions) -> anyhow::Result<()> {
         .build()
         .context("no threads could be started")?;
     restore_on_panic();
+    let mut library = Library::of(place, &options);
+    library.begin();
     let screen = Screen::open(options.app.mouse, size).context("the terminal cannot be taken")?;
     let unanswered = themes.choose(&options);
     let result =
-        runtime.block_on(async { Shell::new(place, options, themes, screen, size).run(unanswered).await });
+        runtime.block_on(async { Shell::new(library, options, themes, screen, size).run(unanswered).await });
     runtime.shutdown_timeout(LAST_WORDS);
     result
 }

@@ -29,7 +29,8 @@ const NO_MOVEMENTS: &str = "\x1b[?1003l";
 /// The terminal while it is ours. Dropping it gives it back.
 #[derive(Debug)]
 pub(super) struct Screen {
-    terminal: Terminal<CrosstermBackend<BufWriter<File>>>,
+    /// None: nothing is drawn.
+    terminal: Option<Terminal<CrosstermBackend<BufWriter<File>>>>,
     mouse: bool,
     area: Rect,
 }
@@ -41,16 +42,22 @@ impl Screen {
         // A fixed area: a frame has the size that the state knows, also while the terminal is resized.
         let area = Rect::new(0, 0, size.0, size.1);
         let terminal = Terminal::with_options(backend, TerminalOptions { viewport: Viewport::Fixed(area) })?;
-        let mut screen = Self { terminal, mouse, area };
+        let mut screen = Self { terminal: Some(terminal), mouse, area };
         screen.enter()?;
         Ok(screen)
     }
 
+    /// None at all.
+    pub(super) fn none() -> Self {
+        Self { terminal: None, mouse: false, area: Rect::default() }
+    }
+
     /// Takes the terminal again after [`restore`]; the next frame is drawn whole.
     pub(super) fn enter(&mut self) -> io::Result<()> {
+        let Some(terminal) = &mut self.terminal else { return Ok(()) };
         TAKEN.store(true, Ordering::SeqCst);
         enable_raw_mode()?;
-        execute!(self.terminal.backend_mut(), EnterAlternateScreen, EnableBracketedPaste, Hide)?;
+        execute!(terminal.backend_mut(), EnterAlternateScreen, EnableBracketedPaste, Hide)?;
         self.set_mouse(self.mouse)?;
         self.forget()
     }
@@ -58,7 +65,8 @@ impl Screen {
     /// Takes the mouse, or leaves it to the terminal.
     pub(super) fn set_mouse(&mut self, on: bool) -> io::Result<()> {
         self.mouse = on;
-        let backend = self.terminal.backend_mut();
+        let Some(terminal) = &mut self.terminal else { return Ok(()) };
+        let backend = terminal.backend_mut();
         if on {
             execute!(backend, EnableMouseCapture, Print(NO_MOVEMENTS))
         } else {
@@ -75,23 +83,24 @@ impl Screen {
     /// Everything is drawn anew next time: something else wrote to the terminal. (Clearing would first ask
     /// the terminal where its cursor is, and wait for the answer.)
     pub(super) fn forget(&mut self) -> io::Result<()> {
-        self.terminal.resize(self.area)
+        self.terminal.as_mut().map_or(Ok(()), |terminal| terminal.resize(self.area))
     }
 
     /// Draws a frame, shown by the terminal all at once. After a panic elsewhere gave the terminal back,
     /// nothing is drawn any more.
     pub(super) fn draw(&mut self, draw: impl FnOnce(&mut Frame<'_>)) -> io::Result<()> {
-        if !TAKEN.load(Ordering::SeqCst) {
+        let Some(terminal) = self.terminal.as_mut().filter(|_| TAKEN.load(Ordering::SeqCst)) else {
             return Ok(());
-        }
-        queue!(self.terminal.backend_mut(), BeginSynchronizedUpdate)?;
-        self.terminal.draw(draw)?;
-        execute!(self.terminal.backend_mut(), EndSynchronizedUpdate)
+        };
+        queue!(terminal.backend_mut(), BeginSynchronizedUpdate)?;
+        terminal.draw(draw)?;
+        execute!(terminal.backend_mut(), EndSynchronizedUpdate)
     }
 
     /// Asks the terminal to put a text on the clipboard (OSC 52).
     pub(super) fn copy(&mut self, text: &str) -> io::Result<()> {
-        execute!(self.terminal.backend_mut(), CopyToClipboard::to_clipboard_from(text))
+        let Some(terminal) = &mut self.terminal else { return Ok(()) };
+        execute!(terminal.backend_mut(), CopyToClipboard::to_clipboard_from(text))
     }
 }
 

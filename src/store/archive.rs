@@ -1,6 +1,11 @@
 //! What the files in a sessions dir are, by their names (store F).
 
+use std::fs;
+use std::path::{Path, PathBuf};
+
 use crate::js;
+use crate::store::index::FileIdentity;
+use crate::store::source::identity;
 
 /// Why a transcript was put aside (store F2).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -46,6 +51,8 @@ pub enum FileKind<'a> {
     Transcript,
     /// A transcript put aside.
     Archive(ArchiveName<'a>),
+    /// A transcript that an import into a database moved aside: its name before (sqlite A6).
+    MovedAside(&'a str),
     /// `sessions.json`.
     Rows,
     /// A lock on the named file.
@@ -62,6 +69,8 @@ pub fn classify(name: &str) -> FileKind<'_> {
         FileKind::Lock(locked)
     } else if let Some(archive) = parse_archive_name(name) {
         FileKind::Archive(archive)
+    } else if let Some(original) = moved_aside(name) {
+        FileKind::MovedAside(original)
     } else if is_jsonl(name) {
         FileKind::Transcript
     } else {
@@ -69,9 +78,29 @@ pub fn classify(name: &str) -> FileKind<'_> {
     }
 }
 
+/// `<key with : as _>.<file>.jsonl.imported-<ms>`: the file's name before it was moved.
+fn moved_aside(name: &str) -> Option<&str> {
+    let (front, ms) = name.rsplit_once(".imported-")?;
+    let named = !ms.is_empty() && ms.bytes().all(|byte| byte.is_ascii_digit());
+    let stem = front.strip_suffix(".jsonl").filter(|_| named)?;
+    let from = stem.rfind('.').map_or(0, |at| at + 1);
+    Some(&front[from..])
+}
+
+/// An archive's name as a key has it: without what only tells copies of one history apart (sqlite E5).
+pub(super) fn short_archive_name(name: &str) -> &str {
+    let front = name.strip_suffix(".zst").unwrap_or(name);
+    front.rsplit_once('.').filter(|(_, end)| is_generation(end)).map_or(name, |(front, _)| front)
+}
+
 /// Whether a name is a transcript's. The gateway knows the extension in lower case only.
 pub(super) fn is_jsonl(name: &str) -> bool {
     name.strip_suffix(".jsonl").is_some()
+}
+
+/// Whether a path ends as a transcript's does.
+pub fn is_jsonl_path(path: &Path) -> bool {
+    path.extension().is_some_and(|extension| extension == "jsonl")
 }
 
 /// `<original>.<reason>.<time>`; the last reason counts (store F1). What left a database has the generation of its history
@@ -84,6 +113,21 @@ pub fn parse_archive_name(name: &str) -> Option<ArchiveName<'_>> {
         let (stamp, left_a_database) = generation.map_or((rest, false), |(stamp, _)| (stamp, true));
         let time_ms = stamp_ms(stamp).filter(|_| left_a_database || !is_packed)?;
         Some(ArchiveName { original, reason, time_ms, is_packed }).filter(|_| !original.is_empty())
+    })
+}
+
+/// The archive that a file was renamed to (store F1).
+pub fn archive_of(path: &Path, file: FileIdentity) -> Option<PathBuf> {
+    let name = path.file_name()?.to_string_lossy().into_owned();
+    let is_own = |other: &str| match classify(other) {
+        FileKind::Archive(archive) => archive.original == name,
+        _ => false,
+    };
+    let beside = fs::read_dir(path.parent()?).ok()?.flatten();
+    let archives = beside.filter(|entry| is_own(&entry.file_name().to_string_lossy()));
+    archives.map(|entry| entry.path()).find(|path| {
+        let meta = fs::symlink_metadata(path).ok();
+        meta.is_some_and(|meta| identity(&meta) == file)
     })
 }
 
@@ -140,6 +184,26 @@ mod tests {
         );
         assert!(parse_archive_name(&format!("{front}.zst")).unwrap().is_packed);
         assert_eq!(parse_archive_name("8.jsonl.deleted.2026-11-20T11-49-06.295Z.zst"), None);
+    }
+
+    #[test]
+    fn what_an_import_moved_aside_is_told_by_its_end() {
+        let moved = |name: &str| match classify(name) {
+            FileKind::MovedAside(original) => original.to_owned(),
+            _ => String::new(),
+        };
+        assert_eq!(moved("agent_main_main.1111-4111.jsonl.imported-1795171494689"), "1111-4111.jsonl");
+        assert_eq!(moved("agent_main_x.44-topic-42.jsonl.imported-1"), "44-topic-42.jsonl");
+        assert_eq!(moved("legacy-store.sessions.json.imported-1795171494689"), "");
+        assert_eq!(moved("a.b.jsonl.imported-"), "");
+    }
+
+    #[test]
+    fn the_key_of_an_archive_leaves_out_its_generation() {
+        let name = "8.jsonl.deleted.2026-11-20T11-49-06.295Z.0cef322e47e648debdcf66d1825d630a.zst";
+        assert_eq!(short_archive_name(name), "8.jsonl.deleted.2026-11-20T11-49-06.295Z");
+        let plain = "a.jsonl.reset.2026-02-21T05-16-55.686Z";
+        assert_eq!(short_archive_name(plain), plain);
     }
 
     #[test]

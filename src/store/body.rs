@@ -4,7 +4,7 @@
 use std::io;
 
 use crate::ids::EntryIx;
-use crate::js::{self, Value};
+use crate::js::{self, Json, Outline, Outlined, Value};
 use crate::store::entry::EntryKind;
 use crate::store::index::Index;
 use crate::store::load::{Trim, parse_line};
@@ -53,20 +53,53 @@ fn read_line(source: &Source, index: &Index, ix: EntryIx, room: &mut Vec<u8>) ->
 
 /// An entry as the runtime holds it after opening the file.
 pub fn entry(source: &Source, index: &Index, ix: EntryIx) -> Result<Value, BodyError> {
-    entry_in(source, index, ix, &mut Vec::new())
-}
-
-/// The same, with room for the line that is used again: for those who read many.
-pub fn entry_in(source: &Source, index: &Index, ix: EntryIx, room: &mut Vec<u8>) -> Result<Value, BodyError> {
-    read_line(source, index, ix, room)?;
+    let mut bytes = Vec::new();
+    read_line(source, index, ix, &mut bytes)?;
     let known = index.entry(ix);
     let changed = || BodyError::Changed { path: source.path().display().to_string(), line: known.line };
-    let value = parse_line(room, Trim::Both).map_err(|_| changed())?;
+    let value = parse_line(&bytes, Trim::Both).map_err(|_| changed())?;
     let (to_v2, _) = index.migration();
     if !to_v2 && value.get("id").filter(|id| id.as_str().is_some()).cloned() != string_id(index, ix) {
         return Err(changed());
     }
     Ok(migrated(value, index, ix))
+}
+
+/// Room for a line and its outline, used again by those who read many.
+#[derive(Debug, Default)]
+pub struct Room {
+    bytes: Vec<u8>,
+    outline: Outline,
+}
+
+/// The message of a `message` entry outlined: for those who measure, and keep nothing. None where the line has to be read
+/// as a value: migrated entries, other kinds, lines with more than JSON in them.
+pub fn outlined<'r>(
+    source: &Source,
+    index: &Index,
+    ix: EntryIx,
+    room: &'r mut Room,
+) -> Result<Option<Outlined<'r>>, BodyError> {
+    let known = index.entry(ix);
+    if known.kind != EntryKind::Message || index.migration() != (false, false) {
+        return Ok(None);
+    }
+    read_line(source, index, ix, &mut room.bytes)?;
+    let Ok(text) = std::str::from_utf8(&room.bytes) else { return Ok(None) };
+    let Ok(line) = room.outline.read(text) else { return Ok(None) };
+    if !is_known_id(index, ix, line.get("id")) {
+        return Err(BodyError::Changed { path: source.path().display().to_string(), line: known.line });
+    }
+    Ok(line.get("message"))
+}
+
+/// Whether an id of a line is the one that was read there before.
+fn is_known_id(index: &Index, ix: EntryIx, id: Option<Outlined<'_>>) -> bool {
+    let known = index.entry(ix).id.filter(|id| index.ids.is_string(*id));
+    match (known, id.and_then(Outlined::plain)) {
+        (Some(known), Some(plain)) if index.ids.text(known) == plain => true,
+        _ => id.and_then(Json::string).map(Value::String) == string_id(index, ix),
+    }
 }
 
 /// The message of a `message` entry, as the runtime holds it; absent or null ones are none.

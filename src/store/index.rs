@@ -9,6 +9,7 @@ use crate::error::{Finding, Severity};
 use crate::ids::{EntryIx, NewIds};
 use crate::js::{self, Value};
 use crate::store::entry::{Call, Entry, EntryKind, Reading, Replacement, Usage};
+use crate::store::grown::Grown;
 use crate::store::header::Header;
 use crate::store::intern::{IdIx, Ids, WordIx, Words};
 use crate::store::scan::{Kept, Scanned, ScannedMessage, scan};
@@ -56,7 +57,7 @@ pub struct Index {
     /// Its header, unless it has none.
     pub header: Option<Header>,
     /// Its entries in file order; the header and its duplicates are none (store J8).
-    pub entries: Vec<Entry>,
+    pub entries: Grown<Entry>,
     /// Ids of entries and calls.
     pub ids: Ids,
     /// Tool names, models, custom types, labels, names.
@@ -102,7 +103,7 @@ impl Index {
             reads_differently: false,
             standing: Standing::Empty,
             header: None,
-            entries: Vec::new(),
+            entries: Grown::default(),
             ids: Ids::default(),
             words: Words::default(),
             calls: Vec::new(),
@@ -374,12 +375,14 @@ impl Index {
         let text = new_ids.next_id(line, &|text| ids.find(text).is_some());
         let id = self.ids.of_text(&text);
         let parent = ix.at().checked_sub(1).and_then(|before| self.entries[before].id);
-        let entry = &mut self.entries[ix.at()];
+        // It was added just now.
+        let Some(entry) = self.entries.last_mut() else { return };
         entry.id = Some(id);
         entry.null_id = false;
         entry.parent = parent;
-        if let Some(at) = kept_index.filter(|_| entry.kind == EntryKind::Compaction) {
-            self.entries[ix.at()].reference = self.kept_at(at).or(self.entries[ix.at()].reference);
+        let kept = kept_index.filter(|_| entry.kind == EntryKind::Compaction).and_then(|at| self.kept_at(at));
+        if let Some(entry) = self.entries.last_mut() {
+            entry.reference = kept.or(entry.reference);
         }
     }
 

@@ -6,6 +6,7 @@ use std::collections::HashMap;
 use std::hash::BuildHasher;
 use std::num::NonZeroU32;
 use std::ops::Range;
+use std::sync::Arc;
 
 use foldhash::fast::RandomState;
 use hashbrown::HashTable;
@@ -48,8 +49,8 @@ impl IdIx {
     }
 
     /// Its number, counted from 0.
-    fn at(self) -> u32 {
-        self.0.get() - 1
+    pub(crate) fn at(self) -> usize {
+        (self.0.get() - 1) as usize
     }
 }
 
@@ -66,15 +67,46 @@ impl WordIx {
 /// runtime starts with.
 const NO_STRING: char = '\u{1}';
 
-/// All ids of one transcript: their texts one after the other, and where each ends. There is one for nearly every entry
-/// and every tool call, so they share one piece of memory.
+/// All ids of one transcript. Those of an earlier reading are shared with it: an index that grew holds them and its own.
 #[derive(Debug, Clone, Default)]
 pub struct Ids {
-    texts: String,
-    ends: Vec<usize>,
-    by_text: HashTable<u32>,
+    /// Those that were there before.
+    known: Arc<Texts>,
+    /// Those that came since.
+    added: Texts,
     hasher: RandomState,
 }
+
+/// Texts one after the other, and where each ends. There is one for nearly every entry and every tool call, so they share
+/// one piece of memory.
+#[derive(Debug, Clone, Default)]
+struct Texts {
+    joined: String,
+    ends: Vec<usize>,
+    by_text: HashTable<u32>,
+}
+
+impl Texts {
+    fn at(&self, at: usize) -> &str {
+        text_at(&self.joined, &self.ends, at as u32)
+    }
+
+    fn find(&self, text: &str, hash: u64) -> Option<usize> {
+        self.by_text.find(hash, |at| self.at(*at as usize) == text).map(|at| *at as usize)
+    }
+
+    fn add(&mut self, text: &str, hash: u64, hasher: &RandomState) {
+        let at = self.ends.len() as u32;
+        self.joined.push_str(text);
+        self.ends.push(self.joined.len());
+        let Self { joined, ends, by_text } = self;
+        by_text.insert_unique(hash, at, |at| hasher.hash_one(text_at(joined, ends, *at)));
+    }
+}
+
+/// What came since is taken among the known ones where it is more than this share of them: so each is moved a few times at
+/// most, however often a transcript grows.
+const SHARE: usize = 8;
 
 impl Ids {
     /// The id of a value; none when absent or null. Objects and arrays are equal to nothing, not even
@@ -107,24 +139,31 @@ impl Ids {
     /// The id of a plain text.
     pub fn of_text(&mut self, text: &str) -> IdIx {
         let hash = self.hasher.hash_one(text);
-        if let Some(ix) = self.by_text.find(hash, |ix| self.at(*ix) == text) {
-            return IdIx::new(*ix);
+        if let Some(known) = self.find_hashed(text, hash) {
+            return known;
         }
-        let ix = self.ends.len() as u32;
-        self.texts.push_str(text);
-        self.ends.push(self.texts.len());
-        let Self { texts, ends, hasher, .. } = self;
-        self.by_text.insert_unique(hash, ix, |ix| hasher.hash_one(text_at(texts, ends, *ix)));
-        IdIx::new(ix)
+        let at = self.len() as u32;
+        self.added.add(text, hash, &self.hasher);
+        IdIx::new(at)
     }
 
-    fn at(&self, ix: u32) -> &str {
-        text_at(&self.texts, &self.ends, ix)
+    fn find_hashed(&self, text: &str, hash: u64) -> Option<IdIx> {
+        let before = self.known.ends.len();
+        let known = if before > 0 { self.known.find(text, hash) } else { None };
+        let at = known.or_else(|| self.added.find(text, hash).map(|at| before + at))?;
+        Some(IdIx::new(at as u32))
+    }
+
+    fn at(&self, at: usize) -> &str {
+        match at.checked_sub(self.known.ends.len()) {
+            Some(at) => self.added.at(at),
+            None => self.known.at(at),
+        }
     }
 
     /// Looks a plain text up, without adding it.
     pub fn find(&self, text: &str) -> Option<IdIx> {
-        self.by_text.find(self.hasher.hash_one(text), |ix| self.at(*ix) == text).map(|ix| IdIx::new(*ix))
+        self.find_hashed(text, self.hasher.hash_one(text))
     }
 
     /// The id for people. Ids that are no strings show as their JSON.
@@ -148,25 +187,45 @@ impl Ids {
         }
     }
 
+    /// Whether a condition on the id holds, as [`js::truthy`] tells of its value.
+    pub fn is_truthy(&self, id: IdIx) -> bool {
+        let text = self.at(id.at());
+        if text.starts_with(NO_STRING) { js::truthy(Some(&self.value(id))) } else { !text.is_empty() }
+    }
+
     /// Number of ids.
     pub fn len(&self) -> usize {
-        self.ends.len()
+        self.known.ends.len() + self.added.ends.len()
     }
 
     /// Whether there is none.
     pub fn is_empty(&self) -> bool {
-        self.ends.is_empty()
+        self.len() == 0
     }
 
     /// Every text, in the order in which they were met.
     pub fn iter(&self) -> impl Iterator<Item = &str> {
-        (0..self.ends.len() as u32).map(|at| self.at(at))
+        (0..self.len()).map(|at| self.at(at))
+    }
+
+    /// Makes what is there ready to be shared with the next reading.
+    pub(crate) fn settle(&mut self) {
+        if self.known.ends.is_empty() {
+            self.known = Arc::new(std::mem::take(&mut self.added));
+        } else if self.added.ends.len() > self.known.ends.len() / SHARE {
+            let added = std::mem::take(&mut self.added);
+            let known = Arc::make_mut(&mut self.known);
+            (0..added.ends.len()).map(|at| added.at(at)).for_each(|text| {
+                known.add(text, self.hasher.hash_one(text), &self.hasher);
+            });
+        }
     }
 }
 
 /// A text that stands in a line; the line is UTF-8.
 fn text_in(line: &[u8], span: Range<u32>) -> Cow<'_, str> {
-    String::from_utf8_lossy(line.get(span.start as usize..span.end as usize).unwrap_or_default())
+    let bytes = line.get(span.start as usize..span.end as usize).unwrap_or_default();
+    std::str::from_utf8(bytes).map_or_else(|_| String::from_utf8_lossy(bytes), Cow::Borrowed)
 }
 
 /// A text among others, by its number.

@@ -11,6 +11,8 @@ use crate::error::{Finding, Severity};
 pub(super) struct Listing {
     pub(super) transcripts: Vec<String>,
     pub(super) archives: Vec<String>,
+    /// Transcripts that an import into a database moved here.
+    pub(super) moved_aside: Vec<String>,
     /// Names of files that a lock lies beside.
     pub(super) locked: HashSet<String>,
     pub(super) findings: Vec<Finding>,
@@ -39,6 +41,7 @@ impl Listing {
         }
         listing.transcripts.sort();
         listing.archives.sort();
+        listing.moved_aside.sort();
         listing
     }
 
@@ -47,6 +50,7 @@ impl Listing {
             FileKind::Transcript => self.transcripts.push(name),
             FileKind::Archive(archive) if archive.original.contains(".jsonl") => self.archives.push(name),
             FileKind::Lock(locked) => drop(self.locked.insert(locked.to_owned())),
+            FileKind::MovedAside(_) => self.moved_aside.push(name),
             FileKind::Archive(_) | FileKind::Rows | FileKind::Other => {}
         }
     }

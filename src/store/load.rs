@@ -3,10 +3,10 @@
 use std::io;
 
 use crate::ids::NewIds;
-use crate::js::{self, JsString, Outline};
+use crate::js::{self, JsString};
 use crate::store::entry::Reading;
-use crate::store::index::{Ends, Index, Place, Standing};
-use crate::store::pieces::{Pass, Piece, Round, beginning, said};
+use crate::store::index::{Ends, FileIdentity, Index, Place, Standing};
+use crate::store::pieces::{Pass, Piece, Room, said};
 use crate::store::scan::Scanned;
 use crate::store::source::Source;
 
@@ -80,7 +80,7 @@ pub fn grow(
     let fail = |error| read_error(source, error);
     let len = source.len().map_err(fail)?;
     let known = index.end + index.pending;
-    if source.identity().map_err(fail)? != index.identity || len < known || !ends_match(index, source) {
+    if len < known || !Extent::of(index).is_still_in(source) {
         return Ok(Growth::Replaced(Box::new(load_as(source, index.reading, new_ids, progress)?)));
     }
     if len == known {
@@ -92,6 +92,37 @@ pub fn grow(
     Ok(Growth::Grown(Box::new(grown)))
 }
 
+/// How far a transcript is known, and what tells it from another one in its place.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Extent {
+    /// Which file it is.
+    pub identity: FileIdentity,
+    /// Bytes that are known, from the beginning.
+    pub end: u64,
+    /// The bytes at both ends of those.
+    ends: Ends,
+}
+
+impl Extent {
+    /// What an index covers.
+    pub fn of(index: &Index) -> Self {
+        Self { identity: index.identity, end: index.end, ends: index.ends.clone() }
+    }
+
+    /// The first bytes of a file, none of its entries read.
+    pub fn up_to(source: &Source, end: u64) -> io::Result<Self> {
+        Ok(Self { identity: source.identity()?, end, ends: probe(source, end)? })
+    }
+
+    /// Whether what is known still stands where it stood: a file that was replaced is another one, and a rewrite in
+    /// place keeps the inode (store Q2).
+    pub fn is_still_in(&self, source: &Source) -> bool {
+        source.identity().is_ok_and(|identity| identity == self.identity)
+            && source.len().is_ok_and(|len| len >= self.end)
+            && probe(source, self.end).is_ok_and(|ends| ends == self.ends)
+    }
+}
+
 /// Bytes at both ends of what is known that must stay for a file to count as grown.
 const PROBE: u64 = 256;
 
@@ -101,11 +132,6 @@ fn probe(source: &Source, end: u64) -> io::Result<Ends> {
     let head = source.read_span(0, count as usize)?;
     let tail = source.read_span(end - count, count as usize)?;
     Ok((head.into(), tail.into()))
-}
-
-/// Whether what is known still stands where it stood: a rewrite in place keeps the inode (store Q2).
-fn ends_match(index: &Index, source: &Source) -> bool {
-    probe(source, index.end).is_ok_and(|ends| ends == index.ends)
 }
 
 fn read_error(source: &Source, error: io::Error) -> LoadError {
@@ -125,25 +151,36 @@ fn read_on(
     let start = index.end;
     let mut taken = Taken { index, bad: None, end: start, rest: Vec::new(), new_ids };
     let opening = Pass { source, total, rename_hooks: false };
-    let at = taken.open(opening, start).map_err(fail)?;
+    let mut room = Room::of_this_thread();
+    let at = taken.open(opening, start, &mut room).map_err(fail)?;
     if !progress(at, total) {
         return Err(LoadError::Stopped { path: source.path().display().to_string() });
     }
     if at < total {
         let pass = Pass { rename_hooks: taken.index.migration().1, ..opening };
-        rounds(&mut taken, pass, at, progress)?;
+        rounds(&mut taken, pass, at, &mut room, progress)?;
     }
+    room.leave();
     let Taken { index, bad, end, rest, new_ids } = taken;
     index.end = end;
     finish(index, &rest, bad, new_ids);
+    index.ids.settle();
     index.ends = probe(source, index.end).map_err(fail)?;
     Ok(())
 }
 
 /// Reads on from `at` round by round: while the lines of one are taken, those of the next are scanned.
-fn rounds(taken: &mut Taken<'_>, pass: Pass<'_>, at: u64, progress: Progress) -> Result<(), LoadError> {
+fn rounds(
+    taken: &mut Taken<'_>,
+    pass: Pass<'_>,
+    at: u64,
+    room: &mut Room,
+    progress: Progress,
+) -> Result<(), LoadError> {
     let fail = |error| read_error(pass.source, error);
-    let (mut round, mut next) = (Round::new(), Round::new());
+    let [round, next] = &mut room.rounds;
+    round.clear();
+    next.clear();
     round.read(pass, at).map_err(fail)?;
     while !round.pieces().is_empty() {
         let after = round.end;
@@ -156,7 +193,7 @@ fn rounds(taken: &mut Taken<'_>, pass: Pass<'_>, at: u64, progress: Progress) ->
             round.pieces().iter_mut().for_each(|piece| taken.piece(piece));
         });
         read.map_err(fail)?;
-        std::mem::swap(&mut round, &mut next);
+        std::mem::swap(round, next);
     }
     Ok(())
 }
@@ -181,23 +218,23 @@ struct Taken<'a> {
 
 impl Taken<'_> {
     /// Takes lines until it is known what kind of file it is; answers how far it was read.
-    fn open(&mut self, pass: Pass<'_>, start: u64) -> io::Result<u64> {
+    fn open(&mut self, pass: Pass<'_>, start: u64, room: &mut Room) -> io::Result<u64> {
         let mut at = start;
-        let mut outline = Outline::default();
+        let Room { beginning: piece, outline, .. } = room;
         loop {
-            let (mut piece, end) = beginning(pass, at, at == start)?;
+            let end = piece.begin(pass, at, at == start)?;
             let lines = piece.take_lines();
             for line in &lines {
                 let bytes = piece.bytes_of(line);
                 let rename_hooks = self.index.migration().1;
                 let said = match self.index.standing {
                     Standing::Empty => None,
-                    _ => said(bytes, &mut outline, rename_hooks),
+                    _ => said(bytes, outline, rename_hooks),
                 };
                 self.line(said, bytes, piece.offset_of(line));
             }
             piece.put_back(lines);
-            self.rest(&piece);
+            self.rest(piece);
             if end >= pass.total || self.index.standing != Standing::Empty {
                 return Ok(end);
             }
@@ -261,7 +298,7 @@ fn finish(index: &mut Index, rest: &[u8], bad: Option<BadLine>, new_ids: &mut dy
     }
     let place = Place { offset: index.end, bytes: rest.len() as u32, line: index.lines + 1 };
     let before = index.entries.len();
-    match parse_line(rest, trimmed_by(index, rest, Trim::Both)) {
+    match parse_line(rest, trimmed_by(index, rest, Trim::of_last(index))) {
         Ok(value) => {
             index.push(&value, place, new_ids);
             index.pending = 0;
@@ -278,7 +315,7 @@ fn finish(index: &mut Index, rest: &[u8], bad: Option<BadLine>, new_ids: &mut dy
 }
 
 fn retry_trimmed(index: &mut Index, bad: &BadLine, new_ids: &mut dyn NewIds) {
-    match parse_line(&bad.bytes, trimmed_by(index, &bad.bytes, Trim::Both)) {
+    match parse_line(&bad.bytes, trimmed_by(index, &bad.bytes, Trim::of_last(index))) {
         Ok(value) => index.push(&value, bad.place, new_ids),
         Err(_) => index.push_bad(bad.place.line, bad.bytes.len(), bad.why),
     }
@@ -291,8 +328,25 @@ pub(crate) enum Trim {
     None,
     /// The first line.
     Start,
-    /// The last line, which may be the first too.
+    /// The last line.
+    End,
+    /// The last line where it is the first too.
     Both,
+}
+
+impl Trim {
+    /// Of the last line of a file: what came before it is in the index.
+    fn of_last(index: &Index) -> Self {
+        if index.standing == Standing::Empty { Self::Both } else { Self::End }
+    }
+
+    fn start(self) -> bool {
+        matches!(self, Self::Start | Self::Both)
+    }
+
+    fn end(self) -> bool {
+        matches!(self, Self::End | Self::Both)
+    }
 }
 
 /// What of a line is trimmed by the runtime that reads the file; notes where that makes a difference.
@@ -301,7 +355,7 @@ fn trimmed_by(index: &mut Index, bytes: &[u8], trim: Trim) -> Trim {
     if trim != Trim::None {
         let text = String::from_utf8_lossy(bytes);
         index.reads_differently |=
-            text.starts_with(beyond_json) || trim == Trim::Both && text.ends_with(beyond_json);
+            trim.start() && text.starts_with(beyond_json) || trim.end() && text.ends_with(beyond_json);
     }
     if index.reading == Reading::Projected { Trim::None } else { trim }
 }
@@ -310,10 +364,10 @@ fn trimmed_by(index: &mut Index, bytes: &[u8], trim: Trim) -> Trim {
 pub(crate) fn parse_line(bytes: &[u8], trim: Trim) -> Result<js::Value, js::SyntaxError> {
     let text = String::from_utf8_lossy(bytes);
     let mut text: &str = &text;
-    if trim != Trim::None {
+    if trim.start() {
         text = text.trim_start_matches(js::is_trimmed);
     }
-    if trim == Trim::Both {
+    if trim.end() {
         text = text.trim_end_matches(js::is_trimmed);
     }
     js::parse(text)

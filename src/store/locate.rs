@@ -73,6 +73,13 @@ impl<'a> Place<'a> {
         }
     }
 
+    /// As [`real`]; of a file in the sessions dir it is enough to know that it is no link.
+    fn real(&self, path: &Path) -> PathBuf {
+        let name = path.file_name().filter(|_| path.parent() == Some(self.sessions_dir));
+        let plain = path.symlink_metadata().is_ok_and(|meta| !meta.is_symlink());
+        name.filter(|_| plain).map_or_else(|| real(path), |name| self.base.join(name))
+    }
+
     /// Below a sessions dir of this store.
     fn holds(&self, path: &Path) -> bool {
         let agents = self.base.parent().and_then(Path::parent).filter(|dir| dir.ends_with("agents"));
@@ -126,7 +133,7 @@ fn resolve_session_file(text: &str, place: &Place<'_>) -> Option<PathBuf> {
         // The gateway looks only at the first dots; a detour that leaves the directory later is refused here as well.
         return (!text.starts_with("..") && &path != base && path.starts_with(base)).then_some(path);
     }
-    let path = real(&absolute(Path::new("/"), given));
+    let path = place.real(&absolute(Path::new("/"), given));
     if let Some(inside) = below(base, &path) {
         return Some(inside);
     }

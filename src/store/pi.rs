@@ -3,6 +3,7 @@
 use std::collections::HashSet;
 use std::path::{Path, PathBuf};
 
+use super::archive::is_jsonl_path;
 use super::entry::Role;
 use super::kept::Kept;
 use super::key::Kind;
@@ -135,11 +136,7 @@ fn transcripts_in(dir: &Path, findings: &mut Vec<Finding>) -> Vec<PathBuf> {
         }
     };
     let mut paths: Vec<PathBuf> = entries.flatten().map(|entry| entry.path()).collect();
-    paths.retain(|path| {
-        path.extension().is_some_and(|extension| extension == "jsonl")
-            && path.is_file()
-            && !is_secret_file(path)
-    });
+    paths.retain(|path| is_jsonl_path(path) && path.is_file() && !is_secret_file(path));
     paths.sort();
     paths
 }

@@ -3,7 +3,9 @@
 
 use std::path::{Path, PathBuf};
 
+use super::shape::Shape;
 use crate::gateway::env::Environment;
+use crate::gateway::pi_settings::{FILE_NAME, PiSettings};
 use crate::js::{self, Value};
 
 /// The variable that names a session dir.
@@ -68,6 +70,27 @@ fn setting(file: &Path) -> Option<String> {
     let settings = settings_of(file)?;
     let text = settings.get(SESSION_DIR_KEY).and_then(Value::as_str)?.to_string_lossy();
     (!text.is_empty()).then_some(text)
+}
+
+/// The agent dir that a place of pi's belongs to: where its global settings and its models lie, or would.
+pub fn agent_dir_of(shape: &Shape) -> Option<PathBuf> {
+    let (place, levels) = match shape {
+        Shape::PiAgentDir(dir) => return Some(dir.clone()),
+        Shape::PiSessions(dir) => (dir, 2),
+        Shape::Transcript(file) => (file, 3),
+        _ => return None,
+    };
+    let above = || place.ancestors().skip(1).take(levels);
+    let holds = |dir: &&Path| dir.join(FILE_NAME).is_file();
+    let usual = || place.ancestors().take(levels).find(|dir| dir.ends_with("sessions"))?.parent();
+    above().find(holds).or_else(usual).or_else(|| place.parent()).map(Path::to_path_buf)
+}
+
+/// pi's settings for the sessions of a working directory; none where the place is not pi's.
+pub fn settings_at(shape: &Shape, cwd: Option<&str>) -> Option<PiSettings> {
+    let global = agent_dir_of(shape)?.join(FILE_NAME);
+    let project = cwd.map(|cwd| Path::new(cwd).join(".pi").join(FILE_NAME));
+    Some(PiSettings::read(&global, project.as_deref()))
 }
 
 /// A settings file; one that is not there, or no JSON, is as good as none, as in pi.

@@ -1,5 +1,6 @@
 //! Pieces of a transcript, read and scanned on every core: each holds the lines that begin in its range of the file.
 
+use std::cell::Cell;
 use std::io;
 
 use rayon::iter::{IndexedParallelIterator, IntoParallelRefMutIterator, ParallelIterator};
@@ -9,10 +10,12 @@ use crate::store::load::is_blank;
 use crate::store::scan::{Scanned, scan};
 use crate::store::source::Source;
 
-/// Bytes of a piece.
-const PIECE: u64 = 1 << 20;
+/// Bytes of a piece: one that fits in the cache of a core is read faster than it is copied.
+const PIECE: u64 = 256 * 1024;
 /// Bytes read on at a time where the last line of a piece goes on behind it.
-const MORE: u64 = 64 * 1024;
+const MORE: u64 = PIECE / 16;
+/// Bytes of the beginning.
+const BEGINNING: u64 = 64 * 1024;
 
 /// The lines that begin in a range of a file.
 #[derive(Debug, Default)]
@@ -76,6 +79,20 @@ impl Piece {
         &self.bytes[self.rest..]
     }
 
+    /// Reads the lines of the beginning of a file, not scanned yet: the first ones decide how the others are read. Answers
+    /// how far it read.
+    pub(crate) fn begin(&mut self, pass: Pass<'_>, start: u64, at_line: bool) -> io::Result<u64> {
+        let end = pass.total.min(start + BEGINNING);
+        if end > start {
+            self.read(pass, start, end, at_line)?;
+        } else {
+            self.lines.clear();
+            self.bytes.clear();
+            self.rest = 0;
+        }
+        Ok(end)
+    }
+
     /// Reads the lines that begin from `start` up to `end`. A line begins at `start` where `at_line` says so.
     fn read(&mut self, pass: Pass<'_>, start: u64, end: u64, at_line: bool) -> io::Result<()> {
         self.lines.clear();
@@ -106,7 +123,7 @@ impl Piece {
         let mut looked = self.bytes.len().saturating_sub(1);
         while read < pass.total && memchr::memchr(b'\n', &self.bytes[looked..]).is_none() {
             looked = self.bytes.len();
-            let next = (read + MORE.max(read - from)).min(pass.total);
+            let next = (read + MORE.max(read - end)).min(pass.total);
             let filled = fill(pass.source, &mut self.bytes, looked, read, next)?;
             self.bytes.truncate(looked + filled);
             if filled == 0 {
@@ -141,7 +158,7 @@ pub(crate) fn said(
     if is_blank(bytes) {
         return None;
     }
-    Some(match std::str::from_utf8(bytes) {
+    Some(match simdutf8::basic::from_utf8(bytes) {
         Ok(text) => outline.read(text).map(|line| scan(line, rename_hooks)),
         // The names would stand in a text that is not kept.
         Err(_) => js::parse(&String::from_utf8_lossy(bytes)).map(|line| scan(&line, rename_hooks)),
@@ -164,7 +181,7 @@ fn fill(source: &Source, buffer: &mut Vec<u8>, kept: usize, at: u64, end: u64) -
 }
 
 /// Pieces that follow each other, read and scanned at the same time; their room is used again.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub(crate) struct Round {
     pieces: Vec<Piece>,
     /// How many of them hold something.
@@ -174,10 +191,10 @@ pub(crate) struct Round {
 }
 
 impl Round {
-    /// Room for as many pieces as keep every core busy.
-    pub(crate) fn new() -> Self {
-        let count = 2 * rayon::current_num_threads();
-        Self { pieces: std::iter::repeat_with(Piece::default).take(count).collect(), used: 0, end: 0 }
+    /// Nothing is read into it yet; there is room for as many pieces as keep every core busy.
+    pub(crate) fn clear(&mut self) {
+        self.pieces.resize_with(2 * rayon::current_num_threads(), Piece::default);
+        self.used = 0;
     }
 
     /// Its pieces in order.
@@ -205,12 +222,33 @@ impl Round {
     }
 }
 
-/// The lines of the beginning of a file, not scanned yet: the first ones decide how the others are read.
-pub(crate) fn beginning(pass: Pass<'_>, start: u64, at_line: bool) -> io::Result<(Piece, u64)> {
-    let mut piece = Piece::default();
-    let end = pass.total.min(start + MORE);
-    if end > start {
-        piece.read(pass, start, end, at_line)?;
+/// What a file is read with. The next one that the same thread reads is read with it too: a store has thousands of small
+/// ones, and new memory costs more than reading them.
+#[derive(Debug, Default)]
+pub(crate) struct Room {
+    /// For the first lines, which are read one by one.
+    pub(crate) beginning: Piece,
+    pub(crate) outline: Outline,
+    pub(crate) rounds: [Round; 2],
+}
+
+thread_local! {
+    static ROOM: Cell<Option<Box<Room>>> = const { Cell::new(None) };
+}
+
+impl Room {
+    /// What the last file was read with.
+    pub(crate) fn of_this_thread() -> Box<Self> {
+        ROOM.take().unwrap_or_default()
     }
-    Ok((piece, end))
+
+    /// Leaves it to the next file, but nothing that only a huge line asked for.
+    pub(crate) fn leave(mut self: Box<Self>) {
+        let pieces = self.rounds.iter_mut().flat_map(|round| &mut round.pieces);
+        for piece in pieces.chain([&mut self.beginning]) {
+            piece.bytes.truncate(2 * PIECE as usize);
+            piece.bytes.shrink_to(2 * PIECE as usize);
+        }
+        ROOM.set(Some(self));
+    }
 }

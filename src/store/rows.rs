@@ -1,18 +1,24 @@
 //! `sessions.json`: the store's record of each session (store C).
 
+use std::fs::File;
 use std::path::Path;
 
 use super::key::peer_of;
 use super::prompt_report::SystemPromptReport;
+use super::rows_file::read_rows;
 use crate::error::{Finding, Severity};
 use crate::gateway::lines::key_line;
 use crate::gateway::secrets::is_secret_file;
-use crate::js::{self, Value};
+use crate::js::{self, Object, Value};
 
 /// Rows reported one by one before the rest is only counted.
 const MAX_ROW_FINDINGS: usize = 20;
+/// The text of all skills, which each row repeats and nothing here asks for: most of a store file.
+const SKILLS: &str = "skillsSnapshot";
+/// What told the sizes of the system prompt, nearly all of what is left.
+const REPORT: &str = "systemPromptReport";
 
-/// One session row. Every field may be missing; `raw` has them all (store C5).
+/// One session row. Every field may be missing; `raw` has those that have no place of their own (store C5).
 #[derive(Debug, Clone, PartialEq)]
 pub struct Row {
     /// Key as written in the file.
@@ -43,8 +49,10 @@ pub struct Row {
     pub label: Option<String>,
     /// Key of the session that started this one.
     pub spawned_by: Option<String>,
-    /// The row as it stands in the file.
+    /// The row as it stands in the file, but for the skills and the report of the system prompt.
     pub raw: Value,
+    /// JSON text of that report.
+    report: Option<Box<str>>,
 }
 
 /// Rows of a store file and what is wrong with it.
@@ -64,6 +72,9 @@ pub fn load_rows(path: &Path) -> Rows {
         Ok(_) if is_secret_file(path) => return unreadable(path, None, "leads to a file with credentials"),
         Ok(meta) if !meta.is_file() => return unreadable(path, None, "is not a regular file"),
         _ => {}
+    }
+    if let Ok(Some(rows)) = File::open(path).and_then(read_rows) {
+        return Rows { rows, findings: Vec::new() };
     }
     match std::fs::read(path) {
         Ok(bytes) => parse_rows(path, &String::from_utf8_lossy(&bytes)),
@@ -93,12 +104,12 @@ pub(super) fn parse_rows(path: &Path, text: &str) -> Rows {
     };
     let mut out = Rows::default();
     let mut unreported = 0_usize;
-    for (key, value) in object.iter() {
+    for (key, value) in object {
         let key = key.to_string_lossy();
         if value.as_object().is_some() {
-            out.rows.push(Row::new(key, value.clone()));
+            out.rows.push(Row::new(key, value));
         } else if out.findings.len() < MAX_ROW_FINDINGS {
-            out.findings.push(bad_row(path, text, &key, value));
+            out.findings.push(bad_row(path, text, &key, &value));
         } else {
             unreported += 1;
         }
@@ -128,7 +139,28 @@ fn unreadable(path: &Path, line: Option<u64>, what: &str) -> Rows {
 }
 
 impl Row {
-    fn new(key: String, raw: Value) -> Self {
+    fn new(key: String, mut raw: Value) -> Self {
+        let object = raw.as_object_mut();
+        let report = object.and_then(|object| {
+            object.remove(SKILLS);
+            object.remove(REPORT)
+        });
+        Self::of_members(key, raw, report.map(|report| js::stringify(&report).into()))
+    }
+
+    /// Of a row's JSON text; none where it is no object. What is not kept is checked and skipped.
+    pub(super) fn of_text(key: String, text: &str) -> Option<Self> {
+        let mut fields = js::fields(text).ok()?;
+        fields.retain(|field| field.key != SKILLS);
+        let report =
+            fields.iter().rfind(|field| field.key == REPORT).map(|field| text[field.value.clone()].into());
+        let kept = fields.into_iter().filter(|field| field.key != REPORT);
+        let kept = kept.map(|field| Ok((field.key, js::parse(&text[field.value])?)));
+        let members: Result<Object, js::SyntaxError> = kept.collect();
+        Some(Self::of_members(key, members.ok()?.into(), report))
+    }
+
+    fn of_members(key: String, raw: Value, report: Option<Box<str>>) -> Self {
         let text = |name: &str| text_of(raw.get(name));
         let number = |name: &str| raw.get(name).and_then(Value::as_f64).filter(|number| number.is_finite());
         let (provider, model) = match text("model") {
@@ -152,6 +184,7 @@ impl Row {
             spawned_by: text("spawnedBy"),
             key,
             raw,
+            report,
         }
     }
 }
@@ -169,7 +202,12 @@ impl Row {
 
     /// Sizes of the system prompt at the last run (store C6); read when asked for, as it is the largest part of a row.
     pub fn prompt_report(&self) -> Option<SystemPromptReport> {
-        SystemPromptReport::new(self.raw.get("systemPromptReport")?)
+        SystemPromptReport::new(&self.report()?)
+    }
+
+    /// The same as it stands in the row.
+    pub fn report(&self) -> Option<Value> {
+        js::parse(self.report.as_deref()?).ok()
     }
 }
 
@@ -212,7 +250,7 @@ mod tests {
     }
 
     #[test]
-    fn rows_keep_their_fields_and_the_whole_value() {
+    fn rows_keep_their_fields_and_the_others_raw() {
         let row = row(
             r#"{"sessionId":"s1","updatedAt":5,"sessionFile":" /x.jsonl ","model":"m","modelProvider":"p",
             "contextTokens":200000,"compactionCount":2,"chatType":"direct","label":"L","spawnedBy":"agent:main:main","zzz":[1]}"#,
@@ -223,6 +261,15 @@ mod tests {
         assert_eq!((row.context_tokens, row.compaction_count), (Some(200_000.0), Some(2.0)));
         assert_eq!(row.spawned_by.as_deref(), Some("agent:main:main"));
         assert!(row.raw.get("zzz").is_some());
+    }
+
+    #[test]
+    fn the_skills_are_left_out_and_the_report_is_read_when_asked_for() {
+        let json = r#"{"skillsSnapshot":{"prompt":"long"},"systemPromptReport":1,"zzz":2,"systemPromptReport":{"source":"run","skills":{"promptChars":7}}}"#;
+        for row in [row(json), Row::of_text("agent:main:telegram:direct:42".into(), json).unwrap()] {
+            assert_eq!(js::stringify(&row.raw), r#"{"zzz":2}"#);
+            assert_eq!(row.prompt_report().unwrap().skills_chars, 7);
+        }
     }
 
     #[test]

@@ -112,6 +112,23 @@ impl Session {
         row.or(self.active_ms).or(self.modified_ms)
     }
 
+    /// The same session with its file as it is now.
+    #[must_use]
+    pub fn as_it_is(&self) -> Self {
+        let mut session = self.clone();
+        if session.kept.database().is_some() {
+            return session;
+        }
+        let of_file = [Flag::Missing, Flag::Locked, Flag::Symlink, Flag::ReadOnly];
+        session.flags.retain(|flag| !of_file.contains(flag));
+        (session.bytes, session.modified_ms) = (0, None);
+        session.examine();
+        if session.path.as_deref().is_some_and(|path| lock_beside(path).exists()) {
+            session.flag(Flag::Locked);
+        }
+        session
+    }
+
     pub(super) fn flag(&mut self, flag: Flag) {
         if let Err(at) = self.flags.binary_search(&flag) {
             self.flags.insert(at, flag);
@@ -124,7 +141,9 @@ impl Session {
             self.flag(Flag::Missing);
             return;
         };
-        match std::fs::metadata(&path) {
+        let own = std::fs::symlink_metadata(&path);
+        let is_link = own.as_ref().is_ok_and(std::fs::Metadata::is_symlink);
+        match if is_link { std::fs::metadata(&path) } else { own } {
             Ok(meta) if meta.is_file() => {
                 self.bytes = meta.len();
                 self.modified_ms = meta.modified().ok().and_then(ms_since_epoch);
@@ -134,10 +153,17 @@ impl Session {
             }
             _ => self.flag(Flag::Missing),
         }
-        if path.is_symlink() {
+        if is_link {
             self.flag(Flag::Symlink);
         }
     }
+}
+
+/// Where a lock on a transcript lies (store H1).
+fn lock_beside(path: &Path) -> PathBuf {
+    let mut name = path.file_name().unwrap_or_default().to_os_string();
+    name.push(".lock");
+    path.with_file_name(name)
 }
 
 fn ms_since_epoch(time: std::time::SystemTime) -> Option<i64> {

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use super::archive::parse_archive_name;
+use super::archive::{FileKind, classify, parse_archive_name, short_archive_name};
 use super::header::{Header, read_header};
 use super::kept::Kept;
 use super::key::{Kind, ParsedKey, kind_of, parse_key, peer_of, rest_of};
@@ -104,12 +104,31 @@ pub(super) fn of_archive(path: &Path, agent: &str) -> Option<Session> {
     let archive = parse_archive_name(&name)?;
     let stem = stem_of(Path::new(archive.original));
     let id = short_stem(&stem).to_owned();
-    let mut session = new(format!("agent:{agent}:{name}"), agent.to_owned(), Kind::Archive, id);
+    let key = format!("agent:{agent}:{}", short_archive_name(&name));
+    let mut session = new(key, agent.to_owned(), Kind::Archive, id);
     session.path = Some(path.to_path_buf());
     session.kept = if archive.is_packed { Kept::Packed } else { Kept::File };
     session.flag(Flag::Archived(archive.reason));
     session.examine();
     Some(session)
+}
+
+/// A transcript that an import into a database moved aside. Whether it is in there is told once the database was asked.
+pub(super) fn of_moved_aside(path: &Path, agent: &str) -> Session {
+    let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
+    let original = match classify(&name) {
+        FileKind::MovedAside(original) => original,
+        _ => &name,
+    };
+    let stem = stem_of(Path::new(original));
+    let (id, cwd) = header_id_and_cwd(path);
+    let id = id.unwrap_or_else(|| short_stem(&stem).to_owned());
+    let mut session = new(format!("agent:{agent}:{original}.imported"), agent.to_owned(), Kind::Archive, id);
+    session.cwd = cwd;
+    session.path = Some(path.to_path_buf());
+    session.flag(Flag::Imported);
+    session.examine();
+    session
 }
 
 /// A transcript given by its path, with no store around it.

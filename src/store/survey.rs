@@ -2,7 +2,7 @@
 //!
 //! Nothing found here is fatal. What cannot be read becomes a finding, and the rest is listed.
 
-use std::collections::{BTreeMap, HashSet};
+use std::collections::{BTreeMap, HashMap, HashSet};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -13,9 +13,10 @@ use super::kept::Kept;
 use super::listing::Listing;
 use super::locate::{Place, locate};
 use super::pi;
+use super::pi_dirs::agent_dir_of;
 use super::rows::load_rows;
 use super::session::{Flag, Session};
-use super::sessions::{of_archive, of_file, of_orphan, of_row};
+use super::sessions::{of_archive, of_file, of_moved_aside, of_orphan, of_row};
 use super::shape::{Shape, shape_of};
 use super::sqlite::{self, Database, Sizes};
 use crate::error::{Finding, Severity};
@@ -24,6 +25,10 @@ use crate::gateway::env::{Environment, absolute};
 use crate::gateway::ruleset::Chosen;
 use crate::gateway::secrets::is_secret_file;
 use crate::gateway::state_dir::{ancient_sessions_dir, config_in, config_path, state_dir};
+use crate::ids::SessionKey;
+
+/// Where an import moves the files that it took into a database, in the folder of the agent (sqlite A6).
+const IMPORT_ARCHIVE: &str = "session-sqlite-import-archive";
 
 /// Everything found at one place.
 #[derive(Debug, Clone)]
@@ -61,6 +66,11 @@ impl Store {
         let agents = self.agents.iter().map(|agent| agent.id.as_str());
         let config = Arc::make_mut(&mut self.config);
         config.read_registries(env, &self.state_dir, agents, &mut self.findings);
+    }
+
+    /// Its sessions by their keys, which differ.
+    pub fn by_key(&self) -> HashMap<&SessionKey, &Session> {
+        self.sessions.iter().map(|session| (&session.key, session)).collect()
     }
 
     /// The ruleset that configuration and files tell.
@@ -167,6 +177,7 @@ fn database(file: &Path, around: &Around<'_>) -> Store {
     if artifacts != own || agent.is_none() {
         add_unnamed(&mut store, &mut BTreeMap::new(), &[(owner, artifacts)]);
     }
+    add_moved_aside(&mut store);
     finish_databases(&mut store);
     distinct_keys(&mut store.sessions);
     store
@@ -181,6 +192,12 @@ fn add_databases(store: &mut Store, files: &[(String, PathBuf)], sizes: &Sizes) 
                 let finding = Finding::new(path, Severity::Error, error.to_string(), error.next());
                 store.findings.push(finding);
                 store.databases.push(Holding { path: path.clone(), schema: None });
+            }
+            Err(_) if std::fs::metadata(path).is_ok_and(|meta| meta.len() == 0) => {
+                let what = "is empty: 0 bytes, no session is in it";
+                let next =
+                    "a gateway that starts fills it; where sessions were in it, put it back from a backup";
+                store.findings.push(Finding::new(path, Severity::Warning, what, next));
             }
             Err(_) => {}
         }
@@ -234,6 +251,9 @@ fn finish_databases(store: &mut Store) {
 fn pi_store(shape: Shape, dir: &Path, list: impl FnOnce(&Path, &mut Vec<Finding>) -> Vec<Session>) -> Store {
     let mut store = empty(shape, dir.to_path_buf(), GatewayConfig::empty());
     store.sessions = list(dir, &mut store.findings);
+    if let Some(agent_dir) = agent_dir_of(&store.shape) {
+        Arc::make_mut(&mut store.config).read_registry(pi::PI_AGENT, &agent_dir, &mut store.findings);
+    }
     distinct_keys(&mut store.sessions);
     store.agents = vec![Agent { id: pi::PI_AGENT.to_owned(), on_disk: true, configured: false }];
     store
@@ -287,6 +307,25 @@ fn real(path: &Path) -> PathBuf {
     path.canonicalize().unwrap_or_else(|_| path.to_path_buf())
 }
 
+/// Folders without links in their paths, each looked up once: of a file in one it is enough to know whether it is a link.
+#[derive(Debug, Default)]
+struct Folders(HashMap<PathBuf, PathBuf>);
+
+impl Folders {
+    /// As [`real`].
+    fn real(&mut self, path: &Path) -> PathBuf {
+        let (Some(folder), Some(name)) = (path.parent(), path.file_name()) else { return real(path) };
+        match path.symlink_metadata() {
+            Ok(meta) if meta.is_symlink() => real(path),
+            Ok(_) => match self.0.get(folder) {
+                Some(known) => known.join(name),
+                None => self.0.entry(folder.to_path_buf()).or_insert_with(|| real(folder)).join(name),
+            },
+            Err(_) => path.to_path_buf(),
+        }
+    }
+}
+
 /// A gateway's store; only one agent's part of it when `only` names an agent and its store file.
 fn gateway(
     shape: Shape,
@@ -321,6 +360,9 @@ fn gateway(
     drop_run_twins(&mut store.sessions);
     let dirs = transcript_dirs(&files, &store.state_dir);
     add_unnamed(&mut store, &mut listings, &dirs);
+    if matches!(store.shape, Shape::StateDir(_)) {
+        add_moved_aside(&mut store);
+    }
     finish_databases(&mut store);
     distinct_keys(&mut store.sessions);
     mark_locked(&mut store.sessions, &mut listings);
@@ -367,20 +409,33 @@ fn drop_run_twins(sessions: &mut Vec<Session>) {
 
 /// Transcripts that no row of any store names, and archives (store G, F).
 fn add_unnamed(store: &mut Store, listings: &mut BTreeMap<PathBuf, Listing>, dirs: &[(String, PathBuf)]) {
-    let named: HashSet<PathBuf> = store.sessions.iter().filter_map(|s| s.path.as_deref()).map(real).collect();
+    let mut folders = Folders::default();
+    let paths = store.sessions.iter().filter_map(|session| session.path.as_deref());
+    let named: HashSet<PathBuf> = paths.map(|path| folders.real(path)).collect();
     for (agent, dir) in dirs {
         let listing = listings.entry(dir.clone()).or_insert_with(|| Listing::read(dir));
         store.findings.append(&mut listing.findings);
-        let orphans = listing
-            .transcripts
-            .iter()
-            .map(|name| dir.join(name))
-            .filter(|path| !path.is_dir() && !is_secret_file(path) && !named.contains(&real(path)));
+        let orphans =
+            listing.transcripts.iter().map(|name| dir.join(name)).filter(|path| {
+                !named.contains(&folders.real(path)) && !path.is_dir() && !is_secret_file(path)
+            });
         store.sessions.extend(orphans.map(|path| of_orphan(&path, agent)));
         // What a database put aside is in it too.
         let known: HashSet<String> = store.sessions.iter().filter_map(archive_in_database).collect();
         let archives = listing.archives.iter().filter(|name| !known.contains(*name));
         store.sessions.extend(archives.filter_map(|name| of_archive(&dir.join(name), agent)));
+    }
+}
+
+/// What an import moved aside when it took the files of an agent into its database (sqlite A6).
+fn add_moved_aside(store: &mut Store) {
+    for agent in store.agents.clone() {
+        let dir = store.state_dir.join("agents").join(&agent.id).join(IMPORT_ARCHIVE);
+        let mut listing = Listing::read(&dir);
+        store.findings.append(&mut listing.findings);
+        store
+            .sessions
+            .extend(listing.moved_aside.iter().map(|name| of_moved_aside(&dir.join(name), &agent.id)));
     }
 }
 

@@ -244,3 +244,18 @@ fn an_agent_dir_that_is_a_link_to_another_agents_is_listed_once() {
     let seen: Vec<_> = store.sessions.iter().map(|s| (s.agent.as_str(), s.id.as_str())).collect();
     assert_eq!(seen, [("main", "x"), ("ops", "y")]);
 }
+
+#[test]
+fn an_empty_database_is_told_and_the_files_beside_it_are_listed() {
+    let made = Made::new(&[
+        ("s/agents/main/agent/openclaw-agent.sqlite", ""),
+        ("s/agents/main/sessions/x.jsonl", &HEADER.replace("ID", "x")),
+    ]);
+    let store = made.survey("s");
+    let [finding] = store.findings.as_slice() else { panic!("{:?}", store.findings) };
+    assert!(
+        finding.path.ends_with("openclaw-agent.sqlite") && finding.what.starts_with("is empty"),
+        "{finding}"
+    );
+    assert_eq!((store.databases.len(), store.sessions.len()), (0, 1));
+}

@@ -193,7 +193,7 @@ fn settable<'a>(ground: &Ground<'a>, key: &str) -> Result<Option<&'a StepSetting
         (_, Reader::Preview) => {
             refuse("cannot be set for this session: no key of the gateway holds it. Give it with --set.")
         }
-        (_, Reader::Gateway(_) | Reader::Client) => Ok(Some(row)),
+        (_, Reader::Gateway(_) | Reader::Runtime { .. } | Reader::Client) => Ok(Some(row)),
     }
 }
 

@@ -66,7 +66,9 @@ pub fn default_axes(
     // A step that would not take part has nothing to vary, but for a compaction, which everybody can have.
     left.retain(|axis| axis.step.is_none_or(|step| step == Step::Compact || steps.has(step)));
     let mut trial = Trial { recording, base: base.to_vec(), steps, wanted };
-    if !trial.compacts_as_recorded()? {
+    // pi has no other settings: there the grid says itself where compactions were not made as recorded.
+    let others = left.iter().any(|axis| axis.step != Some(Step::Compact));
+    if others && !trial.compacts_as_recorded()? {
         left.retain(|axis| axis.step != Some(Step::Compact) || steps.has(Step::Compact));
     }
     let mut chosen = Vec::new();

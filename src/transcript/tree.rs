@@ -1,7 +1,5 @@
 //! The tree that `parentId` spans, as flat vectors of indices (store K).
 
-use std::collections::{HashMap, HashSet};
-
 use super::leaf_rows::LeafRows;
 use crate::gateway::ruleset::{Branching, Rules};
 use crate::ids::EntryIx;
@@ -24,7 +22,8 @@ pub enum Leaf {
 #[derive(Debug, Clone, Default)]
 pub struct Tree {
     parents: Vec<Option<EntryIx>>,
-    by_id: HashMap<IdIx, EntryIx>,
+    /// The entry of each id, by the number of the id.
+    by_id: Vec<Option<EntryIx>>,
     children: Vec<EntryIx>,
     /// Range of each entry's children in `children`.
     child_ranges: Vec<(u32, u32)>,
@@ -46,13 +45,10 @@ impl Tree {
     /// Spans the tree. A parent that is unknown, or the entry itself, makes a root (store J10); of
     /// entries with the same id the later one is found (store J9).
     pub fn new(index: &Index) -> Self {
-        let by_id: HashMap<IdIx, EntryIx> =
-            index.iter().filter_map(|(ix, entry)| Some((entry.id?, ix))).collect();
+        let by_id = by_id(index, index.iter().filter_map(|(ix, entry)| Some((entry.id?, ix))));
         let parents: Vec<Option<EntryIx>> = index
             .iter()
-            .map(|(ix, entry)| {
-                entry.parent.and_then(|id| by_id.get(&id).copied()).filter(|parent| *parent != ix)
-            })
+            .map(|(ix, entry)| entry.parent.and_then(|id| by_id[id.at()]).filter(|parent| *parent != ix))
             .collect();
         Self { parents, by_id, ..Self::default() }.spanned(index)
     }
@@ -60,7 +56,7 @@ impl Tree {
     /// The same by the rules of 2026.9: leaf rows are no part of it (sqlite F6).
     fn of_leaf_rows(index: &Index) -> Self {
         let rows = LeafRows::of(index);
-        let by_id = rows.nodes.iter().map(|(id, node)| (*id, node.entry)).collect();
+        let by_id = by_id(index, rows.nodes.iter().map(|(id, node)| (*id, node.entry)));
         let parents = index.iter().map(|(ix, _)| rows.above(index, ix)).collect();
         Self { parents, by_id, rows: Some(rows), ..Self::default() }.spanned(index)
     }
@@ -132,7 +128,7 @@ impl Tree {
 
     /// The entry with an id.
     pub fn find(&self, id: IdIx) -> Option<EntryIx> {
-        self.by_id.get(&id).copied()
+        self.by_id.get(id.at()).copied().flatten()
     }
 
     /// The entry with an id given as text.
@@ -199,15 +195,26 @@ impl Tree {
             return self.walk_rows(index, rows, leaf);
         }
         let mut path = vec![leaf];
-        let mut seen = HashSet::from([leaf]);
+        let mut seen = vec![false; self.parents.len()];
+        seen[leaf.at()] = true;
         while let Some(parent) = path.last().and_then(|ix| self.parent(*ix)) {
-            if !seen.insert(parent) {
+            if std::mem::replace(&mut seen[parent.at()], true) {
                 break;
             }
             path.push(parent);
         }
         path.reverse();
         path
+    }
+
+    /// Whether an entry is on the way from the root to another one, or that itself.
+    pub fn leads_to(&self, index: &Index, above: EntryIx, leaf: EntryIx) -> bool {
+        if self.rows.is_some() {
+            return self.walk(index, leaf).contains(&above);
+        }
+        // Where parents lead in a circle it is gone round once.
+        let way = std::iter::successors(Some(leaf), |ix| self.parent(*ix)).take(self.parents.len());
+        way.into_iter().any(|ix| ix == above)
     }
 
     fn walk_rows(&self, index: &Index, rows: &LeafRows, leaf: EntryIx) -> Vec<EntryIx> {
@@ -241,9 +248,15 @@ impl Tree {
     }
 }
 
+/// The entry of each id, the last one where several are told.
+fn by_id(index: &Index, told: impl Iterator<Item = (IdIx, EntryIx)>) -> Vec<Option<EntryIx>> {
+    let mut entries = vec![None; index.ids.len()];
+    told.for_each(|(id, ix)| entries[id.at()] = Some(ix));
+    entries
+}
+
 fn has_truthy_id(index: &Index, ix: EntryIx) -> bool {
-    let value = index.entry(ix).id.map(|id| index.ids.value(id));
-    crate::js::truthy(value.as_ref())
+    index.entry(ix).id.is_some_and(|id| index.ids.is_truthy(id))
 }
 
 #[cfg(test)]

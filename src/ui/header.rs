@@ -10,6 +10,7 @@ use crate::app::keymap::Context;
 use crate::app::layout::{Breadth, Pane};
 use crate::app::state::{Live, Overlay};
 use crate::error::Severity;
+use crate::gateway::ruleset::Ruleset;
 use crate::gateway::window::WindowSource;
 use crate::inspect::{Inspection, Mark};
 use crate::ui::glyphs;
@@ -124,11 +125,25 @@ fn program<'a>(app: &'a App, theme: &Theme) -> Vec<Fact<'a>> {
     let mut facts = vec![vec![Span::styled("clawscope", theme.bold(Role::Bright))]];
     if let Some(listing) = &app.listing {
         facts.push(vec![Span::styled(listing.place.as_str(), theme.style(Role::Text))]);
-        // A transcript may tell more than its store: pi's own do.
-        let rules = app.inspection().map_or(&listing.ruleset, |open| &open.ruleset);
-        facts.push(vec![Span::styled(rules.ruleset.name(), theme.style(Role::Muted))]);
+        facts.push(vec![Span::styled(rules_name(app, listing.ruleset.ruleset), theme.style(Role::Muted))]);
     }
     facts
+}
+
+/// Whose rules are in force: those of the open session, else of all that are listed. pi's transcripts tell theirs when they
+/// are read; until then, and where they differ, only pi is sure.
+fn rules_name(app: &App, store: Ruleset) -> &'static str {
+    if let Some(open) = app.inspection() {
+        return open.ruleset.ruleset.name();
+    }
+    let mut items = app.sessions.items.iter();
+    match items.next() {
+        Some(first) if items.any(|item| item.ruleset != first.ruleset) || first.entries.is_none() => {
+            if store.is_pi() { "pi" } else { store.name() }
+        }
+        Some(first) => first.ruleset.name(),
+        None => store.name(),
+    }
 }
 
 fn store<'a>(app: &App, theme: &Theme) -> Vec<Fact<'a>> {
@@ -150,6 +165,7 @@ fn live<'a>(app: &App, theme: &Theme) -> Fact<'a> {
         Live::Live => vec![
             Span::styled(glyphs::ON, theme.style(Role::You)),
             Span::styled(" live", theme.bold(Role::Text)),
+            Span::styled(if app.polled.is_some() { ", polled" } else { "" }, theme.style(Role::Warn)),
         ],
         Live::Paused { changes } => {
             let waiting = if changes > 0 {
@@ -185,7 +201,8 @@ fn short_session<'a>(app: &'a App, theme: &Theme, breadth: Breadth) -> Vec<Fact<
 fn short_state<'a>(app: &App, theme: &Theme) -> Vec<Fact<'a>> {
     let failed =
         app.inspection().map(|inspection| failures(app, inspection, theme, true)).unwrap_or_default();
-    vec![failed, live(app, theme), help(app, theme, "")]
+    let gone = app.left().map(|_| Span::styled("left", theme.style(Role::Warn))).into_iter().collect();
+    vec![gone, failed, live(app, theme), help(app, theme, "")]
 }
 
 /// Draws the line of the open session.
@@ -194,6 +211,7 @@ pub(super) fn session_line(app: &App, theme: &Theme, area: Rect, buf: &mut Buffe
     let end = area.right().saturating_sub(1);
     let about = about(inspection, theme);
     let mut right = vec![
+        left(app, theme),
         findings(app, inspection, theme),
         failures(app, inspection, theme, false),
         last_call(app, inspection, theme),
@@ -244,6 +262,12 @@ fn guard<'a>(inspection: &Inspection, theme: &Theme) -> Span<'a> {
 
 fn window_text(inspection: &Inspection) -> String {
     round_thousands(inspection.window.tokens.max(0.0) as u64)
+}
+
+/// What became of a transcript that does not lie any more where it was read.
+fn left<'a>(app: &App, theme: &Theme) -> Fact<'a> {
+    let words = app.left().map(|left| Span::styled(left.words(), theme.style(Role::Warn)));
+    words.into_iter().collect()
 }
 
 /// Whether it overflowed, and how many calls on this path failed.

@@ -16,7 +16,7 @@ fn shown(role: &str, title: &str, text: &str) -> Arc<Shown> {
         parts: vec![TextPart { kind: PartKind::Text, text: text.into() }],
         after: None,
         fate: None,
-        raw: "{}".into(),
+        line: "{}".into(),
     };
     let form = Form { view: MessageView::Text, two: false, end: false, hide_thinking: false, unfold: false };
     Arc::new(Shown::new(&Arc::new(message), Look { form, wrap: false, columns: (80, 0) }))

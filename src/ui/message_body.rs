@@ -1,8 +1,9 @@
 //! The text of a message in cells: numbers, signs, colours, marks where something leaves the prompt. Only
 //! rows in sight are looked at.
 
+use std::cell::RefCell;
 use std::ops::Range;
-use std::sync::Arc;
+use std::sync::{Arc, Weak};
 
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
@@ -42,6 +43,25 @@ const FAILURES: [&str; 14] = [
 ];
 /// What they write when something may go wrong.
 const WARNINGS: [&str; 4] = ["warning:", "Warning:", "WARN", "warning["];
+
+/// Bytes from which on a line is long: it is not laid out anew with every frame.
+const LONG: usize = 4_096;
+
+/// A line of a message as it is written.
+#[derive(Debug)]
+struct LaidOut {
+    visible: String,
+    rows: Vec<Range<usize>>,
+    /// Where it holds the words that were searched for.
+    found: Vec<Range<usize>>,
+}
+
+/// A line of a message, one of its sides, and what was searched for in it.
+type Known = (Weak<Shown>, (usize, bool), String, Arc<LaidOut>);
+
+thread_local! {
+    static LONG_LINE: RefCell<Option<Known>> = const { RefCell::new(None) };
+}
 
 /// Draws the rows of a message from the pane's top on, or the right side of them.
 #[derive(Debug)]
@@ -83,24 +103,62 @@ impl<'a> BodyPainter<'a> {
 
     /// Draws one side into an area of the pane's text.
     pub(super) fn draw(&self, area: Rect, right: bool, buf: &mut Buffer) {
+        let mut laid_out: Option<(usize, Arc<LaidOut>)> = None;
         for y in 0..area.height {
             let row = self.top + usize::from(y);
             let Some((line, sub)) = self.shown.at(row) else { break };
             let at = Rect { y: area.y + y, height: 1, ..area };
+            let piece = match &self.shown.body.lines[line] {
+                Line::One(piece) => Some(piece),
+                Line::Two(one, two) => if right { two } else { one }.as_ref(),
+                _ => None,
+            };
+            if let Some(piece) = piece {
+                // A line of megabytes fills the screen with its rows: it is wrapped once.
+                if laid_out.as_ref().is_none_or(|(of, _)| *of != line) {
+                    laid_out = Some((line, self.laid_out(piece, line, right)));
+                }
+                if let Some((_, laid_out)) = &laid_out {
+                    self.piece(piece, laid_out, (row, line, sub), right, at, buf);
+                }
+                continue;
+            }
             match &self.shown.body.lines[line] {
-                Line::One(piece) => self.piece(piece, (row, line, sub), false, at, buf),
-                Line::Two(one, two) => match if right { two } else { one } {
-                    Some(piece) => self.piece(piece, (row, line, sub), right, at, buf),
-                    None => self.hatch(at, buf),
-                },
+                Line::Two(..) => self.hatch(at, buf),
                 Line::Heading(name, words) => self.heading(name, words, at, buf),
                 Line::Cut(chars) => self.cut(*chars, at, buf),
                 Line::Fold(_) if right => self.hatch(at, buf),
                 Line::Fold(lines) => self.fold(*lines, at, buf),
                 Line::End => self.end(at, buf),
-                Line::Blank => {}
+                Line::One(_) | Line::Blank => {}
             }
         }
+    }
+
+    /// A line's rows, once for all of them; a long line also once for all frames, until another one is looked at.
+    fn laid_out(&self, piece: &Piece, line: usize, right: bool) -> Arc<LaidOut> {
+        let lay_out = || {
+            let (visible, rows) = self.shown.piece_rows(piece, right);
+            let found = occurrences(&visible, self.query);
+            Arc::new(LaidOut { visible, rows, found })
+        };
+        if piece.range.len() < LONG {
+            return lay_out();
+        }
+        LONG_LINE.with_borrow_mut(|last| {
+            let known = last.as_ref().filter(|(of, at, query, _)| {
+                std::ptr::eq(of.as_ptr(), Arc::as_ptr(self.shown))
+                    && *at == (line, right)
+                    && query == self.query
+            });
+            if let Some((_, _, _, known)) = known {
+                return Arc::clone(known);
+            }
+            let new = lay_out();
+            let (of, query) = (Arc::downgrade(self.shown), self.query.to_owned());
+            *last = Some((of, (line, right), query, Arc::clone(&new)));
+            new
+        })
     }
 
     fn gutter(&self) -> u16 {
@@ -163,12 +221,12 @@ impl<'a> BodyPainter<'a> {
     fn piece(
         &self,
         piece: &Piece,
+        laid_out: &LaidOut,
         (row, line, sub): (usize, usize, usize),
         right: bool,
         at: Rect,
         buf: &mut Buffer,
     ) {
-        let (visible, rows) = self.shown.piece_rows(piece, right);
         let ground = match piece.tone {
             Tone::Removed => Some(Ground::Removed),
             Tone::Added => Some(Ground::Added),
@@ -180,12 +238,12 @@ impl<'a> BodyPainter<'a> {
         if sub == 0 {
             self.number(piece, at, buf);
         }
+        let LaidOut { visible, rows, .. } = laid_out;
         let Some(part) = rows.get(sub).cloned() else { return };
-        let patches = self.patches(piece, &visible, (row, line), right);
+        let patches = self.patches(piece, laid_out, (row, line), right);
         let x = at.x + self.gutter();
         let columns = usize::from(at.right().saturating_sub(x));
-        let line =
-            Styled { visible: &visible, row: part, patches: &patches, base: self.style(piece, &visible) };
+        let line = Styled { visible, row: part, patches: &patches, base: self.style(piece, visible) };
         let next = line.write((x, at.y), columns, buf);
         if sub + 1 == rows.len() {
             self.after(piece, next, at, buf);
@@ -227,7 +285,7 @@ impl<'a> BodyPainter<'a> {
     fn patches(
         &self,
         piece: &Piece,
-        visible: &str,
+        LaidOut { visible, found, .. }: &LaidOut,
         (row, line): (usize, usize),
         right: bool,
     ) -> Vec<(Range<usize>, Style)> {
@@ -251,7 +309,7 @@ impl<'a> BodyPainter<'a> {
         }
         let hot = self.theme.ground(Ground::Hot).add_modifier(Modifier::UNDERLINED);
         let current = if self.current == Some(row) { hot.add_modifier(Modifier::BOLD) } else { hot };
-        patches.extend(occurrences(visible, self.query).into_iter().map(|range| (range, current)));
+        patches.extend(found.iter().map(|range| (range.clone(), current)));
         patches
     }
 

@@ -119,7 +119,7 @@ fn where_results_are_cut_the_checks_tell_what_the_gateways_rewrite_would_lose() 
     let mut plan = planned(&inspection, &[Step::Prune], 1.0);
     plan.items[2].change = Some(Box::new(Change {
         size: one_text(&inspection.context.messages[2].size, 6.0),
-        edits: vec![Edit::Placeholder("[gone]".into())],
+        edits: vec![Edit::Placeholder(std::sync::Arc::new("[gone]".into()))],
         texture: None,
     }));
     let told = |plan: &Plan| -> Option<(Check, String)> {

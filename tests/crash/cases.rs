@@ -31,11 +31,34 @@ pub(crate) enum Case {
     Unended,
     /// A branch, over a lock that someone left behind.
     LeftLock,
+    /// Context edits, the way of today's pi.
+    Edits,
+    /// Context edits taken back.
+    EditsUndone,
 }
 
 impl Case {
-    pub(crate) const ALL: [Self; 7] =
-        [Self::Branch, Self::Long, Self::Compaction, Self::Undo, Self::Redo, Self::Unended, Self::LeftLock];
+    pub(crate) const ALL: [Self; 9] = [
+        Self::Branch,
+        Self::Long,
+        Self::Compaction,
+        Self::Undo,
+        Self::Redo,
+        Self::Unended,
+        Self::LeftLock,
+        Self::Edits,
+        Self::EditsUndone,
+    ];
+
+    /// Whether today's pi reads the session, and judges what is left of it.
+    pub(crate) fn is_of_today(self) -> bool {
+        matches!(self, Self::Edits | Self::EditsUndone)
+    }
+
+    /// Reads the session as its runtime does.
+    pub(crate) fn open(self, path: &Path) -> Session {
+        if self.is_of_today() { Session::of_today(path) } else { Session::at(path) }
+    }
 
     pub(crate) fn name(self) -> String {
         format!("{self:?}")
@@ -51,7 +74,7 @@ impl Case {
         let bytes = if self == Self::Long { long() } else { short(self == Self::Unended).into_bytes() };
         put(&path, &bytes);
         for _ in 0..self.earlier() {
-            let session = Session::at(&path);
+            let session = self.open(&path);
             write(&earlier_commit(&session), 0, &SystemClock).unwrap();
         }
         if self == Self::LeftLock {
@@ -65,7 +88,7 @@ impl Case {
     /// Commits that come before.
     fn earlier(self) -> usize {
         match self {
-            Self::Undo => 1,
+            Self::Undo | Self::EditsUndone => 1,
             Self::Redo => 2,
             _ => 0,
         }
@@ -74,8 +97,8 @@ impl Case {
     /// What is to be written; the same every time.
     pub(crate) fn prepare(self, session: &Session) -> Prepared {
         match self {
-            Self::Branch | Self::Long | Self::Unended | Self::LeftLock => cleared(session),
-            Self::Undo => undone(session, UndoTarget::LastCommit),
+            Self::Branch | Self::Long | Self::Unended | Self::LeftLock | Self::Edits => cleared(session),
+            Self::Undo | Self::EditsUndone => undone(session, UndoTarget::LastCommit),
             Self::Redo => undone(session, UndoTarget::LastUndo),
             Self::Compaction => {
                 let compaction = PlannedCompaction {

@@ -8,7 +8,6 @@ use clawscope::commit::{SystemClock, settle, write_on};
 
 use crate::cases::Case;
 use crate::disk::{Fault, Faulty};
-use crate::session::Session;
 
 const TOLD: &str = "CLAWSCOPE_TEST_CRASH";
 
@@ -32,7 +31,7 @@ fn child() {
     let (case, path, at) = (Case::named(case), Path::new(path), at.parse().unwrap());
     let disk = Faulty::new(Fault::Kill, at);
     match deed {
-        "Commit" => drop(write_on(&disk, &case.prepare(&Session::at(path)), 0, &SystemClock).unwrap()),
+        "Commit" => drop(write_on(&disk, &case.prepare(&case.open(path)), 0, &SystemClock).unwrap()),
         "Settle" => drop(settle(path, 0, &SystemClock, &disk).unwrap()),
         _ => drop(settle(path, 0, &SystemClock, &crate::repairs::Cramped(disk)).unwrap()),
     }

@@ -9,12 +9,11 @@ use crate::cases::Case;
 use crate::child::{Deed, command, told};
 use crate::disk::{Fault, Faulty};
 use crate::kills::{Left, Story, settled};
-use crate::session::Session;
 
 #[test]
 fn a_disk_that_fills_up_at_any_step_leaves_the_old_file_and_nothing_beside_it() {
     let (mut points, mut left) = (0, Left::default());
-    let stories = [Case::Branch, Case::Unended, Case::Compaction].map(Story::of);
+    let stories = [Case::Branch, Case::Unended, Case::Compaction, Case::Edits].map(Story::of);
     for story in &stories {
         for (fault, point) in
             (1..=story.points).flat_map(|point| [(Fault::Full, point), (Fault::StaysFull, point)])
@@ -23,7 +22,7 @@ fn a_disk_that_fills_up_at_any_step_leaves_the_old_file_and_nothing_beside_it() 
             let path = story.case.set_up(folder.path());
             let modified = std::fs::metadata(&path).unwrap().modified().unwrap();
             let disk = Faulty::new(fault, point);
-            let result = write_on(&disk, &story.case.prepare(&Session::at(&path)), 0, &SystemClock);
+            let result = write_on(&disk, &story.case.prepare(&story.case.open(&path)), 0, &SystemClock);
             let state = story.state(&path).unwrap_or_else(|| panic!("{point}: {result:?}"));
             match &result {
                 Ok(_) => assert_eq!(state, "new", "{point}"),
@@ -134,7 +133,7 @@ fn a_full_disk_is_told_with_the_file_and_what_to_do() {
         let folder = tempfile::tempdir().unwrap();
         let path = story.case.set_up(folder.path());
         let disk = Faulty::new(Fault::Full, point);
-        let error = write_on(&disk, &story.case.prepare(&Session::at(&path)), 0, &SystemClock).err()?;
+        let error = write_on(&disk, &story.case.prepare(&story.case.open(&path)), 0, &SystemClock).err()?;
         assert!(error.to_string().starts_with(&folder.path().display().to_string()), "{error}");
         Some(error)
     };

@@ -14,7 +14,7 @@ use crate::cases::{Case, another};
 use crate::child::{Deed, killed};
 use crate::disk::Faulty;
 use crate::pi::Pi;
-use crate::session::Session;
+use crate::pi_1_5::Pi as PiToday;
 
 /// A case before anything happened, and when all of it has.
 pub(crate) struct Story {
@@ -33,7 +33,7 @@ impl Story {
     pub(crate) fn of(case: Case) -> Self {
         let folder = tempfile::tempdir().unwrap();
         let path = case.set_up(folder.path());
-        let session = Session::at(&path);
+        let session = case.open(&path);
         let (old, old_context) = (session.bytes(), session.context());
         let disk = Faulty::counting();
         let prepared = case.prepare(&session);
@@ -116,7 +116,7 @@ impl Clock for Ahead {
 
 /// The next commit is made as if nothing had happened.
 fn goes_on(story: &Story, path: &Path, point: usize) {
-    let session = Session::at(path);
+    let session = story.case.open(path);
     let prepared = another(&session);
     let planned = session.planned(&prepared);
     write(&prepared, 0, &Ahead).unwrap_or_else(|error| panic!("{:?} at {point}: {error}", story.case));
@@ -156,11 +156,21 @@ impl Left {
 
     /// The real runtime reads the old context or the new one.
     pub(crate) fn judge(&self, stories: &[Story]) {
-        let Some(pi) = Pi::find() else { return };
-        let files: Vec<PathBuf> = self.files.values().cloned().collect();
-        for (opened, (name, state)) in pi.open(&files, false).into_iter().zip(self.files.keys()) {
-            let story = stories.iter().find(|story| story.case.name() == *name).unwrap();
-            assert_eq!(opened.context, story.context(state), "{name}, {state}");
+        let story = |name: &str| stories.iter().find(|story| story.case.name() == name).unwrap();
+        let of_today = |file: &(&(String, &'static str), &PathBuf)| story(&file.0.0).case.is_of_today();
+        let (today, before): (Vec<_>, Vec<_>) = self.files.iter().partition(of_today);
+        let paths =
+            |files: &[(_, &PathBuf)]| files.iter().map(|(_, path)| (*path).clone()).collect::<Vec<_>>();
+        if let Some(pi) = Pi::find() {
+            for (opened, ((name, state), _)) in pi.open(&paths(&before), false).into_iter().zip(&before) {
+                assert_eq!(opened.context, story(name).context(state), "{name}, {state}");
+            }
+        }
+        if let Some(pi) = PiToday::find() {
+            for (opened, ((name, state), _)) in pi.open(&paths(&today), false).into_iter().zip(&today) {
+                let context = opened.and_then(|opened| opened.context).expect("a context");
+                assert_eq!(values(&context), values(story(name).context(state)), "{name}, {state}");
+            }
         }
     }
 
@@ -168,6 +178,11 @@ impl Left {
         let count = |state| self.counts.get(state).copied().unwrap_or_default();
         format!("{} left the old context, {} the new one", count("old"), count("new"))
     }
+}
+
+/// Messages whatever the order of their keys.
+fn values(messages: &[String]) -> Vec<serde_json::Value> {
+    messages.iter().map(|message| serde_json::from_str(message).expect("JSON")).collect()
 }
 
 /// Kills a case at every point.

@@ -8,6 +8,8 @@
 mod generate;
 #[path = "../support/pi.rs"]
 mod pi;
+#[path = "../support/pi_1_5.rs"]
+mod pi_1_5;
 #[path = "../support/session.rs"]
 mod session;
 

@@ -19,7 +19,7 @@ fn whoever_writes_in_between_loses_nothing_and_breaks_nothing() {
         let folder = tempfile::tempdir().unwrap();
         let path = story.case.set_up(folder.path());
         let disk = Faulty::new(Fault::Append(path.clone(), LINE.to_owned()), point);
-        let result = write_on(&disk, &story.case.prepare(&Session::at(&path)), 0, &SystemClock);
+        let result = write_on(&disk, &story.case.prepare(&story.case.open(&path)), 0, &SystemClock);
         let bytes = std::fs::read(&path).unwrap();
         let is = |parts: &[&[u8]]| bytes == [&story.old[..], &parts.concat()].concat();
         match result {
@@ -58,7 +58,7 @@ fn a_file_that_is_replaced_in_between_is_not_said_to_be_written() {
         let folder = tempfile::tempdir().unwrap();
         let path = story.case.set_up(folder.path());
         let disk = Faulty::new(Fault::Replace(path.clone()), point);
-        let result = write_on(&disk, &story.case.prepare(&Session::at(&path)), 0, &SystemClock);
+        let result = write_on(&disk, &story.case.prepare(&story.case.open(&path)), 0, &SystemClock);
         let bytes = std::fs::read(&path).unwrap();
         assert!(bytes == story.old || bytes == story.new, "{point}: a part of the lines");
         match &result {

@@ -189,7 +189,7 @@ impl Driver {
 
     fn events_of(&mut self, effect: Effect) -> Vec<Event> {
         match effect {
-            Effect::List { .. } => vec![self.list()],
+            Effect::List { .. } | Effect::Relist { .. } => vec![self.list()],
             Effect::Follow(ruleset) => {
                 if let Some(store) = &mut self.store {
                     Arc::make_mut(store).ruleset = ruleset.clone();
@@ -291,9 +291,10 @@ impl Driver {
                 let told = settled.map(|settled| settled.expect("a journal").sentence());
                 vec![Event::Repaired(told.map_err(|error| error.to_string()))]
             }
-            Effect::ReadRecording { inspection, steps } => {
+            Effect::ReadRecording { inspection, steps, known } => {
                 let epoch = inspection.epoch;
-                let read = Recording::read(inspection, steps, &|| true).map(|read| read.map(Arc::new));
+                let read = Recording::read(inspection, steps, known.as_deref(), &|| true)
+                    .map(|read| read.map(Arc::new));
                 let recording = read.map_err(|error| error.to_string()).transpose().expect("wanted");
                 vec![Event::Recording { epoch, recording }]
             }

@@ -78,6 +78,11 @@ impl Dice {
         (self.next() % sides as u64) as usize
     }
 
+    /// A share of 1, neither 0 nor 1.
+    pub(crate) fn share(&mut self) -> f64 {
+        ((self.next() >> 12) as f64 + 0.5) / (1_u64 << 52) as f64
+    }
+
     /// True once in `times`.
     pub(crate) fn once_in(&mut self, times: usize) -> bool {
         self.below(times) == 0

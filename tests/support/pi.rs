@@ -42,6 +42,20 @@ for (const name of files) {
 }
 "#;
 
+/// What pi estimates over every message of each file, branches included.
+const SUMS: &str = r#"
+import { pathToFileURL } from "node:url";
+import { join } from "node:path";
+const [dir, ...files] = process.argv.slice(2);
+const core = (name) => import(pathToFileURL(join(dir, "dist/core", name)));
+const { SessionManager } = await core("session-manager.js");
+const { estimateTokens } = await core("compaction/compaction.js");
+for (const file of files) {
+  const messages = SessionManager.open(file).getEntries().filter((entry) => entry.type === "message");
+  console.log(messages.reduce((sum, entry) => sum + estimateTokens(entry.message), 0));
+}
+"#;
+
 /// An installed copy.
 #[derive(Debug)]
 pub(crate) struct Pi {
@@ -83,6 +97,18 @@ impl Pi {
     /// The package's folder.
     pub(crate) fn package(&self) -> &Path {
         &self.package
+    }
+
+    /// The sum of its estimates over every message of each file. It may rewrite what it opens: give it copies.
+    pub(crate) fn sums(&self, files: &[PathBuf]) -> Vec<u64> {
+        let folder = tempfile::tempdir().expect("a folder");
+        let script = folder.path().join("sums.mjs");
+        fs::File::create(&script).and_then(|mut file| file.write_all(SUMS.as_bytes())).expect("the script");
+        let output = Command::new("node").arg(&script).arg(&self.package).args(files).output();
+        let output = output.expect("node runs");
+        assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+        let text = String::from_utf8(output.stdout).expect("UTF-8");
+        text.lines().map(|line| line.parse().expect("a number")).collect()
     }
 
     /// Opens copies of files with the real session manager, in one process. It may rewrite what it

@@ -9,16 +9,17 @@ use std::path::{Path, PathBuf};
 
 use clawscope::commit::{
     Clock, CommitRequest, PlannedCompaction, Prepared, Provenance, RandomIds, Refusal, SessionStanding,
-    StepRecord, Transcript, UndoRequest, UndoTarget, prepare, prepare_undo,
+    StepRecord, Transcript, UndoRequest, UndoTarget, Way, prepare, prepare_undo,
 };
 use clawscope::context::{bodies, build};
+use clawscope::gateway::ruleset::{Reading, Ruleset};
 use clawscope::ids::{EntryIx, LineIds};
 use clawscope::js::{self, Object, Value};
 use clawscope::plan::EntryChange;
 use clawscope::policy::compact::{self, branch};
 use clawscope::store::entry::Role;
 use clawscope::store::index::Index;
-use clawscope::store::load::{Growth, grow, load};
+use clawscope::store::load::{Growth, grow, load_as};
 use clawscope::store::source::Source;
 use clawscope::transcript::{Leaf, Tree};
 
@@ -45,6 +46,13 @@ impl Clock for TestClock {
     }
 }
 
+fn tree_of(index: &Index) -> Tree {
+    match index.reading {
+        Reading::Entries => Tree::new(index),
+        Reading::Projected => Tree::under(Ruleset::Pi1_5.rules(), index),
+    }
+}
+
 /// A session file and what was read of it.
 #[derive(Debug)]
 pub(crate) struct Session {
@@ -53,6 +61,7 @@ pub(crate) struct Session {
     pub(crate) index: Index,
     pub(crate) tree: Tree,
     pub(crate) source: Source,
+    reading: Reading,
 }
 
 impl Session {
@@ -61,25 +70,30 @@ impl Session {
         let folder = tempfile::tempdir().expect("a folder");
         let path = folder.path().join("session.jsonl");
         fs::File::create(&path).and_then(|mut file| file.write_all(bytes)).expect("the session file");
-        Self::read(Some(folder), path)
+        Self::read(Some(folder), path, Reading::Entries)
     }
 
     /// Reads a file that stands somewhere already.
     pub(crate) fn at(path: &Path) -> Self {
-        Self::read(None, path.to_path_buf())
+        Self::read(None, path.to_path_buf(), Reading::Entries)
     }
 
-    fn read(folder: Option<tempfile::TempDir>, path: PathBuf) -> Self {
+    /// The same as today's pi reads it, which knows edits.
+    pub(crate) fn of_today(path: &Path) -> Self {
+        Self::read(None, path.to_path_buf(), Reading::Projected)
+    }
+
+    fn read(folder: Option<tempfile::TempDir>, path: PathBuf, reading: Reading) -> Self {
         let source = Source::open(&path).expect("the session opens");
-        let index = load(&source, &mut LineIds, &mut |_, _| true).expect("the session loads");
-        let tree = Tree::new(&index);
-        Self { folder, path, index, tree, source }
+        let index = load_as(&source, reading, &mut LineIds, &mut |_, _| true).expect("the session loads");
+        let tree = tree_of(&index);
+        Self { folder, path, index, tree, source, reading }
     }
 
     /// The same file read again from its beginning.
     #[must_use]
     pub(crate) fn reload(self) -> Self {
-        Self::read(self.folder, self.path)
+        Self::read(self.folder, self.path, self.reading)
     }
 
     /// Reads what was added to the file.
@@ -88,7 +102,7 @@ impl Session {
             Growth::Same => return,
             Growth::Grown(index) | Growth::Replaced(index) => self.index = *index,
         }
-        self.tree = Tree::new(&self.index);
+        self.tree = tree_of(&self.index);
     }
 
     /// The bytes on disk.
@@ -167,7 +181,10 @@ impl Session {
             leaf: &Leaf::Own,
             changes,
             omitted: Vec::new(),
-            way: clawscope::commit::Way::Branch,
+            way: match self.reading {
+                Reading::Entries => Way::Branch,
+                Reading::Projected => Way::Edits,
+            },
             compaction: None,
             provenance: Provenance {
                 steps: vec![StepRecord {

@@ -65,6 +65,8 @@ impl Started {
         let mut command = CommandBuilder::new(env!("CARGO_BIN_EXE_clawscope"));
         command.args(arguments);
         command.env_clear();
+        // A child without one begins in its home, which is nowhere here.
+        command.cwd(std::env::temp_dir());
         for (name, value) in [("TERM", "xterm-256color"), ("HOME", "/nonexistent"), ("COLORFGBG", "15;0")] {
             command.env(name, value);
         }

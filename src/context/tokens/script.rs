@@ -3,7 +3,7 @@
 
 use std::ops::{Add, AddAssign, Sub};
 
-use crate::js::JsString;
+use crate::js::{Characters, JsString, Json};
 
 /// A class of characters that tokenizers treat alike.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -82,11 +82,30 @@ impl ScriptChars {
         if units.iter().all(|unit| *unit < 0x80) {
             return Self([units.len() as u64, 0, 0]);
         }
-        let mut chars = [0; 3];
+        let mut chars = Self::default();
         for point in points(units) {
-            chars[Script::of(point) as usize] += if point > 0xFFFF { 2 } else { 1 };
+            chars.add_point(point);
         }
-        Self(chars)
+        chars
+    }
+
+    /// Chars of a text without lone surrogates.
+    pub fn of_plain(text: &str) -> Self {
+        let mut heard = Heard::default();
+        heard.run(text);
+        heard.chars
+    }
+
+    /// Chars of a value that is a text; none of anything else.
+    pub fn told<'a>(text: impl Json<'a>) -> Self {
+        let mut heard = Heard::default();
+        text.tell(&mut heard);
+        heard.lone();
+        heard.chars
+    }
+
+    fn add_point(&mut self, point: u32) {
+        self.0[Script::of(point) as usize] += if point > 0xFFFF { 2 } else { 1 };
     }
 
     /// Chars of one class.
@@ -102,6 +121,56 @@ impl ScriptChars {
     /// Chars of each class as doubles, for arithmetic.
     pub fn doubles(&self) -> [f64; 3] {
         self.0.map(|chars| chars as f64)
+    }
+}
+
+/// Chars of a text while it is told.
+#[derive(Default)]
+struct Heard {
+    chars: ScriptChars,
+    /// A high surrogate, which the next unit may complete.
+    high: Option<u16>,
+}
+
+impl Heard {
+    /// A high surrogate stayed alone.
+    fn lone(&mut self) {
+        if let Some(high) = self.high.take() {
+            self.chars.add_point(high.into());
+        }
+    }
+}
+
+impl Characters for Heard {
+    fn run(&mut self, run: &str) {
+        self.lone();
+        let mut rest = run;
+        while !rest.is_empty() {
+            // What is not ASCII stands in few places, if anywhere.
+            let ascii = rest.bytes().position(|byte| byte >= 0x80).unwrap_or(rest.len());
+            self.chars.0[Script::Ascii as usize] += ascii as u64;
+            rest = &rest[ascii..];
+            let Some(char) = rest.chars().next() else { break };
+            self.chars.add_point(char.into());
+            rest = &rest[char.len_utf8()..];
+        }
+    }
+
+    fn unit(&mut self, unit: u16) {
+        match (self.high, unit) {
+            (Some(high), 0xDC00..=0xDFFF) => {
+                self.high = None;
+                points(&[high, unit]).for_each(|point| self.chars.add_point(point));
+            }
+            (_, 0xD800..=0xDBFF) => {
+                self.lone();
+                self.high = Some(unit);
+            }
+            _ => {
+                self.lone();
+                self.chars.add_point(unit.into());
+            }
+        }
     }
 }
 
@@ -143,6 +212,26 @@ mod tests {
     fn half_a_surrogate_pair_is_one_char_of_no_script() {
         let lone = JsString::from(vec![0x61, 0xD83D, 0x62]);
         assert_eq!(ScriptChars::of(&lone).0, [2, 0, 1]);
+    }
+
+    #[test]
+    fn a_text_that_is_told_counts_as_one_that_is_held() {
+        for json in [
+            r#""ab {\u4f60好。} é\n😀\ud83d\ude00\ud840\udc00""#,
+            r#""\ud83d\ud83d\ude00x\ude00\ud83d""#,
+            r#""\ud83d漢""#,
+            "\"\"",
+        ] {
+            let held = crate::js::parse(json).unwrap();
+            let own = ScriptChars::of(held.as_str().unwrap());
+            let mut outline = crate::js::Outline::default();
+            assert_eq!(
+                (ScriptChars::told(&held), ScriptChars::told(outline.read(json).unwrap())),
+                (own, own),
+                "{json}"
+            );
+        }
+        assert_eq!(ScriptChars::told(&crate::js::Value::Null), ScriptChars::default());
     }
 
     #[test]

@@ -3,12 +3,21 @@
 use std::borrow::Cow;
 
 use crate::context::llm::to_llm;
-use crate::js::{self, JsString, Value};
+use crate::context::tokens::script::ScriptChars;
+use crate::js::{self, JsString, Json, Value};
 use crate::store::entry::Role;
 use crate::store::measure::role_of;
 
 /// Tokens an image is taken for where its text cannot be counted: pi's 4800 chars (compaction 1.5).
 pub const IMAGE_TOKENS: u64 = 1200;
+
+/// What a model reads of a message, piece by piece.
+enum Sent<J> {
+    /// A text as it is.
+    Text(J),
+    /// The arguments of a call, as JSON.
+    Arguments(J),
+}
 
 /// Hands every text of a message to `take`, as it is sent (compaction 4.6 to 4.9): texts, thinking, names and
 /// arguments of calls. Answers the number of images. Ids, signatures and what a provider wraps around are not
@@ -21,21 +30,45 @@ pub fn each_text(message: &Value, take: &mut dyn FnMut(&JsString)) -> u32 {
             _ => return 0,
         },
     };
-    match sent.get("content") {
-        Some(Value::String(text)) => {
-            take(text);
-            0
-        }
-        Some(Value::Array(blocks)) => blocks.iter().map(|block| each_of_block(block, take)).sum(),
-        _ => 0,
-    }
+    each_piece(&*sent, &mut |piece| match piece {
+        Sent::Text(Value::String(text)) => take(text),
+        Sent::Text(_) => {}
+        Sent::Arguments(arguments) => take(&js::stringify(arguments).into()),
+    })
 }
 
-fn each_of_block(block: &Value, take: &mut dyn FnMut(&JsString)) -> u32 {
+/// Chars of all these texts together, and the number of images.
+pub fn sent_chars<'a>(message: impl Json<'a>) -> (ScriptChars, u32) {
+    let mut chars = ScriptChars::default();
+    let images = match role_of(message) {
+        Role::User | Role::Assistant | Role::ToolResult => each_piece(message, &mut |piece| {
+            chars += match piece {
+                Sent::Text(text) => ScriptChars::told(text),
+                Sent::Arguments(arguments) => ScriptChars::of_plain(&js::stringify(&arguments.whole())),
+            }
+        }),
+        _ => each_text(&message.whole(), &mut |text| chars += ScriptChars::of(text)),
+    };
+    (chars, images)
+}
+
+/// Hands every piece of a message that is sent as it is to `take`; answers the number of images.
+fn each_piece<'a, J: Json<'a>>(message: J, take: &mut impl FnMut(Sent<J>)) -> u32 {
+    let Some(content) = message.get("content") else { return 0 };
+    if let Some(blocks) = content.items() {
+        return blocks.map(|block| each_of_block(block, take)).sum();
+    }
+    if content.units().is_some() {
+        take(Sent::Text(content));
+    }
+    0
+}
+
+fn each_of_block<'a, J: Json<'a>>(block: J, take: &mut impl FnMut(Sent<J>)) -> u32 {
     let is = |kind| block.get("type").is_some_and(|value| value.str_is(kind));
     let mut text = |key| {
-        if let Some(text) = block.get(key).and_then(Value::as_str) {
-            take(text);
+        if let Some(text) = block.get(key).filter(|text| text.units().is_some()) {
+            take(Sent::Text(text));
         }
     };
     if is("text") {
@@ -45,7 +78,7 @@ fn each_of_block(block: &Value, take: &mut dyn FnMut(&JsString)) -> u32 {
     } else if is("toolCall") {
         text("name");
         if let Some(arguments) = block.get("arguments") {
-            take(&js::stringify(arguments).into());
+            take(Sent::Arguments(arguments));
         }
     }
     u32::from(is("image"))

@@ -8,13 +8,15 @@ mod turns;
 mod whole;
 mod window;
 
+use std::path::{Path, PathBuf};
+
 use rayon::iter::{IntoParallelRefIterator, ParallelIterator};
 
 use crate::explain::case::Case;
 use crate::explain::failure::Failure;
 use crate::explain::finding::{Class, Finding};
 use crate::explain::words::{about, count};
-use crate::gateway::patch::{commands, patch};
+use crate::gateway::patch::{Written, patches};
 use crate::gateway::setting_value::{plain_text, ttl_text};
 use crate::inspect::Inspection;
 use crate::inspect::words::{difference, dollars};
@@ -35,7 +37,9 @@ const AT_RISK: f64 = 0.5;
 pub struct Change {
     /// Its key as `--set` takes it, or its path where it is none of those.
     pub key: String,
-    /// Its path in the configuration.
+    /// The file that holds it; none for the gateway's `openclaw.json`.
+    pub file: Option<PathBuf>,
+    /// Its path in that file.
     pub path: String,
     /// As it is.
     pub was: String,
@@ -68,7 +72,7 @@ pub struct Advice {
     pub whole: Option<Whole>,
     /// What else there is to know: what stays in the way, or what it costs.
     pub note: String,
-    /// The change as a patch for `openclaw.json` (JSON5).
+    /// The change as a patch for `openclaw.json`, or for the file of pi that its first line names (JSON5).
     pub patch: String,
     /// The same as `openclaw config set` lines; none where a path needs a list.
     pub commands: Vec<String>,
@@ -77,8 +81,12 @@ pub struct Advice {
 impl Advice {
     fn new(failure: &Failure, changes: Vec<Change>, after: u64, note: impl Into<String>) -> Self {
         let fits = failure.fits(after);
-        let settings: Vec<(&str, Value)> =
-            changes.iter().map(|change| (change.path.as_str(), change.value.clone())).collect();
+        let written = |change: &Change| Written {
+            file: change.file.clone(),
+            path: change.path.clone(),
+            value: change.value.clone(),
+        };
+        let (patch, commands) = patches(&changes.iter().map(written).collect::<Vec<_>>());
         Self {
             before: failure.requested,
             after,
@@ -88,8 +96,8 @@ impl Advice {
             helps: fits,
             whole: None,
             note: note.into(),
-            commands: commands(settings.iter().cloned()),
-            patch: patch(settings),
+            commands,
+            patch,
             changes,
         }
     }
@@ -98,6 +106,12 @@ impl Advice {
     pub fn words(&self) -> String {
         let change = |change: &Change| format!("{} {} → {}", change.key, change.was, change.now);
         self.changes.iter().map(change).collect::<Vec<_>>().join(", ")
+    }
+
+    /// The file that the change belongs in, for people.
+    pub fn file_name(&self) -> String {
+        let own = self.changes.iter().find_map(|change| change.file.as_deref());
+        own.map_or_else(|| "openclaw.json".to_owned(), |file| file.display().to_string())
     }
 
     /// Calls of the session that would not have fitted under the change, the one that failed among them.
@@ -216,20 +230,28 @@ fn ahead(case: &Case<'_>, findings: &[Finding]) -> Option<Failure> {
     (full && findings.first().is_some_and(unwell)).then(|| Failure::ahead(case))
 }
 
-/// The row of a setting that a person can change in this version's configuration.
-fn movable<'a>(inspection: &'a Inspection, key: &str) -> Option<(&'a StepSetting, &'a str)> {
+/// The row of a setting that a person can change in this version's configuration, the file where it is pi's own, and the path.
+fn movable<'a>(
+    inspection: &'a Inspection,
+    key: &str,
+) -> Option<(&'a StepSetting, Option<&'a Path>, &'a str)> {
     let row = inspection.settings.iter().find(|row| row.key() == key)?;
-    let Reader::Gateway(path) = &row.reader else { return None };
-    row.row.control.fixed().is_none().then_some((row, path))
+    let (file, path) = match &row.reader {
+        Reader::Gateway(path) => (None, path),
+        Reader::Runtime { file, path, .. } => (Some(file.as_path()), path),
+        _ => return None,
+    };
+    row.row.control.fixed().is_none().then_some((row, file, path))
 }
 
 /// A change of a setting; none where the version has no such key.
 fn change(inspection: &Inspection, key: &str, value: &Value) -> Option<Change> {
-    let (row, path) = movable(inspection, key)?;
+    let (row, file, path) = movable(inspection, key)?;
     let unit = row.row.control.unit();
     let written = if row.row.key == "ttl" { ttl_text(value) } else { value.clone() };
     Some(Change {
         key: row.key(),
+        file: file.map(Path::to_path_buf),
         path: path.to_owned(),
         was: plain_text(unit, &row.row.value),
         now: plain_text(unit, value),

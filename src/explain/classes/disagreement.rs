@@ -2,8 +2,9 @@
 //! the provider measured.
 
 use crate::explain::case::Case;
+use crate::explain::classes::{COUNT_AND_SINCE, OWN_COUNT};
 use crate::explain::finding::Evidence;
-use crate::explain::simulate::last_check;
+use crate::explain::simulate::{last_check, looks_between_turns};
 use crate::explain::words::{about, exact, told};
 use crate::ids::EntryIx;
 
@@ -12,10 +13,11 @@ pub(super) fn evidence(case: &Case<'_>) -> Evidence {
     let trigger = exact(case.trigger().max(0.0) as u64);
     let (compared, entry) = compared(case);
     let compared = match compared {
-        Some(tokens) => format!(
-            "compaction compared {}, the last answer's own count, with {trigger}",
-            exact(tokens as u64)
-        ),
+        Some(tokens) => {
+            let within = case.failure.as_ref().is_some_and(|failure| looks_between_turns(&failure.then));
+            let count = if within { COUNT_AND_SINCE } else { OWN_COUNT };
+            format!("compaction compared {}, {count}, with {trigger}", exact(tokens as u64))
+        }
         None => format!("compaction had no count yet to compare with {trigger}"),
     };
     let row = &case.inspection.upkeep.row;

@@ -10,6 +10,11 @@ use crate::policy::recovery::ErrorSource;
 
 /// How far off, at an overflow that the estimate did not see.
 const LEAST: f64 = 1.6;
+/// More than this no script makes of chars / 4, not even one that takes a token a byte: something else is missing from the
+/// estimate, such as a prompt or tools that the transcript does not hold.
+const MOST: f64 = 8.0;
+/// Estimated tokens below which what surrounds the messages outweighs them.
+const ENOUGH: u64 = 4_000;
 /// How far off without one, and from which share of the window on.
 const LEAST_AT_REST: (f64, f64) = (1.8, 0.2);
 /// Share of the chars from which their script is named as the cause.
@@ -107,12 +112,13 @@ fn growth(case: &Case<'_>) -> Option<Evidence> {
 /// How far off the estimate was at an overflow that it did not see.
 fn unseen(failure: &Failure) -> Option<f64> {
     let ratio = failure.requested as f64 / failure.estimate().max(1) as f64;
-    (failure.counted && failure.estimate() <= failure.limit && ratio >= LEAST).then_some(ratio)
+    let tells = failure.counted && failure.estimate() >= ENOUGH && ratio <= MOST;
+    (tells && failure.estimate() <= failure.limit && ratio >= LEAST).then_some(ratio)
 }
 
 /// How far off it is in a session of some size.
 fn at_rest(case: &Case<'_>) -> Option<f64> {
     let (least, share) = LEAST_AT_REST;
     let large = case.prompt().0 as f64 >= share * case.window() as f64;
-    case.ratio.filter(|ratio| large && *ratio >= least)
+    case.ratio.filter(|ratio| large && (least..=MOST).contains(ratio))
 }

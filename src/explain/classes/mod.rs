@@ -27,7 +27,7 @@ mod wrong_window;
 use crate::explain::case::Case;
 use crate::explain::failure::Failure;
 use crate::explain::finding::{Class, Confidence, Evidence, Finding};
-use crate::explain::simulate::last_check;
+use crate::explain::simulate::{last_check, looks_between_turns};
 use crate::explain::words::{exact, told};
 
 type Look = fn(&Case<'_>) -> Option<Finding>;
@@ -110,6 +110,11 @@ fn by_count(failure: &Failure) -> Confidence {
     if failure.counted { Confidence::Sure } else { Confidence::Likely }
 }
 
+/// What a runtime compares that looks between two runs only.
+const OWN_COUNT: &str = "the last answer's own count";
+/// What today's pi compares before a call (store-pi-1.5 E5).
+const COUNT_AND_SINCE: &str = "the last count and chars / 4 of what came since";
+
 /// What the runtime compared before the run that failed (compaction 2.9, 2.11).
 fn compared(case: &Case<'_>, failure: &Failure) -> Option<Evidence> {
     let check = last_check(failure, &case.calls)?;
@@ -119,8 +124,13 @@ fn compared(case: &Case<'_>, failure: &Failure) -> Option<Evidence> {
     } else {
         ("not over", "so it did not compact")
     };
+    let (when, count) = if looks_between_turns(&failure.then) {
+        ("before that call pi", COUNT_AND_SINCE)
+    } else {
+        ("before that run the runtime", OWN_COUNT)
+    };
     let text = format!(
-        "before that run the runtime compared {} tokens, the last answer's own count, with its trigger of {}: {relation}, {what}",
+        "{when} compared {} tokens, {count}, with its trigger of {}: {relation}, {what}",
         exact(check.tokens as u64),
         exact(trigger.max(0.0) as u64),
     );

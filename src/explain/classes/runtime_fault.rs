@@ -51,7 +51,7 @@ fn is_answer(entry: &crate::store::entry::Entry) -> bool {
 fn stuck(case: &Case<'_>, failure: &Failure, first: EntryIx) -> Option<Finding> {
     let index = &case.inspection.index;
     let since = index.entry(first).time;
-    let later = || index.entries[first.at() + 1..].iter();
+    let later = || index.entries.since(first.at() + 1);
     let recovers = |entry: &&crate::store::entry::Entry| {
         is_answer(entry) || entry.kind == EntryKind::Compaction || entry.role() == Some(Role::ToolResult)
     };
@@ -83,7 +83,7 @@ fn moved(case: &Case<'_>, failure: &Failure) -> Option<Finding> {
     let item = &case.inspection.session;
     let successor = case.inspection.successor.as_ref();
     let left = item.has(Mark::Orphan) || item.has(Mark::Reset) || successor.is_some();
-    let mut later = index.entries[failure.overflow.entry.at() + 1..].iter();
+    let mut later = index.entries.since(failure.overflow.entry.at() + 1);
     if !left || later.any(|entry| is_answer(entry) || entry.kind == EntryKind::Compaction) {
         return None;
     }

@@ -7,6 +7,7 @@ use crate::explain::compactions::Compaction;
 use crate::explain::failure::Failure;
 use crate::explain::finding::{Class, Confidence, Evidence, Finding};
 use crate::explain::gates;
+use crate::explain::simulate::{last_check, looks_between_turns};
 use crate::explain::words::{about, count, exact, percent};
 use crate::ids::EntryIx;
 use crate::inspect::words::span;
@@ -51,10 +52,7 @@ fn at_overflow(case: &Case<'_>, failure: &Failure, refilled: &[&Compaction]) -> 
         overflow(failure),
         percent(results, failure.requested as f64),
         match before.len() {
-            0 => format!(
-                "; one run of {} outgrew the window, and compaction is not checked within a run",
-                count(run, "call")
-            ),
+            0 => format!("; one run of {} outgrew the window, {}", count(run, "call"), unseen(case, failure)),
             1 => ", one compaction worked and was refilled by the same tool loop".to_owned(),
             several => format!(", {several} compactions worked and were refilled by the same tool loop"),
         },
@@ -71,6 +69,20 @@ fn at_overflow(case: &Case<'_>, failure: &Failure, refilled: &[&Compaction]) -> 
     let mut finding = with_rounds(finding, case, refilled);
     finding.evidence.extend(compared(case, failure));
     Some(finding)
+}
+
+/// Why no compaction came in between.
+fn unseen(case: &Case<'_>, failure: &Failure) -> String {
+    let check = last_check(failure, &case.calls).filter(|_| looks_between_turns(&failure.then));
+    match check {
+        Some(check) => format!(
+            "and before the last of them pi took it for {} of {}",
+            about(check.tokens.max(0.0) as u64),
+            exact(case.trigger().max(0.0) as u64),
+        ),
+        None if looks_between_turns(&failure.then) => "and pi had no count to see it by".to_owned(),
+        None => "and compaction is not checked within a run".to_owned(),
+    }
 }
 
 fn at_rest(case: &Case<'_>, refilled: &[&Compaction]) -> Finding {

@@ -93,6 +93,6 @@ fn untold(case: &Case<'_>, failure: &Failure, known: f64) -> Option<Finding> {
 
 fn believed(case: &Case<'_>, known: f64) -> Evidence {
     let source = case.inspection.window.source.name();
-    Evidence::new(format!("the gateway goes by {} tokens ({source})", exact(known as u64)))
-        .by("compaction 7.1")
+    let who = if case.inspection.ruleset.ruleset.is_pi() { "pi" } else { "the gateway" };
+    Evidence::new(format!("{who} goes by {} tokens ({source})", exact(known as u64))).by("compaction 7.1")
 }

@@ -9,15 +9,17 @@ mod known;
 mod names;
 mod rules;
 mod screen;
+mod views;
 
 use std::borrow::Cow;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 pub use screen::redact_screen;
 
 use crate::js::{JsString, Object, Value};
 use known::Known;
-use rules::{COMPILED, Hit, is_placeholder};
+use rules::{COMPILED, is_placeholder};
+use views::{View, packed, views};
 
 /// An image of one transparent pixel: no rule can look into a picture.
 const BLANK_IMAGE: &str =
@@ -30,6 +32,8 @@ pub struct Redactor {
     off: bool,
     /// Kind and number of each secret, by its text.
     secrets: BTreeMap<String, (&'static str, usize)>,
+    /// How secrets are written where that is not as they are: behind escapes, in base64.
+    written: BTreeSet<String>,
     /// How many of each kind there are.
     counts: BTreeMap<&'static str, usize>,
     /// What is looked for everywhere; none until the first text is redacted.
@@ -64,8 +68,11 @@ impl Redactor {
         if self.off {
             return;
         }
-        for Hit { from, to, kind } in COMPILED.hits(text) {
-            self.note(&text[from..to], kind);
+        for Told { from, to, kind, secret } in told(text, &views(text)) {
+            self.note(&secret, kind);
+            if secret != text[from..to] {
+                self.written.insert(text[from..to].to_owned());
+            }
         }
     }
 
@@ -136,17 +143,18 @@ impl Redactor {
 
     /// Where secrets stand in a text, as bytes, with what is put there: in order, none over another.
     fn places(&mut self, text: &str) -> Vec<(usize, usize, String)> {
-        let hits = COMPILED.hits(text);
-        let mut places: Vec<(usize, usize, String)> = Vec::with_capacity(hits.len());
-        for Hit { from, to, kind } in hits {
+        let views = views(text);
+        let told = told(text, &views);
+        let mut places: Vec<(usize, usize, String)> = Vec::with_capacity(told.len());
+        for Told { from, to, kind, secret } in told {
             // A rule may take more of a text than the secret that is known to stand there, never less.
-            let placeholder = self.placeholder(&text[from..to], kind);
+            let placeholder = self.placeholder(&secret, kind);
             places.push((from, to, placeholder));
         }
         if self.known.is_none() {
             self.known = Some(Known::new(self.secrets.iter().map(|(text, named)| (text.as_str(), *named))));
         }
-        let found = self.known.as_ref().map(|known| known.find(text)).unwrap_or_default();
+        let found = self.known.as_ref().map(|known| known_in(known, text, &views)).unwrap_or_default();
         for (from, to, kind, number) in found {
             if places.iter().all(|place| to <= place.0 || place.1 <= from) {
                 places.push((from, to, format!("[redacted:{kind}:{number}]")));
@@ -210,6 +218,75 @@ impl Redactor {
         }
         out
     }
+}
+
+/// A secret that a text tells: its bytes there, its kind, and it itself without escapes.
+#[derive(Debug)]
+struct Told {
+    from: usize,
+    to: usize,
+    kind: &'static str,
+    secret: String,
+}
+
+/// Every secret that a text tells, behind escapes and in base64 too; none over another.
+fn told(text: &str, views: &[View]) -> Vec<Told> {
+    let of = |hit: &rules::Hit, text: &str, (from, to)| Told {
+        from,
+        to,
+        kind: hit.kind,
+        secret: text[hit.from..hit.to].to_owned(),
+    };
+    let mut told: Vec<Told> =
+        COMPILED.hits(text).iter().map(|hit| of(hit, text, (hit.from, hit.to))).collect();
+    for view in views {
+        for hit in COMPILED.hits(&view.text) {
+            add(&mut told, of(&hit, &view.text, view.place(hit.from, hit.to)));
+        }
+    }
+    for (from, to, inner) in packed(text) {
+        if let Some(hit) = COMPILED.hits(&inner).first() {
+            add(&mut told, of(hit, &inner, (from, to)));
+        }
+    }
+    told
+}
+
+/// Adds a secret to others: what lies within another is told already, and what reaches beyond one takes it in.
+fn add(told: &mut Vec<Told>, mut new: Told) {
+    if told.iter().any(|other| other.from <= new.from && new.to <= other.to) {
+        return;
+    }
+    told.retain(|other| {
+        let apart = other.to <= new.from || new.to <= other.from;
+        if !apart {
+            (new.from, new.to) = (new.from.min(other.from), new.to.max(other.to));
+        }
+        apart
+    });
+    told.push(new);
+}
+
+/// Where known secrets stand, behind escapes and in base64 too.
+fn known_in(known: &Known, text: &str, views: &[View]) -> Vec<known::Found> {
+    let mut found = known.find(text);
+    let mut add = |new: known::Found| {
+        if found.iter().all(|other| new.1 <= other.0 || other.1 <= new.0) {
+            found.push(new);
+        }
+    };
+    for view in views {
+        for (from, to, kind, number) in known.find(&view.text) {
+            let (from, to) = view.place(from, to);
+            add((from, to, kind, number));
+        }
+    }
+    for (from, to, inner) in packed(text) {
+        if let Some((.., kind, number)) = known.find(&inner).first() {
+            add((from, to, kind, *number));
+        }
+    }
+    found
 }
 
 /// Whether a member is the data of an image.

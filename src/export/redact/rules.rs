@@ -210,7 +210,7 @@ impl Rules {
                 let Some(secret) = groups.or_else(|| found.get(0)) else { continue };
                 let (from, to) = (secret.start(), secret.end());
                 let clear = hits.iter().all(|hit| to <= hit.from || hit.to <= from);
-                if clear && proven(secret.as_str(), rule.proof) {
+                if clear && proven(secret.as_str(), rule.proof) && !stands_in_placeholder(text, from) {
                     hits.push(Hit { from, to, kind: rule.kind });
                 }
             }
@@ -218,6 +218,12 @@ impl Rules {
         hits.sort_unstable_by_key(|hit| hit.from);
         hits
     }
+}
+
+/// Whether a place lies in what stands for a secret already: the kinds of secrets are names that rules look for.
+fn stands_in_placeholder(text: &str, at: usize) -> bool {
+    let before = &text[..at];
+    before.rfind("[redacted:").is_some_and(|start| !before[start..].contains(']'))
 }
 
 fn proven(secret: &str, proof: Proof) -> bool {
@@ -302,6 +308,13 @@ mod tests {
             assert!(built.is_ok(), "{}: {built:?}", rule.pattern);
         }
         assert_eq!(COMPILED.set.len(), RULES.len());
+    }
+
+    #[test]
+    fn what_stands_for_a_secret_is_none_whatever_follows_it() {
+        for text in ["[redacted:authorization:1]%27%20x", "[redacted:cookie:2]a=b; c=defghijkl"] {
+            assert_eq!(COMPILED.hits(text), [], "{text}");
+        }
     }
 
     #[test]

@@ -4,8 +4,8 @@ use std::collections::HashSet;
 
 use ratatui::buffer::Buffer;
 
-use super::Redactor;
-use super::rules::COMPILED;
+use super::views::views;
+use super::{Redactor, told};
 
 /// What stands in each cell of a secret.
 const MASK: &str = "█";
@@ -59,7 +59,7 @@ impl Row {
     fn mark_shapes(&self, marked: &mut [bool]) {
         let text: String = self.chars.iter().collect();
         let starts: Vec<usize> = text.char_indices().map(|(at, _)| at).collect();
-        for hit in COMPILED.hits(&text) {
+        for hit in told(&text, &views(&text)) {
             for (at, start) in starts.iter().enumerate() {
                 marked[at] |= (hit.from..hit.to).contains(start);
             }
@@ -79,7 +79,7 @@ impl Row {
 /// Pieces of every known secret that is not a plain word.
 fn grams(redactor: &Redactor) -> HashSet<String> {
     let mut grams = HashSet::new();
-    for secret in redactor.secrets.keys() {
+    for secret in redactor.secrets.keys().chain(&redactor.written) {
         let chars: Vec<char> = secret.chars().filter(|char| !char.is_control()).collect();
         // How a secret begins is told by itself, even where that is a prefix that all of its kind have.
         let telling = chars.windows(GRAM).enumerate().filter(|(at, gram)| *at == 0 || is_telling(gram));
@@ -97,7 +97,8 @@ fn is_telling(gram: &[char]) -> bool {
 
 /// Where a secret breaks off at the end of a line, its last few characters begin the next one.
 fn mark_ends(rows: &[Row], marked: &mut [Vec<bool>], redactor: &Redactor) {
-    let secrets: Vec<Vec<char>> = redactor.secrets.keys().map(|secret| secret.chars().collect()).collect();
+    let secrets: Vec<Vec<char>> =
+        redactor.secrets.keys().chain(&redactor.written).map(|secret| secret.chars().collect()).collect();
     for y in 1..rows.len() {
         let above = &rows[y - 1];
         let ends: Vec<usize> = (GRAM..=above.chars.len())
@@ -156,6 +157,17 @@ mod tests {
             assert!(!text.contains(&KEY[at..]), "{at}: {text}");
             assert!(!text.contains(&KEY[at - 8..at]), "{at}: {text}");
         }
+    }
+
+    #[test]
+    fn a_secret_in_base64_is_masked_where_a_line_breaks_it() {
+        // `key {KEY}` as a header would have it.
+        let written = "a2V5IHNrLWFudC1hcGkwMy1aeDgxS3E5MkxtMzdWYjY0TmM1NQ";
+        let mut redactor = Redactor::default();
+        redactor.learn(written);
+        let lines = [format!("│{}│", &written[..30]), format!("│{}          │", &written[30..])];
+        let text = drawn(&lines, &redactor);
+        assert!(!text.contains(&written[..16]) && !text.contains(&written[30..]), "{text}");
     }
 
     #[test]

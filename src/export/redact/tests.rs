@@ -50,6 +50,48 @@ fn every_shape_is_gone_from_texts_in_json_and_from_json_in_texts() {
 }
 
 #[test]
+fn every_shape_is_gone_however_its_text_is_escaped() {
+    let percent = |text: &str| -> String {
+        let one = |byte: u8| {
+            let plain = byte.is_ascii_alphanumeric() || b"-_.~".contains(&byte);
+            if plain { char::from(byte).to_string() } else { format!("%{byte:02X}") }
+        };
+        text.bytes().map(one).collect()
+    };
+    let quoted = |text: &str| js::stringify(&Value::from(text));
+    let packed = |text: &str| {
+        use base64::Engine as _;
+        base64::engine::general_purpose::STANDARD_NO_PAD.encode(text)
+    };
+    // The line of a key is told by the key alone, and a secret of several lines by each of them.
+    for sample in samples().iter().filter(|sample| !sample.name.starts_with("private key")) {
+        let forms = [
+            ("JSON", quoted(&sample.text), quoted(&sample.secret)),
+            ("JSON in JSON", quoted(&quoted(&sample.text)), quoted(&quoted(&sample.secret))),
+            ("percent signs", percent(&sample.text), percent(&sample.secret)),
+            ("percent signs twice", percent(&percent(&sample.text)), percent(&percent(&sample.secret))),
+            ("base64", packed(&sample.text), packed(&sample.secret)),
+        ];
+        for (form, text, secret) in forms {
+            let secret = secret.trim_matches(['"', '\\']);
+            let out = redacted(&format!("see\n{text}\nthere"));
+            assert!(!out.contains(secret) && out.contains("[redacted:"), "{} in {form}: {out}", sample.name);
+            assert!(out.starts_with("see\n") && out.ends_with("\nthere"), "{} in {form}: {out}", sample.name);
+            assert_eq!(redacted(&out), out, "{} in {form}", sample.name);
+        }
+    }
+}
+
+#[test]
+fn a_secret_told_once_is_known_behind_escapes_and_has_the_same_placeholder() {
+    let mut redactor = Redactor::default();
+    redactor.learn("password: \"tall/9-orange\"");
+    assert_eq!(redactor.text("x=tall%2F9-orange&y"), "x=[redacted:value:1]&y");
+    assert_eq!(redactor.text(r#"\"tall\/9-orange\""#), r#"\"[redacted:value:1]\""#);
+    assert_eq!(redactor.text("x dXNlcjp0YWxsLzktb3Jhbmdl y"), "x [redacted:value:1] y");
+}
+
+#[test]
 fn the_same_secret_has_the_same_placeholder_wherever_it_stands() {
     let key = format!("ghp_{}", random(1, 36, "abcdefghijkmnpqrstuvwxyz23456789"));
     let other = format!("ghp_{}", random(2, 36, "abcdefghijkmnpqrstuvwxyz23456789"));

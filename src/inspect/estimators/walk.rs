@@ -9,7 +9,7 @@ use crate::inspect::Inspection;
 use crate::inspect::estimators::weigh::Weights;
 use crate::store::entry::{EntryKind, Usage};
 use crate::store::index::Index;
-use crate::store::intern::{IdIx, WordIx};
+use crate::store::intern::WordIx;
 use crate::transcript::copied_answers;
 
 /// A prompt may be so much smaller than one before it without being taken for a pruned one: providers move
@@ -67,12 +67,15 @@ pub(super) fn walk(inspection: &Inspection, weights: &[Weights]) -> Walked {
     let copied = copied_answers(index, path);
     let mut walk = Walk::default();
     let (mut calls, mut copies) = (Vec::new(), 0);
-    let places: HashMap<EntryIx, usize> = path.iter().enumerate().map(|(at, ix)| (*ix, at)).collect();
+    let has_resets = inspection.tree.has_resets();
+    let named = path.iter().enumerate().filter(|_| has_resets);
+    let places: HashMap<EntryIx, usize> = named.map(|(at, ix)| (*ix, at)).collect();
+    walk.places = vec![None; index.ids.len()];
     for (at, (ix, weight)) in path.iter().zip(weights).enumerate() {
         let entry = index.entry(*ix);
         if entry.kind == EntryKind::Compaction {
             walk.compact(index, *ix, *weight);
-        } else if entry.kind == EntryKind::Reset && inspection.tree.has_resets() {
+        } else if entry.kind == EntryKind::Reset && has_resets {
             let kept = since_reset(index, &inspection.tree, &path[..=at]);
             walk.reset(*ix, kept.iter().filter_map(|ix| places.get(ix)).map(|at| weights[*at]));
         }
@@ -95,8 +98,8 @@ struct Walk {
     /// Sums of the weights of all messages before each entry, and at last of all.
     sums: Vec<Weights>,
     total: Weights,
-    /// Where the first entry of each id stands.
-    places: HashMap<IdIx, usize>,
+    /// Where the first entry of each id stands, by the number of the id.
+    places: Vec<Option<usize>>,
     /// The summary at the front of the context, or what a reset kept, and where its other messages start.
     front: Weights,
     from: usize,
@@ -112,8 +115,8 @@ impl Walk {
     /// From here on the context is a summary, what was kept, and what follows.
     fn compact(&mut self, index: &Index, ix: EntryIx, summary: Weights) {
         let at = self.sums.len();
-        let kept = index.entry(ix).reference.and_then(|id| self.places.get(&id));
-        self.from = kept.copied().unwrap_or(at);
+        let kept = index.entry(ix).reference.and_then(|id| self.places[id.at()]);
+        self.from = kept.unwrap_or(at);
         self.front = summary;
         self.boundary = Some((ix, at));
         self.largest = (0, None);
@@ -131,7 +134,7 @@ impl Walk {
     fn push(&mut self, index: &Index, ix: EntryIx, weight: Weights, usage: Option<Usage>) {
         let entry = index.entry(ix);
         if let Some(id) = entry.id {
-            self.places.entry(id).or_insert(self.sums.len());
+            self.places[id.at()].get_or_insert(self.sums.len());
         }
         if let Some(usage) = usage.filter(|_| entry.kind == EntryKind::Message) {
             self.counted = Some((self.sums.len(), usage.context_tokens));

@@ -9,12 +9,12 @@ use crate::context::bodies::message_of;
 use crate::context::tokens::bpe::Bpe;
 use crate::context::tokens::chars4::estimate_or_zero;
 use crate::context::tokens::script::ScriptChars;
-use crate::context::tokens::sent::each_text;
+use crate::context::tokens::sent::{each_text, sent_chars};
 use crate::context::tokens::weighted;
 use crate::ids::EntryIx;
 use crate::inspect::Inspection;
 use crate::inspect::estimators::{EstimatesError, Progress};
-use crate::js::Value;
+use crate::js::{Json, Value};
 use crate::store::body::{self, BodyError};
 use crate::store::entry::{EntryKind, MessageSize};
 
@@ -63,9 +63,8 @@ pub struct Spoken {
 
 impl Spoken {
     /// Of a message.
-    pub fn of(message: &Value) -> Self {
-        let mut chars = ScriptChars::default();
-        let images = each_text(message, &mut |text| chars += ScriptChars::of(text));
+    pub fn of<'a>(message: impl Json<'a>) -> Self {
+        let (chars, images) = sent_chars(message);
         Self { chars, images: images.into() }
     }
 }

@@ -119,7 +119,7 @@ pub(super) fn of(inspection: &Inspection, refusal: &Refusal) -> Result<Vec<Recor
 
 /// The calls that were answered before the refusal: another result of one is a copy of that answer.
 fn answered_before(inspection: &Inspection, refused: EntryIx) -> HashSet<IdIx> {
-    inspection.index.entries[..refused.at()].iter().filter_map(call_of).collect()
+    inspection.index.entries.iter().take(refused.at()).filter_map(call_of).collect()
 }
 
 /// The call that a result answers.

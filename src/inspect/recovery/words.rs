@@ -7,7 +7,7 @@ use crate::inspect::Inspection;
 use crate::inspect::recovery::{Recorded, Refusal};
 use crate::inspect::words::{counted, grouped, moment, of};
 use crate::policy::compact::max_summary_tokens;
-use crate::policy::overflow::{gateway, pi};
+use crate::policy::overflow::{gateway, is_overflow_as, pi};
 use crate::policy::recovery::{Asked, Compacted, Ending, ErrorKind, ErrorSource, MAX_ATTEMPTS, Step};
 
 /// A few words for a step, and the sentences that explain it.
@@ -164,10 +164,13 @@ pub(super) fn refusal(inspection: &Inspection, refusal: &Refusal) -> String {
     }
     let text = &refusal.text;
     let seen = |by: bool, who: &'static str| by.then_some(who);
+    let reading = inspection.ruleset.ruleset.rules().reading;
+    let is_pi = inspection.ruleset.ruleset.is_pi();
     let by: Vec<&str> = [
-        seen(pi::is_overflow(text), "the runtime"),
-        seen(gateway::is_likely_overflow(text), "the gateway's loop"),
-        seen(gateway::is_overflow(text), "the chat"),
+        seen(is_pi && is_overflow_as(reading, text), "pi"),
+        seen(!is_pi && pi::is_overflow(text), "the runtime"),
+        seen(!is_pi && gateway::is_likely_overflow(text), "the gateway's loop"),
+        seen(!is_pi && gateway::is_overflow(text), "the chat"),
     ]
     .into_iter()
     .flatten()

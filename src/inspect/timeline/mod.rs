@@ -8,6 +8,7 @@ use std::sync::Arc;
 use crate::inspect::Inspection;
 use crate::inspect::again::Material;
 use crate::inspect::budget_marks::{Threshold, ThresholdMark, marks};
+use crate::inspect::path_texts::Wanted;
 use crate::policy::{Step, StepSet};
 use crate::replay::{Call, CallReplay, RecordedLane, Replay, Settings, Totals, simulated_lane};
 use crate::store::body::BodyError;
@@ -68,17 +69,19 @@ pub struct Recording {
 }
 
 impl Recording {
-    /// Reads a session for replays under any of these steps; none once `wanted` says that nobody waits for it.
+    /// Reads a session for replays under any of these steps; none once `wanted` says that nobody waits for it. `known` is a
+    /// recording of it from before entries were added: only theirs are read.
     ///
     /// # Errors
     /// When an entry cannot be read again.
     pub fn read(
         inspection: Arc<Inspection>,
         steps: StepSet,
-        wanted: &dyn Fn() -> bool,
+        known: Option<&Self>,
+        wanted: Wanted<'_>,
     ) -> Result<Option<Self>, BodyError> {
-        let material = Material::read(&inspection, steps)?;
-        Ok(Self::of(inspection, material, wanted))
+        let material = Material::read_on(&inspection, steps, known.map(|known| &known.material), wanted)?;
+        Ok(material.and_then(|material| Self::of(inspection, material, wanted)))
     }
 
     /// Of what was read of a session; none once `wanted` says that nobody waits for it.

@@ -1,6 +1,6 @@
 //! A message in the form `LangChain` counts and edits: what a model is sent, without what its classes do not hold.
 
-use crate::js::{JsString, Object, Throws, Value};
+use crate::js::{JsString, Json, Kind, Object, Throws, Value};
 use crate::store::entry::Role;
 use crate::store::measure::role_of;
 
@@ -72,17 +72,10 @@ pub struct Call {
 
 /// The form of a message as it is sent to a model (compaction 4.6–4.9). Throws where a text block has no text, where a
 /// content is neither text nor list, and where the call id or name of a result is no text.
-pub fn message_of(message: &Value) -> Result<Message, Throws> {
+pub fn message_of<'a>(message: impl Json<'a>) -> Result<Message, Throws> {
     let content = message.get("content").filter(|content| !content.is_null());
     match role_of(message) {
-        Role::User => {
-            let content = match content {
-                None => Content::Blocks(Vec::new()),
-                Some(Value::String(text)) => Content::Text(text.clone()),
-                Some(content) => Content::Blocks(blocks(content.as_array().ok_or(Throws)?)?),
-            };
-            Ok(Message::Human { content })
-        }
+        Role::User => Ok(Message::Human { content: human(content)? }),
         Role::Assistant => assistant(content.ok_or(Throws)?),
         Role::ToolResult => {
             let content = result(content)?;
@@ -91,7 +84,7 @@ pub fn message_of(message: &Value) -> Result<Message, Throws> {
                 content,
                 call,
                 name,
-                is_error: message.get("isError").and_then(Value::as_bool) == Some(true),
+                is_error: message.get("isError").and_then(Json::as_bool) == Some(true),
                 cleared: false,
             })
         }
@@ -99,48 +92,51 @@ pub fn message_of(message: &Value) -> Result<Message, Throws> {
     }
 }
 
-fn assistant(content: &Value) -> Result<Message, Throws> {
-    let (text, calls) = match content {
-        Value::String(text) => (text.clone(), Vec::new()),
-        content => {
-            let items = content.as_array().ok_or(Throws)?;
-            (joined(items, "")?, items.iter().filter_map(call).collect())
-        }
+fn human<'a>(content: Option<impl Json<'a>>) -> Result<Content, Throws> {
+    let Some(content) = content else { return Ok(Content::Blocks(Vec::new())) };
+    match content.string() {
+        Some(text) => Ok(Content::Text(text)),
+        None => Ok(Content::Blocks(blocks(content)?)),
+    }
+}
+
+fn assistant<'a>(content: impl Json<'a>) -> Result<Message, Throws> {
+    let (text, calls) = match content.string() {
+        Some(text) => (text, Vec::new()),
+        None => (joined(content, "")?, content.items().ok_or(Throws)?.filter_map(call).collect()),
     };
     Ok(Message::Ai { text, calls, cleared: Vec::new() })
 }
 
 /// A call with a name, an id and arguments; others are left out.
-fn call(block: &Value) -> Option<Call> {
-    let text = |name| block.get(name).and_then(Value::as_str).cloned();
+fn call<'a>(block: impl Json<'a>) -> Option<Call> {
+    let text = |name| block.get(name).and_then(Json::string);
     if !is(block, "toolCall") {
         return None;
     }
-    let arguments = block.get("arguments")?.as_object()?.clone();
+    let arguments = block.get("arguments").filter(|arguments| arguments.kind() == Kind::Object)?;
+    let Value::Object(arguments) = arguments.value() else { return None };
     Some(Call { id: text("id")?, name: text("name")?, arguments })
 }
 
 /// A result is one text, unless it holds an image.
-fn result(content: Option<&Value>) -> Result<Content, Throws> {
-    match content {
-        None => Ok(Content::Text(JsString::new())),
-        Some(Value::String(text)) => Ok(Content::Text(text.clone())),
-        Some(content) => {
-            let items = content.as_array().ok_or(Throws)?;
-            if items.iter().any(|block| is(block, "image")) {
-                return Ok(Content::Blocks(blocks(items)?));
-            }
-            Ok(Content::Text(joined(items, "\n")?))
-        }
+fn result<'a>(content: Option<impl Json<'a>>) -> Result<Content, Throws> {
+    let Some(content) = content else { return Ok(Content::Text(JsString::new())) };
+    if let Some(text) = content.string() {
+        return Ok(Content::Text(text));
     }
+    if content.items().ok_or(Throws)?.any(|block| is(block, "image")) {
+        return Ok(Content::Blocks(blocks(content)?));
+    }
+    Ok(Content::Text(joined(content, "\n")?))
 }
 
-fn blocks(items: &[Value]) -> Result<Vec<Block>, Throws> {
+fn blocks<'a>(content: impl Json<'a>) -> Result<Vec<Block>, Throws> {
     let mut blocks = Vec::new();
-    for item in items {
-        let field = |name| item.get(name).cloned().unwrap_or(Value::Null);
+    for item in content.items().ok_or(Throws)? {
+        let field = |name| item.get(name).map_or(Value::Null, Json::value);
         if is(item, "text") {
-            blocks.push(Block::Text(text(item)?.clone()));
+            blocks.push(Block::Text(text(item)?));
         } else if is(item, "image") {
             blocks.push(Block::Image { data: field("data"), mime: field("mimeType") });
         }
@@ -149,37 +145,34 @@ fn blocks(items: &[Value]) -> Result<Vec<Block>, Throws> {
 }
 
 /// The texts of the text blocks; halves of a surrogate pair that meet become one character.
-fn joined(items: &[Value], separator: &str) -> Result<JsString, Throws> {
+fn joined<'a>(content: impl Json<'a>, separator: &str) -> Result<JsString, Throws> {
     let mut all = JsString::new();
-    for (at, item) in items.iter().filter(|item| is(item, "text")).enumerate() {
+    let texts = content.items().ok_or(Throws)?.filter(|item| is(*item, "text"));
+    for (at, item) in texts.enumerate() {
         if at > 0 {
             all.push_str(separator);
         }
-        all.push(text(item)?);
+        all.push(&text(item)?);
     }
     Ok(all)
 }
 
-fn text(block: &Value) -> Result<&JsString, Throws> {
-    block.get("text").and_then(Value::as_str).ok_or(Throws)
+fn text<'a>(block: impl Json<'a>) -> Result<JsString, Throws> {
+    block.get("text").and_then(Json::string).ok_or(Throws)
 }
 
-fn is(block: &Value, kind: &str) -> bool {
+fn is<'a>(block: impl Json<'a>, kind: &str) -> bool {
     block.get("type").is_some_and(|value| value.str_is(kind))
 }
 
 /// The call that a result answers, empty when it names none, and the name of the tool.
-pub(super) fn named(message: &Value) -> Result<(JsString, Option<JsString>), Throws> {
+pub(super) fn named<'a>(message: impl Json<'a>) -> Result<(JsString, Option<JsString>), Throws> {
     let call = text_or_absent(message.get("toolCallId"))?.unwrap_or_default();
     Ok((call, text_or_absent(message.get("toolName"))?))
 }
 
-fn text_or_absent(value: Option<&Value>) -> Result<Option<JsString>, Throws> {
-    match value {
-        None | Some(Value::Null) => Ok(None),
-        Some(Value::String(text)) => Ok(Some(text.clone())),
-        Some(_) => Err(Throws),
-    }
+fn text_or_absent<'a>(value: Option<impl Json<'a>>) -> Result<Option<JsString>, Throws> {
+    value.filter(|value| !value.is_null()).map(|value| value.string().ok_or(Throws)).transpose()
 }
 
 #[cfg(test)]

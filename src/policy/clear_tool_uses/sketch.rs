@@ -1,7 +1,7 @@
 //! A message as clearing counts, pairs and compares it, without its texts (pruning 7.2, 7.4).
 
 use crate::context::llm::to_llm;
-use crate::js::{JsString, Object, Throws, Value};
+use crate::js::{JsString, Json, Object, Throws, Value};
 use crate::policy::clear_tool_uses::count::{PER_IMAGE, PER_MESSAGE, calls_len, content_size, tokens_of};
 use crate::policy::clear_tool_uses::digest::Digest;
 use crate::policy::clear_tool_uses::message::{Call, Message, message_of, named};
@@ -66,18 +66,21 @@ pub struct CallSketch {
 
 impl Sketch {
     /// The sketch of a message of a context; none when it is not sent to a model.
-    pub fn of_message(message: &Value) -> Result<Option<Self>, Throws> {
+    pub fn of_message<'a>(message: impl Json<'a>) -> Result<Option<Self>, Throws> {
         let sent = match role_of(message) {
             Role::User | Role::Assistant | Role::ToolResult => {
                 return Ok(Some(Self::of(&message_of(message)?)));
             }
-            _ => to_llm(message)?,
+            _ => to_llm(&message.whole())?,
         };
         sent.map(|message| Ok(Self::of(&message_of(&message)?))).transpose()
     }
 
     /// The sketch of a tool result whose content counts so many code points and images.
-    pub fn of_result(message: &Value, (code_points, images): (usize, usize)) -> Result<Self, Throws> {
+    pub fn of_result<'a>(
+        message: impl Json<'a>,
+        (code_points, images): (usize, usize),
+    ) -> Result<Self, Throws> {
         let (call, name) = named(message)?;
         Ok(Self::Tool { content: Said { code_points, images }, call, name })
     }

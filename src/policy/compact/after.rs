@@ -153,7 +153,7 @@ fn projected_after(index: &Index, before: &Context, entry: &Value, summary: Valu
 /// Appending looks for the first assistant message of the file, on whatever branch, and throws at a
 /// `message` entry without a message before it (compaction 3.22).
 fn can_append(index: &Index) -> Result<(), Throws> {
-    for entry in &index.entries {
+    for entry in index.entries.iter() {
         if entry.no_message {
             return Err(Throws);
         }

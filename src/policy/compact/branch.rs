@@ -64,11 +64,10 @@ pub fn branch<E>(
             (EntryKind::BranchSummary, None) => Some(size_message(&message_of(&body(*ix)?, entry.kind)).size),
             (_, message) => message.map(|size| size.read_as(index.reading)),
         };
-        let id = entry.id.map(|id| index.ids.value(id));
         Ok(BranchEntry {
             entry: *ix,
             kind: entry.kind,
-            named: js::truthy(id.as_ref()),
+            named: entry.id.is_some_and(|id| index.ids.is_truthy(id)),
             message,
             no_message: entry.no_message,
             projected: None,
@@ -107,7 +106,7 @@ pub fn projected_branch(index: &Index, path: &[EntryIx]) -> Result<Vec<BranchEnt
         BranchEntry {
             entry: *ix,
             kind: entry.kind,
-            named: js::truthy(entry.id.map(|id| index.ids.value(id)).as_ref()),
+            named: entry.id.is_some_and(|id| index.ids.is_truthy(id)),
             message: message.map(|message| message.size),
             no_message: false,
             projected: Some(Projected {

@@ -1,6 +1,7 @@
 //! Chars as the guard counts them: tool results weigh double (pruning 6.31, 6.32).
 
-use crate::js::{self, Throws, Value};
+use crate::js::json::length;
+use crate::js::{Json, Kind, Throws};
 use crate::store::entry::Size;
 
 /// Chars of an image.
@@ -33,7 +34,7 @@ impl PartialEq for Counted {
 impl Counted {
     /// Counts a message. The roles `user` and `assistant` are counted as such even where the message says that it is
     /// a tool result.
-    pub fn of(message: &Value) -> Self {
+    pub fn of<'a>(message: impl Json<'a>) -> Self {
         let role = |name| message.get("role").is_some_and(|role| role.str_is(name));
         let is_result = role("toolResult")
             || role("tool")
@@ -46,7 +47,7 @@ impl Counted {
         } else if is_result {
             user_chars(content)
                 .map(|content| result_chars(content, message.get("details").map(unknown_chars)))
-        } else if matches!(message, Value::Object(_) | Value::Array(_)) {
+        } else if is_container(message) {
             Ok(OTHER_CHARS)
         } else {
             Ok(0.0)
@@ -61,51 +62,51 @@ pub fn result_chars(content: f64, details: Option<f64>) -> f64 {
 }
 
 /// Chars of details, and of what the guard does not know: a string's own, else those of the JSON text.
-pub fn unknown_chars(value: &Value) -> f64 {
-    match value {
-        Value::String(text) => text.len() as f64,
-        value => js::stringify_len(value) as f64,
+pub fn unknown_chars<'a>(value: impl Json<'a>) -> f64 {
+    value.units().unwrap_or_else(|| value.json_units()) as f64
+}
+
+fn user_chars<'a>(content: Option<impl Json<'a>>) -> Result<f64, Throws> {
+    let Some(content) = content else { return Ok(0.0) };
+    match content.items() {
+        Some(mut blocks) => blocks.try_fold(0.0, |sum, block| Ok(sum + block_chars(block)?)),
+        None => Ok(content.units().unwrap_or(0) as f64),
     }
 }
 
-fn user_chars(content: Option<&Value>) -> Result<f64, Throws> {
-    match content {
-        Some(Value::String(text)) => Ok(text.len() as f64),
-        Some(Value::Array(blocks)) => blocks.iter().try_fold(0.0, |sum, block| Ok(sum + block_chars(block)?)),
-        _ => Ok(0.0),
-    }
-}
-
-fn block_chars(block: &Value) -> Result<f64, Throws> {
+fn block_chars<'a>(block: impl Json<'a>) -> Result<f64, Throws> {
     if is(block, "text") {
-        return js::length_of(block.get("text"));
+        return length(block.get("text"));
     }
     Ok(if is(block, "image") { IMAGE_CHARS } else { unknown_chars(block) })
 }
 
-fn assistant_chars(content: Option<&Value>) -> f64 {
-    let blocks = content.and_then(Value::as_array).unwrap_or_default();
-    let blocks = blocks.iter().filter(|block| matches!(block, Value::Object(_) | Value::Array(_)));
+fn assistant_chars<'a>(content: Option<impl Json<'a>>) -> f64 {
+    let blocks = content.and_then(Json::items).into_iter().flatten().filter(|block| is_container(*block));
     blocks.fold(0.0, |sum, block| sum + assistant_block_chars(block))
 }
 
-fn assistant_block_chars(block: &Value) -> f64 {
+fn assistant_block_chars<'a>(block: impl Json<'a>) -> f64 {
     if let Some(chars) = text_of(block, "text").or_else(|| text_of(block, "thinking")) {
         return chars;
     }
-    match block.get("arguments") {
-        None | Some(Value::Null) if is(block, "toolCall") => NO_ARGUMENTS_CHARS,
-        Some(arguments) if is(block, "toolCall") => js::stringify_len(arguments) as f64,
-        _ => js::stringify_len(block) as f64,
+    match block.get("arguments").filter(|arguments| !arguments.is_null()) {
+        None if is(block, "toolCall") => NO_ARGUMENTS_CHARS,
+        Some(arguments) if is(block, "toolCall") => arguments.json_units() as f64,
+        _ => block.json_units() as f64,
     }
 }
 
 /// Chars of the string a block of this type holds under its type's name.
-fn text_of(block: &Value, kind: &str) -> Option<f64> {
-    let text = block.get(kind).and_then(Value::as_str)?;
-    is(block, kind).then_some(text.len() as f64)
+fn text_of<'a>(block: impl Json<'a>, kind: &str) -> Option<f64> {
+    let chars = block.get(kind).and_then(Json::units)?;
+    is(block, kind).then_some(chars as f64)
 }
 
-fn is(block: &Value, kind: &str) -> bool {
+fn is_container<'a>(value: impl Json<'a>) -> bool {
+    matches!(value.kind(), Kind::Object | Kind::Array(_))
+}
+
+fn is<'a>(block: impl Json<'a>, kind: &str) -> bool {
     block.get("type").is_some_and(|value| value.str_is(kind))
 }

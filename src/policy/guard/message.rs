@@ -31,13 +31,13 @@ pub fn guard_messages(
 /// Replaces results from the oldest on until this many chars are gained (pruning 6.35).
 fn compact(messages: &mut [Value], needed: f64) -> Result<(), Throws> {
     let mut gained = 0.0;
-    for message in messages.iter_mut().filter(|message| Counted::of(message).is_result) {
-        let before = Counted::of(message).chars.get()?;
+    for message in messages.iter_mut().filter(|message| Counted::of(&**message).is_result) {
+        let before = Counted::of(&*message).chars.get()?;
         if before <= COMPACTED.len() as f64 {
             continue;
         }
         *message = compacted_message(message);
-        let after = Counted::of(message).chars.get()?;
+        let after = Counted::of(&*message).chars.get()?;
         if after >= before {
             continue;
         }

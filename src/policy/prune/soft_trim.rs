@@ -24,14 +24,29 @@ pub fn trim_chars(settings: &SoftTrim, size: &MessageSize) -> f64 {
     size.joined_chars + images * IMAGE_MARKER.len() as f64 + joins
 }
 
+/// The note after a trimmed result, without the lengths of head, tail and result that stand between.
+const NOTE: [&str; 4] =
+    ["\n\n[Tool result trimmed: kept first ", " chars and last ", " chars of ", " chars.]"];
+
 /// The note after a trimmed result. Lengths in chars.
 fn note(settings: &SoftTrim, joined_chars: f64) -> String {
-    format!(
-        "\n\n[Tool result trimmed: kept first {} chars and last {} chars of {} chars.]",
-        js::number_text(settings.head_chars),
-        js::number_text(settings.tail_chars),
-        js::number_text(joined_chars)
-    )
+    let [first, last, of, end] = NOTE;
+    let [head, tail, joined] = [settings.head_chars, settings.tail_chars, joined_chars].map(js::number_text);
+    format!("{first}{head}{last}{tail}{of}{joined}{end}")
+}
+
+/// Chars of the note, which is not written for it: a preview asks for that of every result.
+fn note_chars(settings: &SoftTrim, joined_chars: f64) -> usize {
+    let words: usize = NOTE.iter().map(|words| words.len()).sum();
+    words + [settings.head_chars, settings.tail_chars, joined_chars].map(number_chars).iter().sum::<usize>()
+}
+
+/// Chars of a number as JavaScript writes it.
+fn number_chars(number: f64) -> usize {
+    if number.fract() == 0.0 && (1.0..1e15).contains(&number) {
+        return (number as u64).ilog10() as usize + 1;
+    }
+    js::number_text(number).len()
 }
 
 /// Whether a result of this joined length is trimmed: longer than the limit, and than head and tail
@@ -48,8 +63,7 @@ pub(super) fn is_covered(settings: &SoftTrim, joined_chars: f64) -> bool {
 
 /// Chars of a trimmed result, told from the joined length alone.
 pub(super) fn trimmed_chars(settings: &SoftTrim, joined_chars: f64) -> f64 {
-    let note_chars = note(settings, joined_chars).len();
-    settings.head_chars + settings.tail_chars + (GAP.len() + note_chars) as f64
+    settings.head_chars + settings.tail_chars + (GAP.len() + note_chars(settings, joined_chars)) as f64
 }
 
 /// The joined text of a result as trimming sees it: with a line for each image, where these are replaced.
@@ -254,6 +268,15 @@ mod tests {
 
     fn units(text: &str) -> Vec<u16> {
         text.encode_utf16().collect()
+    }
+
+    #[test]
+    fn the_note_is_as_long_as_it_is_told_to_be() {
+        let soft_trim = crate::gateway::pruning::PruneSettings::default().soft_trim;
+        let settings = SoftTrim { head_chars: 1_500.0, tail_chars: 0.5, ..soft_trim };
+        for chars in [0.0, 1.0, 9.0, 10.0, 99_999.0, 1e15, 1e21, f64::NAN, -7.0, 4_000.25] {
+            assert_eq!(note_chars(&settings, chars), note(&settings, chars).len(), "{chars}");
+        }
     }
 
     #[test]

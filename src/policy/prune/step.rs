@@ -1,5 +1,7 @@
 //! Pruning as a step: decides over the sizes of a list and leaves the list as the call would be sent.
 
+use std::sync::Arc;
+
 use crate::gateway::pruning::PruneSettings;
 use crate::js::Throws;
 use crate::policy::edit::{Edit, one_text};
@@ -22,10 +24,11 @@ pub fn prune_list(
         None => prune(&input)?,
         Some(reason) => Outcome::shut(&input, reason),
     };
+    let placeholder = Arc::new(settings.hard_clear.placeholder.clone());
     for (at, fate) in outcome.fates.iter().enumerate().filter(|(_, fate)| fate.fate.changes()) {
         let edit = match fate.fate {
             Fate::SoftTrimmed => Edit::SoftTrim(settings.soft_trim),
-            _ => Edit::Placeholder(settings.hard_clear.placeholder.clone()),
+            _ => Edit::Placeholder(Arc::clone(&placeholder)),
         };
         let size = one_text(list.size(at), fate.after.get()?);
         let texture = list.texture(at).map(|texture| edit.foretell(list.size(at), texture).1);

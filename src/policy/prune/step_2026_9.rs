@@ -82,7 +82,7 @@ fn fate(projection: &Projection, is_new: bool) -> (Fate, Reason) {
 fn edit(projection: Projection, settings: &PruneSettings) -> Edit {
     match projection {
         Projection::Soft => Edit::SoftTrim(settings.soft_trim),
-        Projection::Hard { placeholder } => Edit::Placeholder(placeholder),
+        Projection::Hard { placeholder } => Edit::Placeholder(placeholder.into()),
         Projection::Cut { texts } => Edit::Texts(texts),
     }
 }

@@ -2,7 +2,7 @@
 
 use std::collections::HashSet;
 
-use crate::js::{JsString, Value};
+use crate::js::{JsString, Json, Value};
 use crate::policy::repair::redact::{is_redacted, redact};
 use crate::policy::repair::shape::is_call;
 
@@ -61,16 +61,18 @@ pub fn repaired_message(message: &Value) -> Option<Value> {
 }
 
 /// Whether a message has calls that may be removed, trimmed or redacted.
-pub fn needs_input_repair(message: &Value) -> bool {
+pub fn needs_input_repair<'a>(message: impl Json<'a>) -> bool {
     let assistant = message.get("role").is_some_and(|role| role.str_is("assistant"));
-    let blocks = message.get("content").and_then(Value::as_array).filter(|_| assistant);
-    let is_fine = |call: &Value| {
-        let name = usable_name(call, &AllowedTools::default());
-        name.is_some_and(|name| {
-            call.get("name").and_then(Value::as_str) == Some(&name) && !is_redacted(&name)
-        })
-    };
-    blocks.unwrap_or_default().iter().any(|block| is_call(block) && !is_fine(block))
+    let blocks = message.get("content").filter(|_| assistant).and_then(Json::items);
+    blocks.into_iter().flatten().any(|block| is_call(block) && !is_fine(block))
+}
+
+/// Whether a call stays as it is.
+fn is_fine<'a>(call: impl Json<'a>) -> bool {
+    let name = usable_name(call, &AllowedTools::default());
+    name.is_some_and(|name| {
+        call.get("name").and_then(Json::string) == Some(name.clone()) && !is_redacted(&name)
+    })
 }
 
 impl RepairedInputs {
@@ -106,13 +108,13 @@ impl RepairedInputs {
 }
 
 /// The trimmed name of a call that may stay.
-fn usable_name(call: &Value, allowed: &AllowedTools) -> Option<JsString> {
+fn usable_name<'a>(call: impl Json<'a>, allowed: &AllowedTools) -> Option<JsString> {
     let given = |key| call.get(key).is_some_and(|value| !value.is_null());
-    let has_id = call.get("id").and_then(Value::as_str).is_some_and(|id| !id.is_blank());
+    let has_id = call.get("id").and_then(Json::string).is_some_and(|id| !id.is_blank());
     if !has_id || !(given("input") || given("arguments")) {
         return None;
     }
-    let name = call.get("name")?.as_str()?.trim();
+    let name = call.get("name")?.string()?.trim();
     let usable = !name.is_empty()
         && name.len() <= NAME_MAX_CHARS
         && name.units().iter().all(|unit| is_name_unit(*unit))

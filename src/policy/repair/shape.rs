@@ -1,7 +1,7 @@
 //! What a message is to the pairing: calls with their ids, or a result with its id (compaction 6.1).
 
 use crate::context::tokens::chars4::CHARS_PER_TOKEN;
-use crate::js::{JsString, Object, Value};
+use crate::js::{JsString, Json, Object, Value};
 
 /// Types of blocks that call a tool (compaction 6.1).
 const CALL_TYPES: [&str; 3] = ["toolCall", "toolUse", "functionCall"];
@@ -37,42 +37,42 @@ pub enum Shape {
 }
 
 /// The shape of a message.
-pub fn shape_of(message: &Value) -> Shape {
+pub fn shape_of<'a>(message: impl Json<'a>) -> Shape {
     let role = message.get("role");
     if role.is_some_and(|role| role.str_is("assistant")) {
         Shape::Assistant(wanting_calls(message))
     } else if role.is_some_and(|role| role.str_is("toolResult")) {
         let id = text(message, "toolCallId").or_else(|| text(message, "toolUseId"));
-        Shape::Result { id, name: message.get("toolName").and_then(Value::as_str).cloned() }
+        Shape::Result { id, name: message.get("toolName").and_then(Json::string) }
     } else {
         Shape::Other
     }
 }
 
-fn wanting_calls(message: &Value) -> Vec<Call> {
+fn wanting_calls<'a>(message: impl Json<'a>) -> Vec<Call> {
     let failed =
         message.get("stopReason").is_some_and(|reason| reason.str_is("error") || reason.str_is("aborted"));
     if failed {
         return Vec::new();
     }
-    let blocks = message.get("content").and_then(Value::as_array).unwrap_or_default();
-    let calls = blocks.iter().filter(|block| is_call(block));
+    let blocks = message.get("content").and_then(Json::items);
+    let calls = blocks.into_iter().flatten().filter(|block| is_call(*block));
     calls
         .filter_map(|block| {
-            let name = block.get("name").and_then(Value::as_str).cloned();
+            let name = block.get("name").and_then(Json::string);
             Some(Call { id: text(block, "id")?, name })
         })
         .collect()
 }
 
 /// Whether a block calls a tool, usable or not.
-pub(super) fn is_call(block: &Value) -> bool {
+pub(super) fn is_call<'a>(block: impl Json<'a>) -> bool {
     block.get("type").is_some_and(|kind| CALL_TYPES.iter().any(|call| kind.str_is(call)))
 }
 
 /// A text that is not empty.
-fn text(value: &Value, key: &str) -> Option<JsString> {
-    value.get(key).and_then(Value::as_str).filter(|text| !text.is_empty()).cloned()
+fn text<'a>(value: impl Json<'a>, key: &str) -> Option<JsString> {
+    value.get(key).and_then(Json::string).filter(|text| !text.is_empty())
 }
 
 /// A result that is invented for a call without one (compaction 6.3).

@@ -80,7 +80,7 @@ fn repair_inputs(list: &mut List, fates: &mut [MessageFate]) -> Vec<usize> {
 fn repaired_reason(body: &Value, made: &Value) -> Option<Reason> {
     let calls = |message: &Value| {
         let blocks = message.get("content").and_then(Value::as_array).unwrap_or_default();
-        blocks.iter().filter(|block| is_call(block)).count()
+        blocks.iter().filter(|block| is_call(*block)).count()
     };
     if calls(made) < calls(body) {
         return Some(Reason::CallRemoved);

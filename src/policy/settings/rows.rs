@@ -1,10 +1,13 @@
 //! The settings of every step one by one, for the pane that moves them and for `--set`.
 
+use std::path::{Path, PathBuf};
+
 use crate::gateway::compaction::CompactionSettings;
-use crate::gateway::compaction_setting::compaction_settings;
+use crate::gateway::compaction_setting::{TOKENS, compaction_settings};
 use crate::gateway::config::GatewayConfig;
 use crate::gateway::history_accounts::history_limit_under;
 use crate::gateway::history_limit::HistoryLimit;
+use crate::gateway::pi_settings::PiSettings;
 use crate::gateway::provenance::Provenance;
 use crate::gateway::prune_setting::{Control, PruneSetting, Unit, prune_settings};
 use crate::gateway::ruleset::{Guard, Ruleset};
@@ -31,6 +34,15 @@ pub struct StepSetting {
 pub enum Reader {
     /// The gateway: the path in `openclaw.json`.
     Gateway(String),
+    /// pi itself: its settings file, and the path in that.
+    Runtime {
+        /// The agent dir: its global settings and its models lie there.
+        agent_dir: PathBuf,
+        /// The file.
+        file: PathBuf,
+        /// The path in it.
+        path: String,
+    },
     /// The gateway has it built in; moving it shows what another value would do.
     BuiltIn,
     /// The client that sends the request, or the provider (pruning 7.14).
@@ -151,6 +163,20 @@ pub fn rows(source: &RowSource<'_>) -> Vec<StepSetting> {
         .collect();
     rows.sort_by_key(|row| row.step);
     rows
+}
+
+/// Gives the settings of a compaction to pi, whose own files hold them. `model` is `provider/id` where single models may
+/// have their own.
+pub fn given_to_pi(rows: &mut [StepSetting], settings: &PiSettings, model: Option<&str>) {
+    let agent_dir = settings.global().parent().map(Path::to_path_buf).unwrap_or_default();
+    for row in rows.iter_mut().filter(|row| ["reserveTokens", "keepRecentTokens"].contains(&row.row.key)) {
+        let own = settings.tokens(row.row.key, model);
+        row.reader = Reader::Runtime { agent_dir: agent_dir.clone(), file: own.file, path: own.path };
+        row.row.control = TOKENS;
+        row.row.config = own.written;
+        row.row.provenance = own.provenance;
+        row.row.value = own.value.into();
+    }
 }
 
 fn own(

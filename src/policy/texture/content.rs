@@ -1,6 +1,6 @@
 //! The content of a tool result, block by block.
 
-use crate::js::Value;
+use crate::js::Json;
 use crate::policy::guard;
 use crate::policy::texture::text::Text;
 use crate::store::entry::{MessageSize, Size};
@@ -33,11 +33,11 @@ pub enum Block {
 
 impl Content {
     /// The texture of a content.
-    pub(super) fn of(content: Option<&Value>) -> Self {
-        match content {
-            Some(Value::String(text)) => Self::Text(Text::of(text)),
-            Some(Value::Array(blocks)) => Self::Blocks(blocks.iter().map(block).collect()),
-            _ => Self::Other,
+    pub(super) fn of<'a>(content: Option<impl Json<'a>>) -> Self {
+        let Some(content) = content else { return Self::Other };
+        match content.items() {
+            Some(blocks) => Self::Blocks(blocks.map(block).collect()),
+            None => Text::told(content).map_or(Self::Other, Self::Text),
         }
     }
 
@@ -107,24 +107,26 @@ impl Content {
     }
 }
 
-fn block(block: &Value) -> Block {
+fn block<'a>(block: impl Json<'a>) -> Block {
     let is = |kind| block.get("type").is_some_and(|value| value.str_is(kind));
-    match block.get("text").and_then(Value::as_str) {
-        Some(text) if is("text") => Block::Text(Text::of(text)),
-        _ if is("image") => Block::Image,
-        _ => Block::Other { chars: guard::unknown_chars(block) },
+    let text = block.get("text").filter(|_| is("text")).and_then(Text::told);
+    match text {
+        Some(text) => Block::Text(text),
+        None if is("image") => Block::Image,
+        None => Block::Other { chars: guard::unknown_chars(block) },
     }
 }
 
 /// Whether a content is a string, or blocks none of which makes the real programs throw or count oddly.
-pub(super) fn is_plain(content: Option<&Value>) -> bool {
-    let odd = |block: &Value| {
-        let text = block.get("type").is_some_and(|kind| kind.str_is("text"));
-        block.is_null() || text && block.get("text").and_then(Value::as_str).is_none()
-    };
-    match content {
-        Some(Value::String(_)) => true,
-        Some(Value::Array(blocks)) => !blocks.iter().any(odd),
-        _ => false,
+pub(super) fn is_plain<'a>(content: Option<impl Json<'a>>) -> bool {
+    let Some(content) = content else { return false };
+    match content.items() {
+        Some(mut blocks) => !blocks.any(is_odd),
+        None => content.units().is_some(),
     }
+}
+
+fn is_odd<'a>(block: impl Json<'a>) -> bool {
+    let is_text = block.get("type").is_some_and(|kind| kind.str_is("text"));
+    block.is_null() || is_text && block.get("text").and_then(Json::units).is_none()
 }

@@ -14,7 +14,7 @@ pub use letters::Letters;
 pub use text::Text;
 
 use crate::gateway::ruleset::Rules;
-use crate::js::{Throws, Value};
+use crate::js::{Json, Throws, Value};
 use crate::policy::clear_tool_uses::Sketch;
 use crate::policy::guard::{self, Counted};
 use crate::policy::prune::round::chars_of;
@@ -48,12 +48,12 @@ pub struct Texture {
 
 impl Texture {
     /// The texture of a message, for rules that look at no letters.
-    pub fn of(message: &Value) -> Self {
+    pub fn of<'a>(message: impl Json<'a>) -> Self {
         Self::read(message, false)
     }
 
     /// The texture of a message for the rules of a version.
-    pub fn of_under(rules: &Rules, message: &Value) -> Self {
+    pub fn of_under<'a>(rules: &Rules, message: impl Json<'a>) -> Self {
         Self::read(message, rules.looks_at_letters())
     }
 
@@ -63,8 +63,9 @@ impl Texture {
         Self::read(made, self.weight.is_some())
     }
 
-    fn read(message: &Value, letters: bool) -> Self {
+    fn read<'a>(message: impl Json<'a>, letters: bool) -> Self {
         let role = role_of(message);
+        let whole = letters.then(|| message.whole());
         let content = match role {
             Role::ToolResult => Content::of(message.get("content")),
             _ => Content::Other,
@@ -82,12 +83,12 @@ impl Texture {
             shape: shape_of(message),
             guard: Counted::of(message),
             sketch,
-            letters: letters.then(|| Letters::of(role, message)).flatten(),
-            weight: letters.then(|| chars_of(message)),
+            letters: whole.as_deref().and_then(|whole| Letters::of(role, whole)),
+            weight: whole.as_deref().map(chars_of),
             body: None,
         };
         if texture.is_untold(role, message) {
-            texture.body = Some(Arc::new(message.clone()));
+            texture.body = Some(Arc::new(message.value()));
         }
         texture
     }
@@ -98,7 +99,7 @@ impl Texture {
     }
 
     /// Whether edits of this message cannot be told from its texture.
-    fn is_untold(&self, role: Role, message: &Value) -> bool {
+    fn is_untold<'a>(&self, role: Role, message: impl Json<'a>) -> bool {
         match role {
             Role::ToolResult | Role::User if self.letters.is_some_and(|letters| letters.decide(role)) => true,
             Role::ToolResult => self.sketch.is_err() || !content::is_plain(message.get("content")),

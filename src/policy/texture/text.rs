@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use crate::js::JsString;
+use crate::js::{Characters, JsString, Json};
 
 const LINE_FEED: u16 = 10;
 const HIGH: std::ops::RangeInclusive<u16> = 0xD800..=0xDBFF;
@@ -22,17 +22,17 @@ pub struct Text {
 impl Text {
     /// The texture of a text.
     pub fn of(text: &JsString) -> Self {
-        let units = text.units();
-        let (mut line_feeds, mut pairs) = (Vec::new(), Vec::new());
-        for (at, unit) in units.iter().enumerate() {
-            if *unit == LINE_FEED {
-                line_feeds.push(at as u32);
-            } else if HIGH.contains(unit) && units.get(at + 1).is_some_and(|next| LOW.contains(next)) {
-                // Halves that stand in a row pair from the left: a high one never begins twice.
-                pairs.push(at as u32);
-            }
-        }
-        Self { chars: text.len(), line_feeds: line_feeds.into(), pairs: pairs.into() }
+        let mut heard = Heard::default();
+        text.units().iter().for_each(|unit| heard.unit(*unit));
+        heard.into()
+    }
+
+    /// The same, of a value that may be one.
+    pub(super) fn told<'a>(value: impl Json<'a>) -> Option<Self> {
+        value.units()?;
+        let mut heard = Heard::default();
+        value.tell(&mut heard);
+        Some(heard.into())
     }
 
     /// Its length in code points; a lone half is one.
@@ -84,6 +84,50 @@ impl Text {
             chars += text.chars;
         }
         Self { chars, line_feeds: feeds.into(), pairs: pairs.into() }
+    }
+}
+
+/// A text while it is told.
+#[derive(Default)]
+struct Heard {
+    chars: usize,
+    line_feeds: Vec<u32>,
+    pairs: Vec<u32>,
+    /// The last unit is a high surrogate, which the next one may complete.
+    high: bool,
+}
+
+impl From<Heard> for Text {
+    fn from(Heard { chars, line_feeds, pairs, .. }: Heard) -> Self {
+        Self { chars, line_feeds: line_feeds.into(), pairs: pairs.into() }
+    }
+}
+
+impl Characters for Heard {
+    fn run(&mut self, run: &str) {
+        // Whole characters never complete a pair.
+        self.high = false;
+        if run.is_ascii() {
+            self.chars += run.len();
+            return;
+        }
+        for char in run.chars() {
+            if char.len_utf16() == 2 {
+                self.pairs.push(self.chars as u32);
+            }
+            self.chars += char.len_utf16();
+        }
+    }
+
+    fn unit(&mut self, unit: u16) {
+        match unit {
+            LINE_FEED => self.line_feeds.push(self.chars as u32),
+            // Halves that stand in a row pair from the left: a high one never begins twice.
+            _ if self.high && LOW.contains(&unit) => self.pairs.push(self.chars as u32 - 1),
+            _ => {}
+        }
+        self.high = HIGH.contains(&unit);
+        self.chars += 1;
     }
 }
 

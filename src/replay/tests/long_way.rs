@@ -1,6 +1,8 @@
 //! What running sums tell of a call is to the last bit what the steps make of its list of messages: counts, tokens, what is
 //! named as changed, and what the cache reads of it.
 
+use std::sync::Arc;
+
 use super::*;
 use crate::gateway::ruleset::Ruleset;
 use crate::policy::clear_tool_uses::{ClearSettings, ClearedBy, Counting};
@@ -37,9 +39,10 @@ fn script(seed: u64) -> Script {
     script
 }
 
-fn textures(script: &Script, ruleset: Ruleset) -> Vec<Option<Texture>> {
+fn textures(script: &Script, ruleset: Ruleset) -> Vec<Option<Arc<Texture>>> {
     let message = |line: &str| js::parse(line).expect("JSON").get("message").cloned();
-    script.text.lines().map(|line| Some(Texture::of_under(ruleset.rules(), &message(line)?))).collect()
+    let texture = |line: &str| Some(Arc::new(Texture::of_under(ruleset.rules(), &message(line)?)));
+    script.text.lines().map(texture).collect()
 }
 
 fn clearings() -> [ClearSettings; 7] {

@@ -35,7 +35,7 @@ pub(in crate::store) fn mark_leftovers(
     for session in left {
         let Some(path) = session.path.clone() else { continue };
         // What no row of a file names is told by what the database knows of it.
-        session.flags.retain(|flag| *flag != Flag::Orphan);
+        session.flags.retain(|flag| ![Flag::Orphan, Flag::Imported].contains(flag));
         match missing_from(database, &path) {
             Ok(None) => session.flag(Flag::Imported),
             Ok(Some(what)) => {

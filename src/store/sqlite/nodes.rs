@@ -11,7 +11,7 @@ use super::place::{artifact_dir, path_in};
 use super::sizes::Sizes;
 use crate::error::{Finding, Severity};
 use crate::js::{self, Object, Value};
-use crate::store::archive::ArchiveReason;
+use crate::store::archive::{ArchiveReason, short_archive_name};
 use crate::store::kept::Kept;
 use crate::store::rows::Row;
 use crate::store::session::{Flag, Session};
@@ -207,7 +207,7 @@ impl Found<'_> {
 
     /// What a deletion or a reset left in the database.
     fn add_archive(&mut self, archive: &Archive) {
-        let key = format!("agent:{}:{}", self.agent, archive.name);
+        let key = format!("agent:{}:{}", self.agent, short_archive_name(&archive.name));
         let mut session = of_key(key, self.agent.to_owned(), archive.session.clone());
         session.title = named(Row::of_database(archive.key.clone(), Value::Null), self.agent).title;
         let reason = if archive.reason == "reset" { ArchiveReason::Reset } else { ArchiveReason::Deleted };

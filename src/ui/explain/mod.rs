@@ -271,7 +271,7 @@ fn foot(theme: &Theme, screen: &ExplainScreen, area: Rect, buf: &mut Buffer) {
 /// The note of a change, what the whole session comes to, and how it is made.
 fn advice_words(explanation: &Explanation, advice: &Advice) -> String {
     let how = match advice.commands.as_slice() {
-        [] => "The patch is for openclaw.json.".to_owned(),
+        [] => format!("The patch is for {}.", advice.file_name()),
         commands => commands.join("; "),
     };
     let whole =

@@ -31,7 +31,7 @@ pub(super) fn draw(
     let muted = theme.style(Role::Muted);
     let key = first_key(app, Context::List, Action::CopyPatch);
     let hint = [
-        Span::styled("openclaw.json   ", muted),
+        Span::styled(format!("{}   ", short_name(&advice.file_name())), muted),
         Span::styled(key, theme.bold(Role::Text)),
         Span::styled(" copies it", muted),
     ];
@@ -40,6 +40,11 @@ pub(super) fn draw(
         let role = if line.starts_with("//") { Role::Muted } else { Role::Text };
         put(buf, (area.x + 2, y), area.right().saturating_sub(1), line, theme.style(role));
     }
+}
+
+/// A file by its last part: its folder stands in the patch.
+fn short_name(file: &str) -> &str {
+    file.rsplit('/').next().unwrap_or(file)
 }
 
 /// The patch with its object on as few lines as there is width for; comments keep lines of their own.

@@ -146,7 +146,7 @@ fn denied(app: &App) -> String {
 pub(super) fn origin(app: &App, at: usize) -> String {
     let Some(row) = app.tuning.rows.get(at) else { return String::new() };
     match row.reader {
-        Reader::Gateway(_) => provenance(&row.row.provenance),
+        Reader::Gateway(_) | Reader::Runtime { .. } => provenance(&row.row.provenance),
         Reader::BuiltIn => "built in".to_owned(),
         Reader::Client => "the client's".to_owned(),
         Reader::Server => "asked of the server".to_owned(),

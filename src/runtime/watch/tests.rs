@@ -1,13 +1,33 @@
 //! The watching thread against a real folder.
 
+use std::collections::BTreeSet;
 use std::io::Write;
+use std::sync::mpsc::Receiver;
+use std::time::{Duration, Instant};
 
+use notify::EventKind;
+
+use super::thread::order_of;
 use super::*;
+
+/// Changes alone.
+fn changes(told: Told) -> Option<Vec<PathBuf>> {
+    match told {
+        Told::Changed(paths) => Some(paths),
+        Told::Polled(_) => None,
+    }
+}
+
+/// A thread that tells nobody.
+fn silent(ways: Ways) -> Thread<impl Fn(Told) -> bool> {
+    Thread::new(ways, channel().0, |_| true)
+}
 
 /// A watch over a folder, and what it tells.
 fn watched(folders: &[&Path]) -> (Watch, Receiver<Vec<PathBuf>>) {
-    let (told, heard) = channel();
-    let watch = Watch::start(move |paths| told.send(paths).is_ok());
+    let (teller, heard) = channel();
+    let tell = move |told| changes(told).is_none_or(|paths| teller.send(paths).is_ok());
+    let watch = Watch::start(Ways::Best, tell);
     watch.set(folders.iter().map(|path| path.to_path_buf()).collect(), i64::MAX);
     (watch, heard)
 }
@@ -77,7 +97,7 @@ fn what_was_lost_is_every_file_of_every_folder() {
     for name in ["a.jsonl", "b.jsonl.lock", "c.txt"] {
         std::fs::File::create(real.join(name)).unwrap();
     }
-    let mut thread = Thread::new(channel().0, |_| true);
+    let mut thread = silent(Ways::Best);
     thread.watch(BTreeSet::from([real.clone()]), i64::MAX);
     thread.note_everything();
     let told: Vec<_> = thread.changed.iter().cloned().collect();
@@ -89,8 +109,7 @@ fn what_was_lost_is_every_file_of_every_folder() {
 fn folders_without_a_watcher_are_looked_at() {
     let dir = tempfile::tempdir().unwrap();
     let real = dir.path().canonicalize().unwrap();
-    let mut thread = Thread::new(channel().0, |_| true);
-    thread.native = None;
+    let mut thread = silent(Ways::Poll);
     thread.watch(BTreeSet::from([real.clone()]), i64::MAX);
     assert!(thread.next_poll.is_some());
     std::fs::File::create(real.join("new.jsonl")).unwrap();
@@ -112,13 +131,13 @@ fn what_changed_between_reading_and_watching_is_told() {
     file("after.jsonl", 2_000_000);
     file("after.tmp", 2_000_000);
     let told = |read_ms: i64| {
-        let mut thread = Thread::new(channel().0, |_| true);
+        let mut thread = silent(Ways::Best);
         thread.watch(BTreeSet::from([real.clone()]), read_ms);
         thread.changed.into_iter().collect::<Vec<_>>()
     };
     assert_eq!(told(1_500_000), [real.clone(), real.join("after.jsonl")]);
     assert!(told(i64::MAX).is_empty());
-    let mut thread = Thread::new(channel().0, |_| true);
+    let mut thread = silent(Ways::Best);
     thread.watch(BTreeSet::from([real.clone()]), i64::MAX);
     thread.watch(BTreeSet::from([real.clone()]), 0);
     assert!(thread.changed.is_empty(), "a folder that is watched tells by itself");
@@ -134,4 +153,75 @@ fn the_folders_of_the_demo_are_those_its_files_lie_in() {
         assert!(folders.contains(&store.state_dir.join(part)), "{part:?} of {folders:?}");
     }
     assert!(folders.iter().all(|folder| folder.is_dir()));
+}
+
+#[test]
+fn a_folder_made_anew_at_its_place_is_watched_again_and_all_in_it_is_told() {
+    let dir = tempfile::tempdir().unwrap();
+    let state = dir.path().canonicalize().unwrap();
+    let sessions = state.join("sessions");
+    std::fs::create_dir(&sessions).unwrap();
+    let (_watch, heard) = watched(&[&state, &sessions]);
+    until_told(&heard, &sessions.join("a.jsonl"));
+    std::fs::remove_dir_all(&sessions).unwrap();
+    std::fs::create_dir(&sessions).unwrap();
+    std::fs::File::create(sessions.join("b.jsonl")).unwrap();
+    let deadline = Instant::now() + Duration::from_secs(20);
+    let mut told = BTreeSet::new();
+    while !told.contains(&sessions.join("b.jsonl")) {
+        assert!(Instant::now() < deadline, "{told:?}");
+        told.extend(heard.recv_timeout(Duration::from_millis(200)).into_iter().flatten());
+    }
+    until_told(&heard, &sessions.join("c.jsonl"));
+}
+
+#[test]
+fn after_changes_were_lost_every_file_is_told_though_nobody_heard_of_it() {
+    let dir = tempfile::tempdir().unwrap();
+    let real = dir.path().canonicalize().unwrap();
+    let (teller, heard) = channel();
+    let watch =
+        Watch::start(Ways::Deaf, move |told| changes(told).is_none_or(|paths| teller.send(paths).is_ok()));
+    watch.set(BTreeSet::from([real.clone()]), i64::MAX);
+    for name in ["a.jsonl", "sessions.json"] {
+        std::fs::File::create(real.join(name)).unwrap();
+    }
+    let overflow = notify::Event::new(EventKind::Other).set_flag(notify::event::Flag::Rescan);
+    watch.orders.send(order_of(Ok(overflow)).unwrap()).unwrap();
+    let told = heard.recv_timeout(Duration::from_secs(20)).unwrap();
+    assert_eq!(told, [real.clone(), real.join("a.jsonl"), real.join("sessions.json")]);
+}
+
+#[test]
+fn folders_that_are_looked_at_are_told_with_the_reason_and_their_changes_too() {
+    let dir = tempfile::tempdir().unwrap();
+    let real = dir.path().canonicalize().unwrap();
+    let (teller, heard) = channel();
+    let watch = Watch::start(Ways::Poll, move |told| teller.send(told).is_ok());
+    watch.set(BTreeSet::from([real.clone()]), i64::MAX);
+    let polled = vec![Polled { folder: real.clone(), why: Why::Asked }];
+    assert_eq!(heard.recv_timeout(Duration::from_secs(20)).unwrap(), Told::Polled(polled.clone()));
+    assert_eq!(
+        in_words(&polled).unwrap(),
+        format!("{}: looked at every second, as CLAWSCOPE_POLL is set.", real.display())
+    );
+    let file = real.join("a.jsonl");
+    std::fs::File::create(&file).unwrap();
+    assert_eq!(heard.recv_timeout(Duration::from_secs(20)).unwrap(), Told::Changed(vec![file]));
+    watch.set(BTreeSet::new(), i64::MAX);
+    assert_eq!(heard.recv_timeout(Duration::from_secs(20)).unwrap(), Told::Polled(Vec::new()));
+}
+
+#[test]
+fn a_watcher_that_refuses_is_looked_past_and_its_words_are_kept() {
+    let dir = tempfile::tempdir().unwrap();
+    let real = dir.path().canonicalize().unwrap();
+    let mut thread = silent(Ways::Best);
+    thread.native = Err(Why::Refused("too many watches".into()));
+    let polled = thread.polled_among(BTreeSet::from([real.clone()]));
+    assert_eq!(polled, [Polled { folder: real, why: Why::Refused("too many watches".into()) }]);
+    assert_eq!(
+        super::folder::said(&notify::Error::new(notify::ErrorKind::MaxFilesWatch)),
+        "its limit of watches is reached (fs.inotify.max_user_watches, max_user_instances)"
+    );
 }

@@ -1,0 +1,38 @@
+//! A store to rows, and to rows with their counts.
+
+use std::path::PathBuf;
+
+use clawscope::inspect::open::open;
+use divan::Bencher;
+use rayon::prelude::*;
+
+use crate::{WHOLE, large, made, opened};
+
+const SESSIONS: usize = if WHOLE { 300 } else { 20 };
+
+/// A gateway's state with so many sessions.
+fn store() -> PathBuf {
+    made("state", |path| {
+        large::store(path, SESSIONS, 3).unwrap();
+    })
+}
+
+/// What the list shows first: rows, files and locks.
+#[divan::bench(sample_count = 20)]
+fn listing_rows_first(bencher: Bencher<'_, '_>) {
+    let store = store();
+    bencher.bench_local(|| assert_eq!(opened::listed(&store).items.len(), SESSIONS));
+}
+
+/// What it shows at last: every transcript counted.
+#[divan::bench(sample_count = 5)]
+fn listing_with_counts(bencher: Bencher<'_, '_>) {
+    let store = store();
+    bencher.bench_local(|| {
+        let listed = opened::listed(&store);
+        let count = |item: &clawscope::inspect::SessionItem| {
+            open(&listed.store, &item.key, None, 0, &mut |_, _| true).unwrap().session.entries
+        };
+        listed.items.par_iter().filter_map(count).sum::<u64>()
+    });
+}

@@ -1,0 +1,63 @@
+//! What each step between a file and the screen costs, on generated transcripts: `cargo bench --bench steps`.
+//! One of them: `cargo bench --bench steps -- growth`. Each once and small, to see that it works: `cargo test --bench steps`.
+
+#![allow(clippy::unwrap_used, clippy::expect_used, reason = "a bench that cannot begin stops there")]
+
+#[path = "../../tests/support/generate.rs"]
+mod generate;
+mod index;
+#[path = "../../tests/support/large.rs"]
+mod large;
+mod listing;
+#[path = "../../tests/support/opened.rs"]
+mod opened;
+mod plans;
+mod screen;
+
+use std::path::{Path, PathBuf};
+use std::sync::{Mutex, OnceLock};
+
+/// Unoptimised, only whether they work is of interest.
+const WHOLE: bool = !cfg!(debug_assertions);
+/// Sizes of transcripts, MB.
+const SIZES: [u64; 2] = if WHOLE { [10, 100] } else { [1, 2] };
+
+static FOLDER: OnceLock<tempfile::TempDir> = OnceLock::new();
+static MADE: Mutex<()> = Mutex::new(());
+
+fn main() {
+    divan::main();
+    if let Some(folder) = FOLDER.get() {
+        let _ = std::fs::remove_dir_all(folder.path());
+    }
+}
+
+/// Where generated files are, until the benches end.
+fn folder() -> &'static Path {
+    FOLDER.get_or_init(|| tempfile::Builder::new().prefix("clawscope-bench-").tempdir().unwrap()).path()
+}
+
+/// What is made once and used by many.
+fn made(name: &str, make: impl FnOnce(&Path)) -> PathBuf {
+    let _one = MADE.lock().unwrap();
+    let path = folder().join(name);
+    if !path.exists() {
+        make(&path);
+    }
+    path
+}
+
+/// A transcript of so many MB.
+fn transcript(megabytes: u64) -> PathBuf {
+    made(&format!("{megabytes}.jsonl"), |path| {
+        large::file(large::Recipe::of(megabytes * 1_000_000, 1), path).unwrap();
+    })
+}
+
+/// A transcript whose messages all are in the context.
+fn whole(megabytes: u64) -> PathBuf {
+    made(&format!("whole-{megabytes}.jsonl"), |path| {
+        let recipe = large::Recipe { compact_every: 0, ..large::Recipe::of(megabytes * 1_000_000, 2) };
+        large::file(recipe, path).unwrap();
+    })
+}

@@ -1,0 +1,138 @@
+//! Parts of the program, each timed by itself.
+
+use std::fs::File;
+use std::io::Write as _;
+use std::path::Path;
+use std::time::Instant;
+
+use anyhow::Result;
+use clawscope::context::{bodies, build};
+use clawscope::gateway::pruning::PruneSettings;
+use clawscope::gateway::ruleset::Ruleset;
+use clawscope::inspect::again::Material;
+use clawscope::js;
+use clawscope::plan::{Asked, Plan};
+use clawscope::policy::list::List;
+use clawscope::policy::prune::{Gate, PruneInput, prune};
+use clawscope::policy::{Step, StepSet, StepSettings};
+use clawscope::replay::simulated_lane;
+use clawscope::transcript::Leaf;
+use clawscope::ui::highlight;
+use crossterm::event::KeyCode;
+
+use crate::opened::{Screen, opened};
+
+fn ms(since: Instant) -> f64 {
+    since.elapsed().as_secs_f64() * 1e3
+}
+
+fn sorted(mut times: Vec<f64>) -> Vec<f64> {
+    times.sort_by(f64::total_cmp);
+    times
+}
+
+fn median(times: Vec<f64>) -> f64 {
+    let times = sorted(times);
+    times[times.len() / 2]
+}
+
+/// The pruner's preview over a context of so many messages, and what each message would weigh: the same messages are
+/// written to a file, for the real pruner to look at.
+pub(crate) fn preview(file: &Path, messages: usize, window: f64, out: &Path) -> Result<String> {
+    let inspection = opened(file);
+    let end = inspection.context.messages.get(messages - 1).expect("so many messages in the context").entry;
+    let (index, tree) = (&inspection.index, &inspection.tree);
+    let context = build(index, tree, &Leaf::Id(index.name(end))).expect("a context");
+    let texts = bodies::messages(&inspection.source, index, &context)?;
+    let texts: Vec<String> = texts.iter().map(js::stringify).collect();
+    write!(File::create(out)?, "[{}]", texts.join(",\n"))?;
+    let settings = StepSettings {
+        ruleset: Ruleset::V2026_3_2,
+        steps: StepSet::of(&[Step::Prune]),
+        ..StepSettings::prune(PruneSettings::default())
+    };
+    let asked = Asked {
+        index,
+        context: &context,
+        branch: None,
+        textures: None,
+        remembered: None,
+        settings: &settings,
+        window,
+        guard_window: window,
+        gate: Gate::Open { idle_ms: 1e9 },
+    };
+    let plan = Plan::new(&asked).expect("a plan");
+    let list = List::of(&context, None);
+    let input = PruneInput { list: &list, words: &index.words, settings: &settings.prune, window };
+    let decision = nanoseconds(|| prune(&input).map(drop).expect("a decision"));
+    let whole = nanoseconds(|| drop(Plan::new(&asked).expect("a plan")));
+    let after = plan.fates().iter().map(|fate| fate.after.get().unwrap_or(f64::NAN).to_string());
+    let after = after.collect::<Vec<_>>().join(",");
+    Ok(format!("{{\"ns\":{whole},\"decisionNs\":{decision},\"chars\":[{after}]}}"))
+}
+
+/// The median of many rounds.
+fn nanoseconds(work: impl Fn()) -> f64 {
+    let round = |_| {
+        let began = Instant::now();
+        work();
+        began.elapsed().as_secs_f64() * 1e9
+    };
+    median((0..400).map(round).collect())
+}
+
+/// A replay of every call: what it asks of the texts, read once, and then each time a setting changes.
+pub(crate) fn replay(file: &Path) -> Result<String> {
+    let inspection = opened(file);
+    let began = Instant::now();
+    let material = Material::read(&inspection, inspection.gateway_steps())?;
+    let reading = ms(began);
+    let began = Instant::now();
+    let record = material.record(&inspection);
+    let recorded = ms(began);
+    let session = material.session(&inspection);
+    let mut settings = inspection.replay_settings(inspection.configured.clone(), true);
+    settings.steps.steps = inspection.gateway_steps();
+    let mut calls = 0;
+    let times = (0..9)
+        .map(|_| {
+            let began = Instant::now();
+            calls = simulated_lane(&session, &settings, &record, &|| true).expect("a lane").len();
+            ms(began)
+        })
+        .collect();
+    let simulated = median(times);
+    Ok(format!(
+        "{{\"calls\":{calls},\"readingMs\":{reading},\"recordedMs\":{recorded},\"simulatedMs\":{simulated}}}"
+    ))
+}
+
+/// Messages opened one after another up the transcript: from the key to cells.
+pub(crate) fn bodies(file: &Path) -> String {
+    highlight::load();
+    let mut screen = Screen::of(file);
+    let times = (0..1_000).map(|_| {
+        let began = Instant::now();
+        screen.press(KeyCode::Enter);
+        screen.draw();
+        let time = ms(began);
+        screen.press(KeyCode::Esc);
+        screen.keys("k");
+        time
+    });
+    let times = sorted(times.collect());
+    format!("{{\"medianMs\":{},\"p99Ms\":{},\"mostMs\":{}}}", times[500], times[990], times[999])
+}
+
+/// Keys that move the cursor, each with its frame.
+pub(crate) fn frames(file: &Path) -> String {
+    let mut screen = Screen::of(file);
+    let times = (0..201).map(|at| {
+        let began = Instant::now();
+        screen.keys(if at % 2 == 0 { "k" } else { "j" });
+        screen.draw();
+        ms(began)
+    });
+    format!("{{\"medianMs\":{}}}", median(times.collect()))
+}

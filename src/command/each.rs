@@ -1,0 +1,54 @@
+//! The same question to many sessions: large transcripts one after the other on all cores, the others each on one core.
+//! Cores that share small transcripts would wait for each other more than they read.
+
+use std::cmp::Reverse;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use rayon::ThreadPoolBuilder;
+
+/// Transcripts of more bytes than this are worth all cores.
+const LARGE: u64 = 8 << 20;
+
+/// Asks once for each size, in bytes, of a transcript; the answers in the same order.
+pub(super) fn each<T: Send>(sizes: &[u64], ask: impl Fn(usize) -> T + Sync) -> Vec<T> {
+    let mut order: Vec<usize> = (0..sizes.len()).collect();
+    // The largest first, so that none is left for one core when the others are done.
+    order.sort_by_key(|at| Reverse(sizes[*at]));
+    let (large, small) = order.split_at(order.partition_point(|at| sizes[*at] > LARGE));
+    let mut answers: Vec<(usize, T)> = large.iter().map(|at| (*at, ask(*at))).collect();
+    let next = AtomicUsize::new(0);
+    let on_one_core = || {
+        // What would be shared with other cores stays on this one.
+        let _alone = ThreadPoolBuilder::new().num_threads(1).use_current_thread().build();
+        let take = || small.get(next.fetch_add(1, Ordering::Relaxed)).copied();
+        std::iter::from_fn(take).map(|at| (at, ask(at))).collect::<Vec<_>>()
+    };
+    let cores = rayon::current_num_threads().min(small.len());
+    std::thread::scope(|scope| {
+        let threads: Vec<_> = (0..cores).map(|_| scope.spawn(on_one_core)).collect();
+        for thread in threads {
+            answers.extend(thread.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic)));
+        }
+    });
+    answers.sort_by_key(|(at, _)| *at);
+    answers.into_iter().map(|(_, answer)| answer).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn answers_come_in_the_order_of_the_questions_and_small_ones_are_alone() {
+        let sizes = [5, LARGE + 1, 0, LARGE, 7, LARGE + 9, 3];
+        let answers = each(&sizes, |at| (at, rayon::current_num_threads()));
+        assert_eq!(
+            answers.iter().map(|(at, _)| *at).collect::<Vec<_>>(),
+            (0..sizes.len()).collect::<Vec<_>>()
+        );
+        let all = rayon::current_num_threads();
+        let expected = sizes.map(|size| if size > LARGE { all } else { 1 });
+        assert_eq!(answers.iter().map(|(_, threads)| *threads).collect::<Vec<_>>(), expected);
+        assert_eq!(each(&[], |at| at), [0_usize; 0]);
+    }
+}

@@ -1,0 +1,303 @@
+//! A session's shape as a folder that opens like the store it was taken from: the transcript, its row, and the settings
+//! that decide about it. For reports of faults: numbers stay, words go.
+
+use std::path::PathBuf;
+
+use crate::export::document::Wanted;
+use crate::export::pi::{PiError, transcript};
+use crate::export::shape;
+use crate::gateway::ruleset::Ruleset;
+use crate::inspect::Inspection;
+use crate::js::{self, JsString, Object, Value};
+use crate::store::rows::Row;
+
+/// A folder: its files by their paths in it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Folder {
+    /// Path and text of each.
+    pub files: Vec<(PathBuf, String)>,
+}
+
+/// Words of keys that say what a session is, not whose.
+const KEY_WORDS: [&str; 36] = [
+    "agent",
+    "main",
+    "telegram",
+    "discord",
+    "slack",
+    "whatsapp",
+    "signal",
+    "imessage",
+    "feishu",
+    "matrix",
+    "msteams",
+    "googlechat",
+    "webchat",
+    "line",
+    "zalo",
+    "irc",
+    "direct",
+    "dm",
+    "group",
+    "channel",
+    "room",
+    "thread",
+    "topic",
+    "cron",
+    "run",
+    "hook",
+    "subagent",
+    "acp",
+    "global",
+    "unknown",
+    "heartbeat",
+    "pi",
+    "recovered",
+    "reset",
+    "deleted",
+    "explicit",
+];
+
+/// Members of rows and settings whose texts are words of the gateway.
+const KEPT: [&str; 28] = [
+    "sessionId",
+    "previousSessionId",
+    "model",
+    "modelProvider",
+    "modelOverride",
+    "providerOverride",
+    "provider",
+    "id",
+    "chatType",
+    "channel",
+    "lastChannel",
+    "status",
+    "kind",
+    "thinkingLevel",
+    "verboseLevel",
+    "reasoningLevel",
+    "elevatedLevel",
+    "queueMode",
+    "sendPolicy",
+    "mode",
+    "ttl",
+    "scope",
+    "dmScope",
+    "identifierPolicy",
+    "api",
+    "allow",
+    "deny",
+    "source",
+];
+
+/// Members of rows that only say where something lay, or whose it is.
+const LEFT_OUT: [&str; 6] = ["sessionFile", "authProfileOverride", "apiKey", "baseUrl", "headers", "env"];
+
+/// The settings that decide about a session; `*` is any name there.
+const SETTINGS: [&[&str]; 15] = [
+    &["agents", "defaults", "contextTokens"],
+    &["agents", "defaults", "contextPruning"],
+    &["agents", "defaults", "compaction"],
+    &["agents", "defaults", "model"],
+    &["channels", "*", "historyLimit"],
+    &["channels", "*", "dmHistoryLimit"],
+    &["models", "mode"],
+    &["models", "providers", "*", "models"],
+    &["session", "scope"],
+    &["session", "dmScope"],
+    &["session", "idleMinutes"],
+    &["session", "reset"],
+    &["session", "resetByType"],
+    &["session", "resetByChannel"],
+    &["session", "maintenance"],
+];
+
+/// The folder of a session and its row.
+///
+/// # Errors
+/// As for the transcript alone.
+pub fn shape_folder(wanted: &Wanted<'_>, row: Option<&Row>) -> Result<Folder, PiError> {
+    let inspection = wanted.inspection;
+    let text = transcript(&Wanted { shape_only: true, plan: None, ..*wanted })?.0;
+    let files = if inspection.ruleset.ruleset.is_pi() {
+        vec![(pi_name(inspection), text), ("settings.json".into(), line(&pi_settings(inspection)))]
+    } else {
+        let agent = agent_of(inspection);
+        let sessions = PathBuf::from("agents").join(&agent).join("sessions");
+        let id = &inspection.session.id;
+        let rows = Object::from([(session_key(inspection, &agent), shaped_row(row, id))]);
+        vec![
+            (sessions.join(format!("{}.jsonl", plain_name(id))), text),
+            (sessions.join("sessions.json"), line(&Value::Object(rows))),
+            ("openclaw.json".into(), line(&config(inspection))),
+        ]
+    };
+    Ok(Folder { files })
+}
+
+fn line(value: &Value) -> String {
+    format!("{}\n", js::stringify(value))
+}
+
+/// The name of pi's own file, which holds a time and the session's id.
+fn pi_name(inspection: &Inspection) -> PathBuf {
+    let name = inspection.source.path().file_name().unwrap_or_default().to_string_lossy().into_owned();
+    let own =
+        name.split_once('_').filter(|(time, id)| time.len() == 24 && id.strip_suffix(".jsonl").is_some());
+    let id = plain_name(&inspection.session.id);
+    let name = own.map_or_else(
+        || format!("2026-01-01T00-00-00-000Z_{id}.jsonl"),
+        |(time, _)| format!("{time}_{id}.jsonl"),
+    );
+    PathBuf::from("sessions").join("--x--").join(name)
+}
+
+/// A name without what leads elsewhere.
+fn plain_name(id: &str) -> String {
+    id.chars().filter(|char| char.is_ascii_alphanumeric() || "-_".contains(*char)).collect()
+}
+
+fn agent_of(inspection: &Inspection) -> String {
+    let agent = &inspection.session.agent;
+    if agent == "main" { agent.clone() } else { shape::plain(agent).to_lowercase() }
+}
+
+/// The key with its kind and without whose it is.
+fn session_key(inspection: &Inspection, agent: &str) -> String {
+    let key = &inspection.session.key.0;
+    let own = format!("agent:{}:", inspection.session.agent);
+    let rest = key.strip_prefix(&own).unwrap_or(key).split(" (").next().unwrap_or_default();
+    let part = |part: &str| if KEY_WORDS.contains(&part) { part.to_owned() } else { shape::plain(part) };
+    let parts: Vec<String> = rest.split(':').map(part).collect();
+    format!("agent:{agent}:{}", parts.join(":"))
+}
+
+fn shaped_row(row: Option<&Row>, id: &str) -> Value {
+    let raw = row.map_or_else(|| Value::Object(Object::default()), |row| row.raw.clone());
+    let mut shaped = match member("", &raw) {
+        Value::Object(object) => object,
+        _ => Object::default(),
+    };
+    shaped.set("sessionId", Value::from(plain_name(id)));
+    if let Some(at) = row.and_then(|row| row.updated_at) {
+        shaped.set("updatedAt", Value::Number(at));
+    }
+    Value::Object(shaped)
+}
+
+/// A value of a row or a setting: numbers and switches as they are, texts without their words.
+fn member(key: &str, value: &Value) -> Value {
+    match value {
+        Value::String(text) if KEPT.contains(&key) || is_duration(text) => value.clone(),
+        Value::String(text) => Value::from(shape::plain(&text.to_string_lossy())),
+        Value::Array(items) => Value::Array(items.iter().map(|item| member(key, item)).collect()),
+        Value::Object(object) => {
+            let mut out = Object::default();
+            for (name, value) in object.iter() {
+                let name = name.to_string_lossy();
+                if !LEFT_OUT.contains(&name.as_str()) {
+                    // Names of the gateway are plain; anything else may be a person's.
+                    let plain = name.bytes().all(|byte| byte.is_ascii_alphabetic() || byte == b'-');
+                    let shown = if plain { name.clone() } else { shape::plain(&name) };
+                    out.set(&shown, member(&name, value));
+                }
+            }
+            Value::Object(out)
+        }
+        plain => plain.clone(),
+    }
+}
+
+/// `30d`, `1h30m`: what settings hold as times.
+fn is_duration(text: &JsString) -> bool {
+    let text = text.to_string_lossy();
+    text.len() <= 8
+        && text.starts_with(|char: char| char.is_ascii_digit())
+        && text.chars().all(|char| char.is_ascii_digit() || "smhd.".contains(char))
+}
+
+/// What the configuration says of the session, and the version that its rules are told by.
+fn config(inspection: &Inspection) -> Value {
+    let mut out = Object::default();
+    for path in SETTINGS {
+        take(&inspection.config.js, path, &mut out);
+    }
+    let version = match inspection.ruleset.ruleset {
+        Ruleset::V2026_9 => "2026.9.6",
+        other => other.id(),
+    };
+    out.set("meta", Value::Object(Object::from([("lastTouchedVersion", Value::from(version))])));
+    Value::Object(out)
+}
+
+/// Copies what stands at a path.
+fn take(from: &Value, path: &[&str], to: &mut Object) {
+    let ([key, rest @ ..], Some(object)) = (path, from.as_object()) else { return };
+    for (name, value) in object.iter() {
+        let name = name.to_string_lossy();
+        if *key != "*" && *key != name {
+            continue;
+        }
+        if rest.is_empty() {
+            to.set(&name, of_model(&name, value));
+        } else {
+            let mut inner = to.get(&name).and_then(Value::as_object).cloned().unwrap_or_default();
+            take(value, rest, &mut inner);
+            if !inner.is_empty() {
+                to.set(&name, Value::Object(inner));
+            }
+        }
+    }
+}
+
+/// A setting; the model's name is what its window is found by.
+fn of_model(name: &str, value: &Value) -> Value {
+    if name == "model" { value.clone() } else { member(name, value) }
+}
+
+/// What pi's settings come to for this session.
+fn pi_settings(inspection: &Inspection) -> Value {
+    let compaction = inspection.configured.compaction;
+    Value::Object(Object::from([(
+        "compaction",
+        Value::Object(Object::from([
+            ("enabled", Value::Bool(compaction.enabled)),
+            ("reserveTokens", Value::Number(compaction.reserve_tokens)),
+            ("keepRecentTokens", Value::Number(compaction.keep_recent_tokens)),
+        ])),
+    )]))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::js::parse;
+
+    #[test]
+    fn numbers_stay_and_whose_it_is_goes() {
+        let row = parse(
+            r#"{"sessionId":"a-1","displayName":"Ingrid","totalTokens":4321,"chatType":"direct","sessionFile":"/home/ingrid/x.jsonl",
+            "origin":{"to":"+4722","kind":"direct"},"participants":{"u:ingrid":1},"systemPromptReport":{"systemPrompt":{"chars":99}}}"#,
+        )
+        .unwrap();
+        let text = js::stringify(&member("", &row));
+        let expected = r#"{"sessionId":"a-1","displayName":"Xxxxxx","totalTokens":4321,"chatType":"direct","origin":{"to":"+1111","kind":"direct"},"participants":{"x:xxxxxx":1},"systemPromptReport":{"systemPrompt":{"chars":99}}}"#;
+        assert_eq!(text, expected);
+    }
+
+    #[test]
+    fn only_settings_that_decide_about_sessions_are_taken() {
+        let config = parse(
+            r#"{"gateway":{"auth":{"token":"x"}},"channels":{"slack":{"botToken":"t","historyLimit":20}},
+            "agents":{"defaults":{"contextPruning":{"mode":"cache-ttl","ttl":"9m","hardClear":{"placeholder":"gone from Oslo"}},"workspace":"/home/ingrid"}},
+            "models":{"providers":{"vllm":{"apiKey":"k","baseUrl":"http://n","models":[{"id":"qwen3.5","contextWindow":9}]}}}}"#,
+        )
+        .unwrap();
+        let mut out = Object::default();
+        for path in SETTINGS {
+            take(&config, path, &mut out);
+        }
+        let expected = r#"{"agents":{"defaults":{"contextPruning":{"mode":"cache-ttl","ttl":"9m","hardClear":{"placeholder":"xxxx xxxx Xxxx"}}}},"channels":{"slack":{"historyLimit":20}},"models":{"providers":{"vllm":{"models":[{"id":"qwen3.5","contextWindow":9}]}}}}"#;
+        assert_eq!(js::stringify(&Value::Object(out)), expected);
+    }
+}

@@ -1,0 +1,192 @@
+//! What a text says once its escapes are undone, and where each part of that stands in it: transcripts hold JSON in JSON,
+//! addresses with their parameters encoded, and headers in base64.
+
+use std::sync::LazyLock;
+
+use base64::Engine as _;
+use base64::alphabet::{STANDARD, URL_SAFE};
+use base64::engine::{DecodePaddingMode, GeneralPurpose, GeneralPurposeConfig};
+use regex::Regex;
+
+/// Escapes are undone so often, one way: JSON in JSON in JSON.
+const LEVELS: usize = 3;
+/// Chars of base64 whose bytes tell whether it is one of text.
+const HEAD: usize = 32;
+
+/// A text with its escapes undone.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) struct View {
+    pub text: String,
+    /// Of each byte, and of the end, the byte of the original that it comes from.
+    at: Vec<usize>,
+}
+
+impl View {
+    fn of(text: &str) -> Self {
+        Self { text: text.to_owned(), at: (0..=text.len()).collect() }
+    }
+
+    /// Where bytes of this text stand in the original, escapes included.
+    pub(super) fn place(&self, from: usize, to: usize) -> (usize, usize) {
+        let at = |byte: usize| self.at.get(byte).or(self.at.last()).copied().unwrap_or(0);
+        (at(from), at(to))
+    }
+}
+
+/// A text as it is without the backslashes of JSON, without those of JSON in JSON, and without percent signs; none where
+/// it has no such escape.
+pub(super) fn views(text: &str) -> Vec<View> {
+    let mut views: Vec<View> = Vec::new();
+    if !text.contains(['\\', '%']) {
+        return views;
+    }
+    for undo in [unescaped, decoded] {
+        for _ in 0..LEVELS {
+            let next = undo(views.last().unwrap_or(&View::of(text)));
+            let Some(next) = next else { break };
+            views.push(next);
+        }
+    }
+    views
+}
+
+/// Undoes one level of backslashes.
+fn unescaped(view: &View) -> Option<View> {
+    let mut out =
+        View { text: String::with_capacity(view.text.len()), at: Vec::with_capacity(view.at.len()) };
+    let mut chars = view.text.char_indices().peekable();
+    let mut changed = false;
+    while let Some((from, char)) = chars.next() {
+        let meant = match (char, chars.peek().map(|(_, next)| *next)) {
+            ('\\', Some(next)) => escape(next, &view.text[from..]),
+            _ => None,
+        };
+        if let Some((_, skipped)) = meant {
+            changed = true;
+            for _ in 0..skipped {
+                chars.next();
+            }
+        }
+        push(&mut out, meant.map_or(char, |(char, _)| char), view.at[from]);
+    }
+    out.at.push(*view.at.last()?);
+    changed.then_some(out)
+}
+
+/// What a backslash and the char behind it mean, and how many chars are part of it.
+fn escape(next: char, text: &str) -> Option<(char, usize)> {
+    let plain = |char| Some((char, 1));
+    match next {
+        '"' | '\\' | '/' | '\'' => plain(next),
+        'n' => plain('\n'),
+        'r' => plain('\r'),
+        't' => plain('\t'),
+        'u' => {
+            let code = u32::from_str_radix(text.get(2..6)?, 16).ok()?;
+            Some((char::from_u32(code)?, 5))
+        }
+        _ => None,
+    }
+}
+
+fn push(out: &mut View, char: char, at: usize) {
+    out.text.push(char);
+    (0..char.len_utf8()).for_each(|_| out.at.push(at));
+}
+
+/// Undoes one level of percent signs; bytes that are no text stay as they are.
+fn decoded(view: &View) -> Option<View> {
+    let bytes = view.text.as_bytes();
+    let byte = |at: usize| {
+        let hex = view.text.get(at..at + 3)?.strip_prefix('%')?;
+        hex.bytes().all(|byte| byte.is_ascii_hexdigit()).then(|| u8::from_str_radix(hex, 16).ok())?
+    };
+    let mut out = View { text: String::with_capacity(bytes.len()), at: Vec::with_capacity(view.at.len()) };
+    let (mut from, mut changed) = (0, false);
+    while from < bytes.len() {
+        let run: Vec<u8> = (from..).step_by(3).map_while(byte).collect();
+        let end = from + 3 * run.len();
+        match String::from_utf8(run) {
+            Ok(text) if !text.is_empty() => {
+                changed = true;
+                out.text.push_str(&text);
+                out.at.extend((from..end).step_by(3).map(|at| view.at[at]));
+                from = end;
+            }
+            _ => {
+                let char = view.text[from..].chars().next()?;
+                push(&mut out, char, view.at[from]);
+                from += char.len_utf8();
+            }
+        }
+    }
+    out.at.push(*view.at.last()?);
+    changed.then_some(out)
+}
+
+#[expect(clippy::unwrap_used, reason = "a pattern that a test compiles")]
+static PACKED: LazyLock<Regex> = LazyLock::new(|| Regex::new(r"[A-Za-z0-9+/_-]{20,}={0,2}").unwrap());
+
+/// Base64 of text: from byte, to byte, and the text.
+pub(super) fn packed(text: &str) -> Vec<(usize, usize, String)> {
+    let of = |found: regex::Match<'_>| Some((found.start(), found.end(), unpacked(found.as_str())?));
+    PACKED.find_iter(text).filter_map(of).collect()
+}
+
+fn unpacked(text: &str) -> Option<String> {
+    let text = text.trim_end_matches('=');
+    let config = GeneralPurposeConfig::new()
+        .with_decode_padding_mode(DecodePaddingMode::Indifferent)
+        .with_decode_allow_trailing_bits(true);
+    let alphabet = if text.contains(['-', '_']) { &URL_SAFE } else { &STANDARD };
+    let engine = GeneralPurpose::new(alphabet, config);
+    let is_text =
+        |bytes: &[u8]| bytes.iter().all(|byte| matches!(byte, b'\t' | b'\n' | b'\r' | b' '..=b'~' | 0x80..));
+    // Most long words and every picture are told by their beginning.
+    let head = engine.decode(text.get(..HEAD.min(text.len() / 4 * 4))?).ok()?;
+    is_text(&head).then_some(())?;
+    let bytes = engine.decode(text).ok()?;
+    is_text(&bytes).then(|| String::from_utf8(bytes).ok())?
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn escapes_are_undone_level_by_level_and_every_byte_knows_its_place() {
+        let text = r#"a \\\"b\\\" \"c\" é%20d%C3%A9 %zz \u0041"#;
+        let views = views(text);
+        let texts: Vec<&str> = views.iter().map(|view| view.text.as_str()).collect();
+        assert_eq!(
+            texts,
+            [
+                "a \\\"b\\\" \"c\" é%20d%C3%A9 %zz A",
+                "a \"b\" \"c\" é%20d%C3%A9 %zz A",
+                "a \"b\" \"c\" é dé %zz A"
+            ]
+        );
+        for view in &views {
+            let from = view.text.find('b').unwrap();
+            let (start, end) = view.place(from, from + 1);
+            assert!(text[start..end].starts_with('b'), "{:?}", &text[start..end]);
+        }
+        let last = views.last().unwrap();
+        let from = last.text.find('A').unwrap();
+        let (start, end) = last.place(from, last.text.len());
+        assert_eq!(&text[start..end], r"\u0041");
+    }
+
+    #[test]
+    fn a_text_without_escapes_has_no_other_view() {
+        assert_eq!(views("100 % of C:/x, é"), []);
+        assert_eq!(views(r"\d+\s"), []);
+    }
+
+    #[test]
+    fn base64_of_text_is_told_from_words_and_pictures() {
+        let text = "x dXNlcjpwYXNzd29yZC1vZi11c2Vy y iVBORw0KGgoAAAANSUhEUgAAAAEAAAAB src/export/redact/tests/some_file";
+        let found: Vec<String> = packed(text).into_iter().map(|(.., text)| text).collect();
+        assert_eq!(found, ["user:password-of-user"]);
+    }
+}

@@ -1,0 +1,239 @@
+//! A folder looked at now and then: what lies in it, and what changed since. For file systems of other
+//! machines, whose changes this one is not told of, and for systems that refuse to tell.
+//!
+//! A look asks as little as it can. The names are read only when the folder itself changed. Of the files only those are
+//! asked that may change: not what was put aside; rows, and transcripts that changed of late or have a lock beside them,
+//! each time; of the others a few each time, in turn.
+
+use std::collections::BTreeMap;
+use std::ffi::OsString;
+use std::fs::Metadata;
+use std::path::{Path, PathBuf};
+use std::time::{Duration, SystemTime};
+
+use super::matters;
+use crate::store::archive::{FileKind, classify};
+use crate::store::source::identity;
+
+/// How often folders are looked at that the system does not tell of.
+pub(super) const POLL_EVERY: Duration = Duration::from_secs(1);
+/// Looks until a file that was still so long is asked again.
+const TURNS: usize = 8;
+/// Looks for which a file that changed is asked each time.
+const WARM: u32 = 60;
+/// Some file systems count seconds by twos: names that changed twice within this time may show one time of their folder.
+const TICK: Duration = Duration::from_secs(3);
+
+/// Length, time and file: another in any of them is a change. The time of a status change moves where the other is put back.
+type Stamp = (u64, Option<SystemTime>, u64, i64);
+
+/// What is known of a file.
+#[derive(Debug, Clone, PartialEq)]
+struct File {
+    stamp: Option<Stamp>,
+    /// Looks for which it is asked each time yet.
+    warm: u32,
+}
+
+/// A folder, and what was in it.
+#[derive(Debug, Default)]
+pub(super) struct Looked {
+    files: BTreeMap<OsString, File>,
+    time: Option<SystemTime>,
+    turn: usize,
+}
+
+impl Looked {
+    /// Looks at a folder for the first time. One that cannot be read is empty.
+    pub(super) fn at(folder: &Path) -> Self {
+        let time = time_of(folder);
+        let named = |name: OsString| {
+            let stamp = stamp_at(&folder.join(&name));
+            (name, File { stamp, warm: 0 })
+        };
+        Self { files: names_in(folder).map(|(name, _)| named(name)).collect(), time, turn: 0 }
+    }
+
+    /// Looks again: files that came, went or changed.
+    pub(super) fn again(&mut self, folder: &Path) -> Vec<PathBuf> {
+        let mut changed = self.read_names(folder);
+        self.turn = (self.turn + 1) % TURNS;
+        let locked = |name: &OsString, files: &BTreeMap<OsString, File>| {
+            let mut lock = name.clone();
+            lock.push(".lock");
+            files.contains_key(&lock)
+        };
+        let asked: Vec<OsString> = self
+            .files
+            .iter()
+            .enumerate()
+            .filter(|(at, (name, file))| {
+                let is_turn = at % TURNS == self.turn;
+                may_change(name) && (file.warm > 0 || is_turn || is_rows(name) || locked(name, &self.files))
+            })
+            .map(|(_, (name, _))| name.clone())
+            .collect();
+        for name in asked {
+            let path = folder.join(&name);
+            let Some(file) = self.files.get_mut(&name) else { continue };
+            file.warm = file.warm.saturating_sub(1);
+            let now = stamp_at(&path);
+            if file.stamp != now {
+                *file = File { stamp: now, warm: WARM };
+                changed.push(path);
+            }
+        }
+        changed
+    }
+
+    /// Reads the names where they may be others; answers those that came or went.
+    fn read_names(&mut self, folder: &Path) -> Vec<PathBuf> {
+        let time = time_of(folder);
+        let is_fresh = time.is_some_and(|time| time.elapsed().is_ok_and(|age| age < TICK));
+        if time == self.time && !is_fresh {
+            return Vec::new();
+        }
+        self.time = time;
+        let mut before = std::mem::take(&mut self.files);
+        let mut changed = Vec::new();
+        for (name, inode) in names_in(folder) {
+            let path = folder.join(&name);
+            let mut file = before.remove(&name).unwrap_or_else(|| {
+                changed.push(path.clone());
+                File { stamp: stamp_at(&path), warm: WARM }
+            });
+            // Another file came in its place: it is asked at once.
+            let is_another = inode.is_some() && inode != file.stamp.map(|(_, _, inode, _)| inode);
+            file.warm = file.warm.max(u32::from(is_another));
+            self.files.insert(name, file);
+        }
+        changed.extend(before.into_keys().map(|gone| folder.join(gone)));
+        changed
+    }
+}
+
+/// The names in a folder that matter, with their inodes where the system gives them away.
+fn names_in(folder: &Path) -> impl Iterator<Item = (OsString, Option<u64>)> {
+    let entries = std::fs::read_dir(folder).into_iter().flatten().flatten();
+    let named = entries.map(|entry| (entry.file_name(), inode_of(&entry)));
+    named.filter(|(name, _)| matters(Path::new(name)))
+}
+
+#[cfg(unix)]
+#[expect(clippy::unnecessary_wraps, reason = "other systems have none")]
+fn inode_of(entry: &std::fs::DirEntry) -> Option<u64> {
+    Some(std::os::unix::fs::DirEntryExt::ino(entry))
+}
+
+#[cfg(not(unix))]
+fn inode_of(_entry: &std::fs::DirEntry) -> Option<u64> {
+    None
+}
+
+fn is_rows(name: &OsString) -> bool {
+    name == "sessions.json"
+}
+
+/// What was put aside stays as it is, and of a lock only its name says anything.
+fn may_change(name: &OsString) -> bool {
+    !matches!(classify(&name.to_string_lossy()), FileKind::Archive(_) | FileKind::Lock(_))
+}
+
+fn stamp_at(path: &Path) -> Option<Stamp> {
+    std::fs::symlink_metadata(path).ok().map(|meta| stamp(&meta))
+}
+
+fn stamp(meta: &Metadata) -> Stamp {
+    #[cfg(unix)]
+    let status =
+        std::os::unix::fs::MetadataExt::ctime(meta) ^ std::os::unix::fs::MetadataExt::ctime_nsec(meta);
+    #[cfg(not(unix))]
+    let status = 0;
+    (meta.len(), meta.modified().ok(), identity(meta).inode, status)
+}
+
+fn time_of(path: &Path) -> Option<SystemTime> {
+    std::fs::metadata(path).and_then(|meta| meta.modified()).ok()
+}
+
+/// Clocks of file systems tick more coarsely than the system's, ms.
+const TICK_MS: i64 = 50;
+
+/// Files of a folder that changed since a moment (ms since 1970), and the folder itself where one came or went.
+pub(super) fn changed_since(folder: &Path, ms: i64) -> Vec<PathBuf> {
+    if ms == i64::MAX {
+        return Vec::new();
+    }
+    let from = SystemTime::UNIX_EPOCH + Duration::from_millis(ms.saturating_sub(TICK_MS).max(0) as u64);
+    let inside = names_in(folder).map(|(name, _)| folder.join(name));
+    inside
+        .chain([folder.to_path_buf()])
+        .filter(|path| time_of(path).is_some_and(|time| time >= from))
+        .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use std::io::Write;
+
+    use super::*;
+
+    fn file(dir: &Path, name: &str, text: &str) -> PathBuf {
+        let path = dir.join(name);
+        std::fs::File::create(&path).unwrap().write_all(text.as_bytes()).unwrap();
+        path
+    }
+
+    /// What looks tell until every file had its turn.
+    fn all_turns(looked: &mut Looked, dir: &Path) -> Vec<PathBuf> {
+        let mut told: Vec<PathBuf> = (0..TURNS).flat_map(|_| looked.again(dir)).collect();
+        told.sort();
+        told
+    }
+
+    #[test]
+    fn files_that_come_grow_are_replaced_and_go_are_told_once() {
+        let dir = tempfile::tempdir().unwrap();
+        let dir = dir.path();
+        let [kept, grown, replaced, gone] =
+            ["a.jsonl", "b.jsonl", "c.jsonl", "d.jsonl"].map(|name| file(dir, name, "xyz"));
+        file(dir, "notes.txt", "x");
+        let mut looked = Looked::at(dir);
+        assert_eq!(all_turns(&mut looked, dir), [] as [PathBuf; 0]);
+        file(dir, "b.jsonl", "xyz and more");
+        let time = std::fs::metadata(&replaced).unwrap().modified().unwrap();
+        let other = file(dir, "c.tmp", "XYZ");
+        std::fs::File::options().write(true).open(&other).unwrap().set_modified(time).unwrap();
+        std::fs::rename(&other, &replaced).unwrap();
+        let new = file(dir, "e.jsonl.lock", "");
+        std::fs::remove_file(&gone).unwrap();
+        file(dir, "notes.txt", "xx");
+        let told = all_turns(&mut looked, dir);
+        assert_eq!(told, [grown, replaced, gone, new]);
+        assert!(!told.contains(&kept));
+        assert!(all_turns(&mut looked, dir).is_empty());
+        assert!(names_in(&dir.join("nowhere")).next().is_none());
+    }
+
+    #[test]
+    fn a_file_that_changed_of_late_is_asked_each_time_and_what_was_put_aside_never() {
+        let dir = tempfile::tempdir().unwrap();
+        let dir = dir.path();
+        let archive = file(dir, "a.jsonl.reset.2026-02-21T05-16-55.686Z", "x");
+        let names: Vec<String> = (0..20).map(|at| format!("s{at:02}.jsonl")).collect();
+        for name in &names {
+            file(dir, name, "x");
+        }
+        let mut looked = Looked::at(dir);
+        // The names were written just now: they are read again until the folder's time can be told from now.
+        looked.files.values_mut().for_each(|file| file.warm = 0);
+        let live = file(dir, "s07.jsonl", "xy");
+        assert_eq!(all_turns(&mut looked, dir).as_slice(), std::slice::from_ref(&live));
+        for text in ["xyz", "xyz.", "xyz.."] {
+            file(dir, "s07.jsonl", text);
+            assert_eq!(looked.again(dir).as_slice(), std::slice::from_ref(&live), "{text}");
+        }
+        file(dir, archive.file_name().unwrap().to_str().unwrap(), "other");
+        assert!(all_turns(&mut looked, dir).is_empty());
+    }
+}

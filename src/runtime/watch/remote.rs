@@ -1,0 +1,48 @@
+//! File systems of other machines: what is written there, this system is not told of.
+
+use std::path::Path;
+
+/// The kind of a file system whose changes may be made by other machines.
+#[cfg(target_os = "linux")]
+pub(super) fn remote_kind(folder: &Path) -> Option<&'static str> {
+    let stat = rustix::fs::statfs(folder).ok()?;
+    // Of a signed type some values are negative; their lower half is the number.
+    kind_of(stat.f_type as u64 & 0xFFFF_FFFF)
+}
+
+/// By `f_type`. sshfs and virtiofs are FUSE.
+#[cfg(target_os = "linux")]
+fn kind_of(number: u64) -> Option<&'static str> {
+    Some(match number {
+        0x6969 => "nfs",
+        0x517B => "smb",
+        0xFF53_4D42 => "cifs",
+        0xFE53_4D42 => "smb2",
+        0x0102_1997 => "9p",
+        0x5346_414F => "afs",
+        0x00C3_6400 => "ceph",
+        0x6573_5546 => "fuse",
+        _ => return None,
+    })
+}
+
+/// The kind of a file system whose changes may be made by other machines; unknown here.
+#[cfg(not(target_os = "linux"))]
+pub(super) fn remote_kind(_folder: &Path) -> Option<&'static str> {
+    None
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    #[cfg(target_os = "linux")]
+    fn a_folder_of_this_machine_is_not_remote_and_those_of_others_are_named() {
+        assert_eq!(remote_kind(Path::new("/proc")), None);
+        assert_eq!(
+            [0x6969, 0x6573_5546, 0xFF53_4D42].map(kind_of),
+            [Some("nfs"), Some("fuse"), Some("cifs")]
+        );
+    }
+}

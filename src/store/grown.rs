@@ -1,0 +1,144 @@
+//! A list that grows at its end and shares what stands there: what was read of a transcript stays, and a reading of its
+//! growth holds the same chunks and the few items behind them.
+
+use std::ops::Index;
+use std::sync::Arc;
+
+/// Items of a chunk.
+const CHUNK: usize = 1024;
+
+/// A list whose copies share all but its last items.
+#[derive(Debug, Clone)]
+pub struct Grown<T> {
+    /// Full chunks.
+    full: Vec<Arc<Vec<T>>>,
+    /// What follows them: at most a chunk, and something wherever there is anything at all.
+    tail: Vec<T>,
+}
+
+impl<T> Default for Grown<T> {
+    fn default() -> Self {
+        Self { full: Vec::new(), tail: Vec::new() }
+    }
+}
+
+impl<T> Grown<T> {
+    /// Number of items.
+    pub fn len(&self) -> usize {
+        self.full.len() * CHUNK + self.tail.len()
+    }
+
+    /// Whether there is none.
+    pub fn is_empty(&self) -> bool {
+        self.tail.is_empty()
+    }
+
+    /// The item at a place.
+    pub fn get(&self, at: usize) -> Option<&T> {
+        match self.full.get(at / CHUNK) {
+            Some(chunk) => chunk.get(at % CHUNK),
+            None => self.tail.get(at - self.full.len() * CHUNK),
+        }
+    }
+
+    /// The last item.
+    pub fn last(&self) -> Option<&T> {
+        self.tail.last()
+    }
+
+    /// The last item, to be changed.
+    pub fn last_mut(&mut self) -> Option<&mut T> {
+        self.tail.last_mut()
+    }
+
+    /// Every item.
+    pub fn iter(&self) -> impl DoubleEndedIterator<Item = &T> + ExactSizeIterator + Clone {
+        self.since(0)
+    }
+
+    /// Every item from a place on; none where that is behind the end.
+    pub fn since(&self, at: usize) -> impl DoubleEndedIterator<Item = &T> + ExactSizeIterator + Clone {
+        (at.min(self.len())..self.len()).map(|at| &self[at])
+    }
+
+    /// Adds an item.
+    pub fn push(&mut self, item: T) {
+        if self.tail.len() == CHUNK {
+            self.full.push(Arc::new(std::mem::replace(&mut self.tail, Vec::with_capacity(CHUNK))));
+        }
+        self.tail.push(item);
+    }
+}
+
+impl<T: Clone> Grown<T> {
+    /// Takes the last item away.
+    pub fn pop(&mut self) -> Option<T> {
+        let last = self.tail.pop();
+        if self.tail.is_empty()
+            && let Some(chunk) = self.full.pop()
+        {
+            self.tail = Arc::unwrap_or_clone(chunk);
+        }
+        last
+    }
+}
+
+impl<T> Index<usize> for Grown<T> {
+    type Output = T;
+
+    fn index(&self, at: usize) -> &T {
+        match self.full.get(at / CHUNK) {
+            Some(chunk) => &chunk[at % CHUNK],
+            None => &self.tail[at - self.full.len() * CHUNK],
+        }
+    }
+}
+
+impl<T: PartialEq> PartialEq for Grown<T> {
+    fn eq(&self, other: &Self) -> bool {
+        self.iter().eq(other.iter())
+    }
+}
+
+impl<T> FromIterator<T> for Grown<T> {
+    fn from_iter<I: IntoIterator<Item = T>>(items: I) -> Self {
+        let mut grown = Self::default();
+        items.into_iter().for_each(|item| grown.push(item));
+        grown
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn it_is_the_list_of_what_was_added() {
+        for count in [0, 1, CHUNK - 1, CHUNK, CHUNK + 1, 3 * CHUNK, 3 * CHUNK + 7] {
+            let mut grown: Grown<usize> = (0..count).collect();
+            assert_eq!((grown.len(), grown.is_empty()), (count, count == 0));
+            assert!(grown.iter().copied().eq(0..count) && grown.iter().rev().copied().eq((0..count).rev()));
+            assert!((0..count).all(|at| grown[at] == at && grown.get(at) == Some(&at)));
+            assert_eq!((grown.get(count), grown.last().copied()), (None, count.checked_sub(1)));
+            assert!(
+                grown.since(count / 2).copied().eq(count / 2..count) && grown.since(count + 5).len() == 0
+            );
+            for at in (0..count).rev() {
+                assert_eq!((grown.pop(), grown.len()), (Some(at), at));
+            }
+            assert_eq!(grown.pop(), None);
+        }
+    }
+
+    #[test]
+    fn a_copy_that_grows_shares_what_was_there_and_leaves_it_as_it_is() {
+        let before: Grown<usize> = (0..2 * CHUNK + 3).collect();
+        let mut after = before.clone();
+        after.pop();
+        after.push(7);
+        after.push(8);
+        assert_eq!((before.len(), after.len()), (2 * CHUNK + 3, 2 * CHUNK + 4));
+        assert_eq!((before.last(), after.last()), (Some(&(2 * CHUNK + 2)), Some(&8)));
+        assert!(before.full.iter().zip(&after.full).all(|(old, new)| Arc::ptr_eq(old, new)));
+    }
+}

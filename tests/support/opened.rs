@@ -1,0 +1,107 @@
+//! A transcript opened as the program opens it, and its screen without a terminal.
+
+#![allow(
+    dead_code,
+    clippy::expect_used,
+    reason = "each program uses its own part of it, and stops where it cannot begin"
+)]
+
+use std::path::Path;
+use std::sync::Arc;
+
+use clawscope::app::App;
+use clawscope::app::effect::Effect;
+use clawscope::app::event::{Event, Listing};
+use clawscope::app::state::Options;
+use clawscope::gateway::env::Environment;
+use clawscope::inspect::excerpt::excerpt;
+use clawscope::inspect::list::{Listed, list};
+use clawscope::inspect::open::open;
+use clawscope::inspect::place::{OpenPlace, Place};
+use clawscope::inspect::{Inspection, message};
+use clawscope::ui::render;
+use clawscope::ui::theme::{ColourDepth, Theme};
+use crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
+use ratatui::buffer::Buffer;
+use ratatui::layout::Rect;
+
+/// A place as it is listed before any transcript is read.
+pub(crate) fn listed(path: &Path) -> Listed {
+    let place = OpenPlace::new(&Place::Path(path.into()), Environment::default()).expect("a place");
+    list(&place, 0)
+}
+
+/// The first session of a place.
+pub(crate) fn opened(path: &Path) -> Inspection {
+    let listed = listed(path);
+    let item = listed.items.first().expect("a session");
+    open(&listed.store, &item.key, None, 0, &mut |_, _| true).expect("it opens")
+}
+
+/// The program on one session: events in, cells out.
+pub(crate) struct Screen {
+    app: App,
+    theme: Theme,
+    cells: Buffer,
+}
+
+impl Screen {
+    pub(crate) fn of(path: &Path) -> Self {
+        const SIZE: (u16, u16) = (130, 36);
+        let listed = listed(path);
+        let inspection = opened(path);
+        let mut screen = Self {
+            app: App::new(Options::default(), SIZE),
+            theme: Theme::load("dark", ColourDepth::True).expect("a theme"),
+            cells: Buffer::empty(Rect { x: 0, y: 0, width: SIZE.0, height: SIZE.1 }),
+        };
+        screen.event(Event::Listed(Box::new(Listing { items: listed.items, ..Listing::default() })));
+        screen.event(Event::Opened(Box::new(inspection)));
+        screen.draw();
+        screen
+    }
+
+    /// Takes an event, and does what follows from it to the texts on screen.
+    fn event(&mut self, event: Event) {
+        let mut events = vec![event];
+        while let Some(event) = events.pop() {
+            events.extend(self.app.update(event, 0).into_iter().filter_map(perform));
+        }
+    }
+
+    pub(crate) fn press(&mut self, code: KeyCode) {
+        self.event(Event::Key(KeyEvent::new(code, KeyModifiers::NONE)));
+    }
+
+    pub(crate) fn keys(&mut self, keys: &str) {
+        keys.chars().for_each(|key| self.press(KeyCode::Char(key)));
+    }
+
+    pub(crate) fn draw(&mut self) {
+        self.cells.reset();
+        render(&self.app, &self.theme, &mut self.cells);
+    }
+
+    /// The characters on screen, for what it shows to be looked at.
+    pub(crate) fn text(&self) -> String {
+        let width = usize::from(self.cells.area.width);
+        let lines = self.cells.content.chunks(width);
+        lines.map(|line| line.iter().map(ratatui::buffer::Cell::symbol).collect::<String>() + "\n").collect()
+    }
+}
+
+fn perform(effect: Effect) -> Option<Event> {
+    match effect {
+        Effect::ReadExcerpts { inspection, entries } => {
+            let text =
+                |entry| (entry, excerpt(&inspection.source, &inspection.index, entry).unwrap_or_default());
+            Some(Event::Excerpts { epoch: inspection.epoch, items: entries.into_iter().map(text).collect() })
+        }
+        Effect::ReadMessage { inspection, entry, plan } => {
+            let text = message::read(&inspection, entry, plan.as_deref());
+            let text = text.map(Arc::new).map_err(|error| error.to_string());
+            Some(Event::Message { epoch: inspection.epoch, entry, text })
+        }
+        _ => None,
+    }
+}
