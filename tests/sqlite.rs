@@ -214,13 +214,16 @@ fn the_other_process() {
 
 #[test]
 fn what_another_process_appends_is_followed_and_nothing_is_missed() {
-    use clawscope::runtime::watch::{Watch, databases_of, folders_of};
+    use clawscope::runtime::watch::{Told, Watch, Ways, databases_of, folders_of};
     let dir = tempfile::tempdir().unwrap();
     drop(made(dir.path()));
     let store = listed(dir.path());
     let key = SessionKey("agent:main:main".to_owned());
     let (told, heard) = std::sync::mpsc::channel();
-    let watch = Watch::start(move |paths| told.send(paths).is_ok());
+    let watch = Watch::start(Ways::Best, move |news| match news {
+        Told::Changed(paths) => told.send(paths).is_ok(),
+        Told::Polled(_) => true,
+    });
     watch.set(folders_of(&store), i64::MAX);
     watch.follow(databases_of(&store));
     let database = dir.path().join("agents/main/agent/openclaw-agent.sqlite");
@@ -357,4 +360,125 @@ fn watch_tells_what_is_added_to_a_database_and_new_sessions_in_it() {
     child.kill().unwrap();
     child.wait().unwrap();
     reader.join().unwrap();
+}
+
+/// The program as somebody who may not do everything: permissions hold nobody back who is root.
+#[cfg(unix)]
+fn as_nobody(folder: &Path, words: &[&str]) -> (Option<i32>, String, String) {
+    use std::os::unix::fs::MetadataExt as _;
+    use std::os::unix::process::CommandExt as _;
+    // The build folder may be closed to others.
+    let program = folder.join("clawscope");
+    if !program.exists() {
+        // By a process of its own: a child another test starts meanwhile would inherit the copy
+        // open for writing, and such a file cannot be run ("Text file busy").
+        let copied = std::process::Command::new("cp").arg(env!("CARGO_BIN_EXE_clawscope")).arg(&program).status();
+        assert!(copied.unwrap().success(), "no copy of the program in {}", folder.display());
+    }
+    let mut command = std::process::Command::new(&program);
+    command.env_clear().env("HOME", "/nonexistent").current_dir("/").args(words);
+    if fs::metadata("/proc/self").is_ok_and(|own| own.uid() == 0) {
+        command.uid(65534).gid(65534);
+    }
+    let output = command.output().unwrap();
+    let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
+    (output.status.code(), text(&output.stdout), text(&output.stderr))
+}
+
+fn put(path: &Path, text: &str) {
+    std::io::Write::write_all(&mut fs::File::create(path).unwrap(), text.as_bytes()).unwrap();
+}
+
+#[cfg(unix)]
+fn permit(path: &Path, mode: u32) {
+    use std::os::unix::fs::PermissionsExt as _;
+    fs::set_permissions(path, fs::Permissions::from_mode(mode)).unwrap();
+}
+
+#[cfg(unix)]
+#[test]
+fn a_database_in_a_folder_that_may_not_be_written_is_read_as_it_is() {
+    let state = state();
+    permit(state.path(), 0o755);
+    let agent = state.path().join("agents/main/agent");
+    permit(&agent.join("openclaw-agent.sqlite"), 0o444);
+    permit(&agent, 0o555);
+    let (code, out, error) = as_nobody(state.path(), &["sessions", state.path().to_str().unwrap(), "--json"]);
+    assert_eq!(code, Some(0), "{error}");
+    let answer: Value = serde_json::from_str(&out).unwrap();
+    assert_eq!(answer["sessions"].as_array().unwrap().len(), 9);
+    let told = answer["findings"][0]["what"].as_str().unwrap();
+    assert!(told.starts_with("was opened as a file that nobody writes"), "{told}");
+    let names: Vec<_> = fs::read_dir(&agent).unwrap().map(|item| item.unwrap().file_name()).collect();
+    assert_eq!(names, ["openclaw-agent.sqlite"]);
+    // With something in the log that way would show an old state: nothing is shown then, and why is said.
+    permit(&agent, 0o755);
+    put(&agent.join("openclaw-agent.sqlite-wal"), "not empty");
+    permit(&agent, 0o555);
+    let (_, out, error) = as_nobody(state.path(), &["sessions", state.path().to_str().unwrap(), "--json"]);
+    let answer: Value = serde_json::from_str(&out).unwrap_or_else(|_| panic!("{out} {error}"));
+    let held: Vec<&Value> = answer["sessions"].as_array().unwrap().iter().collect();
+    assert!(
+        held.iter().all(|session| !session["path"].as_str().unwrap_or_default().contains(".sqlite#")),
+        "{held:?}"
+    );
+    let told = answer["findings"][0]["what"].as_str().unwrap();
+    assert!(told.starts_with("cannot be read as a database"), "{told}");
+    permit(&agent, 0o755);
+}
+
+#[cfg(unix)]
+#[test]
+fn a_database_that_may_not_be_read_is_told_and_the_rest_is_listed() {
+    let state = state();
+    permit(state.path(), 0o755);
+    let database = state.path().join("agents/main/agent/openclaw-agent.sqlite");
+    permit(&database, 0o000);
+    let other = state.path().join("agents/second/sessions/x.jsonl");
+    fs::create_dir_all(other.parent().unwrap()).unwrap();
+    let header = serde_json::json!({ "type": "session", "version": 3, "id": "x", "cwd": "/w" });
+    put(&other, &format!("{header}\n"));
+    let (code, out, error) = as_nobody(state.path(), &["doctor", state.path().to_str().unwrap(), "--json"]);
+    assert_ne!(code, Some(0), "an error is no success");
+    let answer: Value = serde_json::from_str(&out).unwrap_or_else(|_| panic!("{out} {error}"));
+    let finding = &answer["findings"][0];
+    assert_eq!(finding["severity"], "error", "{finding}");
+    assert!(finding["path"].as_str().unwrap().ends_with("openclaw-agent.sqlite"), "{finding}");
+    assert!(finding["next"].as_str().unwrap().contains("check that you may read it"), "{finding}");
+    let listed = answer["agents"].as_array().unwrap().iter().map(|it| it["sessions"].as_u64().unwrap());
+    assert!(listed.sum::<u64>() >= 1);
+}
+
+#[test]
+fn what_an_import_moved_aside_is_listed_and_told_from_history_that_is_not_in_the_database() {
+    let state = state();
+    let aside = state.path().join("agents/main/session-sqlite-import-archive");
+    fs::create_dir_all(&aside).unwrap();
+    let legacy = fixture("legacy/agents/main/sessions");
+    let mut moved = 0;
+    for item in fs::read_dir(&legacy).unwrap() {
+        let path = item.unwrap().path();
+        let name = path.file_name().unwrap().to_string_lossy().into_owned();
+        let front = if name == "sessions.json" { "legacy-store" } else { "agent_main_x" };
+        fs::copy(&path, aside.join(format!("{front}.{name}.imported-1795171494689"))).unwrap();
+        moved += usize::from(name != "sessions.json");
+    }
+    let header = serde_json::json!({ "type": "session", "version": 3, "id": "lost", "cwd": "/w" });
+    put(&aside.join("agent_main_y.lost.jsonl.imported-1"), &format!("{header}\n"));
+    let store = listed(state.path());
+    let named = |flag: &str| {
+        let has = |it: &&clawscope::store::session::Session| it.flags.iter().any(|own| own.name() == flag);
+        store.sessions.iter().filter(has).map(|it| it.key.0.clone()).collect::<Vec<_>>()
+    };
+    let imported = named("imported");
+    assert_eq!(imported.len(), moved, "{imported:?}");
+    assert!(
+        imported.contains(&"agent:main:11111111-1111-4111-8111-111111111111.jsonl.imported".to_owned()),
+        "{imported:?}"
+    );
+    assert_eq!(named("not-imported"), ["agent:main:lost.jsonl.imported"]);
+    let [finding] = store.findings.as_slice() else { panic!("{:?}", store.findings) };
+    assert!(finding.what.contains("no row knows session lost"), "{finding}");
+    let inspection = opened(&store, "agent:main:11111111-1111-4111-8111-111111111111.jsonl.imported");
+    assert!(inspection.index.entries.len() > 3);
 }
