@@ -363,9 +363,10 @@ proptest! {
                 From::Missing(missing) => missing.message(5.0),
                 From::Checkpoint | From::Summary => continue,
             };
-            let applied = apply_all(&change.edits, &body);
-            prop_assert_eq!(bits(&size_message(&applied).size), bits(&change.size), "{:?}", change.edits);
-            if let Some(texture) = &change.texture {
+            let applied = apply_all(change.edits(), &body);
+            let size = change.size(&size_message(&body).size);
+            prop_assert_eq!(bits(&size_message(&applied).size), bits(&size), "{:?}", change.edits());
+            if let Some(texture) = change.texture() {
                 let read = match &item.from {
                     From::Context(_) => Texture::of_under(rules, &applied),
                     _ => Texture::of(&applied),

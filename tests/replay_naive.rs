@@ -255,7 +255,7 @@ impl Naive<'_> {
         {
             done[2] = tally(&fates);
         }
-        let sum: u64 = list.sizes().map(estimate_or_zero).sum();
+        let sum: u64 = list.sizes().map(|size| estimate_or_zero(&size)).sum();
         let tokens = (self.opened.inspection.fixed_tokens() + sum) as f64;
         (Made { gate, tokens, messages: list.len(), done }, touched)
     }

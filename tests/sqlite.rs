@@ -372,7 +372,8 @@ fn as_nobody(folder: &Path, words: &[&str]) -> (Option<i32>, String, String) {
     if !program.exists() {
         // By a process of its own: a child another test starts meanwhile would inherit the copy
         // open for writing, and such a file cannot be run ("Text file busy").
-        let copied = std::process::Command::new("cp").arg(env!("CARGO_BIN_EXE_clawscope")).arg(&program).status();
+        let copied =
+            std::process::Command::new("cp").arg(env!("CARGO_BIN_EXE_clawscope")).arg(&program).status();
         assert!(copied.unwrap().success(), "no copy of the program in {}", folder.display());
     }
     let mut command = std::process::Command::new(&program);

@@ -29,9 +29,14 @@ impl ToolFilter {
         Self { allow: compile_list(list("allow")), deny: compile_list(list("deny")) }
     }
 
+    /// Whether it lets every tool pass, whatever its name.
+    pub fn is_open(&self) -> bool {
+        self.deny.is_empty() && self.allow.is_empty()
+    }
+
     /// Whether results of this tool may be pruned. A missing or null name counts as the empty name.
     pub fn prunable(&self, name: Option<&js::Value>) -> bool {
-        if self.deny.is_empty() && self.allow.is_empty() {
+        if self.is_open() {
             return true;
         }
         let name = normalise(name);

@@ -271,7 +271,7 @@ impl Inspection {
     pub fn budget_after(&self, plan: &Plan) -> Budget {
         let mut budget = Budget::new(self.fixed, &self.context, |at| plan.tokens_after[at]);
         for (size, tokens) in plan.made() {
-            budget.add_message(size, tokens);
+            budget.add_message(&size, tokens);
         }
         budget
     }

@@ -4,6 +4,7 @@ use memchr::memmem;
 
 use crate::ids::EntryIx;
 use crate::js::{JsString, Value};
+use crate::store::block::Block;
 use crate::store::body::BodyError;
 use crate::store::index::Index;
 use crate::store::load::{Trim, parse_line};
@@ -50,15 +51,15 @@ pub fn search(
     if words.is_empty() {
         return Ok(found);
     }
-    let mut block = Block::default();
+    let mut part = Part::default();
     for (ix, entry) in index.iter().skip(from.0 as usize) {
-        if !block.holds(entry.offset, entry.bytes as usize) {
+        if !part.holds(entry.offset, entry.bytes as usize) {
             if !go_on() {
                 break;
             }
-            block.read(source, index, ix)?;
+            part.read(source, index, ix)?;
         }
-        if entry_holds(block.line(entry.offset, entry.bytes as usize), &words) {
+        if entry_holds(part.line(entry.offset, entry.bytes as usize), &words) {
             found.push(ix);
         }
     }
@@ -91,15 +92,15 @@ impl Word {
 
 /// A part of the file, and the same in ASCII lower case.
 #[derive(Default)]
-struct Block {
-    from: u64,
-    bytes: Vec<u8>,
+struct Part {
+    bytes: Block,
     lower: Vec<u8>,
 }
 
-impl Block {
+impl Part {
     fn holds(&self, at: u64, bytes: usize) -> bool {
-        at >= self.from && at + bytes as u64 <= self.from + self.bytes.len() as u64
+        let from = self.bytes.at();
+        at >= from && at + bytes as u64 <= from + self.bytes.len() as u64
     }
 
     /// Reads from an entry on: a block, or the whole line where that is longer.
@@ -107,19 +108,20 @@ impl Block {
         let entry = index.entry(ix);
         let rest = index.end.saturating_sub(entry.offset) as usize;
         let wanted = rest.min(BLOCK).max(entry.bytes as usize);
-        let read = source.read_span(entry.offset, wanted);
-        self.bytes = read.map_err(|error| BodyError::Read {
+        let read = self.bytes.read_whole(source, entry.offset, wanted);
+        read.map_err(|error| BodyError::Read {
             path: source.path().display().to_string(),
             line: entry.line,
             source: error,
         })?;
-        self.lower = self.bytes.to_ascii_lowercase();
-        self.from = entry.offset;
+        self.lower.clear();
+        self.lower.extend_from_slice(&self.bytes);
+        self.lower.make_ascii_lowercase();
         Ok(())
     }
 
     fn line(&self, at: u64, bytes: usize) -> (&[u8], &[u8]) {
-        let from = (at - self.from) as usize;
+        let from = (at - self.bytes.at()) as usize;
         (&self.bytes[from..from + bytes], &self.lower[from..from + bytes])
     }
 }

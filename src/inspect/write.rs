@@ -327,8 +327,9 @@ fn standing(inspection: &Inspection) -> SessionStanding {
 fn checked_changes(inspection: &Inspection, plan: &Plan) -> Result<Vec<EntryChange>, WriteError> {
     let (index, context) = (&inspection.index, &inspection.context);
     let changes = changes(&inspection.source, index, context, plan)?;
-    for (change, (_, made)) in changes.iter().zip(plan.rewritten()) {
-        let (planned, found) = (made.size.prune_chars.get(), prune_chars(&change.message));
+    for (change, (at, made)) in changes.iter().zip(plan.rewritten()) {
+        let planned = made.size(&context.messages[at].size).prune_chars.get();
+        let found = prune_chars(&change.message);
         if planned != found {
             let text = |size: Result<f64, js::Throws>| size.map_or_else(|_| "no".into(), js::number_text);
             return Err(WriteError::Sizes {

@@ -74,7 +74,8 @@ pub fn changes(
     plan.rewritten()
         .map(|(position, change)| {
             let message = &context.messages[position];
-            let written: Vec<Edit> = change.edits.iter().filter(|edit| edit.is_written()).cloned().collect();
+            let written: Vec<Edit> =
+                change.edits().iter().filter(|edit| edit.is_written()).cloned().collect();
             let body = bodies::message(source, index, message)?;
             Ok(EntryChange { entry: message.entry, message: apply_all(&written, &body) })
         })

@@ -1,7 +1,5 @@
 //! What one step of a plan does, in numbers.
 
-use crate::context::tokens::chars4::estimate_or_zero;
-use crate::policy::list::List;
 use crate::policy::{Fate, MessageFate, Step};
 
 /// One step and what it leaves.
@@ -24,11 +22,12 @@ pub struct StepEffect {
 }
 
 impl StepEffect {
+    /// `before` and `after`: messages and estimated tokens of the list it was given, and of the one it left.
     pub(super) fn new(
         step: Step,
         fates: &[MessageFate],
         before: (usize, u64),
-        list: &List,
+        after: (usize, u64),
         changed: bool,
     ) -> Self {
         let mut counts = [0; 7];
@@ -39,9 +38,9 @@ impl StepEffect {
             step,
             changed,
             messages_before: before.0,
-            messages_after: list.len(),
+            messages_after: after.0,
             tokens_before: before.1,
-            tokens_after: total(list),
+            tokens_after: after.1,
             counts,
         }
     }
@@ -55,9 +54,4 @@ impl StepEffect {
     pub fn changes(&self) -> usize {
         Fate::ALL.iter().filter(|fate| fate.changes()).map(|fate| self.count(*fate)).sum()
     }
-}
-
-/// Estimated tokens of a list.
-pub(super) fn total(list: &List) -> u64 {
-    list.sizes().map(estimate_or_zero).sum()
 }

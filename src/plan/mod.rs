@@ -93,10 +93,12 @@ impl Plan {
     }
 
     /// The messages that stand in no file, with their estimated tokens, in the order they are sent.
-    pub fn made(&self) -> impl Iterator<Item = (&MessageSize, u64)> {
+    pub fn made(&self) -> impl Iterator<Item = (MessageSize, u64)> {
         let made = self.items.iter().filter(|item| item.position().is_none());
-        made.filter_map(|item| item.change.as_ref())
-            .map(|change| (&change.size, estimate_or_zero(&change.size)))
+        made.filter_map(|item| item.change.as_ref()).map(|change| {
+            let size = change.size(&MessageSize::NOTHING);
+            (size, estimate_or_zero(&size))
+        })
     }
 
     /// Prompt tokens up to and with each message of the context, what precedes the messages (`fixed`) included; those
@@ -111,7 +113,7 @@ impl Plan {
                     extra[position] += std::mem::take(&mut waiting);
                     last = Some(position);
                 }
-                (None, Some(change)) => waiting += estimate_or_zero(&change.size),
+                (None, Some(change)) => waiting += estimate_or_zero(&change.size(&MessageSize::NOTHING)),
                 (None, None) => {}
             }
         }
@@ -132,8 +134,8 @@ impl Plan {
     /// The messages of the context whose text differs in a transcript written under the plan: their positions, and what
     /// was done to them, in the order they are sent.
     pub fn rewritten(&self) -> impl Iterator<Item = (usize, &Change)> {
-        let changed = self.items.iter().filter_map(|item| Some((item.position()?, item.change.as_deref()?)));
-        changed.filter(|(_, change)| change.edits.iter().any(Edit::is_written))
+        let changed = self.items.iter().filter_map(|item| Some((item.position()?, item.change.as_ref()?)));
+        changed.filter(|(_, change)| change.edits().iter().any(Edit::is_written))
     }
 
     /// What is done to the text of a message of the context.

@@ -4,7 +4,7 @@ use crate::context::tokens::chars4::estimate_or_zero;
 use crate::context::{Context, ContextMessage};
 use crate::gateway::ruleset::Pruner;
 use crate::js::Throws;
-use crate::plan::effect::{StepEffect, total};
+use crate::plan::effect::StepEffect;
 use crate::plan::{Plan, tokens};
 use crate::policy::clear_tool_uses::{Cleared, clear_list};
 use crate::policy::compact::{Compacting, Preparation, compact_list};
@@ -57,6 +57,10 @@ pub enum PlanError {
 struct Run<'a> {
     asked: &'a Asked<'a>,
     list: List<'a>,
+    /// Estimated tokens of each message of the context.
+    tokens_before: Vec<u64>,
+    /// Estimated tokens of each message of the list as it is now.
+    tokens: Vec<u64>,
     fates: Vec<MessageFate>,
     effects: Vec<StepEffect>,
     outcome: Outcome,
@@ -66,9 +70,12 @@ struct Run<'a> {
 }
 
 pub(super) fn run(asked: &Asked<'_>) -> Result<Plan, PlanError> {
+    let tokens_before = tokens(asked.context);
     let mut run = Run {
         asked,
         list: List::of(asked.context, asked.textures),
+        tokens: tokens_before.clone(),
+        tokens_before,
         fates: Vec::new(),
         effects: Vec::new(),
         outcome: Outcome::none(asked.context.messages.len()),
@@ -91,23 +98,49 @@ impl Run<'_> {
         if step.needs_texture(self.asked.settings.ruleset.rules()) && self.asked.textures.is_none() {
             return Err(PlanError::NeedsTexts(step));
         }
-        let before = (self.list.len(), total(&self.list));
+        let messages = self.list.len();
         let positions = self.positions();
         let (fates, changed) = self.fates_of(step)?;
-        self.effects.push(StepEffect::new(step, &fates, before, &self.list, changed));
-        self.merge(fates, positions.as_deref());
+        self.took(step, fates, messages, positions.as_deref(), changed);
         Ok(())
+    }
+
+    /// Keeps what a step did to a list of so many messages, which stood at these positions.
+    fn took(
+        &mut self,
+        step: Step,
+        fates: Vec<MessageFate>,
+        messages: usize,
+        positions: Option<&[Option<usize>]>,
+        changed: bool,
+    ) {
+        let before = (messages, self.tokens.iter().sum());
+        self.weigh(step, &fates);
+        let after = (self.list.len(), self.tokens.iter().sum());
+        self.effects.push(StepEffect::new(step, &fates, before, after, changed));
+        self.merge(fates, positions);
+    }
+
+    /// Tells the tokens of the list as a step left it. Pruning moves no message, and changes only those it says.
+    fn weigh(&mut self, step: Step, fates: &[MessageFate]) {
+        let list = &self.list;
+        let weigh = |at| estimate_or_zero(&list.size(at));
+        if step == Step::Prune {
+            let changed = fates.iter().enumerate().filter(|(_, fate)| fate.fate.changes());
+            changed.for_each(|(at, _)| self.tokens[at] = weigh(at));
+        } else {
+            self.tokens = (0..list.len()).map(weigh).collect();
+        }
     }
 
     /// Repairs what the history limit left: pairing alone, and an effect of its own where it changes something
     /// (pruning 1.1, step 7).
     fn pair_again(&mut self) {
-        let before = (self.list.len(), total(&self.list));
+        let messages = self.list.len();
         let positions = self.positions();
         let repaired = pair_list(&mut self.list);
         if repaired.changed {
-            self.effects.push(StepEffect::new(Step::Repair, &repaired.fates, before, &self.list, true));
-            self.merge(repaired.fates, positions.as_deref());
+            self.took(Step::Repair, repaired.fates, messages, positions.as_deref(), true);
         }
     }
 
@@ -194,22 +227,29 @@ impl Run<'_> {
         }
     }
 
+    /// Tokens of each message of the context after all steps, and of those that stand in no file.
+    fn tokens_after(&mut self) -> (Vec<u64>, u64) {
+        let tokens = std::mem::take(&mut self.tokens);
+        if self.list.is_whole() {
+            return (tokens, 0);
+        }
+        let (mut after, mut made) = (vec![0; self.tokens_before.len()], 0);
+        for (item, tokens) in self.list.items.iter().zip(tokens) {
+            match item.position() {
+                Some(position) => after[position] = tokens,
+                None => made += tokens,
+            }
+        }
+        (after, made)
+    }
+
     fn plan(mut self) -> Plan {
         let Asked { context, settings, window, guard_window, gate, .. } = *self.asked;
-        let tokens_before = tokens(context);
-        let mut tokens_after = vec![0; tokens_before.len()];
-        let mut tokens_made = 0;
         if self.fates.is_empty() {
             let kept = |message: &ContextMessage| MessageFate::kept(&message.size, Reason::Untouched);
             self.fates = context.messages.iter().map(kept).collect();
         }
-        for (at, item) in self.list.items.iter().enumerate() {
-            let tokens = estimate_or_zero(self.list.size(at));
-            match item.position() {
-                Some(position) => tokens_after[position] = tokens,
-                None => tokens_made += tokens,
-            }
-        }
+        let (tokens_after, tokens_made) = self.tokens_after();
         let changed = self.effects.iter().any(|effect| effect.changed);
         Plan {
             settings: settings.clone(),
@@ -223,7 +263,7 @@ impl Run<'_> {
             effects: self.effects,
             items: self.list.items,
             tokens_after,
-            tokens_before,
+            tokens_before: self.tokens_before,
             tokens_made,
             fates: self.fates,
             changed,

@@ -7,7 +7,7 @@ use crate::policy::fate::{Fate, MessageFate};
 use crate::policy::history_limit::{first_kept, limit_history};
 use crate::policy::list::List;
 use crate::policy::reason::Reason;
-use crate::store::entry::Role;
+use crate::store::entry::{MessageSize, Role};
 
 /// What a turn limit leaves of a list: its first messages, and those from a position on.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -35,11 +35,11 @@ pub fn limit_history_under(rules: &Rules, list: &mut List, limit: f64) -> Vec<Me
         History::Exact => return limit_history(list, limit),
         History::Batches => kept_in_batches(&roles, limit),
     };
-    let fate = |(at, size)| {
+    let fate = |(at, size): (usize, MessageSize)| {
         if kept.keeps(at) {
-            MessageFate::kept(size, Reason::Untouched)
+            MessageFate::kept(&size, Reason::Untouched)
         } else {
-            MessageFate::gone(size, Fate::Dropped, Reason::BeyondHistoryLimit)
+            MessageFate::gone(&size, Fate::Dropped, Reason::BeyondHistoryLimit)
         }
     };
     let fates = list.sizes().enumerate().map(fate).collect();

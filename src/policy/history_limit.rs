@@ -11,9 +11,9 @@ pub fn limit_history(list: &mut List, limit: f64) -> Vec<MessageFate> {
     let first = first_kept_role(list.sizes().map(|size| size.role), limit);
     let fates = list.sizes().enumerate().map(|(at, size)| {
         if at < first {
-            MessageFate::gone(size, Fate::Dropped, Reason::BeyondHistoryLimit)
+            MessageFate::gone(&size, Fate::Dropped, Reason::BeyondHistoryLimit)
         } else {
-            MessageFate::kept(size, Reason::Untouched)
+            MessageFate::kept(&size, Reason::Untouched)
         }
     });
     let fates = fates.collect();

@@ -13,7 +13,7 @@ use crate::store::entry::Role;
 /// Replaces the images that a version takes for seen, and tells the fate of every message.
 pub fn remove_seen_images(list: &mut List, rules: &Rules) -> Vec<MessageFate> {
     match rules.legacy_images {
-        LegacyImages::Stay => list.sizes().map(|size| MessageFate::kept(size, Reason::Untouched)).collect(),
+        LegacyImages::Stay => list.sizes().map(|size| MessageFate::kept(&size, Reason::Untouched)).collect(),
         LegacyImages::BeforeLastAnswer => before_last_answer(list),
         LegacyImages::BeforeLastTurns { kept } => before_last_turns(list, kept),
     }
@@ -24,7 +24,7 @@ fn before_last_turns(list: &mut List, kept: usize) -> Vec<MessageFate> {
     let roles = list.sizes().map(|size| size.role);
     let end = first_of_last_turns(roles, kept).unwrap_or(0);
     let mut fates: Vec<MessageFate> =
-        list.sizes().map(|size| MessageFate::kept(size, Reason::Untouched)).collect();
+        list.sizes().map(|size| MessageFate::kept(&size, Reason::Untouched)).collect();
     for (at, fate) in fates.iter_mut().enumerate().take(end) {
         let letters = list.texture(at).and_then(|texture| texture.letters);
         if letters.is_some_and(|letters| letters.has_media) {
@@ -39,9 +39,9 @@ fn before_last_turns(list: &mut List, kept: usize) -> Vec<MessageFate> {
 fn before_last_answer(list: &mut List) -> Vec<MessageFate> {
     let last_answer = list.sizes().rposition(|size| size.role == Role::Assistant).unwrap_or(0);
     let mut fates: Vec<MessageFate> =
-        list.sizes().map(|size| MessageFate::kept(size, Reason::Untouched)).collect();
+        list.sizes().map(|size| MessageFate::kept(&size, Reason::Untouched)).collect();
     for (at, fate) in fates.iter_mut().enumerate().take(last_answer) {
-        let size = *list.size(at);
+        let size = list.size(at);
         if has_legacy_images(&size) {
             let after = images_removed(&size);
             let texture = list.texture(at).map(|texture| Edit::RemoveImages.foretell(&size, texture).1);
@@ -90,7 +90,7 @@ mod tests {
             let message = js::parse(message).expect("test JSON");
             let made = apply_all(item.edits(), &message);
             let predicted = list.size(item.position().expect("of the context"));
-            assert_eq!(size_message(&made).size, *predicted);
+            assert_eq!(size_message(&made).size, predicted);
         }
         fates.iter().map(|fate| fate.fate).collect()
     }

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use crate::context::Context;
 use crate::js::{JsString, Value};
-use crate::policy::edit::{Edit, apply_all};
+use crate::policy::edit::{Edit, apply_all, one_text};
 use crate::policy::repair::MissingResult;
 use crate::policy::texture::Texture;
 use crate::store::entry::{MessageSize, Role};
@@ -27,7 +27,21 @@ pub enum From {
 
 /// What was done to a message.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Change {
+pub enum Change {
+    /// A tool result became one text: its sizes tell themselves, and a preview makes hundreds of these.
+    OneText {
+        /// Its chars.
+        chars: f64,
+        /// How it is made.
+        edit: Arc<Edit>,
+    },
+    /// Anything else.
+    Whole(Box<Whole>),
+}
+
+/// A change told whole.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Whole {
     /// Its sizes now.
     pub size: MessageSize,
     /// How its text is made, from the one it comes from.
@@ -36,19 +50,56 @@ pub struct Change {
     pub texture: Option<Texture>,
 }
 
+impl Change {
+    /// Of a message that stands in no file: nothing is done to it, it is like this.
+    pub fn made(size: MessageSize, texture: Texture) -> Self {
+        Self::whole(size, Vec::new(), Some(texture))
+    }
+
+    /// Told whole.
+    pub fn whole(size: MessageSize, edits: Vec<Edit>, texture: Option<Texture>) -> Self {
+        Self::Whole(Box::new(Whole { size, edits, texture }))
+    }
+
+    /// Its sizes now, from those before any change; of one that stands in no file they are its own.
+    #[inline]
+    pub fn size(&self, before: &MessageSize) -> MessageSize {
+        match self {
+            Self::OneText { chars, .. } => one_text(before, *chars),
+            Self::Whole(whole) => whole.size,
+        }
+    }
+
+    /// How its text is made, from the one it comes from.
+    pub fn edits(&self) -> &[Edit] {
+        match self {
+            Self::OneText { edit, .. } => std::slice::from_ref(edit),
+            Self::Whole(whole) => &whole.edits,
+        }
+    }
+
+    /// Its texture now, where it is known.
+    pub fn texture(&self) -> Option<&Texture> {
+        match self {
+            Self::OneText { .. } => None,
+            Self::Whole(whole) => whole.texture.as_ref(),
+        }
+    }
+}
+
 /// One message of a list. Small: most messages are never touched.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Item {
     /// Where it comes from.
     pub from: From,
     /// What was done to it; none when nothing was. A message that stands in no file has one always.
-    pub change: Option<Box<Change>>,
+    pub change: Option<Change>,
 }
 
 impl Item {
     /// How its text is made.
     pub fn edits(&self) -> &[Edit] {
-        self.change.as_ref().map_or(&[], |change| &change.edits)
+        self.change.as_ref().map_or(&[], Change::edits)
     }
 
     /// Its position in the context, where it stands there.
@@ -65,8 +116,8 @@ impl core::convert::From<MissingResult> for Item {
     fn from(missing: MissingResult) -> Self {
         let message = missing.message(0.0);
         let size = size_message(&message).size;
-        let change = Change { size, edits: Vec::new(), texture: Some(Texture::of(&message)) };
-        Self { from: From::Missing(Box::new(missing)), change: Some(Box::new(change)) }
+        let change = Change::made(size, Texture::of(&message));
+        Self { from: From::Missing(Box::new(missing)), change: Some(change) }
     }
 }
 
@@ -124,27 +175,28 @@ impl<'a> List<'a> {
     }
 
     /// The sizes of a message as it is now.
-    pub fn size(&self, at: usize) -> &MessageSize {
-        let item = &self.items[at];
-        match (&item.change, &item.from) {
-            (Some(change), _) => &change.size,
-            (None, From::Context(position)) => &self.context.messages[*position as usize].size,
-            (None, From::Summary | From::Checkpoint | From::Missing(_)) => &NOTHING,
-        }
+    #[inline]
+    pub fn size(&self, at: usize) -> MessageSize {
+        let Item { from, change } = &self.items[at];
+        let before = match from {
+            From::Context(position) => &self.context.messages[*position as usize].size,
+            From::Summary | From::Checkpoint | From::Missing(_) => &MessageSize::NOTHING,
+        };
+        change.as_ref().map_or(*before, |change| change.size(before))
     }
 
     /// The texture of a message as it is now; none where textures were not read.
     pub fn texture(&self, at: usize) -> Option<&Texture> {
         let item = &self.items[at];
-        match (&item.change, &item.from) {
-            (Some(change), _) if change.texture.is_some() => change.texture.as_ref(),
-            (_, From::Context(position)) => self.textures?.get(*position as usize),
-            _ => None,
+        match (item.change.as_ref().and_then(Change::texture), &item.from) {
+            (Some(texture), _) => Some(texture),
+            (None, From::Context(position)) => self.textures?.get(*position as usize),
+            (None, _) => None,
         }
     }
 
     /// The sizes of every message.
-    pub fn sizes(&self) -> impl DoubleEndedIterator<Item = &MessageSize> + ExactSizeIterator {
+    pub fn sizes(&self) -> impl DoubleEndedIterator<Item = MessageSize> + ExactSizeIterator {
         (0..self.items.len()).map(|at| self.size(at))
     }
 
@@ -162,21 +214,29 @@ impl<'a> List<'a> {
 
     /// Adds an edit to a message; `texture` is what it leaves, where that is known.
     pub fn edit(&mut self, at: usize, edit: Edit, size: MessageSize, texture: Option<Texture>) {
-        let item = &mut self.items[at];
-        match &mut item.change {
-            Some(change) => {
-                change.size = size;
-                change.edits.push(edit);
-                change.texture = texture;
-            }
-            None => item.change = Some(Box::new(Change { size, edits: vec![edit], texture })),
+        let change = &mut self.items[at].change;
+        let mut edits = match change.take() {
+            Some(Change::Whole(whole)) => whole.edits,
+            other => other.as_ref().map_or(&[][..], Change::edits).to_vec(),
+        };
+        edits.push(edit);
+        *change = Some(Change::whole(size, edits, texture));
+    }
+
+    /// Makes a tool result one text of so many chars. Where more is known of it, or was done to it, all of that is told.
+    pub fn edit_to_text(&mut self, at: usize, chars: f64, edit: &Arc<Edit>) {
+        let foretold = self.texture(at).map(|texture| edit.foretell(&self.size(at), texture).1);
+        if foretold.is_none() && self.items[at].change.is_none() {
+            self.items[at].change = Some(Change::OneText { chars, edit: Arc::clone(edit) });
+        } else {
+            self.edit(at, Edit::clone(edit), one_text(&self.size(at), chars), foretold);
         }
     }
 
     /// Makes an edit, its sizes and its texture told from those it has now. Without a texture nothing is told.
     pub fn make(&mut self, at: usize, edit: Edit) {
         if let Some(texture) = self.texture(at) {
-            let (size, texture) = edit.foretell(self.size(at), texture);
+            let (size, texture) = edit.foretell(&self.size(at), texture);
             self.edit(at, edit, size, Some(texture));
         }
     }
@@ -206,6 +266,3 @@ impl<'a> List<'a> {
             && self.items.iter().enumerate().all(|(at, item)| item.position() == Some(at))
     }
 }
-
-/// The sizes of nothing.
-static NOTHING: MessageSize = MessageSize::NOTHING;

@@ -62,7 +62,7 @@ impl List {
             let made = apply_all(item.edits(), &body);
             let size = size_message(&made).size;
             let told = list.size(at);
-            assert_eq!(size, MessageSize { tool: size.tool, call: size.call, ..*told }, "{:?}", item.edits());
+            assert_eq!(size, MessageSize { tool: size.tool, call: size.call, ..told }, "{:?}", item.edits());
             let texture = match item.from {
                 list::From::Context(_) => Texture::of_under(self.ruleset.rules(), &made),
                 _ => Texture::of(&made),

@@ -8,7 +8,7 @@ use crate::context::tokens::chars4::estimate_or_zero;
 use crate::context::{Context, ContextMessage};
 use crate::ids::EntryIx;
 use crate::policy::edit::{Edit, has_legacy_images, images_removed};
-use crate::policy::list::{From, Item, List, TextureAt, Textures};
+use crate::policy::list::{Change, From, Item, List, TextureAt, Textures};
 use crate::policy::texture::Texture;
 use crate::replay::Session;
 use crate::replay::exact::exact;
@@ -160,11 +160,16 @@ impl<'a> Arena<'a> {
     /// Tokens of an item of a list.
     pub(super) fn weigh_item(&self, item: &Item) -> f64 {
         match (item.position(), &item.change) {
-            (Some(at), Some(change)) => self.weigh(at, &change.size),
+            (Some(at), Some(change)) => self.weigh(at, &self.size_after(Some(at), change)),
             (Some(at), None) => self.weigh(at, self.size(at)),
-            (None, Some(change)) => estimate_or_zero(&change.size) as f64,
+            (None, Some(change)) => estimate_or_zero(&self.size_after(None, change)) as f64,
             (None, None) => 0.0,
         }
+    }
+
+    /// The sizes that a change leaves of a message at a place, or of one that stands in no file.
+    pub(super) fn size_after(&self, at: Option<usize>, change: &Change) -> MessageSize {
+        change.size(at.map_or(&MessageSize::NOTHING, |at| self.size(at)))
     }
 
     /// A list of these messages.

@@ -112,8 +112,8 @@ impl Ground {
         let entry = self.context.messages.last().map_or(EntryIx(0), |message| message.entry);
         self.special.push(at);
         self.places.push(usize::MAX);
-        self.push(entry, change.size, None, true);
-        self.missing.insert(at, Missing { result: missing, texture: change.texture });
+        self.push(entry, change.size(&MessageSize::NOTHING), None, true);
+        self.missing.insert(at, Missing { result: missing, texture: change.texture().cloned() });
     }
 
     fn push(&mut self, entry: EntryIx, size: MessageSize, weight: Option<f64>, is_result: bool) {

@@ -4,7 +4,7 @@
 use crate::js::Value;
 use crate::policy::Step;
 use crate::policy::edit::{Edit, one_text};
-use crate::policy::prune::{Clearing, cutoff_among, keeps_images, soft_chars};
+use crate::policy::prune::{Clearing, Trimming, cutoff_among, keeps_images};
 use crate::replay::digest::Digest;
 use crate::replay::held::{Edits, Held};
 use crate::replay::lane::Lane;
@@ -136,6 +136,7 @@ impl Lane<'_> {
         if clearing.ratio() < settings.soft_trim_ratio {
             return Vec::new();
         }
+        let trimming = Trimming::new(&settings.soft_trim);
         let mut candidates: Vec<(usize, f64, bool)> = Vec::new();
         for at in self.results_within(start, cutoff) {
             let size = *self.arena.size(*at);
@@ -143,7 +144,7 @@ impl Lane<'_> {
                 continue;
             }
             let before = size.prune_chars.get().unwrap_or(0.0);
-            let trimmed = soft_chars(&settings.soft_trim, &size);
+            let trimmed = trimming.chars(&size);
             let after = trimmed.unwrap_or(before);
             clearing.total += after - before;
             candidates.push((*at, after, trimmed.is_some()));
@@ -179,7 +180,7 @@ impl Lane<'_> {
         let size = *self.arena.size(pruned.at);
         let (edit, chars) = match pruned.form {
             Form::Trimmed => {
-                let chars = soft_chars(&settings.soft_trim, &size);
+                let chars = Trimming::new(&settings.soft_trim).chars(&size);
                 (Edit::SoftTrim(settings.soft_trim), chars.unwrap_or(0.0))
             }
             Form::Cleared => {

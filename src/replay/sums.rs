@@ -57,7 +57,8 @@ impl Measure {
             (Some(at), None) => self.of(arena, at),
             (at, Some(change)) => {
                 let tokens = arena.weigh_item(item);
-                let held = self.edited(arena, at.unwrap_or(0), &change.size, change.texture.as_ref());
+                let held =
+                    self.edited(arena, at.unwrap_or(0), &arena.size_after(at, change), change.texture());
                 Held { tokens, ..held }
             }
             (None, None) => Held::default(),

@@ -5,6 +5,7 @@ use std::io;
 
 use crate::ids::EntryIx;
 use crate::js::{self, Json, Outline, Outlined, Value};
+use crate::store::block::Block;
 use crate::store::entry::EntryKind;
 use crate::store::index::Index;
 use crate::store::load::{Trim, parse_line};
@@ -36,14 +37,14 @@ pub enum BodyError {
 
 /// The text of an entry's line, without its end; invalid UTF-8 as U+FFFD.
 pub fn line(source: &Source, index: &Index, ix: EntryIx) -> Result<String, BodyError> {
-    let mut bytes = Vec::new();
+    let mut bytes = Block::default();
     read_line(source, index, ix, &mut bytes)?;
     Ok(String::from_utf8_lossy(&bytes).trim_matches(js::is_trimmed).to_owned())
 }
 
-fn read_line(source: &Source, index: &Index, ix: EntryIx, room: &mut Vec<u8>) -> Result<(), BodyError> {
+fn read_line(source: &Source, index: &Index, ix: EntryIx, room: &mut Block) -> Result<(), BodyError> {
     let entry = index.entry(ix);
-    let read = source.read_span_into(entry.offset, entry.bytes as usize, room);
+    let read = room.read_whole(source, entry.offset, entry.bytes as usize);
     read.map_err(|error| BodyError::Read {
         path: source.path().display().to_string(),
         line: entry.line,
@@ -53,7 +54,7 @@ fn read_line(source: &Source, index: &Index, ix: EntryIx, room: &mut Vec<u8>) ->
 
 /// An entry as the runtime holds it after opening the file.
 pub fn entry(source: &Source, index: &Index, ix: EntryIx) -> Result<Value, BodyError> {
-    let mut bytes = Vec::new();
+    let mut bytes = Block::default();
     read_line(source, index, ix, &mut bytes)?;
     let known = index.entry(ix);
     let changed = || BodyError::Changed { path: source.path().display().to_string(), line: known.line };
@@ -68,7 +69,7 @@ pub fn entry(source: &Source, index: &Index, ix: EntryIx) -> Result<Value, BodyE
 /// Room for a line and its outline, used again by those who read many.
 #[derive(Debug, Default)]
 pub struct Room {
-    bytes: Vec<u8>,
+    bytes: Block,
     outline: Outline,
 }
 

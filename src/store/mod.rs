@@ -2,6 +2,7 @@
 
 pub mod agents;
 pub mod archive;
+pub(crate) mod block;
 pub mod body;
 pub mod demo;
 mod distinct;

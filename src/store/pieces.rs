@@ -6,14 +6,19 @@ use std::io;
 use rayon::iter::{IndexedParallelIterator, IntoParallelRefMutIterator, ParallelIterator};
 
 use crate::js::{self, Outline, SyntaxError};
+use crate::store::block::Block;
 use crate::store::load::is_blank;
 use crate::store::scan::{Scanned, scan};
 use crate::store::source::Source;
 
-/// Bytes of a piece: one that fits in the cache of a core is read faster than it is copied.
-const PIECE: u64 = 256 * 1024;
+/// Bytes of a piece, at least: new memory costs more than reading a small file.
+const LEAST: u64 = 256 * 1024;
+/// Bytes of a piece, at most: larger ones fall out of the cache of a core before they are scanned.
+const MOST: u64 = 1024 * 1024;
+/// Pieces of a file that is neither small nor large: fewer leave a core waiting at the end of each round.
+const PIECES: u64 = 512;
 /// Bytes read on at a time where the last line of a piece goes on behind it.
-const MORE: u64 = PIECE / 16;
+const MORE: u64 = 16 * 1024;
 /// Bytes of the beginning.
 const BEGINNING: u64 = 64 * 1024;
 
@@ -21,9 +26,7 @@ const BEGINNING: u64 = 64 * 1024;
 #[derive(Debug, Default)]
 pub(crate) struct Piece {
     /// Of the file, to the end of the last of those lines.
-    bytes: Vec<u8>,
-    /// Where they stand in it.
-    at: u64,
+    bytes: Block,
     /// Where a last line without an end begins in them.
     rest: usize,
     lines: Vec<Line>,
@@ -52,6 +55,13 @@ pub(crate) struct Pass<'a> {
     pub rename_hooks: bool,
 }
 
+impl Pass<'_> {
+    /// Bytes of a piece.
+    fn piece(self) -> u64 {
+        (self.total / PIECES).clamp(LEAST, MOST)
+    }
+}
+
 impl Piece {
     /// Its lines in order; taken out, so that they can be handed on.
     pub(crate) fn take_lines(&mut self) -> Vec<Line> {
@@ -71,7 +81,7 @@ impl Piece {
 
     /// The first byte of a line in the file.
     pub(crate) fn offset_of(&self, line: &Line) -> u64 {
-        self.at + line.from as u64
+        self.bytes.at() + line.from as u64
     }
 
     /// What follows its last line end: the beginning of a line that has none yet.
@@ -98,16 +108,14 @@ impl Piece {
         self.lines.clear();
         // The byte before tells whether a line begins right there.
         let from = if at_line { start } else { start - 1 };
-        let filled = fill(pass.source, &mut self.bytes, 0, from, end)?;
-        self.bytes.truncate(filled);
+        self.bytes.read(pass.source, from, end)?;
         let skipped = if at_line { Some(0) } else { memchr::memchr(b'\n', &self.bytes).map(|lf| lf + 1) };
         let Some(skipped) = skipped.filter(|skipped| from + (*skipped as u64) < end) else {
-            (self.at, self.rest) = (end, 0);
+            self.rest = 0;
             self.bytes.clear();
             return Ok(());
         };
         self.read_on(pass, from, end)?;
-        self.at = from;
         let mut begin = skipped;
         for lf in memchr::memchr_iter(b'\n', &self.bytes[skipped..]) {
             self.lines.push(Line { from: begin, to: skipped + lf, said: None });
@@ -124,9 +132,7 @@ impl Piece {
         while read < pass.total && memchr::memchr(b'\n', &self.bytes[looked..]).is_none() {
             looked = self.bytes.len();
             let next = (read + MORE.max(read - end)).min(pass.total);
-            let filled = fill(pass.source, &mut self.bytes, looked, read, next)?;
-            self.bytes.truncate(looked + filled);
-            if filled == 0 {
+            if self.bytes.read_on(pass.source, next)? == 0 {
                 break;
             }
             read = next;
@@ -165,21 +171,6 @@ pub(crate) fn said(
     })
 }
 
-/// Reads the bytes from `at` to `end` of a file behind the first `kept` of a buffer; answers how many there are.
-fn fill(source: &Source, buffer: &mut Vec<u8>, kept: usize, at: u64, end: u64) -> io::Result<usize> {
-    let wanted = (end - at) as usize;
-    buffer.resize(kept + wanted, 0);
-    let mut filled = 0;
-    while filled < wanted {
-        let count = source.read_at(&mut buffer[kept + filled..], at + filled as u64)?;
-        if count == 0 {
-            break;
-        }
-        filled += count;
-    }
-    Ok(filled)
-}
-
 /// Pieces that follow each other, read and scanned at the same time; their room is used again.
 #[derive(Debug, Default)]
 pub(crate) struct Round {
@@ -205,12 +196,13 @@ impl Round {
     /// Reads and scans what follows `start`.
     pub(crate) fn read(&mut self, pass: Pass<'_>, start: u64) -> io::Result<()> {
         let left = pass.total.saturating_sub(start);
-        self.used = self.pieces.len().min(left.div_ceil(PIECE) as usize);
-        self.end = (start + self.used as u64 * PIECE).min(pass.total);
+        let size = pass.piece();
+        self.used = self.pieces.len().min(left.div_ceil(size) as usize);
+        self.end = (start + self.used as u64 * size).min(pass.total);
         let end = self.end;
         let one = |(number, piece): (usize, &mut Piece)| {
-            let from = start + number as u64 * PIECE;
-            piece.read(pass, from, (from + PIECE).min(end), false)?;
+            let from = start + number as u64 * size;
+            piece.read(pass, from, (from + size).min(end), false)?;
             piece.scan(pass.rename_hooks);
             Ok(())
         };
@@ -246,8 +238,7 @@ impl Room {
     pub(crate) fn leave(mut self: Box<Self>) {
         let pieces = self.rounds.iter_mut().flat_map(|round| &mut round.pieces);
         for piece in pieces.chain([&mut self.beginning]) {
-            piece.bytes.truncate(2 * PIECE as usize);
-            piece.bytes.shrink_to(2 * PIECE as usize);
+            piece.bytes.shrink_to(2 * MOST as usize);
         }
         ROOM.set(Some(self));
     }

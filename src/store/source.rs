@@ -106,24 +106,22 @@ impl Source {
 
     /// Reads exactly these bytes.
     pub fn read_span(&self, at: u64, bytes: usize) -> io::Result<Vec<u8>> {
-        let mut buffer = Vec::new();
-        self.read_span_into(at, bytes, &mut buffer)?;
-        Ok(buffer)
-    }
-
-    /// Reads exactly these bytes into room that is used again.
-    pub fn read_span_into(&self, at: u64, bytes: usize, buffer: &mut Vec<u8>) -> io::Result<()> {
-        buffer.resize(bytes, 0);
+        let mut buffer = vec![0; bytes];
         let mut done = 0;
         while done < bytes {
             let count = self.read_at(&mut buffer[done..], at + done as u64)?;
             if count == 0 {
-                return Err(io::Error::new(io::ErrorKind::UnexpectedEof, "the file became shorter"));
+                return Err(shorter());
             }
             done += count;
         }
-        Ok(())
+        Ok(buffer)
     }
+}
+
+/// Bytes that were there are not any more.
+pub(super) fn shorter() -> io::Error {
+    io::Error::new(io::ErrorKind::UnexpectedEof, "the file became shorter")
 }
 
 #[cfg(unix)]

@@ -117,11 +117,9 @@ fn where_results_are_cut_the_checks_tell_what_the_gateways_rewrite_would_lose() 
     inspection.ruleset.ruleset = Ruleset::V2026_3_2;
     inspection.window.tokens = 1000.0;
     let mut plan = planned(&inspection, &[Step::Prune], 1.0);
-    plan.items[2].change = Some(Box::new(Change {
-        size: one_text(&inspection.context.messages[2].size, 6.0),
-        edits: vec![Edit::Placeholder(std::sync::Arc::new("[gone]".into()))],
-        texture: None,
-    }));
+    let gone = Edit::Placeholder(std::sync::Arc::new("[gone]".into()));
+    let size = one_text(&inspection.context.messages[2].size, 6.0);
+    plan.items[2].change = Some(Change::whole(size, vec![gone], None));
     let told = |plan: &Plan| -> Option<(Check, String)> {
         let checks = checks(&inspection, plan, None);
         checks.into_iter().find(|(_, words)| words.contains("own rewrite"))

@@ -109,13 +109,13 @@ impl Run<'_, '_> {
         match self.settings.counting {
             _ if !self.sent[at] => 0,
             Counting::Approximate => self.sketch(at).map_or(0, |sketch| sketch.tokens() as u64),
-            Counting::Model => estimate_or_zero(self.list.size(at)),
+            Counting::Model => estimate_or_zero(&self.list.size(at)),
         }
     }
 
     fn untouched(&self, at: usize) -> MessageFate {
         let result = matches!(self.sketch(at), Some(Sketch::Tool { .. }));
-        MessageFate::kept(self.list.size(at), if result { Reason::BelowTrigger } else { Reason::Untouched })
+        MessageFate::kept(&self.list.size(at), if result { Reason::BelowTrigger } else { Reason::Untouched })
     }
 
     fn clear_all(&mut self, before: u64) -> Result<(), Throws> {

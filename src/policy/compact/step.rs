@@ -39,17 +39,17 @@ pub fn compact_list(
 ) -> Result<Compacted, Throws> {
     let branch = compacting.branch;
     let Some(preparation) = compacting.prepare(rules, keep_tokens)? else {
-        let kept = |size| MessageFate::kept(size, Reason::Untouched);
+        let kept = |size| MessageFate::kept(&size, Reason::Untouched);
         return Ok(Compacted { fates: list.sizes().map(kept).collect(), preparation: None });
     };
     let checkpoint = checkpoint(list).filter(|_| rules.compaction == Compaction::Projected);
     let positions = positions(list, branch);
     let replayed = checkpoint.is_some();
-    let fate = |(at, size): (usize, &MessageSize)| {
+    let fate = |(at, size): (usize, MessageSize)| {
         if replayed && size.role == Role::System {
-            return MessageFate::gone(size, Fate::Summarised, Reason::Replayed);
+            return MessageFate::gone(&size, Fate::Summarised, Reason::Replayed);
         }
-        fate(&preparation, positions[at], size)
+        fate(&preparation, positions[at], &size)
     };
     let fates: Vec<MessageFate> = list.sizes().enumerate().map(fate).collect();
     let kept =
@@ -90,7 +90,7 @@ fn fate(preparation: &Preparation, at: usize, size: &MessageSize) -> MessageFate
 /// What stands for the system messages of a list: they are replayed to one, and kept with the summary (store-pi-1.5 D2,
 /// I4). Its sizes are those of all of them together, at most.
 fn checkpoint(list: &List) -> Option<Item> {
-    let system: Vec<&MessageSize> = list.sizes().filter(|size| size.role == Role::System).collect();
+    let system: Vec<MessageSize> = list.sizes().filter(|size| size.role == Role::System).collect();
     let chars = system.iter().map(|size| size.pi_chars.chars()).sum::<u64>() as f64;
     let size = MessageSize {
         role: Role::System,
@@ -98,17 +98,14 @@ fn checkpoint(list: &List) -> Option<Item> {
         prune_chars: Size::new(Ok(OTHER_CHARS)),
         ..MessageSize::NOTHING
     };
-    let change = Change { size, edits: Vec::new(), texture: Some(Texture::of(&Value::Null)) };
-    (!system.is_empty()).then(|| Item { from: From::Checkpoint, change: Some(Box::new(change)) })
+    let change = Change::made(size, Texture::of(&Value::Null));
+    (!system.is_empty()).then_some(Item { from: From::Checkpoint, change: Some(change) })
 }
 
 /// A summary of this many tokens at the front of a list.
 fn summary(tokens: u64) -> Item {
     let (size, texture) = assumed_summary(tokens);
-    Item {
-        from: From::Summary,
-        change: Some(Box::new(Change { size, edits: Vec::new(), texture: Some(texture) })),
-    }
+    Item { from: From::Summary, change: Some(Change::made(size, texture)) }
 }
 
 /// What is known of the message of a summary that is not made yet: sizes of the role, and of a text this long in tokens.

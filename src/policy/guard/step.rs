@@ -110,7 +110,7 @@ fn replace(list: &mut List, at: usize, edit: Edit, fate: &mut MessageFate, becom
 
 fn untouched(list: &List, at: usize) -> MessageFate {
     let reason = if is_result(list, at) { Reason::WithinGuard } else { Reason::Untouched };
-    MessageFate::kept(list.size(at), reason)
+    MessageFate::kept(&list.size(at), reason)
 }
 
 fn is_result(list: &List, at: usize) -> bool {

@@ -12,8 +12,8 @@ mod step_2026_9;
 mod vectors;
 
 pub use gate::{Gate, gate, gate_under, last_touch, last_touch_under, touches, touches_under};
-pub use soft_trim::{cleared_message, soft_trimmed_message, trim_chars};
+pub use soft_trim::{Trimming, cleared_message, soft_trimmed_message, trim_chars};
 pub(in crate::policy) use soft_trim::{joined_text, trimmed_text};
-pub use stages::{Clearing, Outcome, PruneInput, cutoff_among, keeps_images, prune, soft_chars};
+pub use stages::{Clearing, Outcome, PruneInput, cutoff_among, keeps_images, prune};
 pub use step::prune_list;
 pub use step_2026_9::prune_round_list;

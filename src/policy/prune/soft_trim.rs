@@ -35,18 +35,48 @@ fn note(settings: &SoftTrim, joined_chars: f64) -> String {
     format!("{first}{head}{last}{tail}{of}{joined}{end}")
 }
 
-/// Chars of the note, which is not written for it: a preview asks for that of every result.
-fn note_chars(settings: &SoftTrim, joined_chars: f64) -> usize {
-    let words: usize = NOTE.iter().map(|words| words.len()).sum();
-    words + [settings.head_chars, settings.tail_chars, joined_chars].map(number_chars).iter().sum::<usize>()
-}
-
 /// Chars of a number as JavaScript writes it.
+#[inline]
 fn number_chars(number: f64) -> usize {
-    if number.fract() == 0.0 && (1.0..1e15).contains(&number) {
-        return (number as u64).ilog10() as usize + 1;
+    let whole = number as u64;
+    if whole as f64 == number && (1..1_000_000_000_000_000).contains(&whole) {
+        return whole.ilog10() as usize + 1;
     }
     js::number_text(number).len()
+}
+
+/// What trimming leaves of results, told from their sizes: a preview asks for that of every one.
+#[derive(Debug, Clone, Copy)]
+pub struct Trimming<'a> {
+    settings: &'a SoftTrim,
+    /// Chars between head and tail, and of the note behind them but for the length it tells.
+    words: usize,
+}
+
+impl<'a> Trimming<'a> {
+    /// By these settings.
+    pub fn new(settings: &'a SoftTrim) -> Self {
+        let words = NOTE.iter().map(|words| words.len()).sum::<usize>();
+        let numbers = number_chars(settings.head_chars) + number_chars(settings.tail_chars);
+        Self { settings, words: GAP.len() + words + numbers }
+    }
+
+    /// Chars of a candidate after trimming; none where it stays as it is. Of texts that are no strings sizes do not tell.
+    #[inline]
+    pub fn chars(&self, size: &MessageSize) -> Option<f64> {
+        let joined = trim_chars(self.settings, size);
+        if is_trimmed(self.settings, joined) {
+            return Some(self.trimmed(joined));
+        }
+        // Only the images go.
+        (size.images > 0).then_some(joined)
+    }
+
+    /// Chars of a trimmed result of this joined length.
+    fn trimmed(&self, joined_chars: f64) -> f64 {
+        let SoftTrim { head_chars, tail_chars, .. } = self.settings;
+        head_chars + tail_chars + (self.words + number_chars(joined_chars)) as f64
+    }
 }
 
 /// Whether a result of this joined length is trimmed: longer than the limit, and than head and tail
@@ -59,11 +89,6 @@ pub(super) fn is_trimmed(settings: &SoftTrim, joined_chars: f64) -> bool {
 /// Whether head and tail alone would cover a result that is over the limit.
 pub(super) fn is_covered(settings: &SoftTrim, joined_chars: f64) -> bool {
     joined_chars > settings.max_chars && settings.head_chars + settings.tail_chars >= joined_chars
-}
-
-/// Chars of a trimmed result, told from the joined length alone.
-pub(super) fn trimmed_chars(settings: &SoftTrim, joined_chars: f64) -> f64 {
-    settings.head_chars + settings.tail_chars + (GAP.len() + note_chars(settings, joined_chars)) as f64
 }
 
 /// The joined text of a result as trimming sees it: with a line for each image, where these are replaced.
@@ -262,7 +287,7 @@ mod tests {
         let text = new.get("content")?.as_array()?.first()?.get("text")?.as_str()?.clone();
         let joined: f64 = parts.iter().map(|part| part.encode_utf16().count() as f64).sum::<f64>()
             + parts.len().saturating_sub(1) as f64;
-        assert_eq!(text.len() as f64, trimmed_chars(&settings, joined), "predicted size");
+        assert_eq!(text.len() as f64, Trimming::new(&settings).trimmed(joined), "predicted size");
         Some(text.slice(0, text.len() - note(&settings, joined).len()).units().to_vec())
     }
 
@@ -275,7 +300,8 @@ mod tests {
         let soft_trim = crate::gateway::pruning::PruneSettings::default().soft_trim;
         let settings = SoftTrim { head_chars: 1_500.0, tail_chars: 0.5, ..soft_trim };
         for chars in [0.0, 1.0, 9.0, 10.0, 99_999.0, 1e15, 1e21, f64::NAN, -7.0, 4_000.25] {
-            assert_eq!(note_chars(&settings, chars), note(&settings, chars).len(), "{chars}");
+            let told = Trimming::new(&settings).trimmed(chars) - 1_500.5 - GAP.len() as f64;
+            assert_eq!(told, note(&settings, chars).len() as f64, "{chars}");
         }
     }
 
@@ -302,7 +328,8 @@ mod tests {
         let text =
             new.get("content").unwrap().as_array().unwrap()[0].get("text").unwrap().as_str().unwrap().clone();
         let joined = trim_chars(&settings, &size);
-        let foretold = if is_trimmed(&settings, joined) { trimmed_chars(&settings, joined) } else { joined };
+        let foretold =
+            if is_trimmed(&settings, joined) { Trimming::new(&settings).trimmed(joined) } else { joined };
         assert!((foretold - 2.0..=foretold).contains(&(text.len() as f64)), "{foretold} {}", text.len());
         text.to_string_lossy()
     }

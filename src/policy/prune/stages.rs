@@ -1,17 +1,18 @@
 //! The pruning algorithm over sizes (pruning 5): a soft pass over all candidates, then clearing oldest
 //! first until the ratio is met. Comparisons are `<` with "equal goes on"; totals move by differences.
 
-use crate::gateway::pruning::{PruneSettings, SoftTrim};
+use std::collections::HashMap;
+
+use crate::gateway::pruning::PruneSettings;
 use crate::gateway::ruleset::ImageResults;
+use crate::gateway::tools::ToolFilter;
 use crate::js::{Throws, Value};
 use crate::policy::fate::{Fate, MessageFate};
 use crate::policy::list::List;
-use crate::policy::prune::soft_trim::{
-    is_covered, is_trimmed, soft_trimmed_message, trim_chars, trimmed_chars,
-};
+use crate::policy::prune::soft_trim::{Trimming, is_covered, soft_trimmed_message, trim_chars};
 use crate::policy::reason::Reason;
 use crate::store::entry::{MessageSize, Role, Size};
-use crate::store::intern::Words;
+use crate::store::intern::{WordIx, Words};
 use crate::store::measure::prune_chars;
 
 /// Chars per token of the window (pruning 5.1).
@@ -88,7 +89,7 @@ pub fn prune(input: &PruneInput) -> Result<Outcome, Throws> {
     };
     run.outcome.cutoff = cutoff;
     run.outcome.start = input.list.first_user().unwrap_or(input.list.len());
-    run.total = input.list.sizes().try_fold(0.0, |sum, size| Ok(sum + size.prune_chars.get()?))?;
+    run.total = run.outcome.fates.iter().try_fold(0.0, |sum, fate| Ok(sum + fate.before.get()?))?;
     run.outcome.ratio_before = run.ratio();
     (run.outcome.ratio_trimmed, run.outcome.ratio_after) = (run.ratio(), run.ratio());
     if run.ratio() < input.settings.soft_trim_ratio {
@@ -125,16 +126,6 @@ fn kth_last(mut replies: impl Iterator<Item = usize>, end: usize, keep: f64) -> 
 /// Whether a result is left alone for the images it holds (pruning 5.12).
 pub fn keeps_images(settings: &PruneSettings, size: &MessageSize) -> bool {
     size.images > 0 && settings.soft_trim.images == ImageResults::Skipped
-}
-
-/// Chars of a candidate after trimming; none where it stays as it is. Of texts that are no strings sizes do not tell.
-pub fn soft_chars(settings: &SoftTrim, size: &MessageSize) -> Option<f64> {
-    let joined = trim_chars(settings, size);
-    if is_trimmed(settings, joined) {
-        return Some(trimmed_chars(settings, joined));
-    }
-    // Only the images go.
-    (size.images > 0).then_some(joined)
 }
 
 /// The numbers that clearing goes by.
@@ -184,9 +175,43 @@ impl<'a> Clearing<'a> {
     }
 }
 
+/// Which results the tool filter lets pass, told once for each name: results of one tool are many.
+struct Passes<'a> {
+    filter: ToolFilter,
+    input: &'a PruneInput<'a>,
+    known: HashMap<WordIx, bool>,
+}
+
+impl<'a> Passes<'a> {
+    fn new(input: &'a PruneInput<'a>) -> Self {
+        Self { filter: input.settings.tool_filter(), input, known: HashMap::new() }
+    }
+
+    fn prunable(&mut self, at: usize) -> bool {
+        if self.filter.is_open() {
+            return true;
+        }
+        let PruneInput { list, words, .. } = self.input;
+        let told = || self.filter.prunable(list.tool(at, words).as_deref());
+        // A changed result may have another name than its size tells.
+        if list.items[at].change.is_some() {
+            return told();
+        }
+        let word = list.size(at).tool;
+        if let Some(known) = self.known.get(&word) {
+            return *known;
+        }
+        let prunable = told();
+        self.known.insert(word, prunable);
+        prunable
+    }
+}
+
 struct Run<'a> {
     input: &'a PruneInput<'a>,
     total: f64,
+    /// Positions of tool results.
+    results: Vec<usize>,
     /// Positions of candidates, oldest first.
     prunable: Vec<usize>,
     outcome: Outcome,
@@ -194,12 +219,17 @@ struct Run<'a> {
 
 impl<'a> Run<'a> {
     fn new(input: &'a PruneInput<'a>) -> Self {
-        let messages = input.list;
-        let outcome = Outcome {
-            fates: messages.sizes().map(|size| MessageFate::kept(size, Reason::NotAToolResult)).collect(),
-            ..Outcome::none(messages.len())
+        let mut outcome = Outcome::none(input.list.len());
+        // Whether the next is a result nobody can foretell: it is written down without asking, and kept if it is one.
+        let (mut results, mut count) = (vec![0; input.list.len()], 0);
+        let kept = |(at, size): (usize, MessageSize)| {
+            results[count] = at;
+            count += usize::from(size.role == Role::ToolResult);
+            MessageFate::kept(&size, Reason::NotAToolResult)
         };
-        Self { input, total: 0.0, prunable: Vec::new(), outcome }
+        outcome.fates = input.list.sizes().enumerate().map(kept).collect();
+        results.truncate(count);
+        Self { input, total: 0.0, prunable: Vec::with_capacity(results.len()), results, outcome }
     }
 
     fn ratio(&self) -> f64 {
@@ -208,13 +238,10 @@ impl<'a> Run<'a> {
 
     /// Nothing happens; every tool result is told why, its own shield first.
     fn unchanged(mut self, reason: Reason) -> Outcome {
-        let filter = self.input.settings.tool_filter();
+        let mut passes = Passes::new(self.input);
         let knows_zone = !matches!(reason, Reason::NoWindow | Reason::TooFewAssistants);
-        for at in 0..self.outcome.fates.len() {
-            if self.input.list.size(at).role != Role::ToolResult {
-                continue;
-            }
-            let shield = knows_zone.then(|| self.shield(at, &filter)).flatten();
+        for at in std::mem::take(&mut self.results) {
+            let shield = knows_zone.then(|| self.shield(at, &mut passes)).flatten();
             let fate = if shield.is_some() { Fate::Protected } else { Fate::Kept };
             self.set(at, fate, shield.unwrap_or(reason));
         }
@@ -227,15 +254,16 @@ impl<'a> Run<'a> {
     }
 
     /// What shields a tool result from pruning, whatever the ratios (pruning 5.12).
-    fn shield(&self, at: usize, filter: &crate::gateway::tools::ToolFilter) -> Option<Reason> {
+    #[inline]
+    fn shield(&self, at: usize, passes: &mut Passes<'_>) -> Option<Reason> {
         let size = self.input.list.size(at);
         if at < self.outcome.start {
             Some(Reason::BeforeFirstUser)
         } else if at >= self.outcome.cutoff {
             Some(Reason::WithinLastAssistants)
-        } else if !filter.prunable(self.input.list.tool(at, self.input.words).as_deref()) {
+        } else if !passes.prunable(at) {
             Some(Reason::ToolDenied)
-        } else if keeps_images(self.input.settings, size) {
+        } else if keeps_images(self.input.settings, &size) {
             Some(Reason::Image)
         } else {
             None
@@ -244,32 +272,29 @@ impl<'a> Run<'a> {
 
     /// Trims every candidate; the scan does not stop when a threshold is met (pruning 5.6).
     fn soft_pass(&mut self) -> Result<(), Throws> {
-        let filter = self.input.settings.tool_filter();
-        for at in 0..self.outcome.fates.len() {
-            if self.input.list.size(at).role != Role::ToolResult {
-                continue;
-            }
-            match self.shield(at, &filter) {
+        let mut passes = Passes::new(self.input);
+        let trimming = Trimming::new(&self.input.settings.soft_trim);
+        for at in std::mem::take(&mut self.results) {
+            match self.shield(at, &mut passes) {
                 Some(reason) => self.set(at, Fate::Protected, reason),
-                None => self.soft_trim(at)?,
+                None => self.soft_trim(at, trimming)?,
             }
         }
         self.outcome.ratio_trimmed = self.ratio();
         Ok(())
     }
 
-    fn soft_trim(&mut self, at: usize) -> Result<(), Throws> {
+    fn soft_trim(&mut self, at: usize, trimming: Trimming<'_>) -> Result<(), Throws> {
         self.prunable.push(at);
         let settings = &self.input.settings.soft_trim;
         let size = self.input.list.size(at);
-        let joined = trim_chars(settings, size);
         let trimmed = match size.odd.then(|| self.input.list.odd(at)).flatten() {
             Some(body) => self.soft_trim_odd(&body)?,
-            None => soft_chars(settings, size),
+            None => trimming.chars(&size),
         };
         match trimmed {
             Some(chars) => self.replace(at, chars, Fate::SoftTrimmed, Reason::SoftTrim),
-            None if is_covered(settings, joined) => {
+            None if is_covered(settings, trim_chars(settings, &size)) => {
                 self.set(at, Fate::Kept, Reason::HeadAndTailCover);
                 Ok(())
             }

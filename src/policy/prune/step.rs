@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use crate::gateway::pruning::PruneSettings;
 use crate::js::Throws;
-use crate::policy::edit::{Edit, one_text};
+use crate::policy::edit::Edit;
 use crate::policy::fate::Fate;
 use crate::policy::list::List;
 use crate::policy::prune::gate::Gate;
@@ -24,15 +24,11 @@ pub fn prune_list(
         None => prune(&input)?,
         Some(reason) => Outcome::shut(&input, reason),
     };
-    let placeholder = Arc::new(settings.hard_clear.placeholder.clone());
+    let trimmed = Arc::new(Edit::SoftTrim(settings.soft_trim));
+    let cleared = Arc::new(Edit::Placeholder(Arc::new(settings.hard_clear.placeholder.clone())));
     for (at, fate) in outcome.fates.iter().enumerate().filter(|(_, fate)| fate.fate.changes()) {
-        let edit = match fate.fate {
-            Fate::SoftTrimmed => Edit::SoftTrim(settings.soft_trim),
-            _ => Edit::Placeholder(Arc::clone(&placeholder)),
-        };
-        let size = one_text(list.size(at), fate.after.get()?);
-        let texture = list.texture(at).map(|texture| edit.foretell(list.size(at), texture).1);
-        list.edit(at, edit, size, texture);
+        let edit = if fate.fate == Fate::SoftTrimmed { &trimmed } else { &cleared };
+        list.edit_to_text(at, fate.after.get()?, edit);
     }
     Ok(outcome)
 }

@@ -35,7 +35,7 @@ pub fn prune_round_list(
     outcome.changed = !done.changed.is_empty();
     for (at, (projection, made)) in done.changed {
         let (fate, reason) = fate(&projection, done.new.contains(&at));
-        let size = size_after(list.size(at), &made);
+        let size = size_after(&list.size(at), &made);
         let texture = list.texture(at).map(|texture| texture.again(&made));
         outcome.fates[at].fate = fate;
         outcome.fates[at].reason = reason;

@@ -37,7 +37,7 @@ pub fn pair_list(list: &mut List) -> Repaired {
 }
 
 fn untouched(list: &List) -> Vec<MessageFate> {
-    list.sizes().map(|size| MessageFate::kept(size, Reason::Untouched)).collect()
+    list.sizes().map(|size| MessageFate::kept(&size, Reason::Untouched)).collect()
 }
 
 /// Repairs the calls of assistant messages (compaction 6.7), of which only those with odd ones keep their body. Returns
@@ -45,7 +45,7 @@ fn untouched(list: &List) -> Vec<MessageFate> {
 fn repair_inputs(list: &mut List, fates: &mut [MessageFate]) -> Vec<usize> {
     let mut left = Vec::with_capacity(list.len());
     for (at, fate) in fates.iter_mut().enumerate() {
-        let size = *list.size(at);
+        let size = list.size(at);
         let body = list
             .texture(at)
             .filter(|_| size.role == Role::Assistant)

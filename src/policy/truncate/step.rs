@@ -28,7 +28,7 @@ pub fn truncate_list(
 }
 
 fn truncate(list: &mut List, at: usize, max_chars: f64, edit: &Edit) -> MessageFate {
-    let size = *list.size(at);
+    let size = list.size(at);
     if size.role != Role::ToolResult {
         return MessageFate::kept(&size, Reason::Untouched);
     }
@@ -46,7 +46,7 @@ fn truncate(list: &mut List, at: usize, max_chars: f64, edit: &Edit) -> MessageF
 /// Chars of its text (pruning 6.5).
 fn chars(list: &List, at: usize) -> f64 {
     let body = list.texture(at).and_then(|texture| texture.body.as_ref());
-    body.map(|body| result_chars(body)).or_else(|| sized_result_chars(list.size(at))).unwrap_or(0.0)
+    body.map(|body| result_chars(body)).or_else(|| sized_result_chars(&list.size(at))).unwrap_or(0.0)
 }
 
 fn has_blocks(list: &List, at: usize) -> bool {

@@ -41,7 +41,7 @@ impl Run<'_, '_> {
     }
 
     fn single(&mut self, at: usize, limit: f64, min_keep: f64) {
-        let size = *self.list.size(at);
+        let size = self.list.size(at);
         let is_result = size.role == Role::ToolResult;
         let reason = if is_result { Reason::WithinLimit } else { Reason::Untouched };
         self.fates.push(MessageFate::kept(&size, reason));

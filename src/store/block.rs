@@ -1,0 +1,140 @@
+//! Bytes of a file in memory, lying there as they lie in the file: the system copies such ones several times faster than
+//! those that a line of the cache cuts elsewhere.
+
+use std::io;
+use std::ops::Deref;
+
+use crate::store::source::{Source, shorter};
+
+/// Bytes of a line of the cache.
+const LINE: usize = 64;
+
+/// A stretch of a file; its room is used again by the next one.
+#[derive(Debug, Default)]
+pub(crate) struct Block {
+    room: Vec<u8>,
+    /// Where the stretch begins and ends in the room.
+    from: usize,
+    to: usize,
+    /// Its first byte in the file.
+    at: u64,
+}
+
+impl Deref for Block {
+    type Target = [u8];
+
+    fn deref(&self) -> &[u8] {
+        &self.room[self.from..self.to]
+    }
+}
+
+impl Block {
+    /// Its first byte in the file.
+    pub(crate) fn at(&self) -> u64 {
+        self.at
+    }
+
+    /// Nothing is in it any more.
+    pub(crate) fn clear(&mut self) {
+        self.to = self.from;
+    }
+
+    /// Keeps the first bytes alone.
+    pub(crate) fn truncate(&mut self, bytes: usize) {
+        self.to = self.to.min(self.from + bytes);
+    }
+
+    /// Gives back the room that only a stretch longer than this asked for.
+    pub(crate) fn shrink_to(&mut self, bytes: usize) {
+        if self.room.len() > bytes {
+            *self = Self::default();
+        }
+    }
+
+    /// Reads a stretch in the place of the one it holds; it is shorter where the file ends before `end`.
+    ///
+    /// # Errors
+    /// What the system says.
+    pub(crate) fn read(&mut self, source: &Source, at: u64, end: u64) -> io::Result<()> {
+        (self.at, self.to) = (at, self.from);
+        self.read_on(source, end).map(drop)
+    }
+
+    /// Reads exactly these bytes in the place of those it holds.
+    ///
+    /// # Errors
+    /// What the system says, or that the file ends before them.
+    pub(crate) fn read_whole(&mut self, source: &Source, at: u64, bytes: usize) -> io::Result<()> {
+        self.read(source, at, at + bytes as u64)?;
+        if self.len() == bytes { Ok(()) } else { Err(shorter()) }
+    }
+
+    /// Reads on behind what it holds, up to `end` of the file. Answers how many bytes there were.
+    ///
+    /// # Errors
+    /// What the system says.
+    pub(crate) fn read_on(&mut self, source: &Source, end: u64) -> io::Result<usize> {
+        let held = self.len();
+        let next = self.at + held as u64;
+        let wanted = end.saturating_sub(next) as usize;
+        self.make_room(wanted);
+        let mut filled = 0;
+        while filled < wanted {
+            let room = &mut self.room[self.to..self.to + wanted - filled];
+            let count = source.read_at(room, next + filled as u64)?;
+            if count == 0 {
+                break;
+            }
+            filled += count;
+            self.to += count;
+        }
+        Ok(filled)
+    }
+
+    /// Makes room for so many more bytes, and has all of them lie as in the file.
+    fn make_room(&mut self, wanted: usize) {
+        let held = self.len();
+        let needed = held + wanted + LINE;
+        if self.room.len() < needed {
+            self.room.resize(needed, 0);
+        }
+        let from = (self.at as usize).wrapping_sub(self.room.as_ptr().addr()) % LINE;
+        if held > 0 && from != self.from {
+            self.room.copy_within(self.from..self.to, from);
+        }
+        (self.from, self.to) = (from, from + held);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    proptest! {
+        #[test]
+        fn a_stretch_is_what_stands_in_the_file_and_lies_as_it_lies_there(
+            reads in proptest::collection::vec((0..9_000_u64, 0..3_000_u64, 0..3_000_u64, 0..4_000_usize), 1..8),
+        ) {
+            let bytes: Vec<u8> = (0..10_000_u32).map(|at| (at % 251) as u8).collect();
+            let source = Source::memory("f", bytes.as_slice());
+            let stands = |from: u64, to: u64| {
+                let end = bytes.len() as u64;
+                &bytes[from.min(end) as usize..to.min(end) as usize]
+            };
+            let mut block = Block::default();
+            for (at, first, second, kept) in reads {
+                block.read(&source, at, at + first).unwrap();
+                prop_assert_eq!(&*block, stands(at, at + first));
+                let more = block.read_on(&source, at + first + second).unwrap();
+                prop_assert_eq!(&*block, stands(at, at + first + second));
+                prop_assert_eq!(more, stands(at + first, at + first + second).len());
+                prop_assert_eq!(block.as_ptr().addr() % LINE, at as usize % LINE);
+                block.truncate(kept);
+                prop_assert_eq!(&*block, &stands(at, at + first + second)[..kept.min(stands(at, at + first + second).len())]);
+                prop_assert_eq!(block.at(), at);
+            }
+        }
+    }
+}
