@@ -194,6 +194,7 @@ struct Writer {
     clock: u64,
     /// Ids from the root to the leaf.
     path: Vec<String>,
+    entries: u32,
     messages: usize,
     /// Messages of the last compaction.
     compacted: usize,
@@ -216,6 +217,7 @@ impl Writer {
             written: 0,
             clock: BEGINNING,
             path: Vec::new(),
+            entries: 0,
             messages: 0,
             compacted: 0,
             tokens: 9_000,
@@ -236,7 +238,10 @@ impl Writer {
 
     fn entry(&mut self, kind: &str, members: &str) {
         self.clock += 200 + self.dice.below(9_000) as u64;
-        let id = format!("{:08x}", self.dice.below(1 << 32));
+        // Spread by an odd number, so none comes twice: pi draws another where one is taken, and never ends where one is not.
+        let id =
+            format!("{:08x}", (self.recipe.seed as u32).wrapping_add(self.entries.wrapping_mul(0x9E37_79B1)));
+        self.entries += 1;
         let parent = self.path.last().map_or("null".to_owned(), |parent| format!("\"{parent}\""));
         let time = clawscope::js::iso_text(self.clock as i64);
         let _ =
