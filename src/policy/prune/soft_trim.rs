@@ -15,6 +15,7 @@ const GAP: &str = "\n...\n";
 const IMAGE_MARKER: &str = "[image removed during context pruning]";
 
 /// Joined chars of a result as trimming sees it: with a line for each image, where these are replaced (pruning 8.1).
+#[inline]
 pub fn trim_chars(settings: &SoftTrim, size: &MessageSize) -> f64 {
     if settings.images == ImageResults::Skipped || size.images == 0 {
         return size.joined_chars;
@@ -73,6 +74,7 @@ impl<'a> Trimming<'a> {
     }
 
     /// Chars of a trimmed result of this joined length.
+    #[inline]
     fn trimmed(&self, joined_chars: f64) -> f64 {
         let SoftTrim { head_chars, tail_chars, .. } = self.settings;
         head_chars + tail_chars + (self.words + number_chars(joined_chars)) as f64
@@ -82,6 +84,7 @@ impl<'a> Trimming<'a> {
 /// Whether a result of this joined length is trimmed: longer than the limit, and than head and tail
 /// together. NaN is (pruning 5.4, 5.7).
 #[expect(clippy::neg_cmp_op_on_partial_ord, reason = "a NaN length passes both tests, as it does upstream")]
+#[inline]
 pub(super) fn is_trimmed(settings: &SoftTrim, joined_chars: f64) -> bool {
     !(joined_chars <= settings.max_chars) && !(settings.head_chars + settings.tail_chars >= joined_chars)
 }

@@ -124,6 +124,7 @@ fn kth_last(mut replies: impl Iterator<Item = usize>, end: usize, keep: f64) -> 
 }
 
 /// Whether a result is left alone for the images it holds (pruning 5.12).
+#[inline]
 pub fn keeps_images(settings: &PruneSettings, size: &MessageSize) -> bool {
     size.images > 0 && settings.soft_trim.images == ImageResults::Skipped
 }
@@ -241,7 +242,8 @@ impl<'a> Run<'a> {
         let mut passes = Passes::new(self.input);
         let knows_zone = !matches!(reason, Reason::NoWindow | Reason::TooFewAssistants);
         for at in std::mem::take(&mut self.results) {
-            let shield = knows_zone.then(|| self.shield(at, &mut passes)).flatten();
+            let size = self.input.list.size(at);
+            let shield = knows_zone.then(|| self.shield(at, &size, &mut passes)).flatten();
             let fate = if shield.is_some() { Fate::Protected } else { Fate::Kept };
             self.set(at, fate, shield.unwrap_or(reason));
         }
@@ -255,15 +257,14 @@ impl<'a> Run<'a> {
 
     /// What shields a tool result from pruning, whatever the ratios (pruning 5.12).
     #[inline]
-    fn shield(&self, at: usize, passes: &mut Passes<'_>) -> Option<Reason> {
-        let size = self.input.list.size(at);
+    fn shield(&self, at: usize, size: &MessageSize, passes: &mut Passes<'_>) -> Option<Reason> {
         if at < self.outcome.start {
             Some(Reason::BeforeFirstUser)
         } else if at >= self.outcome.cutoff {
             Some(Reason::WithinLastAssistants)
         } else if !passes.prunable(at) {
             Some(Reason::ToolDenied)
-        } else if keeps_images(self.input.settings, &size) {
+        } else if keeps_images(self.input.settings, size) {
             Some(Reason::Image)
         } else {
             None
@@ -275,26 +276,27 @@ impl<'a> Run<'a> {
         let mut passes = Passes::new(self.input);
         let trimming = Trimming::new(&self.input.settings.soft_trim);
         for at in std::mem::take(&mut self.results) {
-            match self.shield(at, &mut passes) {
+            let size = self.input.list.size(at);
+            match self.shield(at, &size, &mut passes) {
                 Some(reason) => self.set(at, Fate::Protected, reason),
-                None => self.soft_trim(at, trimming)?,
+                None => self.soft_trim(at, &size, trimming)?,
             }
         }
         self.outcome.ratio_trimmed = self.ratio();
         Ok(())
     }
 
-    fn soft_trim(&mut self, at: usize, trimming: Trimming<'_>) -> Result<(), Throws> {
+    #[inline]
+    fn soft_trim(&mut self, at: usize, size: &MessageSize, trimming: Trimming<'_>) -> Result<(), Throws> {
         self.prunable.push(at);
         let settings = &self.input.settings.soft_trim;
-        let size = self.input.list.size(at);
         let trimmed = match size.odd.then(|| self.input.list.odd(at)).flatten() {
             Some(body) => self.soft_trim_odd(&body)?,
-            None => trimming.chars(&size),
+            None => trimming.chars(size),
         };
         match trimmed {
             Some(chars) => self.replace(at, chars, Fate::SoftTrimmed, Reason::SoftTrim),
-            None if is_covered(settings, trim_chars(settings, &size)) => {
+            None if is_covered(settings, trim_chars(settings, size)) => {
                 self.set(at, Fate::Kept, Reason::HeadAndTailCover);
                 Ok(())
             }
