@@ -11,7 +11,7 @@ use crate::policy::compact::{Compacting, Preparation, compact_list};
 use crate::policy::guard::{Guarded, guard_list};
 use crate::policy::history_batches::limit_history_under;
 use crate::policy::images::remove_seen_images;
-use crate::policy::list::{Item, List};
+use crate::policy::list::{From, Item, List};
 use crate::policy::prune::projections::Snapshot;
 use crate::policy::prune::{Gate, Outcome, prune_list, prune_round_list};
 use crate::policy::repair::{pair_list, repair_list};
@@ -98,49 +98,42 @@ impl Run<'_> {
         if step.needs_texture(self.asked.settings.ruleset.rules()) && self.asked.textures.is_none() {
             return Err(PlanError::NeedsTexts(step));
         }
-        let messages = self.list.len();
         let positions = self.positions();
         let (fates, changed) = self.fates_of(step)?;
-        self.took(step, fates, messages, positions.as_deref(), changed);
+        self.took(step, fates, positions.as_deref(), changed);
         Ok(())
     }
 
-    /// Keeps what a step did to a list of so many messages, which stood at these positions.
+    /// Keeps what a step did to the messages it was given, which stood at these positions.
     fn took(
         &mut self,
         step: Step,
         fates: Vec<MessageFate>,
-        messages: usize,
         positions: Option<&[Option<usize>]>,
         changed: bool,
     ) {
-        let before = (messages, self.tokens.iter().sum());
-        self.weigh(step, &fates);
-        let after = (self.list.len(), self.tokens.iter().sum());
+        let before = (self.tokens.len(), self.tokens.iter().sum());
+        self.tokens = self.list.items.iter().enumerate().map(|(at, item)| self.tokens_of(at, item)).collect();
+        let after = (self.tokens.len(), self.tokens.iter().sum());
         self.effects.push(StepEffect::new(step, &fates, before, after, changed));
         self.merge(fates, positions);
     }
 
-    /// Tells the tokens of the list as a step left it. Pruning moves no message, and changes only those it says.
-    fn weigh(&mut self, step: Step, fates: &[MessageFate]) {
-        let list = &self.list;
-        let weigh = |at| estimate_or_zero(&list.size(at));
-        if step == Step::Prune {
-            let changed = fates.iter().enumerate().filter(|(_, fate)| fate.fate.changes());
-            changed.for_each(|(at, _)| self.tokens[at] = weigh(at));
-        } else {
-            self.tokens = (0..list.len()).map(weigh).collect();
+    /// Tokens of a message of the list as it is now; those of one that nothing was done to are known.
+    fn tokens_of(&self, at: usize, item: &Item) -> u64 {
+        match item {
+            Item { from: From::Context(position), change: None } => self.tokens_before[*position as usize],
+            _ => estimate_or_zero(&self.list.size(at)),
         }
     }
 
     /// Repairs what the history limit left: pairing alone, and an effect of its own where it changes something
     /// (pruning 1.1, step 7).
     fn pair_again(&mut self) {
-        let messages = self.list.len();
         let positions = self.positions();
         let repaired = pair_list(&mut self.list);
         if repaired.changed {
-            self.took(Step::Repair, repaired.fates, messages, positions.as_deref(), true);
+            self.took(Step::Repair, repaired.fates, positions.as_deref(), true);
         }
     }
 

@@ -13,7 +13,7 @@ use crate::store::source::Source;
 
 /// Bytes of a piece, at least: new memory costs more than reading a small file.
 const LEAST: u64 = 256 * 1024;
-/// Bytes of a piece, at most: larger ones fall out of the cache of a core before they are scanned.
+/// Bytes of a piece, at most: the room of every piece is held while a file is read.
 const MOST: u64 = 1024 * 1024;
 /// Pieces of a file that is neither small nor large: fewer leave a core waiting at the end of each round.
 const PIECES: u64 = 512;

@@ -1,8 +1,6 @@
 //! The pruning algorithm over sizes (pruning 5): a soft pass over all candidates, then clearing oldest
 //! first until the ratio is met. Comparisons are `<` with "equal goes on"; totals move by differences.
 
-use std::collections::HashMap;
-
 use crate::gateway::pruning::PruneSettings;
 use crate::gateway::ruleset::ImageResults;
 use crate::gateway::tools::ToolFilter;
@@ -12,7 +10,7 @@ use crate::policy::list::List;
 use crate::policy::prune::soft_trim::{Trimming, is_covered, soft_trimmed_message, trim_chars};
 use crate::policy::reason::Reason;
 use crate::store::entry::{MessageSize, Role, Size};
-use crate::store::intern::{WordIx, Words};
+use crate::store::intern::Words;
 use crate::store::measure::prune_chars;
 
 /// Chars per token of the window (pruning 5.1).
@@ -176,38 +174,6 @@ impl<'a> Clearing<'a> {
     }
 }
 
-/// Which results the tool filter lets pass, told once for each name: results of one tool are many.
-struct Passes<'a> {
-    filter: ToolFilter,
-    input: &'a PruneInput<'a>,
-    known: HashMap<WordIx, bool>,
-}
-
-impl<'a> Passes<'a> {
-    fn new(input: &'a PruneInput<'a>) -> Self {
-        Self { filter: input.settings.tool_filter(), input, known: HashMap::new() }
-    }
-
-    fn prunable(&mut self, at: usize) -> bool {
-        if self.filter.is_open() {
-            return true;
-        }
-        let PruneInput { list, words, .. } = self.input;
-        let told = || self.filter.prunable(list.tool(at, words).as_deref());
-        // A changed result may have another name than its size tells.
-        if list.items[at].change.is_some() {
-            return told();
-        }
-        let word = list.size(at).tool;
-        if let Some(known) = self.known.get(&word) {
-            return *known;
-        }
-        let prunable = told();
-        self.known.insert(word, prunable);
-        prunable
-    }
-}
-
 struct Run<'a> {
     input: &'a PruneInput<'a>,
     total: f64,
@@ -239,11 +205,11 @@ impl<'a> Run<'a> {
 
     /// Nothing happens; every tool result is told why, its own shield first.
     fn unchanged(mut self, reason: Reason) -> Outcome {
-        let mut passes = Passes::new(self.input);
+        let filter = self.input.settings.tool_filter();
         let knows_zone = !matches!(reason, Reason::NoWindow | Reason::TooFewAssistants);
         for at in std::mem::take(&mut self.results) {
             let size = self.input.list.size(at);
-            let shield = knows_zone.then(|| self.shield(at, &size, &mut passes)).flatten();
+            let shield = knows_zone.then(|| self.shield(at, &size, &filter)).flatten();
             let fate = if shield.is_some() { Fate::Protected } else { Fate::Kept };
             self.set(at, fate, shield.unwrap_or(reason));
         }
@@ -257,12 +223,13 @@ impl<'a> Run<'a> {
 
     /// What shields a tool result from pruning, whatever the ratios (pruning 5.12).
     #[inline]
-    fn shield(&self, at: usize, size: &MessageSize, passes: &mut Passes<'_>) -> Option<Reason> {
+    fn shield(&self, at: usize, size: &MessageSize, filter: &ToolFilter) -> Option<Reason> {
+        let tool = || self.input.list.tool(at, self.input.words);
         if at < self.outcome.start {
             Some(Reason::BeforeFirstUser)
         } else if at >= self.outcome.cutoff {
             Some(Reason::WithinLastAssistants)
-        } else if !passes.prunable(at) {
+        } else if !filter.is_open() && !filter.prunable(tool().as_deref()) {
             Some(Reason::ToolDenied)
         } else if keeps_images(self.input.settings, size) {
             Some(Reason::Image)
@@ -273,11 +240,11 @@ impl<'a> Run<'a> {
 
     /// Trims every candidate; the scan does not stop when a threshold is met (pruning 5.6).
     fn soft_pass(&mut self) -> Result<(), Throws> {
-        let mut passes = Passes::new(self.input);
+        let filter = self.input.settings.tool_filter();
         let trimming = Trimming::new(&self.input.settings.soft_trim);
         for at in std::mem::take(&mut self.results) {
             let size = self.input.list.size(at);
-            match self.shield(at, &size, &mut passes) {
+            match self.shield(at, &size, &filter) {
                 Some(reason) => self.set(at, Fate::Protected, reason),
                 None => self.soft_trim(at, &size, trimming)?,
             }
