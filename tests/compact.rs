@@ -101,7 +101,7 @@ fn behind_pruned_results_a_compaction_is_a_branch() {
     keep(&mut driver, "100000");
     driver.press("c");
     let plan = driver.app.plan.as_ref().expect("a plan");
-    assert!(plan.items.iter().any(|item| !item.edits().is_empty()), "what is kept is pruned");
+    assert!(plan.items.iter().any(|item| !plan.edits_of(item).is_empty()), "what is kept is pruned");
     let WriteStage::Asking(preview) = &dialog(&driver).stage else { panic!("{:?}", dialog(&driver).stage) };
     assert!(preview.is_branch);
     let before = bytes(&driver);

@@ -363,9 +363,9 @@ proptest! {
                 From::Missing(missing) => missing.message(5.0),
                 From::Checkpoint | From::Summary => continue,
             };
-            let applied = apply_all(change.edits(), &body);
+            let applied = apply_all(plan.edits_of(item), &body);
             let size = change.size(&size_message(&body).size);
-            prop_assert_eq!(bits(&size_message(&applied).size), bits(&size), "{:?}", change.edits());
+            prop_assert_eq!(bits(&size_message(&applied).size), bits(&size), "{:?}", plan.edits_of(item));
             if let Some(texture) = change.texture() {
                 let read = match &item.from {
                     From::Context(_) => Texture::of_under(rules, &applied),

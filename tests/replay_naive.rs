@@ -218,7 +218,7 @@ impl Naive<'_> {
         let (rules, steps) = (settings.ruleset.rules(), settings.steps);
         let item = |at: usize| Item { from: From::Context(at as u32), change: None };
         let mut list = List::of(context, Some(textures));
-        list.items.truncate(loaded);
+        list.items_mut().truncate(loaded);
         if steps.has(Step::Repair) {
             repair_list(&mut list);
         }
@@ -233,16 +233,16 @@ impl Naive<'_> {
         }
         if list.is_empty() && loaded > 0 {
             // An empty list is not taken over.
-            list.items = (0..loaded).map(item).collect();
+            *list.items_mut() = (0..loaded).map(item).collect();
         }
-        list.items.extend((loaded..context.messages.len()).map(item));
+        list.items_mut().extend((loaded..context.messages.len()).map(item));
         let mut done = [(0, 0); 3];
         let mut touched = false;
         if steps.has(Step::Prune) {
             let words = &self.opened.inspection.index.words;
             if let Ok(outcome) = prune_list(&mut list, words, &settings.prune, self.settings.window, gate) {
                 done[0] = tally(&outcome.fates);
-                touched = outcome.changed;
+                touched = outcome.changes();
             }
         }
         if steps.has(Step::Guard)

@@ -43,7 +43,7 @@ impl CutLine {
             kept: 0,
             summary: plan.settings.summary_tokens,
         };
-        for (fate, tokens) in plan.fates().iter().zip(&plan.tokens_before) {
+        for (fate, tokens) in plan.fates().iter().zip(&*plan.tokens_before) {
             match fate.reason {
                 Reason::SummarisedHistory | Reason::SummarisedTurn | Reason::PreviousSummary => {
                     cut.messages += 1;

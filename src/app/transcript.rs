@@ -157,7 +157,7 @@ impl TranscriptPane {
         let messages = &self.inspection.context.messages;
         self.tokens = match plan {
             Some(plan) => plan.tokens_after.clone(),
-            None => messages.iter().map(|message| estimate_or_zero(&message.size)).collect(),
+            None => messages.tokens().to_vec(),
         };
         let fixed = self.inspection.fixed_tokens();
         self.totals = match plan {

@@ -3,6 +3,7 @@
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
+use crate::context::messages::Messages;
 use crate::context::projection::project;
 use crate::ids::EntryIx;
 use crate::js::{Throws, Value};
@@ -49,7 +50,7 @@ pub struct Context {
     /// Entries from the root to the leaf.
     pub path: Vec<EntryIx>,
     /// The messages, in order.
-    pub messages: Vec<ContextMessage>,
+    pub messages: Messages,
     /// The compaction that counts: the last one on the path (compaction 4.2), unless a reset follows it.
     pub compaction: Option<EntryIx>,
     /// The reset that counts, where none but a compaction before it does (sqlite G2).

@@ -6,6 +6,7 @@ pub mod breakdown;
 pub mod budget;
 pub mod build;
 pub mod llm;
+mod messages;
 pub mod projection;
 mod row;
 pub mod rows;
@@ -14,3 +15,4 @@ pub mod system_report;
 pub mod tokens;
 
 pub use build::{Context, ContextMessage, Made, build, first_kept, since_reset};
+pub use messages::{Columns, Messages};

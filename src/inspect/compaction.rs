@@ -135,7 +135,7 @@ impl Inspection {
 }
 
 fn previous_summary(plan: &Plan) -> Part {
-    let fates = plan.fates().iter().zip(&plan.tokens_before);
+    let fates = plan.fates().iter().zip(&*plan.tokens_before);
     fates.filter(|(fate, _)| fate.reason == Reason::PreviousSummary).fold(
         Part::default(),
         |part, (_, tokens)| Part { messages: part.messages + 1, tokens: part.tokens + tokens },

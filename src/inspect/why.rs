@@ -158,7 +158,7 @@ impl Facts<'_> {
         let settings = &self.plan.settings.prune;
         let reached = reached("softTrimRatio", self.plan.outcome.ratio_before, settings.soft_trim_ratio);
         // Only where images are replaced is a result trimmed that is short enough.
-        if trim_chars(&settings.soft_trim, self.size) <= settings.soft_trim.max_chars {
+        if trim_chars(&settings.soft_trim, &self.size.result()) <= settings.soft_trim.max_chars {
             let sentence =
                 format!("Before {}. A line of text stands for each image.", self.last_assistants());
             return vec![sentence, reached];

@@ -51,14 +51,14 @@ pub fn messages_after(
     let message = |item: &Item| match &item.from {
         From::Context(position) => {
             let body = bodies::message(source, index, &context.messages[*position as usize])?;
-            Ok(apply_all(item.edits(), &body))
+            Ok(apply_all(plan.edits_of(item), &body))
         }
         From::Summary => Ok(summary.clone()),
         From::Checkpoint => {
             let state = system_state(index, &context.messages).ok().flatten();
             Ok(state.map_or(Value::Null, |state| state.message_at(now_ms as i64)))
         }
-        From::Missing(missing) => Ok(apply_all(item.edits(), &missing.message(now_ms))),
+        From::Missing(missing) => Ok(apply_all(plan.edits_of(item), &missing.message(now_ms))),
     };
     plan.items.iter().map(message).collect()
 }
@@ -72,10 +72,10 @@ pub fn changes(
     plan: &Plan,
 ) -> Result<Vec<EntryChange>, BodyError> {
     plan.rewritten()
-        .map(|(position, change)| {
+        .map(|(position, _)| {
             let message = &context.messages[position];
-            let written: Vec<Edit> =
-                change.edits().iter().filter(|edit| edit.is_written()).cloned().collect();
+            let edits = plan.edits(position);
+            let written: Vec<Edit> = edits.iter().filter(|edit| edit.is_written()).cloned().collect();
             let body = bodies::message(source, index, message)?;
             Ok(EntryChange { entry: message.entry, message: apply_all(&written, &body) })
         })

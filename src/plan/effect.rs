@@ -30,10 +30,12 @@ impl StepEffect {
         after: (usize, u64),
         changed: bool,
     ) -> Self {
-        let mut counts = [0; 7];
-        for fate in fates {
-            counts[fate.fate as usize] += 1;
+        // One count waits for the one before where both are of one fate: two tables take turns.
+        let mut counts = [[0; 7]; 2];
+        for (at, fate) in fates.iter().enumerate() {
+            counts[at % 2][fate.fate as usize] += 1;
         }
+        let counts = std::array::from_fn(|fate| counts[0][fate] + counts[1][fate]);
         Self {
             step,
             changed,

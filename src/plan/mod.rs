@@ -13,6 +13,8 @@ pub use persist::{InMemory, left_out};
 pub use run::{Asked, PlanError};
 pub use summary::MadeSummary;
 
+use std::sync::Arc;
+
 use crate::context::budget::running_totals;
 use crate::context::tokens::chars4::estimate_or_zero;
 use crate::js::Throws;
@@ -49,10 +51,12 @@ pub struct Plan {
     pub effects: Vec<StepEffect>,
     /// The messages as they would be sent.
     pub items: Vec<Item>,
+    /// Edits that many of them share.
+    shared: Vec<Edit>,
     /// Estimated tokens of each message of the context after the plan (chars/4, rounded up); 0 where it leaves.
     pub tokens_after: Vec<u64>,
     /// Estimated tokens of each message before the plan.
-    pub tokens_before: Vec<u64>,
+    pub tokens_before: Arc<[u64]>,
     /// Estimated tokens of messages that stand in no file: a summary, invented results.
     pub tokens_made: u64,
     /// The fate of each message of the context: that of the last step that changes it.
@@ -135,18 +139,18 @@ impl Plan {
     /// was done to them, in the order they are sent.
     pub fn rewritten(&self) -> impl Iterator<Item = (usize, &Change)> {
         let changed = self.items.iter().filter_map(|item| Some((item.position()?, item.change.as_ref()?)));
-        changed.filter(|(_, change)| change.edits().iter().any(Edit::is_written))
+        changed.filter(|(_, change)| change.edits(&self.shared).iter().any(Edit::is_written))
+    }
+
+    /// How the text of one of its messages is made, from the one it comes from.
+    pub fn edits_of<'a>(&'a self, item: &'a Item) -> &'a [Edit] {
+        item.edits(&self.shared)
     }
 
     /// What is done to the text of a message of the context.
     pub fn edits(&self, position: usize) -> &[Edit] {
         let there = |item: &&Item| item.position() == Some(position);
         let item = self.items.get(position).filter(there);
-        item.or_else(|| self.items.iter().find(there)).map_or(&[], Item::edits)
+        item.or_else(|| self.items.iter().find(there)).map_or(&[], |item| self.edits_of(item))
     }
-}
-
-/// Estimated tokens of each message of a context.
-fn tokens(context: &crate::context::Context) -> Vec<u64> {
-    context.messages.iter().map(|message| estimate_or_zero(&message.size)).collect()
 }

@@ -1,11 +1,13 @@
 //! Running the steps one after another, and putting their fates together.
 
+use std::sync::Arc;
+
 use crate::context::tokens::chars4::estimate_or_zero;
 use crate::context::{Context, ContextMessage};
 use crate::gateway::ruleset::Pruner;
 use crate::js::Throws;
+use crate::plan::Plan;
 use crate::plan::effect::StepEffect;
-use crate::plan::{Plan, tokens};
 use crate::policy::clear_tool_uses::{Cleared, clear_list};
 use crate::policy::compact::{Compacting, Preparation, compact_list};
 use crate::policy::guard::{Guarded, guard_list};
@@ -58,7 +60,7 @@ struct Run<'a> {
     asked: &'a Asked<'a>,
     list: List<'a>,
     /// Estimated tokens of each message of the context.
-    tokens_before: Vec<u64>,
+    tokens_before: Arc<[u64]>,
     /// Estimated tokens of each message of the list as it is now.
     tokens: Vec<u64>,
     fates: Vec<MessageFate>,
@@ -69,12 +71,28 @@ struct Run<'a> {
     cleared: Option<Cleared>,
 }
 
+/// What a step did.
+struct Done {
+    /// The fate of each message it was given.
+    fates: Vec<MessageFate>,
+    /// It replaced something.
+    changed: bool,
+    /// Where it replaced messages, if it did nothing else; none where it may have changed any.
+    replaced: Option<Vec<usize>>,
+}
+
+impl Done {
+    fn all(fates: Vec<MessageFate>, changed: bool) -> Self {
+        Self { fates, changed, replaced: None }
+    }
+}
+
 pub(super) fn run(asked: &Asked<'_>) -> Result<Plan, PlanError> {
-    let tokens_before = tokens(asked.context);
+    let tokens_before = Arc::clone(asked.context.messages.tokens());
     let mut run = Run {
         asked,
         list: List::of(asked.context, asked.textures),
-        tokens: tokens_before.clone(),
+        tokens: tokens_before.to_vec(),
         tokens_before,
         fates: Vec::new(),
         effects: Vec::new(),
@@ -99,29 +117,26 @@ impl Run<'_> {
             return Err(PlanError::NeedsTexts(step));
         }
         let positions = self.positions();
-        let (fates, changed) = self.fates_of(step)?;
-        self.took(step, fates, positions.as_deref(), changed);
+        let done = self.done_by(step)?;
+        self.took(step, done, positions.as_deref());
         Ok(())
     }
 
     /// Keeps what a step did to the messages it was given, which stood at these positions.
-    fn took(
-        &mut self,
-        step: Step,
-        fates: Vec<MessageFate>,
-        positions: Option<&[Option<usize>]>,
-        changed: bool,
-    ) {
+    fn took(&mut self, step: Step, done: Done, positions: Option<&[Option<usize>]>) {
         let before = (self.tokens.len(), self.tokens.iter().sum());
-        self.tokens = self.list.items.iter().enumerate().map(|(at, item)| self.tokens_of(at, item)).collect();
+        match done.replaced {
+            Some(replaced) => replaced.iter().for_each(|at| self.tokens[*at] = self.tokens_of(*at)),
+            None => self.tokens = (0..self.list.len()).map(|at| self.tokens_of(at)).collect(),
+        }
         let after = (self.tokens.len(), self.tokens.iter().sum());
-        self.effects.push(StepEffect::new(step, &fates, before, after, changed));
-        self.merge(fates, positions);
+        self.effects.push(StepEffect::new(step, &done.fates, before, after, done.changed));
+        self.merge(done.fates, positions);
     }
 
     /// Tokens of a message of the list as it is now; those of one that nothing was done to are known.
-    fn tokens_of(&self, at: usize, item: &Item) -> u64 {
-        match item {
+    fn tokens_of(&self, at: usize) -> u64 {
+        match &self.list.items()[at] {
             Item { from: From::Context(position), change: None } => self.tokens_before[*position as usize],
             _ => estimate_or_zero(&self.list.size(at)),
         }
@@ -133,17 +148,17 @@ impl Run<'_> {
         let positions = self.positions();
         let repaired = pair_list(&mut self.list);
         if repaired.changed {
-            self.took(Step::Repair, repaired.fates, positions.as_deref(), true);
+            self.took(Step::Repair, Done::all(repaired.fates, true), positions.as_deref());
         }
     }
 
     /// Where the messages of the list stand in the context; none while each is at its own place.
     fn positions(&self) -> Option<Vec<Option<usize>>> {
-        (!self.list.is_whole()).then(|| self.list.items.iter().map(Item::position).collect())
+        (!self.list.is_whole()).then(|| self.list.items().iter().map(Item::position).collect())
     }
 
-    /// Takes a step: the fate of each message it was given, and whether it replaced any.
-    fn fates_of(&mut self, step: Step) -> Result<(Vec<MessageFate>, bool), PlanError> {
+    /// Takes a step.
+    fn done_by(&mut self, step: Step) -> Result<Done, PlanError> {
         let Asked { settings, index, window, gate, .. } = *self.asked;
         let throws = |Throws| PlanError::Throws(step);
         let rules = settings.ruleset.rules();
@@ -172,7 +187,7 @@ impl Run<'_> {
             Step::Truncate => truncate_list(&mut self.list, rules, window, &settings.truncate),
             Step::Repair => {
                 let repaired = repair_list(&mut self.list);
-                return Ok((repaired.fates, repaired.changed));
+                return Ok(Done::all(repaired.fates, repaired.changed));
             }
             Step::Guard => {
                 let window = self.asked.guard_window;
@@ -189,18 +204,18 @@ impl Run<'_> {
         };
         let changed = fates.iter().any(|fate| fate.fate.changes())
             || self.compaction.is_some() && step == Step::Compact;
-        Ok((fates, changed))
+        Ok(Done::all(fates, changed))
     }
 
     /// Keeps the numbers of pruning, its positions told as those of the context.
-    fn pruned(&mut self, mut outcome: Outcome) -> (Vec<MessageFate>, bool) {
+    fn pruned(&mut self, mut outcome: Outcome) -> Done {
         let fates = std::mem::take(&mut outcome.fates);
+        let replaced = std::mem::take(&mut outcome.replaced);
         let count = self.asked.context.messages.len();
-        let position = |at: usize| self.list.items[at..].iter().find_map(Item::position).unwrap_or(count);
+        let position = |at: usize| self.list.items()[at..].iter().find_map(Item::position).unwrap_or(count);
         (outcome.start, outcome.cutoff) = (position(outcome.start), position(outcome.cutoff));
-        let changed = outcome.changed;
         self.outcome = outcome;
-        (fates, changed)
+        Done { fates, changed: !replaced.is_empty(), replaced: Some(replaced) }
     }
 
     /// The fate of a message is that of the last step that changes it; until one does, the last word said of it.
@@ -227,7 +242,7 @@ impl Run<'_> {
             return (tokens, 0);
         }
         let (mut after, mut made) = (vec![0; self.tokens_before.len()], 0);
-        for (item, tokens) in self.list.items.iter().zip(tokens) {
+        for (item, tokens) in self.list.items().iter().zip(tokens) {
             match item.position() {
                 Some(position) => after[position] = tokens,
                 None => made += tokens,
@@ -244,6 +259,7 @@ impl Run<'_> {
         }
         let (tokens_after, tokens_made) = self.tokens_after();
         let changed = self.effects.iter().any(|effect| effect.changed);
+        let (items, shared) = self.list.into_parts();
         Plan {
             settings: settings.clone(),
             window,
@@ -254,7 +270,8 @@ impl Run<'_> {
             guarded: self.guarded,
             cleared: self.cleared,
             effects: self.effects,
-            items: self.list.items,
+            items,
+            shared,
             tokens_after,
             tokens_before: self.tokens_before,
             tokens_made,

@@ -43,7 +43,7 @@ pub fn limit_history_under(rules: &Rules, list: &mut List, limit: f64) -> Vec<Me
         }
     };
     let fates = list.sizes().enumerate().map(fate).collect();
-    list.items.drain(kept.prelude..kept.from);
+    list.items_mut().drain(kept.prelude..kept.from);
     fates
 }
 

@@ -81,7 +81,7 @@ mod tests {
             .unwrap();
         }
         let index = load_bytes("t.jsonl", text.as_bytes(), &mut LineIds);
-        build(&index, &Tree::new(&index), &Leaf::Own).unwrap().messages
+        build(&index, &Tree::new(&index), &Leaf::Own).unwrap().messages.to_vec()
     }
 
     #[track_caller]

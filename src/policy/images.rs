@@ -86,9 +86,9 @@ mod tests {
         let context = build(&index, &Tree::new(&index), &Leaf::Own).expect("builds");
         let mut list = List::of(&context, None);
         let fates = remove_seen_images(&mut list, Ruleset::V2026_3_2.rules());
-        for (item, message) in list.items.iter().zip(messages) {
+        for ((at, item), message) in list.items().iter().enumerate().zip(messages) {
             let message = js::parse(message).expect("test JSON");
-            let made = apply_all(item.edits(), &message);
+            let made = apply_all(list.edits(at), &message);
             let predicted = list.size(item.position().expect("of the context"));
             assert_eq!(size_message(&made).size, predicted);
         }

@@ -3,12 +3,12 @@
 use std::borrow::Cow;
 use std::sync::Arc;
 
-use crate::context::Context;
+use crate::context::{Columns, Context};
 use crate::js::{JsString, Value};
 use crate::policy::edit::{Edit, apply_all, one_text};
 use crate::policy::repair::MissingResult;
 use crate::policy::texture::Texture;
-use crate::store::entry::{MessageSize, Role};
+use crate::store::entry::MessageSize;
 use crate::store::intern::Words;
 use crate::store::scan::size_message;
 
@@ -22,7 +22,7 @@ pub enum From {
     /// Prompt and tools in force, which a planned compaction carries before its summary (store-pi-1.5 I4).
     Checkpoint,
     /// A result that was missing (compaction 6.3).
-    Missing(Box<MissingResult>),
+    Missing(Arc<MissingResult>),
 }
 
 /// What was done to a message.
@@ -32,12 +32,16 @@ pub enum Change {
     OneText {
         /// Its chars.
         chars: f64,
-        /// How it is made.
-        edit: Arc<Edit>,
+        /// How it is made: one of the edits that messages share.
+        edit: SharedIx,
     },
     /// Anything else.
-    Whole(Box<Whole>),
+    Whole(Arc<Whole>),
 }
+
+/// An edit that messages of a list share: its place in [`List::shared`].
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct SharedIx(u32);
 
 /// A change told whole.
 #[derive(Debug, Clone, PartialEq)]
@@ -58,7 +62,7 @@ impl Change {
 
     /// Told whole.
     pub fn whole(size: MessageSize, edits: Vec<Edit>, texture: Option<Texture>) -> Self {
-        Self::Whole(Box::new(Whole { size, edits, texture }))
+        Self::Whole(Arc::new(Whole { size, edits, texture }))
     }
 
     /// Its sizes now, from those before any change; of one that stands in no file they are its own.
@@ -70,11 +74,19 @@ impl Change {
         }
     }
 
-    /// How its text is made, from the one it comes from.
-    pub fn edits(&self) -> &[Edit] {
+    /// How its text is made, from the one it comes from; `shared` are the edits that messages of its list share.
+    pub fn edits<'a>(&'a self, shared: &'a [Edit]) -> &'a [Edit] {
         match self {
-            Self::OneText { edit, .. } => std::slice::from_ref(edit),
+            Self::OneText { edit, .. } => std::slice::from_ref(&shared[edit.0 as usize]),
             Self::Whole(whole) => &whole.edits,
+        }
+    }
+
+    /// How many edits make its text.
+    pub fn edit_count(&self) -> usize {
+        match self {
+            Self::OneText { .. } => 1,
+            Self::Whole(whole) => whole.edits.len(),
         }
     }
 
@@ -87,7 +99,7 @@ impl Change {
     }
 }
 
-/// One message of a list. Small: most messages are never touched.
+/// One message of a list. Small: most messages are never touched, and lists are copied for every call of a replay.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Item {
     /// Where it comes from.
@@ -97,9 +109,14 @@ pub struct Item {
 }
 
 impl Item {
-    /// How its text is made.
-    pub fn edits(&self) -> &[Edit] {
-        self.change.as_ref().map_or(&[], Change::edits)
+    /// How its text is made; `shared` are the edits that messages of its list share.
+    pub fn edits<'a>(&'a self, shared: &'a [Edit]) -> &'a [Edit] {
+        self.change.as_ref().map_or(&[], |change| change.edits(shared))
+    }
+
+    /// How many edits make its text.
+    pub fn edit_count(&self) -> usize {
+        self.change.as_ref().map_or(0, Change::edit_count)
     }
 
     /// Its position in the context, where it stands there.
@@ -117,7 +134,7 @@ impl core::convert::From<MissingResult> for Item {
         let message = missing.message(0.0);
         let size = size_message(&message).size;
         let change = Change::made(size, Texture::of(&message));
-        Self { from: From::Missing(Box::new(missing)), change: Some(change) }
+        Self { from: From::Missing(Arc::new(missing)), change: Some(change) }
     }
 }
 
@@ -153,7 +170,13 @@ pub struct List<'a> {
     /// Those of the messages of the context, where they were read.
     pub textures: Option<Textures<'a>>,
     /// The messages, in order.
-    pub items: Vec<Item>,
+    items: Vec<Item>,
+    /// Edits that many messages share.
+    shared: Vec<Edit>,
+    /// A message may stand elsewhere than in the context, or in no file.
+    moved: bool,
+    /// Something may have been done to a message.
+    edited: bool,
 }
 
 impl<'a> List<'a> {
@@ -161,7 +184,34 @@ impl<'a> List<'a> {
     pub fn of(context: &'a Context, textures: Option<&'a [Texture]>) -> Self {
         let items =
             (0..context.messages.len()).map(|at| Item { from: From::Context(at as u32), change: None });
-        Self { context, textures: textures.map(Textures::All), items: items.collect() }
+        let textures = textures.map(Textures::All);
+        Self { moved: false, edited: false, ..Self::with(context, textures, items.collect()) }
+    }
+
+    /// These messages of a context, whatever was done to them. What they share is not known here.
+    pub fn with(context: &'a Context, textures: Option<Textures<'a>>, items: Vec<Item>) -> Self {
+        Self { context, textures, items, shared: Vec::new(), moved: true, edited: true }
+    }
+
+    /// The messages, in order.
+    pub fn items(&self) -> &[Item] {
+        &self.items
+    }
+
+    /// The messages, to take some away, add some, or put them in another order.
+    pub fn items_mut(&mut self) -> &mut Vec<Item> {
+        (self.moved, self.edited) = (true, true);
+        &mut self.items
+    }
+
+    /// The messages, and the edits that some of them share.
+    pub fn into_parts(self) -> (Vec<Item>, Vec<Edit>) {
+        (self.items, self.shared)
+    }
+
+    /// How the text of a message is made.
+    pub fn edits(&self, at: usize) -> &[Edit] {
+        self.items[at].edits(&self.shared)
     }
 
     /// How many there are.
@@ -200,37 +250,51 @@ impl<'a> List<'a> {
         (0..self.items.len()).map(|at| self.size(at))
     }
 
-    /// The first message of the person (pruning 5.3).
-    pub fn first_user(&self) -> Option<usize> {
-        self.sizes().position(|size| size.role == Role::User)
+    /// What pruning asks of the messages as they are now.
+    pub fn columns(&self) -> Cow<'_, Columns> {
+        if self.moved || self.edited {
+            Cow::Owned(Columns::of(self.sizes()))
+        } else {
+            Cow::Borrowed(self.context.messages.columns())
+        }
     }
 
     /// The body of a message whose sizes do not tell what trimming makes of it, as it is now.
     pub fn odd(&self, at: usize) -> Option<Arc<Value>> {
         let item = &self.items[at];
         let body = self.context.odd.get(&item.position()?)?;
-        Some(if item.edits().is_empty() { Arc::clone(body) } else { Arc::new(apply_all(item.edits(), body)) })
+        let edits = self.edits(at);
+        Some(if edits.is_empty() { Arc::clone(body) } else { Arc::new(apply_all(edits, body)) })
     }
 
     /// Adds an edit to a message; `texture` is what it leaves, where that is known.
     pub fn edit(&mut self, at: usize, edit: Edit, size: MessageSize, texture: Option<Texture>) {
+        self.edited = true;
         let change = &mut self.items[at].change;
         let mut edits = match change.take() {
-            Some(Change::Whole(whole)) => whole.edits,
-            other => other.as_ref().map_or(&[][..], Change::edits).to_vec(),
+            Some(Change::Whole(whole)) => Arc::unwrap_or_clone(whole).edits,
+            other => other.map_or(Vec::new(), |change| change.edits(&self.shared).to_vec()),
         };
         edits.push(edit);
         *change = Some(Change::whole(size, edits, texture));
     }
 
+    /// Keeps an edit for [`edit_to_text`](Self::edit_to_text): it is told once, however many messages it makes.
+    pub fn share(&mut self, edit: Edit) -> SharedIx {
+        self.shared.push(edit);
+        SharedIx(self.shared.len() as u32 - 1)
+    }
+
     /// Makes a tool result one text of so many chars. Where more is known of it, or was done to it, all of that is told.
-    pub fn edit_to_text(&mut self, at: usize, chars: f64, edit: &Arc<Edit>) {
-        let foretold = self.texture(at).map(|texture| edit.foretell(&self.size(at), texture).1);
-        if foretold.is_none() && self.items[at].change.is_none() {
-            self.items[at].change = Some(Change::OneText { chars, edit: Arc::clone(edit) });
-        } else {
-            self.edit(at, Edit::clone(edit), one_text(&self.size(at), chars), foretold);
+    pub fn edit_to_text(&mut self, at: usize, chars: f64, edit: SharedIx) {
+        self.edited = true;
+        if self.textures.is_none() && self.items[at].change.is_none() {
+            self.items[at].change = Some(Change::OneText { chars, edit });
+            return;
         }
+        let edit = self.shared[edit.0 as usize].clone();
+        let foretold = self.texture(at).map(|texture| edit.foretell(&self.size(at), texture).1);
+        self.edit(at, edit, one_text(&self.size(at), chars), foretold);
     }
 
     /// Makes an edit, its sizes and its texture told from those it has now. Without a texture nothing is told.
@@ -245,7 +309,7 @@ impl<'a> List<'a> {
     pub fn tool<'w>(&self, at: usize, words: &'w Words) -> Option<Cow<'w, Value>> {
         let named = |name: &JsString| Some(Cow::Owned(Value::String(name.clone())));
         let item = &self.items[at];
-        let renamed = item.edits().iter().rev().find_map(|edit| match edit {
+        let renamed = self.edits(at).iter().rev().find_map(|edit| match edit {
             Edit::ToolName(name) => named(name),
             _ => None,
         });
@@ -257,12 +321,13 @@ impl<'a> List<'a> {
 
     /// Keeps the messages from a position on.
     pub fn keep_from(&mut self, first: usize) {
-        self.items.drain(..first);
+        self.items_mut().drain(..first);
     }
 
     /// Whether it still holds every message of the context at its own position.
     pub fn is_whole(&self) -> bool {
-        self.items.len() == self.context.messages.len()
-            && self.items.iter().enumerate().all(|(at, item)| item.position() == Some(at))
+        !self.moved
+            || self.items.len() == self.context.messages.len()
+                && self.items.iter().enumerate().all(|(at, item)| item.position() == Some(at))
     }
 }

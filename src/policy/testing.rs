@@ -53,21 +53,26 @@ impl List {
     /// The messages a list comes to, checked to have the sizes and the textures that were foretold.
     #[track_caller]
     pub(crate) fn check(&self, list: &list::List) -> Vec<Value> {
-        let made = list.items.iter().enumerate().map(|(at, item)| {
+        let made = list.items().iter().enumerate().map(|(at, item)| {
             let body = match &item.from {
                 list::From::Context(position) => self.bodies[*position as usize].clone(),
                 list::From::Missing(missing) => missing.message(0.0),
                 list::From::Checkpoint | list::From::Summary => panic!("no step of these makes summaries"),
             };
-            let made = apply_all(item.edits(), &body);
+            let made = apply_all(list.edits(at), &body);
             let size = size_message(&made).size;
             let told = list.size(at);
-            assert_eq!(size, MessageSize { tool: size.tool, call: size.call, ..told }, "{:?}", item.edits());
+            assert_eq!(
+                size,
+                MessageSize { tool: size.tool, call: size.call, ..told },
+                "{:?}",
+                list.edits(at)
+            );
             let texture = match item.from {
                 list::From::Context(_) => Texture::of_under(self.ruleset.rules(), &made),
                 _ => Texture::of(&made),
             };
-            assert_eq!(list.texture(at), Some(&texture), "{:?}", item.edits());
+            assert_eq!(list.texture(at), Some(&texture), "{:?}", list.edits(at));
             made
         });
         made.collect()

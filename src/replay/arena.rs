@@ -175,7 +175,7 @@ impl<'a> Arena<'a> {
     /// A list of these messages.
     pub(super) fn list(&self, items: Vec<Item>) -> List<'_> {
         let textures = self.session.textures.map(|_| Textures::Of(self));
-        List { context: &self.context, textures, items }
+        List::with(&self.context, textures, items)
     }
 
     /// Gives a message other sizes for good: those that an edit of the context leaves.

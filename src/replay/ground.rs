@@ -8,7 +8,7 @@ use crate::context::tokens::chars4::estimate_or_zero;
 use crate::context::{Context, ContextMessage, first_kept};
 use crate::ids::EntryIx;
 use crate::policy::edit::Edit;
-use crate::policy::list::{From, Item, List, Textures};
+use crate::policy::list::{Item, List, Textures};
 use crate::policy::repair::{MissingResult, Placed, Shape, pair, pair_list, repair_list};
 use crate::policy::texture::Texture;
 use crate::replay::Session;
@@ -174,10 +174,9 @@ impl Ground {
     /// Whether a repair of the whole path would change nothing that is sent.
     pub(super) fn is_paired(&self, session: &Session<'_>) -> bool {
         *self.is_paired.get_or_init(|| {
-            let items = (0..self.len()).map(|at| Item { from: From::Context(at as u32), change: None });
             let written = Written { ground: self, session };
-            let textures = session.textures.map(|_| Textures::Of(&written));
-            let mut list = List { context: &self.context, textures, items: items.collect() };
+            let mut list = List::of(&self.context, None);
+            list.textures = session.textures.map(|_| Textures::Of(&written));
             let is_odd =
                 |at: &usize| self.texture(session, *at).is_some_and(|texture| texture.body.is_some());
             let odd_calls = self.replies.iter().any(is_odd);

@@ -139,18 +139,18 @@ impl Lane<'_> {
         let trimming = Trimming::new(&settings.soft_trim);
         let mut candidates: Vec<(usize, f64, bool)> = Vec::new();
         for at in self.results_within(start, cutoff) {
-            let size = *self.arena.size(*at);
-            if size.role != Role::ToolResult || self.arena.is_left_out(*at) || !self.may_prune(*at, &size) {
+            let size = self.arena.size(*at);
+            if size.role != Role::ToolResult || self.arena.is_left_out(*at) || !self.may_prune(*at, size) {
                 continue;
             }
             let before = size.prune_chars.get().unwrap_or(0.0);
-            let trimmed = trimming.chars(&size);
+            let trimmed = trimming.chars(&size.result());
             let after = trimmed.unwrap_or(before);
             clearing.total += after - before;
             candidates.push((*at, after, trimmed.is_some()));
         }
         let chars: Vec<f64> = candidates.iter().map(|(_, chars, _)| *chars).collect();
-        let cleared = clearing.cleared(&chars).unwrap_or(0);
+        let cleared = clearing.cleared(&chars, chars.iter().sum()).unwrap_or(0);
         let form = |(nth, (at, _, trimmed)): (usize, &(usize, f64, bool))| {
             let form = if nth < cleared { Some(Form::Cleared) } else { trimmed.then_some(Form::Trimmed) };
             form.map(|form| Pruned { at: *at, form })
@@ -167,7 +167,7 @@ impl Lane<'_> {
             }
             None => self.prunable_tools.get(&size.tool).copied().unwrap_or(false),
         };
-        by_tool && !keeps_images(&self.settings.steps.prune, size)
+        by_tool && !keeps_images(&self.settings.steps.prune, size.images)
     }
 
     /// What a pruned result comes to, told once while its details stay or are gone.
@@ -180,7 +180,7 @@ impl Lane<'_> {
         let size = *self.arena.size(pruned.at);
         let (edit, chars) = match pruned.form {
             Form::Trimmed => {
-                let chars = Trimming::new(&settings.soft_trim).chars(&size);
+                let chars = Trimming::new(&settings.soft_trim).chars(&size.result());
                 (Edit::SoftTrim(settings.soft_trim), chars.unwrap_or(0.0))
             }
             Form::Cleared => {

@@ -123,10 +123,10 @@ impl Lane<'_> {
         let rules = self.settings.steps.ruleset.rules();
         truncate_list(&mut list, rules, self.settings.window, &self.settings.steps.truncate);
         let cut: Vec<(usize, Edit)> = list
-            .items
+            .items()
             .iter()
             .enumerate()
-            .filter_map(|(at, item)| Some((written[at], item.edits().first()?.clone())))
+            .filter_map(|(at, _)| Some((written[at], list.edits(at).first()?.clone())))
             .collect();
         let Some(first) = cut.first().map(|(first, _)| *first) else { return false };
         let before = self.held().tokens;

@@ -201,10 +201,10 @@ impl Lane<'_> {
         let mut history = Trimmed::default();
         if steps.has(Step::History) {
             let tokens = |items: &[Item]| items.iter().map(|item| self.arena.weigh_item(item)).sum::<f64>();
-            let (count, held) = (list.len(), tokens(&list.items));
+            let (count, held) = (list.len(), tokens(list.items()));
             limit_history_under(settings.ruleset.rules(), &mut list, settings.history_limit);
             history.cleared = (count - list.len()) as u32;
-            history.tokens = held - tokens(&list.items);
+            history.tokens = held - tokens(list.items());
             pair_list(&mut list);
         }
         if steps.has(Step::Images) {
@@ -212,7 +212,7 @@ impl Lane<'_> {
         }
         // An empty list is not taken over (pruning 1.1, step 8).
         if !list.is_empty() || before == 0 {
-            let items = list.items;
+            let (items, _) = list.into_parts();
             self.loaded = Some(self.measured(items));
             self.history = history;
         }

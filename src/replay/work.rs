@@ -46,7 +46,7 @@ impl Lane<'_> {
             && let Ok(outcome) =
                 prune_list(&mut list, &self.session.index.words, &settings.prune, self.settings.window, gate)
         {
-            touched = outcome.changed;
+            touched = outcome.changes();
             pruned = tally(arena, &list, &outcome.fates, &mut tokens);
         }
         if steps.has(Step::Guard)
@@ -60,11 +60,11 @@ impl Lane<'_> {
         {
             cleared = tally(arena, &list, &fates, &mut tokens);
         }
-        let is_new = |at: usize, item: &Item| item.edits().len() > self.item_edits(at);
-        let edits = list.items.iter().enumerate().filter(|(at, item)| is_new(*at, item));
+        let is_new = |at: usize, item: &Item| item.edit_count() > self.item_edits(at);
+        let edits = list.items().iter().enumerate().filter(|(at, item)| is_new(*at, item));
         let shift = self.shift();
         let edits: Vec<usize> = edits.map(|(at, _)| at).collect();
-        let first = edits.first().and_then(|at| list.items[*at].position());
+        let first = edits.first().and_then(|at| list.items()[*at].position());
         let first = first.map(|at| arena.context.messages[at].entry);
         let less = edits.iter().map(|at| before[*at] - tokens[*at]).sum();
         // Lists that are no stretch of the path stand for one that begins where they do.
@@ -87,7 +87,7 @@ impl Lane<'_> {
 
     /// Edits that an item of the list has from the beginning of the run.
     fn item_edits(&self, at: usize) -> usize {
-        self.loaded.as_ref().and_then(|loaded| loaded.items.get(at)).map_or(0, |item| item.edits().len())
+        self.loaded.as_ref().and_then(|loaded| loaded.items.get(at)).map_or(0, Item::edit_count)
     }
 }
 
@@ -101,7 +101,7 @@ fn tally(arena: &Arena, list: &List<'_>, fates: &[MessageFate], tokens: &mut [f6
             _ => continue,
         };
         *counted += 1;
-        let after = arena.weigh_item(&list.items[at]);
+        let after = arena.weigh_item(&list.items()[at]);
         done.tokens += tokens[at] - after;
         tokens[at] = after;
     }

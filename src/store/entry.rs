@@ -255,6 +255,19 @@ impl Usage {
     }
 }
 
+/// What trimming asks of a tool result: see the fields of the same names in [`MessageSize`].
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct ResultSize {
+    /// Chars of its text blocks, joined.
+    pub joined_chars: f64,
+    /// Text blocks.
+    pub text_blocks: u32,
+    /// Image blocks.
+    pub images: u32,
+    /// Sizes do not tell what trimming makes of it.
+    pub odd: bool,
+}
+
 /// The sizes of one message: everything that estimates and policies ask for, without its text.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct MessageSize {
@@ -311,6 +324,12 @@ impl MessageSize {
             _ => {}
         }
         self
+    }
+
+    /// What trimming asks of it, where it is a tool result.
+    pub fn result(&self) -> ResultSize {
+        let Self { joined_chars, text_blocks, images, odd, .. } = *self;
+        ResultSize { joined_chars, text_blocks, images, odd }
     }
 
     /// The sizes of nothing.

@@ -96,7 +96,7 @@ fn moved_and_invented_results_are_never_written() {
     assert!(words.contains("`repair` is done by the gateway itself"), "{words}");
     let words = refused(&[Step::Images], None, |plan| {
         let missing = MissingResult { id: "c9".into(), name: "read".into() };
-        plan.items.last_mut().unwrap().from = From::Missing(Box::new(missing));
+        plan.items.last_mut().unwrap().from = From::Missing(std::sync::Arc::new(missing));
     });
     assert!(words.contains("leaves out 1 message, invents 1 message"), "{words}");
 }

@@ -106,7 +106,7 @@ pub fn after(index: &Index, before: &Context, first_kept: EntryIx, entry: &Value
     let mut context = Context {
         leaf: Some(compaction),
         path: before.path.iter().copied().chain([compaction]).collect(),
-        messages: vec![summary_message],
+        messages: vec![summary_message].into(),
         edits: HashMap::new(),
         compaction: Some(compaction),
         reset: None,
@@ -137,7 +137,7 @@ fn projected_after(index: &Index, before: &Context, entry: &Value, summary: Valu
     let projection = project(&grown, &path)?;
     let context = Context {
         leaf: Some(compaction),
-        messages: projection.messages,
+        messages: projection.messages.into(),
         edits: projection.edited,
         path,
         compaction: Some(compaction),

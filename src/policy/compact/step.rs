@@ -53,16 +53,16 @@ pub fn compact_list(
     };
     let fates: Vec<MessageFate> = list.sizes().enumerate().map(fate).collect();
     let kept =
-        list.items.drain(..).zip(&fates).filter(|(_, fate)| !fate.fate.changes()).map(|(item, _)| item);
+        list.items_mut().drain(..).zip(&fates).filter(|(_, fate)| !fate.fate.changes()).map(|(item, _)| item);
     let kept: Vec<Item> = kept.collect();
-    list.items = checkpoint.into_iter().chain([summary(summary_tokens)]).chain(kept).collect();
+    *list.items_mut() = checkpoint.into_iter().chain([summary(summary_tokens)]).chain(kept).collect();
     Ok(Compacted { fates, preparation: Some(preparation) })
 }
 
 /// Where each message stands on the branch: a context holds them in its order, but for the summary, which is first.
 fn positions(list: &List, branch: &[BranchEntry]) -> Vec<usize> {
     let mut next = 0;
-    let messages = list.items.iter().filter_map(|item| list.context.messages.get(item.position()?));
+    let messages = list.items().iter().filter_map(|item| list.context.messages.get(item.position()?));
     let position = |message: &ContextMessage| {
         if Some(message.entry) == list.context.compaction {
             return branch.iter().rposition(|entry| entry.entry == message.entry).unwrap_or(0);

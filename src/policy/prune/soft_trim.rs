@@ -5,7 +5,7 @@ use crate::gateway::pruning::SoftTrim;
 use crate::gateway::ruleset::ImageResults;
 use crate::js::{self, JsString, Object, Throws, Value};
 use crate::policy::texture::{Block, Content, Text, Texture};
-use crate::store::entry::MessageSize;
+use crate::store::entry::ResultSize;
 use crate::store::measure::{block_is, blocks};
 
 /// Between head and tail.
@@ -16,7 +16,7 @@ const IMAGE_MARKER: &str = "[image removed during context pruning]";
 
 /// Joined chars of a result as trimming sees it: with a line for each image, where these are replaced (pruning 8.1).
 #[inline]
-pub fn trim_chars(settings: &SoftTrim, size: &MessageSize) -> f64 {
+pub fn trim_chars(settings: &SoftTrim, size: &ResultSize) -> f64 {
     if settings.images == ImageResults::Skipped || size.images == 0 {
         return size.joined_chars;
     }
@@ -43,6 +43,11 @@ fn number_chars(number: f64) -> usize {
     if whole as f64 == number && (1..1_000_000_000_000_000).contains(&whole) {
         return whole.ilog10() as usize + 1;
     }
+    odd_number_chars(number)
+}
+
+#[cold]
+fn odd_number_chars(number: f64) -> usize {
     js::number_text(number).len()
 }
 
@@ -64,7 +69,7 @@ impl<'a> Trimming<'a> {
 
     /// Chars of a candidate after trimming; none where it stays as it is. Of texts that are no strings sizes do not tell.
     #[inline]
-    pub fn chars(&self, size: &MessageSize) -> Option<f64> {
+    pub fn chars(&self, size: &ResultSize) -> Option<f64> {
         let joined = trim_chars(self.settings, size);
         if is_trimmed(self.settings, joined) {
             return Some(self.trimmed(joined));
@@ -326,7 +331,7 @@ mod tests {
     fn newest(json: &str, max_chars: f64, head_chars: f64, tail_chars: f64) -> String {
         let message = js::parse(json).unwrap();
         let settings = SoftTrim { max_chars, head_chars, tail_chars, images: ImageResults::Replaced };
-        let size = size_message(&message).size;
+        let size = size_message(&message).size.result();
         let new = soft_trimmed_message(&message, &settings).unwrap().expect("it has an image");
         let text =
             new.get("content").unwrap().as_array().unwrap()[0].get("text").unwrap().as_str().unwrap().clone();

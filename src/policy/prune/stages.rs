@@ -1,6 +1,7 @@
 //! The pruning algorithm over sizes (pruning 5): a soft pass over all candidates, then clearing oldest
 //! first until the ratio is met. Comparisons are `<` with "equal goes on"; totals move by differences.
 
+use crate::context::Columns;
 use crate::gateway::pruning::PruneSettings;
 use crate::gateway::ruleset::ImageResults;
 use crate::gateway::tools::ToolFilter;
@@ -9,7 +10,7 @@ use crate::policy::fate::{Fate, MessageFate};
 use crate::policy::list::List;
 use crate::policy::prune::soft_trim::{Trimming, is_covered, soft_trimmed_message, trim_chars};
 use crate::policy::reason::Reason;
-use crate::store::entry::{MessageSize, Role, Size};
+use crate::store::entry::{ResultSize, Size};
 use crate::store::intern::Words;
 use crate::store::measure::prune_chars;
 
@@ -34,8 +35,6 @@ pub struct PruneInput<'a> {
 pub struct Outcome {
     /// One for each message of the context.
     pub fates: Vec<MessageFate>,
-    /// A message was replaced, be it by the same bytes (pruning 0.6, 5.13).
-    pub changed: bool,
     /// Chars of all messages against those of the window, before anything was done.
     pub ratio_before: f64,
     /// The same after soft trimming; what the hard gate looked at.
@@ -48,6 +47,8 @@ pub struct Outcome {
     pub start: usize,
     /// First protected position: the k-th last assistant message (pruning 5.2).
     pub cutoff: usize,
+    /// Positions of the messages that were replaced, be it by the same bytes (pruning 0.6, 5.13), ascending.
+    pub replaced: Vec<usize>,
 }
 
 impl Outcome {
@@ -55,22 +56,27 @@ impl Outcome {
     pub fn none(messages: usize) -> Self {
         Self {
             fates: Vec::new(),
-            changed: false,
             ratio_before: f64::NAN,
             ratio_trimmed: f64::NAN,
             ratio_after: f64::NAN,
             prunable_chars: f64::NAN,
             start: messages,
             cutoff: messages,
+            replaced: Vec::new(),
         }
+    }
+
+    /// Whether a message was replaced.
+    pub fn changes(&self) -> bool {
+        !self.replaced.is_empty()
     }
 
     /// What a shut gate leaves: every message as it is, every tool result told why.
     pub fn shut(input: &PruneInput, reason: Reason) -> Self {
-        let mut run = Run::new(input);
-        let cutoff = cutoff(input.list, input.settings.keep_last_assistants);
-        run.outcome.cutoff = cutoff.unwrap_or(input.list.len());
-        run.outcome.start = input.list.first_user().unwrap_or(input.list.len());
+        let columns = input.list.columns();
+        let mut run = Run::new(input, &columns);
+        run.outcome.cutoff = run.cutoff().unwrap_or(input.list.len());
+        run.outcome.start = columns.first_user.unwrap_or(input.list.len());
         run.unchanged(reason)
     }
 }
@@ -78,16 +84,17 @@ impl Outcome {
 /// Decides the fate of every message. Throws where the real pruner does; nothing is pruned then
 /// (pruning 4.7).
 pub fn prune(input: &PruneInput) -> Result<Outcome, Throws> {
-    let mut run = Run::new(input);
+    let columns = input.list.columns();
+    let mut run = Run::new(input, &columns);
     if input.window.is_nan() || input.window <= 0.0 {
         return Ok(run.unchanged(Reason::NoWindow));
     }
-    let Some(cutoff) = cutoff(input.list, input.settings.keep_last_assistants) else {
+    let Some(cutoff) = run.cutoff() else {
         return Ok(run.unchanged(Reason::TooFewAssistants));
     };
     run.outcome.cutoff = cutoff;
-    run.outcome.start = input.list.first_user().unwrap_or(input.list.len());
-    run.total = run.outcome.fates.iter().try_fold(0.0, |sum, fate| Ok(sum + fate.before.get()?))?;
+    run.outcome.start = columns.first_user.unwrap_or(input.list.len());
+    run.total = columns.total?;
     run.outcome.ratio_before = run.ratio();
     (run.outcome.ratio_trimmed, run.outcome.ratio_after) = (run.ratio(), run.ratio());
     if run.ratio() < input.settings.soft_trim_ratio {
@@ -99,32 +106,24 @@ pub fn prune(input: &PruneInput) -> Result<Outcome, Throws> {
     Ok(run.outcome)
 }
 
-/// The position of the k-th last assistant message; the end for k = 0; none when there are fewer.
-fn cutoff(list: &List, keep: f64) -> Option<usize> {
-    let replies = list.sizes().enumerate().rev().filter(|(_, size)| size.role == Role::Assistant);
-    kth_last(replies.map(|(at, _)| at), list.len(), keep)
-}
-
-/// The same where the positions of the assistant messages are known, ascending; `end` is that of the list.
+/// The position of the k-th last assistant message, of those at these positions, ascending; the end of the list for k = 0;
+/// none when there are fewer.
 pub fn cutoff_among(replies: &[usize], end: usize, keep: f64) -> Option<usize> {
-    kth_last(replies.iter().rev().copied(), end, keep)
-}
-
-fn kth_last(mut replies: impl Iterator<Item = usize>, end: usize, keep: f64) -> Option<usize> {
     if keep <= 0.0 {
         return Some(end);
     }
     let mut left = keep;
-    replies.find(|_| {
+    let kth = replies.iter().rev().find(|_| {
         left -= 1.0;
         left <= 0.0
-    })
+    });
+    kth.copied()
 }
 
-/// Whether a result is left alone for the images it holds (pruning 5.12).
+/// Whether a result is left alone for so many images that it holds (pruning 5.12).
 #[inline]
-pub fn keeps_images(settings: &PruneSettings, size: &MessageSize) -> bool {
-    size.images > 0 && settings.soft_trim.images == ImageResults::Skipped
+pub fn keeps_images(settings: &PruneSettings, images: u32) -> bool {
+    images > 0 && settings.soft_trim.images == ImageResults::Skipped
 }
 
 /// The numbers that clearing goes by.
@@ -147,12 +146,12 @@ impl<'a> Clearing<'a> {
         self.total / (self.window * CHARS_PER_TOKEN)
     }
 
-    /// How many candidates of so many chars are cleared, oldest first, until the ratio is below the threshold
-    /// (pruning 5.8–5.10).
+    /// How many candidates of so many chars, and of so many together, are cleared, oldest first, until the ratio is below
+    /// the threshold (pruning 5.8–5.10).
     ///
     /// # Errors
     /// With the reason why none is looked at, where it is not that the ratio is low enough.
-    pub fn cleared(&mut self, candidates: &[f64]) -> Result<usize, Reason> {
+    pub fn cleared(&mut self, candidates: &[f64], together: f64) -> Result<usize, Reason> {
         let hard = &self.settings.hard_clear;
         if self.ratio() < self.settings.hard_clear_ratio {
             return Ok(0);
@@ -160,7 +159,7 @@ impl<'a> Clearing<'a> {
         if !hard.enabled {
             return Err(Reason::HardClearOff);
         }
-        if candidates.iter().sum::<f64>() < self.settings.min_prunable_tool_chars {
+        if together < self.settings.min_prunable_tool_chars {
             return Err(Reason::TooFewPrunableChars);
         }
         let placeholder = hard.placeholder.len() as f64;
@@ -176,27 +175,30 @@ impl<'a> Clearing<'a> {
 
 struct Run<'a> {
     input: &'a PruneInput<'a>,
+    columns: &'a Columns,
     total: f64,
-    /// Positions of tool results.
-    results: Vec<usize>,
     /// Positions of candidates, oldest first.
     prunable: Vec<usize>,
+    /// Chars of each of them after trimming.
+    prunable_chars: Vec<f64>,
     outcome: Outcome,
 }
 
 impl<'a> Run<'a> {
-    fn new(input: &'a PruneInput<'a>) -> Self {
+    fn new(input: &'a PruneInput<'a>, columns: &'a Columns) -> Self {
         let mut outcome = Outcome::none(input.list.len());
-        // Whether the next is a result nobody can foretell: it is written down without asking, and kept if it is one.
-        let (mut results, mut count) = (vec![0; input.list.len()], 0);
-        let kept = |(at, size): (usize, MessageSize)| {
-            results[count] = at;
-            count += usize::from(size.role == Role::ToolResult);
-            MessageFate::kept(&size, Reason::NotAToolResult)
+        let kept = |chars: &Size| MessageFate {
+            fate: Fate::Kept,
+            reason: Reason::NotAToolResult,
+            before: *chars,
+            after: *chars,
         };
-        outcome.fates = input.list.sizes().enumerate().map(kept).collect();
-        results.truncate(count);
-        Self { input, total: 0.0, prunable: Vec::with_capacity(results.len()), results, outcome }
+        outcome.fates = columns.chars.iter().map(kept).collect();
+        Self { input, columns, total: 0.0, prunable: Vec::new(), prunable_chars: Vec::new(), outcome }
+    }
+
+    fn cutoff(&self) -> Option<usize> {
+        cutoff_among(&self.columns.replies, self.input.list.len(), self.input.settings.keep_last_assistants)
     }
 
     fn ratio(&self) -> f64 {
@@ -207,9 +209,9 @@ impl<'a> Run<'a> {
     fn unchanged(mut self, reason: Reason) -> Outcome {
         let filter = self.input.settings.tool_filter();
         let knows_zone = !matches!(reason, Reason::NoWindow | Reason::TooFewAssistants);
-        for at in std::mem::take(&mut self.results) {
-            let size = self.input.list.size(at);
-            let shield = knows_zone.then(|| self.shield(at, &size, &filter)).flatten();
+        for (at, size) in &self.columns.results {
+            let at = *at;
+            let shield = knows_zone.then(|| self.shield(at, size, &filter)).flatten();
             let fate = if shield.is_some() { Fate::Protected } else { Fate::Kept };
             self.set(at, fate, shield.unwrap_or(reason));
         }
@@ -223,30 +225,36 @@ impl<'a> Run<'a> {
 
     /// What shields a tool result from pruning, whatever the ratios (pruning 5.12).
     #[inline]
-    fn shield(&self, at: usize, size: &MessageSize, filter: &ToolFilter) -> Option<Reason> {
-        let tool = || self.input.list.tool(at, self.input.words);
+    fn shield(&self, at: usize, size: &ResultSize, filter: &ToolFilter) -> Option<Reason> {
         if at < self.outcome.start {
             Some(Reason::BeforeFirstUser)
         } else if at >= self.outcome.cutoff {
             Some(Reason::WithinLastAssistants)
-        } else if !filter.is_open() && !filter.prunable(tool().as_deref()) {
+        } else if !filter.is_open() && self.is_denied(at, filter) {
             Some(Reason::ToolDenied)
-        } else if keeps_images(self.input.settings, size) {
+        } else if keeps_images(self.input.settings, size.images) {
             Some(Reason::Image)
         } else {
             None
         }
     }
 
+    /// Whether a result is that of a tool that is not pruned. By itself, as it is asked of few results.
+    #[inline(never)]
+    fn is_denied(&self, at: usize, filter: &ToolFilter) -> bool {
+        !filter.prunable(self.input.list.tool(at, self.input.words).as_deref())
+    }
+
     /// Trims every candidate; the scan does not stop when a threshold is met (pruning 5.6).
     fn soft_pass(&mut self) -> Result<(), Throws> {
         let filter = self.input.settings.tool_filter();
         let trimming = Trimming::new(&self.input.settings.soft_trim);
-        for at in std::mem::take(&mut self.results) {
-            let size = self.input.list.size(at);
-            match self.shield(at, &size, &filter) {
-                Some(reason) => self.set(at, Fate::Protected, reason),
-                None => self.soft_trim(at, &size, trimming)?,
+        self.prunable.reserve(self.columns.results.len());
+        self.prunable_chars.reserve(self.columns.results.len());
+        for (at, size) in &self.columns.results {
+            match self.shield(*at, size, &filter) {
+                Some(reason) => self.set(*at, Fate::Protected, reason),
+                None => self.soft_trim(*at, size, trimming)?,
             }
         }
         self.outcome.ratio_trimmed = self.ratio();
@@ -254,24 +262,25 @@ impl<'a> Run<'a> {
     }
 
     #[inline]
-    fn soft_trim(&mut self, at: usize, size: &MessageSize, trimming: Trimming<'_>) -> Result<(), Throws> {
-        self.prunable.push(at);
+    fn soft_trim(&mut self, at: usize, size: &ResultSize, trimming: Trimming<'_>) -> Result<(), Throws> {
         let settings = &self.input.settings.soft_trim;
         let trimmed = match size.odd.then(|| self.input.list.odd(at)).flatten() {
             Some(body) => self.soft_trim_odd(&body)?,
             None => trimming.chars(size),
         };
         match trimmed {
-            Some(chars) => self.replace(at, chars, Fate::SoftTrimmed, Reason::SoftTrim),
+            Some(chars) => {
+                self.outcome.replaced.push(at);
+                self.replace(at, chars, Fate::SoftTrimmed, Reason::SoftTrim)?;
+            }
             None if is_covered(settings, trim_chars(settings, size)) => {
                 self.set(at, Fate::Kept, Reason::HeadAndTailCover);
-                Ok(())
             }
-            None => {
-                self.set(at, Fate::Kept, Reason::BelowMaxChars);
-                Ok(())
-            }
+            None => self.set(at, Fate::Kept, Reason::BelowMaxChars),
         }
+        self.prunable.push(at);
+        self.prunable_chars.push(self.outcome.fates[at].after.get()?);
+        Ok(())
     }
 
     /// Sizes do not tell what trimming makes of texts that are no strings: ask the texts.
@@ -284,7 +293,6 @@ impl<'a> Run<'a> {
         let before = self.outcome.fates[at].after.get()?;
         self.total += chars - before;
         self.outcome.fates[at].after = Size::new(Ok(chars));
-        self.outcome.changed = true;
         self.set(at, fate, reason);
         Ok(())
     }
@@ -292,20 +300,23 @@ impl<'a> Run<'a> {
     /// Clears candidates oldest first until the ratio is below the threshold (pruning 5.8–5.10).
     fn hard_pass(&mut self) -> Result<(), Throws> {
         let settings = self.input.settings;
-        let chars = self.prunable.iter().map(|at| self.outcome.fates[*at].after.get());
-        let chars: Vec<f64> = chars.collect::<Result<_, _>>()?;
-        self.outcome.prunable_chars = chars.iter().sum();
+        self.outcome.prunable_chars = self.prunable_chars.iter().sum();
         if self.ratio() < settings.hard_clear_ratio {
             return Ok(());
         }
         let mut clearing = Clearing::new(settings, self.input.window, self.total);
-        match clearing.cleared(&chars) {
+        match clearing.cleared(&self.prunable_chars, self.outcome.prunable_chars) {
             Err(reason) => self.not_cleared(reason),
             Ok(count) => {
                 let placeholder = settings.hard_clear.placeholder.len() as f64;
-                for at in self.prunable.iter().copied().take(count).collect::<Vec<usize>>() {
+                let mut cleared = self.prunable[..count].to_vec();
+                for at in cleared.iter().copied() {
                     self.replace(at, placeholder, Fate::Cleared, Reason::HardClear)?;
                 }
+                let end = cleared.last().map_or(0, |at| at + 1);
+                let trimmed = &self.outcome.replaced;
+                cleared.extend(&trimmed[trimmed.partition_point(|at| *at < end)..]);
+                self.outcome.replaced = cleared;
                 self.not_cleared(Reason::ClearedEnough);
             }
         }

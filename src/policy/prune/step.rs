@@ -1,7 +1,5 @@
 //! Pruning as a step: decides over the sizes of a list and leaves the list as the call would be sent.
 
-use std::sync::Arc;
-
 use crate::gateway::pruning::PruneSettings;
 use crate::js::Throws;
 use crate::policy::edit::Edit;
@@ -24,10 +22,11 @@ pub fn prune_list(
         None => prune(&input)?,
         Some(reason) => Outcome::shut(&input, reason),
     };
-    let trimmed = Arc::new(Edit::SoftTrim(settings.soft_trim));
-    let cleared = Arc::new(Edit::Placeholder(Arc::new(settings.hard_clear.placeholder.clone())));
-    for (at, fate) in outcome.fates.iter().enumerate().filter(|(_, fate)| fate.fate.changes()) {
-        let edit = if fate.fate == Fate::SoftTrimmed { &trimmed } else { &cleared };
+    let trimmed = list.share(Edit::SoftTrim(settings.soft_trim));
+    let cleared = list.share(Edit::Placeholder(settings.hard_clear.placeholder.clone().into()));
+    for at in outcome.replaced.iter().copied() {
+        let fate = &outcome.fates[at];
+        let edit = if fate.fate == Fate::SoftTrimmed { trimmed } else { cleared };
         list.edit_to_text(at, fate.after.get()?, edit);
     }
     Ok(outcome)

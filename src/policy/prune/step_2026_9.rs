@@ -32,7 +32,7 @@ pub fn prune_round_list(
     outcome.ratio_trimmed = done.ratio_trimmed;
     outcome.ratio_after = done.ratio_after;
     outcome.prunable_chars = done.prunable_chars;
-    outcome.changed = !done.changed.is_empty();
+    outcome.replaced = done.changed.keys().copied().collect();
     for (at, (projection, made)) in done.changed {
         let (fate, reason) = fate(&projection, done.new.contains(&at));
         let size = size_after(&list.size(at), &made);

@@ -101,7 +101,7 @@ fn a_denied_tool_is_left_alone() {
 #[test]
 fn two_assistants_are_too_few_to_keep_three() {
     let outcome = run(&many("6000", 20, "a a"), "", 25_000.0);
-    assert!(!outcome.changed);
+    assert!(!outcome.changes());
     assert_eq!(outcome.fates[1].reason, Reason::TooFewAssistants);
 }
 
@@ -148,6 +148,6 @@ fn a_short_result_below_the_hard_ratio_is_below_the_limit() {
 fn a_missing_window_leaves_everything() {
     for window in [f64::NAN, 0.0, -5.0] {
         let outcome = run("u:2 50000 a a a", "", window);
-        assert_eq!((outcome.changed, outcome.fates[1].reason), (false, Reason::NoWindow));
+        assert_eq!((outcome.changes(), outcome.fates[1].reason), (false, Reason::NoWindow));
     }
 }

@@ -68,7 +68,7 @@ fn repair_inputs(list: &mut List, fates: &mut [MessageFate]) -> Vec<usize> {
     }
     let mut kept = left.iter().peekable();
     let mut at = 0;
-    list.items.retain(|_| {
+    list.items_mut().retain(|_| {
         let stays = kept.next_if_eq(&&at).is_some();
         at += 1;
         stays
@@ -105,17 +105,17 @@ fn pair_up(list: &mut List, fates: &mut [MessageFate], given: &[usize]) -> bool 
     let pairing = pair(&(0..list.len()).map(shape).collect::<Vec<_>>());
     let mut changed = tell_moved(&pairing, list, fates, given);
     changed |= tell_dropped(&pairing, fates, given);
-    let mut items: Vec<Option<Item>> = list.items.drain(..).map(Some).collect();
+    let mut items: Vec<Option<Item>> = list.items_mut().drain(..).map(Some).collect();
     for placed in pairing.order {
         changed |= !matches!(placed, Placed::Kept(_));
         match placed {
-            Placed::Kept(at) => list.items.extend(items[at].take()),
+            Placed::Kept(at) => list.items_mut().extend(items[at].take()),
             Placed::Renamed(at, name) => {
-                list.items.extend(items[at].take());
+                list.items_mut().extend(items[at].take());
                 list.make(list.len() - 1, Edit::ToolName(name));
                 fates[given[at]].reason = Reason::RenamedResult;
             }
-            Placed::Added(missing) => list.items.push(Item::from(missing)),
+            Placed::Added(missing) => list.items_mut().push(Item::from(missing)),
         }
     }
     changed

@@ -19,7 +19,7 @@ fn repaired<T: AsRef<str>>(messages: &[T]) -> (Vec<Option<usize>>, Vec<Reason>, 
     assert_eq!(made, expected);
     assert_eq!(repaired.fates.len(), messages.bodies.len());
     let reasons = repaired.fates.iter().map(|fate| fate.reason).collect();
-    (list.items.iter().map(Item::position).collect(), reasons, repaired.changed)
+    (list.items().iter().map(Item::position).collect(), reasons, repaired.changed)
 }
 
 const USER: &str = r#"{"role":"user","content":"go"}"#;
@@ -73,7 +73,7 @@ fn a_name_is_fixed_and_pruning_goes_by_the_new_one() {
     assert_eq!((repaired.fates[1].reason, repaired.changed), (Reason::RenamedResult, true));
     let tool = |at| list.tool(at, &messages.index.words).map(|name| js::stringify(&name));
     assert_eq!([tool(1), tool(2)], [Some("\"exec\"".into()), Some("\"exec\"".into())]);
-    assert!(matches!(list.items[2].from, From::Missing(_)));
+    assert!(matches!(list.items()[2].from, From::Missing(_)));
 }
 
 #[test]

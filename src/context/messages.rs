@@ -1,0 +1,146 @@
+//! The messages of a context, and what is asked of all of them each time a setting moves: told once, side by side.
+
+use std::ops::{Deref, DerefMut};
+use std::sync::{Arc, OnceLock};
+
+use crate::context::ContextMessage;
+use crate::context::tokens::chars4::estimate_or_zero;
+use crate::js::Throws;
+use crate::store::entry::{MessageSize, ResultSize, Role, Size};
+
+/// The messages of a context, in order: a slice of them, which also tells their columns.
+#[derive(Debug, Clone, Default)]
+pub struct Messages {
+    list: Vec<ContextMessage>,
+    columns: OnceLock<Columns>,
+    tokens: OnceLock<Arc<[u64]>>,
+}
+
+/// What pruning asks of messages, each kind side by side.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Columns {
+    /// Chars of each message as the pruner counts them (pruning 5.4).
+    pub chars: Vec<Size>,
+    /// The same of all messages, added in their order; where one throws, none is told.
+    pub total: Result<f64, Throws>,
+    /// Positions of tool results, ascending, each with its sizes.
+    pub results: Vec<(usize, ResultSize)>,
+    /// Positions of assistant messages, ascending.
+    pub replies: Vec<usize>,
+    /// Position of the first message of the person (pruning 5.3).
+    pub first_user: Option<usize>,
+}
+
+impl Columns {
+    /// Of messages with these sizes.
+    pub fn of(sizes: impl Iterator<Item = MessageSize>) -> Self {
+        let (mut chars, mut results, mut replies) = (Vec::new(), Vec::new(), Vec::new());
+        let mut first_user = None;
+        for (at, size) in sizes.enumerate() {
+            chars.push(size.prune_chars);
+            match size.role {
+                Role::ToolResult => results.push((at, size.result())),
+                Role::Assistant => replies.push(at),
+                Role::User => first_user = first_user.or(Some(at)),
+                _ => {}
+            }
+        }
+        let total = chars.iter().try_fold(0.0, |sum, chars: &Size| Ok(sum + chars.get()?));
+        Self { chars, total, results, replies, first_user }
+    }
+}
+
+impl Messages {
+    /// Adds one at the end.
+    pub fn push(&mut self, message: ContextMessage) {
+        self.vec().push(message);
+    }
+
+    /// What pruning asks of them.
+    pub fn columns(&self) -> &Columns {
+        self.columns.get_or_init(|| Columns::of(self.list.iter().map(|message| message.size)))
+    }
+
+    /// Estimated tokens of each.
+    pub fn tokens(&self) -> &Arc<[u64]> {
+        let tokens = || self.list.iter().map(|message| estimate_or_zero(&message.size)).collect();
+        self.tokens.get_or_init(tokens)
+    }
+
+    /// The list itself, to change it: what was told of it is forgotten.
+    fn vec(&mut self) -> &mut Vec<ContextMessage> {
+        (self.columns, self.tokens) = Default::default();
+        &mut self.list
+    }
+}
+
+impl Deref for Messages {
+    type Target = [ContextMessage];
+
+    fn deref(&self) -> &[ContextMessage] {
+        &self.list
+    }
+}
+
+impl DerefMut for Messages {
+    fn deref_mut(&mut self) -> &mut [ContextMessage] {
+        self.vec()
+    }
+}
+
+impl From<Vec<ContextMessage>> for Messages {
+    fn from(list: Vec<ContextMessage>) -> Self {
+        Self { list, ..Self::default() }
+    }
+}
+
+impl<'a> IntoIterator for &'a Messages {
+    type Item = &'a ContextMessage;
+    type IntoIter = std::slice::Iter<'a, ContextMessage>;
+
+    fn into_iter(self) -> Self::IntoIter {
+        self.list.iter()
+    }
+}
+
+/// What is told of messages follows from them.
+impl PartialEq for Messages {
+    fn eq(&self, other: &Self) -> bool {
+        self.list == other.list
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::ids::EntryIx;
+
+    fn message(role: Role, chars: f64) -> ContextMessage {
+        let chars = Size::new(Ok(chars));
+        let size = MessageSize { role, prune_chars: chars, pi_chars: chars, ..MessageSize::NOTHING };
+        ContextMessage::own(EntryIx(0), size)
+    }
+
+    #[test]
+    fn what_is_told_of_messages_is_told_anew_when_they_change() {
+        let mut messages =
+            Messages::from(vec![message(Role::Assistant, 8.0), message(Role::ToolResult, 5.0)]);
+        assert_eq!((messages.columns().total, messages.tokens()[..].to_vec()), (Ok(13.0), vec![2, 2]));
+        messages.push(message(Role::User, 4.0));
+        assert_eq!((messages.columns().total, messages.tokens().len()), (Ok(17.0), 3));
+        assert_eq!(messages.columns().first_user, Some(2));
+        messages[0] = message(Role::ToolResult, 1.0);
+        let columns = messages.columns();
+        let results: Vec<usize> = columns.results.iter().map(|(at, _)| *at).collect();
+        assert_eq!((columns.total, results, columns.replies.len()), (Ok(10.0), vec![0, 1], 0));
+        assert_eq!(messages.tokens()[..], [1, 2, 1]);
+    }
+
+    #[test]
+    fn a_message_that_cannot_be_measured_spoils_the_total_alone() {
+        let mut odd = message(Role::User, 1.0);
+        odd.size.prune_chars = Size::new(Err(Throws));
+        let columns = Columns::of([message(Role::ToolResult, 3.0).size, odd.size].into_iter());
+        assert_eq!((columns.total, columns.results.len(), columns.first_user), (Err(Throws), 1, Some(1)));
+    }
+}
