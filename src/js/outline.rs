@@ -85,12 +85,11 @@ impl Builder<'_> {
 
     fn text(&mut self, scanner: &mut Scanner<'_>, counts: bool) -> Result<(), SyntaxError> {
         let start = scanner.at() as u32;
-        let Length { end, units, json, escaped } = scanner.length()?;
-        let what = if escaped { What::Escaped } else { What::Plain };
+        let Length { end, units, json, escapes } = scanner.length()?;
+        let what = if escapes > 0 { What::Escaped } else { What::Plain };
         let next = self.outline.nodes.len() as u32 + 1;
-        let mark = mark(&scanner.text().as_bytes()[start as usize + 1..end - 1]);
-        let (end, count, json) = (end as u32, units as u32, json as u32);
-        self.add(Node { what, mark, start, end, next, count, json }, counts);
+        let mark = mark(&scanner.text().as_bytes()[start as usize + 1..end as usize - 1]);
+        self.add(Node { what, mark, start, end, next, count: units, json }, counts);
         Ok(())
     }
 }

@@ -277,16 +277,19 @@ impl<'a> Scanner<'a> {
     }
 
     /// Counts a string from its opening to its closing quote.
+    #[inline]
     pub(super) fn length(&mut self) -> Result<Length, SyntaxError> {
-        if self.peek() == Some(b'"')
-            && let Some(length) = length(self.text, self.at + 1)
-        {
-            self.at = length.end;
-            return Ok(length);
-        }
-        // What is wrong with it is told where it is read.
-        self.string(&mut Unread)?;
-        Err(self.expected("a string that can be counted"))
+        let length = if self.peek() == Some(b'"') { length(self.text, self.at + 1) } else { None };
+        let Some(length) = length else { return Err(self.not_counted()) };
+        self.at = length.end as usize;
+        Ok(length)
+    }
+
+    /// What is wrong with a string is told where it is read.
+    #[cold]
+    fn not_counted(&mut self) -> SyntaxError {
+        let read = self.string(&mut Unread);
+        read.err().unwrap_or_else(|| self.expected("a string that can be counted"))
     }
 
     /// Steps to the next quote or backslash.
