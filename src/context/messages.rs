@@ -69,7 +69,9 @@ impl Messages {
 
     /// The list itself, to change it: what was told of it is forgotten.
     fn vec(&mut self) -> &mut Vec<ContextMessage> {
-        (self.columns, self.tokens) = Default::default();
+        if self.columns.get().is_some() || self.tokens.get().is_some() {
+            (self.columns, self.tokens) = Default::default();
+        }
         &mut self.list
     }
 }

@@ -83,7 +83,24 @@ pub struct Ids {
 struct Texts {
     joined: String,
     ends: Vec<usize>,
-    by_text: HashTable<u32>,
+    /// The number of each with its hash: where the table grows, no text is looked at again.
+    by_text: HashTable<(u32, Hash)>,
+}
+
+/// What a text is looked up by. Half of what a hasher makes: there are never so many texts that the other half tells them
+/// apart.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+struct Hash(u32);
+
+impl Hash {
+    fn of(text: &str, hasher: &RandomState) -> Self {
+        Self(hasher.hash_one(text) as u32)
+    }
+
+    /// Spread over all bits: a table goes by the low and the high ones.
+    fn spread(self) -> u64 {
+        u64::from(self.0).wrapping_mul(0x9E37_79B9_7F4A_7C15)
+    }
 }
 
 impl Texts {
@@ -91,16 +108,16 @@ impl Texts {
         text_at(&self.joined, &self.ends, at as u32)
     }
 
-    fn find(&self, text: &str, hash: u64) -> Option<usize> {
-        self.by_text.find(hash, |at| self.at(*at as usize) == text).map(|at| *at as usize)
+    fn find(&self, text: &str, hash: Hash) -> Option<usize> {
+        let is = |(at, known): &(u32, Hash)| *known == hash && self.at(*at as usize) == text;
+        self.by_text.find(hash.spread(), is).map(|(at, _)| *at as usize)
     }
 
-    fn add(&mut self, text: &str, hash: u64, hasher: &RandomState) {
+    fn add(&mut self, text: &str, hash: Hash) {
         let at = self.ends.len() as u32;
         self.joined.push_str(text);
         self.ends.push(self.joined.len());
-        let Self { joined, ends, by_text } = self;
-        by_text.insert_unique(hash, at, |at| hasher.hash_one(text_at(joined, ends, *at)));
+        self.by_text.insert_unique(hash.spread(), (at, hash), |(_, hash)| hash.spread());
     }
 }
 
@@ -138,16 +155,16 @@ impl Ids {
 
     /// The id of a plain text.
     pub fn of_text(&mut self, text: &str) -> IdIx {
-        let hash = self.hasher.hash_one(text);
+        let hash = Hash::of(text, &self.hasher);
         if let Some(known) = self.find_hashed(text, hash) {
             return known;
         }
         let at = self.len() as u32;
-        self.added.add(text, hash, &self.hasher);
+        self.added.add(text, hash);
         IdIx::new(at)
     }
 
-    fn find_hashed(&self, text: &str, hash: u64) -> Option<IdIx> {
+    fn find_hashed(&self, text: &str, hash: Hash) -> Option<IdIx> {
         let before = self.known.ends.len();
         let known = if before > 0 { self.known.find(text, hash) } else { None };
         let at = known.or_else(|| self.added.find(text, hash).map(|at| before + at))?;
@@ -163,7 +180,7 @@ impl Ids {
 
     /// Looks a plain text up, without adding it.
     pub fn find(&self, text: &str) -> Option<IdIx> {
-        self.find_hashed(text, self.hasher.hash_one(text))
+        self.find_hashed(text, Hash::of(text, &self.hasher))
     }
 
     /// The id for people. Ids that are no strings show as their JSON.
@@ -216,7 +233,7 @@ impl Ids {
             let added = std::mem::take(&mut self.added);
             let known = Arc::make_mut(&mut self.known);
             (0..added.ends.len()).map(|at| added.at(at)).for_each(|text| {
-                known.add(text, self.hasher.hash_one(text), &self.hasher);
+                known.add(text, Hash::of(text, &self.hasher));
             });
         }
     }

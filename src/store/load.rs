@@ -5,6 +5,7 @@ use std::io;
 use crate::ids::NewIds;
 use crate::js::{self, JsString};
 use crate::store::entry::Reading;
+use crate::store::feed::Feed;
 use crate::store::index::{Ends, FileIdentity, Index, Place, Standing};
 use crate::store::pieces::{Pass, Piece, Room, said};
 use crate::store::scan::Scanned;
@@ -158,7 +159,7 @@ fn read_on(
     }
     if at < total {
         let pass = Pass { rename_hooks: taken.index.migration().1, ..opening };
-        rounds(&mut taken, pass, at, &mut room, progress)?;
+        pieces(&mut taken, pass, at, &mut room, progress)?;
     }
     room.leave();
     let Taken { index, bad, end, rest, new_ids } = taken;
@@ -169,33 +170,23 @@ fn read_on(
     Ok(())
 }
 
-/// Reads on from `at` round by round: while the lines of one are taken, those of the next are scanned.
-fn rounds(
+/// Reads on from `at` piece by piece: while the lines of one are taken, those of the next are scanned.
+fn pieces(
     taken: &mut Taken<'_>,
     pass: Pass<'_>,
     at: u64,
     room: &mut Room,
     progress: Progress,
 ) -> Result<(), LoadError> {
-    let fail = |error| read_error(pass.source, error);
-    let [round, next] = &mut room.rounds;
-    round.clear();
-    next.clear();
-    round.read(pass, at).map_err(fail)?;
-    while !round.pieces().is_empty() {
-        let after = round.end;
-        if !progress(after, pass.total) {
-            return Err(LoadError::Stopped { path: pass.source.path().display().to_string() });
-        }
-        let mut read = Ok(());
-        rayon::in_place_scope(|scope| {
-            scope.spawn(|_| read = next.read(pass, after));
-            round.pieces().iter_mut().for_each(|piece| taken.piece(piece));
-        });
-        read.map_err(fail)?;
-        std::mem::swap(round, next);
-    }
-    Ok(())
+    let mut goes_on = true;
+    let feed = Feed::new(pass, at, std::mem::take(&mut room.pieces));
+    let left = feed.each(|piece, end| {
+        taken.piece(piece);
+        goes_on = progress(end, pass.total);
+        goes_on
+    });
+    room.pieces = left.map_err(|error| read_error(pass.source, error))?;
+    if goes_on { Ok(()) } else { Err(LoadError::Stopped { path: pass.source.path().display().to_string() }) }
 }
 
 /// A line that did not parse, kept until a later line shows that it was not the last one.

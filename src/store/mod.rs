@@ -8,6 +8,7 @@ pub mod demo;
 mod distinct;
 pub mod entry;
 mod era;
+mod feed;
 pub mod find;
 pub mod grown;
 pub mod header;

@@ -1,9 +1,7 @@
-//! Pieces of a transcript, read and scanned on every core: each holds the lines that begin in its range of the file.
+//! Pieces of a transcript: each holds the lines that begin in its range of the file, read and scanned.
 
 use std::cell::Cell;
 use std::io;
-
-use rayon::iter::{IndexedParallelIterator, IntoParallelRefMutIterator, ParallelIterator};
 
 use crate::js::{self, Outline, SyntaxError};
 use crate::store::block::Block;
@@ -15,7 +13,7 @@ use crate::store::source::Source;
 const LEAST: u64 = 256 * 1024;
 /// Bytes of a piece, at most: the room of every piece is held while a file is read.
 const MOST: u64 = 1024 * 1024;
-/// Pieces of a file that is neither small nor large: fewer leave a core waiting at the end of each round.
+/// Pieces of a file that is neither small nor large: of fewer, a core waits for the last ones.
 const PIECES: u64 = 512;
 /// Bytes read on at a time where the last line of a piece goes on behind it.
 const MORE: u64 = 16 * 1024;
@@ -59,6 +57,16 @@ impl Pass<'_> {
     /// Bytes of a piece.
     fn piece(self) -> u64 {
         (self.total / PIECES).clamp(LEAST, MOST)
+    }
+
+    /// How many pieces follow `start`.
+    pub(crate) fn pieces(self, start: u64) -> usize {
+        self.total.saturating_sub(start).div_ceil(self.piece()) as usize
+    }
+
+    /// Where the range of the piece of this number ends, of those behind `start`.
+    pub(crate) fn end(self, start: u64, number: usize) -> u64 {
+        (start + (number as u64 + 1) * self.piece()).min(self.total)
     }
 }
 
@@ -147,11 +155,14 @@ impl Piece {
         Ok(())
     }
 
-    fn scan(&mut self, rename_hooks: bool) {
+    /// Reads and scans the piece of this number, of those behind `start`.
+    pub(crate) fn scan(&mut self, pass: Pass<'_>, start: u64, number: usize) -> io::Result<()> {
+        self.read(pass, start + number as u64 * pass.piece(), pass.end(start, number), false)?;
         let Self { bytes, lines, outline, .. } = self;
         for line in lines {
-            line.said = said(&bytes[line.from..line.to], outline, rename_hooks);
+            line.said = said(&bytes[line.from..line.to], outline, pass.rename_hooks);
         }
+        Ok(())
     }
 }
 
@@ -171,49 +182,6 @@ pub(crate) fn said(
     })
 }
 
-/// Pieces that follow each other, read and scanned at the same time; their room is used again.
-#[derive(Debug, Default)]
-pub(crate) struct Round {
-    pieces: Vec<Piece>,
-    /// How many of them hold something.
-    used: usize,
-    /// Byte after the last.
-    pub(crate) end: u64,
-}
-
-impl Round {
-    /// Nothing is read into it yet; there is room for as many pieces as keep every core busy.
-    pub(crate) fn clear(&mut self) {
-        self.pieces.resize_with(2 * rayon::current_num_threads(), Piece::default);
-        self.used = 0;
-    }
-
-    /// Its pieces in order.
-    pub(crate) fn pieces(&mut self) -> &mut [Piece] {
-        &mut self.pieces[..self.used]
-    }
-
-    /// Reads and scans what follows `start`.
-    pub(crate) fn read(&mut self, pass: Pass<'_>, start: u64) -> io::Result<()> {
-        let left = pass.total.saturating_sub(start);
-        let size = pass.piece();
-        self.used = self.pieces.len().min(left.div_ceil(size) as usize);
-        self.end = (start + self.used as u64 * size).min(pass.total);
-        let end = self.end;
-        let one = |(number, piece): (usize, &mut Piece)| {
-            let from = start + number as u64 * size;
-            piece.read(pass, from, (from + size).min(end), false)?;
-            piece.scan(pass.rename_hooks);
-            Ok(())
-        };
-        match self.pieces() {
-            [] => Ok(()),
-            [alone] => one((0, alone)),
-            pieces => pieces.par_iter_mut().enumerate().map(one).collect(),
-        }
-    }
-}
-
 /// What a file is read with. The next one that the same thread reads is read with it too: a store has thousands of small
 /// ones, and new memory costs more than reading them.
 #[derive(Debug, Default)]
@@ -221,7 +189,8 @@ pub(crate) struct Room {
     /// For the first lines, which are read one by one.
     pub(crate) beginning: Piece,
     pub(crate) outline: Outline,
-    pub(crate) rounds: [Round; 2],
+    /// For the others.
+    pub(crate) pieces: Vec<Piece>,
 }
 
 thread_local! {
@@ -236,8 +205,7 @@ impl Room {
 
     /// Leaves it to the next file, but nothing that only a huge line asked for.
     pub(crate) fn leave(mut self: Box<Self>) {
-        let pieces = self.rounds.iter_mut().flat_map(|round| &mut round.pieces);
-        for piece in pieces.chain([&mut self.beginning]) {
+        for piece in self.pieces.iter_mut().chain([&mut self.beginning]) {
             piece.bytes.shrink_to(2 * MOST as usize);
         }
         ROOM.set(Some(self));

@@ -2,6 +2,11 @@
 //! context: an answer on the path that is like one beside it, and stands behind it in the file, is such a copy.
 
 use std::collections::{HashMap, HashSet};
+use std::hash::BuildHasher;
+
+use foldhash::fast::RandomState;
+use hashbrown::HashTable;
+use hashbrown::hash_table::Entry as Place;
 
 use crate::ids::EntryIx;
 use crate::store::entry::Entry;
@@ -33,19 +38,33 @@ impl Likeness {
 
 /// The answers of a whole file that are like one before them, whatever their branch.
 pub fn copied_in_file(index: &Index) -> HashSet<EntryIx> {
-    let mut seen = HashSet::new();
+    let hasher = RandomState::default();
+    let mut seen: HashTable<(u64, EntryIx)> = HashTable::new();
     let counted = |entry: &Entry| entry.message.and_then(|size| size.usage).is_some_and(|it| it.is_counted());
     let told = index.iter().filter(|(_, entry)| counted(entry));
     let alike = told.filter_map(|(ix, entry)| Some((ix, Likeness::of(entry)?)));
-    alike.filter_map(|(ix, likeness)| (!seen.insert(likeness)).then_some(ix)).collect()
+    let is_copy = |(ix, likeness): &(EntryIx, Likeness)| {
+        let hash = hasher.hash_one(likeness);
+        let is_like = |(known, other): &(u64, EntryIx)| {
+            *known == hash && Likeness::of(index.entry(*other)).as_ref() == Some(likeness)
+        };
+        match seen.entry(hash, is_like, |(hash, _)| *hash) {
+            Place::Occupied(_) => true,
+            Place::Vacant(place) => {
+                place.insert((hash, *ix));
+                false
+            }
+        }
+    };
+    alike.filter(is_copy).map(|(ix, _)| ix).collect()
 }
 
 /// The answers of a path that a provider counted for another branch.
 pub fn copied_answers(index: &Index, path: &[EntryIx]) -> HashSet<EntryIx> {
-    let on_path: HashSet<EntryIx> = path.iter().copied().collect();
+    let on_path: HashSet<EntryIx, RandomState> = path.iter().copied().collect();
     let beside = index.iter().rev().filter(|(ix, _)| !on_path.contains(ix));
     // Of several alike the first of the file stays.
-    let beside: HashMap<Likeness, EntryIx> =
+    let beside: HashMap<Likeness, EntryIx, RandomState> =
         beside.filter_map(|(ix, entry)| Some((Likeness::of(entry)?, ix))).collect();
     let is_copy = |ix: &EntryIx| {
         let entry = index.entry(*ix);
