@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use crate::context::tokens::chars4::estimate_or_zero;
+use crate::context::tokens::chars4::{estimate_chars, estimate_or_zero};
 use crate::context::{Context, ContextMessage};
 use crate::gateway::ruleset::Pruner;
 use crate::js::Throws;
@@ -13,13 +13,14 @@ use crate::policy::compact::{Compacting, Preparation, compact_list};
 use crate::policy::guard::{Guarded, guard_list};
 use crate::policy::history_batches::limit_history_under;
 use crate::policy::images::remove_seen_images;
-use crate::policy::list::{From, Item, List};
+use crate::policy::list::{Change, From, Item, List};
 use crate::policy::prune::projections::Snapshot;
 use crate::policy::prune::{Gate, Outcome, prune_list, prune_round_list};
 use crate::policy::repair::{pair_list, repair_list};
 use crate::policy::texture::Texture;
 use crate::policy::truncate::truncate_list;
 use crate::policy::{MessageFate, Reason, Step, StepSettings};
+use crate::store::entry::Size;
 use crate::store::index::Index;
 
 /// What a plan is made of.
@@ -138,6 +139,9 @@ impl Run<'_> {
     fn tokens_of(&self, at: usize) -> u64 {
         match &self.list.items()[at] {
             Item { from: From::Context(position), change: None } => self.tokens_before[*position as usize],
+            Item { change: Some(Change::OneText { chars, .. }), .. } => {
+                estimate_chars(Size::new(Ok(*chars)).chars())
+            }
             _ => estimate_or_zero(&self.list.size(at)),
         }
     }

@@ -51,6 +51,16 @@ impl PromptEdits {
     }
 }
 
+/// What became of a message that holds this.
+fn edited(held: &Held, at: usize, reach: &Reach) -> Option<Edited> {
+    let done = match held.used.count() {
+        1.. if reach.clears(at) => &held.used,
+        _ if at < reach.reached => &held.gone,
+        _ => &held.cut,
+    };
+    (done.count() > 0).then(|| (at, (held.tokens - done.tokens).round() as u64))
+}
+
 impl Lane<'_> {
     /// What the guard and clearing did to some messages of a stretch.
     pub(super) fn done_within(&self, reach: &Reach, from: usize, to: usize) -> Edits {
@@ -68,13 +78,7 @@ impl Lane<'_> {
 
     /// What became of a message of the path.
     fn edited_at(&self, at: usize, reach: &Reach) -> Option<Edited> {
-        let Held { tokens, cut, gone, used, .. } = self.sums.at(at);
-        let done = match used.count() {
-            1.. if reach.clears(at) => used,
-            _ if at < reach.reached => gone,
-            _ => cut,
-        };
-        (done.count() > 0).then(|| (at, (tokens - done.tokens).round() as u64))
+        edited(&self.sums.at(at), at, reach)
     }
 
     /// The edits of a prompt from a place on.
@@ -104,7 +108,10 @@ impl Lane<'_> {
             (Some(a), Some(b)) if a.from == b.from && one.start == other.start => {
                 let both = a.to.min(b.to);
                 // Messages of which the borders lie on the same side are the same in both.
-                let differs = |at: &&usize| self.edited_at(**at, &a) != self.edited_at(**at, &b);
+                let differs = |at: &&usize| {
+                    let held = self.sums.at(**at);
+                    edited(&held, **at, &a) != edited(&held, **at, &b)
+                };
                 let between = |one: usize, other: usize| {
                     let (near, far) = (one.min(other).min(both), one.max(other).min(both));
                     self.results_within(near, far).iter().find(differs)

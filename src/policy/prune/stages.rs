@@ -325,10 +325,10 @@ impl<'a> Run<'a> {
 
     /// Candidates neither trimmed nor cleared are told what kept them from being cleared.
     fn not_cleared(&mut self, reason: Reason) {
-        for at in self.prunable.clone() {
-            let fate = self.outcome.fates[at];
+        for at in &self.prunable {
+            let fate = &mut self.outcome.fates[*at];
             if fate.fate == Fate::Kept && fate.reason == Reason::BelowMaxChars {
-                self.outcome.fates[at].reason = reason;
+                fate.reason = reason;
             }
         }
     }
