@@ -22,7 +22,7 @@ impl<'a> Labels<'a> {
     /// The labels of a whole file.
     pub fn in_force(index: &'a Index) -> Self {
         let mut labels = Self::default();
-        for entry in index.entries.iter().filter(|entry| entry.kind == EntryKind::Label) {
+        for (_, entry) in index.asides().filter(|(_, entry)| entry.kind == EntryKind::Label) {
             if let Some(target) = entry.reference {
                 labels.set(target, index.words.value(entry.word));
             }

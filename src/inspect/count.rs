@@ -92,7 +92,7 @@ pub fn count(
 /// (compaction 2.21).
 pub(super) fn completed(told: &Told<'_>, mut item: SessionItem, row: Option<&Row>) -> SessionItem {
     let index = told.index;
-    let compactions = index.entries.iter().filter(|entry| entry.kind == EntryKind::Compaction).count();
+    let compactions = index.asides().filter(|(_, entry)| entry.kind == EntryKind::Compaction).count();
     item.compactions = item.compactions.or(Some(compactions as u64));
     item.entries = Some(index.entries.len() as u64);
     item.bytes = index.end + index.pending;
@@ -125,8 +125,8 @@ fn title(told: &Told<'_>) -> Option<String> {
         return Some(one_line(&name));
     }
     let named = index.reading == Reading::Entries;
-    let names = index.entries.iter().rev().filter(|entry| entry.kind == EntryKind::SessionInfo);
-    let mut names = names.filter_map(|entry| index.word_text(entry.word)).map(|name| one_line(&name));
+    let names = index.asides().rev().filter(|(_, entry)| entry.kind == EntryKind::SessionInfo);
+    let mut names = names.filter_map(|(_, entry)| index.word_text(entry.word)).map(|name| one_line(&name));
     let own = names.find(|name| named && !name.is_empty());
     own.or_else(|| {
         let asked = index.iter().find(|(_, entry)| entry.role() == Some(Role::User))?.0;

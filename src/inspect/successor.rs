@@ -31,9 +31,8 @@ pub(super) fn successor(store: &Store, session: &Session, index: &Index) -> Opti
     if session.row.is_some() {
         return None;
     }
-    let ended =
-        index.entries.iter().map(|entry| entry.time).filter(|at| at.is_finite()).fold(f64::NAN, f64::max);
     let others = || store.sessions.iter().filter(|other| other.agent == session.agent && other.row.is_some());
+    others().next()?;
     let began = |other: &Session| {
         other.path.as_deref().and_then(read_header).map_or(f64::NAN, |header| header.started)
     };
@@ -50,6 +49,8 @@ pub(super) fn successor(store: &Store, session: &Session, index: &Index) -> Opti
     if let Some(other) = others().find(before) {
         return Some(found(other, began(other), true));
     }
+    let ended =
+        index.entries.iter().map(|entry| entry.time).filter(|at| at.is_finite()).fold(f64::NAN, f64::max);
     // What was not written since cannot be it.
     let since = others().filter(|other| other.updated_ms().is_some_and(|ms| ms as f64 >= ended)).take(MOST);
     let soon = |at: f64| at >= ended && at - ended <= SOON;

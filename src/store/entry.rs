@@ -441,6 +441,11 @@ impl Entry {
         }
     }
 
+    /// Whether it is no message of the person, the model or a tool ([`Index::asides`](super::index::Index::asides)).
+    pub(super) fn is_aside(&self) -> bool {
+        self.kind != EntryKind::Message || self.role() == Some(Role::System)
+    }
+
     /// The role of its message, where it has one.
     pub fn role(&self) -> Option<Role> {
         self.message.map(|message| message.role)

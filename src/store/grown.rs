@@ -61,6 +61,13 @@ impl<T> Grown<T> {
         (at.min(self.len())..self.len()).map(|at| &self[at])
     }
 
+    /// How many items stand before the first for which this no longer holds; it holds for none behind that.
+    pub fn partition_point(&self, holds: impl Fn(&T) -> bool) -> usize {
+        let chunks = self.full.partition_point(|chunk| chunk.last().is_some_and(&holds));
+        let last = self.full.get(chunks).map_or(&self.tail, |chunk| &**chunk);
+        chunks * CHUNK + last.partition_point(holds)
+    }
+
     /// Adds an item.
     pub fn push(&mut self, item: T) {
         if self.tail.len() == CHUNK {
@@ -123,6 +130,9 @@ mod tests {
             assert!(
                 grown.since(count / 2).copied().eq(count / 2..count) && grown.since(count + 5).len() == 0
             );
+            for at in [0, 1, CHUNK, count / 2, count] {
+                assert_eq!(grown.partition_point(|item| *item < at), at.min(count));
+            }
             for at in (0..count).rev() {
                 assert_eq!((grown.pop(), grown.len()), (Some(at), at));
             }

@@ -58,6 +58,8 @@ pub struct Index {
     pub header: Option<Header>,
     /// Its entries in file order; the header and its duplicates are none (store J8).
     pub entries: Grown<Entry>,
+    /// Those that are no part of the talk: see [`Index::asides`].
+    asides: Grown<EntryIx>,
     /// Ids of entries and calls.
     pub ids: Ids,
     /// Tool names, models, custom types, labels, names.
@@ -104,6 +106,7 @@ impl Index {
             standing: Standing::Empty,
             header: None,
             entries: Grown::default(),
+            asides: Grown::default(),
             ids: Ids::default(),
             words: Words::default(),
             calls: Vec::new(),
@@ -130,6 +133,12 @@ impl Index {
     /// Every entry with its index.
     pub fn iter(&self) -> impl DoubleEndedIterator<Item = (EntryIx, &Entry)> {
         self.entries.iter().enumerate().map(|(at, entry)| (EntryIx(at as u32), entry))
+    }
+
+    /// The entries that are no message of the person, the model or a tool, in file order: names, labels, touches, compactions
+    /// and the like, and system messages. They are few, and looked for each time a line was added.
+    pub fn asides(&self) -> impl DoubleEndedIterator<Item = (EntryIx, &Entry)> {
+        self.asides.iter().map(|ix| (*ix, self.entry(*ix)))
     }
 
     /// The id of an entry for people and JSON; entries without one are named by their line.
@@ -344,6 +353,9 @@ impl Index {
         }
         self.kept.extend(scanned.kept.map(|kept| (ix, kept)));
         self.beside.extend(scanned.beside.map(|usage| (ix, usage)));
+        if entry.is_aside() {
+            self.asides.push(ix);
+        }
         self.entries.push(entry);
         (ix, kept_index)
     }
@@ -402,6 +414,9 @@ impl Index {
             self.calls.truncate(entry.calls.0 as usize);
             self.positions.pop();
             let ix = EntryIx(self.entries.len() as u32);
+            if entry.is_aside() {
+                self.asides.pop();
+            }
             self.odd.remove(&ix);
             self.kept.remove(&ix);
             self.beside.remove(&ix);

@@ -11,7 +11,7 @@ use crate::transcript::Tree;
 /// The label of each labelled entry: of all branches the last value wins, an empty one clears.
 pub fn labels(index: &Index, tree: &Tree) -> HashMap<EntryIx, String> {
     let mut labels = HashMap::new();
-    for entry in index.entries.iter().filter(|entry| entry.kind == EntryKind::Label) {
+    for (_, entry) in index.asides().filter(|(_, entry)| entry.kind == EntryKind::Label) {
         let Some(target) = entry.reference.and_then(|id| tree.find(id)) else { continue };
         match index.words.text(entry.word).filter(|text| !text.is_empty()) {
             Some(text) => labels.insert(target, text),
@@ -27,14 +27,14 @@ pub fn name(index: &Index) -> Option<String> {
     if index.reading == Reading::Projected {
         return last_name(index).ok().flatten();
     }
-    let names = index.entries.iter().rev().filter(|entry| entry.kind == EntryKind::SessionInfo);
-    names.filter_map(|entry| index.words.text(entry.word)).find(|name| !name.trim().is_empty())
+    let names = index.asides().rev().filter(|(_, entry)| entry.kind == EntryKind::SessionInfo);
+    names.filter_map(|(_, entry)| index.words.text(entry.word)).find(|name| !name.trim().is_empty())
 }
 
 /// The last name of a file, trimmed; none where it is absent or blank. Throws at one that is no text.
 pub fn last_name(index: &Index) -> Result<Option<String>, Throws> {
-    let last = index.entries.iter().rev().find(|entry| entry.kind == EntryKind::SessionInfo);
-    match last.and_then(|entry| index.words.value(entry.word)) {
+    let last = index.asides().rev().find(|(_, entry)| entry.kind == EntryKind::SessionInfo);
+    match last.and_then(|(_, entry)| index.words.value(entry.word)) {
         None | Some(Value::Null) => Ok(None),
         Some(Value::String(name)) => Ok(Some(name.trim().to_string_lossy()).filter(|name| !name.is_empty())),
         Some(_) => Err(Throws),

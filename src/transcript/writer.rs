@@ -6,7 +6,7 @@ use crate::store::scan::Kept;
 
 /// What tells that today's pi wrote a transcript, in words; none where nothing does, which proves nothing.
 pub fn mark_of_today(index: &Index) -> Option<String> {
-    let told = index.iter().find_map(|(ix, entry)| {
+    let told = index.asides().find_map(|(ix, entry)| {
         let what = mark_of(entry, index.kept.get(&ix))?;
         Some(format!("line {} is {what}, which only today's pi writes", entry.line))
     });

@@ -15,6 +15,7 @@ use std::io::Write as _;
 
 use clawscope::ids::LineIds;
 use clawscope::js::MAX_DEPTH;
+use clawscope::store::entry::{Entry, EntryKind, Role};
 use clawscope::store::index::Index;
 use clawscope::store::load::{Growth, grow, load, load_bytes};
 use clawscope::store::source::Source;
@@ -41,6 +42,9 @@ fn differs(index: &Index, plain: &Read) -> Result<(), TestCaseError> {
     }
     prop_assert_eq!(found.entries.len(), plain.entries.len());
     prop_assert_eq!((found.lines, found.bad_lines), (plain.lines, plain.bad_lines));
+    let talks = |entry: &Entry| entry.kind == EntryKind::Message && entry.role() != Some(Role::System);
+    let asides = index.iter().filter(|(_, entry)| !talks(entry)).map(|(ix, _)| ix);
+    prop_assert!(index.asides().map(|(ix, _)| ix).eq(asides));
     Ok(())
 }
 

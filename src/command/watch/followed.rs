@@ -149,8 +149,14 @@ impl Followed {
             self.told.begin_again();
             self.old_before = unread.or(self.old_before);
         }
+        // What is known already is only gone through where something of it was not told.
+        let from = match unread {
+            None if has_grown => index.entries.partition_point(|entry| entry.offset < done),
+            _ => 0,
+        };
         let mut new = Vec::new();
-        for (ix, entry) in index.iter() {
+        for (at, entry) in (from..).zip(index.entries.since(from)) {
+            let ix = EntryIx(at as u32);
             let is_before = has_grown && entry.offset < done;
             let is_old =
                 self.old_before.is_some_and(|began| entry.time.is_nan() || entry.time < began as f64);

@@ -1,6 +1,5 @@
 //! What is printed: a line for each entry with the totals that stand after it, and one when a transcript goes.
 
-use std::collections::HashMap;
 use std::path::Path;
 
 use crate::command::described::{number, tokens_of, tool_of};
@@ -93,14 +92,14 @@ impl Totals {
         let messages = &inspection.context.messages;
         let fixed = inspection.fixed_tokens();
         let running = running_totals(fixed, messages.iter().map(|message| tokens_of(&message.size)));
-        let at: HashMap<EntryIx, u64> =
-            messages.iter().zip(running).map(|(message, total)| (message.entry, total)).collect();
+        let mut context = vec![None; index.entries.len()];
+        messages.iter().zip(running).for_each(|(message, total)| context[message.entry.at()] = Some(total));
         let mut now = fixed;
-        let context = index.iter().map(|(ix, _)| {
-            now = at.get(&ix).copied().unwrap_or(now);
+        let known_so_far = |total: Option<u64>| {
+            now = total.unwrap_or(now);
             now
-        });
-        let context = context.collect();
+        };
+        let context = context.into_iter().map(known_so_far).collect();
         let own = index.entries.iter().map(|entry| {
             entry.message.filter(|_| entry.kind == EntryKind::Message).map_or(0, |size| tokens_of(&size))
         });

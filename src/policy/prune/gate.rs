@@ -114,11 +114,12 @@ pub fn last_touch(index: &Index) -> Option<f64> {
 /// Every usable touch of a file, the last one first, with its time in ms.
 pub fn touches(index: &Index) -> impl Iterator<Item = (EntryIx, f64)> {
     let usable = |number: f64| number.is_finite() && number != 0.0;
-    let entries = index.entries.iter().enumerate().rev();
-    entries
+    index
+        .asides()
+        .rev()
         .filter(move |(_, entry)| entry.kind == EntryKind::Custom && usable(entry.number))
         .filter(|(_, entry)| index.words.value(entry.word).is_some_and(|word| word.str_is(TOUCH_TYPE)))
-        .map(|(at, entry)| (EntryIx(at as u32), entry.number))
+        .map(|(ix, entry)| (ix, entry.number))
 }
 
 /// The last touch by the rules of a version: where only those of the same provider and model count, `body` reads
