@@ -40,7 +40,11 @@ impl<'a> Feed<'a> {
     /// answers whether that goes on. Returns the room.
     pub(crate) fn each(self, mut take: impl FnMut(&mut Piece, u64) -> bool) -> io::Result<Vec<Piece>> {
         let threads = rayon::current_num_threads();
-        self.state().free.resize_with((2 * threads + 2).min(self.count), Piece::default);
+        let mut state = self.state();
+        // Room that is there already stays for the files that are read next.
+        let room = (2 * threads + 2).min(self.count).max(state.free.len());
+        state.free.resize_with(room, Piece::default);
+        drop(state);
         rayon::in_place_scope(|scope| {
             (1..threads.min(self.count)).for_each(|_| scope.spawn(|_| self.help()));
             let _stop = Stop { feed: &self, always: true };
