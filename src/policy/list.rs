@@ -39,7 +39,7 @@ pub enum Change {
     Whole(Arc<Whole>),
 }
 
-/// An edit that messages of a list share: its place in [`List::shared`].
+/// An edit that messages of a list share ([`List::share`]).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct SharedIx(u32);
 
