@@ -173,11 +173,6 @@ impl Context {
         self.messages.push(message);
     }
 
-    /// The index of the first user message (pruning 5.3).
-    pub fn first_user(&self) -> Option<usize> {
-        self.messages.iter().position(|message| message.size.role == Role::User)
-    }
-
     /// Where an entry stands among the messages.
     pub fn position(&self, entry: EntryIx) -> Option<usize> {
         self.messages.iter().position(|message| message.entry == entry)

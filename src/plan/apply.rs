@@ -72,9 +72,9 @@ pub fn changes(
     plan: &Plan,
 ) -> Result<Vec<EntryChange>, BodyError> {
     plan.rewritten()
-        .map(|(position, _)| {
+        .map(|(position, change)| {
             let message = &context.messages[position];
-            let edits = plan.edits(position);
+            let edits = change.edits(&plan.shared);
             let written: Vec<Edit> = edits.iter().filter(|edit| edit.is_written()).cloned().collect();
             let body = bodies::message(source, index, message)?;
             Ok(EntryChange { entry: message.entry, message: apply_all(&written, &body) })

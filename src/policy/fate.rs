@@ -69,7 +69,12 @@ impl Fate {
 impl MessageFate {
     /// A message as it is, for this reason.
     pub fn kept(size: &MessageSize, reason: Reason) -> Self {
-        Self { fate: Fate::Kept, reason, before: size.prune_chars, after: size.prune_chars }
+        Self::kept_at(size.prune_chars, reason)
+    }
+
+    /// A message of so many chars as it is, for this reason.
+    pub fn kept_at(chars: Size, reason: Reason) -> Self {
+        Self { fate: Fate::Kept, reason, before: chars, after: chars }
     }
 
     /// A message that leaves the list.

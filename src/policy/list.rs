@@ -175,7 +175,7 @@ pub struct List<'a> {
     shared: Vec<Edit>,
     /// A message may stand elsewhere than in the context, or in no file.
     moved: bool,
-    /// Something may have been done to a message.
+    /// Something may have been done to a message, or to the list.
     edited: bool,
 }
 
@@ -188,7 +188,7 @@ impl<'a> List<'a> {
         Self { moved: false, edited: false, ..Self::with(context, textures, items.collect()) }
     }
 
-    /// These messages of a context, whatever was done to them. What they share is not known here.
+    /// These messages of a context, whatever was done to each of them by itself: none has an edit that it shares.
     pub fn with(context: &'a Context, textures: Option<Textures<'a>>, items: Vec<Item>) -> Self {
         Self { context, textures, items, shared: Vec::new(), moved: true, edited: true }
     }
@@ -252,7 +252,7 @@ impl<'a> List<'a> {
 
     /// What pruning asks of the messages as they are now.
     pub fn columns(&self) -> Cow<'_, Columns> {
-        if self.moved || self.edited {
+        if self.edited {
             Cow::Owned(Columns::of(self.sizes()))
         } else {
             Cow::Borrowed(self.context.messages.columns())
@@ -287,8 +287,8 @@ impl<'a> List<'a> {
 
     /// Makes a tool result one text of so many chars. Where more is known of it, or was done to it, all of that is told.
     pub fn edit_to_text(&mut self, at: usize, chars: f64, edit: SharedIx) {
-        self.edited = true;
         if self.textures.is_none() && self.items[at].change.is_none() {
+            self.edited = true;
             self.items[at].change = Some(Change::OneText { chars, edit });
             return;
         }

@@ -66,10 +66,6 @@ impl<'a> Feed<'a> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn wait<'s>(&self, state: MutexGuard<'s, State>) -> MutexGuard<'s, State> {
-        self.changed.wait(state).unwrap_or_else(PoisonError::into_inner)
-    }
-
     /// The next piece, if one is left and there is room for it.
     fn claim(&self, state: &mut State) -> Option<(usize, Piece)> {
         let number = state.next;
@@ -86,15 +82,18 @@ impl<'a> Feed<'a> {
         let _stop = Stop { feed: self, always: false };
         let mut state = self.state();
         while !state.stopped && state.next < self.count {
-            state = match self.claim(&mut state) {
-                Some(claimed) => {
-                    drop(state);
-                    self.scan(claimed);
-                    self.state()
-                }
-                None => self.wait(state),
-            };
+            state = self.go_on(state);
         }
+    }
+
+    /// Scans the next piece; where there is none, or no room for it, waits until something changes.
+    fn go_on<'s>(&'s self, mut state: MutexGuard<'s, State>) -> MutexGuard<'s, State> {
+        let Some(claimed) = self.claim(&mut state) else {
+            return self.changed.wait(state).unwrap_or_else(PoisonError::into_inner);
+        };
+        drop(state);
+        self.scan(claimed);
+        self.state()
     }
 
     fn scan(&self, (number, mut piece): (usize, Piece)) {
@@ -113,14 +112,7 @@ impl<'a> Feed<'a> {
             if state.stopped {
                 return Err(io::Error::other("the reading broke off"));
             }
-            state = match self.claim(&mut state) {
-                Some(claimed) => {
-                    drop(state);
-                    self.scan(claimed);
-                    self.state()
-                }
-                None => self.wait(state),
-            };
+            state = self.go_on(state);
         }
     }
 
@@ -150,7 +142,7 @@ mod tests {
     use super::*;
     use crate::store::source::Source;
 
-    /// Lines of many lengths, one of them longer than a piece and another that ends right where a piece does.
+    /// Lines of many lengths, one of them longer than a piece.
     fn text() -> Vec<u8> {
         let mut text = Vec::new();
         for number in 0..6_000_usize {

@@ -135,6 +135,10 @@ fn probe(source: &Source, end: u64) -> io::Result<Ends> {
     Ok((head.into(), tail.into()))
 }
 
+fn stopped(source: &Source) -> LoadError {
+    LoadError::Stopped { path: source.path().display().to_string() }
+}
+
 fn read_error(source: &Source, error: io::Error) -> LoadError {
     LoadError::Read { path: source.path().display().to_string(), source: error }
 }
@@ -155,7 +159,7 @@ fn read_on(
     let mut room = Room::of_this_thread();
     let at = taken.open(opening, start, &mut room).map_err(fail)?;
     if !progress(at, total) {
-        return Err(LoadError::Stopped { path: source.path().display().to_string() });
+        return Err(stopped(source));
     }
     if at < total {
         let pass = Pass { rename_hooks: taken.index.migration().1, ..opening };
@@ -186,7 +190,7 @@ fn pieces(
         goes_on
     });
     room.pieces = left.map_err(|error| read_error(pass.source, error))?;
-    if goes_on { Ok(()) } else { Err(LoadError::Stopped { path: pass.source.path().display().to_string() }) }
+    if goes_on { Ok(()) } else { Err(stopped(pass.source)) }
 }
 
 /// A line that did not parse, kept until a later line shows that it was not the last one.

@@ -187,12 +187,7 @@ struct Run<'a> {
 impl<'a> Run<'a> {
     fn new(input: &'a PruneInput<'a>, columns: &'a Columns) -> Self {
         let mut outcome = Outcome::none(input.list.len());
-        let kept = |chars: &Size| MessageFate {
-            fate: Fate::Kept,
-            reason: Reason::NotAToolResult,
-            before: *chars,
-            after: *chars,
-        };
+        let kept = |chars: &Size| MessageFate::kept_at(*chars, Reason::NotAToolResult);
         outcome.fates = columns.chars.iter().map(kept).collect();
         Self { input, columns, total: 0.0, prunable: Vec::new(), prunable_chars: Vec::new(), outcome }
     }
@@ -209,8 +204,7 @@ impl<'a> Run<'a> {
     fn unchanged(mut self, reason: Reason) -> Outcome {
         let filter = self.input.settings.tool_filter();
         let knows_zone = !matches!(reason, Reason::NoWindow | Reason::TooFewAssistants);
-        for (at, size) in &self.columns.results {
-            let at = *at;
+        for &(at, ref size) in &self.columns.results {
             let shield = knows_zone.then(|| self.shield(at, size, &filter)).flatten();
             let fate = if shield.is_some() { Fate::Protected } else { Fate::Kept };
             self.set(at, fate, shield.unwrap_or(reason));
