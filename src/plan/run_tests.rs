@@ -8,6 +8,15 @@ use crate::policy::testing::{List as Messages, calls, result};
 const USER: &str = r#"{"role":"user","content":"go"}"#;
 
 fn plan(messages: &Messages, settings: &StepSettings, textures: bool) -> Result<Plan, PlanError> {
+    plan_behind(Gate::Off, messages, settings, textures)
+}
+
+fn plan_behind(
+    gate: Gate,
+    messages: &Messages,
+    settings: &StepSettings,
+    textures: bool,
+) -> Result<Plan, PlanError> {
     Plan::new(&Asked {
         index: &messages.index,
         context: &messages.context,
@@ -17,7 +26,7 @@ fn plan(messages: &Messages, settings: &StepSettings, textures: bool) -> Result<
         settings,
         window: 10_000.0,
         guard_window: 10_000.0,
-        gate: Gate::Off,
+        gate,
     })
 }
 
@@ -69,4 +78,20 @@ fn closer_steps_ask_for_texts() {
         let refused = plan(&reused(), &settings(&[step]), false).map(|_| ());
         assert_eq!(refused, Err(PlanError::NeedsTexts(step)));
     }
+}
+
+#[test]
+fn pruning_goes_by_what_the_step_before_it_left() {
+    let big = result("c", &"x".repeat(100_000));
+    let call = calls(&["c"]);
+    let messages = Messages::of(&[USER, &call, &big, &call, &call, &call]);
+    let planned = |steps: &[Step]| {
+        plan_behind(Gate::Open { idle_ms: 1e9 }, &messages, &settings(steps), true).expect("plans")
+    };
+    let (_, left) = planned(&[Step::Truncate]).total_chars().expect("measurable");
+    let (written, _) = planned(&[Step::Prune]).total_chars().expect("measurable");
+    assert!(left < written / 2.0, "it is truncated: {left}");
+    let ratio = |steps: &[Step]| planned(steps).outcome.ratio_before;
+    assert_eq!(ratio(&[Step::Prune]), written / 40_000.0);
+    assert_eq!(ratio(&[Step::Truncate, Step::Prune]), left / 40_000.0);
 }

@@ -395,6 +395,23 @@ mod tests {
         assert!(finding.next.contains("the runtime may read it"), "{finding}");
     }
 
+    #[test]
+    fn an_aside_that_was_read_before_its_line_ended_is_one_all_the_same() {
+        let text = concat!(
+            "{\"type\":\"session\",\"version\":3,\"id\":\"s\"}\n",
+            "{\"type\":\"custom\",\"id\":\"a\",\"customType\":\"x\"}",
+            "\n{\"type\":\"custom\",\"id\":\"b\",\"customType\":\"x\"}\n",
+        );
+        let known = text.find("\n{\"type\":\"custom\",\"id\":\"b\"").unwrap();
+        let known = load_bytes("t.jsonl", &text.as_bytes()[..known], &mut LineIds);
+        assert!(known.unterminated && known.asides().count() == 1);
+        let source = Source::memory("t.jsonl", text.as_bytes());
+        let Ok(Growth::Grown(grown)) = grow(&known, &source, &mut LineIds, &mut |_, _| true) else {
+            panic!("it grew")
+        };
+        assert_eq!(grown.asides().map(|(ix, _)| ix.at()).collect::<Vec<_>>(), [0, 1]);
+    }
+
     /// Some lines as a runtime, a person and a hostile writer leave them.
     fn line() -> impl Strategy<Value = Vec<u8>> {
         let text = "[a-z\\u{e9}\\u{6f22}\\u{1f600} ]{0,30}";
