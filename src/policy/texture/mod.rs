@@ -93,9 +93,9 @@ impl Texture {
         texture
     }
 
-    /// Whether it calls tools.
+    /// Whether it calls tools; a failed answer too, whose calls want no result.
     fn calls(&self) -> bool {
-        matches!(&self.shape, Shape::Assistant(calls) if !calls.is_empty())
+        matches!(&self.sketch, Ok(Some(Sketch::Ai { calls, .. })) if !calls.is_empty())
     }
 
     /// Whether edits of this message cannot be told from its texture.
