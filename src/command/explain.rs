@@ -1,23 +1,28 @@
-//! `clawscope explain SESSION`: why it overflowed, what that rests on, and what would have helped.
+//! `clawscope explain SESSION`: did it overflow, what made it large, why nothing prevented it, and what would have.
 
 use std::io::Write as _;
 
-use super::described::{number, print_head, session_value};
+use super::described::print_head;
+use super::explain_json::answer;
 use super::failure::Failure;
 use super::output::{Output, Tone};
-use super::ruleset::ruleset_value;
 use super::scene::{Around, Scene, with_context};
 use super::table::{Align, Cell, Table};
 use super::words::{estimated, grouped};
 use crate::cli::{ExplainArgs, PlaceArgs};
-use crate::explain::{Advice, Class, Evidence, Explanation, Finding, Kind, Overflow, Whole, explain};
+use crate::explain::{
+    Advice, Class, Count, Explanation, Finding, Guard, GuardState, Overflow, Whole, explain,
+};
 use crate::ids::EntryIx;
 use crate::inspect::Inspection;
-use crate::inspect::words::{difference, dollars};
-use crate::js::{Object, Value};
+use crate::inspect::words::{difference, dollars, moment};
 
-/// Entries of one line of evidence that are named.
-const NAMED: usize = 6;
+/// Entries of one line that are named.
+const NAMED: usize = 4;
+/// Overflows that are printed: the newest.
+const EVENTS: usize = 6;
+/// Chars of an error text that are printed.
+const QUOTED: usize = 120;
 
 /// Explains one session.
 pub(super) fn run(
@@ -38,125 +43,7 @@ pub(super) fn run(
     if args.json {
         return Ok(output.json(answer(&inspection, &explanation))?);
     }
-    print(&inspection, &explanation, output)
-}
-
-/// Groups parted as the commands part them.
-pub(super) fn plain(line: &str) -> String {
-    line.replace(crate::inspect::words::GROUP, ",")
-}
-
-/// Class, confidence and line of the first finding.
-pub(super) fn verdict_value(explanation: &Explanation) -> Value {
-    Value::from(explanation.verdict().map(|finding| {
-        Object::from([
-            ("class", Value::from(finding.class.word())),
-            ("confidence", Value::from(finding.confidence.word())),
-            ("line", Value::from(plain(&finding.line).as_str())),
-        ])
-    }))
-}
-
-fn answer(inspection: &Inspection, explanation: &Explanation) -> Object {
-    let list = |values: Vec<Value>| Value::from(values);
-    let events = explanation.overflows.iter().map(|overflow| event_value(inspection, overflow));
-    let findings = explanation.findings.iter().map(|finding| finding_value(inspection, finding));
-    Object::from([
-        ("session", session_value(&inspection.session)),
-        ("ruleset", ruleset_value(&inspection.ruleset)),
-        ("overflowed", Value::from(explanation.overflowed())),
-        ("events", list(events.collect())),
-        ("verdict", verdict_value(explanation)),
-        ("findings", list(findings.collect())),
-        ("advice", list(explanation.advice.iter().map(advice_value).collect())),
-        ("recorded", Value::from(explanation.recorded.map(|it| recorded_value(&it)))),
-        ("noSettingHelps", Value::from(explanation.no_setting_helps())),
-    ])
-}
-
-fn event_value(inspection: &Inspection, overflow: &Overflow) -> Value {
-    let kind = match overflow.kind {
-        Kind::Refused(_) => "refused",
-        Kind::CutShort => "cut-short",
-    };
-    Value::from(Object::from([
-        ("entry", Value::from(inspection.index.name(overflow.entry))),
-        ("kind", Value::from(kind)),
-        ("time", number(overflow.at)),
-        ("requested", Value::from(overflow.requested)),
-        ("limit", Value::from(overflow.limit)),
-        ("by", Value::from(overflow.who())),
-        ("text", Value::from(overflow.text.as_str())),
-    ]))
-}
-
-fn names(inspection: &Inspection, entries: &[EntryIx]) -> Vec<Value> {
-    entries.iter().map(|ix| Value::from(inspection.index.name(*ix))).collect()
-}
-
-fn finding_value(inspection: &Inspection, finding: &Finding) -> Value {
-    let mut seen: Vec<EntryIx> = Vec::new();
-    for entry in finding.evidence.iter().flat_map(|evidence| &evidence.entries) {
-        if !seen.contains(entry) {
-            seen.push(*entry);
-        }
-    }
-    let line = |evidence: &Evidence| {
-        Value::from(Object::from([
-            ("text", Value::from(plain(&evidence.text).as_str())),
-            ("rule", Value::from(evidence.rule)),
-            ("entries", Value::from(names(inspection, &evidence.entries))),
-        ]))
-    };
-    let mut numbers = Object::default();
-    for (name, value) in &finding.numbers {
-        numbers.set(name, number(*value));
-    }
-    Value::from(Object::from([
-        ("class", Value::from(finding.class.word())),
-        ("confidence", Value::from(finding.confidence.word())),
-        ("text", Value::from(plain(&finding.line).as_str())),
-        ("rule", Value::from(finding.rule)),
-        ("evidence", Value::from(names(inspection, &seen))),
-        ("lines", Value::from(finding.evidence.iter().map(line).collect::<Vec<_>>())),
-        ("numbers", Value::from(numbers)),
-    ]))
-}
-
-fn advice_value(advice: &Advice) -> Value {
-    let mut set = Object::default();
-    for change in &advice.changes {
-        set.set(&change.key, change.value.clone());
-    }
-    let commands = advice.commands.iter().map(|line| Value::from(line.as_str())).collect::<Vec<_>>();
-    Value::from(Object::from([
-        ("set", Value::from(set)),
-        ("helps", Value::from(advice.helps)),
-        ("overflows", Value::from(advice.overflows() as u64)),
-        ("peak", Value::from(advice.peak())),
-        ("cost", cost_value(advice.whole)),
-        ("note", Value::from(plain(&advice.note).as_str())),
-        ("fits", Value::from(advice.fits)),
-        ("before", Value::from(advice.before)),
-        ("after", Value::from(advice.after)),
-        ("compactions", Value::from(advice.whole.map(|whole| whole.compactions as u64))),
-        ("limit", Value::from(advice.limit)),
-        ("patch", Value::from(advice.patch.as_str())),
-        ("commands", Value::from(commands)),
-    ]))
-}
-
-fn cost_value(whole: Option<Whole>) -> Value {
-    number(whole.and_then(|whole| whole.cost).unwrap_or(f64::NAN))
-}
-
-fn recorded_value(whole: &Whole) -> Object {
-    Object::from([
-        ("overflows", Value::from((whole.others + usize::from(whole.failing)) as u64)),
-        ("peak", Value::from(whole.peak)),
-        ("cost", cost_value(Some(*whole))),
-        ("compactions", Value::from(whole.compactions as u64)),
-    ])
+    Printed { inspection: &inspection, explanation: &explanation }.print(output)
 }
 
 /// How a verdict is painted.
@@ -168,122 +55,257 @@ pub(super) fn tone(explanation: &Explanation) -> Tone {
     }
 }
 
-fn print(inspection: &Inspection, explanation: &Explanation, output: &mut Output) -> Result<(), Failure> {
-    if let Some(verdict) = explanation.verdict() {
-        output.line(tone(explanation), &plain(&verdict.line))?;
-        let head = format!("{} · {}", verdict.class.word(), verdict.confidence.word());
-        output.line(Tone::Dim, &head)?;
-        writeln!(output)?;
+/// An explanation on its way to the terminal, block by block.
+struct Printed<'a> {
+    inspection: &'a Inspection,
+    explanation: &'a Explanation,
+}
+
+impl Printed<'_> {
+    fn print(&self, output: &mut Output) -> Result<(), Failure> {
+        self.headline(output)?;
+        print_head(output, self.inspection, self.inspection.window)?;
+        self.events(output)?;
+        self.parts(output)?;
+        self.guards(output)?;
+        self.counts(output)?;
+        self.findings(output)?;
+        self.advice(output)
     }
-    print_head(output, inspection, inspection.window)?;
-    for (at, finding) in explanation.findings.iter().enumerate() {
+
+    fn headline(&self, output: &mut Output) -> Result<(), Failure> {
+        let Some(verdict) = self.explanation.verdict() else { return Ok(()) };
+        output.line(tone(self.explanation), &verdict.line)?;
+        if let Some(best) = self.explanation.advice.first().filter(|advice| advice.helps) {
+            output.line(Tone::Strong, &format!("{} would have fixed it (tested).", best.words()))?;
+        } else if self.explanation.overflowed() {
+            output.line(Tone::Strong, &format!("{}.", self.explanation.advice_head().1))?;
+        }
+        let class = format!("{} · {}", verdict.class.word(), verdict.confidence.word());
+        output.line(Tone::Dim, &class)?;
+        Ok(writeln!(output)?)
+    }
+
+    fn block(&self, title: &str, table: &Table, output: &mut Output) -> Result<(), Failure> {
         writeln!(output)?;
-        if at > 0 {
-            let head = format!("{} · {}", finding.class.word(), finding.confidence.word());
+        output.line(Tone::Strong, title)?;
+        Ok(table.print(output, "  ")?)
+    }
+
+    fn names(&self, entries: &[EntryIx]) -> Cell {
+        let shown = entries.iter().take(NAMED).map(|ix| self.inspection.index.name(*ix));
+        let mut names = shown.collect::<Vec<_>>().join(" ");
+        if entries.len() > NAMED {
+            names = format!("{names} +{}", entries.len() - NAMED);
+        }
+        Cell::new(&names, Tone::Dim)
+    }
+
+    fn events(&self, output: &mut Output) -> Result<(), Failure> {
+        let overflows = &self.explanation.overflows;
+        if overflows.is_empty() {
+            return Ok(());
+        }
+        let mut table = Table::new(&[
+            ("entry", Align::Left),
+            ("when", Align::Left),
+            ("needed", Align::Right),
+            ("limit", Align::Right),
+            ("", Align::Left),
+            ("", Align::Flexible),
+        ]);
+        for overflow in overflows.iter().rev().take(EVENTS).rev() {
+            table.push(self.event(overflow));
+        }
+        let more = overflows.len().saturating_sub(EVENTS);
+        let title = match more {
+            0 => "What happened".to_owned(),
+            more => format!("What happened ({more} earlier not shown)"),
+        };
+        self.block(&title, &table, output)
+    }
+
+    fn event(&self, overflow: &Overflow) -> Vec<Cell> {
+        let number = |tokens: Option<u64>| tokens.map_or_else(|| "not named".to_owned(), grouped);
+        let recognised = match overflow.recognised {
+            Some(false) => format!("not recognised by {}", self.inspection.ruleset.ruleset.name()),
+            _ => String::new(),
+        };
+        let text: String = overflow.text.split_whitespace().collect::<Vec<_>>().join(" ");
+        vec![
+            self.names(&[overflow.entry]),
+            Cell::new(&moment(overflow.at).unwrap_or_default(), Tone::Dim),
+            number(overflow.requested).into(),
+            number(overflow.limit).into(),
+            Cell::new(if recognised.is_empty() { overflow.sign.word() } else { &recognised }, Tone::Warning),
+            Cell::new(&text.chars().take(QUOTED).collect::<String>(), Tone::Dim),
+        ]
+    }
+
+    fn parts(&self, output: &mut Output) -> Result<(), Failure> {
+        let parts = &self.explanation.parts;
+        if parts.is_empty() {
+            return Ok(());
+        }
+        let mut table = Table::new(&[
+            ("part", Align::Left),
+            ("messages", Align::Right),
+            ("tokens", Align::Right),
+            ("since the last accepted call", Align::Right),
+        ]);
+        for part in parts {
+            let new = if part.new >= 1.0 { format!("+{}", grouped(part.new as u64)) } else { String::new() };
+            let count = if part.count == 0 { String::new() } else { grouped(part.count as u64) };
+            table.push(vec![
+                part.kind.word().into(),
+                count.into(),
+                estimated(part.tokens as u64).into(),
+                new.into(),
+            ]);
+        }
+        self.block("What made it large", &table, output)
+    }
+
+    fn guards(&self, output: &mut Output) -> Result<(), Failure> {
+        if self.explanation.guards.is_empty() {
+            return Ok(());
+        }
+        let mut table =
+            Table::new(&[("guard", Align::Left), ("", Align::Left), ("", Align::Left), ("", Align::Left)]);
+        for guard in &self.explanation.guards {
+            table.push(self.guard(guard));
+        }
+        self.block("Why nothing prevented it", &table, output)
+    }
+
+    fn guard(&self, guard: &Guard) -> Vec<Cell> {
+        let tone = match guard.state {
+            GuardState::Acted => Tone::Good,
+            GuardState::Blocked | GuardState::FreedNothing => Tone::Warning,
+            GuardState::Failed => Tone::Bad,
+            GuardState::NotDue | GuardState::NotSet => Tone::Dim,
+        };
+        let by = guard.due_by.map(|by| format!(" by {}", grouped(by))).unwrap_or_default();
+        let opens = if guard.opens.is_empty() {
+            String::new()
+        } else {
+            format!("; every call fits with {} opened", guard.opens.join(" or "))
+        };
+        let entry = guard.entry.map(|ix| self.names(&[ix])).unwrap_or_else(|| "".into());
+        vec![
+            guard.kind.word().into(),
+            Cell::new(&format!("{}{by}", guard.state.word()), tone),
+            format!("{}{opens}", guard.why).into(),
+            entry,
+        ]
+    }
+
+    fn counts(&self, output: &mut Output) -> Result<(), Failure> {
+        if self.explanation.counts.is_empty() {
+            return Ok(());
+        }
+        let first = self.explanation.counts[0].tokens.max(1);
+        let mut table = Table::new(&[
+            ("who", Align::Left),
+            ("tokens", Align::Right),
+            ("", Align::Right),
+            ("", Align::Left),
+            ("", Align::Left),
+        ]);
+        for (at, count) in self.explanation.counts.iter().enumerate() {
+            let Count { who, tokens, exact, what, entry } = count;
+            let off = (*tokens as f64 / first as f64 - 1.0) * 100.0;
+            table.push(vec![
+                (*who).into(),
+                if *exact { grouped(*tokens) } else { estimated(*tokens) }.into(),
+                if at == 0 { String::new() } else { format!("{off:+.1}%") }.into(),
+                Cell::new(what, Tone::Dim),
+                entry.map(|ix| self.names(&[ix])).unwrap_or_else(|| "".into()),
+            ]);
+        }
+        self.block("Who counted what", &table, output)
+    }
+
+    fn findings(&self, output: &mut Output) -> Result<(), Failure> {
+        for (at, finding) in self.explanation.findings.iter().enumerate() {
+            writeln!(output)?;
+            let flips = if finding.flips == Some(true) { " · every call fits once it is right" } else { "" };
+            let head = format!("{} · {}{flips}", finding.class.word(), finding.confidence.word());
             output.line(Tone::Strong, &head)?;
-            output.line(Tone::Plain, &plain(&finding.line))?;
+            if at > 0 {
+                output.line(Tone::Plain, &finding.line)?;
+            }
+            self.evidence(finding).print(output, "  ")?;
         }
-        evidence(inspection, finding).print(output, "  ")?;
+        Ok(())
     }
-    if explanation.overflowed() || !explanation.advice.is_empty() {
+
+    fn evidence(&self, finding: &Finding) -> Table {
+        let columns = [("", Align::Left), ("entries", Align::Left)];
+        let mut table = Table::new(&columns);
+        for evidence in &finding.evidence {
+            table.push(vec![evidence.text.as_str().into(), self.names(&evidence.entries)]);
+        }
+        table
+    }
+
+    fn advice(&self, output: &mut Output) -> Result<(), Failure> {
+        let explanation = self.explanation;
+        if !explanation.overflowed() {
+            return Ok(());
+        }
         writeln!(output)?;
-        print_advice(explanation, output)?;
-    }
-    Ok(())
-}
-
-fn evidence(inspection: &Inspection, finding: &Finding) -> Table {
-    let columns =
-        [("", Align::Right), ("seen", Align::Left), ("entries", Align::Left), ("rule", Align::Left)];
-    let mut table = Table::new(&columns);
-    for (at, evidence) in finding.evidence.iter().enumerate() {
-        let shown = evidence.entries.iter().take(NAMED).map(|ix| inspection.index.name(*ix));
-        let mut entries = shown.collect::<Vec<_>>().join(" ");
-        if evidence.entries.len() > NAMED {
-            entries = format!("{entries} +{}", evidence.entries.len() - NAMED);
+        let (helps, head) = explanation.advice_head();
+        output.line(if helps { Tone::Strong } else { Tone::Warning }, &head)?;
+        let mut table = Table::new(&[
+            ("change", Align::Left),
+            ("the call", Align::Right),
+            ("of", Align::Right),
+            ("all calls: over", Align::Right),
+            ("peak", Align::Right),
+            ("cost", Align::Right),
+            ("", Align::Flexible),
+        ]);
+        if let Some((recorded, first)) = explanation.recorded.zip(explanation.advice.first()) {
+            table.push(vec![
+                Cell::new("recorded", Tone::Dim),
+                grouped(first.before).into(),
+                grouped(first.limit).into(),
+                grouped(recorded.overflows as u64).into(),
+                grouped(recorded.peak).into(),
+                recorded.cost.map(dollars).unwrap_or_default().into(),
+                "".into(),
+            ]);
         }
-        table.push(vec![
-            (at + 1).to_string().into(),
-            plain(&evidence.text).into(),
-            Cell::new(&entries, Tone::Dim),
-            Cell::new(evidence.rule, Tone::Dim),
-        ]);
+        for advice in &explanation.advice {
+            table.push(self.advice_cells(advice));
+        }
+        table.print(output, "  ")?;
+        let best = explanation.advice.iter().find(|advice| advice.helps);
+        for line in best.into_iter().flat_map(|advice| &advice.commands) {
+            output.line(Tone::Plain, line)?;
+        }
+        Ok(())
     }
-    table
-}
 
-fn print_advice(explanation: &Explanation, output: &mut Output) -> Result<(), Failure> {
-    let (tone, head) = explanation.advice_head();
-    output.line(if tone { Tone::Strong } else { Tone::Warning }, &head)?;
-    if explanation.advice.is_empty() {
-        return Ok(());
+    fn advice_cells(&self, advice: &Advice) -> Vec<Cell> {
+        let over = advice.overflows() as u64;
+        let tone = if advice.helps { Tone::Good } else { Tone::Bad };
+        vec![
+            advice.words().into(),
+            Cell::new(&estimated(advice.after), if advice.fits { Tone::Good } else { Tone::Bad }),
+            grouped(advice.limit).into(),
+            Cell::new(&grouped(over), tone),
+            estimated(advice.peak()).into(),
+            cost_change(self.explanation.recorded, advice.whole).into(),
+            Cell::new(&advice.note, Tone::Dim),
+        ]
     }
-    let columns = [
-        ("change", Align::Left),
-        (if explanation.overflowed() { "the call" } else { "next call" }, Align::Right),
-        ("of", Align::Right),
-        ("fits", Align::Left),
-        ("whole session: over", Align::Right),
-        ("peak", Align::Right),
-        ("cost", Align::Right),
-        ("", Align::Flexible),
-    ];
-    let mut table = Table::new(&columns);
-    let first = &explanation.advice[0];
-    let failed = explanation.overflowed();
-    if let Some(recorded) = explanation.recorded {
-        let over = recorded.others + usize::from(recorded.failing);
-        let fits = if failed { Cell::new("no", Tone::Bad) } else { "".into() };
-        table.push(vec![
-            Cell::new("as it was", Tone::Dim),
-            grouped(first.before).into(),
-            grouped(first.limit).into(),
-            fits,
-            grouped(over as u64).into(),
-            grouped(recorded.peak).into(),
-            recorded.cost.map_or_else(|| "-".to_owned(), dollars).into(),
-            "".into(),
-        ]);
-    }
-    for advice in &explanation.advice {
-        table.push(advice_cells(explanation, advice));
-    }
-    table.print(output, "  ")?;
-    for line in explanation.advice.iter().find(|advice| advice.helps).into_iter().flat_map(|it| &it.commands)
-    {
-        output.line(Tone::Plain, line)?;
-    }
-    Ok(())
-}
-
-/// A change: the call that failed under it, and the whole session.
-fn advice_cells(explanation: &Explanation, advice: &Advice) -> Vec<Cell> {
-    let yes = |yes: bool| if yes { Cell::new("yes", Tone::Good) } else { Cell::new("no", Tone::Bad) };
-    let fits = if explanation.overflowed() { yes(advice.fits) } else { yes(advice.helps) };
-    let over = advice.overflows() as u64;
-    let (over, peak, cost) = match advice.whole {
-        Some(whole) => (
-            Cell::new(&grouped(over), if over == 0 { Tone::Good } else { Tone::Bad }),
-            estimated(advice.peak()),
-            cost_change(explanation.recorded, whole),
-        ),
-        None => ("-".into(), "-".to_owned(), "-".to_owned()),
-    };
-    vec![
-        plain(&advice.words()).into(),
-        estimated(advice.after).into(),
-        grouped(advice.limit).into(),
-        fits,
-        over,
-        peak.into(),
-        cost.into(),
-        Cell::new(&plain(&advice.note), Tone::Dim),
-    ]
 }
 
 /// `$24.10 (-$2.24)`: what all calls would have cost.
 fn cost_change(recorded: Option<Whole>, whole: Whole) -> String {
-    let Some(cost) = whole.cost else { return "-".to_owned() };
+    let Some(cost) = whole.cost else { return String::new() };
     let before = recorded.and_then(|recorded| recorded.cost);
     before
         .map_or_else(|| dollars(cost), |before| format!("{} ({})", dollars(cost), difference(cost - before)))

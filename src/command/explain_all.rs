@@ -5,7 +5,8 @@ use std::path::Path;
 use rayon::prelude::*;
 
 use super::described::session_value;
-use super::explain::{plain, tone, verdict_value};
+use super::explain::tone;
+use super::explain_json::verdict_value;
 use super::failure::Failure;
 use super::output::{Output, Tone};
 use super::ruleset::ruleset_value;
@@ -153,7 +154,7 @@ fn cells(explained: &Explained, windows: &[u64]) -> Vec<Cell> {
             let word = |of: fn(&crate::explain::Finding) -> &'static str| verdict.map(of).unwrap_or_default();
             cells.push(Cell::new(word(|it| it.class.word()), tone(said)));
             cells.push(Cell::new(word(|it| it.confidence.word()), Tone::Dim));
-            cells.push(plain(&verdict.map(|it| it.line.clone()).unwrap_or_default()).into());
+            cells.push(verdict.map(|it| it.line.clone()).unwrap_or_default().into());
         }
         Err(error) => cells.extend([Cell::new("unread", Tone::Warning), "".into(), error.as_str().into()]),
     }

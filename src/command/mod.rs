@@ -19,6 +19,7 @@ mod each;
 mod estimators;
 mod explain;
 mod explain_all;
+mod explain_json;
 mod export;
 pub mod failure;
 mod man;

@@ -63,7 +63,7 @@ pub(super) fn make(
         simulated.steps.steps = simulated.steps.steps.without(left_out);
     }
     let inspection = Inspection { window: simulated.window, ..inspection };
-    let other = inspection.replay_settings(simulated.steps.clone(), simulated.on);
+    let other = simulated.replayed();
     let replay = material.replay(&inspection, &other);
     let record = record(&replay, material.provider_window);
     Ok(Replayed { inspection, simulated, material, replay, record })
@@ -100,7 +100,7 @@ fn print_timeline(replayed: Replayed, output: &mut Output) -> Result<(), Failure
         output.line(tone, &format!("{line}."))?;
     }
     let Replayed { inspection, simulated, material, replay, .. } = replayed;
-    let settings = inspection.replay_settings(simulated.steps, simulated.on);
+    let settings = simulated.replayed();
     let timeline = Timeline::of_replay(inspection, material, settings, replay);
     for line in timeline.sentences() {
         output.line(Tone::Plain, &commas(&line))?;

@@ -20,6 +20,7 @@ pub(super) fn spending_value(spending: &Spending) -> Value {
     };
     Value::from(Object::from([
         ("answers", part(&spending.answers)),
+        ("failed", part(&spending.failed)),
         ("beside", part(&spending.beside)),
         ("cost", spending.cost().map_or(Value::Null, number)),
     ]))
@@ -40,9 +41,10 @@ pub(super) fn spent_words(spending: &Spending) -> Option<String> {
         })
     };
     let answers = part(&spending.answers, "answer", "answers");
+    let failed = part(&spending.failed, "failed call", "failed calls");
     let beside = part(&spending.beside, "call beside them", "calls beside them");
     let cost = spending.cost().map(dollars);
-    let parts: Vec<String> = [answers, beside, cost].into_iter().flatten().collect();
+    let parts: Vec<String> = [answers, failed, beside, cost].into_iter().flatten().collect();
     (!parts.is_empty()).then(|| format!("all branches took: {}", parts.join(" · ")))
 }
 

@@ -58,8 +58,7 @@ pub(super) fn replayed_steps(
     if !policy.is_empty() {
         return steps_of(policy, changes, inspection);
     }
-    let changed = changes.iter().filter_map(|change| change.step);
-    Ok(changed.fold(inspection.gateway_steps(), |steps, step| steps.with(step, true)))
+    Ok(crate::inspect::simulated::replayed_steps(inspection, changes))
 }
 
 /// When a step is taken, in words.

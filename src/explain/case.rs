@@ -1,29 +1,20 @@
-//! Everything the classes look at, read once: the overflows, the call that failed, the counted calls, the compactions, the
-//! gaps, and what else went wrong.
+//! Everything an explanation is made from, read once: the overflows, the call that failed, the counted calls, the
+//! compactions, and what else went wrong.
 
 use crate::context::tokens::chars4::estimate_or_zero;
-use crate::context::tokens::script::{Script, ScriptChars};
-use crate::context::tokens::sent::each_text;
 use crate::explain::calls::{Call, calls, ratio};
 use crate::explain::compactions::{Compaction, compactions};
-use crate::explain::errors::{Overflow, overflows};
 use crate::explain::failure::Failure;
+use crate::explain::rehearsal::Rehearsal;
 use crate::ids::EntryIx;
-use crate::inspect::Inspection;
+use crate::inspect::overflow::Overflow;
+use crate::inspect::{Inspection, SourceOfCount};
 use crate::js::{self, Value};
-use crate::policy::overflow::is_overflow;
 use crate::policy::prune::touches;
 use crate::store::body::{self, BodyError};
 use crate::store::entry::{EntryKind, Role, StopReason};
 
-/// An estimate that is off by less says nothing of scripts.
-const ODD_RATIO: f64 = 1.4;
-/// Messages, the newest first, in which scripts are counted.
-const SCRIPTS_OF: usize = 200;
-/// The type of a custom entry that tells of a prompt that threw.
-const PROMPT_ERROR: &str = "openclaw:prompt-error";
-
-/// A failure that was no overflow.
+/// An error that was no overflow.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct OtherError {
     /// Where.
@@ -39,59 +30,55 @@ pub(super) struct Case<'a> {
     pub inspection: &'a Inspection,
     /// When the next call would be made, ms.
     pub now_ms: f64,
-    /// Its overflows, in the order of the file.
-    pub overflows: Vec<Overflow>,
-    /// The call of the last one.
+    /// The call that is explained: the first of the last refusals that no answer parts.
     pub failure: Option<Failure>,
-    /// The path looked at: to the failed call, or to the leaf.
+    /// The session's replays; none where nothing overflowed.
+    pub rehearsal: Option<Rehearsal>,
+    /// Entries from the root to the failed call, or to the leaf.
     pub path: Vec<EntryIx>,
-    /// Its counted calls.
+    /// Its counted calls that were accepted.
     pub calls: Vec<Call>,
     /// Its compactions.
     pub compactions: Vec<Compaction>,
-    /// Other failures.
+    /// Errors that are no overflows.
     pub errors: Vec<OtherError>,
-    /// Tokens counted for one estimated, where the calls tell.
+    /// Tokens counted for one estimated, where the calls say.
     pub ratio: Option<f64>,
-    /// Estimated tokens before the messages: as a run reported, else what the first call was counted above its messages.
+    /// Tokens before the messages: as a run reported, else what the first call was counted above its messages.
     pub fixed: Option<u64>,
-    /// Chars by script, where the estimate is far off.
-    pub scripts: Option<ScriptChars>,
     /// Cache touches of the file, the first one first: entry and time in ms.
     pub touches: Vec<(EntryIx, f64)>,
 }
 
 impl<'a> Case<'a> {
-    /// Reads what is needed of a session: the bodies of failed calls and compactions, and some of the newest messages where
-    /// the estimates are far off.
+    /// Reads what is needed of a session.
     ///
     /// # Errors
     /// When an entry cannot be read again.
     pub(super) fn read(inspection: &'a Inspection, now_ms: f64) -> Result<Self, BodyError> {
-        let own = calls(inspection, &inspection.context.path);
-        let found = overflows(inspection, &own)?;
-        let path = match found.last() {
-            Some(last) => inspection.tree.walk(&inspection.index, last.entry),
+        let explained = explained(inspection);
+        let rehearsal =
+            explained.map(|overflow| Rehearsal::read(inspection, Some(overflow.entry))).transpose()?;
+        let whole = rehearsal.as_ref().map_or(inspection, |rehearsal| &rehearsal.inspection);
+        let on_path = calls(inspection, &whole.context.path);
+        let compactions = compactions(inspection, &whole.context.path, &on_path)?;
+        let path = match explained {
+            Some(overflow) => inspection.tree.walk(&inspection.index, overflow.entry),
             None => inspection.context.path.clone(),
         };
-        let compactions = compactions(inspection, &inspection.context.path, &own)?;
-        // A path that was left has calls of its own.
-        let calls = if found.is_empty() { own } else { calls(inspection, &path) };
+        let calls = calls(inspection, &path);
         let (ratio, first) = (ratio(&calls), first_fixed(inspection, &path, &calls));
-        let failure =
-            found.last().and_then(|last| Failure::new(inspection, last, &calls, ratio.unwrap_or(1.0), first));
+        let failure = explained
+            .zip(rehearsal.as_ref())
+            .and_then(|(overflow, rehearsal)| Failure::new(rehearsal, overflow, &calls));
         let mut touches: Vec<(EntryIx, f64)> = touches(&inspection.index).collect();
         touches.reverse();
         Ok(Self {
             compactions,
             errors: other_errors(inspection)?,
-            scripts: ratio
-                .filter(|ratio| *ratio >= ODD_RATIO)
-                .map(|_| scripts(inspection, &path))
-                .transpose()?,
             fixed: inspection.fixed.map(|_| inspection.fixed_tokens()).or(first),
-            overflows: found,
             failure,
+            rehearsal,
             path,
             calls,
             ratio,
@@ -99,6 +86,11 @@ impl<'a> Case<'a> {
             inspection,
             now_ms,
         })
+    }
+
+    /// Every overflow, in the order of the file.
+    pub(super) fn overflows(&self) -> &[Overflow] {
+        &self.inspection.overflows
     }
 
     /// Window of the next call, in tokens.
@@ -111,36 +103,12 @@ impl<'a> Case<'a> {
         self.inspection.configured.compaction.threshold(self.inspection.upkeep.runtime_window)
     }
 
-    /// The largest prompt that was counted.
-    pub(super) fn peak(&self) -> Option<&Call> {
-        self.calls.iter().max_by_key(|call| call.prompt)
-    }
-
-    /// Tokens of the next prompt, or of the one that failed, and whether they were counted.
+    /// Tokens of the next prompt, and whether the provider counted them.
     pub(super) fn prompt(&self) -> (u64, bool) {
-        if let Some(failure) = &self.failure {
-            return (failure.requested, failure.counted);
-        }
-        let counted = self.inspection.session.tokens;
-        match counted {
-            Some(counted) => (counted.tokens, counted.source == crate::inspect::SourceOfCount::Measured),
+        match self.inspection.session.tokens {
+            Some(counted) => (counted.tokens, counted.source == SourceOfCount::Measured),
             None => (self.inspection.budget().total(), false),
         }
-    }
-
-    /// Share of the chars that are Chinese, Japanese or Korean; none where the estimate is not far off.
-    pub(super) fn cjk_share(&self) -> Option<f64> {
-        let scripts = self.scripts?;
-        let total = scripts.total();
-        (total > 0).then(|| scripts.chars(Script::Cjk) as f64 / total as f64)
-    }
-
-    /// The longest time between two calls of the path, ms, and the call behind it.
-    pub(super) fn longest_gap(&self) -> Option<(f64, EntryIx)> {
-        let gaps = self.calls.windows(2).map(|pair| (pair[1].at - pair[0].at, pair[1].entry));
-        let last = self.calls.last().zip(self.failure.as_ref());
-        let last = last.map(|(call, failure)| (failure.overflow.at - call.at, failure.overflow.entry));
-        gaps.chain(last).filter(|(gap, _)| gap.is_finite()).max_by(|a, b| a.0.total_cmp(&b.0))
     }
 
     /// The name of the tool of a result.
@@ -154,6 +122,51 @@ impl<'a> Case<'a> {
         let index = &self.inspection.index;
         self.path.iter().copied().filter(|ix| index.entry(*ix).role() == Some(Role::User)).collect()
     }
+
+    /// Tokens that a run needs to go on: those of a typical turn, or of two calls of the failing run where these grow
+    /// faster.
+    pub(super) fn room_to_go_on(&self) -> u64 {
+        let from = self.asked().last().copied().unwrap_or(EntryIx(0));
+        let run = self.calls.iter().filter(|call| call.entry > from).collect::<Vec<_>>();
+        let grown = run.windows(2).filter_map(|pair| pair[1].prompt.checked_sub(pair[0].prompt));
+        self.typical_turn().max(2 * median(grown.collect()))
+    }
+
+    /// Tokens that a typical turn adds: the median of what the prompt grew by from one turn's end to the next's.
+    pub(super) fn typical_turn(&self) -> u64 {
+        let asked = self.asked();
+        let turn = |call: &Call| asked.partition_point(|asked| *asked < call.entry);
+        let mut ends: Vec<(usize, u64)> = Vec::new();
+        for call in &self.calls {
+            match ends.last_mut().filter(|(last, _)| *last == turn(call)) {
+                Some(end) => end.1 = call.prompt,
+                None => ends.push((turn(call), call.prompt)),
+            }
+        }
+        median(ends.windows(2).filter_map(|pair| pair[1].1.checked_sub(pair[0].1)).collect())
+    }
+}
+
+fn median(mut values: Vec<u64>) -> u64 {
+    values.sort_unstable();
+    values.get(values.len() / 2).copied().unwrap_or(0)
+}
+
+/// The overflow that is explained: the first of the last ones that no answer parts.
+fn explained(inspection: &Inspection) -> Option<&Overflow> {
+    let overflows = &inspection.overflows;
+    let index = &inspection.index;
+    let answers = |at: usize| {
+        let entry = &index.entries[at];
+        let failed = |stop| matches!(stop, StopReason::Error | StopReason::Aborted);
+        let refused = || inspection.overflow_at(EntryIx(at as u32)).is_some();
+        entry.is_call() && entry.message.is_some_and(|size| !failed(size.stop)) && !refused()
+    };
+    let mut first = overflows.len().checked_sub(1)?;
+    while first > 0 && !(overflows[first - 1].entry.at() + 1..overflows[first].entry.at()).any(answers) {
+        first -= 1;
+    }
+    overflows.get(first)
 }
 
 /// What the first call was counted above the estimate of its messages.
@@ -174,34 +187,13 @@ fn other_errors(inspection: &Inspection) -> Result<Vec<OtherError>, BodyError> {
     for (ix, entry) in index.iter() {
         let failed = entry.kind == EntryKind::Message
             && entry.message.is_some_and(|size| size.stop == StopReason::Error);
-        let threw = entry.kind == EntryKind::Custom
-            && index.words.value(entry.word).is_some_and(|word| word.str_is(PROMPT_ERROR));
-        if !failed && !threw {
+        if !failed || inspection.overflow_at(ix).is_some() {
             continue;
         }
         let value = body::entry(&inspection.source, index, ix)?;
-        let error = if failed {
-            value.get("message").and_then(|message| message.get("errorMessage"))
-        } else {
-            value.get("data").and_then(|data| data.get("error"))
-        };
+        let error = value.get("message").and_then(|message: &Value| message.get("errorMessage"));
         let Some(error) = error.filter(|error| js::truthy(Some(error))) else { continue };
-        let text = js::to_text(Some(error)).to_string_lossy();
-        if !is_overflow(&text) {
-            errors.push(OtherError { entry: ix, text });
-        }
+        errors.push(OtherError { entry: ix, text: js::to_text(Some(error)).to_string_lossy() });
     }
     Ok(errors)
-}
-
-/// Chars by script of the newest messages of a path.
-fn scripts(inspection: &Inspection, path: &[EntryIx]) -> Result<ScriptChars, BodyError> {
-    let index = &inspection.index;
-    let messages = path.iter().rev().filter(|ix| index.entry(**ix).kind == EntryKind::Message);
-    let mut chars = ScriptChars::default();
-    for ix in messages.take(SCRIPTS_OF) {
-        let message = body::message(&inspection.source, index, *ix)?.unwrap_or(Value::Null);
-        each_text(&message, &mut |text| chars += ScriptChars::of(text));
-    }
-    Ok(chars)
 }

@@ -2,103 +2,118 @@
 
 use crate::ids::EntryIx;
 
-/// What went wrong, as one word. The order is that of [`Class::ALL`]: of two that are equally sure, the one that
-/// stands before tells more of the cause.
+/// What went wrong, as one word.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Class {
-    /// An overflow was refused, and nothing that the gateway does about one followed.
-    RuntimeFault,
-    /// Reserve and what precedes the messages leave no room for any.
+    /// A request was refused for its bytes, not for its tokens.
+    BytesLimit,
+    /// The provider serves a smaller window than the gateway believes.
+    WrongWindow,
+    /// The runtime had no usable count of the prompt, so its threshold saw nothing coming.
+    CounterStaleLow,
+    /// The gateway's estimate is far from what the provider counts.
+    EstimatorError,
+    /// Pruning is configured, and one of its gates kept it from acting.
+    PruningInert,
+    /// Reserve and fixed parts leave no room for any message.
     ImpossibleBudget,
     /// A plugin assembles and compacts the context in place of the gateway.
     EngineOwned,
-    /// The provider serves a smaller window than the gateway believes.
-    WrongWindow,
-    /// The call that failed went to another model than those before it.
+    /// The call went to another model, which takes less.
     ModelSwitch,
-    /// A compaction could not be done because there was one just before.
-    CompactionRefused,
-    /// A summary took longer than the gateway waits.
-    CompactionTimeout,
-    /// A compaction kept nothing of what it summarised.
-    CompactionHollow,
-    /// A compaction freed nothing.
-    CompactionNoOp,
+    /// One message of the person was too large.
+    UserMessage,
     /// One tool result was too large.
     SingleResult,
     /// Several results of one turn were too large together.
     ParallelResults,
     /// Images fill the window.
     ImageBloat,
-    /// Compactions worked, and the same loop of tools filled the window again.
+    /// One run's tool loop filled the window, again and again where it was compacted.
     ToolLoopTreadmill,
+    /// System prompt, tools and workspace files take most of the window.
+    FixedOverhead,
     /// The same job adds to the same session again and again.
     RecurringSessionGrowth,
-    /// What precedes the messages takes most of the window.
-    FixedOverhead,
-    /// The gateway's estimate is far from what the provider counts.
-    EstimatorError,
-    /// The stored counter says less than the session holds.
-    CounterStaleLow,
+    /// The session grew message by message; nothing stands out.
+    GradualGrowth,
+    /// An overflow was refused, and no recovery followed.
+    RuntimeFault,
+    /// A compaction could not be done because there was one just before.
+    CompactionRefused,
+    /// A summary took longer than the gateway waits.
+    CompactionTimeout,
+    /// A summary holds nothing of what it stands for.
+    CompactionHollow,
+    /// A compaction freed nothing.
+    CompactionNoOp,
+    /// Compactions work, and the session is at its trigger again at once.
+    CompactionTreadmill,
+    /// The next turns do not fit, and no working compaction comes first.
+    AtRisk,
     /// The stored counter says more than the session holds.
     CounterInflated,
-    /// Pruning is configured and never ran.
-    PruningInert,
-    /// It overflowed, and none of the known patterns is there.
-    Unexplained,
     /// Nothing is wrong.
     Healthy,
 }
 
 impl Class {
     /// Every class.
-    pub const ALL: [Self; 21] = [
-        Self::RuntimeFault,
+    pub const ALL: [Self; 25] = [
+        Self::BytesLimit,
+        Self::WrongWindow,
+        Self::CounterStaleLow,
+        Self::EstimatorError,
+        Self::PruningInert,
         Self::ImpossibleBudget,
         Self::EngineOwned,
-        Self::WrongWindow,
         Self::ModelSwitch,
-        Self::CompactionRefused,
-        Self::CompactionTimeout,
-        Self::CompactionHollow,
-        Self::CompactionNoOp,
+        Self::UserMessage,
         Self::SingleResult,
         Self::ParallelResults,
         Self::ImageBloat,
         Self::ToolLoopTreadmill,
-        Self::RecurringSessionGrowth,
         Self::FixedOverhead,
-        Self::EstimatorError,
-        Self::CounterStaleLow,
+        Self::RecurringSessionGrowth,
+        Self::GradualGrowth,
+        Self::RuntimeFault,
+        Self::CompactionRefused,
+        Self::CompactionTimeout,
+        Self::CompactionHollow,
+        Self::CompactionNoOp,
+        Self::CompactionTreadmill,
+        Self::AtRisk,
         Self::CounterInflated,
-        Self::PruningInert,
-        Self::Unexplained,
         Self::Healthy,
     ];
 
     /// The word in JSON and on screen.
     pub fn word(self) -> &'static str {
         match self {
-            Self::RuntimeFault => "runtime-fault",
+            Self::BytesLimit => "bytes-limit",
+            Self::WrongWindow => "wrong-window",
+            Self::CounterStaleLow => "counter-stale-low",
+            Self::EstimatorError => "estimator-error",
+            Self::PruningInert => "pruning-inert",
             Self::ImpossibleBudget => "impossible-budget",
             Self::EngineOwned => "engine-owned",
-            Self::WrongWindow => "wrong-window",
             Self::ModelSwitch => "model-switch",
-            Self::CompactionRefused => "compaction-refused",
-            Self::CompactionTimeout => "compaction-timeout",
-            Self::CompactionHollow => "compaction-hollow",
-            Self::CompactionNoOp => "compaction-no-op",
+            Self::UserMessage => "user-message",
             Self::SingleResult => "single-result",
             Self::ParallelResults => "parallel-results",
             Self::ImageBloat => "image-bloat",
             Self::ToolLoopTreadmill => "tool-loop-treadmill",
-            Self::RecurringSessionGrowth => "recurring-session-growth",
             Self::FixedOverhead => "fixed-overhead",
-            Self::EstimatorError => "estimator-error",
-            Self::CounterStaleLow => "counter-stale-low",
+            Self::RecurringSessionGrowth => "recurring-session-growth",
+            Self::GradualGrowth => "gradual-growth",
+            Self::RuntimeFault => "runtime-fault",
+            Self::CompactionRefused => "compaction-refused",
+            Self::CompactionTimeout => "compaction-timeout",
+            Self::CompactionHollow => "compaction-hollow",
+            Self::CompactionNoOp => "compaction-no-op",
+            Self::CompactionTreadmill => "compaction-treadmill",
+            Self::AtRisk => "at-risk",
             Self::CounterInflated => "counter-inflated",
-            Self::PruningInert => "pruning-inert",
-            Self::Unexplained => "unexplained",
             Self::Healthy => "healthy",
         }
     }
@@ -173,12 +188,29 @@ pub struct Finding {
     pub numbers: Vec<(&'static str, f64)>,
     /// The rule it follows; empty where no rule of the gateway is behind it.
     pub rule: &'static str,
+    /// Every call fits once this is set right, by replay; none where that was not tried.
+    pub flips: Option<bool>,
 }
 
 impl Finding {
     /// A finding without evidence yet.
     pub fn new(class: Class, confidence: Confidence, line: impl Into<String>) -> Self {
-        Self { class, confidence, line: line.into(), evidence: Vec::new(), numbers: Vec::new(), rule: "" }
+        Self {
+            class,
+            confidence,
+            line: line.into(),
+            evidence: Vec::new(),
+            numbers: Vec::new(),
+            rule: "",
+            flips: None,
+        }
+    }
+
+    /// The same with what a replay says of setting it right.
+    #[must_use]
+    pub fn flips(mut self, flips: bool) -> Self {
+        self.flips = Some(flips);
+        self
     }
 
     /// The same with one more line of evidence.

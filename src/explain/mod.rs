@@ -1,30 +1,40 @@
-//! Why a session overflowed, or will, and which settings would have prevented it: findings with their evidence, the surest
-//! first, and advice that was tried on the failing call and on the whole session.
+//! Why a session overflowed, or will, and which settings would have prevented it.
 //!
-//! Nothing here decides a rule. The classes look at what was read once of a session ([`explain`]), and every number says
-//! whether it was counted by the provider or estimated by the gateway's rules.
+//! Four questions in order: did a call overflow ([`crate::inspect::overflow`]); what made it too large ([`mechanism`]); why
+//! did no guard prevent it ([`guards`]); what was measured wrong ([`mismeasured`]). A mis-measurement or a guard is the
+//! verdict only where setting it right makes every call fit, by replay ([`rehearsal`]); otherwise the mechanism is.
 
 pub mod advice;
-mod batch;
-mod by_hand;
+mod aftermath;
 mod calls;
 mod case;
-mod classes;
+mod check;
 mod compactions;
-pub mod errors;
+mod counts;
+mod engine;
 mod failure;
 pub mod finding;
-mod gates;
-mod simulate;
+mod guards;
+mod mechanism;
+mod mismeasured;
+mod outlook;
+mod rehearsal;
+mod verdict;
 mod words;
 
-pub use advice::{Advice, Change, Whole};
-pub use errors::{Kind, Overflow};
+pub use advice::{Advice, Change};
+pub use counts::Count;
 pub use failure::Failure;
 pub use finding::{Class, Confidence, Evidence, Finding};
+pub use guards::{Guard, GuardKind, GuardState};
+pub use mechanism::{Mechanism, Part, PartKind};
+pub use rehearsal::Whole;
+
+pub use crate::inspect::overflow::{Overflow, Sign};
 
 use crate::inspect::Inspection;
 use crate::store::body::BodyError;
+use advice::Tries;
 use case::Case;
 
 /// Everything that is said of one session.
@@ -32,14 +42,30 @@ use case::Case;
 pub struct Explanation {
     /// The calls that did not fit, in the order of the file.
     pub overflows: Vec<Overflow>,
-    /// The last of them, as it was.
+    /// The call that is explained: the first of the last refusals that no answer parts.
     pub failure: Option<Failure>,
-    /// What is wrong, the surest cause first; one that nothing is, else. Never empty.
+    /// What made it too large.
+    pub mechanism: Option<Mechanism>,
+    /// Its prompt, part by part, the newest first.
+    pub parts: Vec<Part>,
+    /// The guards before it, in the order in which the gateway asks them.
+    pub guards: Vec<Guard>,
+    /// Who counted what of it.
+    pub counts: Vec<Count>,
+    /// What was measured wrong.
+    pub mismeasured: Vec<Finding>,
+    /// What came of compactions and of the refusal.
+    pub aftermath: Vec<Finding>,
+    /// Every finding, the verdict first. Never empty.
     pub findings: Vec<Finding>,
-    /// What would have helped, and what would not; what helps first.
+    /// The best of what was tried, what helps first.
     pub advice: Vec<Advice>,
-    /// The whole session as it was, beside which the advice stands; none where nothing was tried.
+    /// The whole session as it was, beside which the advice is read; none where nothing was tried.
     pub recorded: Option<Whole>,
+    /// Changes that were tried.
+    pub tried: usize,
+    /// Every key and every pair of keys was tried.
+    pub exhausted: bool,
 }
 
 impl Explanation {
@@ -53,34 +79,71 @@ impl Explanation {
         self.findings.first()
     }
 
-    /// What stands above the advice, and whether something would have helped.
+    /// What heads the advice, and whether something would have helped.
     pub fn advice_head(&self) -> (bool, String) {
         let helps = self.advice.iter().any(|advice| advice.helps);
-        let tried = words::count(self.advice.len(), "change");
-        let head = match (self.overflowed(), helps, self.advice.len()) {
-            (true, true, _) => "What would have helped, the fewest changes first".to_owned(),
-            (true, false, 0) => "No setting would have helped".to_owned(),
-            (true, false, _) => format!("No setting would have helped: {tried} tried"),
-            (false, true, _) => "What makes room, the fewest changes first".to_owned(),
-            (false, false, _) => format!("No setting makes much room: {tried} tried"),
+        let tried = words::count(self.tried, "change");
+        let head = match (helps, self.no_setting_helps()) {
+            (true, _) => format!("What would have fixed it ({tried} tried)"),
+            (false, true) => format!("No setting would have helped: {tried} tried"),
+            (false, false) => format!("None of the {tried} tried would have helped"),
         };
         (helps, head)
     }
 
-    /// Whether a call did not fit and none of the settings tried would have helped.
+    /// Whether a call did not fit and no setting would have helped: the search is exhausted.
     pub fn no_setting_helps(&self) -> bool {
-        self.overflowed() && !self.advice.iter().any(|advice| advice.helps)
+        self.overflowed() && self.exhausted && !self.advice.iter().any(|advice| advice.helps)
     }
 }
 
-/// Explains a session. Reads the bodies of failed calls, of compactions, and of some messages where estimates are far off.
-/// `now_ms` is when the next call would be made, ms since the epoch.
+/// Explains a session. Reads the bodies of failed calls and of compactions, and where a call overflowed the texts of the
+/// path. `now_ms` is when the next call would be made, ms since the epoch.
 ///
 /// # Errors
 /// When an entry cannot be read again.
 pub fn explain(inspection: &Inspection, now_ms: f64) -> Result<Explanation, BodyError> {
     let case = Case::read(inspection, now_ms)?;
-    let findings = classes::findings(&case);
-    let advice::Tries { advice, recorded } = advice::advise(&case, &findings)?;
-    Ok(Explanation { overflows: case.overflows, failure: case.failure, findings, advice, recorded })
+    let mismeasured = mismeasured::mismeasured(&case);
+    let aftermath = aftermath::aftermath(&case);
+    let overflows = case.overflows().to_vec();
+    let Some((failure, rehearsal)) = case.failure.as_ref().zip(case.rehearsal.as_ref()) else {
+        let findings = verdict::without_overflow(&case, mismeasured.clone(), aftermath.clone());
+        return Ok(Explanation {
+            overflows,
+            failure: None,
+            mechanism: None,
+            parts: Vec::new(),
+            guards: Vec::new(),
+            counts: Vec::new(),
+            mismeasured,
+            aftermath,
+            findings,
+            advice: Vec::new(),
+            recorded: None,
+            tried: 0,
+            exhausted: false,
+        });
+    };
+    let opened = guards::open_each(rehearsal);
+    let guards = guards::guards(&case, failure, &opened);
+    let mechanism = mechanism::mechanism(&case, failure);
+    let findings =
+        verdict::of_overflow(&case, failure, &mechanism, &guards, mismeasured.clone(), aftermath.clone());
+    let Tries { advice, recorded, tried, exhausted } = advice::search(&case, findings.first());
+    Ok(Explanation {
+        overflows,
+        parts: mechanism::parts(failure),
+        failure: case.failure.clone(),
+        mechanism: Some(mechanism),
+        guards,
+        counts: counts::counts(&case, failure),
+        mismeasured,
+        aftermath,
+        findings,
+        advice,
+        recorded,
+        tried,
+        exhausted,
+    })
 }

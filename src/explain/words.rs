@@ -1,10 +1,10 @@
-//! Numbers in verdicts, as people say them. Groups are parted by a no-break space; who prints may part them otherwise.
+//! Numbers in findings, as people write them.
 
-use crate::inspect::words::grouped;
+use crate::inspect::words::grouped_by;
 
-/// Exact tokens or chars: `190 607`.
+/// Exact tokens or chars: `190,607`.
 pub(super) fn exact(number: u64) -> String {
-    grouped(number)
+    grouped_by(number, ',')
 }
 
 /// Exact where it was counted, with a `~` where it was estimated.
@@ -12,14 +12,18 @@ pub(super) fn told(number: u64, counted: bool) -> String {
     if counted { exact(number) } else { about(number) }
 }
 
-/// Estimated tokens in thousands: `~183.7k`; below a thousand as they are.
+/// Estimated tokens: `~183k`, `~9.4k`, `~940`.
 pub(super) fn about(number: u64) -> String {
-    if number < 1_000 { format!("~{number}") } else { format!("~{}", thousands(number)) }
+    format!("~{}", short(number))
 }
 
-/// In thousands with one decimal.
-pub(super) fn thousands(number: u64) -> String {
-    format!("{:.1}k", number as f64 / 1_000.0)
+/// Tokens in thousands: `183k`, `9.4k`, `940`.
+pub(super) fn short(number: u64) -> String {
+    match number {
+        0..1_000 => number.to_string(),
+        1_000..100_000 => format!("{:.1}k", number as f64 / 1_000.0),
+        _ => format!("{:.0}k", number as f64 / 1_000.0),
+    }
 }
 
 /// A share in whole percent.
@@ -29,5 +33,5 @@ pub(super) fn percent(part: f64, whole: f64) -> String {
 
 /// `1 result`, `3 results`.
 pub(super) fn count(number: usize, noun: &str) -> String {
-    format!("{} {noun}{}", grouped(number as u64), if number == 1 { "" } else { "s" })
+    format!("{} {noun}{}", exact(number as u64), if number == 1 { "" } else { "s" })
 }

@@ -1,7 +1,7 @@
 //! What a replay asks of a session beyond sizes: textures, texts of refusals, touches, factors of its own usage, prices.
 //! Read once; any number of replays under other settings follow from it.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::sync::{Arc, OnceLock};
 
 use crate::gateway::catalog::Price;
@@ -10,20 +10,21 @@ use crate::gateway::retention::Retention;
 use crate::gateway::ruleset::Rules;
 use crate::ids::EntryIx;
 use crate::inspect::Inspection;
+use crate::inspect::learnt_window::learnt_windows;
+use crate::inspect::overflow::Sign;
 use crate::inspect::path_texts::{PathTexts, Textures, Wanted};
 use crate::inspect::price::price;
-use crate::inspect::recovery::refusal_at;
 use crate::inspect::simulated::simulated;
+use crate::inspect::weights::grown_weights;
 use crate::js::Value;
 use crate::policy::compact::{BranchEntry, branch};
 use crate::policy::prune::touches_under;
-use crate::policy::recovery::ErrorSource;
 use crate::policy::{StepSet, StepSettings};
 use crate::replay::{
-    Calibrated, RecordedLane, Refused, Replay, Session, Settings, contradicted, recorded_lane, simulated_lane,
+    Assumed, Calibrated, ModelLimits, RecordedLane, Refused, Replay, Session, Settings, contradicted,
+    recorded_lane, simulated_lane,
 };
 use crate::store::body::{self, BodyError};
-use crate::store::entry::{StopReason, Usage};
 use crate::store::intern::WordIx;
 
 /// What is read for replays of one session.
@@ -47,6 +48,8 @@ pub struct Material {
     /// What the provider takes, in tokens: less than the runtime believes where a refusal says so, more where it answered
     /// larger prompts and no refusal names a limit.
     pub provider_window: f64,
+    /// The windows of the other models of the path.
+    pub windows: HashMap<(WordIx, WordIx), ModelLimits>,
     /// By how much the fitted tokens are off at the calls they were fitted from, on average, as a share.
     pub fit_error: Option<f64>,
     /// The settings in force, without the steps that the provider's counts speak against.
@@ -96,7 +99,8 @@ impl Material {
     fn of_texts(inspection: &Inspection, texts: PathTexts) -> Result<Self, BodyError> {
         let fit = inspection.calibrated_by(&texts.spoken);
         let fit_error = fit.as_ref().map(|(fit, _)| fit.deviation.mean);
-        let calibrated = fit.map(|(fit, weights)| (fit.fixed, weights));
+        let fitted = fit.map(|(fit, weights)| (fit.fixed, weights));
+        let calibrated = grown_weights(inspection, fitted);
         let read = Self::weighed(inspection, inspection.gateway_steps(), texts, calibrated)?;
         Ok(Self { fit_error, ..read }.without_doubted(inspection))
     }
@@ -127,20 +131,20 @@ impl Material {
         let read = |ix: EntryIx| body::entry(source, index, ix);
         let rules = inspection.ruleset.ruleset.rules();
         let model = (inspection.provider.as_str(), inspection.model.as_str());
-        let refused = refused(inspection)?;
-        let provider_window = provider_window(inspection, &refused);
+        let refused = refused(inspection);
         let path = context.since_reset(index);
         let calibrated = calibrated.map(|(fixed, weights)| (fixed, those_of(&path, &context.path, weights)));
         let all_textures = texts.textures.clone().filter(|_| path.len() != context.path.len());
         let those = all_textures.map(|all| Arc::new(those_of(&path, &context.path, all.to_vec())));
-        Ok(Self {
+        let read = Self {
             recorded: inspection.replay_settings(in_force.steps, in_force.on),
             doubted: StepSet::NONE,
             record: OnceLock::new(),
             branch: branch(index, &path, read)?,
             textures: those.or_else(|| texts.textures.clone()),
             texts: Arc::new(texts),
-            provider_window,
+            provider_window: inspection.upkeep.runtime_window,
+            windows: HashMap::new(),
             refused,
             touches: touches_under(rules, index, model, read),
             eligible: eligible_under(rules, model.0, model.1, &inspection.route),
@@ -155,7 +159,18 @@ impl Material {
             fit_error: None,
             calibrated,
             path,
-        })
+        };
+        Ok(read.with_learnt_windows(inspection))
+    }
+
+    /// The windows that the record teaches: what refusals name, and what was accepted beside those that name nothing.
+    fn with_learnt_windows(mut self, inspection: &Inspection) -> Self {
+        let record = self.record(inspection);
+        let learnt = learnt_windows(inspection, &record);
+        let own = learnt.own.map_or(self.provider_window, |limits| limits.provider);
+        self.provider_window = own;
+        self.windows = learnt.others;
+        Self { record: OnceLock::new(), ..self }
     }
 
     /// The record without the steps that, going by what the provider counted, did nothing.
@@ -173,6 +188,14 @@ impl Material {
         self.textures.is_some() || !steps.needs_texture(rules)
     }
 
+    /// Tokens before the messages, and of the message of each entry of the path, by the provider's count.
+    pub fn weights(&self, inspection: &Inspection) -> (f64, HashMap<EntryIx, f64>) {
+        let Some((fixed, weights)) = &self.calibrated else {
+            return (inspection.fixed_tokens() as f64, HashMap::new());
+        };
+        (*fixed, self.path.iter().copied().zip(weights.iter().copied()).collect())
+    }
+
     /// What is replayed: for lanes one by one (see [`crate::replay::recorded_lane`]).
     pub fn session<'a>(&'a self, inspection: &'a Inspection) -> Session<'a> {
         let calibrated = self.calibrated.as_ref();
@@ -188,6 +211,7 @@ impl Material {
             calibrated: calibrated.map(|(fixed, weights)| Calibrated { fixed: *fixed, weights }),
             provider_window: self.provider_window,
             runtime_window: inspection.upkeep.runtime_window,
+            windows: &self.windows,
             mode: inspection.upkeep.mode,
             retention: self.retention,
             price: inspection.price,
@@ -249,47 +273,30 @@ impl Material {
 impl Inspection {
     /// Settings of a lane under this session's windows.
     pub fn replay_settings(&self, steps: StepSettings, prune_on: bool) -> Settings {
-        Settings { steps, prune_on, window: self.window.tokens, guard_window: self.window.own }
+        let (window, guard_window) = (self.window.tokens, self.window.own);
+        Settings { steps, prune_on, window, guard_window, assumed: Assumed::default() }
     }
 }
 
-/// What the provider takes, as far as the path tells: the least limit that a refusal names; where none does, the runtime's
-/// window, or the largest prompt that the model in force answered within a run, which did fit. An answer that ends its run
-/// is no proof: above its window the runtime takes it for an overflow (compaction 8.1 ii).
-fn provider_window(inspection: &Inspection, refused: &[Refused]) -> f64 {
-    let believed = inspection.upkeep.runtime_window;
-    let limits = refused.iter().filter_map(|refused| refused.limit).filter(|limit| *limit > 0.0);
-    if let Some(least) = limits.reduce(f64::min) {
-        return believed.min(least);
-    }
-    if believed.is_nan() {
-        return believed;
-    }
-    let Inspection { index, context, provider, model, .. } = inspection;
-    let words = &index.words;
-    let own = |(of, id)| words.text(of).as_ref() == Some(provider) && words.text(id).as_ref() == Some(model);
-    let entries = context.path.iter().map(|ix| index.entry(*ix)).filter(|it| it.model.is_some_and(own));
-    let answers = entries.filter_map(|entry| entry.message.filter(|size| size.stop == StopReason::ToolUse));
-    let counted = answers.filter_map(|size| size.usage.filter(Usage::is_counted));
-    counted.map(|usage| usage.prompt_tokens()).filter(|tokens| tokens.is_finite()).fold(believed, f64::max)
-}
-
-/// The calls of the path that were refused as too large, by their words.
-fn refused(inspection: &Inspection) -> Result<Vec<Refused>, BodyError> {
-    let mut found = Vec::new();
-    for ix in &inspection.context.path {
-        let Some(refusal) = refusal_at(inspection, *ix)? else { continue };
-        if refusal.source != ErrorSource::Silent {
-            let number = |tokens: Option<u64>| tokens.map(|tokens| tokens as f64);
-            found.push(Refused {
-                entry: *ix,
-                requested: number(refusal.tokens),
-                limit: number(refusal.limit),
-            });
-        }
-    }
+/// The calls of the path that did not fit. A reply that was cut short was given, so it is not among them.
+fn refused(inspection: &Inspection) -> Vec<Refused> {
+    let number = |tokens: Option<u64>| tokens.map(|tokens| tokens as f64);
+    let on_path: HashSet<EntryIx> = inspection.context.path.iter().copied().collect();
+    let calls = inspection.overflows.iter().filter(|overflow| overflow.sign != Sign::CutShort);
+    let mut found: Vec<Refused> = calls
+        .flat_map(|overflow| {
+            let records = std::iter::once(overflow.entry).chain(overflow.again.iter().copied());
+            records.filter(|ix| on_path.contains(ix)).take(1).map(|entry| Refused {
+                entry,
+                requested: number(overflow.prompt()),
+                limit: number(overflow.room()).filter(|_| overflow.sign == Sign::Refused),
+                least: 0.0,
+                bytes: overflow.sign == Sign::Bytes,
+            })
+        })
+        .collect();
     found.sort_by_key(|refused| refused.entry);
-    Ok(found)
+    found
 }
 
 /// What is known of some entries of a path, out of what is known of every one.

@@ -9,7 +9,7 @@ use crate::gateway::duration::parse_duration_ms;
 use crate::gateway::provenance::Provenance;
 use crate::gateway::prune_setting::{Control, Unit};
 use crate::gateway::ruleset::Ruleset;
-use crate::inspect::Inspection;
+use crate::inspect::{Inspection, session_settings};
 use crate::js::{self, Value};
 use crate::policy::Step;
 use crate::policy::clear_tool_uses::ClearSettings;
@@ -22,17 +22,13 @@ pub struct ChangeError(pub String);
 
 /// Before the keys of the pruner.
 pub const PRUNING: &str = "contextPruning.";
-/// The key that lowers the window.
-pub const CONTEXT_TOKENS: &str = "contextTokens";
+pub use crate::inspect::session_settings::CONTEXT_TOKENS;
 /// Before the keys of compaction.
 const COMPACTION: &str = "compaction.";
 /// The turn limit of a session, whatever the channel it is configured at.
 const HISTORY_LIMIT: &str = "historyLimit";
 /// What may stand before any key, as in the configuration itself.
 const DEFAULTS: &str = "agents.defaults.";
-
-/// Where a window is set by versions without [`CONTEXT_TOKENS`].
-const WINDOW_OF_MODEL: &str = "the window is that of the model, or models.providers.*.models[].contextTokens";
 
 /// One setting and its new value.
 #[derive(Debug, Clone, PartialEq)]
@@ -81,13 +77,12 @@ pub fn full_key(option: &str, key: &str) -> Result<String, ChangeError> {
 /// Why the session's version has no setting of this name, though another has; none where it has.
 pub fn missing_in_version(inspection: &Inspection, key: &str) -> Option<&'static str> {
     let row = inspection.settings.iter().find(|row| row.key() == key);
-    let window = key == CONTEXT_TOKENS && !inspection.ruleset.ruleset.rules().context_tokens;
-    row.and_then(|row| row.row.control.fixed()).or_else(|| window.then_some(WINDOW_OF_MODEL))
+    row.and_then(|row| row.row.control.fixed()).or_else(|| session_settings::missing(inspection, key))
 }
 
 /// Every key there is, in the order of the configuration.
 pub fn known_keys() -> Vec<String> {
-    all_rows().iter().map(StepSetting::key).chain(std::iter::once(CONTEXT_TOKENS.to_owned())).collect()
+    all_rows().iter().map(StepSetting::key).chain(session_settings::KEYS.map(str::to_owned)).collect()
 }
 
 /// Every setting there is, without a configuration.
@@ -177,7 +172,7 @@ fn known(key: &str) -> Option<Known> {
     let limit = key.starts_with("channels.")
         && [".historyLimit", ".dmHistoryLimit"].iter().any(|end| key.ends_with(end));
     let key = if limit { HISTORY_LIMIT } else { key };
-    if key == CONTEXT_TOKENS {
+    if session_settings::is_session_setting(key) {
         return Some(Known { key: key.to_owned(), step: None, rule: Rule::Tokens });
     }
     let row = all_rows().into_iter().find(|row| row.key() == key)?;
@@ -215,7 +210,7 @@ fn check(rule: &Rule, value: &Value) -> Result<Value, &'static str> {
         |fits: fn(f64) -> bool| value.as_f64().is_some_and(|number| number.is_finite() && fits(number));
     let (fits, expected) = match rule {
         Rule::Mode => (value.str_is("off") || value.str_is("cache-ttl"), "off or cache-ttl"),
-        Rule::Tokens => (number(|n| n >= 1.0 && n.fract() == 0.0), "a whole number of tokens, 1 or more"),
+        Rule::Tokens => (number(|n| n >= 1.0 && n.fract() == 0.0), "a whole number, 1 or more"),
         Rule::Setting(Control::Slider { unit: Unit::Milliseconds, .. }) => {
             (value.as_str().and_then(parse_duration_ms).is_some(), "a duration such as 30m, 1h or 1h30m")
         }

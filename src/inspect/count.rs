@@ -10,13 +10,13 @@ use crate::gateway::window::WindowInfo;
 use crate::ids::{EntryIx, LineIds};
 use crate::inspect::facts::time;
 use crate::inspect::list::listed_item;
-use crate::inspect::open::{OpenError, model_of_path, source_of};
+use crate::inspect::open::{OpenError, next_model, source_of};
+use crate::inspect::overflow::{Scope, overflows};
 use crate::inspect::reading::{chosen, context_of, fixed_of, read_as};
 use crate::inspect::{Counted, Inspection, Mark, Measured, SessionItem, SourceOfCount, Unmeasured};
 use crate::js::Value;
-use crate::policy::overflow::is_overflow_as;
 use crate::store::body;
-use crate::store::entry::{EntryKind, Reading, Role, StopReason};
+use crate::store::entry::{EntryKind, Reading, Role};
 use crate::store::index::{Index, Standing};
 use crate::store::load::{Progress, load};
 use crate::store::rows::Row;
@@ -39,6 +39,8 @@ pub(super) struct Told<'a> {
     measured: Result<Measured, Unmeasured>,
     /// Chars before the messages; asked for only where no provider's count has them in it.
     fixed: &'a dyn Fn() -> Option<FixedChars>,
+    /// Calls of the file that did not fit.
+    overflows: usize,
 }
 
 impl<'a> Told<'a> {
@@ -53,6 +55,7 @@ impl<'a> Told<'a> {
             window: inspection.window,
             measured: inspection.measured,
             fixed,
+            overflows: inspection.overflows.len(),
         }
     }
 }
@@ -72,9 +75,9 @@ pub fn count(
     let tree = Tree::under(rules, &index);
     let (context, context_throws) = context_of(&index, &tree);
     let mut item = listed_item(store, session, now_ms);
-    (item.provider, item.model) = model_of_path(&index, &context).unwrap_or((item.provider, item.model));
-    item.ruleset = chosen.ruleset;
     let row = session.row.as_ref();
+    (item.provider, item.model) = next_model(row, &index, &context).unwrap_or((item.provider, item.model));
+    item.ruleset = chosen.ruleset;
     let told = Told {
         source: &source,
         index: &index,
@@ -84,6 +87,14 @@ pub fn count(
         window: store.config.window(rules, &item.agent, &item.provider, &item.model),
         measured: last_prompt(&index, &context),
         fixed: &|| fixed_of(row, &index, &context),
+        overflows: overflows(&Scope {
+            source: &source,
+            index: &index,
+            config: &store.config,
+            agent: &item.agent,
+            ruleset: chosen.ruleset,
+        })
+        .len(),
     };
     Ok(completed(&told, item, row))
 }
@@ -104,8 +115,8 @@ pub(super) fn completed(told: &Told<'_>, mut item: SessionItem, row: Option<&Row
     if row.and_then(|row| row.updated_at).is_none() {
         item.updated_ms = last_time(index).or(item.updated_ms);
     }
-    let over = is_refused(told) || item.is_over_window();
-    item.set_mark(Mark::Overflow, over);
+    item.overflows = Some(told.overflows as u64);
+    item.set_mark(Mark::Overflow, told.overflows > 0);
     item.set_mark(Mark::Damaged, is_damaged(told));
     item
 }
@@ -196,26 +207,7 @@ fn next_prompt(told: &Told<'_>) -> Counted {
 }
 
 fn last_assistant(index: &Index, context: &Context) -> Option<EntryIx> {
-    let is_assistant = |ix: &&EntryIx| {
-        let entry = index.entry(**ix);
-        entry.kind == EntryKind::Message && entry.role() == Some(Role::Assistant)
-    };
-    context.path.iter().rev().find(is_assistant).copied()
-}
-
-/// Whether the last answer is an error that says that the prompt was too large (compaction 8.8). The copy
-/// of one on a branch written since was an answer to a prompt that is not sent any more.
-fn is_refused(told: &Told<'_>) -> bool {
-    let (index, path) = (told.index, &told.context.path);
-    let failed =
-        |ix: &EntryIx| index.entry(*ix).message.is_some_and(|message| message.stop == StopReason::Error);
-    let Some(ix) = last_assistant(index, told.context).filter(failed) else { return false };
-    if path.iter().rev().take_while(|at| **at != ix).any(|at| is_commit(index, *at)) {
-        return false;
-    }
-    let message = body::message(told.source, index, ix).ok().flatten();
-    let text = message.as_ref().and_then(|message| message.get("errorMessage")?.as_str());
-    text.is_some_and(|text| is_overflow_as(index.reading, &text.to_string_lossy()))
+    context.path.iter().rev().copied().find(|ix| index.entry(*ix).is_call())
 }
 
 fn is_damaged(told: &Told<'_>) -> bool {

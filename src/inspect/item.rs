@@ -40,7 +40,7 @@ pub struct Counted {
 pub enum Mark {
     /// Someone holds its lock: a run is going on (store H11).
     Running,
-    /// It ended in, or is, an overflow.
+    /// At least one of its calls did not fit.
     Overflow,
     /// No row names it (store G1).
     Orphan,
@@ -136,6 +136,8 @@ pub struct SessionItem {
     pub entries: Option<u64>,
     /// Compactions: as the row says, else counted.
     pub compactions: Option<u64>,
+    /// Calls that did not fit, once it was read.
+    pub overflows: Option<u64>,
     /// Last change, ms since the epoch.
     pub updated_ms: Option<i64>,
     /// Bytes of the transcript.
@@ -179,11 +181,6 @@ impl SessionItem {
             (Ok(at), false) => drop(self.marks.remove(at)),
             _ => {}
         }
-    }
-
-    /// Whether its next prompt is larger than the window.
-    pub fn is_over_window(&self) -> bool {
-        self.window > 0 && self.tokens.is_some_and(|counted| counted.tokens > self.window)
     }
 
     /// Share of the window its next prompt takes, in whole percent.

@@ -140,6 +140,7 @@ pub fn listed_item(store: &Store, session: &Session, now_ms: i64) -> SessionItem
         tokens: tokens.map(|tokens| Counted { tokens, source: SourceOfCount::Measured }),
         entries: None,
         compactions: row.and_then(|row| row.compaction_count).map(|count| count.max(0.0) as u64),
+        overflows: None,
         updated_ms: session.updated_ms(),
         bytes: session.bytes,
         marks: session.flags.iter().filter_map(|flag| mark(*flag)).collect(),
@@ -148,8 +149,6 @@ pub fn listed_item(store: &Store, session: &Session, now_ms: i64) -> SessionItem
     if is_running(session, now_ms) {
         item.set_mark(Mark::Running, true);
     }
-    let over = item.is_over_window();
-    item.set_mark(Mark::Overflow, over);
     item
 }
 
@@ -230,7 +229,7 @@ mod tests {
     }
 
     #[test]
-    fn a_row_tells_tokens_and_an_overflow_before_anything_was_read() {
+    fn a_row_tells_tokens_before_anything_was_read_and_no_overflow() {
         let dir = tempfile::tempdir().unwrap();
         write(
             dir.path(),
@@ -240,7 +239,7 @@ mod tests {
         let item = &listed(dir.path()).items[0];
         assert_eq!(item.tokens, Some(Counted { tokens: 250_000, source: SourceOfCount::Measured }));
         assert_eq!((item.window, item.compactions), (200_000, Some(2)));
-        assert!(item.has(Mark::Overflow) && item.has(Mark::Missing));
+        assert!(!item.has(Mark::Overflow) && item.has(Mark::Missing));
     }
 
     #[test]

@@ -19,12 +19,14 @@ mod facts;
 mod indent;
 pub mod item;
 pub mod json;
+pub mod learnt_window;
 pub mod lifecycle;
 pub mod list;
 pub mod making;
 pub mod message;
 mod oddities;
 pub mod open;
+pub mod overflow;
 mod parts;
 pub mod patch;
 pub mod path_texts;
@@ -37,6 +39,7 @@ mod remembered;
 pub mod rewrite_loss;
 pub mod search;
 mod server_clear;
+pub mod session_settings;
 pub mod simulated;
 pub mod spending;
 pub mod successor;
@@ -48,6 +51,7 @@ pub mod timeline;
 pub mod tool;
 pub mod touched;
 pub mod upkeep;
+mod weights;
 mod why;
 mod why_steps;
 mod windows;
@@ -85,6 +89,7 @@ use crate::store::index::Index;
 use crate::store::prompt_report::SystemPromptReport;
 use crate::store::source::Source;
 use crate::transcript::{Leaf, Tree};
+use overflow::{Overflow, Scope};
 use successor::Successor;
 use upkeep::Upkeep;
 
@@ -181,6 +186,8 @@ pub struct Inspection {
     pub closer: Option<Arc<Closer>>,
     /// Whether the configuration switches pruning on.
     pub configured_on: bool,
+    /// Its calls that did not fit, on every branch, in the order of the file.
+    pub overflows: Arc<[Overflow]>,
     /// A commit to it that was broken off and not settled yet.
     pub unfinished: Option<Unfinished>,
     /// Rises with every reading.
@@ -198,6 +205,22 @@ pub struct Subject {
 }
 
 impl Inspection {
+    /// Where its overflows are looked for.
+    pub fn overflow_scope(&self) -> Scope<'_> {
+        Scope {
+            source: &self.source,
+            index: &self.index,
+            config: &self.config,
+            agent: &self.session.agent,
+            ruleset: self.ruleset.ruleset,
+        }
+    }
+
+    /// The overflow that an entry records, be it the first record of it or another.
+    pub fn overflow_at(&self, entry: EntryIx) -> Option<&Overflow> {
+        self.overflows.iter().find(|overflow| overflow.entry == entry || overflow.again.contains(&entry))
+    }
+
     /// What is inspected.
     pub fn subject(&self) -> Subject {
         Subject { key: self.session.key.clone(), epoch: self.epoch, leaf: self.context.leaf }

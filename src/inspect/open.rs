@@ -15,9 +15,10 @@ use crate::gateway::pi_settings::PiSettings;
 use crate::gateway::prune_setting::PRUNING_PATH;
 use crate::gateway::pruning::{PruneSettings, effective_settings_under};
 use crate::gateway::ruleset::{Chosen, Reading, Reserve, Rules, Ruleset};
-use crate::ids::{Epoch, LineIds, SessionKey};
+use crate::ids::{EntryIx, Epoch, LineIds, SessionKey};
 use crate::inspect::count::{Told, completed, last_call, last_prompt};
 use crate::inspect::list::listed_item;
+use crate::inspect::overflow::overflows;
 use crate::inspect::price::price;
 use crate::inspect::reading::{chosen, context_of, read_as};
 use crate::inspect::server_clear::server_clear;
@@ -28,6 +29,7 @@ use crate::policy::StepSettings;
 use crate::policy::prune::last_touch_under;
 use crate::policy::settings::{RowSource, given_to_pi, rows};
 use crate::store::body;
+use crate::store::entry::EntryKind;
 use crate::store::index::Index;
 use crate::store::load::{Growth, LoadError, Progress, grow, load};
 use crate::store::pi_dirs::settings_at;
@@ -167,7 +169,8 @@ fn inspect(
     let tree = Tree::under(rules, &index);
     let (context, context_throws) = context_of(&index, &tree);
     let mut item = listed_item(store, session, now_ms);
-    (item.provider, item.model) = model_of_path(&index, &context).unwrap_or((item.provider, item.model));
+    (item.provider, item.model) =
+        next_model(session.row.as_ref(), &index, &context).unwrap_or((item.provider, item.model));
     item.ruleset = chosen.ruleset;
     let report = session.row.as_ref().and_then(Row::prompt_report);
     let config = &store.config;
@@ -209,6 +212,7 @@ fn inspect(
         context_throws,
         index,
         unfinished: None,
+        overflows: Arc::default(),
         epoch,
         grown_from: None,
     };
@@ -233,6 +237,7 @@ fn inspect(
 
 /// Fills in what the transcript and the files beside it say of the session at this time, in ms.
 fn complete(inspection: &mut Inspection, session: &Session, now_ms: i64) {
+    inspection.overflows = overflows(&inspection.overflow_scope()).into();
     inspection.last_call = last_call(inspection);
     let fixed = || inspection.fixed;
     let told = Told::of(inspection, &fixed);
@@ -262,9 +267,40 @@ fn configured_steps(
     }
 }
 
-/// Provider and model in force at the leaf (compaction 4.5), where the path says so in plain words.
-pub(super) fn model_of_path(index: &Index, context: &Context) -> Option<(String, String)> {
-    let (provider, model) = context.model?;
+/// Provider and model of the next call: those that the row chooses over the configuration, else those in force at the leaf
+/// (compaction 4.5). An answer that the gateway wrote itself names no model.
+pub(super) fn next_model(row: Option<&Row>, index: &Index, context: &Context) -> Option<(String, String)> {
+    let named = |key: &str| {
+        let text = row?.raw.get(key)?.as_str()?.trim().to_string_lossy();
+        (!text.is_empty()).then_some(text)
+    };
+    let (provider, model) = model_of_path(index, context).unzip();
+    match (named("providerOverride"), named("modelOverride")) {
+        (_, None) => provider.zip(model),
+        (Some(provider), Some(model)) => Some((provider, model)),
+        (None, Some(model)) => {
+            let named = model.split_once('/').map(|(provider, id)| (provider.to_owned(), id.to_owned()));
+            named.or_else(|| Some((provider?, model)))
+        }
+    }
+}
+
+/// Provider and model in force at the leaf, where the path says so in plain words.
+fn model_of_path(index: &Index, context: &Context) -> Option<(String, String)> {
+    let of_call = |ix: &EntryIx| {
+        let entry = index.entry(*ix);
+        let chooses = entry.is_call() || entry.kind == EntryKind::ModelChange;
+        entry.model.filter(|_| chooses)
+    };
+    let is_synthetic = |ix: &EntryIx| {
+        let entry = index.entry(*ix);
+        entry.model == context.model && entry.message.is_some_and(|size| size.synthetic)
+    };
+    let model = match context.path.iter().rev().find(|ix| is_synthetic(ix)) {
+        Some(_) => context.path.iter().rev().find_map(of_call),
+        None => context.model,
+    };
+    let (provider, model) = model?;
     Some((index.words.text(provider)?, index.words.text(model)?))
 }
 

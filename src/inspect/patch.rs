@@ -7,15 +7,14 @@ use crate::gateway::patch::{Written, patches};
 use crate::gateway::prune_setting::Unit;
 use crate::gateway::setting_value::{plain_text, ttl_text};
 use crate::inspect::Inspection;
-use crate::inspect::change::{CONTEXT_TOKENS, Change};
+use crate::inspect::change::Change;
+use crate::inspect::session_settings::{self, place};
 use crate::js::Value;
 use crate::policy::Step;
 use crate::policy::settings::{Reader, StepSetting};
 
 /// Where the switch of the pruner stands.
 const MODE_PATH: &str = "agents.defaults.contextPruning.mode";
-/// Where the window is lowered.
-const WINDOW_PATH: &str = "agents.defaults.contextTokens";
 
 /// A change of the configuration, written down.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -30,7 +29,7 @@ impl ConfigPatch {
     /// Of changed rows with their new values. A duration may be in ms or as the file holds it. Pruning is switched on
     /// where a setting of it is changed and it is off.
     pub fn of_rows<'a>(on: bool, rows: impl IntoIterator<Item = (&'a StepSetting, &'a Value)>) -> Self {
-        Self::of(on, None, &rows.into_iter().collect::<Vec<_>>())
+        Self::of(on, Vec::new(), &rows.into_iter().collect::<Vec<_>>())
     }
 
     /// Of changes of a session's settings; of the same key the last one counts.
@@ -38,18 +37,19 @@ impl ConfigPatch {
         let last = |key: &str| changes.iter().rev().find(|change| change.key == key);
         let rows = inspection.settings.iter();
         let rows: Vec<_> = rows.filter_map(|row| Some((row, &last(&row.key())?.value))).collect();
-        Self::of(inspection.configured_on, last(CONTEXT_TOKENS).map(|change| &change.value), &rows)
+        let of_session = session_settings::KEYS.iter().filter_map(|key| {
+            let (file, path) = place(inspection, key);
+            Some(Written { file, path, value: last(key)?.value.clone() })
+        });
+        Self::of(inspection.configured_on, of_session.collect(), &rows)
     }
 
-    fn of(on: bool, window: Option<&Value>, rows: &[(&StepSetting, &Value)]) -> Self {
-        let mut settings: Vec<Written> = Vec::new();
+    fn of(on: bool, of_session: Vec<Written>, rows: &[(&StepSetting, &Value)]) -> Self {
+        let mut settings = of_session;
         let mut comments = Vec::new();
         let mut write = |file: Option<&PathBuf>, path: &str, value: Value| {
             settings.push(Written { file: file.cloned(), path: path.to_owned(), value });
         };
-        if let Some(tokens) = window {
-            write(None, WINDOW_PATH, tokens.clone());
-        }
         let prunes = rows.iter().any(|(row, _)| row.step == Step::Prune);
         if prunes && !on && !rows.iter().any(|(row, _)| is_mode(row)) {
             write(None, MODE_PATH, Value::from("cache-ttl"));

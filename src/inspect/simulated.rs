@@ -9,9 +9,13 @@ use crate::gateway::setting_value::{duration_text, insert};
 use crate::gateway::window::{DEFAULT_WINDOW, WindowInfo, resolve_window};
 use crate::inspect::Inspection;
 use crate::inspect::change::{CONTEXT_TOKENS, Change, PRUNING};
+use crate::inspect::session_settings::{
+    BOOTSTRAP_MAX_CHARS, BOOTSTRAP_TOTAL_MAX_CHARS, CONTEXT_WINDOW, fixed_less, window_of,
+};
 use crate::js::{Object, Value};
 use crate::policy::settings::{StepSetting, settings_of};
 use crate::policy::{Step, StepSet, StepSettings};
+use crate::replay::{Assumed, Settings};
 
 /// The length a summary is taken to have.
 pub const SUMMARY_TOKENS: &str = "compaction.summaryTokens";
@@ -55,11 +59,24 @@ pub struct Simulated {
     pub step_rows: Vec<StepInForce>,
     /// The window.
     pub window: WindowInfo,
+    /// What differs from the record beside the steps.
+    pub assumed: Assumed,
     /// `contextTokens` was set, but the model takes less.
     pub window_unmoved: bool,
 }
 
 impl Simulated {
+    /// The settings of a replay.
+    pub fn replayed(&self) -> Settings {
+        Settings {
+            steps: self.steps.clone(),
+            prune_on: self.on,
+            window: self.window.tokens,
+            guard_window: self.window.own,
+            assumed: self.assumed,
+        }
+    }
+
     /// The summary is taken to have this many tokens.
     pub fn set_summary_tokens(&mut self, tokens: u64) {
         self.steps.summary_tokens = tokens;
@@ -68,6 +85,14 @@ impl Simulated {
             row.value = Value::from(tokens);
         }
     }
+}
+
+/// The steps of a replay that nobody names: those of the gateway, those whose settings are changed, and compaction where
+/// the window that its trigger goes by is changed.
+pub fn replayed_steps(inspection: &Inspection, changes: &[Change]) -> StepSet {
+    let window = last(changes, CONTEXT_WINDOW).map(|_| Step::Compact);
+    let changed = changes.iter().filter_map(|change| change.step).chain(window);
+    changed.fold(inspection.gateway_steps(), |steps, step| steps.with(step, true))
 }
 
 /// Applies changes to the configuration of a session. Changing any key but `mode` switches pruning on.
@@ -93,6 +118,7 @@ pub fn simulated(inspection: &Inspection, changes: &[Change], steps: StepSet) ->
         effective_settings(Some(&Value::Object(raw))).unwrap_or_default()
     });
     let window = window(config, inspection, changes);
+    let number = |key| last(changes, key).and_then(|change| change.value.as_f64());
     let values: Vec<Value> = inspection.settings.iter().map(|row| value_of(row, changes)).collect();
     let tuned = settings_of(&inspection.settings, &values, &inspection.configured);
     Simulated {
@@ -105,6 +131,15 @@ pub fn simulated(inspection: &Inspection, changes: &[Change], steps: StepSet) ->
         on,
         switched_on,
         window,
+        assumed: Assumed {
+            runtime_window: number(CONTEXT_WINDOW),
+            fixed_less: fixed_less(
+                inspection,
+                number(BOOTSTRAP_MAX_CHARS),
+                number(BOOTSTRAP_TOTAL_MAX_CHARS),
+            ),
+            ..Assumed::default()
+        },
     }
 }
 
@@ -137,10 +172,16 @@ fn last<'a>(changes: &'a [Change], key: &str) -> Option<&'a Change> {
 
 /// The gateway's own rule with `contextTokens` in the configuration: it only ever lowers the window (compaction 7.1).
 fn window(config: &GatewayConfig, inspection: &Inspection, changes: &[Change]) -> WindowInfo {
-    let Some(change) = last(changes, CONTEXT_TOKENS) else { return inspection.window };
+    let own = last(changes, CONTEXT_WINDOW).and_then(|change| change.value.as_f64());
+    let before = own.map_or(inspection.window, |own| window_of(inspection, own));
+    let Some(change) = last(changes, CONTEXT_TOKENS) else { return before };
     let mut root = config.js.as_object().cloned().unwrap_or_default();
     insert(&mut root, "agents.defaults.contextTokens", change.value.clone());
     let Inspection { provider, model, session, .. } = inspection;
+    if own.is_some() {
+        let lowered = change.value.as_f64().map_or(before.tokens, |cap| before.tokens.min(cap));
+        return WindowInfo { tokens: lowered, ..before };
+    }
     let known = config.known_window(&session.agent, provider, model);
     resolve_window(Some(&Value::Object(root)), provider, model, known, DEFAULT_WINDOW)
 }

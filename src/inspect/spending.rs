@@ -1,5 +1,7 @@
 //! What a session took in all, on every branch and beside the conversation (store-pi-1.5 B12).
 
+use std::collections::HashSet;
+
 use crate::ids::EntryIx;
 use crate::store::entry::Usage;
 use crate::store::index::Index;
@@ -43,17 +45,19 @@ impl Spent {
 pub struct Spending {
     /// Answers of the model, on every branch; copies left out, since they were paid for once.
     pub answers: Spent,
+    /// Answers that failed or were aborted: billed all the same.
+    pub failed: Spent,
     /// Work beside the conversation: `usage` entries, summaries of compactions and branches, calls made by tools.
     pub beside: Spent,
 }
 
 impl Spending {
-    /// Cost of both, USD; none where nothing is recorded.
+    /// Cost of all of them, USD; none where nothing is recorded.
     pub fn cost(&self) -> Option<f64> {
-        match (self.answers.cost, self.beside.cost) {
-            (None, None) => None,
-            (answers, beside) => Some(answers.unwrap_or(0.0) + beside.unwrap_or(0.0)),
-        }
+        [self.answers.cost, self.failed.cost, self.beside.cost]
+            .into_iter()
+            .flatten()
+            .reduce(|sum, cost| sum + cost)
     }
 }
 
@@ -64,13 +68,28 @@ pub fn spending(index: &Index) -> Spending {
         .iter()
         .filter(|(ix, _)| !copies.contains(ix))
         .filter_map(|(_, entry)| entry.message?.usage.filter(Usage::is_counted));
-    let mut beside: Vec<(&EntryIx, &Usage)> = index.beside.iter().collect();
+    let mut beside: Vec<(EntryIx, Usage)> = index.beside.iter().map(|(ix, usage)| (*ix, *usage)).collect();
     // Sums of doubles depend on their order.
-    beside.sort_by_key(|(ix, _)| **ix);
+    beside.sort_by_key(|(ix, _)| *ix);
+    let (failed, beside): (Vec<_>, Vec<_>) =
+        beside.into_iter().partition(|(ix, _)| index.entry(*ix).is_call());
     Spending {
         answers: answers.fold(Spent::default(), |spent, usage| spent.add(&usage)),
-        beside: beside.into_iter().fold(Spent::default(), |spent, (_, usage)| spent.add(usage)),
+        failed: originals(index, &failed).fold(Spent::default(), Spent::add),
+        beside: beside.iter().fold(Spent::default(), |spent, (_, usage)| spent.add(usage)),
     }
+}
+
+/// Failed answers without their copies: a branch that was rewritten holds them again, with the same usage and text.
+fn originals<'a>(index: &Index, failed: &'a [(EntryIx, Usage)]) -> impl Iterator<Item = &'a Usage> {
+    let mut seen = HashSet::new();
+    let likeness = |ix: EntryIx, usage: &Usage| {
+        let parts = [usage.input, usage.output, usage.cache_read, usage.cache_write, usage.cost];
+        (parts.map(f64::to_bits), index.entry(ix).message.map(|size| size.text_chars))
+    };
+    let first =
+        failed.iter().map(|(ix, usage)| (seen.insert(likeness(*ix, usage)), usage)).collect::<Vec<_>>();
+    first.into_iter().filter_map(|(is_first, usage)| is_first.then_some(usage))
 }
 
 #[cfg(test)]

@@ -8,6 +8,7 @@ use crate::gateway::config::GatewayConfig;
 use crate::gateway::pruning::PruneSettings;
 use crate::gateway::window::{WindowInfo, WindowSource};
 use crate::ids::{EntryIx, Epoch, LineIds, SessionKey};
+use crate::inspect::overflow::overflows;
 use crate::inspect::{Inspection, SessionItem};
 use crate::js;
 use crate::plan::Plan;
@@ -70,7 +71,7 @@ pub(crate) fn inspection(text: &str, window: f64) -> Inspection {
     let context = build(&index, &tree, &Leaf::Own);
     let context_throws = context.is_err();
     let context = context.unwrap_or_default();
-    Inspection {
+    let inspection = Inspection {
         session: item(),
         source,
         context_throws,
@@ -89,6 +90,7 @@ pub(crate) fn inspection(text: &str, window: f64) -> Inspection {
         last_call: None,
         last_touch: last_touch(&index),
         unfinished: None,
+        overflows: Arc::default(),
         index: Arc::new(index),
         upkeep: crate::inspect::upkeep::Upkeep::default(),
         config: Arc::new(GatewayConfig::empty()),
@@ -99,7 +101,9 @@ pub(crate) fn inspection(text: &str, window: f64) -> Inspection {
         epoch: Epoch::default(),
         successor: None,
         grown_from: None,
-    }
+    };
+    let overflows = overflows(&inspection.overflow_scope());
+    Inspection { overflows: overflows.into(), ..inspection }
 }
 
 /// The plan of these settings with the gate open.
@@ -129,6 +133,7 @@ pub(crate) fn item() -> SessionItem {
         window: 200_000,
         tokens: None,
         entries: None,
+        overflows: None,
         compactions: None,
         updated_ms: None,
         bytes: 0,

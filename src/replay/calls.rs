@@ -1,6 +1,6 @@
 //! Every model call that a path records, in order: when it was made, what was said of it, and what stood around it.
 
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 
 use crate::ids::EntryIx;
 use crate::store::entry::{Entry, EntryKind, Role, StopReason, Usage};
@@ -17,6 +17,10 @@ pub struct Refused {
     pub requested: Option<f64>,
     /// Tokens that fit, where the words name them.
     pub limit: Option<f64>,
+    /// A refused prompt without a number was larger than this: the largest that its model accepted, in tokens.
+    pub least: f64,
+    /// It was refused for its bytes: no token limit was hit, so no fewer tokens would have helped.
+    pub bytes: bool,
 }
 
 /// What a prompt belongs to besides its text: provider and model, and the thinking level.
@@ -47,6 +51,8 @@ pub struct Call {
     pub stop: StopReason,
     /// What the provider counted; none where it counted no prompt.
     pub usage: Option<Usage>,
+    /// What a failed or aborted call was billed.
+    pub billed: Option<Usage>,
     /// It opens a run: someone spoke since the call before it.
     pub opens_run: bool,
     /// Its prompt did not fit; silently where the answer itself took in more than the window (compaction 8.1 ii).
@@ -67,24 +73,38 @@ impl Call {
     }
 }
 
-/// The calls of a path. `refused` are those whose texts say that the prompt was too large, in file order; `window` is
-/// the runtime's, in tokens, for what overflowed silently. Copies of answers on another branch are no calls.
-pub fn calls(index: &Index, path: &[EntryIx], refused: &[Refused], window: f64) -> Vec<Call> {
+/// The calls of a path. `refused` are those that did not fit, in file order. Copies of answers on another branch are no
+/// calls, nor are answers that the gateway wrote itself.
+pub fn calls(index: &Index, path: &[EntryIx], refused: &[Refused]) -> Vec<Call> {
     let copied = copied_answers(index, path);
-    let mut walk = Walk { index, copied: &copied, refused, window, state: State::default() };
+    let mut walk = Walk { index, copied: &copied, refused, state: State::default() };
     let mut calls: Vec<Call> =
         path.iter().enumerate().filter_map(|(place, ix)| walk.entry(place, *ix)).collect();
+    let accepted = accepted(&calls);
+    for call in &mut calls {
+        let most = accepted.get(&call.mind.model).map_or(0.0, |most| most + 1.0);
+        call.refused = call.refused.map(|refused| Refused { least: most, ..refused });
+    }
     for at in 1..calls.len() {
         calls[at - 1].retried = calls[at - 1].refused.is_some() && !calls[at].opens_run;
     }
     calls
 }
 
+/// The largest prompt that each model accepted, in tokens.
+fn accepted(calls: &[Call]) -> HashMap<Option<(WordIx, WordIx)>, f64> {
+    let mut accepted: HashMap<_, f64> = HashMap::new();
+    for call in calls.iter().filter(|call| call.refused.is_none()) {
+        let most = accepted.entry(call.mind.model).or_default();
+        *most = most.max(call.measured().unwrap_or(0.0));
+    }
+    accepted
+}
+
 struct Walk<'a> {
     index: &'a Index,
     copied: &'a HashSet<EntryIx>,
     refused: &'a [Refused],
-    window: f64,
     state: State,
 }
 
@@ -109,13 +129,13 @@ impl Walk<'_> {
             EntryKind::ModelChange => self.state.mind.model = entry.model.or(self.state.mind.model),
             _ => {}
         }
-        let is_answer = entry.kind == EntryKind::Message && entry.role() == Some(Role::Assistant);
+        let is_answer = entry.is_call();
         let noted = self.said_of(ix).filter(|_| entry.kind == EntryKind::Custom && !self.state.refused);
         let call =
             (is_answer && !self.copied.contains(&ix) || noted.is_some()).then(|| self.call(place, ix, entry));
         if entry.makes_message() || entry.kind == EntryKind::Compaction {
             self.state.before = Some(entry.time);
-            let answers = is_answer || entry.role() == Some(Role::ToolResult);
+            let answers = matches!(entry.role(), Some(Role::Assistant | Role::ToolResult));
             self.state.spoken |= !answers && entry.kind != EntryKind::Compaction;
             self.state.refused = false;
         }
@@ -137,9 +157,6 @@ impl Walk<'_> {
         let size = entry.message.filter(|_| entry.kind == EntryKind::Message);
         let stop = size.map_or(StopReason::Error, |size| size.stop);
         let usage = size.and_then(|size| size.usage);
-        let taken = usage.map(|usage| usage.input + usage.cache_read).filter(|_| stop == StopReason::Stop);
-        let silent = taken.filter(|taken| self.window > 0.0 && *taken > self.window);
-        let silent = silent.map(|_| Refused { entry: ix, requested: None, limit: None });
         let before = self.state.before.filter(|before| *before <= entry.time);
         Call {
             entry: ix,
@@ -150,8 +167,9 @@ impl Walk<'_> {
             mind: self.state.mind,
             stop,
             usage: usage.filter(Usage::is_counted),
+            billed: self.index.beside.get(&ix).copied(),
             opens_run: self.state.spoken || self.state.answered.is_none(),
-            refused: self.said_of(ix).or(silent),
+            refused: self.said_of(ix),
             retried: false,
         }
     }

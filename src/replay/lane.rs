@@ -46,6 +46,7 @@ pub(super) struct Last {
     pub(super) tokens: f64,
     pub(super) stop: StopReason,
     pub(super) ended: f64,
+    pub(super) mind: Mind,
 }
 
 /// One lane.
@@ -216,12 +217,13 @@ impl<'a> Lane<'a> {
         let counted = match call.usage {
             Some(usage) if answer.measured => usage.context_tokens,
             Some(_) => answer.expected + answer.split.output,
+            None if self.settings.assumed.counted && !answer.failed => answer.expected + answer.split.output,
             None => f64::NAN,
         };
         if let Some(output) = call.usage.map(|usage| usage.output).filter(|tokens| tokens.is_finite()) {
             self.answered = (self.answered.0 + output, self.answered.1 + 1.0);
         }
-        self.last = Some(Last { tokens: counted, stop: call.stop, ended: call.ended });
+        self.last = Some(Last { tokens: counted, stop: call.stop, ended: call.ended, mind: call.mind });
         answer
     }
 }

@@ -86,6 +86,8 @@ pub struct Session<'a> {
     pub provider_window: f64,
     /// The runtime's window, in tokens (compaction 2.8).
     pub runtime_window: f64,
+    /// The windows of other models of the path: a call is judged by the model that it was made with.
+    pub windows: &'a HashMap<(WordIx, WordIx), ModelLimits>,
     /// Who writes summaries.
     pub mode: CompactionMode,
     /// How long prompts are cached.
@@ -100,6 +102,21 @@ impl Session<'_> {
     /// Tokens before the messages.
     fn fixed(&self) -> f64 {
         self.calibrated.map_or(self.fixed_tokens as f64, |fit| exact::exact(fit.fixed))
+    }
+
+    /// What the provider of a call takes, in tokens.
+    fn provider_window(&self, mind: &Mind) -> f64 {
+        self.other_model(mind).map_or(self.provider_window, |limits| limits.provider)
+    }
+
+    /// What the runtime's trigger goes by after a call, in tokens.
+    fn runtime_window(&self, mind: &Mind, settings: &Settings) -> f64 {
+        let own = settings.assumed.runtime_window.unwrap_or(self.runtime_window);
+        self.other_model(mind).map_or(own, |limits| limits.runtime)
+    }
+
+    fn other_model(&self, mind: &Mind) -> Option<&ModelLimits> {
+        self.windows.get(&mind.model?)
     }
 
     /// The price of a call.
@@ -120,6 +137,30 @@ pub struct Settings {
     pub window: f64,
     /// Window of the model itself, in tokens, which the guard goes by (pruning 6.30).
     pub guard_window: f64,
+    /// What else differs from the record.
+    pub assumed: Assumed,
+}
+
+/// Differences from the record that no setting of a step makes. By default there are none.
+#[derive(Debug, Clone, Copy, PartialEq, Default)]
+pub struct Assumed {
+    /// Window of the runtime's own trigger for the session's model, in tokens (compaction 2.8).
+    pub runtime_window: Option<f64>,
+    /// Tokens by which the prompt is smaller before its messages.
+    pub fixed_less: f64,
+    /// Pruning is installed, whatever the provider.
+    pub eligible: bool,
+    /// The provider counted every call, also where the record has no usage.
+    pub counted: bool,
+}
+
+/// The windows of one model, in tokens; NaN where nobody knows.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct ModelLimits {
+    /// What the provider takes.
+    pub provider: f64,
+    /// What the runtime's trigger goes by (compaction 2.8).
+    pub runtime: f64,
 }
 
 /// A session again.

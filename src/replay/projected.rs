@@ -72,7 +72,9 @@ impl Lane<'_> {
             && compacts_between_turns(
                 &settings.compaction,
                 self.counted_by_runtime().unwrap_or(expected),
-                self.session.runtime_window,
+                self.last.map_or(self.session.runtime_window, |last| {
+                    self.session.runtime_window(&last.mind, self.settings)
+                }),
             )
     }
 

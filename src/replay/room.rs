@@ -4,7 +4,6 @@
 
 use crate::replay::Session;
 use crate::replay::calls::Call;
-use crate::store::entry::StopReason;
 
 /// Bounds of the prompt of one call, in tokens; without end where nobody knows a window.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -20,17 +19,17 @@ impl Room {
     /// At a call whose prompt had `recorded` tokens.
     pub(super) fn of(session: &Session<'_>, call: &Call, recorded: f64) -> Self {
         // A minimum with a window that nobody knows is the other number.
-        if call.refused.is_some() && call.usage.is_none() {
-            let below = session.provider_window.min(recorded - 1.0);
+        if let Some(refused) = call.refused.filter(|_| call.usage.is_none()) {
+            // No number of tokens was too many where bytes were.
+            let below =
+                if refused.bytes { 0.0 } else { session.provider_window(&call.mind).min(recorded - 1.0) };
             return Self { fits: below, answered: below };
         }
         let unknown = |window: f64| if window.is_nan() { f64::INFINITY } else { window };
-        let provider = unknown(session.provider_window);
-        let runtime = unknown(session.runtime_window);
+        let provider = unknown(session.provider_window(&call.mind));
         let answered = provider.max(recorded);
         let fits = match call.refused {
-            Some(_) => provider.min(runtime).min(recorded - 1.0),
-            None if call.stop == StopReason::Stop => provider.min(runtime).max(recorded),
+            Some(_) => provider.min(recorded - 1.0),
             None => answered,
         };
         Self { fits, answered }

@@ -25,12 +25,12 @@ impl Lane<'_> {
         let over = settings.compaction.should_compact_under(
             settings.ruleset.rules(),
             last.tokens,
-            self.session.runtime_window,
+            self.session.runtime_window(&last.mind, self.settings),
         );
         if self.compacts && last.stop != StopReason::Error && over {
             self.compact(ix, false);
         }
-        if self.settings.prune_on && self.session.eligible && !self.compacted_in_run {
+        if self.settings.prune_on && self.is_eligible() && !self.compacted_in_run {
             self.assumed_touch = Some(last.ended);
         }
     }

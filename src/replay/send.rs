@@ -61,11 +61,20 @@ impl Lane<'_> {
         self.pay(call, record, sent, expected, (overflow, failed))
     }
 
-    /// What the provider counted, or the words of a refusal say; a refusal without a number was over the window.
+    /// What the provider counted, or a refusal says; one without a number was larger than every prompt that was accepted.
     fn recorded_tokens(&self, call: &Call, estimated: f64) -> f64 {
-        let least = self.session.provider_window + 1.0;
-        let told = call.refused.map(|refused| refused.requested.unwrap_or(estimated.max(least)));
+        let told = call.refused.map(|refused| refused.requested.unwrap_or(estimated.max(refused.least)));
         call.measured().or(told.filter(|tokens| tokens.is_finite())).unwrap_or(estimated)
+    }
+
+    /// Tokens before the messages.
+    fn fixed(&self) -> f64 {
+        self.session.fixed() - self.settings.assumed.fixed_less
+    }
+
+    /// Whether pruning can be installed for the model.
+    pub(super) fn is_eligible(&self) -> bool {
+        self.session.eligible || self.settings.assumed.eligible
     }
 
     /// The prompt at this moment. Where a pruner changes it, the touch is now (pruning 4.6).
@@ -74,7 +83,7 @@ impl Lane<'_> {
         let gate = gate_under(
             settings.ruleset.rules(),
             self.settings.prune_on.then_some(&settings.prune),
-            self.session.eligible,
+            self.is_eligible(),
             self.touch,
             call.started,
         );
@@ -86,7 +95,7 @@ impl Lane<'_> {
             base: held.tokens,
             edits: Digest::default(),
         };
-        let fixed = self.session.fixed();
+        let fixed = self.fixed();
         let mut sent = Sent {
             tokens: fixed + held.tokens,
             gate,
@@ -164,6 +173,7 @@ impl Lane<'_> {
         // What was refused and fits now has an answer to be paid for, unless the call after it is that answer.
         let answers = record.is_some() && call.refused.is_some() && !call.retried;
         let free = failed || call.failed() && !answers;
+        let billed = call.billed.filter(|_| free);
         let same = record.is_none_or(|record| record.is_like(&sent.prompt));
         let measured = same && self.was_same && call.usage.is_some() && !free;
         self.was_same = same;
@@ -172,11 +182,13 @@ impl Lane<'_> {
         let cost_of = |split: &Split| price.map(|price| split.cost(&price));
         let plain = (!sent.edits.is_empty()).then(|| self.split(call, &sent, expected, output, false));
         let split = match call.usage {
+            _ if billed.is_some() => billed.map_or_else(Split::default, |usage| Split::recorded(&usage)),
             _ if free => Split::default(),
             Some(usage) if measured => Split::recorded(&usage),
             _ => modelled,
         };
-        let told = call.usage.map(|usage| usage.cost).filter(|usd| measured && usd.is_finite() && *usd > 0.0);
+        let told = call.usage.filter(|_| measured).or(billed).map(|usage| usage.cost);
+        let told = told.filter(|usd| usd.is_finite() && *usd > 0.0);
         let cost = told.or_else(|| cost_of(&split));
         let summary = self.compacted.and_then(|compacted| compacted.summary_cost).unwrap_or(0.0);
         self.total_cost += cost.unwrap_or(0.0) + summary;
@@ -233,7 +245,7 @@ impl Lane<'_> {
             .reusable(call.started, &call.mind, sent.prompt.len, |other| self.first_difference(edits, other));
         let read = reusable.map_or(0.0, |count| {
             let gone = if edited { self.less_before(sent, count) } else { 0.0 };
-            self.session.fixed() + self.prefix(count) - gone
+            self.fixed() + self.prefix(count) - gone
         });
         let request = expected + less;
         let scale = if tokens > 0.0 { request / tokens } else { 0.0 };

@@ -210,6 +210,7 @@ fn take_over(item: &mut SessionItem, counted: &SessionItem) {
     item.window = counted.window;
     item.tokens = counted.tokens;
     item.entries = counted.entries;
+    item.overflows = counted.overflows;
     item.compactions = item.compactions.or(counted.compactions);
     item.updated_ms = counted.updated_ms.max(item.updated_ms.filter(|_| counted.updated_ms.is_none()));
     for mark in [Mark::Overflow, Mark::Damaged] {

@@ -301,6 +301,8 @@ pub struct MessageSize {
     pub is_error: bool,
     /// An assistant message whose text is `NO_REPLY`: the person saw nothing of it (compaction 9.10).
     pub silent: bool,
+    /// An assistant message that the gateway wrote without asking a model, such as a delivery mirror (store I5).
+    pub synthetic: bool,
     /// A tool result holds a text block whose text is no string: what trimming makes
     /// of it cannot be told from sizes, so the policy asks for its texts (`Index::odd`).
     pub odd: bool,
@@ -349,6 +351,7 @@ impl MessageSize {
         usage: None,
         is_error: false,
         silent: false,
+        synthetic: false,
         odd: false,
     };
 }
@@ -444,6 +447,13 @@ impl Entry {
     /// Whether it is no message of the person, the model or a tool ([`Index::asides`](super::index::Index::asides)).
     pub(super) fn is_aside(&self) -> bool {
         self.kind != EntryKind::Message || self.role() == Some(Role::System)
+    }
+
+    /// Whether a model was asked for this message. Answers that the gateway writes itself, such as the mirror of a
+    /// delivery, are no calls (store I5).
+    pub fn is_call(&self) -> bool {
+        let answers = |size: &MessageSize| size.role == Role::Assistant && !size.synthetic;
+        self.kind == EntryKind::Message && self.message.as_ref().is_some_and(answers)
     }
 
     /// The role of its message, where it has one.

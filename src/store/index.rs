@@ -70,7 +70,7 @@ pub struct Index {
     pub odd: HashMap<EntryIx, Arc<Value>>,
     /// What a projection asks for beside sizes: edits, system messages, checkpoints.
     pub kept: HashMap<EntryIx, Kept>,
-    /// What model work beside the conversation took: `usage` entries, summaries, nested calls of tools (store-pi-1.5
+    /// The usage of failed and aborted answers, and of work beside the conversation: `usage` entries, summaries, nested calls of tools (store-pi-1.5
     /// B12).
     pub beside: HashMap<EntryIx, Usage>,
     /// What was odd about the file.

@@ -11,6 +11,11 @@ use crate::store::intern::{Name, WordIx};
 use crate::store::measure;
 use crate::store::silent::is_silent_message;
 
+/// The provider that the gateway names in answers it writes itself (store I5).
+const SYNTHETIC_PROVIDER: &str = "openclaw";
+/// The models that it names there.
+const SYNTHETIC_MODELS: [&str; 2] = ["delivery-mirror", "gateway-injected"];
+
 /// What one JSON line says, before its ids and words are interned.
 #[derive(Debug, PartialEq)]
 pub struct Scanned {
@@ -48,7 +53,8 @@ pub struct Scanned {
     pub message: Option<ScannedMessage>,
     /// What a projection asks for beside sizes.
     pub kept: Option<Kept>,
-    /// What model work beside the conversation took (store-pi-1.5 B12).
+    /// The usage of model work that anchors no estimate: beside the conversation (store-pi-1.5 B12), and of failed and
+    /// aborted answers.
     pub beside: Option<Usage>,
     /// The line itself, kept only where sizes do not tell enough, for a leaf row and for a header.
     pub body: Option<Value>,
@@ -172,9 +178,10 @@ fn scan_message<'a>(scanned: &mut Scanned, line: impl Json<'a>, rename_hooks: bo
     if sized.size.role == Role::System || speaks && lacks_content {
         scanned.kept = Some(Kept::Message(Arc::new(message.value())));
     }
-    if sized.size.role == Role::ToolResult {
-        scanned.beside = spent(message.get("usage"));
-    }
+    scanned.beside = match sized.size.role {
+        Role::ToolResult => spent(message.get("usage")),
+        _ => billed(message, &sized.size),
+    };
     scanned.message = Some(sized);
     if odd {
         scanned.body = Some(message.value());
@@ -292,6 +299,7 @@ pub fn size_message<'a>(message: impl Json<'a>) -> ScannedMessage {
         stop,
         usage: (role == Role::Assistant).then(|| usage_of(message, stop)).flatten(),
         silent: role == Role::Assistant && is_silent_message(message),
+        synthetic: role == Role::Assistant && is_synthetic(message),
         is_error: message.get("isError").and_then(Json::as_bool).unwrap_or(false),
         odd: role == Role::ToolResult && parts.odd,
     };
@@ -328,6 +336,19 @@ fn usage_of<'a>(message: impl Json<'a>, stop: StopReason) -> Option<Usage> {
         return None;
     }
     Some(usage_from(usage))
+}
+
+/// Whether the gateway wrote an answer without asking a model (store I5).
+fn is_synthetic<'a>(message: impl Json<'a>) -> bool {
+    let is = |key, text: &str| message.get(key).is_some_and(|own| own.str_is(text));
+    is("provider", SYNTHETIC_PROVIDER) && SYNTHETIC_MODELS.iter().any(|model| is("model", model))
+}
+
+/// The usage of a call that failed or was aborted: it anchors no estimate, but it was billed.
+fn billed<'a>(message: impl Json<'a>, size: &MessageSize) -> Option<Usage> {
+    let failed = matches!(size.stop, StopReason::Error | StopReason::Aborted);
+    let usage = spent(message.get("usage")).filter(|_| failed && size.role == Role::Assistant)?;
+    (usage.prompt_tokens() + usage.output > 0.0).then_some(usage)
 }
 
 /// The usage of work beside the conversation, where it is recorded.

@@ -5,9 +5,8 @@ use crate::gateway::duration::parse_duration_ms;
 use crate::gateway::prune_setting::{Control, Unit};
 use crate::gateway::setting_value::{duration_text, plain_text, ttl_text};
 use crate::inspect::Inspection;
-use crate::inspect::change::{
-    CONTEXT_TOKENS, Change, ChangeError, full_key, missing_in_version, parse_change,
-};
+use crate::inspect::change::{Change, ChangeError, full_key, missing_in_version, parse_change};
+use crate::inspect::session_settings::{self, CONTEXT_TOKENS, CONTEXT_WINDOW, is_session_setting};
 use crate::inspect::simulated::simulated;
 use crate::js::{Value, number_text};
 use crate::policy::settings::{Reader, StepSetting};
@@ -174,7 +173,7 @@ fn settable<'a>(ground: &Ground<'a>, key: &str) -> Result<Option<&'a StepSetting
     if ground.base.iter().any(|change| change.key == key) {
         return refuse("is set already. Give its values to one of the two.");
     }
-    if key == CONTEXT_TOKENS {
+    if is_session_setting(key) {
         return Ok(None);
     }
     let Some(row) = ground.inspection.settings.iter().find(|row| row.key() == key) else {
@@ -200,7 +199,11 @@ fn settable<'a>(ground: &Ground<'a>, key: &str) -> Result<Option<&'a StepSetting
 /// The value in force, with the changes that hold everywhere.
 fn current(ground: &Ground<'_>, key: &str, row: Option<&StepSetting>) -> Point {
     let now = simulated(ground.inspection, ground.base, StepSet::NONE);
-    let Some(row) = row else { return point(Some(Unit::Tokens), now.window.tokens.into()) };
+    let Some(row) = row else {
+        let own = ground.base.iter().all(|change| change.key != CONTEXT_WINDOW) || key != CONTEXT_TOKENS;
+        let value = if own { session_settings::current(ground.inspection, key) } else { now.window.tokens };
+        return point(Some(Unit::Tokens), value.into());
+    };
     let is_mode = row.step == Step::Prune && row.row.key == "mode";
     if is_mode {
         return point(None, Value::from(if now.on { "cache-ttl" } else { "off" }));

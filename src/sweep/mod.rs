@@ -143,13 +143,7 @@ fn changes_at(axes: &[Axis], at: &[usize]) -> Vec<Change> {
 /// The settings of a lane under some changes, and whether they switch pruning on.
 fn settings_under(inspection: &Inspection, changes: &[Change], steps: StepSet) -> (Settings, bool) {
     let simulated = simulated(inspection, changes, steps);
-    let settings = Settings {
-        prune_on: simulated.on,
-        window: simulated.window.tokens,
-        guard_window: simulated.window.own,
-        steps: simulated.steps,
-    };
-    (settings, simulated.switched_on)
+    (simulated.replayed(), simulated.switched_on)
 }
 
 /// Replays a session in every cell of a grid; none once nobody waits for it any more.

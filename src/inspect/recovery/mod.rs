@@ -7,7 +7,7 @@ mod rows;
 mod words;
 
 pub use recorded::Recorded;
-pub use refusal::{Refusal, at as refusal_at};
+pub use refusal::Refusal;
 pub use rows::{RecoveryRow, RowKind, Sign};
 
 use crate::context::since_reset;
@@ -63,7 +63,7 @@ pub fn lent_rules(ruleset: Ruleset) -> Option<LentRules> {
 /// # Errors
 /// When an entry cannot be read again.
 pub fn recovery_of(inspection: &Inspection) -> Result<RecoveryView, BodyError> {
-    let (found, earlier) = refusal::last(inspection)?;
+    let (found, earlier) = refusal::last(inspection);
     let is_recorded = found.is_some();
     let refusal = found.unwrap_or_else(|| Refusal::of_next_call(inspection));
     let path = match refusal.entry {

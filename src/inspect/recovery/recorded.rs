@@ -86,7 +86,7 @@ pub(super) fn of(inspection: &Inspection, refusal: &Refusal) -> Result<Vec<Recor
         if receipt_kind(index, ix).is_some() {
             break;
         }
-        if let Some(refusal) = refusal::at(inspection, ix)? {
+        if let Some(refusal) = refusal::at(inspection, ix) {
             if !rewriting || !is_copy(inspection, ix, refusal.at)? {
                 recorded.push(Recorded::Refused(refusal));
             }

@@ -9,8 +9,8 @@ use crate::policy::reason::Reason;
 use crate::store::entry::EntryKind;
 use crate::store::index::Index;
 
-/// The custom entry a run leaves when it ends (store O1).
-const TOUCH_TYPE: &str = "openclaw.cache-ttl";
+/// The custom entry a run leaves when it ends (store O1), and its name up to 2026.1.24 (releases R15).
+const TOUCH_TYPES: [&str; 2] = ["openclaw.cache-ttl", "clawdbot.cache-ttl"];
 
 /// What the gate says. Times in ms.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -118,7 +118,9 @@ pub fn touches(index: &Index) -> impl Iterator<Item = (EntryIx, f64)> {
         .asides()
         .rev()
         .filter(move |(_, entry)| entry.kind == EntryKind::Custom && usable(entry.number))
-        .filter(|(_, entry)| index.words.value(entry.word).is_some_and(|word| word.str_is(TOUCH_TYPE)))
+        .filter(|(_, entry)| {
+            index.words.value(entry.word).is_some_and(|word| TOUCH_TYPES.iter().any(|name| word.str_is(name)))
+        })
         .map(|(ix, entry)| (ix, entry.number))
 }
 

@@ -183,7 +183,8 @@ impl Line<'_> {
         let column = |buf: &mut Buffer, end: u16, text: String, style: Style| {
             put_right(buf, y, self.area.x, end, &[Span::styled(text, style)]);
         };
-        if let Some(whole) = advice.whole {
+        {
+            let whole = advice.whole;
             let overflows = advice.overflows();
             let bad = if overflows > 0 { theme.style(Role::Danger) } else { theme.style(Role::Text) };
             column(buf, over, overflows.to_string(), bad);
@@ -274,7 +275,6 @@ fn advice_words(explanation: &Explanation, advice: &Advice) -> String {
         [] => format!("The patch is for {}.", advice.file_name()),
         commands => commands.join("; "),
     };
-    let whole =
-        advice.over_all_words(explanation.recorded).map(|words| format!("{words}. ")).unwrap_or_default();
+    let whole = format!("{}. ", advice.over_all_words(explanation.recorded));
     format!("{}. {whole}{how}", advice.note)
 }

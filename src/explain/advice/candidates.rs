@@ -1,0 +1,225 @@
+//! The values that are tried for every key, the mildest first.
+
+use std::path::PathBuf;
+
+use crate::explain::failure::Failure;
+use crate::gateway::provenance::Provenance;
+use crate::gateway::prune_setting::Unit;
+use crate::gateway::setting_value::{plain_text, ttl_text};
+use crate::inspect::Inspection;
+use crate::inspect::change::{Change, missing_in_version};
+use crate::inspect::session_settings::{
+    BOOTSTRAP_MAX_CHARS, BOOTSTRAP_TOTAL_MAX_CHARS, CONTEXT_TOKENS, CONTEXT_WINDOW, current, place,
+};
+use crate::js::Value;
+use crate::policy::Step;
+use crate::policy::settings::{Reader, StepSetting};
+use crate::store::entry::Role;
+
+const MINUTE: f64 = 60_000.0;
+/// Spans that people set, ms.
+const TTLS: [f64; 7] =
+    [120.0 * MINUTE, 60.0 * MINUTE, 30.0 * MINUTE, 15.0 * MINUTE, 10.0 * MINUTE, 5.0 * MINUTE, MINUTE];
+/// Spans of a pruner that is switched on.
+const NEW_TTLS: [f64; 4] = [60.0 * MINUTE, 30.0 * MINUTE, 5.0 * MINUTE, MINUTE];
+const KEEP_LAST: [f64; 5] = [10.0, 6.0, 3.0, 2.0, 1.0];
+const RATIOS: [f64; 5] = [0.4, 0.3, 0.2, 0.1, 0.0];
+const LEAST_CHARS: [f64; 3] = [25_000.0, 10_000.0, 0.0];
+/// Chars from which a result is trimmed, and what stays of each end.
+const TRIMS: [(f64, f64); 3] = [(2_500.0, 900.0), (1_200.0, 450.0), (400.0, 150.0)];
+const KEEP_RECENT: [f64; 4] = [20_000.0, 10_000.0, 5_000.0, 2_000.0];
+/// Reserves as shares of the window. A larger one makes more compactions than calls.
+const RESERVES: [f64; 6] = [0.1, 0.15, 0.2, 0.3, 0.4, 0.5];
+const TURNS: [usize; 10] = [100, 50, 30, 20, 12, 8, 5, 3, 2, 1];
+/// Shares of the window for a lower `contextTokens`.
+const LOWER: [f64; 3] = [0.75, 0.5, 0.25];
+/// Shares of the served window: the last leave room for a turn that compaction does not see coming.
+const SERVED: [f64; 5] = [1.0, 0.9, 0.8, 0.7, 0.6];
+const FILE_CHARS: [f64; 4] = [10_000.0, 5_000.0, 2_000.0, 500.0];
+const TOTAL_CHARS: [f64; 4] = [50_000.0, 20_000.0, 8_000.0, 2_000.0];
+
+/// A key and its values.
+#[derive(Debug, Clone)]
+pub(super) struct Candidate {
+    /// The values, the mildest first; one may be several settings that belong together.
+    pub values: Vec<Vec<Change>>,
+}
+
+/// What a search may change.
+pub(super) struct Ground<'a> {
+    pub inspection: &'a Inspection,
+    pub failure: &'a Failure,
+    /// Compaction is a plugin's: the gateway's settings of it are not read.
+    pub engine: bool,
+}
+
+impl Ground<'_> {
+    /// Every key that this release reads and the configuration can set, with the values that are tried.
+    pub(super) fn candidates(&self) -> Vec<Candidate> {
+        let mut all = vec![self.window(), self.pruning_on()];
+        if self.inspection.configured_on {
+            all.extend(self.pruning());
+        }
+        all.push(self.turns());
+        if !self.engine {
+            all.push(self.keep_recent());
+            all.push(self.reserve());
+        }
+        all.push(self.context_tokens());
+        all.push(self.files(BOOTSTRAP_MAX_CHARS, &FILE_CHARS));
+        all.push(self.files(BOOTSTRAP_TOTAL_MAX_CHARS, &TOTAL_CHARS));
+        all.retain(|candidate| !candidate.values.is_empty());
+        all
+    }
+
+    fn one(&self, key: &str, values: impl IntoIterator<Item = Value>) -> Candidate {
+        let values = values.into_iter().filter_map(|value| Some(vec![self.change(key, value)?]));
+        Candidate { values: values.collect() }
+    }
+
+    fn below(&self, key: &str, values: &[f64]) -> Candidate {
+        let now = self.row(key).and_then(|row| row.row.value.as_f64()).unwrap_or(f64::NAN);
+        self.one(key, values.iter().filter(|value| **value < now).map(|value| Value::from(*value)))
+    }
+
+    fn row(&self, key: &str) -> Option<&StepSetting> {
+        self.inspection.settings.iter().find(|row| row.key() == key)
+    }
+
+    /// A change of a key; none where the version has no such key, or nothing but a preview sets it.
+    fn change(&self, key: &str, value: Value) -> Option<Change> {
+        if missing_in_version(self.inspection, key).is_some() {
+            return None;
+        }
+        let row = self.row(key);
+        let settable = |row: &StepSetting| matches!(row.reader, Reader::Gateway(_) | Reader::Runtime { .. });
+        if row.is_some_and(|row| !settable(row)) {
+            return None;
+        }
+        let is_ttl = row.is_some_and(|row| row.row.control.unit() == Some(Unit::Milliseconds));
+        let value = if is_ttl { ttl_text(&value) } else { value };
+        Some(Change { key: key.to_owned(), step: row.map(|row| row.step), value, origin: Provenance::Tuned })
+    }
+
+    /// The window that the provider really serves, where the runtime believes in a larger one.
+    fn window(&self) -> Candidate {
+        let served = self.failure.limit as f64;
+        let own = self.failure.believed.gateway == self.inspection.window;
+        let smaller =
+            own && served > 0.0 && served < 0.97 * self.failure.believed.runtime && !self.failure.is_bytes();
+        let values = SERVED.iter().filter(|_| smaller).map(|share| Value::from((served * share).floor()));
+        self.one(CONTEXT_WINDOW, values)
+    }
+
+    fn pruning_on(&self) -> Candidate {
+        if self.inspection.configured_on {
+            return self.below("contextPruning.ttl", &TTLS);
+        }
+        let on = |ttl: &f64| {
+            let mode = self.change("contextPruning.mode", Value::from("cache-ttl"))?;
+            Some(vec![mode, self.change("contextPruning.ttl", Value::from(*ttl))?])
+        };
+        Candidate { values: NEW_TTLS.iter().filter_map(on).collect() }
+    }
+
+    fn pruning(&self) -> Vec<Candidate> {
+        let trims = TRIMS.iter().filter_map(|(max, kept)| {
+            let now = self.row("contextPruning.softTrim.maxChars")?.row.value.as_f64()?;
+            let change = |key: &str, chars: f64| {
+                self.change(&format!("contextPruning.softTrim.{key}"), Value::from(chars))
+            };
+            let all = [change("maxChars", *max)?, change("headChars", *kept)?, change("tailChars", *kept)?];
+            (*max < now).then(|| all.to_vec())
+        });
+        let tools =
+            ["contextPruning.tools.allow", "contextPruning.tools.deny"].into_iter().filter_map(|key| {
+                let set = self.row(key)?.row.value.as_array().is_some_and(|list| !list.is_empty());
+                let none = self.change(key, Value::Array(Vec::new()))?;
+                set.then(|| vec![none])
+            });
+        vec![
+            self.below("contextPruning.keepLastAssistants", &KEEP_LAST),
+            Candidate { values: tools.collect() },
+            Candidate { values: trims.collect() },
+            self.below("contextPruning.minPrunableToolChars", &LEAST_CHARS),
+            self.below("contextPruning.hardClearRatio", &RATIOS),
+            self.below("contextPruning.softTrimRatio", &RATIOS),
+        ]
+    }
+
+    fn turns(&self) -> Candidate {
+        let path = self.inspection.context.path.iter();
+        let asked = path.filter(|ix| self.inspection.index.entry(**ix).role() == Some(Role::User)).count();
+        let now = self.inspection.configured.history_limit;
+        let most = if now > 0.0 { now as usize } else { asked };
+        self.one(
+            "historyLimit",
+            TURNS.iter().filter(|turns| **turns < most).map(|turns| Value::from(*turns as f64)),
+        )
+    }
+
+    fn keep_recent(&self) -> Candidate {
+        self.below("compaction.keepRecentTokens", &KEEP_RECENT)
+    }
+
+    /// Larger reserves compact earlier; smaller ones leave room at all where the reserve took it.
+    fn reserve(&self) -> Candidate {
+        let window = self.inspection.upkeep.runtime_window;
+        let now = self.inspection.configured.compaction.reserve_tokens;
+        let key = ["compaction.reserveTokens", "compaction.reserveTokensFloor"];
+        let key = key.into_iter().find(|key| self.change(key, Value::from(1.0)).is_some());
+        let Some(key) = key.filter(|_| window > 0.0) else { return Candidate { values: Vec::new() } };
+        let larger = RESERVES.iter().map(|share| (window * share / 1_000.0).ceil() * 1_000.0);
+        let most = (window * RESERVES[RESERVES.len() - 1]).floor();
+        self.one(
+            key,
+            larger.map(|reserve| reserve.min(most)).filter(|reserve| *reserve > now).map(Value::from),
+        )
+    }
+
+    fn context_tokens(&self) -> Candidate {
+        let window = self.inspection.window.tokens;
+        let values = LOWER.iter().filter(|_| window > 0.0).map(|share| Value::from((window * share).floor()));
+        self.one(CONTEXT_TOKENS, values)
+    }
+
+    /// Less of the workspace files in the system prompt, where a run reported them.
+    fn files(&self, key: &str, values: &[f64]) -> Candidate {
+        let reported = self.inspection.report.as_deref().map_or(0, |report| report.files.len());
+        let now = current(self.inspection, key);
+        self.one(
+            key,
+            values.iter().filter(|value| reported > 0 && **value < now).map(|value| Value::from(*value)),
+        )
+    }
+}
+
+/// A change as it is shown and written.
+pub(super) fn shown(inspection: &Inspection, change: &Change) -> super::Change {
+    let row = inspection.settings.iter().find(|row| row.key() == change.key);
+    let unit = row.and_then(|row| row.row.control.unit());
+    let (file, path): (Option<PathBuf>, String) = match row.map(|row| &row.reader) {
+        Some(Reader::Gateway(path)) => (None, path.clone()),
+        Some(Reader::Runtime { file, path, .. }) => (Some(file.clone()), path.clone()),
+        _ => place(inspection, &change.key),
+    };
+    let is_mode = row.is_some_and(|row| row.step == Step::Prune && row.row.key == "mode");
+    let was = match row {
+        Some(_) if is_mode => "off".to_owned(),
+        Some(row) if row.key() == "historyLimit" && inspection.configured.history_limit <= 0.0 => {
+            "off".to_owned()
+        }
+        Some(row) => plain_text(unit, &row.row.value),
+        None => plain_text(None, &Value::from(current(inspection, &change.key))),
+    };
+    let ttl = (unit == Some(Unit::Milliseconds))
+        .then(|| change.value.as_str().and_then(crate::gateway::duration::parse_duration_ms))
+        .flatten();
+    let tuned = match ttl {
+        Some(ms) => Value::from(ms),
+        None if is_mode => Value::from(true),
+        None => change.value.clone(),
+    };
+    let now = if is_mode { "cache-ttl".to_owned() } else { plain_text(unit, &tuned) };
+    super::Change { key: change.key.clone(), file, path, was, now, value: change.value.clone(), tuned }
+}

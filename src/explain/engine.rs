@@ -1,0 +1,15 @@
+//! A plugin in the place of the gateway's own context engine: it says what is sent and when to compact.
+
+use crate::explain::case::Case;
+
+/// The slot of the configuration that names the engine.
+const SLOT: [&str; 3] = ["plugins", "slots", "contextEngine"];
+/// What stands there for the gateway's own, or for none.
+const OWN: [&str; 3] = ["legacy", "none", ""];
+
+/// The plugin, where one is configured.
+pub(super) fn owner(case: &Case<'_>) -> Option<String> {
+    let slot = case.inspection.config.value(&SLOT)?.as_str()?.to_string_lossy();
+    let name = slot.trim();
+    (!OWN.contains(&name.to_lowercase().as_str())).then(|| name.to_owned())
+}

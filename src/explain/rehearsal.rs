@@ -1,0 +1,167 @@
+//! Replays of the session through the call that failed: as it was, under changed settings, and with one thing set right
+//! that was wrong. `replay`, `check`, `sweep` and tuning run the same replay, so their answers are the same.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use crate::context::build;
+use crate::context::build::ContextMessage;
+use crate::context::tokens::chars4::estimate_or_zero;
+use crate::ids::EntryIx;
+use crate::inspect::again::Material;
+use crate::inspect::change::Change;
+use crate::inspect::overflow::Sign;
+use crate::inspect::simulated::{replayed_steps, simulated};
+use crate::inspect::{Inspection, Unmeasured};
+use crate::policy::StepSet;
+use crate::replay::{CallReplay, RecordedLane, Settings, Totals, simulated_lane};
+use crate::store::body::BodyError;
+use crate::store::intern::WordIx;
+use crate::transcript::Leaf;
+
+/// What all calls of a session come to.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Whole {
+    /// Calls that do not fit.
+    pub overflows: usize,
+    /// The one that failed is among them.
+    pub failing: bool,
+    /// Tokens of that one; none where no call failed yet.
+    pub tokens: Option<u64>,
+    /// Tokens of the largest prompt.
+    pub peak: u64,
+    /// What calls and summaries cost, USD; none without a price.
+    pub cost: Option<f64>,
+    /// Compactions.
+    pub compactions: usize,
+}
+
+/// A session ready to be replayed.
+#[derive(Debug)]
+pub(super) struct Rehearsal {
+    /// The session at a leaf from which the failing call is on the path.
+    pub inspection: Inspection,
+    /// Its calls as they were.
+    pub record: Arc<RecordedLane>,
+    /// Tokens before the messages.
+    pub fixed: f64,
+    material: Material,
+    weights: HashMap<EntryIx, f64>,
+    failing: Option<EntryIx>,
+    /// Calls that were answered, but cut short.
+    cut: Vec<EntryIx>,
+}
+
+impl Rehearsal {
+    /// Reads what replays need. `failing` is the call that failed, none before anything did.
+    ///
+    /// # Errors
+    /// When an entry cannot be read again.
+    pub(super) fn read(inspection: &Inspection, failing: Option<EntryIx>) -> Result<Self, BodyError> {
+        let inspection = through(inspection, failing);
+        let material = Material::read(&inspection, StepSet::NONE)?;
+        let record = material.record(&inspection);
+        let (fixed, weights) = material.weights(&inspection);
+        let cuts = inspection.overflows.iter().filter(|it| it.sign == Sign::CutShort);
+        Ok(Self {
+            cut: cuts.map(|it| it.entry).collect(),
+            failing,
+            inspection,
+            material,
+            record,
+            fixed,
+            weights,
+        })
+    }
+
+    /// What each message weighs by the provider's count.
+    pub(super) fn weights_of(&self, messages: &[ContextMessage]) -> Vec<f64> {
+        let weight = |message: &ContextMessage| {
+            let known = self.weights.get(&message.entry).copied();
+            known.unwrap_or_else(|| estimate_or_zero(&message.size) as f64)
+        };
+        messages.iter().map(weight).collect()
+    }
+
+    /// What became of a call.
+    pub(super) fn recorded(&self, entry: EntryIx) -> Option<&CallReplay> {
+        let at = self.record.calls.iter().position(|call| call.entry == entry)?;
+        self.record.lane.get(at)
+    }
+
+    /// What the provider of a model takes, as far as the record teaches.
+    pub(super) fn limit_of(&self, model: Option<(WordIx, WordIx)>) -> Option<u64> {
+        let other = model.and_then(|model| self.material.windows.get(&model)).map(|limits| limits.provider);
+        Some(other.unwrap_or(self.material.provider_window))
+            .filter(|limit| *limit > 0.0)
+            .map(|limit| limit as u64)
+    }
+
+    /// Calls of the path.
+    pub(super) fn len(&self) -> usize {
+        self.record.calls.len()
+    }
+
+    /// The whole session as it was.
+    pub(super) fn as_it_was(&self) -> Whole {
+        self.sum(&self.record.lane)
+    }
+
+    /// The settings of a replay under these changes.
+    pub(super) fn settings(&self, changes: &[Change]) -> Settings {
+        let steps = replayed_steps(&self.inspection, changes);
+        let changed = changes.iter().filter_map(|change| change.step).collect::<Vec<_>>();
+        let left_out = self.material.doubted.without(StepSet::of(&changed));
+        simulated(&self.inspection, changes, steps.without(left_out)).replayed()
+    }
+
+    /// The whole session under changed settings.
+    pub(super) fn under(&self, changes: &[Change]) -> Whole {
+        self.run(&self.settings(changes))
+    }
+
+    /// The whole session under any settings.
+    pub(super) fn run(&self, settings: &Settings) -> Whole {
+        let session = self.material.session(&self.inspection);
+        let lane = simulated_lane(&session, settings, &self.record, &|| true).unwrap_or_default();
+        self.sum(&lane)
+    }
+
+    fn sum(&self, lane: &[CallReplay]) -> Whole {
+        let calls = &self.record.calls;
+        let over = |at: &usize| {
+            let sent = &lane[*at];
+            let was_cut = self.cut.contains(&calls[*at].entry);
+            sent.overflow || sent.failed || was_cut && sent.expected >= self.record.lane[*at].expected
+        };
+        let failing = self.failing.and_then(|failing| calls.iter().position(|call| call.entry == failing));
+        let totals = Totals::of(calls, lane);
+        Whole {
+            overflows: (0..lane.len()).filter(over).count(),
+            failing: failing.is_some_and(|at| over(&at)),
+            tokens: failing.map(|at| lane[at].expected.max(0.0) as u64),
+            peak: totals.peak.0.max(0.0) as u64,
+            cost: totals.cost.map(|cost| cost + totals.summaries).filter(|cost| *cost > 0.0),
+            compactions: totals.compactions,
+        }
+    }
+}
+
+/// The session at a leaf from which a call is on the path.
+fn through(inspection: &Inspection, entry: Option<EntryIx>) -> Inspection {
+    let index = &inspection.index;
+    let off_path = entry.filter(|entry| !inspection.context.path.contains(entry));
+    let leaf = off_path.and_then(|entry| Some(Leaf::Id(index.ids.text(index.entry(entry).id?).to_owned())));
+    let context = leaf.as_ref().and_then(|leaf| build(index, &inspection.tree, leaf).ok());
+    match leaf.zip(context) {
+        Some((leaf, context)) => Inspection {
+            leaf,
+            context: Arc::new(context),
+            context_throws: false,
+            closer: None,
+            measured: Err(Unmeasured::OtherLeaf),
+            ..inspection.clone()
+        },
+        None => inspection.clone(),
+    }
+}

@@ -1,0 +1,146 @@
+//! What each message of a path weighs by the provider's own count: messages between two counted calls share what the prompt
+//! grew by. Where nothing was counted, or something else than these messages changed the prompt, the fit of the whole
+//! session decides, and without one chars / 4.
+
+use std::collections::HashSet;
+
+use crate::context::tokens::chars4::estimate_or_zero;
+use crate::ids::EntryIx;
+use crate::inspect::Inspection;
+use crate::inspect::overflow::Overflow;
+use crate::store::entry::{Entry, EntryKind, Usage};
+use crate::store::intern::WordIx;
+use crate::transcript::copied_answers;
+
+/// What one estimated token may count for. Beyond that the growth was not that of these messages: no script takes more.
+const FACTORS: (f64, f64) = (0.2, 8.0);
+/// Growth, in estimated tokens, below which what surrounds a message outweighs it.
+const LEAST_GROWTH: f64 = 200.0;
+/// Growths that must be there before they speak for messages without a count of their own.
+const ENOUGH: usize = 4;
+/// The messages before the first count must be at most this share of it, to tell what precedes them.
+const FEW: f64 = 0.25;
+
+/// A stretch of the path between two counts.
+#[derive(Debug, Default)]
+struct Stretch {
+    /// Places on the path.
+    places: Vec<usize>,
+    /// Tokens that the prompt grew by; none where no count tells.
+    grown: Option<f64>,
+}
+
+/// Tokens before the messages, and of the message of each entry of the path; `fitted` are those of the session's fit. None
+/// without a fit and without a counted call.
+pub(super) fn grown_weights(
+    inspection: &Inspection,
+    fitted: Option<(f64, Vec<f64>)>,
+) -> Option<(f64, Vec<f64>)> {
+    let path = &inspection.context.path;
+    let is_fitted = fitted.is_some();
+    let (fixed, mut weights) = fitted.unwrap_or_else(|| (f64::NAN, chars4(inspection)));
+    let walk = Walk::over(inspection, path);
+    if !is_fitted {
+        let ratio = ratio(&walk.stretches, &weights)?;
+        weights.iter_mut().for_each(|weight| *weight *= ratio);
+    }
+    for stretch in &walk.stretches {
+        if let Some(factor) = factor(stretch, &weights) {
+            stretch.places.iter().for_each(|at| weights[*at] *= factor);
+        }
+    }
+    let residual = walk.first.and_then(|(place, prompt)| {
+        let messages: f64 = weights[..place].iter().sum();
+        (messages <= FEW * prompt).then(|| prompt - messages)
+    });
+    let estimated = inspection.fixed_tokens() as f64;
+    let fixed = residual.unwrap_or(if fixed.is_finite() { fixed } else { estimated });
+    Some((fixed.max(0.0), weights))
+}
+
+fn chars4(inspection: &Inspection) -> Vec<f64> {
+    let weigh = |ix: &EntryIx| {
+        let entry = inspection.index.entry(*ix);
+        let sent = entry.makes_message() || entry.kind == EntryKind::Compaction;
+        entry.message.filter(|_| sent).map_or(0.0, |size| estimate_or_zero(&size) as f64)
+    };
+    inspection.context.path.iter().map(weigh).collect()
+}
+
+fn factor(stretch: &Stretch, weights: &[f64]) -> Option<f64> {
+    let estimated: f64 = stretch.places.iter().map(|at| weights[*at]).sum();
+    let factor = stretch.grown? / estimated;
+    (factor >= FACTORS.0 && factor <= FACTORS.1).then_some(factor)
+}
+
+/// Tokens counted for one estimated over all that the prompts grew by.
+fn ratio(stretches: &[Stretch], weights: &[f64]) -> Option<f64> {
+    let growths = stretches.iter().filter_map(|stretch| {
+        let estimated: f64 = stretch.places.iter().map(|at| weights[*at]).sum();
+        let grown = stretch.grown.filter(|grown| *grown >= 0.0 && estimated >= LEAST_GROWTH)?;
+        Some((grown, estimated))
+    });
+    let (count, grown, estimated) = growths.fold((0, 0.0, 0.0), |sum: (usize, f64, f64), growth| {
+        (sum.0 + 1, sum.1 + growth.0, sum.2 + growth.1)
+    });
+    let told = (count >= ENOUGH && grown > 0.0).then(|| (grown / estimated).clamp(FACTORS.0, FACTORS.1));
+    // A single count still tells what precedes the messages.
+    told.or_else(|| stretches.iter().any(|stretch| stretch.grown.is_some()).then_some(1.0))
+}
+
+/// The path, cut at its counts.
+#[derive(Default)]
+struct Walk {
+    stretches: Vec<Stretch>,
+    /// Where the first count stands, and its prompt in tokens.
+    first: Option<(usize, f64)>,
+    open: Vec<usize>,
+    last: Option<(f64, Option<(WordIx, WordIx)>)>,
+}
+
+impl Walk {
+    fn over(inspection: &Inspection, path: &[EntryIx]) -> Self {
+        let index = &inspection.index;
+        let copied: HashSet<EntryIx> = copied_answers(index, path).into_iter().collect();
+        let mut walk = Self::default();
+        for (place, ix) in path.iter().enumerate() {
+            let entry = index.entry(*ix);
+            if matches!(entry.kind, EntryKind::Compaction | EntryKind::Reset | EntryKind::ContextEdit) {
+                walk.settle(None);
+                walk.last = None;
+            }
+            let counted = counted(entry).filter(|_| !copied.contains(ix));
+            let refused =
+                || inspection.overflow_at(*ix).and_then(Overflow::prompt).map(|tokens| tokens as f64);
+            if let Some(prompt) = counted.or_else(refused) {
+                walk.count(place, prompt, entry.model);
+            }
+            if entry.message.is_some() && (entry.makes_message() || entry.kind == EntryKind::Compaction) {
+                walk.open.push(place);
+            }
+        }
+        walk.settle(None);
+        walk
+    }
+
+    fn count(&mut self, place: usize, prompt: f64, model: Option<(WordIx, WordIx)>) {
+        let same = self.last.filter(|(_, last)| *last == model || model.is_none());
+        self.settle(same.map(|(last, _)| prompt - last));
+        if self.first.is_none() {
+            self.first = Some((place, prompt));
+        }
+        self.last = Some((prompt, model.or(self.last.and_then(|(_, model)| model))));
+    }
+
+    fn settle(&mut self, grown: Option<f64>) {
+        let places = std::mem::take(&mut self.open);
+        if !places.is_empty() {
+            self.stretches.push(Stretch { places, grown });
+        }
+    }
+}
+
+fn counted(entry: &Entry) -> Option<f64> {
+    let usage = entry.message.filter(|_| entry.is_call())?.usage.filter(Usage::is_counted)?;
+    Some(usage.prompt_tokens())
+}
