@@ -20,7 +20,7 @@ use clawscope::policy::clear_tool_uses::ClearSettings;
 use clawscope::policy::prune::Gate;
 use clawscope::policy::settings::GuardSettings;
 use clawscope::policy::{Step, StepSet, StepSettings};
-use clawscope::replay::{Call, Replay, Settings};
+use clawscope::replay::{Assumed, Call, Replay, Settings};
 use clawscope::store::entry::{EntryKind, Role};
 use clawscope::transcript::Leaf;
 use generate::{Options, transcript};
@@ -50,7 +50,7 @@ fn settings(steps: &[Step], window: f64) -> Settings {
             ..PruneSettings::default()
         })
     };
-    Settings { steps, prune_on: true, window, guard_window: window }
+    Settings { steps, prune_on: true, window, guard_window: window, assumed: Assumed::default() }
 }
 
 fn opened(seed: u64, options: &Options) -> (Session, Inspection, Material) {

@@ -31,8 +31,8 @@ use clawscope::policy::settings::GuardSettings;
 use clawscope::policy::texture::Texture;
 use clawscope::policy::{Fate, MessageFate, Step, StepSet, StepSettings};
 use clawscope::replay::{
-    Call, CallReplay, RecordedLane, Session, Settings, Totals, Trimmed, recorded_lane, simulated_lane,
-    simulated_totals,
+    Assumed, Call, CallReplay, RecordedLane, Session, Settings, Totals, Trimmed, recorded_lane,
+    simulated_lane, simulated_totals,
 };
 use clawscope::store::entry::{EntryKind, Role};
 use clawscope::transcript::Leaf;
@@ -66,7 +66,7 @@ fn settings(steps: &[Step], ruleset: Ruleset, window: f64, history: f64) -> Sett
         clear: ClearSettings { trigger: 400.0, keep: 1.0, ..ClearSettings::default() },
         ..StepSettings::prune(prune)
     };
-    Settings { steps, prune_on: true, window, guard_window: window }
+    Settings { steps, prune_on: true, window, guard_window: window, assumed: Assumed::default() }
 }
 
 /// A session with everything read of it, for the rules of a version.

@@ -19,7 +19,7 @@ use clawscope::inspect::simulated::simulated;
 use clawscope::inspect::timeline::Recording;
 use clawscope::js;
 use clawscope::policy::{Step, StepSet};
-use clawscope::replay::{Settings, Totals};
+use clawscope::replay::Totals;
 use clawscope::sweep::{Asked, Axis, Ground, Sweep, default_axes, json, sweep};
 use generate::{Options, transcript};
 use inspected::inspected;
@@ -77,13 +77,7 @@ fn swept(recording: &Recording, asked: Asked) -> Sweep {
 fn by_itself(recording: &Recording, changes: &[Change], steps: StepSet) -> Totals {
     let Recording { inspection, material, .. } = recording;
     let simulated = simulated(inspection, changes, steps);
-    let settings = Settings {
-        prune_on: simulated.on,
-        window: simulated.window.tokens,
-        guard_window: simulated.window.own,
-        steps: simulated.steps,
-    };
-    let [_, totals] = material.replay(inspection, &settings).totals();
+    let [_, totals] = material.replay(inspection, &simulated.replayed()).totals();
     totals
 }
 

@@ -134,8 +134,6 @@ pub enum Effect {
     Explain {
         /// The session.
         inspection: Arc<Inspection>,
-        /// When the next call would be made, ms.
-        now_ms: i64,
     },
     /// Read what was committed to a session.
     ReadCommits {

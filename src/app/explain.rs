@@ -188,8 +188,7 @@ impl App {
     pub(super) fn ask_explain(&self) -> Vec<Effect> {
         let open = matches!(self.overlay, Some(Overlay::Explain(_)));
         let inspection = self.inspection().filter(|_| open).map(Arc::clone);
-        let ask = |inspection| Effect::Explain { inspection, now_ms: self.now_ms };
-        inspection.map(ask).into_iter().collect()
+        inspection.map(|inspection| Effect::Explain { inspection }).into_iter().collect()
     }
 
     /// Takes the explanation.

@@ -38,8 +38,7 @@ pub(super) fn run(
     };
     let scene = Scene::for_session(target, place, around)?;
     let inspection = with_context(scene.open(target)?)?;
-    let explanation =
-        explain(&inspection, scene.now_ms).map_err(|error| Failure::unreadable(error.to_string()))?;
+    let explanation = explain(&inspection).map_err(|error| Failure::unreadable(error.to_string()))?;
     if args.json {
         return Ok(output.json(answer(&inspection, &explanation))?);
     }

@@ -49,7 +49,7 @@ fn one(scene: &Scene, item: &SessionItem) -> Explained {
         Err(Failure::Told { message, .. }) => return unread(message),
         Err(_) => return unread("it cannot be opened".to_owned()),
     };
-    match explain(&inspection, scene.now_ms) {
+    match explain(&inspection) {
         Ok(said) => Explained { item: inspection.session, said: Ok(said) },
         Err(error) => unread(error.to_string()),
     }

@@ -64,7 +64,7 @@ mod tests {
         };
         let beside = Spent { calls: 1, input: 10.0, output: 1.0, cost: Some(0.25), ..Spent::default() };
         assert_eq!(
-            spent_words(&Spending { answers, beside }).unwrap(),
+            spent_words(&Spending { answers, beside, ..Spending::default() }).unwrap(),
             "all branches took: 2 answers, 1,234 in, 50 out · 1 call beside them, 10 in, 1 out · $0.75"
         );
         assert_eq!(spent_words(&Spending::default()), None);

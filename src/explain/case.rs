@@ -14,6 +14,9 @@ use crate::policy::prune::touches;
 use crate::store::body::{self, BodyError};
 use crate::store::entry::{EntryKind, Role, StopReason};
 
+/// Turns that make a typical one.
+const TYPICAL: usize = 3;
+
 /// An error that was no overflow.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct OtherError {
@@ -28,8 +31,6 @@ pub(super) struct OtherError {
 pub(super) struct Case<'a> {
     /// The session.
     pub inspection: &'a Inspection,
-    /// When the next call would be made, ms.
-    pub now_ms: f64,
     /// The call that is explained: the first of the last refusals that no answer parts.
     pub failure: Option<Failure>,
     /// The session's replays; none where nothing overflowed.
@@ -55,7 +56,7 @@ impl<'a> Case<'a> {
     ///
     /// # Errors
     /// When an entry cannot be read again.
-    pub(super) fn read(inspection: &'a Inspection, now_ms: f64) -> Result<Self, BodyError> {
+    pub(super) fn read(inspection: &'a Inspection) -> Result<Self, BodyError> {
         let explained = explained(inspection);
         let rehearsal =
             explained.map(|overflow| Rehearsal::read(inspection, Some(overflow.entry))).transpose()?;
@@ -84,7 +85,6 @@ impl<'a> Case<'a> {
             ratio,
             touches,
             inspection,
-            now_ms,
         })
     }
 
@@ -132,7 +132,8 @@ impl<'a> Case<'a> {
         self.typical_turn().max(2 * median(grown.collect()))
     }
 
-    /// Tokens that a typical turn adds: the median of what the prompt grew by from one turn's end to the next's.
+    /// Tokens that a typical turn adds: the median of what the prompt grew by from one turn's end to the next's, or from one
+    /// call to the next where there were too few turns to speak of a typical one.
     pub(super) fn typical_turn(&self) -> u64 {
         let asked = self.asked();
         let turn = |call: &Call| asked.partition_point(|asked| *asked < call.entry);
@@ -143,7 +144,12 @@ impl<'a> Case<'a> {
                 None => ends.push((turn(call), call.prompt)),
             }
         }
-        median(ends.windows(2).filter_map(|pair| pair[1].1.checked_sub(pair[0].1)).collect())
+        let turns: Vec<u64> = ends.windows(2).filter_map(|pair| pair[1].1.checked_sub(pair[0].1)).collect();
+        if turns.len() >= TYPICAL {
+            return median(turns);
+        }
+        let calls = self.calls.windows(2).filter_map(|pair| pair[1].prompt.checked_sub(pair[0].prompt));
+        median(calls.collect())
     }
 }
 

@@ -18,6 +18,10 @@ use crate::transcript::Leaf;
 
 /// Tokens of an image by the runtime's estimate (compaction 1.4).
 const IMAGE_TOKENS: f64 = 1_200.0;
+/// A limit above this share of the believed window is that window.
+const SAME: f64 = 0.97;
+/// A reply of at least this share of the window, reserved, shrinks the window.
+const RESERVED: f64 = 0.1;
 
 /// A call that did not fit, or the next one.
 #[derive(Debug, Clone)]
@@ -92,6 +96,15 @@ impl Failure {
         Budget::new(self.then.fixed, &self.then.context, |at| {
             self.weights.get(at).copied().unwrap_or(0.0) as u64
         })
+    }
+
+    /// Whether the provider takes less than the runtime believes: a reply that is reserved counts only where it is large.
+    pub fn serves_less(&self) -> bool {
+        let believed = self.believed.runtime;
+        let reply = self.overflow.reply.filter(|reply| *reply as f64 >= RESERVED * believed).unwrap_or(0);
+        let allowed = self.overflow.limit.map_or(self.limit, |limit| limit.saturating_sub(reply));
+        let tokens = matches!(self.overflow.sign, Sign::Refused | Sign::CutShort);
+        tokens && self.limit > 0 && (allowed as f64) < SAME * believed
     }
 
     /// By how many tokens it did not fit.

@@ -16,10 +16,6 @@ use crate::policy::Step;
 use crate::replay::Settings;
 use crate::store::entry::StopReason;
 
-/// A limit above this share of the believed window is that window.
-const SAME: f64 = 0.97;
-/// A reserved reply of a larger share of the window shrinks the window.
-const RESERVED: f64 = 0.1;
 /// How far off an estimate must be, counted by estimated.
 const FAR_OFF: f64 = 1.5;
 /// Beyond this no script explains an estimate: something is missing from it.
@@ -53,10 +49,7 @@ pub(super) fn mismeasured(case: &Case<'_>) -> Vec<Finding> {
 fn window(failure: &Failure, rehearsal: &Rehearsal) -> Option<Finding> {
     let believed = failure.believed.runtime;
     let served = failure.limit;
-    let tokens = matches!(failure.overflow.sign, Sign::Refused | Sign::CutShort);
-    let reply = failure.overflow.reply.filter(|reply| *reply as f64 >= RESERVED * believed);
-    let allowed = failure.overflow.limit.map_or(served, |limit| limit - reply.unwrap_or(0).min(limit));
-    if !tokens || served == 0 || allowed as f64 >= SAME * believed {
+    if !failure.serves_less() {
         return None;
     }
     let change = Change {
@@ -72,6 +65,7 @@ fn window(failure: &Failure, rehearsal: &Rehearsal) -> Option<Finding> {
         _ => "the window the configuration or catalogue names",
     };
     let named = failure.overflow.limit.is_some();
+    let reply = failure.overflow.reply.filter(|reply| *reply > 0);
     let how = match (named, reply) {
         (true, Some(reply)) => format!("{} of them are reserved for the reply", exact(reply)),
         (true, None) => "the refusal names the limit".to_owned(),

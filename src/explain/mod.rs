@@ -98,12 +98,12 @@ impl Explanation {
 }
 
 /// Explains a session. Reads the bodies of failed calls and of compactions, and where a call overflowed the texts of the
-/// path. `now_ms` is when the next call would be made, ms since the epoch.
+/// path.
 ///
 /// # Errors
 /// When an entry cannot be read again.
-pub fn explain(inspection: &Inspection, now_ms: f64) -> Result<Explanation, BodyError> {
-    let case = Case::read(inspection, now_ms)?;
+pub fn explain(inspection: &Inspection) -> Result<Explanation, BodyError> {
+    let case = Case::read(inspection)?;
     let mismeasured = mismeasured::mismeasured(&case);
     let aftermath = aftermath::aftermath(&case);
     let overflows = case.overflows().to_vec();

@@ -166,7 +166,7 @@ fn headline(case: &Case<'_>, failure: &Failure, verdict: &Finding, guards: &[Gua
     let why =
         guards.iter().find(|guard| guard.kind == GuardKind::Compaction).map(|guard| match guard.state {
             GuardState::NotDue => match guard.due_by {
-                Some(by) => format!(" Compaction was not due by {}.", short(by)),
+                Some(by) => format!(" Compaction was {} below its trigger.", short(by)),
                 None => String::new(),
             },
             GuardState::Failed => " Compaction was due and failed.".to_owned(),

@@ -100,6 +100,7 @@ impl Script {
             calibrated: None,
             provider_window: window,
             runtime_window: window,
+            windows: &HashMap::new(),
             mode: CompactionMode::Default,
             retention: Retention::Short,
             price: find("anthropic", "claude-opus-4-6").map(|entry| entry.price),
@@ -107,6 +108,10 @@ impl Script {
         };
         ask(&session)
     }
+}
+
+fn refused_at(entry: u32, requested: Option<f64>, limit: Option<f64>) -> Refused {
+    Refused { entry: EntryIx(entry), requested, limit, least: 0.0, bytes: false }
 }
 
 fn settings(steps: &[Step]) -> Settings {
@@ -120,7 +125,13 @@ fn settings(steps: &[Step]) -> Settings {
     all.compaction.keep_recent_tokens = 100.0;
     all.compaction.reserve_tokens = 1_000.0;
     all.summary_tokens = 50;
-    Settings { steps: all, prune_on: true, window: 10_000.0, guard_window: 10_000.0 }
+    Settings {
+        steps: all,
+        prune_on: true,
+        window: 10_000.0,
+        guard_window: 10_000.0,
+        assumed: Assumed::default(),
+    }
 }
 
 /// A run with a large result; then, after an idle time, one with two calls.
@@ -203,7 +214,7 @@ fn a_compaction_frees_what_it_summarises_and_the_cache_begins_anew() {
 #[test]
 fn a_refused_prompt_is_compacted_and_fits_the_second_time() {
     let script = two_runs(5_000).after(1).user().refused("prompt is too long: 12000 tokens > 10000 maximum");
-    let refused = [Refused { entry: EntryIx(7), requested: Some(12_000.0), limit: Some(10_000.0) }];
+    let refused = [refused_at(7, Some(12_000.0), Some(10_000.0))];
     let mut compacting = settings(&[Step::Compact]);
     compacting.steps.compaction.keep_recent_tokens = 1.0;
     let replay = script.replay(&compacting, 11_500.0, &refused);
@@ -246,7 +257,7 @@ fn the_settings_in_force_bring_the_record_again() {
     assert_eq!(simulated, recorded, "taken for an overflow by the runtime, and answered all the same");
     let refused = two_runs(5_000).after(1).user().refused("prompt is too long: 8000 tokens");
     for requested in [Some(8_000.0), Some(12_000.0), None] {
-        let words = [Refused { entry: EntryIx(7), requested, limit: None }];
+        let words = [refused_at(7, requested, None)];
         let [recorded, simulated] = fates(&refused.replay(&settings(&[]), 10_000.0, &words));
         assert_eq!(recorded[3], (true, true), "{requested:?}");
         assert_eq!(simulated, recorded, "{requested:?}: refused below the window is refused all the same");
@@ -256,7 +267,7 @@ fn the_settings_in_force_bring_the_record_again() {
 #[test]
 fn what_was_refused_and_fits_now_is_paid_for_once() {
     let script = idle(70).user().refused("prompt is too long: 12000 tokens > 10000 maximum");
-    let refused = [Refused { entry: EntryIx(9), requested: Some(12_000.0), limit: Some(10_000.0) }];
+    let refused = [refused_at(9, Some(12_000.0), Some(10_000.0))];
     let fitting = Settings { steps: settings(&[Step::History]).steps, ..settings(&[]) };
     let mut limited = fitting.clone();
     limited.steps.history_limit = 1.0;

@@ -61,7 +61,7 @@ impl Shell {
             Effect::ReadRecovery { inspection } => self.read_recovery(inspection),
             Effect::Summarise { inspection, plan, agreed } => self.summarise(inspection, plan, agreed),
             Effect::StopSummary => self.stop_summary(),
-            Effect::Explain { inspection, now_ms } => self.explain(inspection, now_ms),
+            Effect::Explain { inspection } => self.explain(inspection),
             Effect::ReadCommits { inspection } => self.read_commits(inspection),
             Effect::CompareBranches { inspection, leaves } => self.compare_branches(inspection, leaves),
             Effect::Repair { path } => self.repair(path),
@@ -176,9 +176,9 @@ impl Shell {
         });
     }
 
-    fn explain(&mut self, inspection: Arc<Inspection>, now_ms: i64) {
+    fn explain(&mut self, inspection: Arc<Inspection>) {
         self.jobs.start(Kind::Explain, move |ticket| {
-            let view = explain(&inspection, now_ms as f64).map(Arc::new).map_err(|error| error.to_string());
+            let view = explain(&inspection).map(Arc::new).map_err(|error| error.to_string());
             ticket.send(Event::Explained { epoch: inspection.epoch, view });
         });
     }

@@ -37,7 +37,6 @@ pub(crate) struct OnStore {
 pub(crate) struct Read {
     _folder: tempfile::TempDir,
     inspection: Inspection,
-    now: f64,
 }
 
 impl Deref for Read {
@@ -51,7 +50,7 @@ impl Deref for Read {
 impl Read {
     /// What is said of it.
     pub(crate) fn said(&self) -> Explanation {
-        explain(&self.inspection, self.now).expect("it reads")
+        explain(&self.inspection).expect("it reads")
     }
 }
 
@@ -152,7 +151,7 @@ impl OnStore {
         let inspection =
             open(&listed.store, &item.key, None, now as i64, &mut |_, _| true).expect("it opens");
         assert_eq!(inspection.window.tokens, self.window as f64, "the window of the store");
-        Read { _folder: folder, inspection, now }
+        Read { _folder: folder, inspection }
     }
 }
 

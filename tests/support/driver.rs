@@ -273,9 +273,8 @@ impl Driver {
                 vec![Event::Recovery { epoch: inspection.epoch, view }]
             }
             Effect::Summarise { inspection, plan, agreed } => self.summary(&inspection, &plan, agreed),
-            Effect::Explain { inspection, now_ms } => {
-                let view =
-                    explain(&inspection, now_ms as f64).map(Arc::new).map_err(|error| error.to_string());
+            Effect::Explain { inspection } => {
+                let view = explain(&inspection).map(Arc::new).map_err(|error| error.to_string());
                 vec![Event::Explained { epoch: inspection.epoch, view }]
             }
             Effect::ReadCommits { inspection } => {

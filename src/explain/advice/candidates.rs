@@ -105,8 +105,7 @@ impl Ground<'_> {
     fn window(&self) -> Candidate {
         let served = self.failure.limit as f64;
         let own = self.failure.believed.gateway == self.inspection.window;
-        let smaller =
-            own && served > 0.0 && served < 0.97 * self.failure.believed.runtime && !self.failure.is_bytes();
+        let smaller = own && self.failure.serves_less();
         let values = SERVED.iter().filter(|_| smaller).map(|share| Value::from((served * share).floor()));
         self.one(CONTEXT_WINDOW, values)
     }

@@ -15,6 +15,8 @@ use crate::policy::Step;
 
 /// Changes that are listed: of those that help, and of those that do not.
 const SHOWN: (usize, usize) = (5, 3);
+/// Keys in the order in which people would rather change them.
+const USUAL: [&str; 5] = ["contextWindow", "contextPruning.", "compaction.", "historyLimit", "contextTokens"];
 /// Replayed calls from which on pairs of keys are left out, as they would take too long.
 const MOST_CALLS: usize = 40_000;
 
@@ -181,7 +183,7 @@ fn told(rehearsal: &Rehearsal, failure: &Failure, turn: u64, trial: Trial) -> Ad
 }
 
 /// What helps first, with room before without; of these the key that the verdict is about, then the fewest keys.
-fn rank(advice: &Advice, verdict: Option<Class>) -> (bool, bool, bool, usize, usize, usize) {
+fn rank(advice: &Advice, verdict: Option<Class>) -> (bool, bool, bool, usize, usize, usize, u64) {
     let key = advice.changes.first().map_or("", |change| change.key.as_str());
     let is_own = match verdict {
         Some(Class::WrongWindow) => key == "contextWindow",
@@ -192,13 +194,7 @@ fn rank(advice: &Advice, verdict: Option<Class>) -> (bool, bool, bool, usize, us
         _ => false,
     };
     let files = key.starts_with("bootstrap") && !is_own;
-    let more = advice.overflows();
-    (
-        !advice.helps,
-        files,
-        !is_own,
-        usize::from(!advice.has_room) + advice.changes.len(),
-        more,
-        advice.after as usize,
-    )
+    let usual = USUAL.iter().position(|usual| key.starts_with(usual)).unwrap_or(USUAL.len());
+    let size = usize::from(!advice.has_room) + advice.changes.len();
+    (!advice.helps, files, !is_own, size, advice.overflows(), usual, advice.after)
 }

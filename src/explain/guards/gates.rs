@@ -11,6 +11,7 @@ use crate::inspect::words::span;
 use crate::js::Value;
 use crate::policy::Step;
 use crate::policy::prune::Gate;
+use crate::policy::settings::StepSetting;
 use crate::replay::Settings;
 
 /// A ttl that every pause between two runs passes, ms.
@@ -92,8 +93,11 @@ fn gates(rehearsal: &Rehearsal) -> Vec<OpenedGate> {
 
 /// The value of a gate's key.
 pub(super) fn current(failure: &Failure, key: &str) -> String {
-    let row = failure.then.settings.iter().find(|row| row.key() == key);
-    row.map(|row| crate::gateway::setting_value::plain_text(row.row.control.unit(), &row.row.value))
+    let rows = failure.then.settings.iter().filter(|row| row.key().starts_with(key));
+    let set = |row: &&StepSetting| row.row.value.as_array().is_none_or(|list| !list.is_empty());
+    rows.filter(set)
+        .next_back()
+        .map(|row| crate::gateway::setting_value::plain_text(row.row.control.unit(), &row.row.value))
         .unwrap_or_default()
 }
 

@@ -51,7 +51,7 @@ pub struct Part {
 }
 
 /// All parts that hold something, the newest first.
-pub fn parts(failure: &Failure) -> Vec<Part> {
+pub(in crate::explain) fn parts(failure: &Failure) -> Vec<Part> {
     let opening = failure.run_opening();
     let newest = failure.newest_results().first().copied().unwrap_or(usize::MAX);
     let kind = |at: usize, size: &MessageSize| match size.role {
