@@ -46,7 +46,7 @@ impl Refusal {
 
     /// An error as words, with the numbers in them.
     pub(super) fn said(entry: EntryIx, source: ErrorSource, text: String, at: f64) -> Self {
-        let Numbers { requested, limit } = numbers(&text);
+        let Numbers { requested, limit, .. } = numbers(&text);
         Self { entry: Some(entry), source, text, at, tokens: requested, limit }
     }
 }

@@ -2,13 +2,21 @@
 //! gateway's, which decide what follows it. They disagree on purpose (compaction 8.1–8.7).
 
 pub mod gateway;
+mod judge;
 mod numbers;
 pub mod pi;
 pub mod pi_1_5;
+mod plain;
+mod said;
+mod signs;
+mod sizes;
+mod texts;
 
 use crate::gateway::ruleset::Reading;
 
+pub use judge::{Judgement, Verdict, judge};
 pub use numbers::{Numbers, numbers};
+pub use said::Said;
 
 /// Whether a recorded error text is an overflow to either of the two programs.
 pub fn is_overflow(text: &str) -> bool {

@@ -56,6 +56,10 @@ pub struct Numbers {
     pub requested: Option<u64>,
     /// What fits.
     pub limit: Option<u64>,
+    /// The prompt's part of a sum that the text splits.
+    pub input: Option<u64>,
+    /// The reply's part of it: the room reserved for the answer.
+    pub output: Option<u64>,
 }
 
 /// The numbers in a text; none where it does not name them.
@@ -116,7 +120,13 @@ fn sum_over_limit(text: &str, found: &[Found]) -> Option<Numbers> {
     let three = found.windows(3).find(|three| {
         text[three[0].end..three[1].start].trim() == "+" && text[three[1].end..three[2].start].trim() == ">"
     })?;
-    Some(Numbers { requested: three[0].value.checked_add(three[1].value), limit: Some(three[2].value) })
+    let (input, output, limit) = (three[0].value, three[1].value, three[2].value);
+    Some(Numbers {
+        requested: input.checked_add(output),
+        limit: Some(limit),
+        input: Some(input),
+        output: Some(output),
+    })
 }
 
 /// Every whole number, with `,` `.` `_` or a space that parts groups of three taken out.
@@ -208,7 +218,8 @@ mod tests {
             ("上下文超出：输入 150233 tokens，上限 131072", 150_233, 131_072),
         ];
         for (text, requested, limit) in both {
-            assert_eq!(numbers(text), Numbers { requested: Some(requested), limit: Some(limit) }, "{text}");
+            let found = numbers(text);
+            assert_eq!((found.requested, found.limit), (Some(requested), Some(limit)), "{text}");
         }
     }
 
@@ -227,7 +238,7 @@ mod tests {
         }
         let only =
             numbers("This model's maximum context length is 131072 tokens. Please shorten the messages.");
-        assert_eq!(only, Numbers { requested: None, limit: Some(131_072) });
+        assert_eq!(only, Numbers { limit: Some(131_072), ..Numbers::default() });
     }
 
     proptest! {
@@ -238,7 +249,7 @@ mod tests {
 
         #[test]
         fn both_numbers_are_found_whatever_they_are(prompt in 1_000_u64..9_999_999, limit in 1_000_u64..9_999_999) {
-            let expected = Numbers { requested: Some(prompt), limit: Some(limit) };
+            let expected = Numbers { requested: Some(prompt), limit: Some(limit), ..Numbers::default() };
             prop_assert_eq!(numbers(&format!("prompt is too long: {prompt} tokens > {limit} maximum")), expected);
             let other = format!("maximum context length is {limit} tokens, however you requested {prompt} tokens");
             prop_assert_eq!(numbers(&other), expected);

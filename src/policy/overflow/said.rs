@@ -1,0 +1,79 @@
+//! An answer's words about how it ended, as a transcript records them (overflow-texts 1).
+
+use crate::js::{self, Value};
+
+/// Fields beside `errorMessage` that may hold the only sign, in the order they are read.
+const CODES: [&str; 3] = ["errorCode", "errorType", "errorBody"];
+
+/// What an answer says of how it ended.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Said {
+    /// Provider of the call; empty where unknown.
+    pub provider: String,
+    /// `stopReason` as recorded.
+    pub stop_reason: String,
+    /// `errorMessage`; empty where there is none.
+    pub message: String,
+    /// `errorCode`, `errorType` and `errorBody` as texts (numbers and objects as JSON text), in that order; empty ones
+    /// left out.
+    pub codes: Vec<String>,
+}
+
+impl Said {
+    /// Reads an assistant message as recorded. A field of an unexpected type is read as its JSON text.
+    pub fn of_message(message: &Value) -> Self {
+        let name = |key| message.get(key).and_then(Value::as_str).map(js::JsString::to_string_lossy);
+        let codes = CODES.iter().map(|key| text_of(message.get(key)));
+        Self {
+            provider: name("provider").unwrap_or_default(),
+            stop_reason: name("stopReason").unwrap_or_default(),
+            message: text_of(message.get("errorMessage")),
+            codes: codes.filter(|code| !code.is_empty()).collect(),
+        }
+    }
+
+    /// Reads an error text that the gateway itself recorded (`openclaw:prompt-error`).
+    pub fn of_text(text: &str) -> Self {
+        Self { stop_reason: "error".to_owned(), message: text.to_owned(), ..Self::default() }
+    }
+}
+
+/// A text as it is, anything else as JSON; empty for `null` and for blank texts.
+fn text_of(value: Option<&Value>) -> String {
+    match value {
+        None | Some(Value::Null) => String::new(),
+        Some(Value::String(text)) if text.is_blank() => String::new(),
+        Some(Value::String(text)) => text.to_string_lossy(),
+        Some(other) => js::stringify(other),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[track_caller]
+    fn read(json: &str) -> Said {
+        Said::of_message(&js::parse(json).unwrap())
+    }
+
+    #[test]
+    fn all_four_fields_of_a_failed_answer_are_read() {
+        let said = read(
+            r#"{"provider":"zai","stopReason":"error","errorMessage":"400 no","errorCode":"1261","errorType":"t","errorBody":"{}"}"#,
+        );
+        assert_eq!((said.provider.as_str(), said.stop_reason.as_str()), ("zai", "error"));
+        assert_eq!((said.message.as_str(), said.codes), ("400 no", ["1261", "t", "{}"].map(str::to_owned).to_vec()));
+    }
+
+    #[test]
+    fn fields_of_any_type_are_tolerated() {
+        let said = read(
+            r#"{"provider":7,"stopReason":null,"errorMessage":{"error":"prompt"},"errorCode":1261,"errorType":" ","errorBody":[true]}"#,
+        );
+        assert_eq!((said.provider.as_str(), said.stop_reason.as_str()), ("", ""));
+        assert_eq!(said.message, r#"{"error":"prompt"}"#);
+        assert_eq!(said.codes, ["1261".to_owned(), "[true]".to_owned()]);
+        assert_eq!(Said::of_message(&Value::Null), Said::default());
+    }
+}

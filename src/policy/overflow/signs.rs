@@ -1,0 +1,150 @@
+//! Codes, stop reasons and look-alikes: the signs that an answer overflowed or that it only sounds so (overflow-texts 2
+//! and 5). Patterns are for [`Plain`](super::plain::Plain) texts: lower case, no quotation marks, single spaces.
+
+use std::sync::LazyLock;
+
+use regex::{RegexSet, RegexSetBuilder};
+
+/// A class of signs.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Sign {
+    /// A machine code of an overflow (C1).
+    Code,
+    /// A stop reason that a runtime turned into text (C2).
+    StopReason,
+    /// Rate, quota and billing (L1).
+    Rate,
+    /// The reply's own limit (L2).
+    Output,
+    /// Images, files and their sizes (L3).
+    Media,
+    /// Counts and lengths of single fields (L4).
+    Field,
+    /// Words of other meaning (L5).
+    Words,
+    /// Too large for the wire (B).
+    Bytes,
+    /// The text counts tokens or names the context, so that it is no limit in bytes.
+    CountsTokens,
+    /// The gateway refused by its own estimate.
+    Gateway,
+}
+
+use Sign::{Bytes, Code, CountsTokens, Field, Gateway, Media, Output, Rate, StopReason, Words};
+
+/// Stop reasons that mean an overflow (C2).
+const STOP_REASONS: [&str; 5] = [
+    "model_context_window_exceeded",
+    "context_length",
+    "context_length_exceeded",
+    "context_window_exceeded",
+    "model_length",
+];
+
+/// Every pattern and what it is a sign of.
+const SIGNS: &[(Sign, &str)] = &[
+    (Code, r"\b(?:model[_-]?)?context[_-]?(?:length|window)[_-]?exceeded(?:[_-]?error)?\b"),
+    (Code, r"\bexceed_context_size_error\b|\bmodel_max_prompt_tokens_exceeded\b|\btokens_limit_reached\b"),
+    (Code, r"\btokens_too_long\b|\bcontext_overflow\b|\bcontext_length_exceeded_error\b"),
+    (Code, r"\bcode[:=] ?(?:1261|336103)\b"),
+    (
+        StopReason,
+        r"\b(?:stop|finish)[ _]?reason[:=]? ?(?:model_context_window_exceeded|context_length_exceeded|context_window_exceeded|context_length|model_length)\b",
+    ),
+    (Rate, r"\b(?:tokens?|requests?)(?: used)? ?(?:per |a |/ ?)(?:sec|min|hour|day|month)"),
+    (Rate, r"\b(?:tpm|rpm|tpd|rpd)\b|limit_(?:rpm|tpm|rpd|tpd)"),
+    (Rate, r"\brate[ _-]limit|\bratelimit(?:error|exceeded|reached)|\btoo ?many ?requests|throttl"),
+    (Rate, r"please wait before trying|usage[ _]limit|quota|\blong context (?:requests|beta)"),
+    (Rate, r"insufficient[ _](?:balance|funds|credits?)|credit balance|more credits|spending limit"),
+    (Rate, r"\bbudget(?: has been| is|_)? ?exceeded|exceeded your (?:current )?budget"),
+    (Rate, r"余额不足|限流|配额|额度|频率(?:限制|过高|超)|并发(?:数)?过高"),
+    (Output, r"max_?(?:completion_?|new_?|output_?)?tokens\b[^.]{0,60}?(?:too (?:large|high|big|small)|must be)"),
+    (Output, r"max_?(?:completion_?|new_?|output_?)?tokens ?:? [0-9,]+ ?>"),
+    (Output, r"(?:valid )?range of max_?(?:completion_?|new_?|output_?)?tokens|invalid max_?(?:\w+_?)?tokens"),
+    (Output, r"max_?(?:completion_?|new_?|output_?)?tokens[^.]{0,40}?(?:supported range|取值范围|参数非法)"),
+    (Output, r"supports at most [0-9,]+ (?:completion|output) tokens|incomplete: max_output_tokens"),
+    (Output, r"maximum (?:allowed )?number of output tokens|budget_tokens|maximum tokens you requested"),
+    (Output, r"(?:output|completion) (?:token|length) limit|最大输出|输出(?:长度|token)"),
+    (
+        Media,
+        r"\b(?:images?|pictures?|pdfs?|audio|videos?|documents?|attachments?|files?)\b[^.]{0,120}?[0-9.]+ ?(?:[kmg]i?b|bytes|megabytes|pixels?|px|pages?|seconds|minutes)\b",
+    ),
+    (Media, r"[0-9.]+ ?(?:[kmg]i?b|megabytes|pixels?|px|pages?) (?:limit|maximum|max)?[^.]{0,30}?\b(?:images?|pdfs?|audio|videos?|documents?|attachments?)\b"),
+    (Media, r"\bimage dimensions?|\bimages?\b[^.]{0,60}?\bdimensions?|\btoo many (?:images?|pages|files|documents|attachments)"),
+    (
+        Media,
+        r"\b(?:maximum of|max(?:imum)?|at most|up to|only|limit of) [0-9]+ (?:images?|image\(s\)|pdfs?|pdf pages?|pages?|documents?|files?|attachments?|audios?|videos?)\b",
+    ),
+    (Media, r"\bat most [0-9]+ (?:image|audio|video)"),
+    (Field, r"\b(?:array|string) too long|(?:string|array)_above_max_length|\bmaxlength\b"),
+    (Field, r"\btoo many (?:tools|functions|states|messages|items|properties|stop sequences)"),
+    (Field, r"physical batch size|\bschema\b[^.]{0,60}?too (?:complex|large|deep|many)"),
+    (Words, r"\bcontext cancell?ed|\bcontext deadline exceeded|\bcontext window (?:is )?too small"),
+    (Words, r"\bcontext window\b.*?\bminimum is\b|cached content is too small"),
+    (Words, r"browser context|(?:execution|security|rendering|cancel(?:l?ed)?) context|\btoken (?:has |is )?expired|session token (?:has |is )?(?:expired|invalid)|\bsession length"),
+    (Bytes, r"request[ _]too[ _]large|request entity too large|(?:payload|content|entity)[ _]too[ _]large"),
+    (Bytes, r"payload size exceed|\bbody (?:is )?(?:too large|exceed)|\bbody size (?:limit|exceed)"),
+    (Bytes, r"(?:request|body|payload|message)\b[^.]{0,60}?\bexceeds?\b[^.]{0,40}?(?:number of bytes|[0-9] bytes)"),
+    (Bytes, r"request exceeds the maximum size|message larger than max"),
+    (Bytes, r"^(?:\w*error:? |http |status )*413\b|\(413\)|\bcode[:=]? ?413\b|\bstatus[:=]? ?413\b|\bhttp(?:/[0-9.]+)?:? 413\b"),
+    (CountsTokens, r"[0-9] ?tokens\b|\bcontext (?:window|length|size|limit)\b"),
+    (Gateway, r"context overflow: prompt too large for the model \((?:mid-turn )?precheck"),
+    (Gateway, r"context overflow: estimated context size exceeds safe threshold"),
+];
+
+static SET: LazyLock<RegexSet> = LazyLock::new(|| {
+    let patterns = SIGNS.iter().map(|(_, pattern)| pattern.replace(r"\b", r"(?-u:\b)"));
+    RegexSetBuilder::new(patterns).size_limit(1 << 26).build().unwrap_or_else(|_| RegexSet::empty())
+});
+
+/// The signs found in one text.
+pub(super) struct Signs(Vec<Sign>);
+
+impl Signs {
+    /// Looks for every sign in a plain text.
+    pub(super) fn of(plain: &str) -> Self {
+        Self(SET.matches(plain).iter().filter_map(|at| SIGNS.get(at)).map(|(sign, _)| *sign).collect())
+    }
+
+    pub(super) fn has(&self, sign: Sign) -> bool {
+        self.0.contains(&sign)
+    }
+
+    /// The rule of the first of these signs that is there.
+    pub(super) fn first(&self, order: &[(Sign, &'static str)]) -> Option<&'static str> {
+        order.iter().find(|(sign, _)| self.has(*sign)).map(|(_, rule)| *rule)
+    }
+}
+
+/// Whether a recorded stop reason alone means an overflow (C2).
+pub(super) fn is_stop_reason(reason: &str) -> bool {
+    STOP_REASONS.iter().any(|known| known.eq_ignore_ascii_case(reason.trim()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_pattern_compiles() {
+        assert_eq!(SET.len(), SIGNS.len());
+    }
+
+    #[test]
+    fn a_header_of_a_rate_limiter_and_other_reasons_are_no_sign() {
+        assert!(!Signs::of("x-ratelimit-remaining-tokens: 5").has(Rate) && Signs::of("litellm.ratelimiterror").has(Rate));
+        assert!(!Signs::of("finish_reason: length").has(StopReason));
+        assert!(Signs::of("unhandled stop reason: model_length").has(StopReason));
+        assert!(is_stop_reason("MODEL_LENGTH") && !is_stop_reason("length") && !is_stop_reason(""));
+    }
+
+    #[test]
+    fn a_machine_code_is_a_whole_word() {
+        for text in ["contextwindowexceedederror", "code:1261}", "{context_length_exceeded}", "context-length-exceeded"] {
+            assert!(Signs::of(text).has(Code), "{text}");
+        }
+        for text in ["code: 12611", "context length exceeded", "string_above_max_length", "(2013)", "code:3051"] {
+            assert!(!Signs::of(text).has(Code), "{text}");
+        }
+    }
+}
