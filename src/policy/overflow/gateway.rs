@@ -89,8 +89,18 @@ pub fn is_likely_overflow(text: &str) -> bool {
     if is_excluded(&text.to_lowercase()) || too_small || is_rate_limit(text) {
         return false;
     }
-    let no_guess = NO_GUESS.iter().any(|part| folded.contains(part)) || ends_word(&folded, "429");
-    is_overflow(text) || (!no_guess && HINTS.iter().any(|hint| in_order(&folded, hint)))
+    is_overflow(text) || is_hint(&folded)
+}
+
+/// Whether a text, its ASCII letters in lower case, hints at an overflow and not at a quota (compaction 8.5: H, R).
+pub(super) fn is_hint(folded: &str) -> bool {
+    let no_guess = NO_GUESS.iter().any(|part| folded.contains(part)) || ends_word(folded, "429");
+    !no_guess && HINTS.iter().any(|hint| in_order(folded, hint))
+}
+
+/// Whether it does so by words about the window.
+pub(super) fn is_window_hint(folded: &str) -> bool {
+    in_order(folded, HINTS[1])
 }
 
 /// Whether a text speaks of a rate limit (compaction 8.4).
@@ -107,7 +117,7 @@ pub fn is_compaction_failure(text: &str) -> bool {
 }
 
 /// A limit per minute, or a refused reasoning mode (compaction 8.2).
-fn is_excluded(lower: &str) -> bool {
+pub(super) fn is_excluded(lower: &str) -> bool {
     let reasoning = ["reasoning is mandatory", "reasoning is required", "requires reasoning"];
     has_word(lower, "tpm")
         || lower.contains("tokens per minute")

@@ -7,8 +7,12 @@ mod numbers;
 pub mod pi;
 pub mod pi_1_5;
 mod plain;
+mod recognised;
+mod release;
 mod said;
 mod signs;
+mod since_openclaw;
+mod since_pi;
 mod sizes;
 mod texts;
 
@@ -16,6 +20,7 @@ use crate::gateway::ruleset::Reading;
 
 pub use judge::{Judgement, Verdict, judge};
 pub use numbers::{Numbers, numbers};
+pub use recognised::{Runtime, recognised, recognised_in_run};
 pub use said::Said;
 
 /// Whether a recorded error text is an overflow to either of the two programs.

@@ -1,0 +1,64 @@
+//! Whether a release recognised an answer's words as an overflow and so tried to recover (overflow-texts 7). An overflow
+//! that it passed over leaves the session stuck; words it took for one cost a compaction that nothing needed.
+
+use crate::policy::overflow::release::{self, Release};
+use crate::policy::overflow::{Judgement, Said, since_openclaw, since_pi};
+
+/// The program that read an answer, with its version text.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Runtime<'a> {
+    /// The gateway, such as `2026.3.2` or `2026.1.24-3`.
+    OpenClaw(&'a str),
+    /// The agent alone, such as `0.55.3`.
+    Pi(&'a str),
+}
+
+/// The pi whose detector OpenClaw asks inside a run, by OpenClaw's release (releases R94).
+const IN_RUN: [(Release, Release); 8] = [
+    ([0, 0, 0], [0, 49, 3]),
+    ([2026, 1, 30], [0, 55, 3]),
+    ([2026, 3, 8], [0, 57, 1]),
+    ([2026, 3, 28], [0, 63, 1]),
+    ([2026, 4, 5], [0, 65, 0]),
+    ([2026, 5, 3], [0, 73, 0]),
+    ([2026, 5, 12], [0, 75, 1]),
+    ([2026, 5, 28], [0, 77, 0]),
+];
+/// The first release whose detector inside a run was not looked at, and the first that was again.
+const IN_RUN_UNKNOWN: (Release, Release) = ([2026, 8, 1], [2026, 9, 6]);
+
+/// Whether that release took the words for an overflow: OpenClaw by its own test after the run, pi by its only one.
+/// `None` where the version text names no release.
+pub fn recognised(said: &Said, judgement: &Judgement, runtime: Runtime<'_>) -> Option<bool> {
+    let failed = is_error(said);
+    match runtime {
+        Runtime::OpenClaw(version) => {
+            let release = release::openclaw(version)?;
+            let own = judgement.by_gateway || since_openclaw::is_overflow(&said.message, release);
+            Some(failed && own)
+        }
+        Runtime::Pi(version) => {
+            let release = release::pi(version)?;
+            Some(failed && since_pi::is_overflow(&said.message, &said.provider, release))
+        }
+    }
+}
+
+/// Whether that release of OpenClaw took the words for an overflow inside the run, where pi's detector or a copy of it
+/// decides before its own test does. `None` where the release is unknown or was not looked at.
+pub fn recognised_in_run(said: &Said, version: &str) -> Option<bool> {
+    let release = release::openclaw(version)?;
+    if release >= IN_RUN_UNKNOWN.1 {
+        return Some(is_error(said) && since_openclaw::is_overflow(&said.message, release));
+    }
+    if release >= IN_RUN_UNKNOWN.0 {
+        return None;
+    }
+    let (_, pi) = IN_RUN.iter().rev().find(|(since, _)| *since <= release)?;
+    Some(is_error(said) && since_pi::is_overflow(&said.message, &said.provider, *pi))
+}
+
+/// Both programs look at the text of a failed answer only.
+fn is_error(said: &Said) -> bool {
+    said.stop_reason == "error"
+}

@@ -1,0 +1,115 @@
+//! pi's patterns with the release that brought each (overflow-texts 7, compaction 8.1, store-pi-1.5 G1, releases R94).
+//! [`pi`] and [`pi_1_5`](super::pi_1_5) are the detectors of two releases to the letter; this one places the others.
+
+use std::sync::LazyLock;
+
+use regex::RegexSet;
+
+use crate::policy::overflow::pi;
+use crate::policy::overflow::release::Release;
+
+/// Patterns for a text in lower case and the first release known to have each; the oldest that was read had those of
+/// `FIRST`.
+const SINCE: &[(Release, &str)] = &[
+    (FIRST, "prompt is too long"),
+    (FIRST, "exceeds the context window"),
+    (FIRST, r"input token count[^\n\r\x{2028}\x{2029}]*exceeds the maximum"),
+    (FIRST, "maximum prompt length is [0-9]+"),
+    (FIRST, "reduce the length of the messages"),
+    (FIRST, "maximum context length is [0-9]+ tokens"),
+    (FIRST, "exceeds the available context size"),
+    (FIRST, "greater than the context length"),
+    (FIRST, "context[_ ]length[_ ]exceeded"),
+    (FIRST, "too many tokens"),
+    (FIRST, "token limit exceeded"),
+    ([0, 30, 0], "exceeds the limit of [0-9]+"),
+    ([0, 49, 3], "input is too long for requested model"),
+    ([0, 49, 3], "context window exceeds limit"),
+    ([0, 50, 7], "exceeded model token limit"),
+    ([0, 57, 0], "too large for model with [0-9]+ maximum context length"),
+    ([0, 57, 1], "model_context_window_exceeded"),
+    ([0, 63, 1], "prompt too long; exceeded (?:max )?context length"),
+    ([0, 65, 0], "request_too_large"),
+    ([0, 75, 1], "exceeds (?:the )?(?:model's )?maximum context length of [0-9,]+ tokens"),
+    ([0, 75, 1], r"input \([0-9]+ tokens\) is longer than the model's context length \([0-9]+ tokens\)"),
+    ([0, 77, 0], "exceeds (?:the )?maximum allowed input length of [0-9,]+ tokens"),
+    ([0, 80, 2], r"exceeds (?:the )?(?:model's )?maximum context length \([0-9,]+\)"),
+    ([0, 82, 0], "prompt has [0-9,]+ tokens, but the configured context size is [0-9,]+ tokens"),
+    ([0, 82, 0], "range of input length should be"),
+    ([0, 86, 1], "prompt too long"),
+    ([1, 0, 3], "prompt exceeds max length"),
+    (ANY_413, r"^413(?:$|:|[\t-\r \x{a0}\x{1680}\x{2000}-\x{200a}\x{2028}\x{2029}\x{202f}\x{205f}\x{3000}\x{feff}])"),
+    (ANY_413, r"^[a-z0-9_ -]+ api error \(413\):"),
+    ([1, 5, 0], "context window exceeded"),
+];
+
+/// Older than every release that was read.
+const FIRST: Release = [0, 0, 0];
+/// Takes every status 413 for an overflow.
+const ANY_413: Release = [1, 4, 0];
+/// Never takes a text of a rate limit for an overflow from here on.
+const EXCLUDES: Release = [0, 65, 0];
+/// No longer takes a status 429 without a body for an overflow from here on.
+const BODYLESS_WITHOUT_429: Release = [0, 50, 0];
+/// Takes a refusal without a body for an overflow only from Cerebras from here on.
+const BODYLESS_OF_CEREBRAS: Release = [0, 86, 0];
+
+static SET: LazyLock<RegexSet> = LazyLock::new(|| {
+    RegexSet::new(SINCE.iter().map(|(_, pattern)| pattern)).unwrap_or_else(|_| RegexSet::empty())
+});
+
+/// Whether that release of pi takes an error text for an overflow.
+pub(super) fn is_overflow(text: &str, provider: &str, release: Release) -> bool {
+    let text = text.to_ascii_lowercase();
+    if release >= EXCLUDES && is_rate_limit(&text) {
+        return false;
+    }
+    let bodyless = release < BODYLESS_OF_CEREBRAS || provider == "cerebras";
+    let bare_429 = || text.strip_prefix("429").is_some_and(|rest| pi::is_bodyless_refusal(&format!("400{rest}")));
+    matches(&text, release)
+        || bodyless && pi::is_bodyless_refusal(&text)
+        || release < BODYLESS_WITHOUT_429 && bare_429()
+}
+
+/// Whether a text in lower case is matched by a pattern that the release has.
+pub(super) fn matches(text: &str, release: Release) -> bool {
+    SET.matches(text).iter().any(|at| SINCE.get(at).is_some_and(|(since, _)| *since <= release))
+}
+
+/// Texts that the releases with exclusions pass over.
+pub(super) fn is_rate_limit(text: &str) -> bool {
+    ["rate limit", "too many requests"].iter().any(|part| text.contains(part))
+        || ["throttling error:", "service unavailable:"].iter().any(|start| text.starts_with(start))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::policy::overflow::pi_1_5;
+    use proptest::prelude::*;
+
+    #[test]
+    fn every_pattern_compiles() {
+        assert_eq!(SET.len(), SINCE.len());
+    }
+
+    /// Pieces of error texts, so that random ones come near the patterns.
+    const PIECES: [&str; 40] = [
+        "prompt is too long", "prompt too long", "; exceeded ", "max ", "context length", " exceeded", "_", "413", "400", " ",
+        "(no body)", "status code", "exceeds the ", "exceeds ", "model's ", "maximum context length", " of ", "1,024", "4096",
+        " tokens", " (", ")", "input", " is longer than the model's context length (", "rate limit", "Throttling error:",
+        "context window", "limit", "request_too_large", "range of input length should be", "input token count", "\n",
+        "exceeds the maximum", "mistral API error (413):", "prompt has ", ", but the configured context size is ",
+        "maximum allowed input length of ", "too large for model with ", " maximum context length", "Too many tokens",
+    ];
+
+    proptest! {
+        #[test]
+        fn two_releases_are_those_known_to_the_letter(picks in proptest::collection::vec(0..PIECES.len(), 0..9), cerebras: bool) {
+            let text: String = picks.into_iter().map(|at| PIECES[at]).collect();
+            let provider = if cerebras { "cerebras" } else { "zai" };
+            prop_assert_eq!(is_overflow(&text, provider, [0, 55, 3]), pi::is_overflow(&text));
+            prop_assert_eq!(is_overflow(&text, provider, [1, 5, 2]), pi_1_5::is_overflow(&text, Some(provider)));
+        }
+    }
+}
