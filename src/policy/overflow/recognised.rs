@@ -27,6 +27,9 @@ const IN_RUN: [(Release, Release); 8] = [
 /// The first release whose detector inside a run was not looked at, and the first that was again.
 const IN_RUN_UNKNOWN: (Release, Release) = ([2026, 8, 1], [2026, 9, 6]);
 
+/// Bytes of a text that are looked at; longer ones echo a prompt.
+const MOST: usize = 64 << 10;
+
 /// Whether that release took the words for an overflow: OpenClaw by its own test after the run, pi by its only one.
 /// `None` where the version text names no release.
 pub fn recognised(said: &Said, judgement: &Judgement, runtime: Runtime<'_>) -> Option<bool> {
@@ -34,12 +37,12 @@ pub fn recognised(said: &Said, judgement: &Judgement, runtime: Runtime<'_>) -> O
     match runtime {
         Runtime::OpenClaw(version) => {
             let release = release::openclaw(version)?;
-            let own = judgement.by_gateway || since_openclaw::is_overflow(&said.message, release);
+            let own = judgement.by_gateway || since_openclaw::is_overflow(text(said), release);
             Some(failed && own)
         }
         Runtime::Pi(version) => {
             let release = release::pi(version)?;
-            Some(failed && since_pi::is_overflow(&said.message, &said.provider, release))
+            Some(failed && since_pi::is_overflow(text(said), &said.provider, release))
         }
     }
 }
@@ -49,16 +52,21 @@ pub fn recognised(said: &Said, judgement: &Judgement, runtime: Runtime<'_>) -> O
 pub fn recognised_in_run(said: &Said, version: &str) -> Option<bool> {
     let release = release::openclaw(version)?;
     if release >= IN_RUN_UNKNOWN.1 {
-        return Some(is_error(said) && since_openclaw::is_overflow(&said.message, release));
+        return Some(is_error(said) && since_openclaw::is_overflow(text(said), release));
     }
     if release >= IN_RUN_UNKNOWN.0 {
         return None;
     }
     let (_, pi) = IN_RUN.iter().rev().find(|(since, _)| *since <= release)?;
-    Some(is_error(said) && since_pi::is_overflow(&said.message, &said.provider, *pi))
+    Some(is_error(said) && since_pi::is_overflow(text(said), &said.provider, *pi))
 }
 
 /// Both programs look at the text of a failed answer only.
 fn is_error(said: &Said) -> bool {
     said.stop_reason == "error"
+}
+
+/// The part of the text that is looked at.
+fn text(said: &Said) -> &str {
+    &said.message[..said.message.floor_char_boundary(MOST)]
 }

@@ -84,7 +84,7 @@ const SIGNS: &[(Sign, &str)] = &[
     (Words, r"browser context|(?:execution|security|rendering|cancel(?:l?ed)?) context|\btoken (?:has |is )?expired|session token (?:has |is )?(?:expired|invalid)|\bsession length"),
     (Bytes, r"request[ _]too[ _]large|request entity too large|(?:payload|content|entity)[ _]too[ _]large"),
     (Bytes, r"payload size exceed|\bbody (?:is )?(?:too large|exceed)|\bbody size (?:limit|exceed)"),
-    (Bytes, r"(?:request|body|payload|message)\b[^.]{0,60}?\bexceeds?\b[^.]{0,40}?(?:number of bytes|[0-9] bytes)"),
+    (Bytes, r"(?:request|body|payload|message)\b[^.]{0,60}?\b(?:exceed(?:s|ed)?|larger than)\b[^.]{0,40}?(?:number of bytes|[0-9] ?(?:bytes|[kmg]i?b)\b)"),
     (Bytes, r"request exceeds the maximum size|message larger than max"),
     (Bytes, r"^(?:\w*error:? |http |status )*413\b|\(413\)|\bcode[:=]? ?413\b|\bstatus[:=]? ?413\b|\bhttp(?:/[0-9.]+)?:? 413\b"),
     (CountsTokens, r"[0-9] ?tokens\b|\bcontext (?:window|length|size|limit)\b"),
