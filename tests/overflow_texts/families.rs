@@ -20,7 +20,10 @@ const OVERFLOWS: &[(&str, &str)] = &[
         "T05",
         "You passed {a} input tokens and requested {b} output tokens. However, the model's context length is only {l} tokens, resulting in a maximum input length of 7 tokens.",
     ),
-    ("T06", "This model's maximum context length is {l} tokens. However, your messages resulted in {r} tokens."),
+    (
+        "T06",
+        "This model's maximum context length is {l} tokens. However, your messages resulted in {r} tokens.",
+    ),
     (
         "T06",
         "This model's maximum context length is {l} tokens. However, you requested {r} tokens ({a} in the messages, {b} in the completion). Please reduce the length of the messages or completion.",
@@ -33,7 +36,10 @@ const OVERFLOWS: &[(&str, &str)] = &[
         "T06",
         "This endpoint's maximum context length is {l} tokens. However, you requested about {r} tokens ({a} of text input, {b} in the output).",
     ),
-    ("T06", "This model's maximum context length is {l} tokens. However, your prompt contains {r} input tokens."),
+    (
+        "T06",
+        "This model's maximum context length is {l} tokens. However, your prompt contains {r} input tokens.",
+    ),
     (
         "T07",
         "Requested token count exceeds the model's maximum context length of {l} tokens. You requested a total of {r} tokens: {a} tokens from the input messages and {b} tokens for the completion.",
@@ -48,7 +54,10 @@ const OVERFLOWS: &[(&str, &str)] = &[
     ("T11", "The input token count ({r}) exceeds the maximum number of tokens allowed ({l})."),
     ("T11", "The input token count of {r} exceeds the maximum number of input tokens allowed {l}."),
     ("T11", "The input token count exceeds the maximum number of tokens allowed {l}."),
-    ("T12", "The input token count is {r} but the model only supports up to {l}. Reduce the input token count."),
+    (
+        "T12",
+        "The input token count is {r} but the model only supports up to {l}. Reduce the input token count.",
+    ),
     ("T13", "This model's maximum prompt length is {l} but the request contains {r} tokens."),
     ("T14", "prompt token count of {r} exceeds the limit of {l}"),
     ("T15", "request ({r} tokens) exceeds the available context size ({l} tokens), try increasing it"),
@@ -65,11 +74,17 @@ const OVERFLOWS: &[(&str, &str)] = &[
     ("T17", "Context size has been exceeded."),
     ("T18", "Invalid request: Your request exceeded model token limit: {l} (requested: {r})"),
     ("T18", "Your request exceeded model token limit: {l}"),
-    ("T19", "Prompt contains {r} tokens and 0 draft tokens, too large for model with {l} maximum context length"),
+    (
+        "T19",
+        "Prompt contains {r} tokens and 0 draft tokens, too large for model with {l} maximum context length",
+    ),
     ("T20", "Prompt has {r} tokens, but the configured context size is {l} tokens"),
     ("T21", "prompt too long; exceeded max context length by {r} tokens"),
     ("T22", "<400> InternalError.Algo.InvalidParameter: Range of input length should be [1, {l}]"),
-    ("T23", "too many tokens: total number of tokens in the prompt cannot exceed {l} - received {r}. Try shorter."),
+    (
+        "T23",
+        "too many tokens: total number of tokens in the prompt cannot exceed {l} - received {r}. Try shorter.",
+    ),
     ("T24", "Input validation error: `inputs` must have less than {l} tokens. Given: {r}"),
     (
         "T25",
@@ -114,9 +129,18 @@ const EXCESSES: [&str; 2] = ["T21", "T42"];
 
 /// Rule and text of look-alikes; `{r}` and `{l}` are numbers that mean nothing here.
 const LOOK_ALIKES: &[(&str, &str)] = &[
-    ("L1", "Rate limit reached for made-4o on tokens per min (TPM): Limit {l}, Used {l}, Requested {r}. Please try again."),
-    ("L1", "Request too large for made-70b on tokens per minute (TPM): Limit {l}, Requested {r}, please reduce your message size"),
-    ("L1", "would exceed your organization's rate limit of {l} input tokens per minute. Please reduce the prompt length"),
+    (
+        "L1",
+        "Rate limit reached for made-4o on tokens per min (TPM): Limit {l}, Used {l}, Requested {r}. Please try again.",
+    ),
+    (
+        "L1",
+        "Request too large for made-70b on tokens per minute (TPM): Limit {l}, Requested {r}, please reduce your message size",
+    ),
+    (
+        "L1",
+        "would exceed your organization's rate limit of {l} input tokens per minute. Please reduce the prompt length",
+    ),
     ("L1", "Throttling error: Too many tokens, please wait before trying again."),
     ("L1", "ThrottlingException: Too many tokens per day, please wait before trying again."),
     ("L1", "Quota exceeded for metric: generate_content_free_tier_input_token_count, limit: {l}"),
@@ -126,7 +150,10 @@ const LOOK_ALIKES: &[(&str, &str)] = &[
     ("L1", "402 Insufficient Balance"),
     ("L1", "余额不足或无可用资源包,请充值。"),
     ("L2", "max_tokens: {r} > {l}, which is the maximum allowed number of output tokens for this model"),
-    ("L2", "max_tokens is too large: {r}. This model supports at most {l} completion tokens, whereas you provided {r}."),
+    (
+        "L2",
+        "max_tokens is too large: {r}. This model supports at most {l} completion tokens, whereas you provided {r}.",
+    ),
     ("L2", "Invalid max_tokens value, the valid range of max_tokens is [1, {l}]"),
     ("L2", "Range of max_tokens should be [1, {l}]"),
     ("L2", "`max_tokens` must be greater than `thinking.budget_tokens`."),
@@ -135,9 +162,15 @@ const LOOK_ALIKES: &[(&str, &str)] = &[
     ("L3", "messages.4.content.1.image.source.base64: image exceeds 5 MB maximum: {r} bytes > {l} bytes"),
     ("L3", "A maximum of 100 PDF pages may be provided."),
     ("L3", "At most 4 image(s) may be provided in one prompt."),
-    ("L4", "Invalid 'messages[2].content': string too long. Expected a string with maximum length {l}, but got {r}"),
+    (
+        "L4",
+        "Invalid 'messages[2].content': string too long. Expected a string with maximum length {l}, but got {r}",
+    ),
     ("L4", "Invalid 'tools': array too long. Expected an array with maximum length 128, but got 141"),
-    ("L4", "input ({r} tokens) is too large to process. increase the physical batch size (current batch size: 512)"),
+    (
+        "L4",
+        "input ({r} tokens) is too large to process. increase the physical batch size (current batch size: 512)",
+    ),
     ("L5", "context deadline exceeded (Client.Timeout exceeded while awaiting headers)"),
     ("L5", "Model context window too small (8192 tokens). Minimum is 16000."),
     ("L5", "Cached content is too small. total_token_count=1021, min_total_token_count=4096"),
@@ -183,7 +216,8 @@ impl Dress {
         if !self.commas {
             return digits;
         }
-        let groups: Vec<&str> = digits.as_bytes().rchunks(3).rev().map(|group| str::from_utf8(group).unwrap()).collect();
+        let groups: Vec<&str> =
+            digits.as_bytes().rchunks(3).rev().map(|group| str::from_utf8(group).unwrap()).collect();
         groups.join(",")
     }
 

@@ -69,17 +69,33 @@ fn an_answer_without_an_error_is_left_to_its_usage() {
 
 /// Releases that the fixture's `recognised` was sampled from.
 const PI: [&str; 30] = [
-    "0.20.0", "0.30.0", "0.40.0", "0.49.3", "0.52.0", "0.55.3", "0.57.0", "0.58.3", "0.60.0", "0.63.1", "0.64.0",
-    "0.65.0", "0.66.0", "0.73.0", "0.74.0", "0.77.0", "0.79.0", "0.80.2", "0.82.0", "0.84.0", "0.85.0", "0.86.1",
-    "0.87.1", "0.99.1", "1.0.3", "1.3.0", "1.4.0", "1.5.0", "1.5.2", "1.6.0",
+    "0.20.0", "0.30.0", "0.40.0", "0.49.3", "0.52.0", "0.55.3", "0.57.0", "0.58.3", "0.60.0", "0.63.1",
+    "0.64.0", "0.65.0", "0.66.0", "0.73.0", "0.74.0", "0.77.0", "0.79.0", "0.80.2", "0.82.0", "0.84.0",
+    "0.85.0", "0.86.1", "0.87.1", "0.99.1", "1.0.3", "1.3.0", "1.4.0", "1.5.0", "1.5.2", "1.6.0",
 ];
 const OPENCLAW: [&str; 14] = [
-    "2026.3.2", "2026.3.7", "2026.3.13", "2026.3.22", "2026.3.31", "2026.4.14", "2026.5.2", "2026.5.28", "2026.6.1",
-    "2026.6.11", "2026.7.1", "2026.7.35", "2026.9.6", "2026.10.1",
+    "2026.3.2",
+    "2026.3.7",
+    "2026.3.13",
+    "2026.3.22",
+    "2026.3.31",
+    "2026.4.14",
+    "2026.5.2",
+    "2026.5.28",
+    "2026.6.1",
+    "2026.6.11",
+    "2026.7.1",
+    "2026.7.35",
+    "2026.9.6",
+    "2026.10.1",
 ];
 
 /// What every release in a row is expected to recognise, from the first that did; the newest may no longer.
-fn expected<'a>(releases: &'a [&'a str], since: &Value, newest: &Value) -> impl Iterator<Item = (&'a str, bool)> {
+fn expected<'a>(
+    releases: &'a [&'a str],
+    since: &Value,
+    newest: &Value,
+) -> impl Iterator<Item = (&'a str, bool)> {
     let at = since.as_str().map_or(releases.len(), |since| {
         releases.iter().position(|release| *release == since).expect("a sampled release")
     });
@@ -98,7 +114,8 @@ fn releases_recognise_the_words_from_the_first_that_did_and_not_before() {
                 wrong.push(format!("{}: {runtime:?} {expected}: {}", line.json["id"], line.said.message));
             }
         };
-        for (release, expected) in expected(&OPENCLAW, &known["openclaw_since"], &known["openclaw_2026.9.6"]) {
+        for (release, expected) in expected(&OPENCLAW, &known["openclaw_since"], &known["openclaw_2026.9.6"])
+        {
             check(Runtime::OpenClaw(release), expected, &mut wrong);
         }
         // Between two rules of pi a bare 413 means nothing: without a body it counted up to 0.86, with one from 1.4 on.
@@ -114,9 +131,9 @@ fn releases_recognise_the_words_from_the_first_that_did_and_not_before() {
 
 #[test]
 fn every_release_recognises_what_it_was_seen_to_recognise() {
-    let mut rows = include_str!("../fixtures/overflow-releases.jsonl").lines().map(|line| -> Value {
-        serde_json::from_str(line).unwrap()
-    });
+    let mut rows = include_str!("../fixtures/overflow-releases.jsonl")
+        .lines()
+        .map(|line| -> Value { serde_json::from_str(line).unwrap() });
     let releases = rows.next().unwrap()["releases"].clone();
     let (mut compared, mut wrong) = (0, Vec::new());
     for row in rows {
@@ -147,7 +164,9 @@ fn every_release_recognises_what_it_was_seen_to_recognise() {
 fn a_version_that_names_no_release_is_not_compared() {
     let said = Said::of_text("prompt is too long: 213462 tokens > 200000 maximum");
     let judgement = judge(&said);
-    for runtime in [Runtime::OpenClaw("unknown"), Runtime::OpenClaw("0.55.3"), Runtime::Pi("2026.3.2"), Runtime::Pi("")] {
+    for runtime in
+        [Runtime::OpenClaw("unknown"), Runtime::OpenClaw("0.55.3"), Runtime::Pi("2026.3.2"), Runtime::Pi("")]
+    {
         assert_eq!(recognised(&said, &judgement, runtime), None, "{runtime:?}");
     }
     assert_eq!(recognised(&said, &judgement, Runtime::OpenClaw("2026.1.24-3")), Some(true));

@@ -11,7 +11,7 @@ const BEFORE_WEAK: [(Sign, &str); 4] =
 /// Look-alikes that rule out a limit in bytes.
 const BEFORE_BYTES: [(Sign, &str); 3] = [(Sign::Media, "L3"), (Sign::Field, "L4"), (Sign::Words, "L5")];
 
-/// What an answer's words say.
+/// The refusal that an answer's words describe.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Verdict {
     /// The prompt was larger than the context.
@@ -48,7 +48,8 @@ impl Judgement {
     pub fn is_output_reservation(&self) -> bool {
         let Numbers { input, output, limit, .. } = self.numbers;
         let parts = input.zip(output).zip(limit);
-        self.verdict == Verdict::Tokens && parts.is_some_and(|((input, output), limit)| output > 0 && input <= limit)
+        self.verdict == Verdict::Tokens
+            && parts.is_some_and(|((input, output), limit)| output > 0 && input <= limit)
     }
 }
 
@@ -87,7 +88,7 @@ fn by_text(plain: &Plain, signs: &Signs) -> Option<Judgement> {
     }
 }
 
-/// Steps 5 to 8: what is left where no words name the context.
+/// Steps 5 to 8, where no words name the context.
 fn by_size(said: &Said, plain: &Plain, signs: &Signs) -> Judgement {
     if let Some(rule) = signs.first(&BEFORE_BYTES) {
         return Judgement::new(Verdict::No, rule);
@@ -96,10 +97,9 @@ fn by_size(said: &Said, plain: &Plain, signs: &Signs) -> Judgement {
         return Judgement::tokens("T43", Numbers::default());
     }
     if signs.has(Sign::Bytes) {
-        return match signs.has(Sign::CountsTokens) {
-            true => Judgement::tokens("T32", sizes::loose(&plain.whole)),
-            false => Judgement::new(Verdict::Bytes, "B"),
-        };
+        let counts_tokens = signs.has(Sign::CountsTokens);
+        let in_tokens = || Judgement::tokens("T32", sizes::loose(&plain.whole));
+        return if counts_tokens { in_tokens() } else { Judgement::new(Verdict::Bytes, "B") };
     }
     Judgement::new(Verdict::No, if signs.has(Sign::Output) { "L2" } else { "" })
 }
@@ -140,8 +140,13 @@ mod tests {
             assert_eq!(failed("custom", "400 The request was refused.", codes).rule, "C1", "{codes:?}");
             assert_eq!(failed("custom", "", codes).verdict, Verdict::Tokens, "{codes:?}");
         }
-        for codes in [&["2013"][..], &["3051"], &["string_above_max_length"], &["12610"], &["400", "tokens"]] {
-            assert_eq!(failed("custom", "400 The request was refused.", codes).verdict, Verdict::No, "{codes:?}");
+        for codes in [&["2013"][..], &["3051"], &["string_above_max_length"], &["12610"], &["400", "tokens"]]
+        {
+            assert_eq!(
+                failed("custom", "400 The request was refused.", codes).verdict,
+                Verdict::No,
+                "{codes:?}"
+            );
         }
     }
 
@@ -198,18 +203,23 @@ mod tests {
             let judged = failed("", text, &[]);
             assert!(judged.by_gateway && judged.verdict == Verdict::Tokens, "{text}");
         }
-        let reply = failed("", "Context overflow: prompt too large for the model. Try /reset (or /new).", &[]);
+        let reply =
+            failed("", "Context overflow: prompt too large for the model. Try /reset (or /new).", &[]);
         assert!(!reply.by_gateway && reply.verdict == Verdict::Tokens);
     }
 
     #[test]
     fn an_output_reservation_is_known_where_the_prompt_alone_would_fit() {
         let judged = |input: u64| {
-            let text = format!("input length and `max_tokens` exceed context limit: {input} + 21333 > 200000");
+            let text =
+                format!("input length and `max_tokens` exceed context limit: {input} + 21333 > 200000");
             failed("anthropic", &text, &[])
         };
         assert!(judged(188_240).is_output_reservation() && !judged(200_001).is_output_reservation());
-        assert!(!failed("anthropic", "prompt is too long: 5000 tokens > 4000 maximum", &[]).is_output_reservation());
+        assert!(
+            !failed("anthropic", "prompt is too long: 5000 tokens > 4000 maximum", &[])
+                .is_output_reservation()
+        );
     }
 
     #[test]

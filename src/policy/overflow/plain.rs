@@ -140,7 +140,10 @@ mod tests {
 
     #[test]
     fn letters_are_decoded_however_an_encoder_writes_them() {
-        assert_eq!(plain(r"This model\u2019s 5 \u003e 4, \u4e0a\u4e0b\u6587 \ud83d\ude00"), "this models 5 > 4, 上下文 😀");
+        assert_eq!(
+            plain(r"This model\u2019s 5 \u003e 4, \u4e0a\u4e0b\u6587 \ud83d\ude00"),
+            "this models 5 > 4, 上下文 😀"
+        );
         assert_eq!(plain("5 tokens &gt; 4 &#39;x&#39;"), "5 tokens > 4 x");
         assert_eq!(plain(r"C:\Users \u12 \ud800 \"), r"c:\users \u12 � \");
     }

@@ -5,7 +5,7 @@ use crate::js::{self, Value};
 /// Fields beside `errorMessage` that may hold the only sign, in the order they are read.
 const CODES: [&str; 3] = ["errorCode", "errorType", "errorBody"];
 
-/// What an answer says of how it ended.
+/// An answer's own words about how it ended.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Said {
     /// Provider of the call; empty where unknown.
@@ -63,7 +63,10 @@ mod tests {
             r#"{"provider":"zai","stopReason":"error","errorMessage":"400 no","errorCode":"1261","errorType":"t","errorBody":"{}"}"#,
         );
         assert_eq!((said.provider.as_str(), said.stop_reason.as_str()), ("zai", "error"));
-        assert_eq!((said.message.as_str(), said.codes), ("400 no", ["1261", "t", "{}"].map(str::to_owned).to_vec()));
+        assert_eq!(
+            (said.message.as_str(), said.codes),
+            ("400 no", ["1261", "t", "{}"].map(str::to_owned).to_vec())
+        );
     }
 
     #[test]

@@ -58,9 +58,15 @@ const SIGNS: &[(Sign, &str)] = &[
     (Rate, r"insufficient[ _](?:balance|funds|credits?)|credit balance|more credits|spending limit"),
     (Rate, r"\bbudget(?: has been| is|_)? ?exceeded|exceeded your (?:current )?budget"),
     (Rate, r"余额不足|限流|配额|额度|频率(?:限制|过高|超)|并发(?:数)?过高"),
-    (Output, r"max_?(?:completion_?|new_?|output_?)?tokens\b[^.]{0,60}?(?:too (?:large|high|big|small)|must be)"),
+    (
+        Output,
+        r"max_?(?:completion_?|new_?|output_?)?tokens\b[^.]{0,60}?(?:too (?:large|high|big|small)|must be)",
+    ),
     (Output, r"max_?(?:completion_?|new_?|output_?)?tokens ?:? [0-9,]+ ?>"),
-    (Output, r"(?:valid )?range of max_?(?:completion_?|new_?|output_?)?tokens|invalid max_?(?:\w+_?)?tokens"),
+    (
+        Output,
+        r"(?:valid )?range of max_?(?:completion_?|new_?|output_?)?tokens|invalid max_?(?:\w+_?)?tokens",
+    ),
     (Output, r"max_?(?:completion_?|new_?|output_?)?tokens[^.]{0,40}?(?:supported range|取值范围|参数非法)"),
     (Output, r"supports at most [0-9,]+ (?:completion|output) tokens|incomplete: max_output_tokens"),
     (Output, r"maximum (?:allowed )?number of output tokens|budget_tokens|maximum tokens you requested"),
@@ -69,8 +75,14 @@ const SIGNS: &[(Sign, &str)] = &[
         Media,
         r"\b(?:images?|pictures?|pdfs?|audio|videos?|documents?|attachments?|files?)\b[^.]{0,120}?[0-9.]+ ?(?:[kmg]i?b|bytes|megabytes|pixels?|px|pages?|seconds|minutes)\b",
     ),
-    (Media, r"[0-9.]+ ?(?:[kmg]i?b|megabytes|pixels?|px|pages?) (?:limit|maximum|max)?[^.]{0,30}?\b(?:images?|pdfs?|audio|videos?|documents?|attachments?)\b"),
-    (Media, r"\bimage dimensions?|\bimages?\b[^.]{0,60}?\bdimensions?|\btoo many (?:images?|pages|files|documents|attachments)"),
+    (
+        Media,
+        r"[0-9.]+ ?(?:[kmg]i?b|megabytes|pixels?|px|pages?) (?:limit|maximum|max)?[^.]{0,30}?\b(?:images?|pdfs?|audio|videos?|documents?|attachments?)\b",
+    ),
+    (
+        Media,
+        r"\bimage dimensions?|\bimages?\b[^.]{0,60}?\bdimensions?|\btoo many (?:images?|pages|files|documents|attachments)",
+    ),
     (
         Media,
         r"\b(?:maximum of|max(?:imum)?|at most|up to|only|limit of) [0-9]+ (?:images?|image\(s\)|pdfs?|pdf pages?|pages?|documents?|files?|attachments?|audios?|videos?)\b",
@@ -81,12 +93,21 @@ const SIGNS: &[(Sign, &str)] = &[
     (Field, r"physical batch size|\bschema\b[^.]{0,60}?too (?:complex|large|deep|many)"),
     (Words, r"\bcontext cancell?ed|\bcontext deadline exceeded|\bcontext window (?:is )?too small"),
     (Words, r"\bcontext window\b.*?\bminimum is\b|cached content is too small"),
-    (Words, r"browser context|(?:execution|security|rendering|cancel(?:l?ed)?) context|\btoken (?:has |is )?expired|session token (?:has |is )?(?:expired|invalid)|\bsession length"),
+    (
+        Words,
+        r"browser context|(?:execution|security|rendering|cancel(?:l?ed)?) context|\btoken (?:has |is )?expired|session token (?:has |is )?(?:expired|invalid)|\bsession length",
+    ),
     (Bytes, r"request[ _]too[ _]large|request entity too large|(?:payload|content|entity)[ _]too[ _]large"),
     (Bytes, r"payload size exceed|\bbody (?:is )?(?:too large|exceed)|\bbody size (?:limit|exceed)"),
-    (Bytes, r"(?:request|body|payload|message)\b[^.]{0,60}?\b(?:exceed(?:s|ed)?|larger than)\b[^.]{0,40}?(?:number of bytes|[0-9] ?(?:bytes|[kmg]i?b)\b)"),
+    (
+        Bytes,
+        r"(?:request|body|payload|message)\b[^.]{0,60}?\b(?:exceed(?:s|ed)?|larger than)\b[^.]{0,40}?(?:number of bytes|[0-9] ?(?:bytes|[kmg]i?b)\b)",
+    ),
     (Bytes, r"request exceeds the maximum size|message larger than max"),
-    (Bytes, r"^(?:\w*error:? |http |status )*413\b|\(413\)|\bcode[:=]? ?413\b|\bstatus[:=]? ?413\b|\bhttp(?:/[0-9.]+)?:? 413\b"),
+    (
+        Bytes,
+        r"^(?:\w*error:? |http |status )*413\b|\(413\)|\bcode[:=]? ?413\b|\bstatus[:=]? ?413\b|\bhttp(?:/[0-9.]+)?:? 413\b",
+    ),
     (CountsTokens, r"[0-9] ?tokens\b|\bcontext (?:window|length|size|limit)\b"),
     (Gateway, r"context overflow: prompt too large for the model \((?:mid-turn )?precheck"),
     (Gateway, r"context overflow: estimated context size exceeds safe threshold"),
@@ -132,7 +153,10 @@ mod tests {
 
     #[test]
     fn a_header_of_a_rate_limiter_and_other_reasons_are_no_sign() {
-        assert!(!Signs::of("x-ratelimit-remaining-tokens: 5").has(Rate) && Signs::of("litellm.ratelimiterror").has(Rate));
+        assert!(
+            !Signs::of("x-ratelimit-remaining-tokens: 5").has(Rate)
+                && Signs::of("litellm.ratelimiterror").has(Rate)
+        );
         assert!(!Signs::of("finish_reason: length").has(StopReason));
         assert!(Signs::of("unhandled stop reason: model_length").has(StopReason));
         assert!(is_stop_reason("MODEL_LENGTH") && !is_stop_reason("length") && !is_stop_reason(""));
@@ -140,10 +164,17 @@ mod tests {
 
     #[test]
     fn a_machine_code_is_a_whole_word() {
-        for text in ["contextwindowexceedederror", "code:1261}", "{context_length_exceeded}", "context-length-exceeded"] {
+        for text in [
+            "contextwindowexceedederror",
+            "code:1261}",
+            "{context_length_exceeded}",
+            "context-length-exceeded",
+        ] {
             assert!(Signs::of(text).has(Code), "{text}");
         }
-        for text in ["code: 12611", "context length exceeded", "string_above_max_length", "(2013)", "code:3051"] {
+        for text in
+            ["code: 12611", "context length exceeded", "string_above_max_length", "(2013)", "code:3051"]
+        {
             assert!(!Signs::of(text).has(Code), "{text}");
         }
     }

@@ -38,7 +38,10 @@ const SINCE: &[(Release, &str)] = &[
     ([0, 82, 0], "range of input length should be"),
     ([0, 86, 1], "prompt too long"),
     ([1, 0, 3], "prompt exceeds max length"),
-    (ANY_413, r"^413(?:$|:|[\t-\r \x{a0}\x{1680}\x{2000}-\x{200a}\x{2028}\x{2029}\x{202f}\x{205f}\x{3000}\x{feff}])"),
+    (
+        ANY_413,
+        r"^413(?:$|:|[\t-\r \x{a0}\x{1680}\x{2000}-\x{200a}\x{2028}\x{2029}\x{202f}\x{205f}\x{3000}\x{feff}])",
+    ),
     (ANY_413, r"^[a-z0-9_ -]+ api error \(413\):"),
     ([1, 5, 0], "context window exceeded"),
 ];
@@ -65,7 +68,8 @@ pub(super) fn is_overflow(text: &str, provider: &str, release: Release) -> bool 
         return false;
     }
     let bodyless = release < BODYLESS_OF_CEREBRAS || provider == "cerebras";
-    let bare_429 = || text.strip_prefix("429").is_some_and(|rest| pi::is_bodyless_refusal(&format!("400{rest}")));
+    let bare_429 =
+        || text.strip_prefix("429").is_some_and(|rest| pi::is_bodyless_refusal(&format!("400{rest}")));
     matches(&text, release)
         || bodyless && pi::is_bodyless_refusal(&text)
         || release < BODYLESS_WITHOUT_429 && bare_429()
@@ -95,12 +99,46 @@ mod tests {
 
     /// Pieces of error texts, so that random ones come near the patterns.
     const PIECES: [&str; 40] = [
-        "prompt is too long", "prompt too long", "; exceeded ", "max ", "context length", " exceeded", "_", "413", "400", " ",
-        "(no body)", "status code", "exceeds the ", "exceeds ", "model's ", "maximum context length", " of ", "1,024", "4096",
-        " tokens", " (", ")", "input", " is longer than the model's context length (", "rate limit", "Throttling error:",
-        "context window", "limit", "request_too_large", "range of input length should be", "input token count", "\n",
-        "exceeds the maximum", "mistral API error (413):", "prompt has ", ", but the configured context size is ",
-        "maximum allowed input length of ", "too large for model with ", " maximum context length", "Too many tokens",
+        "prompt is too long",
+        "prompt too long",
+        "; exceeded ",
+        "max ",
+        "context length",
+        " exceeded",
+        "_",
+        "413",
+        "400",
+        " ",
+        "(no body)",
+        "status code",
+        "exceeds the ",
+        "exceeds ",
+        "model's ",
+        "maximum context length",
+        " of ",
+        "1,024",
+        "4096",
+        " tokens",
+        " (",
+        ")",
+        "input",
+        " is longer than the model's context length (",
+        "rate limit",
+        "Throttling error:",
+        "context window",
+        "limit",
+        "request_too_large",
+        "range of input length should be",
+        "input token count",
+        "\n",
+        "exceeds the maximum",
+        "mistral API error (413):",
+        "prompt has ",
+        ", but the configured context size is ",
+        "maximum allowed input length of ",
+        "too large for model with ",
+        " maximum context length",
+        "Too many tokens",
     ];
 
     proptest! {

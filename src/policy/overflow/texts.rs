@@ -34,7 +34,10 @@ pub(super) const TEXTS: &[Text] = &[
         r"context length is (?:only )?{l} tokens.*?requested {b} output tokens and your prompt contains (?:at least )?{a}.*?for a total of (?:at least )?{r}",
     ),
     strong("T05", r"context length is (?:only )?{l} tokens.*?for a total of (?:at least )?{r}"),
-    strong("T05", r"you passed {a} input tokens and requested {b} output tokens.*?context length is (?:only )?{l}"),
+    strong(
+        "T05",
+        r"you passed {a} input tokens and requested {b} output tokens.*?context length is (?:only )?{l}",
+    ),
     strong(
         "T06",
         r"maximum context length is {l}\b.*?requested (?:about |approximately |a total of |at least )?{r}(?: tokens| ?\()",
@@ -63,8 +66,14 @@ pub(super) const TEXTS: &[Text] = &[
     strong("T12", r"input token count is {r},? but (?:the )?model (?:only )?supports up to {l}"),
     strong("T13", r"maximum prompt length is {l}(?: tokens)?,? but (?:the|your) request contains {r}"),
     strong("T13", r"maximum prompt length is {l}"),
-    strong("T14", r"prompt token count(?: of| is|:)? ?\(?{r}\)? exceeds the (?:limit|maximum)(?: of|:| is)? ?\(?{l}"),
-    strong("T15", r"(?:request|prompt)(?: \({r} tokens\))? exceeds (?:the )?available context size(?: \({l} tokens\))?"),
+    strong(
+        "T14",
+        r"prompt token count(?: of| is|:)? ?\(?{r}\)? exceeds the (?:limit|maximum)(?: of|:| is)? ?\(?{l}",
+    ),
+    strong(
+        "T15",
+        r"(?:request|prompt)(?: \({r} tokens\))? exceeds (?:the )?available context size(?: \({l} tokens\))?",
+    ),
     strong("T16", r"keep the first {r} tokens when.*?context length of (?:only )?{l}"),
     strong("T17", r"greater than the context length(?:.{0,40}?n_keep: ?{r}.{0,8}?n_ctx: ?{l})?"),
     strong("T17", r"reached context length of {l}"),
@@ -75,7 +84,10 @@ pub(super) const TEXTS: &[Text] = &[
     strong("T20", r"prompt has {r} tokens,? but (?:the )?configured context size is {l}"),
     strong("T21", r"prompt (?:is )?too long[;:,.]? exceeded (?:the )?(?:max(?:imum)? )?context length"),
     strong("T22", r"range of input length should be \[ ?[0-9]+ ?, ?{l} ?\]"),
-    strong("T23", r"total number of tokens.{0,40}? cannot exceed {l}(?: tokens)?(?: ?[-–—,;] ?received {r})?"),
+    strong(
+        "T23",
+        r"total number of tokens.{0,40}? cannot exceed {l}(?: tokens)?(?: ?[-–—,;] ?received {r})?",
+    ),
     strong("T24", r"inputs must have less than {l} tokens(?:\.? given: ?{r})?"),
     strong(
         "T25",
@@ -98,16 +110,28 @@ pub(super) const TEXTS: &[Text] = &[
     strong("T39", r"total tokens.{0,80}?exceeds? (?:the )?models? (?:max|limit)"),
     strong("T39", r"invalid_argument.*?maximum number of tokens|maximum number of tokens.*?invalid_argument"),
     strong("T42", r"size limit exceeded by [0-9][0-9,]* tokens"),
-    weak("T34", r"prompt (?:length )?exceeds? (?:the )?max(?:imum)? (?:prompt )?length|(?:prompt|input|conversation)(?: tokens)? (?:is |are )?too long"),
+    weak(
+        "T34",
+        r"prompt (?:length )?exceeds? (?:the )?max(?:imum)? (?:prompt )?length|(?:prompt|input|conversation)(?: tokens)? (?:is |are )?too long",
+    ),
     weak(
         "T35",
         r"exceed(?:s|ed|ing)? (?:the |this |its |your )?(?:models? |configured )?(?:max(?:imum)? |available |allowed |total )?(?:model )?context (?:window|length|size|limit)",
     ),
-    weak("T35", r"context (?:window|length|size|limit)(?: \(?[0-9][0-9,]*(?: tokens)?\)?)?(?: is| was| has been| have been)? exceed(?:s|ed)\b"),
+    weak(
+        "T35",
+        r"context (?:window|length|size|limit)(?: \(?[0-9][0-9,]*(?: tokens)?\)?)?(?: is| was| has been| have been)? exceed(?:s|ed)\b",
+    ),
     weak("T35", r"\bcontext overflow\b"),
-    weak("T37", r"input length exceeds the context length|exceeds? the models maximum context|maximum context length"),
+    weak(
+        "T37",
+        r"input length exceeds the context length|exceeds? the models maximum context|maximum context length",
+    ),
     weak("T38", r"reduce the length of (?:the |your )?(?:input )?(?:messages|prompt|input)"),
-    weak("T40", r"model token limit|token limit (?:is |was |has been )?exceeded|exceed(?:s|ed) (?:the )?(?:model )?token limit"),
+    weak(
+        "T40",
+        r"model token limit|token limit (?:is |was |has been )?exceeded|exceed(?:s|ed) (?:the )?(?:model )?token limit",
+    ),
     weak(
         "T40",
         r"(?:input|prompt|request|messages) \({r} tokens\) exceeds? (?:the )?(?:models? )?(?:token |context )?(?:limit|maximum|max)(?:(?: of|:| is)? ?\(?{l})?",
@@ -118,7 +142,10 @@ pub(super) const TEXTS: &[Text] = &[
     ),
     weak("T40", r"too many (?:input |prompt )?tokens"),
     weak("T41", r"上下文(?:长度|窗口|内容)?(?:过长|超出|超限|超过|超长)|请压缩上下文|prompt ?(?:过长|超长)"),
-    weak("T41", r"超(?:出|过)(?:了)?(?:该|此|当前)?(?:模型)?(?:的)?最大(?:上下文|.{0,12}?长度)|(?:输入|提示词)(?:内容|长度)?(?:过长|超长|超限)"),
+    weak(
+        "T41",
+        r"超(?:出|过)(?:了)?(?:该|此|当前)?(?:模型)?(?:的)?最大(?:上下文|.{0,12}?长度)|(?:输入|提示词)(?:内容|长度)?(?:过长|超长|超限)",
+    ),
 ];
 
 /// Numbers of texts that name them in words of their own: weak ones and those decided by a code.
