@@ -140,6 +140,10 @@ pub(super) const TEXTS: &[Text] = &[
         "T40",
         r"(?:input|prompt) tokens \(?{r}\)? exceeds? (?:the )?(?:models? )?(?:token |context )?(?:limit|maximum|max)(?:(?: of|:| is)? ?\(?{l})?",
     ),
+    weak(
+        "T40",
+        r"(?:prompt|input|request|messages|conversation) exceeds? (?:the )?(?:models )?{l}[ -]tokens? (?:limit|maximum|context)(?: \({r} tokens\))?",
+    ),
     weak("T40", r"too many (?:input |prompt )?tokens"),
     weak("T41", r"上下文(?:长度|窗口|内容)?(?:过长|超出|超限|超过|超长)|请压缩上下文|prompt ?(?:过长|超长)"),
     weak(
@@ -161,6 +165,7 @@ pub(super) const NUMBERS: &[&str] = &[
     r"\b(?:limit|maximum|max)(?: size| is| of|:)? ?{l} tokens",
     r"(?:prompt|inputs?|messages|request|conversation)(?: has| have| is| contains?| of| uses?| used| resulted in|:)? ?\(?(?:about |at least )?{r} (?:input |prompt )?tokens",
     r"(?:requested|received|given):? (?:about )?{r}(?: tokens|\))",
+    r"requested tokens \({r}\)",
     r"token count(?: is| of|:)? ?\(?{r}\b",
     r"(?:最大|上限|限制)(?:长度)?(?:为|是|：|:)? ?{l}",
     r"(?:输入|当前|请求|实际)(?:长度)?(?:为|是|：|:)? ?{r}",
