@@ -43,6 +43,12 @@ impl Judgement {
         Self { numbers, ..Self::new(Verdict::Tokens, rule) }
     }
 
+    /// Whether the stated limit is that of the input alone: the window less the room reserved for the reply, so that the
+    /// window itself is larger (overflow-texts 3.4, DashScope).
+    pub fn is_limit_of_input(&self) -> bool {
+        self.rule == "T22"
+    }
+
     /// Whether the prompt alone would have fitted and only the room reserved for the reply did not (overflow-texts
     /// 3.5): a smaller `max_tokens` would have helped too.
     pub fn is_output_reservation(&self) -> bool {
@@ -220,6 +226,13 @@ mod tests {
             !failed("anthropic", "prompt is too long: 5000 tokens > 4000 maximum", &[])
                 .is_output_reservation()
         );
+    }
+
+    #[test]
+    fn a_bound_of_the_input_length_is_not_the_window() {
+        let judged = failed("alibaba", "Range of input length should be [1, 258048]", &[]);
+        assert!(judged.is_limit_of_input() && judged.numbers.limit == Some(258_048));
+        assert!(!failed("xai", "maximum prompt length is 131072", &[]).is_limit_of_input());
     }
 
     #[test]
