@@ -44,7 +44,7 @@ impl Judgement {
     }
 
     /// Whether the stated limit is that of the input alone: the window less the room reserved for the reply, so that the
-    /// window itself is larger (overflow-texts 3.4, DashScope).
+    /// window itself is larger (overflow-texts 3.4: Qwen).
     pub fn is_limit_of_input(&self) -> bool {
         self.rule == "T22"
     }
