@@ -47,6 +47,7 @@ const OVERFLOWS: &[(&str, &str)] = &[
     ("T07", "The prompt exceeds the model's maximum context length of {l} tokens"),
     ("T08", "Input length ({r}) exceeds model's maximum context length ({l})."),
     ("T08", "The input ({r} tokens) exceeds the maximum allowed length ({l} tokens). Use a shorter input."),
+    ("T07", "your prompt is {r} tokens, which exceeds the maximum context length of {l}"),
     ("T09", "Your conversation exceeds the maximum context length ({l})"),
     ("T10", "Input length {r} exceeds the maximum allowed input length of {l} tokens."),
     ("T10", "Input length {r} exceeds the model limit"),
@@ -94,6 +95,7 @@ const OVERFLOWS: &[(&str, &str)] = &[
     ("T28", "Too many input tokens. Max input tokens: {l}, request input token count: {r}"),
     ("T29", "Input is too long for requested model."),
     ("T29", "Input Tokens Exceeded: Number of input tokens exceeds maximum length."),
+    ("T29", "The number of input tokens ({r}) exceeds the limit of {l}"),
     ("T30", "Input tokens exceed the configured limit of {l} tokens. Your messages resulted in {r} tokens."),
     ("T31", "Please reduce the length of the messages. Current length is {r} while limit is {l}"),
     ("T32", "Request body too large for made-4o-mini model. Max size: {l} tokens."),
@@ -103,14 +105,20 @@ const OVERFLOWS: &[(&str, &str)] = &[
     ("T35", "Your input exceeds the context window of this model. Please adjust your input."),
     ("T35", "invalid params, context window exceeds limit (2013)"),
     ("T35", "Ollama error: context length exceeded, too many tokens"),
+    ("T35", "Requested {r} tokens exceed context window of {l} tokens"),
+    ("T35", "Requested tokens ({r}) exceed context window of {l}"),
     ("T36", "Codex ran out of room in the model's context window. Start a new thread."),
     ("T37", "Requests beyond the maximum context length are refused"),
     ("T38", "Please reduce the length of the messages or completion."),
     ("T39", "total tokens in the request exceed the model's max"),
     ("T40", "too many tokens"),
     ("T40", "token limit exceeded"),
+    ("T40", "The request ({r} tokens) exceeds the model's token limit of {l}"),
     ("T41", "错误：输入内容超出模型最大上下文长度，请压缩上下文"),
+    ("T40", "Prompt exceeds the {l} token limit ({r} tokens)"),
     ("T41", "上下文长度超限"),
+    ("T41", "上下文长度超出限制：最大 {l}，当前 {r}"),
+    ("T41", "输入超过模型最大上下文"),
     ("T42", "size limit exceeded by {r} tokens. Try using shorter or fewer inputs"),
     ("C1", "litellm.ContextWindowExceededError: the request was too big"),
     ("C1", "refused (model_max_prompt_tokens_exceeded)"),
@@ -180,6 +188,8 @@ const BYTES: &[&str] = &[
     "<html><head><title>413 Request Entity Too Large</title></head></html>",
     "Mistral API error (413): request body exceeded",
     "PayloadTooLargeError: request entity too large",
+    "Http request length exceeded 10485760 bytes",
+    "Request body exceeds the 20 MB limit",
 ];
 
 /// Words that clients and routers put before a provider's text.
@@ -251,6 +261,8 @@ fn expected(rule: &str, text: &str, input: u64, output: u64, limit: u64) -> Numb
 }
 
 proptest! {
+    #![proptest_config(ProptestConfig::with_cases(48))]
+
     #[test]
     fn every_overflow_is_found_however_it_is_carried(
         dress in Dress::any(),

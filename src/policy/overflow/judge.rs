@@ -11,7 +11,7 @@ const BEFORE_WEAK: [(Sign, &str); 4] =
 /// Look-alikes that rule out a limit in bytes.
 const BEFORE_BYTES: [(Sign, &str); 3] = [(Sign::Media, "L3"), (Sign::Field, "L4"), (Sign::Words, "L5")];
 
-/// What an answer's words say.
+/// The refusal that an answer's words describe.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Verdict {
     /// The prompt was larger than the context.
@@ -41,6 +41,12 @@ impl Judgement {
 
     fn tokens(rule: &'static str, numbers: Numbers) -> Self {
         Self { numbers, ..Self::new(Verdict::Tokens, rule) }
+    }
+
+    /// Whether the stated limit is that of the input alone: the window less the room reserved for the reply, so that the
+    /// window itself is larger (overflow-texts 3.4: Qwen).
+    pub fn is_limit_of_input(&self) -> bool {
+        self.rule == "T22"
     }
 
     /// Whether the prompt alone would have fitted and only the room reserved for the reply did not (overflow-texts
@@ -88,7 +94,7 @@ fn by_text(plain: &Plain, signs: &Signs) -> Option<Judgement> {
     }
 }
 
-/// Steps 5 to 8: what is left where no words name the context.
+/// Steps 5 to 8, where no words name the context.
 fn by_size(said: &Said, plain: &Plain, signs: &Signs) -> Judgement {
     if let Some(rule) = signs.first(&BEFORE_BYTES) {
         return Judgement::new(Verdict::No, rule);
@@ -97,10 +103,9 @@ fn by_size(said: &Said, plain: &Plain, signs: &Signs) -> Judgement {
         return Judgement::tokens("T43", Numbers::default());
     }
     if signs.has(Sign::Bytes) {
-        return match signs.has(Sign::CountsTokens) {
-            true => Judgement::tokens("T32", sizes::loose(&plain.whole)),
-            false => Judgement::new(Verdict::Bytes, "B"),
-        };
+        let counts_tokens = signs.has(Sign::CountsTokens);
+        let in_tokens = || Judgement::tokens("T32", sizes::loose(&plain.whole));
+        return if counts_tokens { in_tokens() } else { Judgement::new(Verdict::Bytes, "B") };
     }
     Judgement::new(Verdict::No, if signs.has(Sign::Output) { "L2" } else { "" })
 }
@@ -114,4 +119,134 @@ fn is_bodyless(plain: &str) -> bool {
         let behind = behind.strip_prefix("status code").unwrap_or(behind).trim();
         behind.is_empty() || behind == "(no body)"
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn failed(provider: &str, message: &str, codes: &[&str]) -> Judgement {
+        let codes = codes.iter().map(|code| (*code).to_owned()).collect();
+        judge(&Said { provider: provider.to_owned(), codes, ..Said::of_text(message) })
+    }
+
+    fn stopped(reason: &str, message: &str) -> Judgement {
+        judge(&Said { stop_reason: reason.to_owned(), ..Said::of_text(message) })
+    }
+
+    #[test]
+    fn a_code_alone_is_an_overflow_in_any_field() {
+        for codes in [
+            &["context_length_exceeded", "invalid_request_error"][..],
+            &["1261"],
+            &["336103"],
+            &["400", "exceed_context_size_error"],
+            &["400", "error", r#"{"error":{"code":"tokens_limit_reached"}}"#],
+        ] {
+            assert_eq!(failed("custom", "400 The request was refused.", codes).rule, "C1", "{codes:?}");
+            assert_eq!(failed("custom", "", codes).verdict, Verdict::Tokens, "{codes:?}");
+        }
+        for codes in [&["2013"][..], &["3051"], &["string_above_max_length"], &["12610"], &["400", "tokens"]]
+        {
+            assert_eq!(
+                failed("custom", "400 The request was refused.", codes).verdict,
+                Verdict::No,
+                "{codes:?}"
+            );
+        }
+    }
+
+    #[test]
+    fn a_code_outweighs_a_quota_and_a_look_alike() {
+        let quota = "Please reduce the length of the messages. See your rate limit for max_tokens, which must be small.";
+        assert_eq!(failed("groq", quota, &[]).rule, "L1");
+        assert_eq!(failed("groq", quota, &["context_length_exceeded"]).rule, "T38");
+    }
+
+    #[test]
+    fn numbers_are_read_from_the_body_too() {
+        let body = r#"{"error":{"type":"exceed_context_size_error","n_prompt_tokens":13392,"n_ctx":8192}}"#;
+        for message in ["500 no", "the request exceeds the available context size, try increasing it"] {
+            let numbers = failed("llama-cpp", message, &[body]).numbers;
+            assert_eq!((numbers.requested, numbers.limit), (Some(13_392), Some(8_192)), "{message}");
+        }
+    }
+
+    #[test]
+    fn a_stop_reason_can_say_it_all_and_an_aborted_answer_says_nothing() {
+        assert_eq!(stopped("model_length", "").rule, "C2");
+        assert_eq!(stopped("model_context_window_exceeded", "").verdict, Verdict::Tokens);
+        for reason in ["stop", "length", "toolUse", ""] {
+            assert_eq!(stopped(reason, ""), Judgement::new(Verdict::No, ""), "{reason}");
+        }
+        assert_eq!(stopped("aborted", "prompt is too long: 5 tokens > 4 maximum").verdict, Verdict::No);
+    }
+
+    #[test]
+    fn a_status_without_a_body_says_it_at_one_provider_only() {
+        for text in ["400 status code (no body)", "413 (no body)", "413"] {
+            assert_eq!(failed("cerebras", text, &[]).rule, "T43", "{text}");
+        }
+        assert_eq!(failed("cerebras", "429 status code (no body)", &[]).verdict, Verdict::No);
+        assert_eq!(failed("openai", "400 status code (no body)", &[]).verdict, Verdict::No);
+        assert_eq!(failed("openai", "413 status code (no body)", &[]).verdict, Verdict::Bytes);
+    }
+
+    #[test]
+    fn a_413_that_counts_tokens_is_no_limit_in_bytes() {
+        let judged = failed("custom", "413 Payload Too Large: maximum 128000 tokens", &[]);
+        assert_eq!((judged.verdict, judged.numbers.limit), (Verdict::Tokens, Some(128_000)));
+        assert_eq!(failed("custom", "413 too large for the context window", &[]).verdict, Verdict::Tokens);
+    }
+
+    #[test]
+    fn the_gateways_own_refusals_are_marked() {
+        for text in [
+            "Context overflow: prompt too large for the model (precheck).",
+            "Context overflow: prompt too large for the model (mid-turn precheck).",
+            "Preemptive context overflow: estimated context size exceeds safe threshold during tool loop",
+        ] {
+            let judged = failed("", text, &[]);
+            assert!(judged.by_gateway && judged.verdict == Verdict::Tokens, "{text}");
+        }
+        let reply =
+            failed("", "Context overflow: prompt too large for the model. Try /reset (or /new).", &[]);
+        assert!(!reply.by_gateway && reply.verdict == Verdict::Tokens);
+    }
+
+    #[test]
+    fn an_output_reservation_is_known_where_the_prompt_alone_would_fit() {
+        let judged = |input: u64| {
+            let text =
+                format!("input length and `max_tokens` exceed context limit: {input} + 21333 > 200000");
+            failed("anthropic", &text, &[])
+        };
+        assert!(judged(188_240).is_output_reservation() && !judged(200_001).is_output_reservation());
+        assert!(
+            !failed("anthropic", "prompt is too long: 5000 tokens > 4000 maximum", &[])
+                .is_output_reservation()
+        );
+    }
+
+    #[test]
+    fn a_bound_of_the_input_length_is_not_the_window() {
+        let judged = failed("alibaba", "Range of input length should be [1, 258048]", &[]);
+        assert!(judged.is_limit_of_input() && judged.numbers.limit == Some(258_048));
+        assert!(!failed("xai", "maximum prompt length is 131072", &[]).is_limit_of_input());
+    }
+
+    #[test]
+    fn numbers_that_are_no_counts_of_tokens_are_left_out() {
+        for text in [
+            "invalid params, context window exceeds limit (2013)",
+            "prompt too long; exceeded max context length by 2113 tokens",
+            "maximum context length is 128k",
+            "maximum context length is 128000.5",
+            "context_length_exceeded: see request (413) in 3 of 200",
+            "maximum context length is 99999999999999999999999 tokens",
+        ] {
+            let judged = failed("minimax", text, &[]);
+            assert_eq!((judged.verdict, judged.numbers), (Verdict::Tokens, Numbers::default()), "{text}");
+        }
+    }
 }

@@ -1,5 +1,8 @@
 //! Error texts that say that a prompt was too large: pi's detector, which starts the compaction inside a run, and the
 //! gateway's, which decide what follows it. They disagree on purpose (compaction 8.1–8.7).
+//!
+//! Two questions have answers of their own, whatever one release does: [`judge()`] says whether a call overflowed, by its
+//! words alone, and [`recognised()`] whether a release took those words for an overflow (overflow-texts).
 
 pub mod gateway;
 mod judge;

@@ -13,7 +13,7 @@ pub enum Runtime<'a> {
     Pi(&'a str),
 }
 
-/// The pi whose detector OpenClaw asks inside a run, by OpenClaw's release (releases R94).
+/// The pi whose detector the gateway asks inside a run, by its release (releases R94).
 const IN_RUN: [(Release, Release); 8] = [
     ([0, 0, 0], [0, 49, 3]),
     ([2026, 1, 30], [0, 55, 3]),
@@ -24,41 +24,51 @@ const IN_RUN: [(Release, Release); 8] = [
     ([2026, 5, 12], [0, 75, 1]),
     ([2026, 5, 28], [0, 77, 0]),
 ];
-/// The first release whose detector inside a run was not looked at, and the first that was again.
+/// The first release whose detector inside a run was not read, and the first that was again.
 const IN_RUN_UNKNOWN: (Release, Release) = ([2026, 8, 1], [2026, 9, 6]);
 
-/// Whether that release took the words for an overflow: OpenClaw by its own test after the run, pi by its only one.
-/// `None` where the version text names no release.
+/// Bytes of a text that are looked at; longer ones echo a prompt.
+const MOST: usize = 64 << 10;
+
+/// Whether that release took the words for an overflow: the gateway by its own test after the run, pi by its only one.
+/// A release between two that were read counts as the older, one before all of them as the oldest. `None` where the
+/// version text names no release.
 pub fn recognised(said: &Said, judgement: &Judgement, runtime: Runtime<'_>) -> Option<bool> {
     let failed = is_error(said);
     match runtime {
         Runtime::OpenClaw(version) => {
             let release = release::openclaw(version)?;
-            let own = judgement.by_gateway || since_openclaw::is_overflow(&said.message, release);
+            let own = judgement.by_gateway || since_openclaw::is_overflow(text(said), release);
             Some(failed && own)
         }
         Runtime::Pi(version) => {
             let release = release::pi(version)?;
-            Some(failed && since_pi::is_overflow(&said.message, &said.provider, release))
+            Some(failed && since_pi::is_overflow(text(said), &said.provider, release))
         }
     }
 }
 
-/// Whether that release of OpenClaw took the words for an overflow inside the run, where pi's detector or a copy of it
-/// decides before its own test does. `None` where the release is unknown or was not looked at.
+/// Whether that release of the gateway took the words for an overflow inside the run, where pi's detector or a copy of it
+/// decides before its own test does. Only where both pass over an overflow did nothing try to recover. `None` where the
+/// version text names no release, or one whose detector was not read.
 pub fn recognised_in_run(said: &Said, version: &str) -> Option<bool> {
     let release = release::openclaw(version)?;
     if release >= IN_RUN_UNKNOWN.1 {
-        return Some(is_error(said) && since_openclaw::is_overflow(&said.message, release));
+        return Some(is_error(said) && since_openclaw::is_overflow(text(said), release));
     }
     if release >= IN_RUN_UNKNOWN.0 {
         return None;
     }
     let (_, pi) = IN_RUN.iter().rev().find(|(since, _)| *since <= release)?;
-    Some(is_error(said) && since_pi::is_overflow(&said.message, &said.provider, *pi))
+    Some(is_error(said) && since_pi::is_overflow(text(said), &said.provider, *pi))
 }
 
 /// Both programs look at the text of a failed answer only.
 fn is_error(said: &Said) -> bool {
     said.stop_reason == "error"
+}
+
+/// The part of the text that is looked at.
+fn text(said: &Said) -> &str {
+    &said.message[..said.message.floor_char_boundary(MOST)]
 }

@@ -1,12 +1,12 @@
 //! Releases of the two programs, as far as their order decides what they recognise.
 
-/// Three numbers of a release: year, month, day of OpenClaw; major, minor, patch of pi.
+/// Three numbers of a release: year, month, day of the gateway; major, minor, patch of pi.
 pub(super) type Release = [u32; 3];
 
-/// OpenClaw counts years, pi does not.
+/// The gateway counts years, pi does not.
 const FIRST_YEAR: u32 = 2025;
 
-/// The release that a version text of OpenClaw names: `2026.3.2`, `v2026.3.2-beta.1`, `2026.1.24-3`, `2026.9.x`.
+/// The release that a version text of the gateway names: `2026.3.2`, `v2026.3.2-beta.1`, `2026.1.24-3`, `2026.9.x`.
 pub(super) fn openclaw(text: &str) -> Option<Release> {
     numbers(text).filter(|release| (FIRST_YEAR..10_000).contains(&release[0]) && release[1] > 0)
 }

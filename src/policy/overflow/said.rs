@@ -5,7 +5,7 @@ use crate::js::{self, Value};
 /// Fields beside `errorMessage` that may hold the only sign, in the order they are read.
 const CODES: [&str; 3] = ["errorCode", "errorType", "errorBody"];
 
-/// What an answer says of how it ended.
+/// An answer's own words about how it ended.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Said {
     /// Provider of the call; empty where unknown.

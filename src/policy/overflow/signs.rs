@@ -101,7 +101,7 @@ const SIGNS: &[(Sign, &str)] = &[
     (Bytes, r"payload size exceed|\bbody (?:is )?(?:too large|exceed)|\bbody size (?:limit|exceed)"),
     (
         Bytes,
-        r"(?:request|body|payload|message)\b[^.]{0,60}?\bexceeds?\b[^.]{0,40}?(?:number of bytes|[0-9] bytes)",
+        r"(?:request|body|payload|message)\b[^.]{0,60}?\b(?:exceed(?:s|ed)?|larger than)\b[^.]{0,40}?(?:number of bytes|[0-9] ?(?:bytes|[kmg]i?b)\b)",
     ),
     (Bytes, r"request exceeds the maximum size|message larger than max"),
     (

@@ -1,4 +1,4 @@
-//! OpenClaw's own test after a run, release by release (overflow-texts 7, releases R90–R93). [`gateway`] is the test of
+//! The gateway's own test after a run, release by release (overflow-texts 7, releases R90–R93). [`gateway`] is the test of
 //! 2026.3.2 to the letter; this one places the other releases around it.
 
 use crate::policy::overflow::release::Release;
@@ -126,7 +126,7 @@ const OWN_RUNTIME_PI: Release = [0, 80, 2];
 /// Words for too much, of the guess that older releases make.
 const TOO_MUCH: &[&str] = &["too large", "too long", "exceed", "over", "limit", "max"];
 
-/// Whether that release of OpenClaw takes an error text for an overflow after the run.
+/// Whether that release of the gateway takes an error text for an overflow after the run.
 pub(super) fn is_overflow(text: &str, release: Release) -> bool {
     let (lower, folded) = (text.to_lowercase(), text.to_ascii_lowercase());
     let too_small = in_order(&folded, &[&["context window"], &["too small", "minimum is"]]);
@@ -167,4 +167,56 @@ fn by_own_runtime(folded: &str, release: Release) -> bool {
     release >= OWN_RUNTIME
         && !since_pi::is_rate_limit(folded)
         && (since_pi::matches(folded, OWN_RUNTIME_PI) || bare_413())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    /// Words of the patterns and of what rules them out.
+    const PIECES: [&str; 34] = [
+        "context",
+        " window",
+        " length",
+        " overflow",
+        ": ",
+        "too large",
+        "prompt",
+        " is too long",
+        "exceed",
+        "s the model's ",
+        "maximum",
+        " limit",
+        "request",
+        "_too_large",
+        "input",
+        " token",
+        "tokens per minute",
+        "TPM",
+        " 429",
+        "rate limit",
+        "quota",
+        "reasoning is mandatory",
+        "too small",
+        "413",
+        "上下文过长",
+        "cooling down",
+        "usage limit",
+        "\n",
+        "max_tokens",
+        "sent",
+        "model token limit",
+        "throttl",
+        " ",
+        "请压缩上下文",
+    ];
+
+    proptest! {
+        #[test]
+        fn the_reference_release_is_the_one_known_to_the_letter(picks in proptest::collection::vec(0..PIECES.len(), 0..9)) {
+            let text: String = picks.into_iter().map(|at| PIECES[at]).collect();
+            prop_assert_eq!(is_overflow(&text, REFERENCE), gateway::is_likely_overflow(&text), "{}", text);
+        }
+    }
 }

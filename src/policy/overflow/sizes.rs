@@ -11,6 +11,8 @@ use crate::policy::overflow::texts::{NUMBERS, TEXTS, Text};
 const NUMBER: &str = "[0-9]{1,3}(?:[,_][0-9]{3})+|[0-9]+";
 /// A smaller number without words of its own is a status, a code or a count of messages.
 const LEAST: u64 = 256;
+/// Rules whose numbers often stand apart from their words: in the body, or in the sentence before.
+const OFTEN_APART: [&str; 3] = ["T07", "T09", "T15"];
 /// Words of the part of a request that is the reply.
 const REPLY: [&str; 6] = ["completion", "output", "response", "reply", "generat", "max_"];
 /// Bytes behind the request's size in which its parts are named.
@@ -72,7 +74,7 @@ pub(super) fn find(plain: &str) -> Option<Found> {
     let (at, captures) = COMPILED.captures(plain).next()?;
     let text = TEXTS.get(at)?;
     let mut numbers = numbers_in(plain, &captures);
-    if text.weak || text.rule == "T15" {
+    if text.weak || OFTEN_APART.contains(&text.rule) {
         numbers = or_loose(numbers, plain);
     }
     Some(Found { text, numbers })

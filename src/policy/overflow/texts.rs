@@ -86,7 +86,7 @@ pub(super) const TEXTS: &[Text] = &[
     strong("T22", r"range of input length should be \[ ?[0-9]+ ?, ?{l} ?\]"),
     strong(
         "T23",
-        r"total number of tokens in the prompt cannot exceed {l}(?: tokens)?(?: ?[-–—,;] ?received {r})?",
+        r"total number of tokens.{0,40}? cannot exceed {l}(?: tokens)?(?: ?[-–—,;] ?received {r})?",
     ),
     strong("T24", r"inputs must have less than {l} tokens(?:\.? given: ?{r})?"),
     strong(
@@ -97,7 +97,11 @@ pub(super) const TEXTS: &[Text] = &[
     strong("T26", r"input prompt \({r} tokens\) is too long and exceeds (?:the )?limit of {l}"),
     strong("T27", r"input \({r} tokens\) is longer than the models? context length \({l}"),
     strong("T28", r"max input tokens: {l},? request input token count: {r}"),
-    strong("T29", r"input is too long for (?:the )?(?:requested|this) model|number of input tokens exceeds"),
+    strong("T29", r"input is too long for (?:the )?(?:requested|this) model"),
+    strong(
+        "T29",
+        r"number of (?:input|prompt) tokens(?: \(?{r}\)?)? exceeds?(?: the (?:limit|maximum)(?: of|:)? \(?{l})?",
+    ),
     strong("T30", r"input tokens exceed the configured limit of {l}(?: tokens)?(?:.*?resulted in {r})?"),
     strong("T31", r"current length is {r},? while (?:the )?limit is {l}"),
     strong("T32", r"body too large for .{1,80}? model\.? max size: {l} tokens"),
@@ -108,7 +112,7 @@ pub(super) const TEXTS: &[Text] = &[
     strong("T42", r"size limit exceeded by [0-9][0-9,]* tokens"),
     weak(
         "T34",
-        r"prompt (?:length )?exceeds? (?:the )?max(?:imum)? (?:prompt )?length|prompt (?:tokens )?(?:is |are )?too long",
+        r"prompt (?:length )?exceeds? (?:the )?max(?:imum)? (?:prompt )?length|(?:prompt|input|conversation)(?: tokens)? (?:is |are )?too long",
     ),
     weak(
         "T35",
@@ -128,11 +132,23 @@ pub(super) const TEXTS: &[Text] = &[
         "T40",
         r"model token limit|token limit (?:is |was |has been )?exceeded|exceed(?:s|ed) (?:the )?(?:model )?token limit",
     ),
+    weak(
+        "T40",
+        r"(?:input|prompt|request|messages) \({r} tokens\) exceeds? (?:the )?(?:models? )?(?:token |context )?(?:limit|maximum|max)(?:(?: of|:| is)? ?\(?{l})?",
+    ),
+    weak(
+        "T40",
+        r"(?:input|prompt) tokens \(?{r}\)? exceeds? (?:the )?(?:models? )?(?:token |context )?(?:limit|maximum|max)(?:(?: of|:| is)? ?\(?{l})?",
+    ),
+    weak(
+        "T40",
+        r"(?:prompt|input|request|messages|conversation) exceeds? (?:the )?(?:models )?{l}[ -]tokens? (?:limit|maximum|context)(?: \({r} tokens\))?",
+    ),
     weak("T40", r"too many (?:input |prompt )?tokens"),
     weak("T41", r"上下文(?:长度|窗口|内容)?(?:过长|超出|超限|超过|超长)|请压缩上下文|prompt ?(?:过长|超长)"),
     weak(
         "T41",
-        r"超出(?:了)?(?:该|此|当前)?(?:模型)?(?:的)?最大.{0,12}?长度|(?:输入|提示词)(?:内容|长度)?(?:过长|超长|超限)",
+        r"超(?:出|过)(?:了)?(?:该|此|当前)?(?:模型)?(?:的)?最大(?:上下文|.{0,12}?长度)|(?:输入|提示词)(?:内容|长度)?(?:过长|超长|超限)",
     ),
 ];
 
@@ -141,6 +157,7 @@ pub(super) const NUMBERS: &[&str] = &[
     r"n_prompt_tokens: ?{r}\b",
     r"\bn_ctx: ?{l}\b",
     r"\b{r}(?: tokens?)? ?(?:>=?|exceeds) ?{l}\b",
+    r"\b{r}(?: tokens?)?\)? exceeds? (?:the |this )?(?:models )?(?:maximum )?context (?:window|length|size|limit)(?: of| is|:)? ?\(?{l}\b",
     r"maximum (?:context|prompt|input) length(?: is| of|:)? ?\(?{l}\b",
     r"context (?:window|length|size|limit)(?: is| of|:) (?:only |about )?{l}\b",
     r"context (?:window|length|size|limit)(?: of)? ?\(?{l} tokens",
@@ -148,6 +165,7 @@ pub(super) const NUMBERS: &[&str] = &[
     r"\b(?:limit|maximum|max)(?: size| is| of|:)? ?{l} tokens",
     r"(?:prompt|inputs?|messages|request|conversation)(?: has| have| is| contains?| of| uses?| used| resulted in|:)? ?\(?(?:about |at least )?{r} (?:input |prompt )?tokens",
     r"(?:requested|received|given):? (?:about )?{r}(?: tokens|\))",
+    r"requested tokens \({r}\)",
     r"token count(?: is| of|:)? ?\(?{r}\b",
     r"(?:最大|上限|限制)(?:长度)?(?:为|是|：|:)? ?{l}",
     r"(?:输入|当前|请求|实际)(?:长度)?(?:为|是|：|:)? ?{r}",
