@@ -9,7 +9,7 @@ use super::scene::Scene;
 use super::sessions::unread;
 use crate::commit::{LockState, lock_state};
 use crate::error::{Finding, Severity};
-use crate::export::redact::Redactor;
+use crate::redact::Redactor;
 use crate::gateway::compaction::{
     CompactionMode, CompactionSettings, compaction_mode, gateway_compaction_under,
 };

@@ -10,7 +10,7 @@ use super::scene::{Around, Scene, at_leaf, with_context};
 use super::summary::{self, config_of};
 use crate::cli::{ExportArgs, PlaceArgs, PlanArgs};
 use crate::export::folder::shape_folder;
-use crate::export::redact::Redactor;
+use crate::redact::Redactor;
 use crate::export::{Exported, Format, Wanted, export, json as documents};
 use crate::gateway::env::absolute;
 use crate::inspect::Inspection;

@@ -8,7 +8,7 @@ use crate::context::budget::Part;
 use crate::context::system::system_state;
 use crate::context::tokens::chars4::estimate_or_zero;
 use crate::context::tokens::{ContextEstimate, estimate_context};
-use crate::export::redact::Redactor;
+use crate::redact::Redactor;
 use crate::export::shape;
 use crate::ids::EntryIx;
 use crate::inspect::Inspection;

@@ -4,7 +4,7 @@
 //! the file holds the messages as they would be sent: also what a commit cannot write, such as a turn limit, is in it.
 
 use crate::export::document::Wanted;
-use crate::export::redact::Redactor;
+use crate::redact::Redactor;
 use crate::export::shape;
 use crate::ids::EntryIx;
 use crate::inspect::Inspection;

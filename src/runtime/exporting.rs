@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use crate::app::event::Event;
-use crate::export::redact::Redactor;
+use crate::redact::Redactor;
 use crate::export::{Format, Wanted, export, file_name};
 use crate::inspect::Inspection;
 use crate::inspect::making::Made;

@@ -10,6 +10,7 @@ use crate::app::layout::{Breadth, Pane};
 use crate::app::sessions::SessionRow;
 use crate::app::state::Purpose;
 use crate::gateway::compaction::RESERVE_FLOOR;
+use crate::inspect::title::shown_title;
 use crate::inspect::{Mark, SessionItem};
 use crate::ui::glyphs;
 use crate::ui::status::typed_text;
@@ -122,7 +123,7 @@ impl Line<'_> {
         }
         let numbers = if self.bars { 6 + BAR } else { 5 };
         let end = area.right().saturating_sub(numbers);
-        put(buf, (area.x + 3, area.y), end, &item.name(), self.name_style(item, selected));
+        put(buf, (area.x + 3, area.y), end, &shown_title(item, self.app.secrets), self.name_style(item, selected));
         let level = level(item);
         if self.bars && item.percent().is_some() {
             let bar = ThinBar {
