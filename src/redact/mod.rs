@@ -18,7 +18,7 @@ use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
 
 pub use screen::redact_screen;
-pub use short::{Secrets, masked};
+pub use short::{Secrets, load, masked};
 
 use crate::js::{JsString, Object, Value};
 use known::Known;

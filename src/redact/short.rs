@@ -2,8 +2,10 @@
 
 use std::borrow::Cow;
 use std::collections::HashSet;
+use std::sync::LazyLock;
 
 use super::known::Known;
+use super::rules::COMPILED;
 use super::views::views;
 use super::{Told, known_in, told};
 
@@ -25,6 +27,11 @@ impl Secrets {
             Self::Shown => Cow::Borrowed(text),
         }
     }
+}
+
+/// Compiles the rules, which takes longer than a frame: begun beside the screen, no frame waits for it.
+pub fn load() {
+    LazyLock::force(&COMPILED);
 }
 
 /// The text with `[redacted:kind]` in the place of each secret.
