@@ -19,7 +19,7 @@ use std::sync::mpsc::channel;
 use std::time::Duration;
 
 use clawscope::ui;
-use clawscope::ui::theme::{ColourDepth, Theme};
+use clawscope::ui::theme::{ColourDepth, Role, Theme};
 use driver::Driver;
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
@@ -52,7 +52,11 @@ fn pasted() -> Vec<(String, String)> {
 /// A session without a row, so that its title is what was said first.
 fn orphan(store: &Store, at: usize, text: &str) {
     let header = json!({ "type": "session", "version": 3, "id": format!("orphan-{at}"), "timestamp": "2026-03-05T08:00:00.000Z", "cwd": "/w" });
-    let user = message("user-0", None, &json!({ "role": "user", "content": [{ "type": "text", "text": text }], "timestamp": 1 }));
+    let user = message(
+        "user-0",
+        None,
+        &json!({ "role": "user", "content": [{ "type": "text", "text": text }], "timestamp": 1 }),
+    );
     store.write(&format!("agents/main/sessions/orphan-{at}.jsonl"), &lines(&[header, user]));
 }
 
@@ -106,7 +110,8 @@ fn the_title_is_what_the_person_said() {
         ("[Telegram Mei id:7 +2m 2026-03-09 06:40 UTC] find the leak".to_owned(), "⟨telegram⟩ find the leak"),
         ("[cron:5490-34fb nightly-report]\nCurrent time: Friday".to_owned(), "⟨cron nightly-report⟩"),
         (
-            "System: [2026-03-12 06:36:00 UTC] Lark[main] message in group oc_1: 找出泄漏\n\n找出泄漏".to_owned(),
+            "System: [2026-03-12 06:36:00 UTC] Lark[main] message in group oc_1: 找出泄漏\n\n找出泄漏"
+                .to_owned(),
             "⟨lark group⟩ 找出泄漏",
         ),
         ("plain words".to_owned(), "plain words"),
@@ -128,7 +133,13 @@ fn the_title_is_what_the_person_said() {
 /// The lines that `watch` prints once an entry with a text is added.
 fn watched(store: &Store, options: &[&str], text: &str) -> String {
     let mut command = Command::new(assert_cmd::cargo::cargo_bin("clawscope"));
-    command.arg("watch").arg(store.path()).args(options).env_clear().stdout(Stdio::piped()).stderr(Stdio::null());
+    command
+        .arg("watch")
+        .arg(store.path())
+        .args(options)
+        .env_clear()
+        .stdout(Stdio::piped())
+        .stderr(Stdio::null());
     let mut child = command.env("HOME", "/nonexistent/clawscope-test").spawn().unwrap();
     let output = child.stdout.take().unwrap();
     let (sender, heard) = channel();
@@ -143,7 +154,11 @@ fn watched(store: &Store, options: &[&str], text: &str) -> String {
     let parent = store::long_session().last().unwrap()["id"].clone();
     for at in 0.. {
         let id = format!("new-{at}");
-        store.append(&message(&id, parent.as_str(), &json!({ "role": "user", "content": text, "timestamp": 1 })));
+        store.append(&message(
+            &id,
+            parent.as_str(),
+            &json!({ "role": "user", "content": text, "timestamp": 1 }),
+        ));
         // What was there before it began is not told: write until a line comes.
         if let Ok(line) = heard.recv_timeout(Duration::from_secs(2)) {
             said.push_str(&line);
@@ -170,10 +185,35 @@ fn lines_that_are_followed_hold_no_secret() {
     assert!(holds(&watched(&Store::new(), &["--no-redact"], text), secret));
 }
 
-fn screen(driver: &Driver) -> String {
-    let theme = Theme::load("dark", ColourDepth::True).unwrap();
+fn drawn(driver: &Driver) -> Buffer {
     let mut buffer = Buffer::empty(Rect::new(0, 0, driver.app.size.0, driver.app.size.1));
-    ui::render(&driver.app, &theme, &mut buffer);
+    ui::render(&driver.app, &dark(), &mut buffer);
+    buffer
+}
+
+fn dark() -> Theme {
+    Theme::load("dark", ColourDepth::True).unwrap()
+}
+
+/// A session in which a person said this by Telegram, and then something short, which is selected.
+fn session_by_telegram(text: &str) -> Driver {
+    let dir = tempfile::tempdir().unwrap();
+    let header = json!({ "type": "session", "version": 3, "id": "s", "timestamp": "2026-03-05T08:00:00.000Z", "cwd": "/w" });
+    let sender =
+        "Sender (untrusted metadata):\n```json\n{}\n```\n\n[Telegram Mei id:7 2026-03-09 06:40 UTC] ";
+    let said = |id: &str, parent: Option<&str>, text: &str| {
+        message(id, parent, &json!({ "role": "user", "content": text, "timestamp": 1 }))
+    };
+    let entries: [Value; 3] =
+        [header, said("a", None, &format!("{sender}{text}")), said("b", Some("a"), "and then?")];
+    std::fs::write(dir.path().join("s.jsonl"), lines(&entries)).unwrap();
+    let mut driver = Driver::on(dir, 160, 40);
+    driver.press("G");
+    driver
+}
+
+fn screen(driver: &Driver) -> String {
+    let buffer = drawn(driver);
     let cells = buffer.content().chunks(usize::from(driver.app.size.0));
     cells.map(|row| row.iter().map(ratatui::buffer::Cell::symbol).collect::<String>() + "\n").collect()
 }
@@ -181,17 +221,7 @@ fn screen(driver: &Driver) -> String {
 #[test]
 fn the_screen_hides_secrets_until_the_key_shows_them() {
     for (secret, text) in pasted() {
-        let dir = tempfile::tempdir().unwrap();
-        let header = json!({ "type": "session", "version": 3, "id": "s", "timestamp": "2026-03-05T08:00:00.000Z", "cwd": "/w" });
-        let sender = "Sender (untrusted metadata):\n```json\n{}\n```\n\n[Telegram Mei id:7 2026-03-09 06:40 UTC] ";
-        let said = |id: &str, parent: Option<&str>, text: &str| {
-            message(id, parent, &json!({ "role": "user", "content": text, "timestamp": 1 }))
-        };
-        let entries: [Value; 3] =
-            [header, said("a", None, &format!("{sender}{text}")), said("b", Some("a"), "and then?")];
-        std::fs::write(dir.path().join("s.jsonl"), lines(&entries)).unwrap();
-        let mut driver = Driver::on(dir, 160, 40);
-        driver.press("G");
+        let mut driver = session_by_telegram(&text);
         let hidden = screen(&driver);
         assert!(!holds(&hidden, &secret), "{hidden}");
         assert!(hidden.contains("⟨telegram⟩") && hidden.contains("[redacted:"), "{hidden}");
@@ -201,4 +231,23 @@ fn the_screen_hides_secrets_until_the_key_shows_them() {
         driver.press("*");
         assert!(!holds(&screen(&driver), &secret));
     }
+}
+
+#[test]
+fn the_mark_of_a_row_is_quieter_than_its_words() {
+    let driver = session_by_telegram("find the leak");
+    let buffer = drawn(&driver);
+    let (mark, words) = (dark().style(Role::Muted).fg, dark().style(Role::Bright).fg);
+    let width = usize::from(driver.app.size.0);
+    let rows = buffer.content().chunks(width).map(|row| {
+        let text: String = row.iter().map(ratatui::buffer::Cell::symbol).collect();
+        (text.contains("⟨telegram⟩ find the leak"), row)
+    });
+    let is_drawn = rows.filter(|(has, _)| *has).any(|(_, row)| {
+        let at = row.windows(2).position(|two| two[0].symbol() == "⟨" && two[1].symbol() == "t");
+        at.is_some_and(|at| {
+            Some(row[at].fg) == mark && Some(row[at + "⟨telegram⟩ ".chars().count()].fg) == words
+        })
+    });
+    assert!(is_drawn, "{}", screen(&driver));
 }

@@ -202,8 +202,7 @@ fn table(inspection: &Inspection, secrets: Secrets) -> Table {
         let tokens = tokens_of(&message.size);
         total += tokens;
         let text = excerpt_sent(inspection, message);
-        let text =
-            text.map_or_else(|error| error.to_string(), |excerpt| excerpt.shown(secrets).line());
+        let text = text.map_or_else(|error| error.to_string(), |excerpt| excerpt.shown(secrets).line());
         table.push(vec![
             at.to_string().into(),
             inspection.index.name(message.entry).into(),

@@ -51,12 +51,7 @@ fn active_path(inspection: &Inspection) -> Vec<EntryIx> {
     leaf.map(|leaf| inspection.tree.walk(&inspection.index, leaf)).unwrap_or_default()
 }
 
-fn answer(
-    inspection: &Inspection,
-    nodes: &[Drawn],
-    active: &HashSet<EntryIx>,
-    secrets: Secrets,
-) -> Object {
+fn answer(inspection: &Inspection, nodes: &[Drawn], active: &HashSet<EntryIx>, secrets: Secrets) -> Object {
     let index = &inspection.index;
     let leaf = inspection.tree.leaf(index, &Leaf::Own);
     let labels = labels(index, &inspection.tree);
@@ -93,7 +88,10 @@ fn answer(
     Object::from([
         ("session", session_value(&inspection.session)),
         ("leaf", Value::from(leaf.map(|ix| index.name(ix)))),
-        ("branches", Value::from(inspection.branch_tips(secrets).iter().map(branch_value).collect::<Vec<_>>())),
+        (
+            "branches",
+            Value::from(inspection.branch_tips(secrets).iter().map(branch_value).collect::<Vec<_>>()),
+        ),
         ("nodes", Value::from(nodes.iter().map(node_value).collect::<Vec<_>>())),
     ])
 }
@@ -125,7 +123,8 @@ fn print(
         let name = pad(&index.name(node.entry), names);
         let what = what(inspection, node.entry);
         let tokens = index.entry(node.entry).message.map(|size| estimated(tokens_of(&size)));
-        let label = labels.get(&node.entry).map(|label| format!(" [{}]", secrets.shown(label))).unwrap_or_default();
+        let label =
+            labels.get(&node.entry).map(|label| format!(" [{}]", secrets.shown(label))).unwrap_or_default();
         let end = if leaf == Some(node.entry) { " ◀" } else { "" };
         let facts = format!("{} {:>9}{label}{end}", pad(&what, 24), tokens.unwrap_or_default());
         let line = format!("{rail}{sign} {name}  {facts}  {}", text_of(inspection, node.entry, secrets));

@@ -73,8 +73,14 @@ mod tests {
     #[test]
     fn a_secret_gives_way_to_its_kind_wherever_it_is_repeated() {
         let key = "sk-ant-api03-Zx81Kq92Lm37Vb64Nc55";
-        assert_eq!(masked(&format!("use {key}, not AKIAABCDEFGHIJKLMNOP")), "use [redacted:anthropic-key], not [redacted:aws-key-id]");
-        assert_eq!(masked("password=tall9-orange then tall9-orange"), "password=[redacted:value] then [redacted:value]");
+        assert_eq!(
+            masked(&format!("use {key}, not AKIAABCDEFGHIJKLMNOP")),
+            "use [redacted:anthropic-key], not [redacted:aws-key-id]"
+        );
+        assert_eq!(
+            masked("password=tall9-orange then tall9-orange"),
+            "password=[redacted:value] then [redacted:value]"
+        );
         assert_eq!(Secrets::Shown.shown(key), key);
         assert_eq!(Secrets::default().shown(key), "[redacted:anthropic-key]");
     }

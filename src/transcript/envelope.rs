@@ -33,7 +33,8 @@ impl Opened<'_> {
 type Kind = for<'a> fn(&'a str, &mut Marks) -> Option<&'a str>;
 
 /// Every kind. The sentences of a gateway come last: they are the longest to compare.
-const KINDS: [Kind; 5] = [head::system_events, head::brackets, block::metadata, block::frame, notice::sentence];
+const KINDS: [Kind; 5] =
+    [head::system_events, head::brackets, block::metadata, block::frame, notice::sentence];
 
 /// Takes the envelope off a message. A text without one comes back as it is.
 pub fn opened(text: &str) -> Opened<'_> {

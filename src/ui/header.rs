@@ -44,7 +44,8 @@ fn on_page<'a>(
     breadth: Breadth,
 ) -> (Vec<Fact<'a>>, Vec<Fact<'a>>) {
     let roomy = breadth >= Breadth::Medium;
-    let name = app.inspection().map(|inspection| shown_title(&inspection.session, app.secrets)).unwrap_or_default();
+    let name =
+        app.inspection().map(|inspection| shown_title(&inspection.session, app.secrets)).unwrap_or_default();
     let mut way = Vec::new();
     if roomy {
         way.extend([Span::styled("clawscope", theme.bold(Role::Bright)), Span::raw("   ")]);
@@ -190,7 +191,8 @@ fn help<'a>(app: &App, theme: &Theme, words: &'a str) -> Fact<'a> {
 /// In narrow layouts the header is the session line too.
 fn short_session<'a>(app: &'a App, theme: &Theme, breadth: Breadth) -> Vec<Fact<'a>> {
     let Some(inspection) = app.inspection() else { return program(app, theme) };
-    let mut facts = vec![vec![Span::styled(shown_title(&inspection.session, app.secrets), theme.bold(Role::Bright))]];
+    let mut facts =
+        vec![vec![Span::styled(shown_title(&inspection.session, app.secrets), theme.bold(Role::Bright))]];
     if breadth == Breadth::Narrow {
         facts.push(vec![Span::styled(inspection.model.as_str(), theme.style(Role::Muted))]);
         let window = Span::styled(window_text(inspection), theme.style(Role::Muted));

@@ -151,7 +151,9 @@ fn print(
     let what = entry.message.map_or(entry.kind.word(), |size| size.role.word());
     let tool = entry.message.and_then(|size| tool_of(inspection, ix, &size)).unwrap_or_default();
     let tokens = entry.message.map(|size| estimated(tokens_of(&size))).unwrap_or_default();
-    let text = excerpt(&inspection.source, index, ix).map(|excerpt| excerpt.shown(secrets).words()).unwrap_or_default();
+    let text = excerpt(&inspection.source, index, ix)
+        .map(|excerpt| excerpt.shown(secrets).words())
+        .unwrap_or_default();
     let total =
         format!("~{} of {} ({})", grouped(context), grouped(item.window), percent(context, item.window));
     let line = format!("{} {} {what} {tool} {tokens} → {total}  {text}", moment(entry.time), item.key);

@@ -46,14 +46,14 @@ pub(super) fn metadata<'a>(text: &'a str, marks: &mut Marks) -> Option<&'a str> 
     let (line, after) = text.split_at(end);
     let label = line.trim_end();
     let is_marked = label.ends_with(MARKED);
-    let is_told = label.ends_with("):") && label.contains(" (untrusted");
+    let is_untrusted = label.ends_with("):") && label.contains(" (untrusted");
     if label.starts_with(CONTEXT.trim_end_matches(':')) {
         return Some(beside(after));
     }
     if label == "Context:" && after.trim_start().starts_with("<active_memory_plugin>") {
         return Some(after);
     }
-    if !is_marked && !is_told {
+    if !is_marked && !is_untrusted {
         return None;
     }
     let rest = if after.trim_start().starts_with("```") {
@@ -111,7 +111,7 @@ fn external<'a>(text: &'a str, marks: &mut Marks) -> &'a str {
     rest
 }
 
-/// What stands beside a message under the header of untrusted context: whole frames, or a tag of any name.
+/// Skips the frames under the header of untrusted context. Tags under it are left to the next round.
 fn beside(text: &str) -> &str {
     let mut rest = text.trim_start();
     while rest.starts_with(FRAME) {
@@ -138,7 +138,7 @@ fn tag<'a>(text: &'a str, marks: &mut Marks) -> Option<&'a str> {
     Some(&inner[at + end.len()..])
 }
 
-/// What a gateway knows of the conversation: the channel, as far as ids tell, and whether it is a group.
+/// Reads from the metadata of a conversation whether it is a group, and the channel where an id names it.
 fn conversation(block: &str, marks: &mut Marks) {
     let Some(info) = block.get(..INFO_BYTES.min(block.len())).and_then(|block| js::parse(block).ok()) else {
         return;
@@ -172,7 +172,7 @@ fn fenced(text: &str) -> Option<(&str, &str)> {
     None
 }
 
-/// What is behind the next blank line.
+/// Skips to behind the next blank line.
 pub(super) fn to_blank_line(text: &str) -> &str {
     let mut rest = text;
     while !rest.is_empty() {

@@ -1,4 +1,6 @@
-//! Heads of a message: system events, and what stands in brackets before the words.
+//! Heads of a message: system events, and brackets before the words.
+
+use memchr::memmem;
 
 use super::block::line_of;
 use super::marks::Marks;
@@ -10,6 +12,12 @@ const EVENTS: [&str; 2] = ["System:", "System (untrusted):"];
 const HEAD_BYTES: usize = 1000;
 /// Words of an event that make its mark.
 const EVENT_WORDS: usize = 2;
+
+/// Lines of metadata that follow events.
+const METADATA: [&str; 3] =
+    ["\nConversation info (untrusted", "\nConversation info: ⟦", "\nSender (untrusted"];
+/// A quote of an event is no longer than this.
+const PREVIEW_BYTES: usize = 4096;
 
 /// How a head in brackets begins, its mark, and its reach behind the bracket.
 const HEADS: &[(&str, &str, Reach)] = &[
@@ -29,7 +37,11 @@ const HEADS: &[(&str, &str, Reach)] = &[
     ("Internal task completion event", "task completed", Reach::Line),
     ("Thread starter - for context", "thread", Reach::Paragraph),
     ("Thread history - for context", "thread", Reach::Paragraph),
-    ("Chat messages since your last reply - for context", "", Reach::Over("[Current message - respond to this]")),
+    (
+        "Chat messages since your last reply - for context",
+        "",
+        Reach::Over("[Current message - respond to this]"),
+    ),
     ("Chat messages since your last reply", "", Reach::Over("[CURRENT MESSAGE")),
     ("Merged earlier messages", "", Reach::Over("[CURRENT MESSAGE")),
     ("Current message - respond to this", "", Reach::Itself),
@@ -72,7 +84,18 @@ pub(super) fn system_events<'a>(text: &'a str, marks: &mut Marks) -> Option<&'a 
         mark_event(event.trim(), marks);
         rest = after.trim_start();
     }
-    (rest.len() < text.len()).then_some(rest)
+    (rest.len() < text.len()).then(|| without_preview(rest))
+}
+
+/// An event quotes the message. Of a quote of several lines all but the first are left behind it, and then come the
+/// metadata and the message itself.
+fn without_preview(text: &str) -> &str {
+    if text.starts_with('[') || METADATA.iter().any(|label| text.starts_with(label.trim_start())) {
+        return text;
+    }
+    let near = &text.as_bytes()[..text.len().min(PREVIEW_BYTES)];
+    let at = METADATA.iter().filter_map(|label| memmem::find(near, label.as_bytes())).min();
+    at.map_or(text, |at| &text[at..])
 }
 
 /// `[time] Lark[main] message in group …` came by a channel; `[time] Exec completed (…)` is the gateway's own.
@@ -211,7 +234,8 @@ fn is_media_note(head: &str) -> bool {
     let mut words = head.split(' ');
     let is_kind = ["Audio", "Image", "Video"].contains(&words.next().unwrap_or_default());
     let number = words.next();
-    let is_number = number.is_none_or(|number| number.bytes().all(|byte| byte.is_ascii_digit() || byte == b'/'));
+    let is_number =
+        number.is_none_or(|number| number.bytes().all(|byte| byte.is_ascii_digit() || byte == b'/'));
     is_kind && is_number && words.next().is_none()
 }
 

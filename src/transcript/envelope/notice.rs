@@ -23,7 +23,7 @@ pub(super) enum Reach {
 }
 
 impl Reach {
-    /// What is behind it, of a text whose first `start` bytes are the sentence.
+    /// Returns the text behind it; the first `start` bytes are the sentence.
     pub(super) fn cut(self, text: &str, start: usize) -> Option<&str> {
         let behind = text.get(start..)?;
         let over =

@@ -1,4 +1,4 @@
-//! What a gateway puts behind the words: ids, quotes, the time, instructions.
+//! Lines that a gateway puts behind the words: ids, quotes, the time, instructions.
 
 use memchr::memmem;
 
