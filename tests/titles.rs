@@ -45,6 +45,8 @@ fn pasted() -> Vec<(String, String)> {
     .map(|key| (key.clone(), format!("use {key} please")))
     .collect();
     pasted.push((bearer.clone(), format!("call it with Authorization: Bearer {bearer}")));
+    pasted.push((password.clone(), format!("password:{password}")));
+    let password = random(7, 14, WORD);
     pasted.push((password.clone(), format!("log in with password={password} first")));
     pasted
 }
@@ -243,6 +245,7 @@ fn the_mark_of_a_row_is_quieter_than_its_words() {
         let text: String = row.iter().map(ratatui::buffer::Cell::symbol).collect();
         (text.contains("⟨telegram⟩ find the leak"), row)
     });
+    // The row of the transcript; that of the list is selected.
     let is_drawn = rows.filter(|(has, _)| *has).any(|(_, row)| {
         let at = row.windows(2).position(|two| two[0].symbol() == "⟨" && two[1].symbol() == "t");
         at.is_some_and(|at| {

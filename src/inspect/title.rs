@@ -20,16 +20,27 @@ const SECRET_CHARS: usize = TITLE_CHARS + 512;
 /// UTF-16 units that are read of a text.
 const TEXT_UNITS: usize = 1 << 18;
 
-/// The title of a session as lists show it: without the secrets of its words.
+/// The title of a session, its secrets hidden or shown.
 pub fn shown_title(item: &SessionItem, secrets: Secrets) -> Cow<'_, str> {
-    let name = item.name();
-    match secrets {
-        Secrets::Shown => name,
-        Secrets::Hidden => match masked(&name) {
-            Cow::Borrowed(_) => name,
-            Cow::Owned(text) => Cow::Owned(cut(&text)),
-        },
+    match secrets.shown(&item.title) {
+        Cow::Borrowed(title) => Cow::Borrowed(title),
+        Cow::Owned(masked) => Cow::Owned(cut(&masked)),
     }
+}
+
+/// The name of a session as lists write it, its secrets hidden or shown. Masked first: the name of a channel loses the colon
+/// that tells a secret.
+pub fn shown_name(item: &SessionItem, secrets: Secrets) -> Cow<'_, str> {
+    match shown_title(item, secrets) {
+        Cow::Borrowed(_) => item.name(),
+        Cow::Owned(title) => Cow::Owned(SessionItem { title, ..item.clone() }.name().into_owned()),
+    }
+}
+
+/// The mark of an envelope before a title, and the title's words.
+pub fn split_mark(title: &str) -> (&str, &str) {
+    let end = title.starts_with('⟨').then(|| title.find('⟩')).flatten();
+    title.split_at(end.map_or(0, |at| at + '⟩'.len_utf8()))
 }
 
 /// A name for a session no row names: its own (store K9), else what was asked first (store C10, R4).
@@ -101,6 +112,24 @@ mod tests {
         item.title = one_line(&text);
         assert_eq!(shown_title(&item, Secrets::Hidden), format!("{words} [redacted…"));
         assert_eq!(shown_title(&item, Secrets::Shown), text);
+    }
+
+    #[test]
+    fn a_secret_behind_a_word_that_looks_like_a_channel_is_masked() {
+        let mut item = testing::item();
+        item.title = "password:tall9-orange".to_owned();
+        assert_eq!(shown_name(&item, Secrets::Hidden), "password [redacted:value]");
+        assert_eq!(shown_title(&item, Secrets::Shown), "password:tall9-orange");
+        item.title = "telegram:8812".to_owned();
+        assert_eq!(shown_name(&item, Secrets::Hidden), "telegram 8812");
+        assert_eq!(shown_title(&item, Secrets::Hidden), "telegram:8812");
+    }
+
+    #[test]
+    fn the_mark_of_a_title_is_split_from_its_words() {
+        assert_eq!(split_mark("⟨telegram⟩ find it"), ("⟨telegram⟩", " find it"));
+        assert_eq!(split_mark("⟨cron⟩"), ("⟨cron⟩", ""));
+        assert_eq!(split_mark("find ⟨it⟩"), ("", "find ⟨it⟩"));
     }
 
     #[test]

@@ -12,7 +12,7 @@ use crate::app::state::{Live, Overlay};
 use crate::error::Severity;
 use crate::gateway::ruleset::Ruleset;
 use crate::gateway::window::WindowSource;
-use crate::inspect::title::shown_title;
+use crate::inspect::title::shown_name;
 use crate::inspect::{Inspection, Mark};
 use crate::ui::glyphs;
 use crate::ui::status::first_key;
@@ -45,7 +45,7 @@ fn on_page<'a>(
 ) -> (Vec<Fact<'a>>, Vec<Fact<'a>>) {
     let roomy = breadth >= Breadth::Medium;
     let name =
-        app.inspection().map(|inspection| shown_title(&inspection.session, app.secrets)).unwrap_or_default();
+        app.inspection().map(|inspection| shown_name(&inspection.session, app.secrets)).unwrap_or_default();
     let mut way = Vec::new();
     if roomy {
         way.extend([Span::styled("clawscope", theme.bold(Role::Bright)), Span::raw("   ")]);
@@ -74,7 +74,7 @@ fn crumbs<'a>(app: &'a App, theme: &Theme, breadth: Breadth) -> (Vec<Fact<'a>>, 
     if roomy {
         way.extend([Span::styled("clawscope", theme.bold(Role::Bright)), Span::raw("   ")]);
     }
-    way.push(Span::styled(shown_title(&inspection.session, app.secrets), theme.style(Role::Text)));
+    way.push(Span::styled(shown_name(&inspection.session, app.secrets), theme.style(Role::Text)));
     if let Some(message) = &app.message.text {
         let (tool, words) = &message.title;
         way.push(Span::styled(if roomy { "  ›  " } else { " › " }, theme.style(Role::Muted)));
@@ -192,7 +192,7 @@ fn help<'a>(app: &App, theme: &Theme, words: &'a str) -> Fact<'a> {
 fn short_session<'a>(app: &'a App, theme: &Theme, breadth: Breadth) -> Vec<Fact<'a>> {
     let Some(inspection) = app.inspection() else { return program(app, theme) };
     let mut facts =
-        vec![vec![Span::styled(shown_title(&inspection.session, app.secrets), theme.bold(Role::Bright))]];
+        vec![vec![Span::styled(shown_name(&inspection.session, app.secrets), theme.bold(Role::Bright))]];
     if breadth == Breadth::Narrow {
         facts.push(vec![Span::styled(inspection.model.as_str(), theme.style(Role::Muted))]);
         let window = Span::styled(window_text(inspection), theme.style(Role::Muted));

@@ -123,13 +123,10 @@ impl Line<'_> {
         }
         let numbers = if self.bars { 6 + BAR } else { 5 };
         let end = area.right().saturating_sub(numbers);
-        put(
-            buf,
-            (area.x + 3, area.y),
-            end,
-            &shown_title(item, self.app.secrets),
-            self.name_style(item, selected),
-        );
+        let name = shown_name(item, self.app.secrets);
+        let (mark, words) = split_mark(&name);
+        let x = put(buf, (area.x + 3, area.y), end, mark, theme.style(Role::Muted));
+        put(buf, (x, area.y), end, words, self.name_style(item, selected));
         let level = level(item);
         if self.bars && item.percent().is_some() {
             let bar = ThinBar {
