@@ -31,7 +31,9 @@ pub(super) fn run(
     let scene = Scene::list(args.path.as_deref(), place, around)?;
     let (mut items, unread) = read_all(&scene);
     // From here on titles are only shown.
-    items.iter_mut().for_each(|item| item.title = shown_title(item, secrets(*no_redact)).into_owned());
+    for item in &mut items {
+        item.title = shown_title(item, secrets(*no_redact)).into_owned();
+    }
     let findings: Vec<Finding> = scene.listed.findings.iter().cloned().chain(unread).collect();
     if args.json {
         return Ok(output.json(answer(&scene, &items, &findings))?);

@@ -10,7 +10,7 @@ use crate::store::body;
 use crate::store::entry::{EntryKind, Reading, Role};
 use crate::store::index::Index;
 use crate::store::source::Source;
-use crate::transcript::envelope::opened;
+use crate::transcript::envelope::{Opened, opened};
 use crate::transcript::labels;
 
 /// Chars of a title made from a text, the ellipsis included.
@@ -61,7 +61,7 @@ fn asked_first(source: &Source, index: &Index) -> Option<String> {
     let message = body::message(source, index, asked).ok().flatten()?;
     let texts: Vec<String> = texts_of(message.get("content")).map(words).collect();
     let opened: Vec<_> = texts.iter().map(|text| opened(text)).collect();
-    let mark = opened.iter().find_map(|opened| opened.mark());
+    let mark = opened.iter().find_map(Opened::mark);
     let said = opened.iter().map(|opened| one_line(opened.said)).find(|said| !said.is_empty());
     match (mark, said) {
         (Some(mark), Some(said)) => Some(one_line(&format!("{mark} {said}"))),

@@ -10,7 +10,7 @@ use crate::app::layout::{Breadth, Pane};
 use crate::app::sessions::SessionRow;
 use crate::app::state::Purpose;
 use crate::gateway::compaction::RESERVE_FLOOR;
-use crate::inspect::title::shown_title;
+use crate::inspect::title::{shown_name, split_mark};
 use crate::inspect::{Mark, SessionItem};
 use crate::ui::glyphs;
 use crate::ui::status::typed_text;

@@ -180,8 +180,8 @@ fn cron(head: &str, marks: &mut Marks) -> bool {
 
 /// `Telegram Alice id:123 +2m 2026-02-26 06:13 UTC`, or the time alone.
 fn channel(head: &str, marks: &mut Marks) -> bool {
-    let dated = has_date(head);
-    if !dated && !(is_known(head) && head.contains(" id:")) {
+    let is_head = has_date(head) || is_known(head) && head.contains(" id:");
+    if !is_head {
         return false;
     }
     if is_time(head) {
