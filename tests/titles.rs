@@ -13,7 +13,8 @@ mod secrets;
 #[allow(dead_code, reason = "shared by several test programs")]
 mod store;
 
-use std::io::{BufRead as _, BufReader};
+use std::fs::File;
+use std::io::{BufRead as _, BufReader, Write as _};
 use std::process::{Command, Stdio};
 use std::sync::mpsc::channel;
 use std::time::Duration;
@@ -208,7 +209,7 @@ fn session_by_telegram(text: &str) -> Driver {
     };
     let entries: [Value; 3] =
         [header, said("a", None, &format!("{sender}{text}")), said("b", Some("a"), "and then?")];
-    std::fs::write(dir.path().join("s.jsonl"), lines(&entries)).unwrap();
+    File::create(dir.path().join("s.jsonl")).unwrap().write_all(lines(&entries).as_bytes()).unwrap();
     let mut driver = Driver::on(dir, 160, 40);
     driver.press("G");
     driver
