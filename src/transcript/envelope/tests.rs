@@ -226,9 +226,10 @@ fn what_was_cut_off_in_the_middle_of_an_envelope_stays() {
 
 #[test]
 fn few_short_marks_stay_of_a_text_that_is_all_envelope() {
-    let heads: String = (0..5000).map(|at| format!("[cron:1 {} {at}] ", "long ".repeat(20))).collect();
+    let names: Vec<String> = (0..5000).map(|at| format!("[cron:1 {at} {}] ", "long ".repeat(20))).collect();
+    let heads = names.concat();
     let opened = opened(&heads);
-    assert_eq!((opened.marks.len(), opened.said), (1, ""));
+    assert_eq!((opened.marks.len(), opened.said), (4, ""));
     assert!(opened.marks.iter().all(|mark| mark.chars().count() <= 40));
 }
 
