@@ -8,6 +8,7 @@ use clap::builder::PossibleValuesParser;
 use clap::{Args, Parser, Subcommand};
 
 use crate::config::SummarizerKind;
+use crate::redact::Secrets;
 
 /// Summarizers.
 const SUMMARIZERS: [&str; 3] =
@@ -73,10 +74,10 @@ pub struct PlaceArgs {
 pub enum Command {
     /// List sessions: model, window, tokens, compactions, marks
     #[command(after_long_help = help::SESSIONS)]
-    Sessions(ListArgs),
+    Sessions(SessionsArgs),
     /// Draw a transcript as a tree, with sizes, branches and the active leaf
     #[command(after_long_help = help::TREE)]
-    Tree(SessionArgs),
+    Tree(TreeArgs),
     /// Show what the model would be sent, message by message
     #[command(after_long_help = help::CONTEXT)]
     Context(ContextViewArgs),
@@ -146,6 +147,17 @@ pub struct ListArgs {
     pub json: bool,
 }
 
+/// Sessions to list.
+#[derive(Debug, Args)]
+pub struct SessionsArgs {
+    /// The store.
+    #[command(flatten)]
+    pub list: ListArgs,
+    /// Leave secrets in titles
+    #[arg(long)]
+    pub no_redact: bool,
+}
+
 /// A store to examine.
 #[derive(Debug, Args)]
 pub struct DoctorArgs {
@@ -165,6 +177,17 @@ pub struct SessionArgs {
     /// One JSON object instead of text
     #[arg(long)]
     pub json: bool,
+}
+
+/// A transcript to draw.
+#[derive(Debug, Args)]
+pub struct TreeArgs {
+    /// The session.
+    #[command(flatten)]
+    pub session: SessionArgs,
+    /// Leave secrets in the rows
+    #[arg(long)]
+    pub no_redact: bool,
 }
 
 /// What to explain.
@@ -197,6 +220,9 @@ pub struct ContextArgs {
     /// The messages themselves, as the runtime builds them
     #[arg(long)]
     pub messages: bool,
+    /// Leave secrets in the rows; the messages themselves are always shown whole
+    #[arg(long)]
+    pub no_redact: bool,
 }
 
 /// What to show of a context.
@@ -477,15 +503,24 @@ pub struct WatchArgs {
     /// One JSON object a line instead of text
     #[arg(long)]
     pub json: bool,
+    /// Leave secrets in the lines
+    #[arg(long)]
+    pub no_redact: bool,
+}
+
+/// Whether lists and rows show secrets.
+pub fn secrets(no_redact: bool) -> Secrets {
+    if no_redact { Secrets::Shown } else { Secrets::Hidden }
 }
 
 impl Cli {
     /// Whether results and errors are wanted as JSON.
     pub fn json(&self) -> bool {
         match &self.command {
-            Some(Command::Sessions(args)) => args.json,
+            Some(Command::Sessions(args)) => args.list.json,
             Some(Command::Doctor(args)) => args.list.json,
-            Some(Command::Tree(args) | Command::Recovery(args) | Command::Commits(args)) => args.json,
+            Some(Command::Tree(args)) => args.session.json,
+            Some(Command::Recovery(args) | Command::Commits(args)) => args.json,
             Some(Command::Compare(args)) => args.json,
             Some(Command::Explain(args)) => args.json,
             Some(Command::Context(args)) => args.context.session.json,

@@ -10,7 +10,7 @@
 //! ```
 //!
 //! * **Vocabulary**: [`ids`]; [`error`] (findings); [`js`], the JavaScript semantics that the gateway's rules are
-//!   written in; [`text`], the only road of text to the screen.
+//!   written in; [`text`], the only road of text to the screen; [`redact`], which masks secrets in documents and lists.
 //! * **Settings**: [`gateway`], what `openclaw.json` and the defaults say, each value with where it comes from, and
 //!   [`gateway::ruleset`], by which version's rules;
 //!   [`config`], clawscope's own settings.
@@ -46,6 +46,7 @@ pub mod inspect;
 pub mod js;
 pub mod plan;
 pub mod policy;
+pub mod redact;
 pub mod replay;
 pub mod runtime;
 pub mod store;

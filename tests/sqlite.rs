@@ -85,7 +85,7 @@ fn every_session_reads_as_the_gateways_own_modules_read_it() {
         assert_eq!(inspection.provider, expected["model"]["provider"].as_str().unwrap(), "{key}");
         assert_eq!(inspection.model, expected["model"]["modelId"].as_str().unwrap(), "{key}");
         let branches: Vec<Value> = inspection
-            .branch_tips()
+            .branch_tips(clawscope::redact::Secrets::Hidden)
             .iter()
             .map(|tip| {
                 serde_json::json!({"leafEntryId": index.name(tip.leaf), "active": tip.active,

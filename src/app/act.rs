@@ -13,6 +13,7 @@ use crate::gateway::provenance::Provenance;
 use crate::gateway::ruleset::Chosen;
 use crate::ids::EntryIx;
 use crate::policy::Step;
+use crate::redact::Secrets;
 
 impl App {
     /// Does what an action says.
@@ -52,9 +53,12 @@ impl App {
                 self.copy_action(action)
             }
             Action::Estimators => self.open_estimators(),
-            Action::Reload | Action::TogglePause | Action::Demo | Action::ToggleMouse | Action::NextTheme => {
-                self.program_action(action)
-            }
+            Action::Reload
+            | Action::TogglePause
+            | Action::Demo
+            | Action::ToggleMouse
+            | Action::NextTheme
+            | Action::ShowSecrets => self.program_action(action),
             Action::NextRuleset => self.next_ruleset(),
             _ => {
                 self.quiet_action(action);
@@ -422,9 +426,22 @@ impl App {
             Action::NextTheme => {
                 self.options.theme = (self.options.theme + 1) % self.options.themes.len().max(1);
             }
+            Action::ShowSecrets => self.toggle_secrets(),
             _ => {}
         }
         Vec::new()
+    }
+}
+
+impl App {
+    /// Shows the secrets in titles and rows, or hides them again.
+    fn toggle_secrets(&mut self) {
+        let (secrets, words) = match self.secrets {
+            Secrets::Hidden => (Secrets::Shown, "Secrets shown"),
+            Secrets::Shown => (Secrets::Hidden, "Secrets hidden"),
+        };
+        self.secrets = secrets;
+        self.toast(words.into(), false);
     }
 }
 

@@ -206,6 +206,8 @@ pub enum Action {
     ToggleMouse,
     /// The next theme.
     NextTheme,
+    /// Show the secrets in titles and rows, or hide them.
+    ShowSecrets,
     /// The rules of the next version.
     NextRuleset,
     /// Confirm the dialog.
@@ -392,6 +394,7 @@ pub const ACTIONS: &[ActionRow] = &[
     (Action::Demo, "demo", Group::Program, "demo store"),
     (Action::ToggleMouse, "toggle-mouse", Group::Program, "mouse on or off"),
     (Action::NextTheme, "next-theme", Group::Program, "next theme"),
+    (Action::ShowSecrets, "show-secrets", Group::Program, "show secrets"),
     (Action::Quit, "quit", Group::Program, "quit"),
 ];
 

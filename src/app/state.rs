@@ -31,6 +31,7 @@ use crate::js::Value;
 use crate::plan::Plan;
 use crate::policy::edit::Edit;
 use crate::policy::{MessageFate, Step, StepSet};
+use crate::redact::Secrets;
 
 /// How a person wants it, from config and flags.
 #[derive(Debug, Clone)]
@@ -292,6 +293,8 @@ pub struct App {
     pub(super) armed: Option<i64>,
     /// The time of the last event, ms.
     pub now_ms: i64,
+    /// Whether titles and rows show the secrets of their texts.
+    pub secrets: Secrets,
 }
 
 impl App {
@@ -334,6 +337,7 @@ impl App {
             told_values: None,
             armed: None,
             now_ms: 0,
+            secrets: Secrets::Hidden,
         }
     }
 

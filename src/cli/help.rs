@@ -102,6 +102,9 @@ Examples:
   clawscope sessions ~/.openclaw --agent main
   clawscope sessions --demo --json | jq '.sessions[] | select(.flags | index(\"overflow\")) | .key'
 
+A session that has no name is titled by what the person said first; the gateway's envelope around it becomes a short mark, as \
+⟨telegram⟩. Secrets in titles are masked as in exports; --no-redact leaves them in.
+
 JSON: {schemaVersion, place, demo, ruleset: {id, name, from, note}, sessions: [{key, agent, kind, id, path, provider, model, \
 ruleset (its id), window, windowGuard: warn|block or null, tokens: {value, source: est|measured} or null, percent, entries, compactions, \
 updatedAt (ms), bytes, title, flags, reset}], \
@@ -113,7 +116,8 @@ Examples:
   clawscope tree ./2f6c.jsonl --json | jq '.nodes[] | select(.active)'
 
 ● is on the active path, ○ on another branch, ◀ marks the active leaf. Branches are indented where they leave. \
-A silent answer (NO_REPLY, of which the person saw nothing) says so.
+A silent answer (NO_REPLY, of which the person saw nothing) says so. Secrets are masked as in exports; --no-redact leaves \
+them in.
 
 JSON: {schemaVersion, session, leaf, nodes: [{entry, parent, line, type, role, tool, tokens, chars, time, label, depth, \
 active, leaf, silent, children}]}, in the order of the drawing";

@@ -9,7 +9,6 @@ use super::scene::Scene;
 use super::sessions::unread;
 use crate::commit::{LockState, lock_state};
 use crate::error::{Finding, Severity};
-use crate::export::redact::Redactor;
 use crate::gateway::compaction::{
     CompactionMode, CompactionSettings, compaction_mode, gateway_compaction_under,
 };
@@ -26,6 +25,7 @@ use crate::gateway::window_lookup::flush_window;
 use crate::inspect::lifecycle::Lifecycle;
 use crate::inspect::simulated::{InForce, in_force};
 use crate::inspect::{Inspection, Mark, SessionItem};
+use crate::redact::Redactor;
 use crate::runtime::watch::{Ways, folders_of, polled_among};
 use crate::store::model::{DEFAULT_MODEL, ModelRef};
 use crate::store::pi_dirs::settings_at;

@@ -15,7 +15,7 @@ use super::scene::{Around, Scene, at_leaf, with_context};
 use super::spent::{spending_value, spent_words};
 use super::table::{Align, Cell, Table};
 use super::words::{commas, counted, estimated, grouped, percent};
-use crate::cli::{ContextViewArgs, PlaceArgs};
+use crate::cli::{ContextViewArgs, PlaceArgs, secrets};
 use crate::context::tokens::usage::sum_of_estimates;
 use crate::context::tokens::{ContextEstimate, estimate_as, estimate_message};
 use crate::context::{ContextMessage, Made};
@@ -27,6 +27,7 @@ use crate::inspect::words::flush_words as words_of_flush;
 use crate::js::{Object, Throws, Value};
 use crate::plan::Plan;
 use crate::policy::memory_flush::FlushState;
+use crate::redact::Secrets;
 use crate::store::entry::EntryKind;
 
 /// Shows the context of a session.
@@ -54,7 +55,7 @@ pub(super) fn run(
     writeln!(output)?;
     match bodies {
         Some(bodies) => print_messages(&inspection, &bodies, output)?,
-        None => table(&inspection).print(output, "")?,
+        None => table(&inspection, secrets(args.no_redact)).print(output, "")?,
     }
     print_sums(&inspection, estimate, output)?;
     sent.map_or(Ok(()), |sent| print_sent(&inspection, &sent, output))
@@ -186,7 +187,7 @@ fn flush_value(inspection: &Inspection) -> Value {
     ]))
 }
 
-fn table(inspection: &Inspection) -> Table {
+fn table(inspection: &Inspection, secrets: Secrets) -> Table {
     let mut table = Table::new(&[
         ("#", Align::Right),
         ("entry", Align::Left),
@@ -201,8 +202,7 @@ fn table(inspection: &Inspection) -> Table {
         let tokens = tokens_of(&message.size);
         total += tokens;
         let text = excerpt_sent(inspection, message);
-        let text =
-            text.map_or_else(|error| error.to_string(), |excerpt| excerpt.error.unwrap_or(excerpt.text));
+        let text = text.map_or_else(|error| error.to_string(), |excerpt| excerpt.shown(secrets).line());
         table.push(vec![
             at.to_string().into(),
             inspection.index.name(message.entry).into(),

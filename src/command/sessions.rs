@@ -10,24 +10,30 @@ use super::ruleset::ruleset_value;
 use super::scene::{Around, ByKey, Scene, finding_value};
 use super::table::{Align, Cell, Table};
 use super::words::{ago, counted, estimated, grouped, percent};
-use crate::cli::{ListArgs, PlaceArgs};
+use crate::cli::{PlaceArgs, SessionsArgs, secrets};
 use crate::error::{Finding, Severity};
 use crate::gateway::ruleset::Ruleset;
 use crate::gateway::window_rules::judge_window;
 use crate::inspect::lifecycle::Lifecycle;
+use crate::inspect::title::shown_title;
 use crate::inspect::{Counted, Mark, SessionItem, SourceOfCount};
 use crate::js::{Object, Value};
 use crate::store::key::Kind;
 
 /// Lists the sessions of a store.
 pub(super) fn run(
-    args: &ListArgs,
+    args: &SessionsArgs,
     place: &PlaceArgs,
     around: &Around,
     output: &mut Output,
 ) -> Result<(), Failure> {
+    let SessionsArgs { list: args, no_redact } = args;
     let scene = Scene::list(args.path.as_deref(), place, around)?;
-    let (items, unread) = read_all(&scene);
+    let (mut items, unread) = read_all(&scene);
+    // From here on titles are only shown.
+    for item in &mut items {
+        item.title = shown_title(item, secrets(*no_redact)).into_owned();
+    }
     let findings: Vec<Finding> = scene.listed.findings.iter().cloned().chain(unread).collect();
     if args.json {
         return Ok(output.json(answer(&scene, &items, &findings))?);

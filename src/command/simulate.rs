@@ -16,7 +16,7 @@ use super::summary::{
 };
 use super::table::{Align, Cell, Table};
 use super::words::{estimated, grouped, moment};
-use crate::cli::{PlaceArgs, SimulateArgs};
+use crate::cli::{PlaceArgs, SimulateArgs, secrets};
 use crate::inspect::excerpt::excerpt_sent;
 use crate::inspect::making::Made;
 use crate::inspect::rewrite_loss::RewriteLoss;
@@ -24,6 +24,7 @@ use crate::inspect::simulated::settings_value;
 use crate::js::{Object, Value};
 use crate::policy::prune::Gate;
 use crate::policy::{Fate, MessageFate, Step, StepSet};
+use crate::redact::Secrets;
 
 /// Previews a plan.
 pub(super) fn run(
@@ -48,7 +49,7 @@ pub(super) fn run(
     if session.json {
         return Ok(output.json(answer(&preview, made.as_ref(), bodies)?)?);
     }
-    print(&preview, output)?;
+    print(&preview, secrets(args.context.no_redact), output)?;
     if let Some(made) = &made {
         writeln!(output)?;
         print_made(made, output)?;
@@ -179,7 +180,7 @@ fn gate_value(preview: &Preview) -> Value {
     ]))
 }
 
-fn print(preview: &Preview, output: &mut Output) -> Result<(), Failure> {
+fn print(preview: &Preview, secrets: Secrets, output: &mut Output) -> Result<(), Failure> {
     print_head(output, &preview.inspection, preview.inspection.window)?;
     print_ruleset(&preview.inspection.ruleset, output)?;
     if preview.simulated.window_unmoved {
@@ -204,7 +205,7 @@ fn print(preview: &Preview, output: &mut Output) -> Result<(), Failure> {
     if let Some(loss) = preview.rewrite_loss()? {
         output.line(Tone::Plain, &loss.sentence())?;
     }
-    let changed = changed(preview);
+    let changed = changed(preview, secrets);
     if !changed.is_empty() {
         writeln!(output)?;
         changed.print(output, "  ")?;
@@ -212,7 +213,7 @@ fn print(preview: &Preview, output: &mut Output) -> Result<(), Failure> {
     print_unchanged(preview, output)
 }
 
-fn changed(preview: &Preview) -> Table {
+fn changed(preview: &Preview, secrets: Secrets) -> Table {
     let mut table = Table::new(&[
         ("", Align::Left),
         ("#", Align::Right),
@@ -227,7 +228,7 @@ fn changed(preview: &Preview) -> Table {
         let inspection = &preview.inspection;
         let message = &inspection.context.messages[at];
         let text = excerpt_sent(inspection, message);
-        let text = text.map_or_else(|error| error.to_string(), |excerpt| excerpt.text);
+        let text = text.map_or_else(|error| error.to_string(), |excerpt| excerpt.shown(secrets).words());
         table.push(vec![
             Cell::new(fate.fate.sign(), tone(fate.fate)),
             at.to_string().into(),

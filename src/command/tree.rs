@@ -8,11 +8,12 @@ use super::failure::Failure;
 use super::output::{Output, Tone};
 use super::scene::{Around, Scene};
 use super::words::{counted, estimated};
-use crate::cli::{PlaceArgs, SessionArgs};
+use crate::cli::{PlaceArgs, TreeArgs, secrets};
 use crate::ids::EntryIx;
 use crate::inspect::excerpt::excerpt_of;
 use crate::inspect::{BranchTip, Inspection};
 use crate::js::{Object, Value};
+use crate::redact::Secrets;
 use crate::store::entry::EntryKind;
 use crate::text::{cut, pad, width};
 use crate::transcript::Leaf;
@@ -28,18 +29,20 @@ const EXCERPT: usize = 100;
 
 /// Draws a transcript.
 pub(super) fn run(
-    args: &SessionArgs,
+    args: &TreeArgs,
     place: &PlaceArgs,
     around: &Around,
     output: &mut Output,
 ) -> Result<(), Failure> {
+    let TreeArgs { session: args, no_redact } = args;
+    let secrets = secrets(*no_redact);
     let inspection = Scene::for_session(&args.session, place, around)?.open(&args.session)?;
     let active: HashSet<EntryIx> = active_path(&inspection).into_iter().collect();
     let nodes = drawn(&inspection.tree, &active);
     if args.json {
-        return Ok(output.json(answer(&inspection, &nodes, &active))?);
+        return Ok(output.json(answer(&inspection, &nodes, &active, secrets))?);
     }
-    print(&inspection, &nodes, &active, output)
+    print(&inspection, &nodes, &active, secrets, output)
 }
 
 /// The active path; it is there even when no context can be built from it.
@@ -48,7 +51,7 @@ fn active_path(inspection: &Inspection) -> Vec<EntryIx> {
     leaf.map(|leaf| inspection.tree.walk(&inspection.index, leaf)).unwrap_or_default()
 }
 
-fn answer(inspection: &Inspection, nodes: &[Drawn], active: &HashSet<EntryIx>) -> Object {
+fn answer(inspection: &Inspection, nodes: &[Drawn], active: &HashSet<EntryIx>, secrets: Secrets) -> Object {
     let index = &inspection.index;
     let leaf = inspection.tree.leaf(index, &Leaf::Own);
     let labels = labels(index, &inspection.tree);
@@ -74,7 +77,7 @@ fn answer(inspection: &Inspection, nodes: &[Drawn], active: &HashSet<EntryIx>) -
             ("tokens", Value::from(size.map(|size| tokens_of(&size)))),
             ("chars", Value::from(size.map(|size| size.pi_chars.chars()))),
             ("time", number(entry.time)),
-            ("label", Value::from(labels.get(&node.entry).cloned())),
+            ("label", Value::from(labels.get(&node.entry).map(|label| secrets.shown(label).into_owned()))),
             ("depth", Value::from(node.depth)),
             ("active", Value::from(active.contains(&node.entry))),
             ("leaf", Value::from(leaf == Some(node.entry))),
@@ -85,7 +88,10 @@ fn answer(inspection: &Inspection, nodes: &[Drawn], active: &HashSet<EntryIx>) -
     Object::from([
         ("session", session_value(&inspection.session)),
         ("leaf", Value::from(leaf.map(|ix| index.name(ix)))),
-        ("branches", Value::from(inspection.branch_tips().iter().map(branch_value).collect::<Vec<_>>())),
+        (
+            "branches",
+            Value::from(inspection.branch_tips(secrets).iter().map(branch_value).collect::<Vec<_>>()),
+        ),
         ("nodes", Value::from(nodes.iter().map(node_value).collect::<Vec<_>>())),
     ])
 }
@@ -94,6 +100,7 @@ fn print(
     inspection: &Inspection,
     nodes: &[Drawn],
     active: &HashSet<EntryIx>,
+    secrets: Secrets,
     output: &mut Output,
 ) -> Result<(), Failure> {
     let index = &inspection.index;
@@ -116,10 +123,11 @@ fn print(
         let name = pad(&index.name(node.entry), names);
         let what = what(inspection, node.entry);
         let tokens = index.entry(node.entry).message.map(|size| estimated(tokens_of(&size)));
-        let label = labels.get(&node.entry).map(|label| format!(" [{label}]")).unwrap_or_default();
+        let label =
+            labels.get(&node.entry).map(|label| format!(" [{}]", secrets.shown(label))).unwrap_or_default();
         let end = if leaf == Some(node.entry) { " ◀" } else { "" };
         let facts = format!("{} {:>9}{label}{end}", pad(&what, 24), tokens.unwrap_or_default());
-        let line = format!("{rail}{sign} {name}  {facts}  {}", text_of(inspection, node.entry));
+        let line = format!("{rail}{sign} {name}  {facts}  {}", text_of(inspection, node.entry, secrets));
         let (line, _) = cut(&line, output.width().unwrap_or(width(&facts) + names + EXCERPT));
         output.line(tone(index.entry(node.entry).kind, on_path), line.trim_end())?;
     }
@@ -140,9 +148,9 @@ fn what(inspection: &Inspection, ix: EntryIx) -> String {
 }
 
 /// The text of an entry; one that cannot be read again says so.
-fn text_of(inspection: &Inspection, ix: EntryIx) -> String {
+fn text_of(inspection: &Inspection, ix: EntryIx, secrets: Secrets) -> String {
     match excerpt_of(inspection, ix) {
-        Ok(excerpt) => excerpt.error.unwrap_or(excerpt.text),
+        Ok(excerpt) => excerpt.shown(secrets).line(),
         Err(error) => error.to_string(),
     }
 }

@@ -12,7 +12,6 @@ pub mod json;
 mod lines;
 pub mod markdown;
 pub mod pi;
-pub mod redact;
 pub mod shape;
 mod shapes;
 pub mod svg;

@@ -4,13 +4,13 @@
 //! the file holds the messages as they would be sent: also what a commit cannot write, such as a turn limit, is in it.
 
 use crate::export::document::Wanted;
-use crate::export::redact::Redactor;
 use crate::export::shape;
 use crate::ids::EntryIx;
 use crate::inspect::Inspection;
 use crate::js::{self, Object, Value, date_value, iso_text};
 use crate::plan::{self, MadeSummary, Plan};
 use crate::policy::list::From;
+use crate::redact::Redactor;
 use crate::store::body::{self, BodyError};
 use crate::store::entry::EntryKind;
 use crate::transcript::Leaf;

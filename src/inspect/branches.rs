@@ -4,6 +4,7 @@
 use crate::ids::EntryIx;
 use crate::inspect::Inspection;
 use crate::inspect::excerpt::excerpt;
+use crate::redact::Secrets;
 use crate::store::entry::EntryKind;
 use crate::transcript::Leaf;
 
@@ -22,7 +23,7 @@ pub struct BranchTip {
 
 impl Inspection {
     /// Every branch, the active one first, then the newest.
-    pub fn branch_tips(&self) -> Vec<BranchTip> {
+    pub fn branch_tips(&self, secrets: Secrets) -> Vec<BranchTip> {
         let own = self.tree.leaf(&self.index, &Leaf::Own);
         let tip = |leaf: EntryIx| {
             let path = self.tree.walk(&self.index, leaf);
@@ -33,7 +34,7 @@ impl Inspection {
                 leaf,
                 active: own == Some(leaf),
                 messages: path.iter().filter(is_message).count() as u64,
-                headline: words.map(|words| words.text).unwrap_or_default(),
+                headline: words.map(|words| words.shown(secrets).words()).unwrap_or_default(),
             }
         };
         self.tree.tips(&self.index).into_iter().map(tip).collect()

@@ -13,20 +13,17 @@ use crate::inspect::list::listed_item;
 use crate::inspect::open::{OpenError, next_model, source_of};
 use crate::inspect::overflow::{Scope, overflows};
 use crate::inspect::reading::{chosen, context_of, fixed_of, read_as};
+use crate::inspect::title::title;
 use crate::inspect::{Counted, Inspection, Mark, Measured, SessionItem, SourceOfCount, Unmeasured};
-use crate::js::Value;
 use crate::store::body;
-use crate::store::entry::{EntryKind, Reading, Role};
+use crate::store::entry::{EntryKind, Reading};
 use crate::store::index::{Index, Standing};
 use crate::store::load::{Progress, load};
 use crate::store::rows::Row;
 use crate::store::session::Session;
 use crate::store::source::Source;
 use crate::store::survey::Store;
-use crate::transcript::{Tree, labels};
-
-/// Chars of a title made from a text, the ellipsis included.
-const TITLE_CHARS: usize = 60;
+use crate::transcript::Tree;
 
 /// What of a read transcript its line of the list is told by.
 pub(super) struct Told<'a> {
@@ -107,7 +104,7 @@ pub(super) fn completed(told: &Told<'_>, mut item: SessionItem, row: Option<&Row
     item.compactions = item.compactions.or(Some(compactions as u64));
     item.entries = Some(index.entries.len() as u64);
     item.bytes = index.end + index.pending;
-    if let Some(title) = row.is_none().then(|| title(told)).flatten() {
+    if let Some(title) = row.is_none().then(|| title(told.source, index)).flatten() {
         item.title = title;
     }
     item.window = told.window.tokens.max(0.0) as u64;
@@ -127,35 +124,6 @@ pub(super) fn last_call(inspection: &Inspection) -> Option<f64> {
     let ix = last_assistant(index, context)?;
     let message = body::message(source, index, ix).ok().flatten()?;
     Some(time(index.entry(ix), &message))
-}
-
-/// A name for a session no row names: its own (store K9), else what was asked first (store C10, R4).
-fn title(told: &Told<'_>) -> Option<String> {
-    let index = told.index;
-    if let Some(name) = labels::name(index).filter(|_| index.reading == Reading::Projected) {
-        return Some(one_line(&name));
-    }
-    let named = index.reading == Reading::Entries;
-    let names = index.asides().rev().filter(|(_, entry)| entry.kind == EntryKind::SessionInfo);
-    let mut names = names.filter_map(|(_, entry)| index.word_text(entry.word)).map(|name| one_line(&name));
-    let own = names.find(|name| named && !name.is_empty());
-    own.or_else(|| {
-        let asked = index.iter().find(|(_, entry)| entry.role() == Some(Role::User))?.0;
-        let message = body::message(told.source, index, asked).ok().flatten()?;
-        let content = message.get("content")?;
-        let blocks = content.as_array().unwrap_or_default().iter().filter_map(|block| block.get("text"));
-        let texts = std::iter::once(content).chain(blocks).filter_map(Value::as_str);
-        texts.map(|text| one_line(&text.to_string_lossy())).find(|text| !text.is_empty())
-    })
-}
-
-/// White space collapsed, cut to 60 chars (store C10).
-fn one_line(text: &str) -> String {
-    let line = text.split_whitespace().collect::<Vec<_>>().join(" ");
-    if line.chars().count() <= TITLE_CHARS {
-        return line;
-    }
-    line.chars().take(TITLE_CHARS - 1).chain(['…']).collect()
 }
 
 /// The last prompt a provider counted on this path. A count from before the last compaction says nothing

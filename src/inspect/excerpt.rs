@@ -5,27 +5,89 @@ use crate::ids::EntryIx;
 use crate::inspect::Inspection;
 use crate::inspect::parts::arguments_line;
 use crate::js::{JsString, Value};
+use crate::redact::{self, Secrets};
 use crate::store::body::{self, BodyError};
 use crate::store::entry::{EntryKind, Replacement, Role};
 use crate::store::index::Index;
 use crate::store::source::Source;
+use crate::transcript::envelope::opened;
 
 /// Chars of an excerpt; a row is never wider.
 const EXCERPT_CHARS: usize = 240;
+/// Chars that are read of one: a secret that the end of the excerpt cuts is still known by its shape.
+const READ_CHARS: usize = EXCERPT_CHARS + 512;
+/// UTF-16 units that are read of a user message: its envelope goes before the words.
+const ENVELOPE_UNITS: usize = 1 << 18;
 
-/// The text of a row, not yet made safe for the screen.
+/// The text of a row, not yet made safe for the screen. Its secrets are masked; the row as it is read stays beside it.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Excerpt {
+    /// What the envelope of a user message says, before the words.
+    pub mark: Option<String>,
     /// The tool, for results and for assistant messages that only call tools.
     pub tool: Option<String>,
     /// The text: what was said, the arguments of the call, the summary, the name.
     pub text: String,
     /// What the provider or the runtime reports as an error.
     pub error: Option<String>,
+    /// The same with its secrets, where it has any.
+    revealed: Option<Box<Excerpt>>,
+}
+
+impl Excerpt {
+    /// The excerpt with its secrets hidden or shown.
+    pub fn shown(&self, secrets: Secrets) -> &Self {
+        match (secrets, &self.revealed) {
+            (Secrets::Shown, Some(revealed)) => revealed,
+            _ => self,
+        }
+    }
+
+    /// The error, or the mark and the words.
+    pub fn line(&self) -> String {
+        self.error.clone().unwrap_or_else(|| self.words())
+    }
+
+    /// The mark and the words.
+    pub fn words(&self) -> String {
+        match &self.mark {
+            Some(mark) if self.text.is_empty() => mark.clone(),
+            Some(mark) => format!("{mark} {}", self.text),
+            None => self.text.clone(),
+        }
+    }
+
+    /// What was read, masked and then cut.
+    fn finished(self) -> Self {
+        let hidden = self.each(|text| cut_chars(&redact::masked(text)));
+        let open = self.each(cut_chars);
+        let revealed = (open != hidden).then(|| Box::new(open));
+        Self { revealed, ..hidden }
+    }
+
+    fn each(&self, change: impl Fn(&str) -> String) -> Self {
+        let some = |text: &Option<String>| text.as_deref().map(&change);
+        Self {
+            mark: some(&self.mark),
+            tool: some(&self.tool),
+            text: change(&self.text),
+            error: some(&self.error),
+            revealed: None,
+        }
+    }
+}
+
+fn cut_chars(text: &str) -> String {
+    text.chars().take(EXCERPT_CHARS).collect()
 }
 
 /// Reads the excerpt of an entry.
 pub fn excerpt(source: &Source, index: &Index, ix: EntryIx) -> Result<Excerpt, BodyError> {
+    Ok(read(source, index, ix)?.finished())
+}
+
+/// An entry's texts, not yet masked or cut.
+fn read(source: &Source, index: &Index, ix: EntryIx) -> Result<Excerpt, BodyError> {
     let entry = body::entry(source, index, ix)?;
     let known = index.entry(ix);
     Ok(match known.kind {
@@ -47,14 +109,19 @@ pub fn excerpt(source: &Source, index: &Index, ix: EntryIx) -> Result<Excerpt, B
 
 /// The excerpt of an entry as the context has it: edited, or left out by an edit.
 pub fn excerpt_of(inspection: &Inspection, ix: EntryIx) -> Result<Excerpt, BodyError> {
+    Ok(read_edited(inspection, ix)?.finished())
+}
+
+fn read_edited(inspection: &Inspection, ix: EntryIx) -> Result<Excerpt, BodyError> {
     let index = &inspection.index;
-    let own = excerpt(&inspection.source, index, ix)?;
+    let own = read(&inspection.source, index, ix)?;
     let Some(edit) = inspection.context.edits.get(&ix) else { return Ok(own) };
     let Some(Replacement::Content(new)) = index.replacement(*edit) else {
         let text = format!("left out by {} · {}", index.name(*edit), own.text);
         return Ok(Excerpt { text, ..own });
     };
-    let new = plain_content(new.get("content")).text;
+    let is_user = index.entry(ix).role() == Some(Role::User);
+    let new = if is_user { said(new.get("content")) } else { plain_content(new.get("content")) }.text;
     // A result is told by its call; everything else by what it says now.
     let text =
         if own.tool.is_some() { format!("{} · edited: {new}", own.text) } else { format!("edited: {new}") };
@@ -64,7 +131,7 @@ pub fn excerpt_of(inspection: &Inspection, ix: EntryIx) -> Result<Excerpt, BodyE
 /// The excerpt of a message of the context: what a compaction carries beside its summary is told as what it is.
 pub fn excerpt_sent(inspection: &Inspection, message: &ContextMessage) -> Result<Excerpt, BodyError> {
     match inspection.index.system_message(message.entry).filter(|_| message.made == Made::Checkpoint) {
-        Some(system) => Ok(system_text(system)),
+        Some(system) => Ok(system_text(system).finished()),
         None => excerpt_of(inspection, message.entry),
     }
 }
@@ -98,7 +165,7 @@ fn usage(index: &Index, ix: EntryIx, entry: &Value) -> Excerpt {
     });
     let parts = [text("model"), took, text("note")];
     let words = parts.into_iter().flatten().collect::<Vec<_>>().join(" · ");
-    Excerpt { tool: text("kind"), text: first_line(&words), error: None }
+    Excerpt { tool: text("kind"), text: first_line(&words), ..Excerpt::default() }
 }
 
 /// What an edit of the context does, and to which entry.
@@ -128,9 +195,10 @@ fn message(
             let arguments = call_of(source, index, ix)?;
             let tool = message.get("toolName").and_then(Value::as_str).map(JsString::to_string_lossy);
             let text = arguments.unwrap_or_else(|| plain_content(message.get("content")).text);
-            Excerpt { tool, text, error: None }
+            Excerpt { tool, text, ..Excerpt::default() }
         }
         Some(Role::Assistant) => assistant(message),
+        Some(Role::User) => said(message.get("content")),
         Some(Role::System) => system_text(message),
         Some(Role::BashExecution) => Excerpt { tool: Some("!".into()), ..plain(message.get("command")) },
         Some(Role::BranchSummary | Role::CompactionSummary) => plain(message.get("summary")),
@@ -184,29 +252,58 @@ fn call_line(arguments: &Value) -> String {
 fn plain(value: Option<&Value>) -> Excerpt {
     let text = value
         .and_then(Value::as_str)
-        .map(|text| first_line(&text.slice(0, 4 * EXCERPT_CHARS).to_string_lossy()));
+        .map(|text| first_line(&text.slice(0, 2 * READ_CHARS).to_string_lossy()));
     Excerpt { text: text.unwrap_or_default(), ..Excerpt::default() }
 }
 
 fn plain_content(content: Option<&Value>) -> Excerpt {
-    match content {
-        Some(Value::Array(items)) => {
-            let text = items.iter().find(|block| block_is(block, "text")).and_then(|block| block.get("text"));
-            let image = items.iter().any(|block| block_is(block, "image"));
-            let mut excerpt = plain(text);
-            if excerpt.text.is_empty() && image {
-                excerpt.text = "[image]".into();
-            }
-            excerpt
+    with_image(plain(text_of(content)), content)
+}
+
+/// The words of a user message, and the mark of its envelope. A gateway may put the envelope in a block of its own.
+fn said(content: Option<&Value>) -> Excerpt {
+    let mut excerpt = Excerpt::default();
+    for text in texts_of(content) {
+        let text = text.slice(0, ENVELOPE_UNITS).to_string_lossy();
+        let opened = opened(&text);
+        excerpt.mark = excerpt.mark.or_else(|| opened.mark());
+        excerpt.text = first_line(opened.said);
+        if !excerpt.text.is_empty() {
+            break;
         }
-        other => plain(other),
     }
+    with_image(excerpt, content)
+}
+
+/// Every text of a content: itself, or its blocks.
+pub(super) fn texts_of(content: Option<&Value>) -> impl Iterator<Item = &JsString> {
+    let blocks = content.and_then(Value::as_array).unwrap_or_default().iter();
+    let texts = blocks.filter(|block| block_is(block, "text")).filter_map(|block| block.get("text"));
+    content.into_iter().chain(texts).filter_map(Value::as_str)
+}
+
+/// A content's text: itself, or its first block of text.
+fn text_of(content: Option<&Value>) -> Option<&Value> {
+    match content {
+        Some(Value::Array(items)) => items.iter().find(|block| block_is(block, "text"))?.get("text"),
+        other => other,
+    }
+}
+
+/// Says that there is an image, where nothing else is there.
+fn with_image(excerpt: Excerpt, content: Option<&Value>) -> Excerpt {
+    let blocks = content.and_then(Value::as_array).unwrap_or_default();
+    let is_blank = excerpt.text.is_empty() && excerpt.mark.is_none();
+    if is_blank && blocks.iter().any(|block| block_is(block, "image")) {
+        return Excerpt { text: "[image]".into(), ..excerpt };
+    }
+    excerpt
 }
 
 fn custom(entry: &Value) -> Excerpt {
     let kind = entry.get("customType").and_then(Value::as_str).map(JsString::to_string_lossy);
     let text = entry.get("data").map(cut).unwrap_or_default();
-    Excerpt { tool: kind, text, error: None }
+    Excerpt { tool: kind, text, ..Excerpt::default() }
 }
 
 fn labelled(what: &str, value: Option<&Value>) -> Excerpt {
@@ -214,11 +311,11 @@ fn labelled(what: &str, value: Option<&Value>) -> Excerpt {
 }
 
 fn cut(value: &Value) -> String {
-    crate::js::stringify(value).chars().take(EXCERPT_CHARS).collect()
+    crate::js::stringify(value).chars().take(READ_CHARS).collect()
 }
 
 /// The first line that holds something, white space folded.
 fn first_line(text: &str) -> String {
     let line = text.lines().find(|line| !line.trim().is_empty()).unwrap_or_default();
-    line.split_whitespace().collect::<Vec<_>>().join(" ").chars().take(EXCERPT_CHARS).collect()
+    line.split_whitespace().collect::<Vec<_>>().join(" ").chars().take(READ_CHARS).collect()
 }

@@ -48,6 +48,7 @@ pub mod summary_calls;
 #[cfg(test)]
 pub(crate) mod testing;
 pub mod timeline;
+pub mod title;
 pub mod tool;
 pub mod touched;
 pub mod upkeep;

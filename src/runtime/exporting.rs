@@ -3,11 +3,11 @@
 use std::sync::Arc;
 
 use crate::app::event::Event;
-use crate::export::redact::Redactor;
 use crate::export::{Format, Wanted, export, file_name};
 use crate::inspect::Inspection;
 use crate::inspect::making::Made;
 use crate::plan::Plan;
+use crate::redact::Redactor;
 use crate::runtime::jobs::Kind;
 use crate::runtime::r#loop::Shell;
 use crate::runtime::picture::{cells, drawn};

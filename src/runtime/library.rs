@@ -9,6 +9,7 @@ use crate::gateway::ruleset::Chosen;
 use crate::ids::Epoch;
 use crate::inspect::list::{Listed, list_under};
 use crate::inspect::place::{OpenPlace, Place};
+use crate::redact;
 use crate::runtime::RunOptions;
 use crate::runtime::clock::system_ms;
 use crate::store::session::Session;
@@ -78,6 +79,8 @@ impl Library {
 
     /// Begins with the first list before anyone asks for it: taking the terminal takes about as long.
     pub(super) fn begin(&mut self) {
+        // Titles are masked when they are drawn.
+        std::thread::spawn(redact::load);
         self.begun = Some(std::thread::spawn(self.lister(false)));
     }
 

@@ -10,11 +10,11 @@ use crate::app::App;
 use crate::app::effect::Effect;
 use crate::app::event::Event;
 use crate::app::state::Options;
-use crate::export::redact::{Redactor, redact_screen};
 use crate::export::{Picture, svg};
 use crate::inspect::excerpt::excerpt;
 use crate::inspect::list::Listed;
 use crate::inspect::{Inspection, message};
+use crate::redact::{Redactor, Secrets, redact_screen};
 use crate::runtime::library::listing;
 use crate::ui;
 use crate::ui::highlight;
@@ -54,6 +54,8 @@ pub fn session_picture(
     let theme = Theme::load(theme, ColourDepth::True)?;
     highlight::load();
     let mut app = App::new(Options { motion: false, ..Options::default() }, size);
+    // The redactor masks the cells, where it is on: it knows the secrets of the whole session.
+    app.secrets = Secrets::Shown;
     let mut told = listing(listed);
     told.items.retain(|item| item.key == inspection.session.key);
     let mut queue: VecDeque<Effect> = app.update(Event::Listed(Box::new(told)), now_ms).into();

@@ -2,6 +2,7 @@
 
 mod copies;
 pub mod drawn;
+pub mod envelope;
 pub mod labels;
 mod leaf_rows;
 pub mod tree;

@@ -12,6 +12,7 @@ use crate::app::state::{Live, Overlay};
 use crate::error::Severity;
 use crate::gateway::ruleset::Ruleset;
 use crate::gateway::window::WindowSource;
+use crate::inspect::title::shown_name;
 use crate::inspect::{Inspection, Mark};
 use crate::ui::glyphs;
 use crate::ui::status::first_key;
@@ -43,7 +44,8 @@ fn on_page<'a>(
     breadth: Breadth,
 ) -> (Vec<Fact<'a>>, Vec<Fact<'a>>) {
     let roomy = breadth >= Breadth::Medium;
-    let name = app.inspection().map(|inspection| inspection.session.name()).unwrap_or_default();
+    let name =
+        app.inspection().map(|inspection| shown_name(&inspection.session, app.secrets)).unwrap_or_default();
     let mut way = Vec::new();
     if roomy {
         way.extend([Span::styled("clawscope", theme.bold(Role::Bright)), Span::raw("   ")]);
@@ -72,7 +74,7 @@ fn crumbs<'a>(app: &'a App, theme: &Theme, breadth: Breadth) -> (Vec<Fact<'a>>, 
     if roomy {
         way.extend([Span::styled("clawscope", theme.bold(Role::Bright)), Span::raw("   ")]);
     }
-    way.push(Span::styled(inspection.session.name(), theme.style(Role::Text)));
+    way.push(Span::styled(shown_name(&inspection.session, app.secrets), theme.style(Role::Text)));
     if let Some(message) = &app.message.text {
         let (tool, words) = &message.title;
         way.push(Span::styled(if roomy { "  ›  " } else { " › " }, theme.style(Role::Muted)));
@@ -189,7 +191,8 @@ fn help<'a>(app: &App, theme: &Theme, words: &'a str) -> Fact<'a> {
 /// In narrow layouts the header is the session line too.
 fn short_session<'a>(app: &'a App, theme: &Theme, breadth: Breadth) -> Vec<Fact<'a>> {
     let Some(inspection) = app.inspection() else { return program(app, theme) };
-    let mut facts = vec![vec![Span::styled(inspection.session.name(), theme.bold(Role::Bright))]];
+    let mut facts =
+        vec![vec![Span::styled(shown_name(&inspection.session, app.secrets), theme.bold(Role::Bright))]];
     if breadth == Breadth::Narrow {
         facts.push(vec![Span::styled(inspection.model.as_str(), theme.style(Role::Muted))]);
         let window = Span::styled(window_text(inspection), theme.style(Role::Muted));

@@ -10,6 +10,7 @@ use crate::app::layout::{Breadth, Pane};
 use crate::app::sessions::SessionRow;
 use crate::app::state::Purpose;
 use crate::gateway::compaction::RESERVE_FLOOR;
+use crate::inspect::title::{shown_name, split_mark};
 use crate::inspect::{Mark, SessionItem};
 use crate::ui::glyphs;
 use crate::ui::status::typed_text;
@@ -122,7 +123,10 @@ impl Line<'_> {
         }
         let numbers = if self.bars { 6 + BAR } else { 5 };
         let end = area.right().saturating_sub(numbers);
-        put(buf, (area.x + 3, area.y), end, &item.name(), self.name_style(item, selected));
+        let name = shown_name(item, self.app.secrets);
+        let (mark, words) = split_mark(&name);
+        let x = put(buf, (area.x + 3, area.y), end, mark, theme.style(Role::Muted));
+        put(buf, (x, area.y), end, words, self.name_style(item, selected));
         let level = level(item);
         if self.bars && item.percent().is_some() {
             let bar = ThinBar {

@@ -7,6 +7,7 @@ use ratatui::text::Span;
 use crate::app::App;
 use crate::app::action::Action;
 use crate::app::transcript::TranscriptPane;
+use crate::inspect::title::shown_name;
 use crate::text;
 use crate::ui::glyphs;
 use crate::ui::status::{first_key, offered};
@@ -122,7 +123,8 @@ pub(super) fn opening(app: &App, theme: &Theme, area: Rect, buf: &mut Buffer) ->
         return false;
     };
     let name = app.sessions.items.iter().find(|item| item.key == loading.key);
-    let name = name.map_or(std::borrow::Cow::Borrowed(loading.key.0.as_str()), |item| item.name());
+    let name =
+        name.map_or(std::borrow::Cow::Borrowed(loading.key.0.as_str()), |item| shown_name(item, app.secrets));
     let (x, y) = (area.x + 3, area.y + 1);
     let end = (x + WIDEST.min(area.width.saturating_sub(5))).min(area.right());
     put(buf, (x, y), end, &name, theme.bold(Role::Bright));

@@ -45,7 +45,7 @@ impl Following {
         if let Ok(source) = session.kept.open(path, None)
             && let Ok(news) = followed.read(&self.store, session, &source, SystemClock.now_ms())
         {
-            tell(news.inspection, &news.entries, self.json, output)?;
+            tell(news.inspection, &news.entries, (self.json, self.secrets), output)?;
         }
         Ok(())
     }

@@ -13,6 +13,7 @@ use crate::command::output::Output;
 use crate::command::scene::Scene;
 use crate::commit::{Clock as _, SystemClock};
 use crate::ids::SessionKey;
+use crate::redact::Secrets;
 use crate::store::archive::is_jsonl_path;
 use crate::store::sqlite::database_of;
 use crate::store::survey::Store;
@@ -23,6 +24,8 @@ const KEPT: usize = 32;
 /// What is followed.
 pub(super) struct Following {
     pub(super) json: bool,
+    /// Whether lines show the secrets of their texts.
+    pub(super) secrets: Secrets,
     pub(super) agent: Option<String>,
     pub(super) only: Option<SessionKey>,
     pub(super) store: Arc<Store>,
@@ -43,13 +46,14 @@ impl Following {
     /// Follows the sessions of a store from their ends on. `now_ms` is when it was listed (ms since 1970).
     pub(super) fn new(
         scene: &Scene,
-        json: bool,
+        (json, secrets): (bool, Secrets),
         agent: Option<String>,
         only: Option<SessionKey>,
         now_ms: i64,
     ) -> Self {
         let mut following = Self {
             json,
+            secrets,
             agent,
             only,
             store: Arc::clone(&scene.listed.store),
@@ -201,7 +205,7 @@ impl Following {
             if let Some(source) = source
                 && let Ok(news) = followed.read(store, session, &source, now_ms)
             {
-                tell(news.inspection, &news.entries, self.json, output)?;
+                tell(news.inspection, &news.entries, (self.json, self.secrets), output)?;
             }
             if became != Became::Rewritten {
                 tell_became(session, path, &became, self.json, output)?;
@@ -221,7 +225,7 @@ impl Following {
                 if news.rewritten {
                     tell_became(session, path, &Became::Rewritten, self.json, output)?;
                 }
-                tell(news.inspection, &news.entries, self.json, output)?;
+                tell(news.inspection, &news.entries, (self.json, self.secrets), output)?;
                 self.keep(path);
             }
             // Cut or replaced just then, or no file more can be open: tried again.

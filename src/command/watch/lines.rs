@@ -11,6 +11,7 @@ use crate::ids::EntryIx;
 use crate::inspect::Inspection;
 use crate::inspect::excerpt::excerpt;
 use crate::js::{Object, Value};
+use crate::redact::Secrets;
 use crate::store::entry::EntryKind;
 use crate::store::session::Session;
 
@@ -60,7 +61,7 @@ pub(super) fn tell_became(
 pub(super) fn tell(
     inspection: &Inspection,
     new: &[EntryIx],
-    json: bool,
+    (json, secrets): (bool, Secrets),
     output: &mut Output,
 ) -> Result<(), Failure> {
     if new.is_empty() {
@@ -72,7 +73,7 @@ pub(super) fn tell(
         if json {
             output.json(entry_members(inspection, *entry, context, session))?;
         } else {
-            print(inspection, *entry, context, output)?;
+            print(inspection, *entry, context, secrets, output)?;
         }
     }
     Ok(())
@@ -137,14 +138,22 @@ fn entry_members(inspection: &Inspection, ix: EntryIx, context: u64, session: u6
     ])
 }
 
-fn print(inspection: &Inspection, ix: EntryIx, context: u64, output: &mut Output) -> Result<(), Failure> {
+fn print(
+    inspection: &Inspection,
+    ix: EntryIx,
+    context: u64,
+    secrets: Secrets,
+    output: &mut Output,
+) -> Result<(), Failure> {
     let index = &inspection.index;
     let entry = index.entry(ix);
     let item = &inspection.session;
     let what = entry.message.map_or(entry.kind.word(), |size| size.role.word());
     let tool = entry.message.and_then(|size| tool_of(inspection, ix, &size)).unwrap_or_default();
     let tokens = entry.message.map(|size| estimated(tokens_of(&size))).unwrap_or_default();
-    let text = excerpt(&inspection.source, index, ix).map(|excerpt| excerpt.text).unwrap_or_default();
+    let text = excerpt(&inspection.source, index, ix)
+        .map(|excerpt| excerpt.shown(secrets).words())
+        .unwrap_or_default();
     let total =
         format!("~{} of {} ({})", grouped(context), grouped(item.window), percent(context, item.window));
     let line = format!("{} {} {what} {tool} {tokens} → {total}  {text}", moment(entry.time), item.key);

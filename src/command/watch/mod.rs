@@ -16,7 +16,7 @@ use super::failure::Failure;
 use super::output::Output;
 use super::scene::{Around, Scene};
 use super::words::counted;
-use crate::cli::{PlaceArgs, WatchArgs};
+use crate::cli::{PlaceArgs, WatchArgs, secrets};
 use crate::commit::{Clock as _, SystemClock};
 use crate::js::{Object, Value};
 use crate::runtime::pace::Pace;
@@ -47,7 +47,8 @@ pub(super) fn run(
         .as_deref()
         .map(|session| Ok::<_, Failure>(scene.open(session)?.session.key))
         .transpose()?;
-    let mut following = Following::new(&scene, args.json, place.agent.clone(), only, around.now_ms);
+    let shown = (args.json, secrets(args.no_redact));
+    let mut following = Following::new(&scene, shown, place.agent.clone(), only, around.now_ms);
     let (sender, changes) = channel();
     let watch = Watch::start(Ways::of(&around.env), move |told| sender.send(told).is_ok());
     watch.set(folders_of(following.store()), around.now_ms);

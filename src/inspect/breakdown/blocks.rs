@@ -8,6 +8,7 @@ use crate::inspect::Inspection;
 use crate::inspect::excerpt::excerpt;
 use crate::inspect::message::called;
 use crate::js::{self, Value};
+use crate::redact;
 use crate::store::body::{self, BodyError};
 use crate::store::entry::Role;
 use crate::store::measure::{pi_block_chars, role_of};
@@ -87,8 +88,8 @@ fn heavy_block(inspection: &Inspection, entry: EntryIx) -> Result<HeavyBlock, Bo
     let (kind, chars, blocks) = heaviest(&message);
     let arguments = called(inspection, entry)?.and_then(|call| call.arguments);
     let about = match arguments.filter(|line| !line.is_empty()) {
-        Some(line) => line,
-        None => excerpt(source, index, entry)?.text,
+        Some(line) => redact::masked(&line).into_owned(),
+        None => excerpt(source, index, entry)?.words(),
     };
     Ok(HeavyBlock { kind, chars, blocks, about })
 }

@@ -11,6 +11,7 @@ use super::{Columns, cut, number};
 use crate::app::App;
 use crate::app::transcript::{RowNumbers, TranscriptPane};
 use crate::context::rows::{Rail, Row, RowKind, only_calls};
+use crate::inspect::excerpt::Excerpt;
 use crate::policy::Fate;
 use crate::store::entry::{EntryKind, Role as Speaker};
 use crate::text;
@@ -43,7 +44,7 @@ impl Line<'_> {
             return;
         }
         self.rail(row, buf);
-        if let Some(error) = self.pane.excerpts.get(&row.entry).and_then(|excerpt| excerpt.error.as_deref()) {
+        if let Some(error) = self.read(row).and_then(|excerpt| excerpt.error.as_deref()) {
             self.error(row, error, buf);
             self.total(&numbers, selected, buf);
             return;
@@ -56,6 +57,11 @@ impl Line<'_> {
             self.bar(row, &numbers, buf);
             self.total(&numbers, selected, buf);
         }
+    }
+
+    /// The excerpt of a row, once it is read.
+    fn read(&self, row: &Row) -> Option<&Excerpt> {
+        self.pane.excerpts.get(&row.entry).map(|excerpt| excerpt.shown(self.app.secrets))
     }
 
     fn numbers(&self, row: &Row) -> RowNumbers {
@@ -177,6 +183,7 @@ impl Line<'_> {
         let style = self.text_style(row, faded, selected);
         let mut spans = Vec::new();
         if let Some(label) = self.pane.labels.get(&row.entry) {
+            let label = self.app.secrets.shown(label);
             spans.push(Span::styled(format!("[{label}] "), theme.style(Role::Focus)));
         }
         if self.is_call(row) {
@@ -185,6 +192,10 @@ impl Line<'_> {
         if let Some(tool) = tool {
             let style = if faded || self.is_call(row) { quiet } else { theme.style(Role::Tool) };
             spans.push(Span::styled(tool, style));
+            spans.push(Span::raw(" "));
+        }
+        if let Some(mark) = self.read(row).and_then(|excerpt| excerpt.mark.as_deref()) {
+            spans.push(Span::styled(mark, quiet));
             spans.push(Span::raw(" "));
         }
         spans.push(Span::styled(words, style));
@@ -204,8 +215,8 @@ impl Line<'_> {
     fn excerpt(&self, row: &Row) -> (Option<Cow<'_, str>>, Cow<'_, str>) {
         let index = &self.pane.inspection.index;
         let entry = index.entry(row.entry);
-        if let Some(excerpt) = self.pane.excerpts.get(&row.entry) {
-            let nameless = excerpt.tool.is_none() && excerpt.text.is_empty() && excerpt.error.is_none();
+        if let Some(excerpt) = self.read(row) {
+            let nameless = *excerpt == Excerpt::default();
             // No row is without words: an entry that holds none is named by what it is.
             let text = if nameless { entry.kind.word() } else { excerpt.text.as_str() };
             return (excerpt.tool.as_deref().map(Cow::from), text.into());

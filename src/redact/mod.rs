@@ -1,20 +1,24 @@
-//! Secrets out of everything that leaves the program as a document. Pure: texts in, texts out.
+//! Secrets out of everything that leaves the program as a document, and out of the short texts of lists and rows. Pure:
+//! texts in, texts out.
 //!
-//! It goes in two passes. First everything that will be written is looked through and each secret is learnt: by its shape,
+//! A document goes in two passes. First everything that will be written is looked through and each secret is learnt: by its shape,
 //! by the name that stands before it, by the key it is the value of. Then every place where one stands is replaced, also
 //! where nothing around it tells what it is, and where a cut left only its beginning or its end. The same secret has the
-//! same placeholder throughout a document, so that it still shows which two are the same.
+//! same placeholder throughout a document, so that it still shows which two are the same. A short text is masked by the same
+//! rules on its own, so its placeholders carry no numbers: the same number in two rows would mean nothing.
 
 mod known;
 mod names;
 mod rules;
 mod screen;
+mod short;
 mod views;
 
 use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
 
 pub use screen::redact_screen;
+pub use short::{Secrets, load, masked};
 
 use crate::js::{JsString, Object, Value};
 use known::Known;

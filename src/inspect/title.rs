@@ -1,0 +1,144 @@
+//! A session's title: the name it was given, else the first words that the person said.
+
+use std::borrow::Cow;
+
+use crate::inspect::SessionItem;
+use crate::inspect::excerpt::texts_of;
+use crate::js::JsString;
+use crate::redact::{Secrets, masked};
+use crate::store::body;
+use crate::store::entry::{EntryKind, Reading, Role};
+use crate::store::index::Index;
+use crate::store::source::Source;
+use crate::transcript::envelope::{Opened, opened};
+use crate::transcript::labels;
+
+/// Chars of a title made from a text, the ellipsis included.
+const TITLE_CHARS: usize = 60;
+/// Chars that stay of a title that holds a secret: cut in the middle, its shape would no longer show.
+const SECRET_CHARS: usize = TITLE_CHARS + 512;
+/// UTF-16 units that are read of a text.
+const TEXT_UNITS: usize = 1 << 18;
+
+/// The title of a session, its secrets hidden or shown.
+pub fn shown_title(item: &SessionItem, secrets: Secrets) -> Cow<'_, str> {
+    match secrets.shown(&item.title) {
+        Cow::Borrowed(title) => Cow::Borrowed(title),
+        Cow::Owned(masked) => Cow::Owned(cut(&masked)),
+    }
+}
+
+/// The name of a session as lists write it, its secrets hidden or shown. Masked first: the name of a channel loses the colon
+/// that tells a secret.
+pub fn shown_name(item: &SessionItem, secrets: Secrets) -> Cow<'_, str> {
+    match shown_title(item, secrets) {
+        Cow::Borrowed(_) => item.name(),
+        Cow::Owned(title) => Cow::Owned(SessionItem { title, ..item.clone() }.name().into_owned()),
+    }
+}
+
+/// The mark of an envelope before a title, and the title's words.
+pub fn split_mark(title: &str) -> (&str, &str) {
+    let end = title.starts_with('⟨').then(|| title.find('⟩')).flatten();
+    title.split_at(end.map_or(0, |at| at + '⟩'.len_utf8()))
+}
+
+/// A name for a session no row names: its own (store K9), else what was asked first (store C10, R4).
+pub(super) fn title(source: &Source, index: &Index) -> Option<String> {
+    if let Some(name) = labels::name(index).filter(|_| index.reading == Reading::Projected) {
+        return Some(one_line(&name));
+    }
+    let named = index.reading == Reading::Entries;
+    let names = index.asides().rev().filter(|(_, entry)| entry.kind == EntryKind::SessionInfo);
+    let mut names = names.filter_map(|(_, entry)| index.word_text(entry.word)).map(|name| one_line(&name));
+    let own = names.find(|name| named && !name.is_empty());
+    own.or_else(|| asked_first(source, index))
+}
+
+/// The first words of the first user message. One that is all envelope gives its mark.
+fn asked_first(source: &Source, index: &Index) -> Option<String> {
+    let asked = index.iter().find(|(_, entry)| entry.role() == Some(Role::User))?.0;
+    let message = body::message(source, index, asked).ok().flatten()?;
+    let texts: Vec<String> = texts_of(message.get("content")).map(words).collect();
+    let opened: Vec<_> = texts.iter().map(|text| opened(text)).collect();
+    let mark = opened.iter().find_map(Opened::mark);
+    let said = opened.iter().map(|opened| one_line(opened.said)).find(|said| !said.is_empty());
+    match (mark, said) {
+        (Some(mark), Some(said)) => Some(one_line(&format!("{mark} {said}"))),
+        (mark, said) => mark.or(said),
+    }
+}
+
+fn words(text: &JsString) -> String {
+    text.slice(0, TEXT_UNITS).to_string_lossy()
+}
+
+/// White space collapsed, cut to 60 chars (store C10). A text with a secret is cut when it is shown.
+fn one_line(text: &str) -> String {
+    let mut line = String::new();
+    for word in text.split_whitespace() {
+        if !line.is_empty() {
+            line.push(' ');
+        }
+        line.push_str(word);
+        if line.len() > 4 * SECRET_CHARS {
+            break;
+        }
+    }
+    let long: String = line.chars().take(SECRET_CHARS).collect();
+    if long.chars().count() > TITLE_CHARS && matches!(masked(&long), Cow::Owned(_)) {
+        return long;
+    }
+    cut(&long)
+}
+
+fn cut(line: &str) -> String {
+    if line.chars().count() <= TITLE_CHARS {
+        return line.to_owned();
+    }
+    line.chars().take(TITLE_CHARS - 1).chain(['…']).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::inspect::testing;
+
+    #[test]
+    fn a_secret_that_the_end_of_a_title_cuts_is_masked() {
+        let words = "please deploy the new release of the gateway with";
+        let text = format!("{words} sk-ant-api03-Zx81Kq92Lm37Vb64Nc55Qw");
+        let mut item = testing::item();
+        item.title = one_line(&text);
+        assert_eq!(shown_title(&item, Secrets::Hidden), format!("{words} [redacted…"));
+        assert_eq!(shown_title(&item, Secrets::Shown), text);
+    }
+
+    #[test]
+    fn a_secret_behind_a_word_that_looks_like_a_channel_is_masked() {
+        let mut item = testing::item();
+        item.title = "password:tall9-orange".to_owned();
+        assert_eq!(shown_name(&item, Secrets::Hidden), "password [redacted:value]");
+        assert_eq!(shown_title(&item, Secrets::Shown), "password:tall9-orange");
+        item.title = "telegram:8812".to_owned();
+        assert_eq!(shown_name(&item, Secrets::Hidden), "telegram 8812");
+        assert_eq!(shown_title(&item, Secrets::Hidden), "telegram:8812");
+    }
+
+    #[test]
+    fn the_mark_of_a_title_is_split_from_its_words() {
+        assert_eq!(split_mark("⟨telegram⟩ find it"), ("⟨telegram⟩", " find it"));
+        assert_eq!(split_mark("⟨cron⟩"), ("⟨cron⟩", ""));
+        assert_eq!(split_mark("find ⟨it⟩"), ("", "find ⟨it⟩"));
+    }
+
+    #[test]
+    fn a_title_without_secrets_is_cut_as_it_is_kept() {
+        let text = "word ".repeat(40);
+        let mut item = testing::item();
+        item.title = one_line(&text);
+        assert_eq!(item.title.chars().count(), TITLE_CHARS);
+        assert!(item.title.ends_with('…'));
+        assert_eq!(shown_title(&item, Secrets::Hidden), item.title);
+    }
+}

@@ -1,0 +1,100 @@
+//! Short texts of lists and rows, masked one by one.
+
+use std::borrow::Cow;
+use std::collections::HashSet;
+use std::sync::LazyLock;
+
+use super::known::Known;
+use super::rules::COMPILED;
+use super::views::views;
+use super::{Told, known_in, told};
+
+/// Whether lists and rows show the secrets of their texts.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
+pub enum Secrets {
+    /// A placeholder is shown instead.
+    #[default]
+    Hidden,
+    /// They are shown.
+    Shown,
+}
+
+impl Secrets {
+    /// The text as it is shown.
+    pub fn shown(self, text: &str) -> Cow<'_, str> {
+        match self {
+            Self::Hidden => masked(text),
+            Self::Shown => Cow::Borrowed(text),
+        }
+    }
+}
+
+/// Compiles the rules, which takes longer than a frame: begun beside the screen, no frame waits for it.
+pub fn load() {
+    LazyLock::force(&COMPILED);
+}
+
+/// The text with `[redacted:kind]` in the place of each secret.
+pub fn masked(text: &str) -> Cow<'_, str> {
+    let views = views(text);
+    let found = told(text, &views);
+    if found.is_empty() {
+        return Cow::Borrowed(text);
+    }
+    let secrets: HashSet<(&str, &'static str)> =
+        found.iter().map(|Told { secret, kind, .. }| (secret.as_str(), *kind)).collect();
+    let known = Known::new(secrets.into_iter().map(|(secret, kind)| (secret, (kind, 0))));
+    let mut places: Vec<(usize, usize, &str)> =
+        found.iter().map(|told| (told.from, told.to, told.kind)).collect();
+    for (from, to, kind, _) in known_in(&known, text, &views) {
+        if places.iter().all(|place| to <= place.0 || place.1 <= from) {
+            places.push((from, to, kind));
+        }
+    }
+    places.sort_unstable();
+    let (mut out, mut done) = (String::with_capacity(text.len()), 0);
+    for (from, to, kind) in places {
+        out.push_str(&text[done..from]);
+        out.push_str("[redacted:");
+        out.push_str(kind);
+        out.push(']');
+        done = to;
+    }
+    out.push_str(&text[done..]);
+    Cow::Owned(out)
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    #[test]
+    fn a_secret_gives_way_to_its_kind_wherever_it_is_repeated() {
+        let key = "sk-ant-api03-Zx81Kq92Lm37Vb64Nc55";
+        assert_eq!(
+            masked(&format!("use {key}, not AKIAABCDEFGHIJKLMNOP")),
+            "use [redacted:anthropic-key], not [redacted:aws-key-id]"
+        );
+        assert_eq!(
+            masked("password=tall9-orange then tall9-orange"),
+            "password=[redacted:value] then [redacted:value]"
+        );
+        assert_eq!(Secrets::Shown.shown(key), key);
+        assert_eq!(Secrets::default().shown(key), "[redacted:anthropic-key]");
+    }
+
+    #[test]
+    fn a_text_without_secrets_is_not_copied() {
+        assert!(matches!(masked("why is the token count 200000?"), Cow::Borrowed(_)));
+    }
+
+    proptest! {
+        #[test]
+        fn any_text_is_masked_once(text in "\\PC{0,120}") {
+            let once = masked(&text).into_owned();
+            prop_assert_eq!(masked(&once), once.as_str());
+        }
+    }
+}

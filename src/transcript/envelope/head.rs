@@ -1,0 +1,246 @@
+//! Heads of a message: system events, and brackets before the words.
+
+use memchr::memmem;
+
+use super::block::line_of;
+use super::marks::Marks;
+use super::notice::Reach;
+
+/// How the lines of an event begin.
+const EVENTS: [&str; 2] = ["System:", "System (untrusted):"];
+/// A head in brackets is no longer than this.
+const HEAD_BYTES: usize = 1000;
+/// Words of an event that make its mark.
+const EVENT_WORDS: usize = 2;
+
+/// Lines of metadata that follow events.
+const METADATA: [&str; 3] =
+    ["\nConversation info (untrusted", "\nConversation info: ⟦", "\nSender (untrusted"];
+/// A quote of an event is no longer than this.
+const PREVIEW_BYTES: usize = 4096;
+
+/// How a head in brackets begins, its mark, and its reach behind the bracket.
+const HEADS: &[(&str, &str, Reach)] = &[
+    ("System Message", "system", Reach::Itself),
+    ("sessionId:", "", Reach::Itself),
+    ("message_id:", "", Reach::Itself),
+    ("from:", "", Reach::Itself),
+    ("media attached", "media", Reach::Itself),
+    ("Image: source:", "image", Reach::Itself),
+    ("User sent media without caption", "media", Reach::Itself),
+    ("OpenClaw heartbeat poll", "heartbeat", Reach::Itself),
+    ("OpenClaw session ", "new session", Reach::Itself),
+    ("OpenClaw room event", "room event", Reach::Over("\nCurrent event:\n")),
+    ("Subagent Context", "subagent", Reach::Line),
+    ("Subagent Task", "subagent", Reach::Itself),
+    ("Inter-session message", "inter-session", Reach::Line),
+    ("Internal task completion event", "task completed", Reach::Line),
+    ("Thread starter - for context", "thread", Reach::Paragraph),
+    ("Thread history - for context", "thread", Reach::Paragraph),
+    (
+        "Chat messages since your last reply - for context",
+        "",
+        Reach::Over("[Current message - respond to this]"),
+    ),
+    ("Chat messages since your last reply", "", Reach::Over("[CURRENT MESSAGE")),
+    ("Merged earlier messages", "", Reach::Over("[CURRENT MESSAGE")),
+    ("Current message - respond to this", "", Reach::Itself),
+    ("Queued messages", "queued", Reach::Itself),
+    ("Queued announce", "queued", Reach::Itself),
+    ("Queue overflow", "queued", Reach::Paragraph),
+    ("Forwarded from ", "forwarded", Reach::Itself),
+    ("Replying to ", "reply", Reach::Over("[/Replying]")),
+    ("Quoting ", "reply", Reach::Over("[/Quoting]")),
+];
+
+/// Channels of two words; of all others the first word is the name.
+const LONG_CHANNELS: [&str; 5] =
+    ["Google Chat", "Zalo Personal", "Microsoft Teams", "MS Teams", "Nextcloud Talk"];
+/// Channels whose head is known without a time.
+const CHANNELS: [&str; 14] = [
+    "WebChat",
+    "WhatsApp",
+    "Telegram",
+    "Signal",
+    "Slack",
+    "Discord",
+    "iMessage",
+    "Teams",
+    "Matrix",
+    "Zalo",
+    "BlueBubbles",
+    "Feishu",
+    "Lark",
+    "LINE",
+];
+/// Labels inside a note about media, before the words.
+const MEDIA_LABELS: [&str; 3] = ["User text:", "Transcript:", "Description:"];
+
+/// Lines of system events.
+pub(super) fn system_events<'a>(text: &'a str, marks: &mut Marks) -> Option<&'a str> {
+    let mut rest = text;
+    while let Some(line) = EVENTS.iter().find_map(|start| rest.strip_prefix(start)) {
+        let (event, after) = line_of(line);
+        mark_event(event.trim(), marks);
+        rest = after.trim_start();
+    }
+    (rest.len() < text.len()).then(|| without_preview(rest))
+}
+
+/// An event quotes the message. Of a quote of several lines all but the first are left behind it, and then come the
+/// metadata and the message itself.
+fn without_preview(text: &str) -> &str {
+    if text.starts_with('[') || METADATA.iter().any(|label| text.starts_with(label.trim_start())) {
+        return text;
+    }
+    let near = &text.as_bytes()[..text.len().min(PREVIEW_BYTES)];
+    let at = METADATA.iter().filter_map(|label| memmem::find(near, label.as_bytes())).min();
+    at.map_or(text, |at| &text[at..])
+}
+
+/// `[time] Lark[main] message in group …` came by a channel; `[time] Exec completed (…)` is the gateway's own.
+fn mark_event(event: &str, marks: &mut Marks) {
+    let (time, what) = match event.strip_prefix('[').and_then(|event| event.split_once(']')) {
+        Some((time, what)) if has_date(time) => (Some(time), what.trim_start()),
+        _ => (None, event),
+    };
+    let end = what.find(|char: char| !char.is_alphanumeric()).unwrap_or(what.len());
+    let (word, behind) = what.split_at(end);
+    let behind = match behind.strip_prefix('[').and_then(|account| account.split_once(']')) {
+        Some((_, behind)) => behind,
+        None => behind,
+    };
+    let is_message = [" message", " DM", " reaction"].iter().any(|kind| behind.starts_with(kind));
+    if is_message && word.starts_with(char::is_alphabetic) {
+        marks.came_by(word);
+        if [" message in group", " message in #"].iter().any(|kind| behind.starts_with(kind)) {
+            marks.in_group();
+        }
+        return;
+    }
+    let words = what.split_whitespace().take_while(|word| word.chars().all(is_of_word)).take(EVENT_WORDS);
+    let words = words.collect::<Vec<_>>().join(" ").to_lowercase();
+    let is_named = time.is_some() && !words.is_empty();
+    marks.add(&if is_named { format!("system: {words}") } else { "system".to_owned() });
+}
+
+fn is_of_word(char: char) -> bool {
+    char.is_alphabetic() || char == '-'
+}
+
+/// A head in brackets, or what separates queued messages.
+pub(super) fn brackets<'a>(text: &'a str, marks: &mut Marks) -> Option<&'a str> {
+    if let Some(after) = separator(text) {
+        return Some(after);
+    }
+    let inner = text.strip_prefix('[')?;
+    let near = (0..=HEAD_BYTES.min(inner.len())).rev().find(|at| inner.is_char_boundary(*at))?;
+    let (line, _) = line_of(&inner[..near]);
+    // A path or a name may hold a bracket; a note about media ends with its line.
+    let is_media = line.starts_with("media attached") && line.trim_end().ends_with(']');
+    let end = if is_media { line.rfind(']')? } else { line.find(']')? };
+    if let Some((_, mark, reach)) = HEADS.iter().find(|(start, ..)| line.starts_with(start)) {
+        let after = reach.cut(inner, end + 1)?;
+        marks.add(mark);
+        // `[Subagent Task]: count the crates`, `[CURRENT MESSAGE — reply to this]`.
+        return Some(after.trim_start_matches([':', ']']));
+    }
+    if is_media_note(&line[..end]) {
+        marks.add(&line[..end].to_lowercase());
+        return Some(without_labels(&inner[end + 1..]));
+    }
+    if cron(&line[..end], marks) {
+        return Some(&inner[end + 1..]);
+    }
+    if channel(&line[..end], marks) {
+        return Some(&inner[end + 1..]);
+    }
+    // A name in it may hold a bracket too: the head of a known channel ends behind the time.
+    let date = (end..line.len()).find(|at| date_at(line.as_bytes(), *at)).filter(|_| is_known(line))?;
+    let end = date + memchr::memchr(b']', &line.as_bytes()[date..])?;
+    channel(&line[..end], marks).then(|| &inner[end + 1..])
+}
+
+/// `---` and `Queued #2 (from Alice)` between queued messages.
+fn separator(text: &str) -> Option<&str> {
+    let line = text.strip_prefix("---\n").unwrap_or(text);
+    let number = line.strip_prefix("Queued #")?;
+    let (number, after) = line_of(number);
+    let digits = number.trim_end().split(" (").next().unwrap_or_default();
+    (!digits.is_empty() && digits.bytes().all(|byte| byte.is_ascii_digit())).then_some(after)
+}
+
+/// `cron:<id> <name>`.
+fn cron(head: &str, marks: &mut Marks) -> bool {
+    let Some(job) = head.strip_prefix("cron:") else { return false };
+    let name = job.split_once(' ').map(|(_, name)| name.trim()).unwrap_or_default();
+    marks.add(&format!("cron {name}"));
+    true
+}
+
+/// `Telegram Alice id:123 +2m 2026-02-26 06:13 UTC`, or the time alone.
+fn channel(head: &str, marks: &mut Marks) -> bool {
+    let is_head = has_date(head) || is_known(head) && head.contains(" id:");
+    if !is_head {
+        return false;
+    }
+    if is_time(head) {
+        return true;
+    }
+    let long = LONG_CHANNELS.into_iter().find(|name| head.starts_with(name));
+    let name = long.or_else(|| head.split([' ', '[']).next()).unwrap_or_default();
+    if !name.starts_with(char::is_alphabetic) {
+        return true;
+    }
+    marks.came_by(name);
+    if [" id:-", "@g.us", " #", " Guild ", "group:", " Group "].iter().any(|sign| head.contains(sign)) {
+        marks.in_group();
+    }
+    true
+}
+
+/// Whether a head begins with the name of a channel.
+fn is_known(head: &str) -> bool {
+    LONG_CHANNELS.iter().chain(&CHANNELS).any(|name| {
+        head.strip_prefix(name).is_some_and(|after| after.is_empty() || after.starts_with([' ', '[']))
+    })
+}
+
+/// A time alone: `Thu 2026-02-26 06:13 UTC`.
+fn is_time(head: &str) -> bool {
+    let first = head.split(' ').next().unwrap_or_default();
+    let day = ["Mon", "Tue", "Wed", "Thu", "Fri", "Sat", "Sun"].contains(&first);
+    let rest = if day { head[first.len()..].trim_start() } else { head };
+    date_at(rest.as_bytes(), 0)
+}
+
+fn has_date(text: &str) -> bool {
+    (0..text.len()).any(|at| date_at(text.as_bytes(), at))
+}
+
+/// Whether `2026-02-26 06:13` or `2026-02-26T06:13` begins at a byte.
+fn date_at(text: &[u8], at: usize) -> bool {
+    const SHAPE: &[u8] = b"0000-00-00 00:00";
+    let Some(text) = text.get(at..at + SHAPE.len()) else { return false };
+    text.iter().zip(SHAPE).all(|(byte, shape)| match shape {
+        b'0' => byte.is_ascii_digit(),
+        b' ' => matches!(byte, b' ' | b'T'),
+        other => byte == other,
+    })
+}
+
+/// `Audio`, `Image 2/3`: what a model made of an attachment.
+fn is_media_note(head: &str) -> bool {
+    let mut words = head.split(' ');
+    let is_kind = ["Audio", "Image", "Video"].contains(&words.next().unwrap_or_default());
+    let number = words.next();
+    let is_number =
+        number.is_none_or(|number| number.bytes().all(|byte| byte.is_ascii_digit() || byte == b'/'));
+    is_kind && is_number && words.next().is_none()
+}
+
+/// The words of a note about media: the label before them goes.
+fn without_labels(text: &str) -> &str {
+    let text = text.trim_start();
+    MEDIA_LABELS.iter().find_map(|label| text.strip_prefix(label)).unwrap_or(text)
+}
