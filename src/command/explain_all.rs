@@ -97,7 +97,7 @@ fn value(item: &SessionItem, said: &Explanation, windows: &[u64]) -> Value {
     });
     Value::from(Object::from([
         ("session", session_value(item)),
-        ("overflowed", Value::from(said.overflowed())),
+        ("overflow", Value::from(said.overflowed())),
         ("verdict", verdict_value(said)),
         ("noSettingHelps", Value::from(said.no_setting_helps())),
         ("tokens", Value::from(tokens)),

@@ -1,47 +1,287 @@
-//! The other classes, each on the smallest session that shows it.
+//! Every class, each on the smallest session that shows it, in several sizes and by several providers' words.
 
-use clawscope::explain::{Advice, Class, Confidence};
+use clawscope::explain::{Class, GuardKind, Sign};
 use serde_json::json;
 
 use crate::made::{Made, words};
-use crate::{number, told};
+use crate::{finding, line, number, verdict, why};
 
-#[test]
-fn a_loop_that_outgrows_the_window_within_one_run_and_a_shorter_ttl_that_would_have_pruned_it() {
-    let mut made = Made::new();
-    made.grow_to(110_000, 20_000);
-    made.user("now everything");
-    made.wait(40.0);
-    while made.prompt() < 200_000 {
-        made.step("exec", &[40_000]);
-    }
-    let over = made.prompt() - 200_000;
-    made.failed(&format!("prompt is too long: {} tokens > 200000 maximum", made.prompt()));
-    let read = made.read(200_000);
-    let parts = ["OVERFLOW by ", "tool results are", "no gap >= ttl 1h"];
-    let explanation = told(&read, (Class::ToolLoopTreadmill, Confidence::Sure), &parts);
-    assert_eq!(number(&explanation, "over"), over as f64);
-    let helps: Vec<String> =
-        explanation.advice.iter().filter(|advice| advice.helps).map(Advice::words).collect();
-    assert!(!explanation.no_setting_helps(), "{:#?}", explanation.advice);
-    assert!(
-        helps.iter().any(|words| words.contains("historyLimit") || words.contains("reserveTokens")),
-        "{helps:?}"
-    );
+/// How providers say that a prompt of `sent` tokens does not fit `limit`.
+const WORDS: [fn(u64, u64) -> String; 5] = [
+    |sent, limit| format!("prompt is too long: {sent} tokens > {limit} maximum"),
+    |sent, limit| {
+        format!(
+            "400 This model's maximum context length is {limit} tokens. However, your messages resulted in {sent} tokens."
+        )
+    },
+    |sent, limit| {
+        format!("The input token count ({sent}) exceeds the maximum number of tokens allowed ({limit}).")
+    },
+    |sent, limit| {
+        format!(
+            "{{\"error\":{{\"message\":\"the request exceeds the available context size. n_prompt_tokens: {sent}, n_ctx: {limit}\"}}}}"
+        )
+    },
+    |sent, limit| {
+        format!("This model's maximum prompt length is {limit} but the request contains {sent} tokens.")
+    },
+];
+
+/// A session that is refused in the words of each provider, on windows of several sizes. `fill` gets the window.
+fn each(fill: impl Fn(&mut Made, u64)) -> impl Iterator<Item = (u64, Made)> {
+    let windows = [65_536, 131_072, 200_000];
+    let all: Vec<(u64, Made)> = windows
+        .into_iter()
+        .flat_map(|window| WORDS.map(|words| (window, words)))
+        .map(|(window, words)| {
+            let mut made = Made::new();
+            fill(&mut made, window);
+            made.failed(&words(made.prompt(), window));
+            (window, made)
+        })
+        .collect();
+    all.into_iter()
 }
 
 #[test]
-fn a_window_that_the_provider_does_not_serve() {
+fn one_result_that_is_larger_than_what_was_left() {
+    for (window, made) in each(|made, window| {
+        made.grow_to(window / 3, 8_000);
+        made.user("read the log");
+        made.step("exec", &[window as usize * 3]);
+    }) {
+        let said = verdict(&made.read(window), Class::SingleResult, &["one exec result is ~"]);
+        assert_eq!(said.overflows[0].limit, Some(window), "{}", said.overflows[0].text);
+    }
+}
+
+#[test]
+fn results_of_one_turn_that_are_too_large_together() {
+    for (window, made) in each(|made, window| {
+        made.grow_to(window / 2, 8_000);
+        made.user("get everything");
+        made.step("exec", &[window as usize, window as usize, window as usize]);
+    }) {
+        verdict(&made.read(window), Class::ParallelResults, &["3 results of one turn are ~"]);
+    }
+}
+
+#[test]
+fn what_the_person_wrote_is_larger_than_the_window() {
+    for (window, made) in each(|made, window| {
+        made.user("hello");
+        made.answer(300);
+        made.user(&words(window as usize * 4));
+    }) {
+        let said = verdict(&made.read(window), Class::UserMessage, &["your message alone is ~"]);
+        assert!(said.no_setting_helps(), "{:#?}", said.advice);
+    }
+}
+
+#[test]
+fn one_run_that_outgrows_the_window_by_results_no_larger_than_their_siblings() {
+    for (window, made) in each(|made, window| {
+        made.grow_to(window / 4, 8_000);
+        made.user("now everything");
+        while made.prompt() < window {
+            made.step("exec", &[window as usize / 4]);
+        }
+    }) {
+        let said = verdict(&made.read(window), Class::ToolLoopTreadmill, &["tool results fill ~"]);
+        assert!(why(&said, GuardKind::Compaction).contains("not checked within a run"));
+    }
+}
+
+#[test]
+fn a_session_that_grows_message_by_message() {
     let mut made = Made::new();
-    made.grow_to(125_000, 20_000);
+    while made.prompt() < 195_000 {
+        let number = made.count;
+        made.user(&words(3_000 + number));
+        made.answer(2_000);
+    }
     made.user("go on");
-    made.failed("This model's maximum context length is 131072 tokens. However, you requested 133900 tokens");
-    let parts = [
-        "OVERFLOW by 2,828: known 200,000, served 131,072; compaction waits for 180,000, which is never reached",
+    made.failed("prompt is too long: 200700 tokens > 200000 maximum");
+    verdict(&made.read(200_000), Class::GradualGrowth, &["grew to 200,700 message by message"]);
+}
+
+#[test]
+fn the_same_job_in_the_same_session_and_other_jobs_of_the_same_length() {
+    let run = |text: &dyn Fn(usize) -> String| {
+        let mut made = Made::new();
+        while made.prompt() < 127_500 {
+            let number = made.count;
+            made.user(&text(number));
+            made.answer(3_000);
+            made.wait(30.0);
+        }
+        made.user(&text(made.count));
+        made.failed("prompt is too long: 128200 tokens > 128000 maximum");
+        made.on(128_000).config(json!({ "agents": { "defaults": { "compaction": { "reserveTokens": 0, "reserveTokensFloor": 0 } } } })).read()
+    };
+    let same = run(&|number| {
+        format!("[cron:4 mail] Check the mail and say what is new. Current time: {number} March")
+    });
+    let said = verdict(&same, Class::RecurringSessionGrowth, &["the same job ran "]);
+    assert!(number(finding(&said, Class::RecurringSessionGrowth), "count") > 100.0);
+    let letters = ["alpha", "gamma", "delta", "omega", "sigma"];
+    let other = run(&|number| {
+        let word = |at: usize| letters[(number / at) % letters.len()];
+        format!("Please look at {} and {} and {} now", word(3), word(15), word(75))
+    });
+    assert_ne!(other.said().findings[0].class, Class::RecurringSessionGrowth);
+}
+
+#[test]
+fn system_prompt_and_tools_that_leave_no_room() {
+    let mut made = Made::new();
+    made.fixed = 41_000.0;
+    made.user("hello");
+    made.failed("400 This model's maximum context length is 40960 tokens. However, your request has 41200 input tokens.");
+    let report = crate::on_store::report(104_000, 60_000);
+    verdict(&made.on(40_960).row(report).read(), Class::FixedOverhead, &["fixed parts take ~"]);
+}
+
+#[test]
+fn images_that_fill_the_window() {
+    let mut made = Made::new();
+    for number in 0..7 {
+        made.user_with_images(1, 27_000.0);
+        made.answer(100 + number);
+    }
+    made.user("and?");
+    made.failed("prompt is too long: 201500 tokens > 200000 maximum");
+    verdict(&made.read(200_000), Class::ImageBloat, &["7 images take ~"]);
+}
+
+#[test]
+fn a_request_that_is_too_large_in_bytes_is_no_token_limit() {
+    for text in [
+        "413 Request Entity Too Large",
+        "413 {\"error\":{\"type\":\"request_too_large\",\"message\":\"Request exceeds the maximum size\"}}",
+    ] {
+        let mut made = Made::new();
+        made.grow_to(30_000, 9_000);
+        made.user_with_images(6, 1_500.0);
+        made.failed(text);
+        let said = verdict(&made.read(200_000), Class::BytesLimit, &["its bytes, not its tokens: 6 images"]);
+        assert_eq!(said.overflows[0].sign, Sign::Bytes);
+        assert!(said.findings.iter().all(|finding| finding.class != Class::WrongWindow));
+    }
+}
+
+#[test]
+fn a_window_that_the_provider_does_not_serve_named_or_not() {
+    for text in [
+        "This model's maximum context length is 131072 tokens. However, you requested 133900 tokens",
+        "Unhandled stop reason: model_context_window_exceeded",
+        "Range of input length should be [1, 131072]",
+    ] {
+        let mut made = Made::new();
+        made.grow_to(125_000, 20_000);
+        made.user("go on");
+        made.step("exec", &[34_000]);
+        made.failed(text);
+        let said = verdict(&made.read(200_000), Class::WrongWindow, &["while the gateway believes 200,000"]);
+        assert_eq!(finding(&said, Class::WrongWindow).flips, Some(true));
+        let first = &said.advice[0];
+        assert!(first.helps && first.words().starts_with("contextWindow 200000 → "), "{:#?}", said.advice);
+        assert!(first.patch.contains("\"contextWindow\":"), "{}", first.patch);
+    }
+}
+
+#[test]
+fn a_reply_that_is_reserved_shrinks_the_window() {
+    let mut made = Made::new();
+    made.grow_to(64_000, 12_000);
+    made.user("go on");
+    made.step("exec", &[9_000]);
+    let sent = made.prompt();
+    made.failed(&format!(
+        "400 This model's maximum context length is 98304 tokens. However, you requested {} tokens ({sent} in the messages, 32768 in the completion).",
+        sent + 32_768
+    ));
+    let said =
+        verdict(&made.read(98_304), Class::WrongWindow, &["takes 65,536 while the gateway believes 98,304"]);
+    assert_eq!(said.overflows[0].reply, Some(32_768));
+}
+
+#[test]
+fn a_fallback_model_with_a_smaller_window() {
+    let mut made = Made::new();
+    made.grow_to(180_000, 20_000);
+    made.user("go on");
+    made.model = ("openrouter", "mistral-large");
+    made.failed("Prompt contains 181000 tokens, too large for model with 131072 maximum context length");
+    let both = json!({ "models": { "providers": { "openrouter": { "models": [{ "id": "mistral-large", "contextWindow": 131_072 }] } } } });
+    let read = made.on(1_000_000).config(both).read();
+    let said = verdict(&read, Class::ModelSwitch, &["the call went to mistral-large, which takes 131,072"]);
+    // The calls that the first model answered do fit, whatever the second one takes.
+    assert_eq!(said.recorded.unwrap().overflows, 1);
+}
+
+#[test]
+fn a_provider_that_stops_counting() {
+    let mut made = Made::new();
+    made.grow_to(40_000, 9_000);
+    while made.prompt() < 200_500 {
+        made.user(&words(2_000));
+        made.uncounted(6_000);
+    }
+    made.user("go on");
+    made.failed("Your input exceeds the context window of this model.");
+    let said = verdict(
+        &made.read(200_000),
+        Class::CounterStaleLow,
+        &["calls reported no usage; the last count is 4"],
+    );
+    assert_eq!(finding(&said, Class::CounterStaleLow).flips, Some(true));
+}
+
+#[test]
+fn one_gate_of_the_pruner_that_kept_it_shut() {
+    let gates = [
+        ("ttl", json!({ "mode": "cache-ttl", "ttl": "3h" }), "contextPruning.ttl"),
+        (
+            "keep",
+            json!({ "mode": "cache-ttl", "ttl": "30m", "keepLastAssistants": 90 }),
+            "contextPruning.keepLastAssistants",
+        ),
+        (
+            "tools",
+            json!({ "mode": "cache-ttl", "ttl": "30m", "tools": { "deny": ["exec"] } }),
+            "contextPruning.tools",
+        ),
     ];
-    let explanation = told(&made.read(200_000), (Class::WrongWindow, Confidence::Sure), &parts);
-    let first = &explanation.advice[0];
-    assert!(first.helps && first.patch.contains("\"contextWindow\":131072"), "{:#?}", explanation.advice);
+    for (name, pruning, key) in gates {
+        let mut made = Made::new();
+        made.grow_to(170_000, 20_000);
+        made.wait(50.0);
+        made.user(&words(140_000));
+        made.failed(&format!("prompt is too long: {} tokens > 200000 maximum", made.prompt()));
+        let off = json!({ "agents": { "defaults": { "contextPruning": pruning, "compaction": { "reserveTokens": 0, "reserveTokensFloor": 0 } } } });
+        let read = made.on(200_000).config(off).read();
+        let said = verdict(&read, Class::PruningInert, &["pruning was blocked: "]);
+        let guard = said.guards.iter().find(|guard| guard.kind == GuardKind::Pruning).unwrap();
+        assert!(guard.opens.contains(&key), "{name}: {guard:?}");
+        assert!(
+            said.advice[0].helps && said.advice[0].words().contains("contextPruning."),
+            "{:#?}",
+            said.advice
+        );
+    }
+}
+
+#[test]
+fn pruning_that_is_switched_off_is_no_cause() {
+    let mut made = Made::new();
+    made.grow_to(170_000, 20_000);
+    made.wait(50.0);
+    made.user(&words(140_000));
+    made.failed(&format!("prompt is too long: {} tokens > 200000 maximum", made.prompt()));
+    let off = json!({ "agents": { "defaults": { "contextPruning": { "mode": "off" } } } });
+    let said = verdict(&made.on(200_000).config(off).read(), Class::UserMessage, &[]);
+    assert!(why(&said, GuardKind::Pruning).contains("mode is off"));
 }
 
 #[test]
@@ -53,105 +293,48 @@ fn replies_cut_shorter_and_shorter_show_a_smaller_window() {
         made.settle(prompt);
         made.cut(output);
     }
-    let parts = ["Reply cut short: known 200,000, served 65,536"];
-    let explanation = told(&made.read(200_000), (Class::WrongWindow, Confidence::Sure), &parts);
-    assert_eq!(explanation.overflows.len(), 3);
+    let said = made.read(200_000).said();
+    assert_eq!(said.overflows.len(), 3);
+    assert_eq!(number(finding(&said, Class::WrongWindow), "served"), 65_536.0);
 }
 
 #[test]
-fn a_compaction_that_frees_nothing() {
-    let mut made = Made::new();
-    made.user("hello");
-    let kept = made.answer(100_000);
-    made.user(&words(100_000));
-    made.compaction(&words(900), kept);
-    made.answer(300);
-    let parts = ["Compaction #1 freed nothing: ~50,0"];
-    told(&made.read(200_000), (Class::CompactionNoOp, Confidence::Sure), &parts);
+fn compactions_that_were_of_no_use_head_the_answer_where_nothing_overflowed() {
+    let mut idle = Made::new();
+    idle.user("hello");
+    let kept = idle.answer(100_000);
+    idle.user(&words(100_000));
+    idle.compaction(&words(900), kept);
+    idle.answer(300);
+    verdict(&idle.read(200_000), Class::CompactionNoOp, &["Compaction #1 freed nothing"]);
+    let mut late = Made::new();
+    late.grow_to(120_000, 20_000);
+    for _ in 0..3 {
+        late.failed("Compaction timed out after 60000 ms");
+        late.wait(1.0);
+    }
+    verdict(&late.read(200_000), Class::CompactionTimeout, &["3 compactions timed out"]);
 }
 
 #[test]
-fn a_second_compaction_right_behind_the_first() {
+fn a_second_compaction_right_behind_the_first_is_named_beside_the_cause() {
     let mut made = Made::new();
     made.grow_to(150_000, 20_000);
     let kept = made.user(&words(760_000));
     made.compaction(&words(4_000), kept);
     made.failed("prompt is too long: 200164 tokens > 200000 maximum");
-    let parts = ["OVERFLOW by 164: refused right behind compaction"];
-    told(&made.read(200_000), (Class::CompactionRefused, Confidence::Sure), &parts);
+    let said = verdict(&made.read(200_000), Class::UserMessage, &[]);
+    assert!(finding(&said, Class::CompactionRefused).line.contains("right behind compaction"));
 }
 
 #[test]
-fn summaries_that_come_too_late() {
+fn the_release_that_did_not_recognise_an_overflow_is_named() {
     let mut made = Made::new();
-    made.grow_to(170_000, 20_000);
-    for _ in 0..3 {
-        made.failed("Compaction timed out after 60000 ms");
-        made.wait(1.0);
-    }
-    let parts = ["3 of 3 compactions failed because the summary came too late"];
-    told(&made.read(200_000), (Class::CompactionTimeout, Confidence::Sure), &parts);
-}
-
-#[test]
-fn seven_images_fill_the_window() {
-    let mut made = Made::new();
-    for number in 0..7 {
-        made.user_with_images(1, 27_000.0);
-        made.answer(100 + number);
-    }
-    made.user("and?");
-    made.failed("prompt is too long: 201500 tokens > 200000 maximum");
-    let parts = ["OVERFLOW by 1,500: 7 images added ~", "each where the estimate says ~1,200; full after ~"];
-    told(&made.read(200_000), (Class::ImageBloat, Confidence::Sure), &parts);
-}
-
-#[test]
-fn the_same_job_in_the_same_session() {
-    let mut made = Made::new();
-    made.fixed = 1_800.0;
-    for _ in 0..289 {
-        made.user("[cron] Check the mail and tell me what is new.");
-        made.answer(950);
-        made.wait(30.0);
-    }
-    let explanation = told(
-        &made.read(128_000),
-        (Class::RecurringSessionGrowth, Confidence::Sure),
-        &["The same job ran 289 times in one session: 1,811 -> ", "more each run; full in about"],
-    );
-    assert_eq!(number(&explanation, "runs"), 289.0);
-}
-
-#[test]
-fn a_fallback_model_with_a_smaller_window() {
-    let mut made = Made::new();
-    made.grow_to(180_000, 20_000);
+    made.grow_to(120_000, 20_000);
     made.user("go on");
-    made.model = ("openrouter", "mistral-large");
-    made.failed("Prompt contains 181000 tokens, too large for model with 131072 maximum context length");
-    let both = json!({ "models": { "providers": { "openrouter": { "models": [{ "id": "mistral-large", "contextWindow": 1_000_000 }] } } } });
-    let read = made.on(1_000_000).config(both).read();
-    let parts = ["OVERFLOW by 49,928: the call went to mistral-large (takes 131,072) after claude-opus-4-6"];
-    let explanation = told(&read, (Class::ModelSwitch, Confidence::Sure), &parts);
-    assert_eq!(
-        (number(&explanation, "limit"), number(&explanation, "before") > 131_072.0),
-        (131_072.0, true)
-    );
-    // The calls that the first model answered do fit, whatever the second one takes.
-    assert!(explanation.advice.iter().all(|advice| advice.whole.is_none_or(|whole| whole.others == 0)));
-}
-
-#[test]
-fn what_fits_no_pattern_is_said_so() {
-    let mut made = Made::new();
-    while made.prompt() < 195_000 {
-        let number = made.count;
-        made.user(&words(3_000 + number));
-        made.answer(2_000);
-    }
-    made.user("go on");
-    made.failed("prompt is too long: 200700 tokens > 200000 maximum");
-    let parts = ["OVERFLOW by 700: 200,700 tokens in", "none of the known patterns fits"];
-    told(&made.read(200_000), (Class::Unexplained, Confidence::Possible), &parts);
+    made.step("exec", &[60_000]);
+    made.failed("Range of input length should be [1, 129024]");
+    let said = made.read(131_072).said();
+    assert_eq!(said.overflows[0].recognised, Some(false), "no release knows Qwen's words");
+    assert!(why(&said, GuardKind::Recovery).contains("did not recognise this"), "{}", line(&said));
 }

@@ -1,10 +1,10 @@
 //! Further reports: what one number of each of them says.
 
-use clawscope::explain::{Class, Confidence};
+use clawscope::explain::Class;
 use serde_json::json;
 
 use crate::made::{Made, words};
-use crate::{number, told};
+use crate::{finding, number, verdict};
 
 fn engine(name: &str) -> serde_json::Value {
     json!({ "plugins": { "slots": { "contextEngine": name } } })
@@ -18,13 +18,8 @@ fn the_gateways_own_check_counts_twice_what_the_provider_does() {
     made.user("go on");
     made.step("exec", &[40_000]);
     made.threw("Context overflow: estimated context size exceeds safe threshold before the prompt (precheck). requested: 171000 tokens, limit is 160000");
-    let parts = [
-        "Refused by the gateway's own check, which counted 171,000 of 160,000; the provider never counted more than ",
-        " and the prompt is about ",
-        "it over-counts 2.",
-    ];
-    let explanation = told(&made.read(200_000), (Class::EstimatorError, Confidence::Sure), &parts);
-    assert!((2.0..2.8).contains(&number(&explanation, "overcount")));
+    let explanation = verdict(&made.read(200_000), Class::EstimatorError, &[]);
+    assert!((2.0..2.8).contains(&number(&explanation.findings[0], "overcount")));
 }
 
 #[test]
@@ -36,9 +31,8 @@ fn exhausted_though_no_prompt_ever_came_near() {
     made.answer(100);
     made.user("and?");
     made.threw("Context overflow: prompt too large for the model");
-    let parts = ["Refused by the gateway's own check", "the provider never counted more than 45,211"];
-    let explanation = told(&made.read(81_920), (Class::EstimatorError, Confidence::Likely), &parts);
-    assert_eq!(number(&explanation, "peak"), 45_211.0);
+    let explanation = verdict(&made.read(81_920), Class::EstimatorError, &[]);
+    assert_eq!(number(&explanation.findings[0], "peak"), 45_211.0);
 }
 
 #[test]
@@ -62,8 +56,7 @@ fn a_plugin_that_declines_to_compact_owns_the_context() {
     made.user("go on");
     made.failed("prompt is too long: 200164 tokens > 200000 maximum");
     let read = made.on(200_000).config(engine("lossless-claw")).read();
-    let parts = ["OVERFLOW by 164: context engine lossless-claw decides what is sent and when to compact"];
-    let explanation = told(&read, (Class::EngineOwned, Confidence::Likely), &parts);
+    let explanation = verdict(&read, Class::EngineOwned, &[]);
     assert!(
         explanation.advice.iter().all(|it| !it.words().contains("compaction.")),
         "its own compaction is not asked"
@@ -80,12 +73,8 @@ fn a_plugin_that_says_it_assembled_less_than_was_sent() {
     made.user("go on");
     made.failed("This model's maximum context length is 131072 tokens. However, you requested 133000 tokens");
     let read = made.on(131_072).config(engine("some-engine")).read();
-    let explanation = told(
-        &read,
-        (Class::EngineOwned, Confidence::Likely),
-        &["133,000 tokens were sent where the transcript alone is ~"],
-    );
-    assert!(number(&explanation, "estimate") < 20_000.0);
+    let explanation = verdict(&read, Class::EngineOwned, &[]);
+    assert!(number(&explanation.findings[0], "estimate") < 20_000.0);
 }
 
 #[test]
@@ -95,11 +84,7 @@ fn bytes_by_four_are_no_tokens() {
     let bytes = made.text().len() as f64;
     let made_up = (bytes / 4.0).max(2_500_000.0);
     let read = made.on(200_000).row(json!({ "totalTokens": made_up })).read();
-    let explanation = told(
-        &read,
-        (Class::CounterInflated, Confidence::Sure),
-        &["Not an overflow: stored total 2,500,000; the live path is about"],
-    );
+    let explanation = verdict(&read, Class::CounterInflated, &[]);
     assert!(!explanation.overflowed());
 }
 
@@ -112,11 +97,7 @@ fn two_dozen_messages_may_be_too_many() {
     }
     made.step("read", &[700_000]);
     made.failed("prompt is too long: 211000 tokens > 200000 maximum");
-    told(
-        &made.read(200_000),
-        (Class::SingleResult, Confidence::Sure),
-        &["OVERFLOW by 11,000: one read result added ~"],
-    );
+    verdict(&made.read(200_000), Class::SingleResult, &[]);
 }
 
 #[test]
@@ -128,8 +109,7 @@ fn a_heartbeat_that_pays_for_every_beat_before_it() {
         made.answer(6_000);
         made.wait(30.0);
     }
-    let parts = ["The same job ran ", " tokens, ~1.5k more each run"];
-    told(&made.read(200_000), (Class::RecurringSessionGrowth, Confidence::Sure), &parts);
+    verdict(&made.read(200_000), Class::RecurringSessionGrowth, &[]);
 }
 
 #[test]
@@ -147,9 +127,11 @@ fn eighteen_of_twenty_eight_summaries_come_too_late() {
             made.wait(3.0);
         }
     }
-    let parts = ["18 of 28 compactions failed because the summary came too late"];
-    let explanation = told(&made.read(200_000), (Class::CompactionTimeout, Confidence::Sure), &parts);
-    assert_eq!((number(&explanation, "failed"), number(&explanation, "written")), (18.0, 10.0));
+    let explanation = verdict(&made.read(200_000), Class::CompactionTimeout, &[]);
+    assert_eq!(
+        (number(&explanation.findings[0], "failed"), number(&explanation.findings[0], "written")),
+        (18.0, 10.0)
+    );
 }
 
 #[test]
@@ -160,8 +142,7 @@ fn an_overflow_that_only_the_gateway_noted() {
     made.settle(136_552);
     made.step("process", &[300_000]);
     made.threw("400 上下文长度超出限制：最大 200000，当前 320246");
-    let explanation =
-        told(&made.read(200_000), (Class::SingleResult, Confidence::Sure), &["OVERFLOW by 120,246"]);
+    let explanation = verdict(&made.read(200_000), Class::SingleResult, &[]);
     assert_eq!(explanation.overflows[0].who(), "the gateway, before the model was asked");
 }
 

@@ -22,7 +22,7 @@ fn well(read: &Read) {
 #[track_caller]
 fn fits(explanation: &Explanation) {
     assert!(!explanation.overflowed() && !explanation.no_setting_helps(), "{:?}", explanation.overflows);
-    assert!(!line(explanation).contains("OVERFLOW"), "{}", line(explanation));
+    assert!(!line(explanation).starts_with("Overflowed"), "{}", line(explanation));
 }
 
 fn chat() -> Made {
@@ -150,7 +150,8 @@ fn a_counter_that_is_right_and_one_that_is_cumulative() {
     // It is told, and it is no overflow.
     let row = json!({ "totalTokens": 1_200_000, "inputTokens": 200_000, "cacheRead": 1_000_000 });
     let explanation = made.on(200_000).row(row).read().said();
-    assert_eq!(explanation.findings[0].class, Class::CounterInflated);
+    assert_eq!(explanation.findings[0].class, Class::Healthy);
+    assert!(explanation.findings.iter().any(|finding| finding.class == Class::CounterInflated));
     fits(&explanation);
     // One that says itself that it is stale is not even looked at.
     well(&made.on(200_000).row(json!({ "totalTokens": 150_000, "totalTokensFresh": false })).read());

@@ -158,6 +158,16 @@ impl Made {
         self.assistant(&format!(r#"{{"type":"text","text":"{text}"}}"#), "stop", output, chars)
     }
 
+    /// An answer of so many chars for which the provider counts nothing.
+    pub(crate) fn uncounted(&mut self, chars: usize) -> usize {
+        let (provider, model) = self.model;
+        let message = format!(
+            r#"{{"role":"assistant","content":[{{"type":"text","text":"{}"}}],"stopReason":"stop","provider":"{provider}","model":"{model}","usage":{{"input":0,"output":0,"cacheRead":0,"cacheWrite":0,"totalTokens":0}}}}"#,
+            words(chars)
+        );
+        self.message(&message, chars)
+    }
+
     /// A reply that the window cut after so many tokens.
     pub(crate) fn cut(&mut self, output: u64) -> usize {
         self.assistant(r#"{"type":"text","text":"so"}"#, "length", output, 2)

@@ -2,6 +2,7 @@
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a failing test stops there")]
 
+mod agreement;
 mod classes;
 mod fixtures;
 mod healthy;
@@ -12,29 +13,47 @@ mod reports;
 mod stores;
 mod whole;
 
-use clawscope::explain::{Class, Confidence, Explanation};
+use clawscope::explain::{Class, Explanation, Finding, GuardKind};
 use on_store::Read;
 
-/// The verdict with groups parted by commas.
+/// The longest headline, in chars.
+const HEADLINE: usize = 100;
+
+/// The verdict's line.
 pub(crate) fn line(explanation: &Explanation) -> String {
-    explanation.findings[0].line.replace(clawscope::inspect::words::GROUP, ",")
+    explanation.findings[0].line.clone()
 }
 
-/// Asserts class, confidence and parts of the line.
+/// Asserts the class of the verdict and parts of its line.
 #[track_caller]
-pub(crate) fn told(read: &Read, expected: (Class, Confidence), parts: &[&str]) -> Explanation {
+pub(crate) fn verdict(read: &Read, class: Class, parts: &[&str]) -> Explanation {
     let explanation = read.said();
     let line = line(&explanation);
-    assert_eq!((explanation.findings[0].class, explanation.findings[0].confidence), expected, "{line}");
+    let classes: Vec<&str> = explanation.findings.iter().map(|finding| finding.class.word()).collect();
+    assert_eq!(explanation.findings[0].class, class, "{line} {classes:?}");
+    assert!(line.chars().count() <= HEADLINE, "{line}");
     for part in parts {
         assert!(line.contains(part), "{part:?} in {line:?}");
     }
     explanation
 }
 
-/// A number of the verdict.
+/// The finding of a class, wherever it is among the others.
 #[track_caller]
-pub(crate) fn number(explanation: &Explanation, name: &str) -> f64 {
-    let numbers = &explanation.findings[0].numbers;
-    numbers.iter().find(|(own, _)| *own == name).expect(name).1
+pub(crate) fn finding(explanation: &Explanation, class: Class) -> &Finding {
+    let found = explanation.findings.iter().find(|finding| finding.class == class);
+    found.unwrap_or_else(|| panic!("{} is not among {:#?}", class.word(), explanation.findings))
+}
+
+/// A number of a finding.
+#[track_caller]
+pub(crate) fn number(finding: &Finding, name: &str) -> f64 {
+    finding.numbers.iter().find(|(own, _)| *own == name).expect(name).1
+}
+
+/// Why a guard did not prevent it.
+#[track_caller]
+pub(crate) fn why(explanation: &Explanation, kind: GuardKind) -> String {
+    let guard = explanation.guards.iter().find(|guard| guard.kind == kind).expect("a row of each guard");
+    format!("{}: {}", guard.state.word(), guard.why)
 }

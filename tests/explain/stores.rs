@@ -46,8 +46,8 @@ fn a_store_of_two_hundred_is_ranked_with_a_column_for_each_window() {
     let answer: Value = serde_json::from_str(&answer).expect("JSON");
     let sessions = answer["sessions"].as_array().expect("a list");
     assert_eq!((sessions.len(), answer["unread"].as_array().map(Vec::len)), (SESSIONS, Some(0)));
-    assert_eq!(sessions[0]["overflowed"], true, "what overflowed is first");
-    assert!(sessions[1..].iter().all(|session| session["overflowed"] == false));
+    assert_eq!(sessions[0]["overflow"], true, "what overflowed is first");
+    assert!(sessions[1..].iter().all(|session| session["overflow"] == false));
     let over =
         |at: usize| sessions.iter().filter(|session| session["windows"][at]["overflows"] == true).count();
     assert!((OVER..=OVER + 1).contains(&over(0)) && over(1) > over(0), "{} {}", over(0), over(1));

@@ -1,0 +1,98 @@
+//! One number for one thing: advice, `check`, `replay` and `sweep` run the same replay.
+
+use std::process::Command;
+
+use assert_cmd::cargo::CommandCargoExt as _;
+use clawscope::explain::Explanation;
+use serde_json::Value;
+
+use crate::made::{Made, words};
+
+/// Runs the program on a store; the exit code and its JSON.
+fn run(store: &str, arguments: &[&str]) -> (i32, Value) {
+    let mut command = Command::cargo_bin("clawscope").expect("the program");
+    command.env_clear().env("HOME", "/nonexistent/clawscope-test");
+    let output = command.args(arguments).args(["--json", "--store", store]).output().expect("it runs");
+    let text = String::from_utf8(output.stdout).expect("UTF-8");
+    let json = serde_json::from_str(&text).unwrap_or_else(|error| {
+        panic!("{arguments:?}: {error}: {}", String::from_utf8_lossy(&output.stderr))
+    });
+    (output.status.code().expect("an exit code"), json)
+}
+
+/// Asserts that every change an explanation tried comes to the same elsewhere.
+fn agrees(store: &str, session: &str) {
+    let (_, said) = run(store, &["explain", session]);
+    for advice in said["advice"].as_array().expect("a list") {
+        let sets: Vec<String> = advice["set"]
+            .as_object()
+            .expect("keys")
+            .iter()
+            .flat_map(|(key, value)| {
+                let text = value.as_str().map_or_else(|| value.to_string(), str::to_owned);
+                ["--set".to_owned(), format!("{key}={text}")]
+            })
+            .collect();
+        let sets: Vec<&str> = sets.iter().map(String::as_str).collect();
+        let (_, replay) = run(store, &[&["replay", session], sets.as_slice()].concat());
+        let simulated = &replay["totals"]["simulated"];
+        assert_eq!(simulated["overflows"], advice["overflows"], "{sets:?} {simulated}");
+        assert_eq!(simulated["peak"], advice["peak"], "{sets:?}");
+        let (code, check) = run(store, &[&["check", session, "--budget", "100%"], sets.as_slice()].concat());
+        assert_eq!(code == 0, advice["helps"] == true, "{sets:?} {check}");
+    }
+    let (_, replay) = run(store, &["replay", session]);
+    assert_eq!(replay["totals"]["recorded"]["overflows"], said["recorded"]["overflows"]);
+    let (_, listed) = run(store, &["sessions"]);
+    let row = listed["sessions"].as_array().expect("rows").iter().find(|row| row["key"] == session);
+    let marked =
+        row.expect("its row")["flags"].as_array().expect("marks").iter().any(|mark| mark == "overflow");
+    assert_eq!(marked, said["overflow"] == true);
+}
+
+fn stories() -> Vec<(u64, Made)> {
+    let mut single = Made::new();
+    single.grow_to(60_000, 9_000);
+    single.user("read it");
+    single.step("exec", &[300_000]);
+    single.failed("prompt is too long: 137500 tokens > 131072 maximum");
+    let mut window = Made::new();
+    window.grow_to(125_000, 20_000);
+    window.user("go on");
+    window.step("exec", &[34_000]);
+    window.failed("Unhandled stop reason: model_context_window_exceeded");
+    let mut paste = Made::new();
+    paste.grow_to(170_000, 20_000);
+    paste.wait(50.0);
+    paste.user(&words(140_000));
+    paste.failed(&format!("prompt is too long: {} tokens > 200000 maximum", paste.prompt()));
+    vec![(131_072, single), (200_000, window), (200_000, paste)]
+}
+
+#[test]
+fn what_is_advised_comes_to_the_same_in_replay_and_check() {
+    for (window, made) in stories() {
+        let folder = made.on(window).write();
+        let store = folder.path().to_str().expect("text");
+        agrees(store, crate::on_store::KEY);
+    }
+}
+
+#[test]
+fn the_demo_agrees_with_itself() {
+    let folder = tempfile::tempdir().expect("a folder");
+    clawscope::store::demo::write_to(folder.path()).expect("the demo store");
+    let store = folder.path().to_str().expect("text");
+    for session in ["agent:main:slack:channel:c07infra", "agent:main:telegram:direct:8812"] {
+        agrees(store, session);
+    }
+}
+
+#[test]
+fn no_setting_is_said_only_where_the_search_is_exhausted() {
+    for (window, made) in stories() {
+        let said: Explanation = made.read(window).said();
+        let helps = said.advice.iter().any(|advice| advice.helps);
+        assert!(said.exhausted && said.no_setting_helps() != helps, "{:#?}", said.advice);
+    }
+}
