@@ -64,7 +64,8 @@ pub(super) fn context_of(index: &Index, tree: &Tree) -> (Context, bool) {
 /// The rules of a session.
 pub(super) fn chosen(store: &Store, session: &Session, index: &Index) -> Chosen {
     // A file that nothing else tells of may be anybody's.
-    let alone = session.kind == Kind::File && session.row.is_none();
+    let is_unnamed = matches!(session.kind, Kind::File | Kind::Orphan | Kind::Archive);
+    let alone = is_unnamed && session.row.is_none() && !store.is_of_gateway();
     store.ruleset.for_transcript(alone, || mark_of_today(index))
 }
 

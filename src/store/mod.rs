@@ -19,6 +19,7 @@ pub mod key;
 mod listing;
 pub mod load;
 pub mod locate;
+mod loose_name;
 pub mod measure;
 pub mod model;
 pub mod pi;
