@@ -82,7 +82,8 @@ impl<'a> Place<'a> {
 
     /// The transcript of a session in a thread (store E3): that of the row's own thread, else the only one.
     fn thread_file(&self, row: &Row) -> Option<PathBuf> {
-        let files = self.threads.get_or_init(|| threads_in(self.sessions_dir)).get(row.session_id.as_deref()?)?;
+        let files =
+            self.threads.get_or_init(|| threads_in(self.sessions_dir)).get(row.session_id.as_deref()?)?;
         let own = thread_in(row).and_then(|thread| files.iter().find(|name| is_of_thread(name, &thread)));
         let only = files.first().filter(|_| files.len() == 1);
         own.or(only).map(|name| self.sessions_dir.join(name))

@@ -109,7 +109,11 @@ mod tests {
             ("a.bak-2026-02-21T05-16-55Z.jsonl", "a", Bak, Some(1_771_651_015_000)),
             ("a.deleted.1771651015686.jsonl", "a", Deleted, Some(1_771_651_015_686)),
         ] {
-            assert_eq!(parse(name), Some(ArchiveName { original, reason, time_ms, is_packed: false }), "{name}");
+            assert_eq!(
+                parse(name),
+                Some(ArchiveName { original, reason, time_ms, is_packed: false }),
+                "{name}"
+            );
         }
     }
 

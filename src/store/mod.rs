@@ -36,3 +36,4 @@ pub mod silent;
 pub mod source;
 pub mod sqlite;
 pub mod survey;
+pub mod trajectory;

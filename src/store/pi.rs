@@ -216,7 +216,8 @@ mod tests {
         let env = Environment::new([("HOME", "/h")], None, "/w".into());
         let sessions = agent_dir_sessions(dir.path(), &env, &mut findings);
         let seen: Vec<_> = sessions.iter().map(|s| (s.id.as_str(), s.title.as_str())).collect();
-        let expected = ["b", "a", "zz", "run", "x", "deep", "c"].map(|id| (id, if id == "zz" { "2026_zz" } else { "app" }));
+        let expected = ["b", "a", "zz", "run", "x", "deep", "c"]
+            .map(|id| (id, if id == "zz" { "2026_zz" } else { "app" }));
         assert_eq!(seen, expected);
         assert_eq!(findings, []);
         let own =

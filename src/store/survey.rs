@@ -6,8 +6,8 @@ use std::collections::{BTreeMap, HashMap, HashSet};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use super::archive::{FileKind, classify};
 use super::agents::{Agent, agents, store_files, transcript_dirs};
+use super::archive::{FileKind, classify};
 use super::distinct::distinct_keys;
 use super::era::era;
 use super::kept::Kept;
@@ -353,7 +353,8 @@ fn rows_around(file: &Path) -> PathBuf {
 /// Whether a transcript lies where only pi keeps its sessions.
 fn is_pis(file: &Path) -> bool {
     let above = || file.ancestors().skip(1).take(MAX_ABOVE);
-    let in_cwd_dir = above().any(|dir| dir.file_name().is_some_and(|name| is_pi_cwd_dir(&name.to_string_lossy())));
+    let in_cwd_dir =
+        above().any(|dir| dir.file_name().is_some_and(|name| is_pi_cwd_dir(&name.to_string_lossy())));
     let is_pis = |shape: Shape| matches!(shape, Shape::PiSessions(_) | Shape::PiAgentDir(_));
     let listed_by = |dir: &Path| is_pis(shape_of(dir));
     in_cwd_dir || file.parent().is_some_and(listed_by)

@@ -75,7 +75,8 @@ macro_rules! secret_name {
 const NAMES: &[&str] =
     &["token", "secret", "pass", "pwd", "key", "credential", "connection", "otp", "mnemonic", "phrase"];
 /// One of these stands in every name of a parameter that holds a secret.
-const PARAMETERS: &[&str] = &["token=", "key=", "secret=", "password=", "passwd=", "pwd=", "sig=", "signature="];
+const PARAMETERS: &[&str] =
+    &["token=", "key=", "secret=", "password=", "passwd=", "pwd=", "sig=", "signature="];
 
 /// The most telling first: where two rules take the same place, the first names it.
 const RULES: &[Rule] = &[
@@ -403,7 +404,8 @@ mod tests {
     /// As if every rule were tried on every text.
     fn hits_of_all(text: &str) -> Vec<(usize, usize, &'static str)> {
         let all = RULES.iter().flat_map(|rule| {
-            let found: Vec<_> = compiled(rule.pattern).find_iter(text).map(|at| (at.start(), at.end())).collect();
+            let found: Vec<_> =
+                compiled(rule.pattern).find_iter(text).map(|at| (at.start(), at.end())).collect();
             found.into_iter().map(|(from, to)| (from, to, rule.pattern))
         });
         all.collect()
@@ -418,16 +420,83 @@ mod tests {
         let hex = "0123456789abcdef".repeat(4);
         let long = "aB3dE5gH7jK9mN1pQ3sT5vX7zA9cE2gI4kM6oQ8sU0wY".repeat(2);
         let fronts = [
-            "sk-ant-", "sk-or-v1-", "sk-proj-", "sk-", "AIza", "ya29.", "1//0", "GOCSPX-", "ghp_", "github_pat_", "glpat-",
-            "xoxb-", "xapp-1-", "hooks.slack.com/services/", "bot123456789:", "discord.com/api/webhooks/1/", "AKIA",
-            "aws_x = ", "AccountKey=", "sk_live_", "whsec_", "npm_", "pypi-", "cio", "hf_", "gsk_", "xai-", "pplx-",
-            "nvapi-", "r8_", "csk-", "sk_", "tvly-", "fc-", "BSA", "SG.", "SK", "key-", "dop_v1_", "shpat_", "sq0abc-",
-            "ntn_", "lin_api_", "ATATT3", "hvs.", "dapi", "tskey-a-", "fo1_", "fm2_", "syt_", "sbp_", "sntrys_", "glc_",
-            "dp.pt.", "pul-", "https://u:", "?\u{17f}ig=", "?sig=", "?code=", "Authorization: ", "BEARER ", "X-Api-Key: ",
-            "Cookie: a=", "API_KEY=", "to\u{212a}en: ", "password is ", "--token ", "curl -u a:",
+            "sk-ant-",
+            "sk-or-v1-",
+            "sk-proj-",
+            "sk-",
+            "AIza",
+            "ya29.",
+            "1//0",
+            "GOCSPX-",
+            "ghp_",
+            "github_pat_",
+            "glpat-",
+            "xoxb-",
+            "xapp-1-",
+            "hooks.slack.com/services/",
+            "bot123456789:",
+            "discord.com/api/webhooks/1/",
+            "AKIA",
+            "aws_x = ",
+            "AccountKey=",
+            "sk_live_",
+            "whsec_",
+            "npm_",
+            "pypi-",
+            "cio",
+            "hf_",
+            "gsk_",
+            "xai-",
+            "pplx-",
+            "nvapi-",
+            "r8_",
+            "csk-",
+            "sk_",
+            "tvly-",
+            "fc-",
+            "BSA",
+            "SG.",
+            "SK",
+            "key-",
+            "dop_v1_",
+            "shpat_",
+            "sq0abc-",
+            "ntn_",
+            "lin_api_",
+            "ATATT3",
+            "hvs.",
+            "dapi",
+            "tskey-a-",
+            "fo1_",
+            "fm2_",
+            "syt_",
+            "sbp_",
+            "sntrys_",
+            "glc_",
+            "dp.pt.",
+            "pul-",
+            "https://u:",
+            "?\u{17f}ig=",
+            "?sig=",
+            "?code=",
+            "Authorization: ",
+            "BEARER ",
+            "X-Api-Key: ",
+            "Cookie: a=",
+            "API_KEY=",
+            "to\u{212a}en: ",
+            "password is ",
+            "--token ",
+            "curl -u a:",
         ];
         for front in fronts {
-            for rest in [&hex, &hex[..32].to_owned(), &hex[..40].to_owned(), &long, &format!("{long}.{long}.{long}@h")] {
+            for rest in [
+                &hex,
+                &hex[..32].to_owned(),
+                &hex[..40].to_owned(),
+                &long,
+                &format!("{long}.{long}.{long}@h"),
+            ] {
                 let text = format!("x {front}{rest} y {front}\"{rest}\"");
                 let letters = Letters::new(&text);
                 for (.., pattern) in hits_of_all(&text) {
