@@ -76,7 +76,7 @@ pub fn classify(name: &str) -> FileKind<'_> {
         FileKind::Archive(archive)
     } else if let Some(original) = moved_aside(name) {
         FileKind::MovedAside(original)
-    } else if name.ends_with(".jsonl") {
+    } else if name.strip_suffix(".jsonl").is_some() {
         FileKind::Transcript
     } else {
         FileKind::Other

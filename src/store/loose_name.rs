@@ -30,7 +30,9 @@ struct Mark<'a> {
 /// Takes a name apart that holds a word for a copy; the last such word counts.
 pub(super) fn parse(name: &str) -> Option<ArchiveName<'_>> {
     let archive = |original, reason, time_ms| ArchiveName { original, reason, time_ms, is_packed: false };
-    if let Some(original) = name.strip_suffix('~').filter(|original| original.ends_with(".jsonl")) {
+    if let Some(original) =
+        name.strip_suffix('~').filter(|original| original.strip_suffix(".jsonl").is_some())
+    {
         return Some(archive(original, ArchiveReason::Bak, None));
     }
     let (at, mark) = name.rmatch_indices('.').find_map(|(at, _)| Some((at, mark_at(&name[at + 1..])?)))?;
@@ -74,8 +76,7 @@ fn time_of(stamp: &str) -> Option<i64> {
     let last = stamp.rsplit('-').next().unwrap_or(stamp);
     let number = |text: &str| text.parse::<i64>().ok().filter(|_| text.bytes().all(|b| b.is_ascii_digit()));
     match (stamp_ms(&stamp.replace(':', "-")), number(last), last.len()) {
-        (Some(ms), ..) => Some(ms),
-        (None, Some(ms), 13) => Some(ms),
+        (Some(ms), ..) | (None, Some(ms), 13) => Some(ms),
         (None, Some(seconds), 10) => Some(seconds * 1000),
         _ => None,
     }
