@@ -281,7 +281,7 @@ fn recordings_are_no_sessions_and_copies_by_other_hands_are_archives() {
         ("s/agents/main/session-sqlite-import-archive/k.a.trajectory.jsonl.imported-1", "{}"),
     ]);
     let store = made.survey("s");
-    let marks: Vec<_> = store.sessions.iter().map(|session| flags_of(session)).collect();
+    let marks: Vec<_> = store.sessions.iter().map(flags_of).collect();
     assert_eq!(marks, ["orphan", "archived", "archived", "archived"]);
     assert!(store.sessions.iter().all(|session| session.id == "a"), "{:?}", seen(&store));
     assert!(store.findings.is_empty(), "{:?}", store.findings);
