@@ -17,6 +17,7 @@ use super::table::{Align, Cell, Table};
 use super::words::{bytes, counted, grouped};
 use crate::cli::{DoctorArgs, PlaceArgs};
 use crate::error::Severity;
+use crate::gateway::compaction::CompactionSettings;
 use crate::gateway::config::GatewayConfig;
 use crate::gateway::effective::over_words;
 use crate::gateway::provenance::{Provenance, Setting};
@@ -369,6 +370,9 @@ fn print_settings(scene: &Scene, checkup: &Checkup, output: &mut Output) -> Resu
         grouped(compaction.keep_recent_tokens.max(0.0) as u64),
     );
     output.line(Tone::Plain, &line)?;
+    if let Some(words) = raised_by_floor(checkup) {
+        output.line(Tone::Dim, &words)?;
+    }
     writeln!(output)?;
     let mut table =
         Table::new(&[("compaction", Align::Left), ("value", Align::Right), ("from", Align::Flexible)]);
@@ -377,6 +381,23 @@ fn print_settings(scene: &Scene, checkup: &Checkup, output: &mut Output) -> Resu
     }
     table.print(output, "")?;
     Ok(writeln!(output)?)
+}
+
+/// Why the reserve is higher than the one that is set: its floor raises it (compaction 2.2).
+fn raised_by_floor(checkup: &Checkup) -> Option<String> {
+    let floor = checkup.flush.floor_tokens.value;
+    let row = checkup.compaction_rows.iter().find(|row| row.key == "reserveTokens")?;
+    let set = row.config.as_ref().and_then(Value::as_f64).filter(|tokens| *tokens >= 0.0);
+    let own = set.unwrap_or(CompactionSettings::default().reserve_tokens);
+    (checkup.compaction.reserve_tokens == floor && own < floor).then(|| {
+        let what = if set.is_some() { "The configured reserve" } else { "The runtime's own reserve" };
+        let what = format!("{what} {}", grouped(own as u64));
+        format!(
+            "            {what} is raised to its floor: reserveTokensFloor {} ({})",
+            grouped(floor as u64),
+            checkup.flush.floor_tokens.provenance
+        )
+    })
 }
 
 /// Settings that something decided about; the others are at their default, and JSON has them.

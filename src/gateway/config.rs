@@ -14,9 +14,11 @@ use super::defaults::{Applied, apply_defaults};
 use super::env::Environment;
 use super::include;
 use super::lines::{self, Spot};
+use super::per_token::per_token;
 use super::provenance::Provenance;
 use super::registry::{Registry, RegistryModel};
 use super::remote;
+use super::retired;
 use super::ruleset::Rules;
 use super::state_dir::is_plain_name;
 use super::substitute::{apply_env_block, load_dotenv, substitute};
@@ -128,6 +130,7 @@ impl GatewayConfig {
                 config.root = root;
                 let mode = config.place(&["gateway", "mode"]);
                 config.findings.extend(remote::finding(&config.js, mode));
+                config.warn_about_prices();
             }
             Err(error) => {
                 config.applied.clear();
@@ -162,6 +165,7 @@ impl GatewayConfig {
             )
         })?;
         self.warn_about_main_key(&root);
+        self.findings.extend(retired::migrate(&mut root, self.place(&[retired::AGENT])));
         self.applied = apply_defaults(&mut root, &env);
         Ok(root)
     }
@@ -180,7 +184,10 @@ impl GatewayConfig {
     }
 
     fn spot(&self, key: &[&str]) -> (PathBuf, Option<Spot>) {
-        let found = self.spots(key).next().map(|(path, spot)| (path.to_path_buf(), Some(spot)));
+        let retired = key.strip_prefix(&["agents", "defaults"]);
+        let retired = retired.map(|below| [&[retired::AGENT][..], below].concat()).unwrap_or_default();
+        let found = self.spots(key).next().or_else(|| self.spots(&retired).next());
+        let found = found.map(|(path, spot)| (path.to_path_buf(), Some(spot)));
         found.unwrap_or_else(|| (self.path.clone().unwrap_or_default(), None))
     }
 
@@ -284,6 +291,15 @@ impl GatewayConfig {
                 let at = at.unwrap_or_default().to_string();
                 self.provenance(&[&list[..], &[at.as_str(), "contextWindow"]].concat())
             }
+        }
+    }
+
+    fn warn_about_prices(&mut self) {
+        for price in per_token(&self.js) {
+            let (path, line) = self.place(&price.trail.iter().map(String::as_str).collect::<Vec<_>>());
+            let next = "multiply the prices of this model by 1,000,000";
+            let finding = Finding::new(path, Severity::Warning, price.what, next);
+            self.findings.push(Finding { line: line.map(u64::from), ..finding });
         }
     }
 

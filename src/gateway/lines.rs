@@ -21,11 +21,21 @@ pub fn key_line(text: &str, path: &[&str]) -> Option<u32> {
 /// Line and column (from 1, in characters) of the same.
 pub fn key_place(text: &str, path: &[&str]) -> Option<Spot> {
     let mut found = None;
+    each_place(text, |at, spot| {
+        if at.is(path) {
+            found = Some(spot);
+        }
+    });
+    found
+}
+
+/// Calls `visit` with every key and array item of a text and its place, in the order of the text.
+pub fn each_place(text: &str, mut visit: impl FnMut(At<'_>, Spot)) {
     let mut stack: Vec<Place> = Vec::new();
     walk(text, |token, line| {
         match token {
             Token::Open(container) => {
-                begin_value(&mut stack, path, line, &mut found);
+                begin_value(&stack, line, &mut visit);
                 stack.push(Place::new(container));
             }
             Token::Close => drop(stack.pop()),
@@ -39,11 +49,47 @@ pub fn key_place(text: &str, path: &[&str]) -> Option<Spot> {
                     *after_colon = true;
                 }
             }
-            Token::Scalar(text) => scalar(&mut stack, path, &text, line, &mut found),
+            Token::Scalar(text) => scalar(&mut stack, &text, line, &mut visit),
         }
         true
     });
-    found
+}
+
+/// Where a key or an item is: the keys and indices that lead to it.
+#[derive(Clone, Copy)]
+pub struct At<'a>(&'a [Place]);
+
+impl std::fmt::Debug for At<'_> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_tuple("At").field(&self.0.len()).finish()
+    }
+}
+
+impl At<'_> {
+    /// Steps from the root.
+    pub fn depth(self) -> usize {
+        self.0.len()
+    }
+
+    /// The key of a step; `None` where it is an index.
+    pub fn key(&self, step: usize) -> Option<&str> {
+        match self.0.get(step)? {
+            Place::Object { key, .. } => key.as_deref(),
+            Place::Array { .. } => None,
+        }
+    }
+
+    /// The index of a step; `None` where it is a key.
+    pub fn index(self, step: usize) -> Option<usize> {
+        match self.0.get(step)? {
+            Place::Array { index } => Some(*index),
+            Place::Object { .. } => None,
+        }
+    }
+
+    fn is(self, path: &[&str]) -> bool {
+        self.0.len() == path.len() && self.0.iter().zip(path).all(|(place, segment)| place.is_at(segment))
+    }
 }
 
 /// Deepest nesting of brackets outside strings and comments.
@@ -105,26 +151,20 @@ impl Place {
     }
 }
 
-fn is_at(stack: &[Place], path: &[&str]) -> bool {
-    stack.len() == path.len() && stack.iter().zip(path).all(|(place, segment)| place.is_at(segment))
-}
-
 /// A value begins: an array item stands where its value begins.
-fn begin_value(stack: &mut [Place], path: &[&str], line: Spot, found: &mut Option<Spot>) {
-    if matches!(stack.last(), Some(Place::Array { .. })) && is_at(stack, path) {
-        *found = Some(line);
+fn begin_value(stack: &[Place], line: Spot, visit: &mut impl FnMut(At<'_>, Spot)) {
+    if matches!(stack.last(), Some(Place::Array { .. })) {
+        visit(At(stack), line);
     }
 }
 
 /// A scalar is a key before the colon and a value elsewhere.
-fn scalar(stack: &mut [Place], path: &[&str], text: &str, line: Spot, found: &mut Option<Spot>) {
+fn scalar(stack: &mut [Place], text: &str, line: Spot, visit: &mut impl FnMut(At<'_>, Spot)) {
     if let Some(Place::Object { key, after_colon: false }) = stack.last_mut() {
         *key = Some(text.to_owned());
-        if is_at(stack, path) {
-            *found = Some(line);
-        }
+        visit(At(stack), line);
     } else {
-        begin_value(stack, path, line, found);
+        begin_value(stack, line, visit);
     }
 }
 

@@ -1,6 +1,7 @@
 //! The models that an agent's `models.json` lists (store A8, B7): what the runtime goes by for models the configuration does
 //! not list. Keys and addresses in that file are never taken in.
 
+use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 
 use super::catalog::Price;
@@ -80,6 +81,7 @@ impl Registry {
 
 fn models(value: &Value, text: &str) -> Vec<RegistryModel> {
     let providers = value.get("providers").and_then(Value::as_object);
+    let lines = ModelLines::of(text);
     let mut found = Vec::new();
     for (provider, entry) in providers.into_iter().flat_map(js::Object::iter) {
         let provider = provider.to_string_lossy();
@@ -88,20 +90,48 @@ fn models(value: &Value, text: &str) -> Vec<RegistryModel> {
             let Some(id) = model.get("id").and_then(Value::as_str).map(JsString::to_string_lossy) else {
                 continue;
             };
-            let at = at.to_string();
-            let place = ["providers", provider.as_str(), "models", at.as_str()];
             let own = model.get("contextWindow").and_then(Value::as_f64).and_then(whole_positive);
-            let window_line = lines::key_line(text, &[&place[..], &["contextWindow"]].concat());
             found.push(RegistryModel {
+                line: lines.line(&provider, at),
                 provider: provider.clone(),
                 id,
                 window: own.unwrap_or(LISTED_WINDOW),
                 price: price(model.get("cost")),
-                line: window_line.or_else(|| lines::key_line(text, &place)),
             });
         }
     }
     found
+}
+
+/// The lines of listed models and of their windows, found in one pass: a registry lists thousands.
+#[derive(Default)]
+struct ModelLines {
+    models: HashMap<(String, usize), u32>,
+    windows: HashMap<(String, usize), u32>,
+}
+
+impl ModelLines {
+    fn of(text: &str) -> Self {
+        let mut lines = Self::default();
+        lines::each_place(text, |at, spot| {
+            let is_model = at.key(0) == Some("providers") && at.key(2) == Some("models");
+            let model = at.key(1).zip(at.index(3)).filter(|_| is_model);
+            let Some((provider, index)) = model else { return };
+            let model = (provider.to_owned(), index);
+            match (at.depth(), at.key(4)) {
+                (4, _) => drop(lines.models.insert(model, spot.line)),
+                (5, Some("contextWindow")) => drop(lines.windows.insert(model, spot.line)),
+                _ => {}
+            }
+        });
+        lines
+    }
+
+    /// The line of a model's window, else of itself.
+    fn line(&self, provider: &str, index: usize) -> Option<u32> {
+        let model = (provider.to_owned(), index);
+        self.windows.get(&model).or_else(|| self.models.get(&model)).copied()
+    }
 }
 
 fn price(cost: Option<&Value>) -> Option<Price> {

@@ -18,6 +18,7 @@ use crate::store::rows::Row;
 use crate::store::session::Session;
 use crate::store::source::Source;
 use crate::store::survey::Store;
+use crate::store::trajectory::last_report;
 use crate::transcript::writer::mark_of_today;
 use crate::transcript::{Leaf, Tree};
 
@@ -25,6 +26,12 @@ impl Inspection {
     /// Tells system prompt and tools by the transcript, where it holds them and no run left a report. To be told anew
     /// for another leaf.
     pub(crate) fn tell_prompt(&mut self) {
+        if self.report.is_none() && self.index.reading == Reading::Entries {
+            let report = recorded(&self.index);
+            self.fixed = report.as_ref().map(FixedChars::new);
+            self.report = report.map(Arc::new);
+            return;
+        }
         let of_transcript = |report: &Arc<SystemPromptReport>| report.source == ReportSource::Transcript;
         if self.index.reading == Reading::Entries
             || self.report.as_ref().is_some_and(|own| !of_transcript(own))
@@ -37,6 +44,12 @@ impl Inspection {
     }
 }
 
+/// Sizes of the system prompt by the gateway's recording of the session's newest run.
+fn recorded(index: &Index) -> Option<SystemPromptReport> {
+    let session = index.header.as_ref().map(|header| header.id.as_str());
+    last_report(&index.path, session.unwrap_or_default())
+}
+
 /// System prompt and tools as the transcript itself tells them.
 fn report_of(index: &Index, context: &Context) -> Option<SystemPromptReport> {
     let state = system_state(index, &context.messages).ok().flatten();
@@ -47,7 +60,11 @@ fn report_of(index: &Index, context: &Context) -> Option<SystemPromptReport> {
 pub(super) fn fixed_of(row: Option<&Row>, index: &Index, context: &Context) -> Option<FixedChars> {
     let own = row.and_then(Row::prompt_report);
     let left = own.as_ref().is_some_and(|own| own.source != ReportSource::Transcript);
-    let report = if index.reading == Reading::Entries || left { own } else { report_of(index, context) };
+    let report = match own {
+        None if index.reading == Reading::Entries => recorded(index),
+        own if index.reading == Reading::Entries || left => own,
+        _ => report_of(index, context),
+    };
     report.as_ref().map(FixedChars::new)
 }
 
@@ -64,7 +81,8 @@ pub(super) fn context_of(index: &Index, tree: &Tree) -> (Context, bool) {
 /// The rules of a session.
 pub(super) fn chosen(store: &Store, session: &Session, index: &Index) -> Chosen {
     // A file that nothing else tells of may be anybody's.
-    let alone = session.kind == Kind::File && session.row.is_none();
+    let is_unnamed = matches!(session.kind, Kind::File | Kind::Orphan | Kind::Archive);
+    let alone = is_unnamed && session.row.is_none() && !store.is_of_gateway();
     store.ruleset.for_transcript(alone, || mark_of_today(index))
 }
 

@@ -51,6 +51,11 @@ impl Known {
         Self { needles, meant }
     }
 
+    /// Whether there is nothing to look for.
+    pub(super) fn is_empty(&self) -> bool {
+        self.needles.is_none()
+    }
+
     /// Every place: in order, each as long as the text goes along with the secret.
     pub(super) fn find(&self, text: &str) -> Vec<Found> {
         let Some(needles) = &self.needles else { return Vec::new() };

@@ -3,9 +3,11 @@
 //! The shapes are those that the issuers document, and those that scanners of repositories look for. A rule may take too
 //! much, never too little: what is gone by mistake is a word less in a report; what stays is a key that must be changed.
 
-use std::sync::LazyLock;
+use std::cell::OnceCell;
+use std::sync::{LazyLock, OnceLock};
 
-use regex::{Regex, RegexSet};
+use memchr::memmem::{self, Finder};
+use regex::Regex;
 
 /// How much a match still has to prove.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -25,18 +27,41 @@ struct Rule {
     kind: &'static str,
     pattern: &'static str,
     proof: Proof,
+    /// Letters of which some stand in every match; empty where those that the pattern begins with do.
+    needs: Needs,
+}
+
+/// Letters without which a rule takes nothing of a text.
+#[derive(Debug, Clone, Copy)]
+enum Needs {
+    /// Those that the pattern begins with.
+    Start,
+    /// One of these.
+    Exact(&'static [&'static str]),
+    /// One of these, in either case.
+    Folded(&'static [&'static str]),
+}
+
+impl Rule {
+    const fn with(self, letters: &'static [&'static str]) -> Self {
+        Self { needs: Needs::Exact(letters), ..self }
+    }
+
+    const fn folded(self, letters: &'static [&'static str]) -> Self {
+        Self { needs: Needs::Folded(letters), ..self }
+    }
 }
 
 const fn shape(kind: &'static str, pattern: &'static str) -> Rule {
-    Rule { kind, pattern, proof: Proof::Shape }
+    Rule { kind, pattern, proof: Proof::Shape, needs: Needs::Start }
 }
 
 const fn named(kind: &'static str, pattern: &'static str) -> Rule {
-    Rule { kind, pattern, proof: Proof::Named }
+    Rule { kind, pattern, proof: Proof::Named, needs: Needs::Start }
 }
 
 const fn loose(kind: &'static str, pattern: &'static str) -> Rule {
-    Rule { kind, pattern, proof: Proof::Loose }
+    Rule { kind, pattern, proof: Proof::Loose, needs: Needs::Start }
 }
 
 /// A name whose value is a secret, as the end of a longer name.
@@ -45,6 +70,13 @@ macro_rules! secret_name {
         r"(?:token|secret|passw(?:or)?d|passwd|pwd|passphrase|passcode|api[_-]?key|apikey|access[_-]?key(?:[_-]?id)?|private[_-]?key|secret[_-]?key|client[_-]?secret|auth[_-]?key|signing[_-]?key|encryption[_-]?key|account[_-]?key|service[_-]?key|master[_-]?key|bot[_-]?key|license[_-]?key|webhook[_-]?key|credentials?|connection[_-]?string|otp|mnemonic|seed[_-]?phrase)"
     };
 }
+
+/// One of these stands in every `secret_name!`.
+const NAMES: &[&str] =
+    &["token", "secret", "pass", "pwd", "key", "credential", "connection", "otp", "mnemonic", "phrase"];
+/// One of these stands in every name of a parameter that holds a secret.
+const PARAMETERS: &[&str] =
+    &["token=", "key=", "secret=", "password=", "passwd=", "pwd=", "sig=", "signature="];
 
 /// The most telling first: where two rules take the same place, the first names it.
 const RULES: &[Rule] = &[
@@ -70,19 +102,19 @@ const RULES: &[Rule] = &[
     shape("slack-token", r"\bxapp-\d-[A-Za-z0-9-]{8,}"),
     shape("slack-webhook", r"\bhooks\.slack\.com/(?:services|workflows|triggers)/([A-Za-z0-9/_-]{12,})"),
     // A bot's number, a colon, and 35 characters; `bot` stands before it in addresses.
-    shape("telegram-token", r"(?:\b|bot)(\d{6,12}:[A-Za-z0-9_-]{33,37})"),
-    shape("discord-token", r"\b[MNO][A-Za-z0-9_-]{22,27}\.[A-Za-z0-9_-]{6}\.[A-Za-z0-9_-]{27,45}"),
+    shape("telegram-token", r"(?:\b|bot)(\d{6,12}:[A-Za-z0-9_-]{33,37})").with(&[":"]),
+    shape("discord-token", r"\b[MNO][A-Za-z0-9_-]{22,27}\.[A-Za-z0-9_-]{6}\.[A-Za-z0-9_-]{27,45}").with(&["."]),
     shape("discord-webhook", r"\bdiscord(?:app)?\.com/api/(?:v\d+/)?webhooks/\d+/([A-Za-z0-9_-]{20,})"),
-    shape("aws-key-id", r"\b(?:AKIA|ASIA|ABIA|ACCA|A3T[A-Z0-9])[A-Z0-9]{16}\b"),
-    shape("aws-secret", r#"(?i:aws|secret)[^\n]{0,30}?["'=:\s]([0-9a-zA-Z/+]{40})(?:["'\s\\,]|$)"#),
-    shape("azure-key", r"(?i:AccountKey|SharedAccessKey)=([A-Za-z0-9+/=]{20,})"),
+    shape("aws-key-id", r"\b(?:AKIA|ASIA|ABIA|ACCA|A3T[A-Z0-9])[A-Z0-9]{16}\b").with(&["AKIA", "ASIA", "ABIA", "ACCA", "A3T"]),
+    shape("aws-secret", r#"(?i:aws|secret)[^\n]{0,30}?["'=:\s]([0-9a-zA-Z/+]{40})(?:["'\s\\,]|$)"#).folded(&["aws", "secret"]),
+    shape("azure-key", r"(?i:AccountKey|SharedAccessKey)=([A-Za-z0-9+/=]{20,})").folded(&["accountkey=", "sharedaccesskey="]),
     shape("jwt", r"\beyJ[A-Za-z0-9_-]{8,}\.[A-Za-z0-9_-]{8,}(?:\.[A-Za-z0-9_-]*){0,3}"),
-    shape("stripe-key", r"\b(?:sk|rk|pk)_(?:live|test)_[A-Za-z0-9]{12,}"),
+    shape("stripe-key", r"\b(?:sk|rk|pk)_(?:live|test)_[A-Za-z0-9]{12,}").with(&["_live_", "_test_"]),
     shape("webhook-secret", r"\bwhsec_[A-Za-z0-9+/=]{16,}"),
     shape("npm-token", r"\bnpm_[A-Za-z0-9]{30,}"),
     shape("pypi-token", r"\bpypi-[A-Za-z0-9_-]{16,}"),
     shape("crates-token", r"\bcio[A-Za-z0-9]{32}\b"),
-    shape("huggingface-token", r"\b(?:hf_|api_org_)[A-Za-z0-9]{24,}"),
+    shape("huggingface-token", r"\b(?:hf_|api_org_)[A-Za-z0-9]{24,}").with(&["hf_", "api_org_"]),
     shape("groq-key", r"\bgsk_[A-Za-z0-9]{24,}"),
     shape("xai-key", r"\bxai-[A-Za-z0-9]{24,}"),
     shape("perplexity-key", r"\bpplx-[A-Za-z0-9]{24,}"),
@@ -94,47 +126,47 @@ const RULES: &[Rule] = &[
     shape("firecrawl-key", r"\bfc-[a-f0-9]{32}\b"),
     shape("brave-key", r"\bBSA[A-Za-z0-9_-]{24,}"),
     shape("sendgrid-key", r"\bSG\.[A-Za-z0-9_-]{12,}\.[A-Za-z0-9_-]{12,}"),
-    shape("twilio-key", r"\b(?:SK|AC)[0-9a-f]{32}\b"),
+    shape("twilio-key", r"\b(?:SK|AC)[0-9a-f]{32}\b").with(&["SK", "AC"]),
     shape("mailgun-key", r"\bkey-[0-9a-f]{32}\b"),
     shape("digitalocean-token", r"\bdo[opr]_v1_[a-f0-9]{32,}"),
     shape("shopify-token", r"\bshp(?:at|ca|pa|ss)_[a-fA-F0-9]{24,}"),
-    shape("square-token", r"\b(?:EAAA|sq0[a-z]{3}-)[A-Za-z0-9_-]{22,}"),
-    shape("notion-token", r"\b(?:ntn_|secret_)[A-Za-z0-9]{40,}"),
+    shape("square-token", r"\b(?:EAAA|sq0[a-z]{3}-)[A-Za-z0-9_-]{22,}").with(&["EAAA", "sq0"]),
+    shape("notion-token", r"\b(?:ntn_|secret_)[A-Za-z0-9]{40,}").with(&["ntn_", "secret_"]),
     shape("linear-key", r"\blin_(?:api|oauth)_[A-Za-z0-9]{24,}"),
     shape("atlassian-token", r"\bATATT3[A-Za-z0-9_=-]{40,}"),
     shape("vault-token", r"\bhv[sbr]\.[A-Za-z0-9_-]{20,}"),
     shape("databricks-token", r"\bdapi[a-f0-9]{32}(?:-\d)?\b"),
     shape("tailscale-key", r"\btskey-[a-z]+-[A-Za-z0-9-]{10,}"),
-    shape("fly-token", r"\b(?:fo1_[A-Za-z0-9_-]{32,}|fm\d[a-z]?_[A-Za-z0-9+/=_-]{40,})"),
-    shape("matrix-token", r"\b(?:syt|mat)_[A-Za-z0-9_-]{20,}"),
+    shape("fly-token", r"\b(?:fo1_[A-Za-z0-9_-]{32,}|fm\d[a-z]?_[A-Za-z0-9+/=_-]{40,})").with(&["fo1_", "fm"]),
+    shape("matrix-token", r"\b(?:syt|mat)_[A-Za-z0-9_-]{20,}").with(&["syt_", "mat_"]),
     shape("supabase-key", r"\bsb(?:p|_secret)_[A-Za-z0-9_-]{20,}"),
     shape("sentry-token", r"\bsntry[su]_[A-Za-z0-9+/=_-]{32,}"),
     shape("grafana-token", r"\bgl(?:c|sa)_[A-Za-z0-9+/=_]{32,}"),
     shape("doppler-token", r"\bdp\.(?:pt|st|ct|sa)\.[A-Za-z0-9_.-]{20,}"),
     shape("pulumi-token", r"\bpul-[a-f0-9]{40}\b"),
-    shape("terraform-token", r"\b[A-Za-z0-9]{14}\.atlasv1\.[A-Za-z0-9_=-]{40,}"),
-    named("url-password", r#"\b[a-zA-Z][a-zA-Z0-9+.-]*://[^\s:/?#@"'<>`\[]*:([^\s/?#@"'<>`]+)@"#),
+    shape("terraform-token", r"\b[A-Za-z0-9]{14}\.atlasv1\.[A-Za-z0-9_=-]{40,}").with(&[".atlasv1."]),
+    named("url-password", r#"\b[a-zA-Z][a-zA-Z0-9+.-]*://[^\s:/?#@"'<>`\[]*:([^\s/?#@"'<>`]+)@"#).with(&["://"]),
     shape("url-token", r"\bhttps?://([A-Za-z0-9_.-]{20,})@"),
     named(
         "url-parameter",
         r#"(?i)[?&](?:access_token|refresh_token|id_token|auth_token|token|api_?key|apikey|secret|client_secret|password|passwd|pwd|sig|signature|x-amz-signature|x-amz-security-token|x-goog-signature)=([^&\s"'<>#\\]{6,})"#,
-    ),
-    loose("url-parameter", r#"(?i)[?&](?:key|code|auth|session|sid)=([^&\s"'<>#\\]{16,})"#),
+    ).folded(PARAMETERS),
+    loose("url-parameter", r#"(?i)[?&](?:key|code|auth|session|sid)=([^&\s"'<>#\\]{16,})"#).folded(&["key=", "code=", "auth=", "session=", "sid="]),
     named(
         "authorization",
         r#"(?i)\bauthorization["'\\]*\s*[:=,]\s*["'\\]*(?:(?:bearer|basic|token|digest|apikey|bot|negotiate|aws4-hmac-sha256)\s+)?([^\s"',;\\]{6,})"#,
-    ),
-    loose("authorization", r"(?i)\bbearer\s+([A-Za-z0-9._~+/=-]{12,})"),
+    ).folded(&["authorization"]),
+    loose("authorization", r"(?i)\bbearer\s+([A-Za-z0-9._~+/=-]{12,})").folded(&["bearer"]),
     named(
         "authorization",
         r#"(?i)\b(?:x-api-key|x-auth-token|x-access-token|x-goog-api-key|x-gitlab-token|x-vault-token|private-token|api-key|proxy-authorization|x-openclaw-token)["'\\]*\s*[:=]\s*["'\\]*([^\s"',;\\]{6,})"#,
-    ),
-    named("cookie", r#"(?i)\b(?:set-)?cookie["'\\]*\s*:\s*["'\\]*([A-Za-z0-9_.-]+=[^"'\r\n\\]{4,})"#),
+    ).folded(&["api-key", "-token", "-authorization"]),
+    named("cookie", r#"(?i)\b(?:set-)?cookie["'\\]*\s*:\s*["'\\]*([A-Za-z0-9_.-]+=[^"'\r\n\\]{4,})"#).folded(&["cookie"]),
     // `NAME=value` as in `.env`, shells and units; upper case says that it is meant.
     named(
         "env",
         r#"\b[A-Z][A-Z0-9_]*(?:TOKEN|SECRET|PASSWORD|PASSWD|PWD|PASSPHRASE|PASS|CREDENTIALS?|API_?KEY|(?:ACCESS|PRIVATE|SECRET|SIGNING|ENCRYPTION|AUTH|MASTER|SERVICE|ACCOUNT)_KEY(?:_ID)?|_KEY|_DSN|DATABASE_URL)\s?=\s?(?:\\?"((?:[^"\\\n]|\\[^"n])+)\\?"|'([^'\n]+)'|([^\s"'`;,&|)<>\\]+))"#,
-    ),
+    ).with(&["TOKEN", "SECRET", "PASS", "PWD", "CREDENTIAL", "KEY", "_DSN", "DATABASE_URL"]),
     // `"name": "value"` as in JSON, YAML, TOML and code; the quotes may be escaped once more.
     named(
         "value",
@@ -143,7 +175,7 @@ const RULES: &[Rule] = &[
             secret_name!(),
             r#"\\?["']?\s*(?::|=>|=|:=)\s*(?:\\"((?:[^"\\\n])+)\\"|"((?:[^"\\\n]|\\.)+)"|'([^'\n]+)')"#
         ),
-    ),
+    ).folded(NAMES),
     // `name: value` without quotes: YAML, prose, command lines.
     loose(
         "value",
@@ -152,39 +184,97 @@ const RULES: &[Rule] = &[
             secret_name!(),
             r#"["']?(?:\s*(?::|=>|=|:=)\s*|\s+is\s+)([^\s"'`;,)}\]<>\\]{6,})"#
         ),
-    ),
+    ).folded(NAMES),
     loose(
         "value",
         r#"(?i)--?(?:password|passwd|token|secret|api-?key|auth-token|access-token|client-secret)[ =]["']?([^\s"'`;]{6,})"#,
-    ),
-    loose("value", r#"(?i)\b(?:curl|wget)\b[^\n]*?\s(?:-u|--user)[ =]["']?[^\s:"']+:([^\s"']{4,})"#),
+    ).folded(&["-pass", "-token", "-secret", "-api", "-auth", "-access", "-client"]),
+    loose("value", r#"(?i)\b(?:curl|wget)\b[^\n]*?\s(?:-u|--user)[ =]["']?[^\s:"']+:([^\s"']{4,})"#).folded(&["curl", "wget"]),
 ];
 
-/// Every rule, compiled once.
+/// Every rule, each compiled where a text first calls for it.
 pub(super) struct Rules {
-    set: RegexSet,
-    each: Vec<Regex>,
+    each: Vec<Tried>,
 }
 
-/// A place that a rule takes.
+struct Tried {
+    rule: &'static Rule,
+    needs: Vec<Finder<'static>>,
+    regex: OnceLock<Regex>,
+}
+
+/// What a rule takes of a text.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Hit {
-    /// Bytes of the text.
     pub from: usize,
     pub to: usize,
-    /// The kind of the rule.
     pub kind: &'static str,
 }
 
 /// The rules.
 ///
 /// A pattern that does not compile would be left out; a test holds that none is.
-pub(super) static COMPILED: LazyLock<Rules> = LazyLock::new(|| {
-    let patterns = RULES.iter().map(|rule| ascii(rule.pattern));
-    let set = regex::RegexSetBuilder::new(patterns).size_limit(1 << 26).build();
-    let each = RULES.iter().map(|rule| compiled(rule.pattern)).collect();
-    Rules { set: set.unwrap_or_else(|_| RegexSet::empty()), each }
-});
+pub(super) static COMPILED: LazyLock<Rules> =
+    LazyLock::new(|| Rules { each: RULES.iter().map(Tried::new).collect() });
+
+/// A text as rules look for their letters in it.
+struct Letters<'a> {
+    exact: &'a [u8],
+    /// In lower case; none where letters of other scripts may stand for one of these.
+    folded: OnceCell<Option<Vec<u8>>>,
+}
+
+impl<'a> Letters<'a> {
+    fn new(text: &'a str) -> Self {
+        Self { exact: text.as_bytes(), folded: OnceCell::new() }
+    }
+
+    fn folded(&self) -> Option<&[u8]> {
+        let fold = || {
+            // ſ and the sign of kelvin are an s and a k in either case.
+            let others = ["\u{17f}", "\u{212a}"];
+            let has_other = others.iter().any(|other| memmem::find(self.exact, other.as_bytes()).is_some());
+            (!has_other).then(|| self.exact.to_ascii_lowercase())
+        };
+        self.folded.get_or_init(fold).as_deref()
+    }
+}
+
+impl Tried {
+    fn new(rule: &'static Rule) -> Self {
+        let needs = match rule.needs {
+            Needs::Start => vec![Finder::new(&start(rule.pattern)).into_owned()],
+            Needs::Exact(letters) | Needs::Folded(letters) => {
+                letters.iter().map(|letters| Finder::new(*letters)).collect()
+            }
+        };
+        Self { rule, needs, regex: OnceLock::new() }
+    }
+
+    /// Whether the rule may take anything of a text: looking for a few letters is far cheaper than for a pattern.
+    fn may_match(&self, letters: &Letters<'_>) -> bool {
+        let text = match self.rule.needs {
+            Needs::Folded(_) => letters.folded(),
+            Needs::Start | Needs::Exact(_) => Some(letters.exact),
+        };
+        text.is_none_or(|text| self.needs.iter().any(|needs| needs.find(text).is_some()))
+    }
+
+    fn regex(&self) -> &Regex {
+        self.regex.get_or_init(|| compiled(self.rule.pattern))
+    }
+}
+
+/// The letters that every match of a pattern begins with.
+fn start(pattern: &str) -> String {
+    let pattern = pattern.strip_prefix(r"\b").unwrap_or(pattern);
+    let is_plain = |c: &char| c.is_ascii_alphanumeric() || matches!(c, '-' | '_' | '/');
+    let mut letters: String = pattern.chars().take_while(is_plain).collect();
+    if pattern[letters.len()..].starts_with(['?', '*', '{']) {
+        letters.pop();
+    }
+    letters
+}
 
 /// Words of a secret are ASCII: a letter of another script before it does not make it part of a longer word.
 fn ascii(pattern: &str) -> String {
@@ -203,9 +293,10 @@ impl Rules {
     /// What the rules take of a text: in order, no two over each other; the earliest rule of the table wins.
     pub(super) fn hits(&self, text: &str) -> Vec<Hit> {
         let mut hits: Vec<Hit> = Vec::new();
-        for at in self.set.matches(text) {
-            let rule = &RULES[at];
-            for found in self.each[at].captures_iter(text) {
+        let letters = Letters::new(text);
+        for tried in self.each.iter().filter(|tried| tried.may_match(&letters)) {
+            let rule = tried.rule;
+            for found in tried.regex().captures_iter(text) {
                 let groups = found.iter().skip(1).flatten().last();
                 let Some(secret) = groups.or_else(|| found.get(0)) else { continue };
                 let (from, to) = (secret.start(), secret.end());
@@ -223,7 +314,8 @@ impl Rules {
 /// Whether a place lies in what stands for a secret already: the kinds of secrets are names that rules look for.
 fn stands_in_placeholder(text: &str, at: usize) -> bool {
     let before = &text[..at];
-    before.rfind("[redacted:").is_some_and(|start| !before[start..].contains(']'))
+    let closed = before.rfind(']').map_or(0, |end| end + 1);
+    before[closed..].contains("[redacted:")
 }
 
 fn proven(secret: &str, proof: Proof) -> bool {
@@ -307,7 +399,112 @@ mod tests {
             let built = regex::RegexBuilder::new(&ascii(rule.pattern)).size_limit(1 << 24).build();
             assert!(built.is_ok(), "{}: {built:?}", rule.pattern);
         }
-        assert_eq!(COMPILED.set.len(), RULES.len());
+    }
+
+    /// As if every rule were tried on every text.
+    fn hits_of_all(text: &str) -> Vec<(usize, usize, &'static str)> {
+        let all = RULES.iter().flat_map(|rule| {
+            let found: Vec<_> =
+                compiled(rule.pattern).find_iter(text).map(|at| (at.start(), at.end())).collect();
+            found.into_iter().map(|(from, to)| (from, to, rule.pattern))
+        });
+        all.collect()
+    }
+
+    #[test]
+    fn every_rule_looks_for_letters_that_its_matches_have() {
+        for tried in &COMPILED.each {
+            assert!(!tried.needs.is_empty(), "{}", tried.rule.pattern);
+            assert!(tried.needs.iter().all(|needs| !needs.needle().is_empty()), "{}", tried.rule.pattern);
+        }
+        let hex = "0123456789abcdef".repeat(4);
+        let long = "aB3dE5gH7jK9mN1pQ3sT5vX7zA9cE2gI4kM6oQ8sU0wY".repeat(2);
+        let fronts = [
+            "sk-ant-",
+            "sk-or-v1-",
+            "sk-proj-",
+            "sk-",
+            "AIza",
+            "ya29.",
+            "1//0",
+            "GOCSPX-",
+            "ghp_",
+            "github_pat_",
+            "glpat-",
+            "xoxb-",
+            "xapp-1-",
+            "hooks.slack.com/services/",
+            "bot123456789:",
+            "discord.com/api/webhooks/1/",
+            "AKIA",
+            "aws_x = ",
+            "AccountKey=",
+            "sk_live_",
+            "whsec_",
+            "npm_",
+            "pypi-",
+            "cio",
+            "hf_",
+            "gsk_",
+            "xai-",
+            "pplx-",
+            "nvapi-",
+            "r8_",
+            "csk-",
+            "sk_",
+            "tvly-",
+            "fc-",
+            "BSA",
+            "SG.",
+            "SK",
+            "key-",
+            "dop_v1_",
+            "shpat_",
+            "sq0abc-",
+            "ntn_",
+            "lin_api_",
+            "ATATT3",
+            "hvs.",
+            "dapi",
+            "tskey-a-",
+            "fo1_",
+            "fm2_",
+            "syt_",
+            "sbp_",
+            "sntrys_",
+            "glc_",
+            "dp.pt.",
+            "pul-",
+            "https://u:",
+            "?\u{17f}ig=",
+            "?sig=",
+            "?code=",
+            "Authorization: ",
+            "BEARER ",
+            "X-Api-Key: ",
+            "Cookie: a=",
+            "API_KEY=",
+            "to\u{212a}en: ",
+            "password is ",
+            "--token ",
+            "curl -u a:",
+        ];
+        for front in fronts {
+            for rest in [
+                &hex,
+                &hex[..32].to_owned(),
+                &hex[..40].to_owned(),
+                &long,
+                &format!("{long}.{long}.{long}@h"),
+            ] {
+                let text = format!("x {front}{rest} y {front}\"{rest}\"");
+                let letters = Letters::new(&text);
+                for (.., pattern) in hits_of_all(&text) {
+                    let tried = COMPILED.each.iter().find(|tried| tried.rule.pattern == pattern).unwrap();
+                    assert!(tried.may_match(&letters), "{pattern} takes {text}");
+                }
+            }
+        }
     }
 
     #[test]

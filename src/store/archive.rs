@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 
 use crate::js;
 use crate::store::index::FileIdentity;
+use crate::store::loose_name;
 use crate::store::source::identity;
 
 /// Why a transcript was put aside (store F2).
@@ -38,8 +39,8 @@ pub struct ArchiveName<'a> {
     pub original: &'a str,
     /// Why.
     pub reason: ArchiveReason,
-    /// When, in ms since the epoch.
-    pub time_ms: i64,
+    /// When, in ms since the epoch, where the name holds a time.
+    pub time_ms: Option<i64>,
     /// It is a packed file (sqlite E5).
     pub is_packed: bool,
 }
@@ -57,6 +58,8 @@ pub enum FileKind<'a> {
     Rows,
     /// A lock on the named file.
     Lock(&'a str),
+    /// The gateway's record of its runs, or the pointer to one: no session (trajectory 2).
+    Recording,
     /// Backups and temporary files of repairs and store writes (store F3), and anything else.
     Other,
 }
@@ -65,13 +68,15 @@ pub enum FileKind<'a> {
 pub fn classify(name: &str) -> FileKind<'_> {
     if name == "sessions.json" {
         FileKind::Rows
+    } else if is_recording(name) {
+        FileKind::Recording
     } else if let Some(locked) = name.strip_suffix(".lock") {
         FileKind::Lock(locked)
     } else if let Some(archive) = parse_archive_name(name) {
         FileKind::Archive(archive)
     } else if let Some(original) = moved_aside(name) {
         FileKind::MovedAside(original)
-    } else if is_jsonl(name) {
+    } else if name.strip_suffix(".jsonl").is_some() {
         FileKind::Transcript
     } else {
         FileKind::Other
@@ -95,24 +100,38 @@ pub(super) fn short_archive_name(name: &str) -> &str {
 
 /// Whether a name is a transcript's. The gateway knows the extension in lower case only.
 pub(super) fn is_jsonl(name: &str) -> bool {
-    name.strip_suffix(".jsonl").is_some()
+    matches!(classify(name), FileKind::Transcript)
 }
 
 /// Whether a path ends as a transcript's does.
 pub fn is_jsonl_path(path: &Path) -> bool {
-    path.extension().is_some_and(|extension| extension == "jsonl")
+    path.file_name().is_some_and(|name| is_jsonl(&name.to_string_lossy()))
+}
+
+/// Whether a name is that of a recording or of the pointer to one. Backups put any suffix behind it (trajectory 2.7).
+fn is_recording(name: &str) -> bool {
+    let ends_at = |mark: &str| name.find(mark).map(|at| &name[at + mark.len()..]);
+    let behind = ends_at(".trajectory.jsonl").or_else(|| ends_at(".trajectory-path.json"));
+    name.starts_with(".openclaw-trajectory-")
+        || behind.is_some_and(|rest| !rest.starts_with(|c: char| c.is_alphanumeric()))
 }
 
 /// `<original>.<reason>.<time>`; the last reason counts (store F1). What left a database has the generation of its history
-/// behind that, and `.zst` where it is packed (sqlite E5).
+/// behind that, and `.zst` where it is packed (sqlite E5). Copies that other programs and people made are known by the
+/// word for a copy in their names.
 pub fn parse_archive_name(name: &str) -> Option<ArchiveName<'_>> {
+    written_by_gateway(name).or_else(|| loose_name::parse(name))
+}
+
+fn written_by_gateway(name: &str) -> Option<ArchiveName<'_>> {
     let (front, is_packed) = name.strip_suffix(".zst").map_or((name, false), |front| (front, true));
     ArchiveReason::ALL.into_iter().find_map(|reason| {
         let (original, rest) = front.rsplit_once(&format!(".{}.", reason.name()))?;
         let generation = rest.rsplit_once('.').filter(|(_, end)| is_generation(end));
         let (stamp, left_a_database) = generation.map_or((rest, false), |(stamp, _)| (stamp, true));
         let time_ms = stamp_ms(stamp).filter(|_| left_a_database || !is_packed)?;
-        Some(ArchiveName { original, reason, time_ms, is_packed }).filter(|_| !original.is_empty())
+        Some(ArchiveName { original, reason, time_ms: Some(time_ms), is_packed })
+            .filter(|_| !original.is_empty())
     })
 }
 
@@ -137,7 +156,7 @@ fn is_generation(text: &str) -> bool {
 }
 
 /// `YYYY-MM-DDTHH-MM-SS(.mmm)?Z`: only the time's dashes were colons.
-fn stamp_ms(stamp: &str) -> Option<i64> {
+pub(super) fn stamp_ms(stamp: &str) -> Option<i64> {
     let shape =
         |text: &str| text.bytes().map(|b| if b.is_ascii_digit() { b'0' } else { b }).collect::<Vec<_>>();
     if !matches!(shape(stamp).as_slice(), b"0000-00-00T00-00-00Z" | b"0000-00-00T00-00-00.000Z") {
@@ -168,7 +187,7 @@ mod tests {
         ] {
             assert_eq!(
                 parse_archive_name(name),
-                Some(ArchiveName { original, reason, time_ms, is_packed: false }),
+                Some(ArchiveName { original, reason, time_ms: Some(time_ms), is_packed: false }),
                 "{name}"
             );
         }
@@ -210,11 +229,7 @@ mod tests {
     fn other_names_are_no_archives() {
         for name in [
             "a.jsonl",
-            "a.jsonl.bak-123-1700000000000",
             "sessions.json.bak.1700000000000",
-            "a.jsonl.reset.2026-02-21T05:16:55.686Z",
-            "a.jsonl.reset.2026-13-41T05-16-55Z",
-            "a.jsonl.reset.2026-02-21T05-16-55.6Z",
             "a.jsonl.moved.2026-02-21T05-16-55Z",
             ".reset.2026-02-21T05-16-55Z",
             "",
@@ -224,13 +239,33 @@ mod tests {
     }
 
     #[test]
+    fn a_recording_of_runs_is_no_transcript_whatever_stands_behind_its_name() {
+        for name in [
+            "a.trajectory.jsonl",
+            "a-topic-5.trajectory.jsonl",
+            "a.trajectory.jsonl.deleted.1712000000000",
+            "a.trajectory.jsonl.deleted.2026-02-21T05-16-55.686Z",
+            "a.trajectory.jsonl.lock",
+            "a.trajectory-path.json",
+            "a.trajectory-path.json.bak",
+            "agent_main_main.a.trajectory.jsonl.imported-1795171494689",
+            ".openclaw-trajectory-1f2e.jsonl",
+        ] {
+            assert_eq!(classify(name), FileKind::Recording, "{name}");
+            assert!(!is_jsonl(name), "{name}");
+        }
+        assert_eq!(classify("trajectory.jsonl"), FileKind::Transcript);
+        assert_eq!(classify("a.trajectory.jsonlines.jsonl"), FileKind::Transcript);
+    }
+
+    #[test]
     fn files_are_told_by_their_names() {
         assert_eq!(classify("a.jsonl"), FileKind::Transcript);
         assert_eq!(classify("sessions.json"), FileKind::Rows);
         assert_eq!(classify("a.jsonl.lock"), FileKind::Lock("a.jsonl"));
         assert!(matches!(classify("a.jsonl.bak.1970-01-01T00-00-00Z"), FileKind::Archive(_)));
         for name in
-            ["sessions.json.0f.tmp", "a.jsonl.bak-1-2", "a.jsonl.repair-1-2.tmp", "notes.txt", "a.json"]
+            ["sessions.json.0f.tmp", "a.jsonl.repair-1-2.tmp", "a.jsonl.bak.gz", "notes.txt", "a.json"]
         {
             assert_eq!(classify(name), FileKind::Other, "{name}");
         }

@@ -139,7 +139,7 @@ pub struct Thread<'a> {
 }
 
 /// The last `:thread:` or `:topic:` of a key, in any case.
-fn thread_of(key: &str) -> Option<Thread<'_>> {
+pub(super) fn thread_of(key: &str) -> Option<Thread<'_>> {
     // ASCII folding keeps byte positions.
     let folded = key.to_ascii_lowercase();
     let marks = [":thread:", ":topic:"].into_iter();

@@ -3,7 +3,8 @@
 use std::collections::HashSet;
 use std::path::Path;
 
-use super::archive::{FileKind, classify};
+use super::archive::{ArchiveName, FileKind, classify};
+use super::loose_name;
 use crate::error::{Finding, Severity};
 
 /// What lies in a directory. Names are in order.
@@ -48,10 +49,15 @@ impl Listing {
     fn add(&mut self, name: String) {
         match classify(&name) {
             FileKind::Transcript => self.transcripts.push(name),
-            FileKind::Archive(archive) if archive.original.contains(".jsonl") => self.archives.push(name),
+            FileKind::Archive(archive) if is_of_transcript(&name, archive) => self.archives.push(name),
             FileKind::Lock(locked) => drop(self.locked.insert(locked.to_owned())),
             FileKind::MovedAside(_) => self.moved_aside.push(name),
-            FileKind::Archive(_) | FileKind::Rows | FileKind::Other => {}
+            FileKind::Archive(_) | FileKind::Rows | FileKind::Recording | FileKind::Other => {}
         }
     }
+}
+
+/// Store files have backups too.
+fn is_of_transcript(name: &str, archive: ArchiveName<'_>) -> bool {
+    archive.original.contains(".jsonl") || loose_name::parse(name).is_some()
 }

@@ -1,12 +1,16 @@
 //! From a session row to its transcript, staying inside the store (store E).
 
+use std::cell::OnceCell;
+use std::collections::HashMap;
 use std::path::{Component, Path, PathBuf};
 
 use super::archive::is_jsonl;
+use super::key::thread_of;
 use super::rows::Row;
 use crate::gateway::config::{GatewayConfig, normalise_agent_id};
 use crate::gateway::env::{Environment, absolute};
 use crate::gateway::secrets::is_secret_file;
+use crate::js;
 
 /// Where an agent's `sessions.json` is (store E1).
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -58,6 +62,8 @@ pub struct Place<'a> {
     base: PathBuf,
     /// The state dir's `agents`, without links.
     agents: PathBuf,
+    /// Transcripts of threads in `sessions_dir` by session id, listed where a row first asks.
+    threads: OnceCell<HashMap<String, Vec<String>>>,
 }
 
 impl<'a> Place<'a> {
@@ -70,7 +76,17 @@ impl<'a> Place<'a> {
             ancient,
             base: real(sessions_dir),
             agents: real(&state.join("agents")),
+            threads: OnceCell::new(),
         }
+    }
+
+    /// The transcript of a session in a thread (store E3): that of the row's own thread, else the only one.
+    fn thread_file(&self, row: &Row) -> Option<PathBuf> {
+        let files =
+            self.threads.get_or_init(|| threads_in(self.sessions_dir)).get(row.session_id.as_deref()?)?;
+        let own = thread_in(row).and_then(|thread| files.iter().find(|name| is_of_thread(name, &thread)));
+        let only = files.first().filter(|_| files.len() == 1);
+        own.or(only).map(|name| self.sessions_dir.join(name))
     }
 
     /// As [`real`]; of a file in the sessions dir it is enough to know that it is no link.
@@ -115,6 +131,7 @@ pub fn locate(row: &Row, place: &Place<'_>) -> Option<Located> {
     let resolved = resolved.filter(|_| !named.is_some_and(is_windows_path));
     let candidates: Vec<PathBuf> = resolved.into_iter().chain(beside).chain(by_id).collect();
     let found = candidates.iter().find(|path| path.is_file() && !is_secret_file(path)).cloned();
+    let found = found.or_else(|| place.thread_file(row).filter(|_| named.is_none()));
     let exists = found.is_some();
     let path = found.or_else(|| candidates.into_iter().find(|path| !is_secret_file(path)))?;
     Some(Located { path, exists, foreign })
@@ -144,6 +161,49 @@ fn resolve_session_file(text: &str, place: &Place<'_>) -> Option<PathBuf> {
         sibling.or_else(|| below(&real(&sessions_dir(place.state, &agent)), &path))
     });
     in_agent_dirs.or_else(|| is_store_shaped(&path, extracted?).then(|| path.clone()))
+}
+
+/// What parts the session id from the thread in a name.
+pub(super) const TOPIC: &str = "-topic-";
+
+fn threads_in(dir: &Path) -> HashMap<String, Vec<String>> {
+    let mut threads: HashMap<String, Vec<String>> = HashMap::new();
+    for entry in std::fs::read_dir(dir).into_iter().flatten().flatten() {
+        let name = entry.file_name().to_string_lossy().into_owned();
+        if let Some((id, _)) = name.split_once(TOPIC).filter(|_| is_jsonl(&name)) {
+            threads.entry(id.to_owned()).or_default().push(name);
+        }
+    }
+    threads
+}
+
+/// The thread of a row: its key's, else the one it was last reached in.
+fn thread_in(row: &Row) -> Option<String> {
+    let reached = || {
+        let within = |part: &str| row.raw.get(part)?.get("threadId");
+        let values = [row.raw.get("lastThreadId"), within("deliveryContext"), within("origin")];
+        let given = values.into_iter().flatten().filter(|value| !value.is_null());
+        given.map(|value| js::to_text(Some(value)).to_string_lossy()).find(|text| !text.is_empty())
+    };
+    thread_of(&row.key).map(|thread| thread.id.to_owned()).or_else(reached)
+}
+
+/// Whether a name is that of a thread. Keys are in lower case, names are percent-encoded.
+fn is_of_thread(name: &str, thread: &str) -> bool {
+    let own = name.split_once(TOPIC).and_then(|(_, rest)| rest.strip_suffix(".jsonl"));
+    own.is_some_and(|own| percent_decoded(own).to_lowercase() == thread.to_lowercase())
+}
+
+fn percent_decoded(text: &str) -> String {
+    let mut bytes = Vec::with_capacity(text.len());
+    let mut rest = text.as_bytes();
+    while let [first, behind @ ..] = rest {
+        let hex = behind.get(..2).and_then(|hex| std::str::from_utf8(hex).ok()).filter(|_| *first == b'%');
+        let code = hex.and_then(|hex| u8::from_str_radix(hex, 16).ok());
+        bytes.push(code.unwrap_or(*first));
+        rest = if code.is_some() { &behind[2..] } else { behind };
+    }
+    String::from_utf8_lossy(&bytes).into_owned()
 }
 
 /// `path` when it lies below `dir`.

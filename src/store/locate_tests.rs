@@ -171,3 +171,20 @@ fn the_store_file_follows_the_configuration() {
     assert_eq!(with("~/all.json", "main"), (home.path().join("all.json"), true, false));
     assert_eq!(with("all.json", "main"), ("/cwd/all.json".into(), true, true));
 }
+
+#[test]
+fn a_row_without_a_file_finds_the_transcript_of_its_thread() {
+    let state = State::with(&[
+        "agents/main/sessions/one-topic-5.jsonl",
+        "agents/main/sessions/two-topic-5.jsonl",
+        "agents/main/sessions/two-topic-a%3Ab.jsonl",
+        "agents/main/sessions/two-topic-7.trajectory.jsonl",
+    ]);
+    let file = |name: &str| Some(at(&format!("agents/main/sessions/{name}"), true, false));
+    assert_eq!(state.locate(r#"{"sessionId":"one"}"#), file("one-topic-5.jsonl"));
+    assert_eq!(state.locate(r#"{"sessionId":"two","lastThreadId":5}"#), file("two-topic-5.jsonl"));
+    let nested = r#"{"sessionId":"two","deliveryContext":{"threadId":"A:b"}}"#;
+    assert_eq!(state.locate(nested), file("two-topic-a%3Ab.jsonl"));
+    let unclear = at("agents/main/sessions/two.jsonl", false, false);
+    assert_eq!(state.locate(r#"{"sessionId":"two"}"#), Some(unclear));
+}

@@ -11,13 +11,18 @@ use super::measure::role_of;
 use super::pi_dirs::{named_session_dirs, pi_agent_dir};
 use super::session::{Session, stem_of};
 use super::sessions::header_id_and_cwd;
-use super::shape::is_pi_cwd_dir;
+use super::shape::{is_pi_cwd_dir, is_pi_transcript};
 use super::source::Source;
 use crate::error::{Finding, Severity};
 use crate::gateway::env::Environment;
 use crate::gateway::secrets::is_secret_file;
 use crate::ids::SessionKey;
 use crate::js::{self, Value};
+
+/// Levels of folders below a sessions dir that are looked into.
+const MAX_DEPTH: usize = 6;
+/// Folders looked into: a session dir may be named that holds far more than sessions.
+const MAX_FOLDERS: usize = 20_000;
 
 /// What sessions of pi have as their agent.
 pub const PI_AGENT: &str = "pi";
@@ -61,16 +66,31 @@ fn lost_directories(sessions: &[Session]) -> Vec<Finding> {
     lost.collect()
 }
 
-/// Sessions of a sessions dir: files in it (`--session-dir`) and in its directories per working directory.
+/// Sessions of a sessions dir: files in it (`--session-dir`), in its directories per working directory, and in whatever
+/// directories group those or lie in them.
 pub fn sessions_in(dir: &Path, findings: &mut Vec<Finding>) -> Vec<Session> {
     let mut paths = transcripts_in(dir, findings);
-    for sub in directories_in(dir) {
-        paths.extend(transcripts_in(&sub, findings));
+    for sub in folders_below(dir) {
+        let is_pis = is_in_cwd_dir(&sub, dir);
+        let found = transcripts_in(&sub, findings).into_iter();
+        paths.extend(found.filter(|path| is_pis || is_session_file(path)));
     }
     paths.iter().map(|path| session_of(path)).collect()
 }
 
-fn session_of(path: &Path) -> Session {
+/// Whether pi would have written here: in a directory of a working directory, at any depth below `root`.
+fn is_in_cwd_dir(dir: &Path, root: &Path) -> bool {
+    let below = dir.strip_prefix(root).unwrap_or(dir);
+    below.iter().any(|name| is_pi_cwd_dir(&name.to_string_lossy()))
+}
+
+/// In other folders only what is surely a session counts: any program may keep lines of JSON there.
+fn is_session_file(path: &Path) -> bool {
+    let name = path.file_name().unwrap_or_default().to_string_lossy();
+    is_pi_transcript(&name) || header_id_and_cwd(path).0.is_some()
+}
+
+pub(super) fn session_of(path: &Path) -> Session {
     let (id, cwd) = header_id_and_cwd(path);
     let stem = stem_of(path);
     // An id may hold `_` itself: what stands behind the first one is it (store-pi-1.5 A4).
@@ -141,13 +161,26 @@ fn transcripts_in(dir: &Path, findings: &mut Vec<Finding>) -> Vec<PathBuf> {
     paths
 }
 
-fn directories_in(dir: &Path) -> Vec<PathBuf> {
+/// Every folder below a directory, by path, as deep as sessions are grouped; a folder that links lead to twice is
+/// entered once.
+fn folders_below(root: &Path) -> Vec<PathBuf> {
+    let mut seen: HashSet<PathBuf> = root.canonicalize().into_iter().collect();
+    let (mut found, mut level) = (Vec::new(), vec![root.to_path_buf()]);
+    for _ in 0..MAX_DEPTH {
+        let below = level.iter().flat_map(|dir| folders_in(dir));
+        level = below.filter(|dir| dir.canonicalize().is_ok_and(|real| seen.insert(real))).collect();
+        level.truncate(MAX_FOLDERS.saturating_sub(found.len()));
+        found.extend(level.iter().cloned());
+    }
+    found.sort();
+    found
+}
+
+fn folders_in(dir: &Path) -> Vec<PathBuf> {
     let entries = std::fs::read_dir(dir).into_iter().flatten().flatten();
-    let mut dirs: Vec<PathBuf> = entries
-        .filter(|entry| is_pi_cwd_dir(&entry.file_name().to_string_lossy()))
-        .map(|entry| entry.path())
-        .filter(|path| path.is_dir())
-        .collect();
+    let is_shown = |entry: &std::fs::DirEntry| !entry.file_name().to_string_lossy().starts_with('.');
+    let mut dirs: Vec<PathBuf> =
+        entries.filter(is_shown).map(|entry| entry.path()).filter(|path| path.is_dir()).collect();
     dirs.sort();
     dirs
 }
@@ -173,13 +206,19 @@ mod tests {
         write(&dir.path().join("sessions").join(name), &header("b"));
         write(&dir.path().join("old.jsonl"), &header("c"));
         write(&dir.path().join("sessions/--x--/2026_zz.jsonl"), "broken");
-        write(&dir.path().join("sessions/other/x.jsonl"), &header("no"));
+        write(&dir.path().join("sessions/other/x.jsonl"), &header("x"));
+        write(&dir.path().join("sessions/other/data.jsonl"), "{\"rows\":1}\n");
+        write(&dir.path().join("sessions/work/team/--home-u-app--").join(name), &header("deep"));
+        write(&dir.path().join("sessions/--x--/runs/1.jsonl"), &header("run"));
+        write(&dir.path().join("sessions/--x--/2026_zz.trajectory.jsonl"), "{}");
         write(&dir.path().join("auth.json"), "{}");
         let mut findings = Vec::new();
         let env = Environment::new([("HOME", "/h")], None, "/w".into());
         let sessions = agent_dir_sessions(dir.path(), &env, &mut findings);
         let seen: Vec<_> = sessions.iter().map(|s| (s.id.as_str(), s.title.as_str())).collect();
-        assert_eq!(seen, [("b", "app"), ("a", "app"), ("zz", "2026_zz"), ("c", "app")]);
+        let expected = ["b", "a", "zz", "run", "x", "deep", "c"]
+            .map(|id| (id, if id == "zz" { "2026_zz" } else { "app" }));
+        assert_eq!(seen, expected);
         assert_eq!(findings, []);
         let own =
             Environment::new([("PI_CODING_AGENT_DIR", dir.path().to_string_lossy())], None, "/w".into());

@@ -56,6 +56,8 @@ pub enum ReportSource {
     Estimate,
     /// Told by the transcript itself: what is in force at the leaf (store-pi-1.5 D6).
     Transcript,
+    /// The gateway's recording of the run has it, the row does not (trajectory 6.4).
+    Recorded,
     /// It does not say.
     #[default]
     Unknown,
@@ -68,6 +70,7 @@ impl ReportSource {
             Self::Run => "run",
             Self::Estimate => "estimate",
             Self::Transcript => "transcript",
+            Self::Recorded => "recorded",
             Self::Unknown => "unknown",
         }
     }

@@ -140,6 +140,10 @@ pub(super) fn of_file(path: &Path) -> Session {
     session.title = stem;
     session.cwd = cwd;
     session.path = Some(path.to_path_buf());
+    if let Some(archive) = path.file_name().and_then(|name| parse_archive_name(name.to_str()?)) {
+        session.kept = if archive.is_packed { Kept::Packed } else { Kept::File };
+        session.flag(Flag::Archived(archive.reason));
+    }
     session.examine();
     session
 }

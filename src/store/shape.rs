@@ -2,10 +2,13 @@
 
 use std::path::{Path, PathBuf};
 
-use super::archive::is_jsonl;
+use super::archive::{FileKind, classify, is_jsonl};
 use super::sqlite::DATABASE;
 use crate::gateway::secrets::is_secret_file;
 use crate::gateway::state_dir::config_in;
+
+/// Entries of a directory that are looked into for grouped sessions: it may be anybody's.
+const MAX_GROUPS: usize = 100;
 
 /// What there is at a path.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -34,7 +37,8 @@ pub fn shape_of(path: &Path) -> Shape {
     if path.is_dir() {
         return shape_of_dir(path);
     }
-    if !path.is_file() || is_secret_file(path) {
+    let name = path.file_name().unwrap_or_default().to_string_lossy();
+    if !path.is_file() || is_secret_file(path) || matches!(classify(&name), FileKind::Recording) {
         return Shape::Nothing(own);
     }
     match path.extension().and_then(|extension| extension.to_str()) {
@@ -64,7 +68,7 @@ fn shape_of_dir(dir: &Path) -> Shape {
         Shape::Sessions(sessions)
     } else if below.any(is_pi_cwd_dir) || names.has("settings.json") && sessions.is_dir() {
         Shape::PiAgentDir(own)
-    } else if names.any(is_pi_cwd_dir) || names.any(is_pi_transcript) {
+    } else if names.any(is_pi_cwd_dir) || names.any(is_pi_transcript) || is_pi_dir_with(dir, &names) {
         Shape::PiSessions(own)
     } else if below.any(is_pi_transcript) {
         Shape::PiSessions(sessions)
@@ -72,9 +76,28 @@ fn shape_of_dir(dir: &Path) -> Shape {
         Shape::Sessions(own)
     } else if below.any(is_jsonl) {
         Shape::Sessions(sessions)
+    } else if holds_nested(dir) {
+        Shape::PiSessions(own)
     } else {
         Shape::Nothing(own)
     }
+}
+
+/// A directory of one working directory of pi's, whatever its files are called.
+fn is_pi_dir_with(dir: &Path, names: &Names) -> bool {
+    let is_own = dir.file_name().is_some_and(|name| is_pi_cwd_dir(&name.to_string_lossy()));
+    is_own && names.any(is_jsonl)
+}
+
+/// Whether pi's directories lie one or two levels further down, as where sessions are grouped by project.
+fn holds_nested(dir: &Path) -> bool {
+    let below = |dir: &Path| {
+        let entries = std::fs::read_dir(dir).into_iter().flatten().flatten();
+        entries.take(MAX_GROUPS).map(|entry| entry.path()).filter(|path| path.is_dir()).collect::<Vec<_>>()
+    };
+    let is_pis = |dir: &PathBuf| Names::of(dir).any(|name| is_pi_cwd_dir(name) || is_pi_transcript(name));
+    let groups = below(dir);
+    groups.iter().any(is_pis) || groups.iter().any(|group| below(group).iter().any(is_pis))
 }
 
 /// The names in a directory; none when it cannot be read.
@@ -102,7 +125,8 @@ pub fn is_pi_cwd_dir(name: &str) -> bool {
 
 /// `<ISO time with dashes>_<id>.jsonl`, as pi names its files (store R3).
 pub(super) fn is_pi_transcript(name: &str) -> bool {
-    let Some((time, id)) = name.strip_suffix(".jsonl").and_then(|stem| stem.split_once('_')) else {
+    let stem = name.strip_suffix(".jsonl").filter(|_| is_jsonl(name));
+    let Some((time, id)) = stem.and_then(|stem| stem.split_once('_')) else {
         return false;
     };
     let shape: Vec<u8> = time.bytes().map(|b| if b.is_ascii_digit() { b'0' } else { b }).collect();

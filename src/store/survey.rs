@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use super::agents::{Agent, agents, store_files, transcript_dirs};
+use super::archive::{FileKind, classify};
 use super::distinct::distinct_keys;
 use super::era::era;
 use super::kept::Kept;
@@ -17,7 +18,7 @@ use super::pi_dirs::agent_dir_of;
 use super::rows::load_rows;
 use super::session::{Flag, Session};
 use super::sessions::{of_archive, of_file, of_moved_aside, of_orphan, of_row};
-use super::shape::{Shape, shape_of};
+use super::shape::{Shape, is_pi_cwd_dir, shape_of};
 use super::sqlite::{self, Database, Sizes};
 use crate::error::{Finding, Severity};
 use crate::gateway::config::GatewayConfig;
@@ -27,6 +28,10 @@ use crate::gateway::secrets::is_secret_file;
 use crate::gateway::state_dir::{ancient_sessions_dir, config_in, config_path, state_dir};
 use crate::ids::SessionKey;
 
+/// The file of rows.
+const ROWS: &str = "sessions.json";
+/// Folders above a transcript that may hold the store it belongs to.
+const MAX_ABOVE: usize = 4;
 /// Where an import moves the files that it took into a database, in the folder of the agent (sqlite A6).
 const IMPORT_ARCHIVE: &str = "session-sqlite-import-archive";
 
@@ -73,9 +78,16 @@ impl Store {
         self.sessions.iter().map(|session| (&session.key, session)).collect()
     }
 
+    /// Whether anything but transcripts says that a gateway keeps its sessions here.
+    pub fn is_of_gateway(&self) -> bool {
+        self.config.path.as_deref().is_some_and(Path::exists)
+            || self.state_dir.join("agents").is_dir()
+            || self.state_dir.join(ROWS).is_file()
+    }
+
     /// The ruleset that configuration and files tell.
     pub fn own_ruleset(&self) -> Chosen {
-        Chosen::detect(&self.config, &era(&self.shape, &self.databases))
+        Chosen::detect(&self.config, &era(&self.shape, &self.sessions, &self.databases))
     }
 }
 
@@ -147,8 +159,16 @@ fn empty(shape: Shape, state_dir: PathBuf, config: GatewayConfig) -> Store {
 }
 
 fn nothing(path: PathBuf, config: GatewayConfig) -> Store {
-    let what = if path.exists() { "holds no sessions" } else { "does not exist" };
-    let next = "name a state dir, a sessions dir, a sessions.json or a transcript";
+    let name = path.file_name().unwrap_or_default().to_string_lossy();
+    let (what, next) = match classify(&name) {
+        FileKind::Recording if path.is_file() => {
+            ("is the gateway's recording of its runs, no transcript", "name the transcript beside it")
+        }
+        _ => {
+            let what = if path.exists() { "holds no sessions" } else { "does not exist" };
+            (what, "name a state dir, a sessions dir, a sessions.json or a transcript")
+        }
+    };
     let finding = Finding::new(&path, Severity::Error, what, next);
     let mut store = empty(Shape::Nothing(path.clone()), path, config);
     store.findings.push(finding);
@@ -200,6 +220,17 @@ fn add_databases(store: &mut Store, files: &[(String, PathBuf)], sizes: &Sizes) 
                 store.findings.push(Finding::new(path, Severity::Warning, what, next));
             }
             Err(_) => {}
+        }
+    }
+}
+
+/// Notes databases whose sessions are not listed: that there are any tells the version of the whole gateway, whichever part of
+/// its store was named.
+fn note_databases(store: &mut Store, files: &[(String, PathBuf)]) {
+    for (_, path) in files {
+        let schema = Database::open(path).ok().map(|database| database.schema().clone());
+        if schema.is_some() || is_of_use(store, path) && path.metadata().is_ok_and(|meta| meta.len() > 0) {
+            store.databases.push(Holding { path: path.clone(), schema });
         }
     }
 }
@@ -262,7 +293,7 @@ fn pi_store(shape: Shape, dir: &Path, list: impl FnOnce(&Path, &mut Vec<Finding>
 /// The agent of a store file and the state dir around it, where the file lies at the usual place.
 fn agent_around(rows: &Path) -> (String, PathBuf) {
     let dir = rows.parent().unwrap_or(Path::new("/"));
-    let agent = dir.parent().filter(|_| dir.ends_with("sessions"));
+    let agent = dir.parent().filter(|_| dir.ends_with("sessions") || dir.ends_with(IMPORT_ARCHIVE));
     let agents = agent.and_then(Path::parent).filter(|agents| agents.ends_with("agents"));
     match (agent.and_then(Path::file_name), agents.and_then(Path::parent)) {
         (Some(agent), Some(state)) => (agent.to_string_lossy().into_owned(), state.to_path_buf()),
@@ -276,23 +307,22 @@ fn one_agent(shape: Shape, rows: &Path, around: &Around<'_>) -> Store {
     gateway(shape, state, config, around, Some((agent, rows.to_path_buf())))
 }
 
-/// A single transcript: the store around it tells what it knows of it, but nothing else is listed.
+/// A single transcript: the store around it tells what it knows of it, but nothing else is listed. Its rules are those
+/// under which that store would list it.
 fn transcript(file: &Path, around: &Around<'_>) -> Store {
-    let rows = file.with_file_name("sessions.json");
     let shape = Shape::Transcript(file.to_path_buf());
-    let mut store = if rows.is_file() {
-        one_agent(shape, &rows, around)
-    } else {
-        let (_, state) = agent_around(&rows);
-        let config = GatewayConfig::load(config_in(&state).as_deref(), around.env, &state);
-        empty(shape, state, config)
-    };
+    if is_pis(file) {
+        return pi_store(shape, file.parent().unwrap_or(file), |_, _| vec![pi::session_of(file)]);
+    }
+    let rows = rows_around(file);
+    let mut store = one_agent(shape, &rows, around);
     let real = real(file);
     store.sessions.retain(|session| session.path.as_deref().is_some_and(|path| self::real(path) == real));
     if store.sessions.is_empty() {
-        store.sessions.push(of_file(file));
+        store.sessions.push(unnamed(file, &store, &agent_around(&rows).0));
     }
     store.sessions.truncate(1);
+    finish_databases(&mut store);
     // The row tells of the file a link leads to, but it is the link that was named: it is read, never written.
     if file.is_symlink() {
         store.sessions[0].path = Some(file.to_path_buf());
@@ -301,6 +331,33 @@ fn transcript(file: &Path, around: &Around<'_>) -> Store {
     let kept = store.sessions[0].agent.clone();
     store.agents.retain(|agent| agent.id == kept);
     store
+}
+
+/// A transcript that no row names, as the list of its folder has it.
+fn unnamed(file: &Path, store: &Store, agent: &str) -> Session {
+    let name = file.file_name().unwrap_or_default().to_string_lossy();
+    match classify(&name) {
+        _ if !store.is_of_gateway() => of_file(file),
+        FileKind::MovedAside(_) => of_moved_aside(file, agent),
+        _ => of_archive(file, agent).unwrap_or_else(|| of_orphan(file, agent)),
+    }
+}
+
+/// The store file that may name a transcript: beside it, or above it where the rows name files in folders.
+fn rows_around(file: &Path) -> PathBuf {
+    let beside = file.with_file_name(ROWS);
+    let above = file.ancestors().skip(1).take(MAX_ABOVE).map(|dir| dir.join(ROWS));
+    above.into_iter().find(|rows| rows.is_file()).unwrap_or(beside)
+}
+
+/// Whether a transcript lies where only pi keeps its sessions.
+fn is_pis(file: &Path) -> bool {
+    let above = || file.ancestors().skip(1).take(MAX_ABOVE);
+    let in_cwd_dir =
+        above().any(|dir| dir.file_name().is_some_and(|name| is_pi_cwd_dir(&name.to_string_lossy())));
+    let is_pis = |shape: Shape| matches!(shape, Shape::PiSessions(_) | Shape::PiAgentDir(_));
+    let listed_by = |dir: &Path| is_pis(shape_of(dir));
+    in_cwd_dir || file.parent().is_some_and(listed_by)
 }
 
 fn real(path: &Path) -> PathBuf {
@@ -337,6 +394,7 @@ fn gateway(
     let mut store = empty(shape, state, config);
     store.agents = agents(&store.config, &store.state_dir, &mut store.findings);
     store.read_registries(around.env);
+    let all_databases = sqlite::databases(&store.config, around.env, &store.state_dir, &store.agents);
     let files = match only {
         Some((agent, rows)) => {
             store.agents.retain(|own| own.id == agent);
@@ -352,18 +410,26 @@ fn gateway(
         _ => sqlite::databases(&store.config, around.env, &store.state_dir, &store.agents),
     };
     add_databases(&mut store, &databases, around.sizes);
+    if store.databases.is_empty() {
+        note_databases(&mut store, &all_databases);
+    }
     let ancient = ancient_sessions_dir(around.env);
     let mut listings = BTreeMap::new();
     for (agent, rows) in &files {
         add_rows(&mut store, &mut listings, agent, rows, &ancient);
     }
     drop_run_twins(&mut store.sessions);
-    let dirs = transcript_dirs(&files, &store.state_dir);
-    add_unnamed(&mut store, &mut listings, &dirs);
+    let is_single = matches!(store.shape, Shape::Transcript(_));
+    if !is_single {
+        let dirs = transcript_dirs(&files, &store.state_dir);
+        add_unnamed(&mut store, &mut listings, &dirs);
+    }
     if matches!(store.shape, Shape::StateDir(_)) {
         add_moved_aside(&mut store);
     }
-    finish_databases(&mut store);
+    if !is_single {
+        finish_databases(&mut store);
+    }
     distinct_keys(&mut store.sessions);
     mark_locked(&mut store.sessions, &mut listings);
     store.findings.extend(store.sessions.iter().filter_map(no_file));
@@ -415,15 +481,15 @@ fn add_unnamed(store: &mut Store, listings: &mut BTreeMap<PathBuf, Listing>, dir
     for (agent, dir) in dirs {
         let listing = listings.entry(dir.clone()).or_insert_with(|| Listing::read(dir));
         store.findings.append(&mut listing.findings);
-        let orphans =
-            listing.transcripts.iter().map(|name| dir.join(name)).filter(|path| {
-                !named.contains(&folders.real(path)) && !path.is_dir() && !is_secret_file(path)
-            });
+        let mut is_free =
+            |path: &PathBuf| !named.contains(&folders.real(path)) && !path.is_dir() && !is_secret_file(path);
+        let orphans = listing.transcripts.iter().map(|name| dir.join(name)).filter(&mut is_free);
         store.sessions.extend(orphans.map(|path| of_orphan(&path, agent)));
         // What a database put aside is in it too.
         let known: HashSet<String> = store.sessions.iter().filter_map(archive_in_database).collect();
         let archives = listing.archives.iter().filter(|name| !known.contains(*name));
-        store.sessions.extend(archives.filter_map(|name| of_archive(&dir.join(name), agent)));
+        let archives = archives.map(|name| dir.join(name)).filter(is_free);
+        store.sessions.extend(archives.filter_map(|path| of_archive(&path, agent)));
     }
 }
 

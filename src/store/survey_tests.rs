@@ -259,3 +259,67 @@ fn an_empty_database_is_told_and_the_files_beside_it_are_listed() {
     );
     assert_eq!((store.databases.len(), store.sessions.len()), (0, 1));
 }
+
+/// The rules of the session with this id, in the store at `place`.
+fn ruleset(made: &Made, place: &str, id: &str) -> (String, bool) {
+    let store = made.survey(place);
+    let session = store.sessions.iter().find(|session| session.id == id).unwrap();
+    (store.ruleset.ruleset.id().to_owned(), session.row.is_none() && !store.is_of_gateway())
+}
+
+#[test]
+fn recordings_are_no_sessions_and_copies_by_other_hands_are_archives() {
+    let dir = "s/agents/main/sessions";
+    let made = Made::new(&[
+        (&format!("{dir}/a.jsonl"), &HEADER.replace("ID", "a")),
+        (&format!("{dir}/a.trajectory.jsonl"), "{}\n"),
+        (&format!("{dir}/b.trajectory.jsonl.deleted.1712000000000"), ""),
+        (&format!("{dir}/a.trajectory-path.json"), "{}"),
+        (&format!("{dir}/a.jsonl.deleted.1712000000000"), ""),
+        (&format!("{dir}/a.jsonl.full_backup"), ""),
+        (&format!("{dir}/a.jsonl.bak-12-1712000000000"), ""),
+        ("s/agents/main/session-sqlite-import-archive/k.a.trajectory.jsonl.imported-1", "{}"),
+    ]);
+    let store = made.survey("s");
+    let marks: Vec<_> = store.sessions.iter().map(flags_of).collect();
+    assert_eq!(marks, ["orphan", "archived", "archived", "archived"]);
+    assert!(store.sessions.iter().all(|session| session.id == "a"), "{:?}", seen(&store));
+    assert!(store.findings.is_empty(), "{:?}", store.findings);
+    let named = made.survey(&format!("{dir}/a.trajectory.jsonl"));
+    assert!(named.sessions.is_empty() && named.findings[0].what.contains("recording of its runs"));
+}
+
+fn flags_of(session: &Session) -> String {
+    session.flags.iter().map(|flag| flag.name()).collect::<Vec<_>>().join(" ")
+}
+
+#[test]
+fn a_file_has_the_same_rules_by_its_path_and_in_its_folder() {
+    let header = |id: &str| HEADER.replace("ID", id);
+    let made = Made::new(&[
+        ("pi/sessions/--w--/2026_p.jsonl", &header("p")),
+        ("flat/2026-02-21T05-16-55-686Z_q.jsonl", &header("q")),
+        ("lone/t.jsonl", &header("t")),
+        ("old/agents/main/sessions/2026-02-21T05-16-55-686Z_o.jsonl", &header("o")),
+        ("old/agents/main/sessions/n.jsonl.deleted.1712000000000", &header("n")),
+        ("old/openclaw.json", "{ meta: { lastTouchedVersion: '2026.2.19' } }"),
+    ]);
+    for (folder, file, id, expected) in [
+        ("pi/sessions", "--w--/2026_p.jsonl", "p", ("pi-0.55", true)),
+        ("pi/sessions/--w--", "2026_p.jsonl", "p", ("pi-0.55", true)),
+        ("flat", "2026-02-21T05-16-55-686Z_q.jsonl", "q", ("pi-0.55", true)),
+        ("lone", "t.jsonl", "t", ("2026.3.2", true)),
+        ("old/agents/main/sessions", "2026-02-21T05-16-55-686Z_o.jsonl", "o", ("2026.2.19", false)),
+        ("old/agents/main/sessions", "n.jsonl.deleted.1712000000000", "n", ("2026.2.19", false)),
+    ] {
+        let expected = (expected.0.to_owned(), expected.1);
+        assert_eq!(ruleset(&made, folder, id), expected, "{folder}");
+        assert_eq!(ruleset(&made, &format!("{folder}/{file}"), id), expected, "{folder}/{file}");
+    }
+}
+
+#[test]
+fn sessions_that_are_grouped_by_project_are_pis() {
+    let made = Made::new(&[("all/team/--w--/2026_p.jsonl", &HEADER.replace("ID", "p"))]);
+    assert_eq!(seen(&made.survey("all")), [("pi", "p", Kind::Pi)]);
+}

@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 
 use crate::ids::EntryIx;
-use crate::js::{Throws, Value};
+use crate::js::{JsString, Throws, Value};
 use crate::store::entry::{EntryKind, Reading};
 use crate::store::index::Index;
 use crate::transcript::Tree;
@@ -25,18 +25,33 @@ pub fn labels(index: &Index, tree: &Tree) -> HashMap<EntryIx, String> {
 /// clears it where it is empty (store-pi-1.5 B6).
 pub fn name(index: &Index) -> Option<String> {
     if index.reading == Reading::Projected {
-        return last_name(index).ok().flatten();
+        return last_name(index).ok().flatten().map(|name| name.to_string_lossy());
     }
     let names = index.asides().rev().filter(|(_, entry)| entry.kind == EntryKind::SessionInfo);
     names.filter_map(|(_, entry)| index.words.text(entry.word)).find(|name| !name.trim().is_empty())
 }
 
 /// The last name of a file, trimmed; none where it is absent or blank. Throws at one that is no text.
-pub fn last_name(index: &Index) -> Result<Option<String>, Throws> {
+pub fn last_name(index: &Index) -> Result<Option<JsString>, Throws> {
     let last = index.asides().rev().find(|(_, entry)| entry.kind == EntryKind::SessionInfo);
     match last.and_then(|(_, entry)| index.words.value(entry.word)) {
         None | Some(Value::Null) => Ok(None),
-        Some(Value::String(name)) => Ok(Some(name.trim().to_string_lossy()).filter(|name| !name.is_empty())),
+        Some(Value::String(name)) => Ok(Some(name.trim()).filter(|name| !name.is_empty())),
         Some(_) => Err(Throws),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::ids::LineIds;
+    use crate::store::load::load_bytes;
+
+    #[test]
+    fn half_of_a_surrogate_pair_stays_in_the_name() {
+        let text = "{\"type\":\"session\",\"version\":3,\"id\":\"s\"}\n{\"type\":\"session_info\",\"id\":\"a\",\"parentId\":null,\"name\":\" x\\ud83d \"}\n";
+        let index = load_bytes("t.jsonl", text.as_bytes(), &mut LineIds);
+        let name = last_name(&index).unwrap().unwrap();
+        assert_eq!(crate::js::stringify(&Value::String(name)), "\"x\\ud83d\"");
     }
 }

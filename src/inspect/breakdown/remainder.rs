@@ -148,7 +148,7 @@ fn cause(inspection: &Inspection, at: usize) -> Cause {
         ReportSource::Estimate => return Cause::EstimatedReport,
         // What the transcript holds is what was in force, however old.
         ReportSource::Transcript => return Cause::Estimator,
-        ReportSource::Run | ReportSource::Unknown => {}
+        ReportSource::Run | ReportSource::Recorded | ReportSource::Unknown => {}
     }
     if report.session_id.as_ref().is_some_and(|id| *id != inspection.session.id) {
         return Cause::OtherSession;

@@ -54,6 +54,16 @@ pub enum Action {
 /// What pi says when it gives up (store-pi-1.5 F3.4).
 pub const GIVEN_UP: &str = "Context overflow recovery failed after one compact-and-retry attempt. Try reducing context or switching to a larger-context model.";
 
+/// The same where the last answer was cut at its length.
+pub const GIVEN_UP_TRUNCATED: &str =
+    "Truncated response recovery failed after one compact-and-retry attempt.";
+
+/// What pi says when it gives up after this answer.
+pub fn given_up_words(answer: &Value) -> &'static str {
+    let is_cut = answer.get("stopReason").is_some_and(|reason| reason.str_is("length"));
+    if is_cut { GIVEN_UP_TRUNCATED } else { GIVEN_UP }
+}
+
 /// A decision and what it leaves out of the context first.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Decision {
@@ -175,5 +185,17 @@ impl Checked<'_> {
         let place = |anchor: EntryIx| self.context.path.iter().rposition(|ix| *ix == anchor);
         let stale = anchor.is_some_and(|anchor| before.is_some() && place(anchor) < before);
         Ok((!stale).then_some(estimate.tokens))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn giving_up_after_an_answer_that_was_cut_has_words_of_its_own() {
+        let answer = |reason: &str| js::parse(&format!("{{\"stopReason\":\"{reason}\"}}")).unwrap();
+        assert!(given_up_words(&answer("length")).starts_with("Truncated response recovery failed"));
+        assert_eq!(given_up_words(&answer("error")), GIVEN_UP);
     }
 }

@@ -4,7 +4,7 @@ use clawscope::commit::Appended;
 use clawscope::gateway::compaction::pi_compaction;
 use clawscope::ids::EntryIx;
 use clawscope::js::{self, Throws, Value};
-use clawscope::policy::compact::check::{Action, Checked, Decision, GIVEN_UP, check};
+use clawscope::policy::compact::check::{Action, Checked, Decision, check, given_up_words};
 use clawscope::store::entry::Role;
 
 use super::super::{Session, number, object};
@@ -35,7 +35,8 @@ pub(super) fn answer(mut session: Session) -> Result<Value, Throws> {
         before_prompt: setting("prePrompt") == Some(&Value::Bool(true)),
         recovery_tried: setting("recoveryAttempted") == Some(&Value::Bool(true)),
     })?;
-    let failed = if decision.action == Action::GivenUp { Value::from(GIVEN_UP) } else { Value::Null };
+    let failed =
+        if decision.action == Action::GivenUp { Value::from(given_up_words(&message)) } else { Value::Null };
     Ok(object([
         ("index", number(at as f64)),
         ("action", action(&decision)),

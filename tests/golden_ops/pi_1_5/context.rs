@@ -29,7 +29,7 @@ pub(super) fn answer(mut session: Session) -> Result<Value, Throws> {
         ("entries", number(index.entries.len() as f64)),
         ("leafId", index.last().map_or(Value::Null, |ix| id_of(index, ix))),
         ("path", Value::Array(path.into_iter().map(|ix| id_of(index, ix)).collect())),
-        ("name", or_throws(labels::last_name(index).map(|name| name.map_or(Value::Null, Value::from)))),
+        ("name", or_throws(labels::last_name(index).map(|name| name.map_or(Value::Null, Value::String)))),
         ("opening", Value::from(opening)),
         ("thinkingLevel", thinking),
         ("model", model(&session)),

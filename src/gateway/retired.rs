@@ -1,0 +1,97 @@
+//! Places of the configuration that an older release used: a top-level `agent` is moved to `agents.defaults` at load
+//! (pruning 3.1), until 2026.9, which leaves it alone.
+
+use std::path::PathBuf;
+
+use serde_json::{Map, Value};
+
+use super::ruleset::{Ruleset, Version};
+use crate::error::{Finding, Severity};
+
+/// The retired place.
+pub(super) const AGENT: &str = "agent";
+/// Keys of it that went elsewhere.
+const MOVED_ELSEWHERE: [&str; 3] = ["tools", "elevated", "bash"];
+
+/// Moves the retired place to today's, whose own values win. Returns what to say about it; `place` is where it is written.
+pub(super) fn migrate(root: &mut Value, place: (PathBuf, Option<u32>)) -> Option<Finding> {
+    let retired = root.get(AGENT)?.as_object()?.clone();
+    let is_read = !is_newer(root);
+    if is_read {
+        let root = root.as_object_mut()?;
+        let agents = root.entry("agents").or_insert_with(|| Value::Object(Map::new())).as_object_mut()?;
+        let defaults =
+            agents.entry("defaults").or_insert_with(|| Value::Object(Map::new())).as_object_mut()?;
+        let kept = retired.iter().filter(|(key, _)| !MOVED_ELSEWHERE.contains(&key.as_str()));
+        kept.for_each(|(key, value)| fill(defaults.entry(key.as_str()), value));
+    }
+    let (severity, what) = if is_read {
+        (
+            Severity::Note,
+            "`agent` is the retired place of agents.defaults; the gateway moves it when it loads",
+        )
+    } else {
+        (Severity::Warning, "`agent` is ignored: this release reads agents.defaults alone")
+    };
+    let next = "write its keys to agents.defaults and remove it".to_owned();
+    Some(Finding {
+        path: place.0,
+        line: place.1.map(u64::from),
+        entry: None,
+        severity,
+        what: what.to_owned(),
+        next,
+    })
+}
+
+fn is_newer(root: &Value) -> bool {
+    let version = root.pointer("/meta/lastTouchedVersion").and_then(Value::as_str);
+    let ruleset = version.and_then(|text| text.parse::<Version>().ok()).map(|version| version.ruleset());
+    ruleset.is_some_and(|ruleset| ruleset >= Ruleset::V2026_9)
+}
+
+/// Fills in what is missing, objects key by key.
+fn fill(entry: serde_json::map::Entry<'_>, value: &Value) {
+    let own = entry.or_insert_with(|| value.clone());
+    if let (Value::Object(own), Value::Object(value)) = (own, value) {
+        value.iter().for_each(|(key, value)| fill(own.entry(key.as_str()), value));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn migrated(text: &str) -> (Value, Severity) {
+        let mut root: Value = serde_json::from_str(text).unwrap();
+        let finding = migrate(&mut root, (PathBuf::from("/c.json"), Some(2))).unwrap();
+        (root, finding.severity)
+    }
+
+    #[test]
+    fn the_retired_place_fills_what_todays_lacks() {
+        let (root, severity) = migrated(
+            r#"{"agent":{"contextTokens":5,"tools":{},"contextPruning":{"mode":"off","ttl":"2h"}},
+                "agents":{"defaults":{"contextPruning":{"ttl":"1h"}}}}"#,
+        );
+        let expected =
+            serde_json::json!({ "contextPruning": { "ttl": "1h", "mode": "off" }, "contextTokens": 5 });
+        assert_eq!((&root["agents"]["defaults"], severity), (&expected, Severity::Note));
+    }
+
+    #[test]
+    fn the_newest_release_ignores_it_and_that_is_said() {
+        let (root, severity) =
+            migrated(r#"{"meta":{"lastTouchedVersion":"2026.9.6"},"agent":{"contextTokens":5}}"#);
+        assert!(root.get("agents").is_none());
+        assert_eq!(severity, Severity::Warning);
+    }
+
+    #[test]
+    fn a_configuration_without_it_says_nothing() {
+        for text in ["{}", r#"{"agent":5}"#, r#"{"agents":{}}"#] {
+            let mut root: Value = serde_json::from_str(text).unwrap();
+            assert_eq!(migrate(&mut root, (PathBuf::new(), None)), None, "{text}");
+        }
+    }
+}

@@ -1,0 +1,141 @@
+//! Names of transcripts that other programs, other releases and people put aside: `….jsonl.deleted.<ms>`,
+//! `….jsonl.full_backup`, `….bak.jsonl`, `….jsonl~`. They follow no rule but hold a word for a copy.
+
+use super::archive::{ArchiveName, ArchiveReason, stamp_ms};
+
+const EXTENSION: &str = "jsonl";
+/// A word that no name of a session ends in by chance.
+const FULL_BACKUP: &str = "full_backup";
+/// Words for a copy. A dotted part of a name that begins with one marks an archive.
+const MARKS: [(&str, ArchiveReason); 9] = [
+    ("reset", ArchiveReason::Reset),
+    ("deleted", ArchiveReason::Deleted),
+    ("bak", ArchiveReason::Bak),
+    ("backup", ArchiveReason::Bak),
+    (FULL_BACKUP, ArchiveReason::Bak),
+    ("old", ArchiveReason::Bak),
+    ("orig", ArchiveReason::Bak),
+    ("save", ArchiveReason::Bak),
+    ("copy", ArchiveReason::Bak),
+];
+
+/// One dotted part that marks an archive.
+struct Mark<'a> {
+    word: &'static str,
+    reason: ArchiveReason,
+    /// The rest of the part: nothing, a number or a time.
+    stamp: &'a str,
+}
+
+/// Takes a name apart that holds a word for a copy; the last such word counts.
+pub(super) fn parse(name: &str) -> Option<ArchiveName<'_>> {
+    let archive = |original, reason, time_ms| ArchiveName { original, reason, time_ms, is_packed: false };
+    if let Some(original) =
+        name.strip_suffix('~').filter(|original| original.strip_suffix(".jsonl").is_some())
+    {
+        return Some(archive(original, ArchiveReason::Bak, None));
+    }
+    let (at, mark) = name.rmatch_indices('.').find_map(|(at, _)| Some((at, mark_at(&name[at + 1..])?)))?;
+    let (original, behind) = (&name[..at], &name[at + 1 + mark.word.len() + mark.stamp.len()..]);
+    let is_inside = behind.strip_suffix(EXTENSION).is_some_and(|front| front.ends_with('.'));
+    let stamp = behind.strip_suffix(".jsonl").unwrap_or(behind);
+    let stamp = if mark.stamp.is_empty() { stamp } else { mark.stamp };
+    let stamp = stamp.trim_start_matches(['.', '-', '_']);
+    let was_transcript = original.split('.').any(|part| part == EXTENSION);
+    let is_bare = mark.word == FULL_BACKUP && !original.contains('.');
+    // `a.old.jsonl` may be a session of that name.
+    let is_sure = !stamp.is_empty() || ["bak", "backup", FULL_BACKUP].contains(&mark.word);
+    let is_archive = was_transcript || is_bare || is_inside && is_sure;
+    (is_archive && !original.is_empty()).then(|| archive(original, mark.reason, time_of(stamp)))
+}
+
+/// The mark that a name begins with, where nothing but numbers and times stand behind it.
+fn mark_at(text: &str) -> Option<Mark<'_>> {
+    let (part, behind) = text.split_once('.').unwrap_or((text, ""));
+    let behind = behind.strip_suffix(EXTENSION).unwrap_or(behind);
+    let word = part.trim_end_matches(|c: char| is_of_stamp(c) && !c.is_ascii_alphabetic() || c == '_');
+    let word = MARKS.iter().find(|(mark, _)| word.eq_ignore_ascii_case(mark)).or_else(|| {
+        let starts = |mark: &str| part.get(..mark.len()).is_some_and(|own| own.eq_ignore_ascii_case(mark));
+        let is_cut = |mark: &str| part[mark.len()..].starts_with(['-', '_']);
+        MARKS.iter().find(|(mark, _)| starts(mark) && is_cut(mark))
+    });
+    let (word, reason) = *word?;
+    let stamp = &part[word.len()..];
+    let numbers = |text: &str| text.chars().all(|c| is_of_stamp(c) || matches!(c, '.' | '_'));
+    (numbers(stamp) && numbers(behind)).then_some(Mark { word, reason, stamp })
+}
+
+/// A character of a number or of an ISO time.
+fn is_of_stamp(c: char) -> bool {
+    c.is_ascii_digit() || matches!(c, 'T' | 'Z' | ':' | '-' | '+')
+}
+
+/// The time that a stamp says: an ISO time with dashes or colons, ms or seconds since the epoch. A repair writes its
+/// process id before that (store F3).
+fn time_of(stamp: &str) -> Option<i64> {
+    let last = stamp.rsplit('-').next().unwrap_or(stamp);
+    let number = |text: &str| text.parse::<i64>().ok().filter(|_| text.bytes().all(|b| b.is_ascii_digit()));
+    match (stamp_ms(&stamp.replace(':', "-")), number(last), last.len()) {
+        (Some(ms), ..) | (None, Some(ms), 13) => Some(ms),
+        (None, Some(seconds), 10) => Some(seconds * 1000),
+        _ => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn copies_by_other_hands_name_their_original_reason_and_time() {
+        use ArchiveReason::{Bak, Deleted, Reset};
+        for (name, original, reason, time_ms) in [
+            ("a.jsonl.deleted.1771651015686", "a.jsonl", Deleted, Some(1_771_651_015_686)),
+            ("a.jsonl.reset.1771651015", "a.jsonl", Reset, Some(1_771_651_015_000)),
+            ("a.jsonl.deleted.1712", "a.jsonl", Deleted, None),
+            ("a.jsonl.reset.2026-02-21T05:16:55.686Z", "a.jsonl", Reset, Some(1_771_651_015_686)),
+            ("a.jsonl.reset.2026-13-41T05-16-55Z", "a.jsonl", Reset, None),
+            ("a.jsonl.full_backup", "a.jsonl", Bak, None),
+            ("a-topic-5.jsonl.bak", "a-topic-5.jsonl", Bak, None),
+            ("a.jsonl.bak2", "a.jsonl", Bak, None),
+            ("a.jsonl.bak.3", "a.jsonl", Bak, None),
+            ("a.jsonl.bak-123-1700000000000", "a.jsonl", Bak, Some(1_700_000_000_000)),
+            ("a.jsonl.backup_20260221", "a.jsonl", Bak, None),
+            ("a.jsonl.BAK", "a.jsonl", Bak, None),
+            ("a.jsonl.deleted.1712.bak", "a.jsonl.deleted.1712", Bak, None),
+            ("a.jsonl~", "a.jsonl", Bak, None),
+            ("a.jsonl.old", "a.jsonl", Bak, None),
+            ("a.full_backup", "a", Bak, None),
+            ("a.full_backup.jsonl", "a", Bak, None),
+            ("a.bak-2026-02-21T05-16-55Z.jsonl", "a", Bak, Some(1_771_651_015_000)),
+            ("a.deleted.1771651015686.jsonl", "a", Deleted, Some(1_771_651_015_686)),
+        ] {
+            assert_eq!(
+                parse(name),
+                Some(ArchiveName { original, reason, time_ms, is_packed: false }),
+                "{name}"
+            );
+        }
+    }
+
+    #[test]
+    fn names_without_a_word_for_a_copy_are_no_archives() {
+        for name in [
+            "a.jsonl",
+            "a.old.jsonl",
+            "reset.jsonl",
+            "a.jsonl.bakery",
+            "a.jsonl.reset-me",
+            "a.jsonl.bak.gz",
+            "a.jsonl.tmp",
+            "sessions.json.bak",
+            "openclaw.json.bak",
+            "sessions.json.full_backup",
+            ".full_backup",
+            "notes.bak",
+            "",
+        ] {
+            assert_eq!(parse(name), None, "{name}");
+        }
+    }
+}

@@ -1,0 +1,135 @@
+//! One attempt of a run: how it began, what it used, how it ended.
+
+use super::compiled::Compiled;
+use super::lines::{Event, Recording};
+use super::{text, whole};
+use crate::js::Value;
+use crate::store::prompt_report::SystemPromptReport;
+
+/// An attempt: its events by their places in the recording.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Attempt {
+    /// The run.
+    pub run: String,
+    /// The session.
+    pub session: String,
+    /// Provider.
+    pub provider: Option<String>,
+    /// Model.
+    pub model: Option<String>,
+    /// Events, as indices of the recording's.
+    pub events: Vec<usize>,
+}
+
+/// Tokens as the gateway reports them.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct TokenUsage {
+    /// Prompt tokens outside the cache.
+    pub input: u64,
+    /// Answer tokens.
+    pub output: u64,
+    /// Prompt tokens read from the cache.
+    pub cache_read: u64,
+    /// Prompt tokens written to the cache.
+    pub cache_write: u64,
+    /// All together, as reported.
+    pub total: u64,
+}
+
+/// Typed values of an attempt.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Details {
+    /// `user`, `cron`, `heartbeat`, …
+    pub trigger: Option<String>,
+    /// Version of the gateway.
+    pub gateway: Option<String>,
+    /// The configuration of the run, with defaults and without secrets (trajectory 6.2).
+    pub config: Option<Value>,
+    /// Sizes of the system prompt.
+    pub report: Option<SystemPromptReport>,
+    /// The messages at the start, before trimming per call.
+    pub compiled: Compiled,
+    /// The prompt went to the model.
+    pub submitted: bool,
+    /// Summed over all calls.
+    pub usage: Option<TokenUsage>,
+    /// Of the last call: the one to compare with a window (trajectory 3.5).
+    pub last_call: Option<TokenUsage>,
+    /// An error that the gateway itself raised.
+    pub prompt_error: Option<String>,
+    /// Where it was raised: `prompt`, `precheck`, `hook:…`.
+    pub prompt_error_source: Option<String>,
+    /// Why the turn ended without an answer.
+    pub terminal_error: Option<String>,
+    /// `success`, `error`, `interrupted`, `cleanup`; none where the end is not recorded.
+    pub status: Option<String>,
+}
+
+impl Attempt {
+    pub(super) fn new(event: &Event) -> Self {
+        Self {
+            run: event.run.clone(),
+            session: event.session.clone(),
+            provider: event.provider.clone(),
+            model: event.model.clone(),
+            events: Vec::new(),
+        }
+    }
+}
+
+impl TokenUsage {
+    fn of(value: Option<&Value>) -> Option<Self> {
+        let value = value.filter(|value| value.as_object().is_some())?;
+        let tokens = |key: &str| whole(value.get(key)).unwrap_or(0);
+        Some(Self {
+            input: tokens("input"),
+            output: tokens("output"),
+            cache_read: tokens("cacheRead"),
+            cache_write: tokens("cacheWrite"),
+            total: tokens("total"),
+        })
+    }
+}
+
+impl Recording {
+    /// The data of an attempt's last event of a kind.
+    fn of_kind(&self, attempt: &Attempt, kind: &str) -> Option<Value> {
+        let events = attempt.events.iter().rev().filter_map(|at| self.events.get(*at));
+        self.data(events.into_iter().find(|event| event.kind == kind)?)
+    }
+
+    /// Sizes of the system prompt of an attempt (trajectory 6.4).
+    pub fn report(&self, attempt: &Attempt) -> Option<SystemPromptReport> {
+        report_in(self.of_kind(attempt, "trace.metadata").as_ref())
+    }
+
+    /// Reads what an attempt recorded.
+    pub fn details(&self, attempt: &Attempt) -> Details {
+        let of = |kind: &str| self.of_kind(attempt, kind);
+        let (started, metadata, ended) = (of("session.started"), of("trace.metadata"), of("session.ended"));
+        let submitted = of("prompt.submitted");
+        // A line too long loses its data; the artifacts repeat them.
+        let completed = [of("model.completed"), of("trace.artifacts")];
+        let told = |key: &str| completed.iter().flatten().find_map(|data| data.get(key));
+        let ending = |key: &str| text(told(key)).or_else(|| text(ended.as_ref()?.get(key)));
+        let within = |path: [&str; 2]| metadata.as_ref()?.get(path[0])?.get(path[1]);
+        Details {
+            trigger: text(started.as_ref().and_then(|data| data.get("trigger"))),
+            gateway: text(within(["harness", "version"])),
+            config: within(["config", "redacted"]).filter(|value| value.as_object().is_some()).cloned(),
+            report: report_in(metadata.as_ref()),
+            compiled: Compiled::of(of("context.compiled").as_ref(), submitted.as_ref()),
+            submitted: submitted.is_some(),
+            usage: TokenUsage::of(told("usage")),
+            last_call: TokenUsage::of(told("promptCache").and_then(|cache| cache.get("lastCallUsage"))),
+            prompt_error: ending("promptError"),
+            prompt_error_source: text(told("promptErrorSource")),
+            terminal_error: ending("terminalError"),
+            status: text(ended.as_ref().and_then(|data| data.get("status"))),
+        }
+    }
+}
+
+fn report_in(metadata: Option<&Value>) -> Option<SystemPromptReport> {
+    SystemPromptReport::new(metadata?.get("prompting")?.get("systemPromptReport")?)
+}

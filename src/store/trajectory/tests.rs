@@ -1,0 +1,135 @@
+use super::*;
+use std::path::PathBuf;
+
+const FIXTURE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/fixtures/trajectory");
+
+fn transcript(id: &str) -> PathBuf {
+    Path::new(FIXTURE).join(format!("agents/main/sessions/{id}.jsonl"))
+}
+
+fn expected() -> serde_json::Value {
+    serde_json::from_str(&std::fs::read_to_string(Path::new(FIXTURE).join("expected.json")).unwrap()).unwrap()
+}
+
+fn usage(usage: Option<TokenUsage>) -> serde_json::Value {
+    usage.map_or(serde_json::Value::Null, |usage| {
+        serde_json::json!({ "input": usage.input, "output": usage.output, "cacheRead": usage.cache_read,
+            "cacheWrite": usage.cache_write, "total": usage.total })
+    })
+}
+
+fn context(compiled: &Compiled, expected: &serde_json::Value) {
+    match compiled {
+        Compiled::Held(held) => {
+            assert_eq!(expected["captured"], true);
+            assert_eq!(expected["leaf"], serde_json::json!(held.leaf));
+            assert_eq!(expected["messages_recorded"], held.messages.len());
+            assert_eq!(expected["messages_at_start"], held.total);
+            assert_eq!(expected["system_prompt"]["captured"], held.system.is_some());
+            assert_eq!(expected["system_prompt"]["chars"], serde_json::json!(held.system_chars));
+            let names: Vec<&str> = held.tools.iter().map(|tool| tool.name.as_str()).collect();
+            assert_eq!(expected["tools"], serde_json::json!(names));
+            let cut = held.tools.iter().filter(|tool| tool.is_cut).map(|tool| &tool.name);
+            assert_eq!(expected["tool_schema_cut"], serde_json::json!(cut.collect::<Vec<_>>()));
+        }
+        Compiled::Cut(cut) => {
+            assert_eq!(expected["captured"], false);
+            assert_eq!(expected["why"], cut.reason);
+            assert_eq!(expected["original_bytes"], serde_json::json!(cut.bytes));
+            assert_eq!(expected["limit_bytes"], serde_json::json!(cut.limit));
+            let recovered = cut.recovered.as_ref().map(|(messages, _)| messages.len());
+            assert_eq!(expected["recovered_messages"], serde_json::json!(recovered));
+        }
+        Compiled::Missing => panic!("every recorded attempt compiled a context"),
+    }
+}
+
+#[test]
+fn every_attempt_of_the_fixture_says_what_an_independent_reader_found() {
+    let mut attempts = 0;
+    for session in expected()["sessions"].as_array().unwrap() {
+        let id = session["sessionId"].as_str().unwrap();
+        let found = find(&transcript(id), id);
+        let Found::Readable(path) = found else {
+            assert_eq!(session["readable"], false);
+            let target = session["pointer_target"].as_str().unwrap();
+            assert_eq!(found, Found::Elsewhere(target.into()));
+            continue;
+        };
+        let recording = Recording::read(&path).unwrap();
+        let broken =
+            session["broken_lines"].as_array().unwrap().iter().map(|bad| bad["line"].as_u64().unwrap());
+        assert_eq!(recording.bad_lines, broken.collect::<Vec<_>>());
+        let runs = session["runs"].as_array().unwrap();
+        let all = recording.attempts();
+        let known: Vec<&Attempt> =
+            all.iter().filter(|attempt| runs.iter().any(|run| run["run_id"] == *attempt.run)).collect();
+        assert_eq!(known.len(), runs.len());
+        for (attempt, run) in known.iter().zip(runs) {
+            let details = recording.details(attempt);
+            let kinds = attempt.events.iter().map(|at| recording.events[*at].kind.as_str());
+            let kinds: Vec<&str> = kinds.filter(|kind| !kind.starts_with("orchard.")).collect();
+            assert_eq!(run["events"], serde_json::json!(kinds), "{}", attempt.run);
+            assert_eq!(run["lines"][0], recording.events[attempt.events[0]].line);
+            assert_eq!(run["trigger"], serde_json::json!(details.trigger));
+            assert_eq!(run["provider"], serde_json::json!(attempt.provider));
+            assert_eq!(run["model"], serde_json::json!(attempt.model));
+            assert_eq!(run["gateway_version"], serde_json::json!(details.gateway));
+            assert_eq!(run["status"], serde_json::json!(details.status));
+            assert_eq!(run["prompt_submitted"], details.submitted);
+            assert_eq!(run["run_usage"], usage(details.usage), "{}", attempt.run);
+            assert_eq!(run["last_call_usage"], usage(details.last_call), "{}", attempt.run);
+            assert_eq!(run["prompt_error"], serde_json::json!(details.prompt_error));
+            assert_eq!(run["prompt_error_source"], serde_json::json!(details.prompt_error_source));
+            assert_eq!(run["terminal_error"], serde_json::json!(details.terminal_error));
+            context(&details.compiled, &run["context"]);
+            attempts += 1;
+        }
+    }
+    assert_eq!(attempts, 7);
+}
+
+#[test]
+fn the_recorded_configuration_and_the_report_of_the_prompt_are_read() {
+    let path = transcript("a1f00000-1111-4222-8333-444455556666");
+    let report = last_report(&path, "a1f00000-1111-4222-8333-444455556666").unwrap();
+    assert_eq!(report.source, ReportSource::Recorded);
+    assert!(report.system_chars > 0 && report.tool_schema_chars > 0, "{report:?}");
+    let Found::Readable(file) = find(&path, "a1f00000-1111-4222-8333-444455556666") else { panic!() };
+    let recording = Recording::read(&file).unwrap();
+    let config = recording.details(&recording.attempts()[0]).config.unwrap();
+    let defaults = config.get("agents").and_then(|agents| agents.get("defaults")).unwrap();
+    assert_eq!(defaults.get("contextTokens").and_then(Value::as_f64), Some(120_000.0));
+    let pruning = defaults.get("contextPruning").unwrap();
+    assert_eq!(cut_reason(pruning.get("softTrim").unwrap()).as_deref(), Some("trajectory-depth-limit"));
+}
+
+#[test]
+fn an_empty_or_foreign_recording_is_not_taken() {
+    let dir = tempfile::tempdir().unwrap();
+    let write = |name: &str, text: &str| {
+        let mut file = std::fs::File::create(dir.path().join(name)).unwrap();
+        std::io::Write::write_all(&mut file, text.as_bytes()).unwrap();
+    };
+    let transcript = dir.path().join("s.jsonl");
+    write("s.trajectory.jsonl", "");
+    assert_eq!(find(&transcript, "s"), Found::Missing);
+    let target = dir.path().join("runs.jsonl");
+    let pointer = serde_json::json!({ "traceSchema": "openclaw-trajectory-pointer", "schemaVersion": 1,
+        "sessionId": "s", "runtimeFile": "/nowhere/runs.jsonl" });
+    write("s.trajectory-path.json", &pointer.to_string());
+    assert_eq!(find(&transcript, "s"), Found::Elsewhere("/nowhere/runs.jsonl".into()));
+    write(
+        "runs.jsonl",
+        "{\"traceSchema\":\"openclaw-trajectory\",\"schemaVersion\":1,\"source\":\"runtime\",\"sessionId\":\"other\"}\n",
+    );
+    assert_eq!(find(&transcript, "s"), Found::Elsewhere("/nowhere/runs.jsonl".into()));
+    write(
+        "runs.jsonl",
+        "{\"traceSchema\":\"openclaw-trajectory\",\"schemaVersion\":1,\"source\":\"runtime\",\"sessionId\":\"s\"}\nhalf",
+    );
+    assert_eq!(find(&transcript, "s"), Found::Readable(target.clone()));
+    let recording = Recording::read(&target).unwrap();
+    assert_eq!((recording.events.len(), recording.bad_lines), (0, vec![1, 2]));
+    assert_eq!(find(&transcript, "other"), Found::Missing);
+}
