@@ -127,7 +127,7 @@ impl Printed<'_> {
     fn event(&self, overflow: &Overflow) -> Vec<Cell> {
         let number = |tokens: Option<u64>| tokens.map_or_else(|| "not named".to_owned(), grouped);
         let recognised = match overflow.recognised {
-            Some(false) => format!("not recognised by {}", self.inspection.ruleset.ruleset.name()),
+            Some(false) => format!("not recognised by {}", self.inspection.release()),
             _ => String::new(),
         };
         let text: String = overflow.text.split_whitespace().collect::<Vec<_>>().join(" ");

@@ -7,6 +7,7 @@ use crate::explain::finding::{Class, Confidence, Evidence, Finding};
 use crate::explain::words::{count, exact};
 use crate::ids::EntryIx;
 use crate::inspect::Mark;
+use crate::inspect::overflow::refused::is_of_summary;
 use crate::inspect::words::span;
 use crate::store::entry::{Entry, EntryKind, Role, StopReason};
 
@@ -23,7 +24,7 @@ type Look = fn(&Case<'_>) -> Option<Finding>;
 
 /// Everything that came of compactions.
 pub(super) fn aftermath(case: &Case<'_>) -> Vec<Finding> {
-    let looks: [Look; 6] = [refused, late, hollow, idle, stuck, moved];
+    let looks: [Look; 7] = [summary_refused, refused, late, hollow, idle, stuck, moved];
     looks.iter().filter_map(|look| look(case)).collect()
 }
 
@@ -49,6 +50,21 @@ fn refused(case: &Case<'_>) -> Option<Finding> {
                     .by("compaction 3.1"),
             )
             .seen(Evidence::new("the refusal behind it").at([last.entry])),
+    )
+}
+
+/// The summary's own call was refused: one call for the whole history meets the same window.
+fn summary_refused(case: &Case<'_>) -> Option<Finding> {
+    let refused = case.errors.iter().filter(|error| is_of_summary(&error.text)).map(|error| error.entry);
+    let refused: Vec<EntryIx> = refused.collect();
+    let last = *refused.last()?;
+    let leaf = case.inspection.tree.parent(last);
+    let line = format!("{} refused: the summary's own call is too large", count(refused.len(), "compaction"));
+    Some(
+        Finding::new(Class::CompactionRefused, Confidence::Sure, line)
+            .by("compaction 8.6")
+            .seen(Evidence::new("every retry meets the same window; safeguard mode sends chunks").at(refused))
+            .seen(Evidence::new("branch from here to keep everything").at(leaf)),
     )
 }
 

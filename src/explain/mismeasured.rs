@@ -153,6 +153,7 @@ fn overcounted(case: &Case<'_>, failure: &Failure) -> Option<Finding> {
             .seen(Evidence::new(format!("the largest prompt the provider counted: {}", exact(peak))).at(at))
             .number("likely", likely as f64)
             .number("peak", peak as f64)
+            .number("overcount", over.unwrap_or(f64::NAN))
             .flips(true),
     )
 }

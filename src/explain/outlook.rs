@@ -5,6 +5,7 @@ use crate::explain::case::Case;
 use crate::explain::compactions::Compaction;
 use crate::explain::finding::{Class, Confidence, Evidence, Finding};
 use crate::explain::words::{about, count, exact, percent, short, told};
+use crate::ids::EntryIx;
 use crate::store::entry::Role;
 
 /// Turns within which a compacted session must not be at its trigger again.
@@ -55,10 +56,8 @@ pub(super) fn impossible(case: &Case<'_>) -> Option<Finding> {
 
 /// Every compaction is filled up to its trigger within a few turns.
 fn treadmill(case: &Case<'_>) -> Option<Finding> {
-    let refilled = |compaction: &&Compaction| {
-        let again = compaction.refilled_to.is_some_and(|to| to as f64 >= case.trigger());
-        again && !freed_nothing(compaction) && turns_to_refill(case, compaction) <= TURNS
-    };
+    let refilled =
+        |compaction: &&Compaction| !freed_nothing(compaction) && turns_to_refill(case, compaction) <= TURNS;
     // The last round may still be going on.
     let open = usize::from(case.compactions.last().is_some_and(|last| !refilled(&last)));
     let last: Vec<&Compaction> = case.compactions.iter().rev().skip(open).take_while(refilled).collect();
@@ -88,13 +87,15 @@ fn treadmill(case: &Case<'_>) -> Option<Finding> {
     Some(finding)
 }
 
-/// Messages of the person between a compaction and the call at which the session was at its trigger again.
+/// Messages of the person between a compaction and the next, or the call at which the session was at its trigger again.
 fn turns_to_refill(case: &Case<'_>, compaction: &Compaction) -> usize {
+    let behind = |entry: EntryIx| entry > compaction.entry;
+    let next = case.compactions.iter().map(|it| it.entry).find(|entry| behind(*entry));
     let at_trigger =
-        case.calls.iter().find(|call| call.entry > compaction.entry && call.prompt as f64 >= case.trigger());
-    let Some(call) = at_trigger else { return usize::MAX };
+        case.calls.iter().find(|call| behind(call.entry) && call.prompt as f64 >= case.trigger());
+    let Some(until) = next.or(at_trigger.map(|call| call.entry)) else { return usize::MAX };
     let index = &case.inspection.index;
-    let between = case.path.iter().filter(|ix| **ix > compaction.entry && **ix < call.entry);
+    let between = case.path.iter().filter(|ix| behind(**ix) && **ix < until);
     between.filter(|ix| index.entry(**ix).role() == Some(Role::User)).count()
 }
 
@@ -104,7 +105,7 @@ fn at_risk(case: &Case<'_>) -> Option<Finding> {
     let window = case.inspection.upkeep.runtime_window.min(case.inspection.window.own);
     let turn = case.typical_turn();
     let next = (prompt + turn) as f64;
-    let compacts = compaction_works(case) && prompt as f64 > case.trigger();
+    let compacts = compaction_works(case) && compared(case) > case.trigger();
     if window.is_nan() || window <= 0.0 || next <= window || compacts {
         return None;
     }
@@ -122,6 +123,12 @@ fn at_risk(case: &Case<'_>) -> Option<Finding> {
             .number("turn", turn as f64)
             .number("window", window),
     )
+}
+
+/// Tokens that the runtime compares with its trigger before the next run: the last answer's own count.
+fn compared(case: &Case<'_>) -> f64 {
+    let last = case.calls.last().map(|call| call.context_tokens).filter(|tokens| tokens.is_finite());
+    last.unwrap_or(0.0)
 }
 
 /// Whether a compaction that is due would free something.

@@ -97,6 +97,11 @@ impl Rehearsal {
             .map(|limit| limit as u64)
     }
 
+    /// Whether pruning can act at all: the release has it, and the provider is eligible.
+    pub(super) fn prunes(&self) -> bool {
+        self.material.prunes(&self.inspection)
+    }
+
     /// Calls of the path.
     pub(super) fn len(&self) -> usize {
         self.record.calls.len()
@@ -139,8 +144,8 @@ impl Rehearsal {
         Whole {
             overflows: (0..lane.len()).filter(over).count(),
             failing: failing.is_some_and(|at| over(&at)),
-            tokens: failing.map(|at| lane[at].expected.max(0.0) as u64),
-            peak: totals.peak.0.max(0.0) as u64,
+            tokens: failing.map(|at| lane[at].expected.max(0.0).round() as u64),
+            peak: totals.peak.0.max(0.0).round() as u64,
             cost: totals.cost.map(|cost| cost + totals.summaries).filter(|cost| *cost > 0.0),
             compactions: totals.compactions,
         }

@@ -34,12 +34,12 @@ pub(super) fn of_overflow(
         found.push(own.clone());
     }
     found.extend(causes.into_iter().filter(|_| !bytes));
+    found.extend(engine.filter(|_| !bytes));
     found.extend(inert.filter(|_| !bytes));
     found.extend(impossible.clone().filter(|_| fixed));
     if !bytes {
         found.push(own);
     }
-    found.extend(engine);
     found.extend(impossible.filter(|_| !fixed));
     found.extend(notes.into_iter().filter(|_| !bytes));
     found.extend(aftermath);
@@ -92,8 +92,8 @@ fn pruning_inert(guards: &[Guard]) -> Option<Finding> {
     let opened = format!("with one of these opened every call fits, by replay: {keys}");
     Some(
         Finding::new(Class::PruningInert, Confidence::Sure, line)
-            .by("pruning 4.2")
-            .seen(Evidence::new(opened).at(guard.entry).by("pruning 4.2"))
+            .by(guard.rule)
+            .seen(Evidence::new(opened).at(guard.entry).by(guard.rule))
             .flips(true),
     )
 }

@@ -170,6 +170,7 @@ impl Material {
         let own = learnt.own.map_or(self.provider_window, |limits| limits.provider);
         self.provider_window = own;
         self.windows = learnt.others;
+        self.at_least_the_window(inspection);
         Self { record: OnceLock::new(), ..self }
     }
 
@@ -181,6 +182,22 @@ impl Material {
         }
         self.recorded.steps.steps = self.recorded.steps.steps.without(self.doubted);
         Self { record: OnceLock::new(), ..self }
+    }
+
+    /// A refusal without a number was above the window that is known to fit.
+    fn at_least_the_window(&mut self, inspection: &Inspection) {
+        let (own, windows) = (self.provider_window, &self.windows);
+        for refused in self.refused.iter_mut().filter(|refused| refused.requested.is_none()) {
+            let model = inspection.index.entry(refused.entry).model;
+            let other = model.and_then(|model| windows.get(&model)).map(|limits| limits.provider);
+            let window = other.unwrap_or(own);
+            refused.least = if window.is_finite() && !refused.bytes { window + 1.0 } else { 0.0 };
+        }
+    }
+
+    /// Whether pruning can act in this session at all.
+    pub fn prunes(&self, inspection: &Inspection) -> bool {
+        self.eligible && inspection.ruleset.ruleset.rules().pruner.is_active()
     }
 
     /// Whether what was read tells replays under these steps too.

@@ -11,8 +11,11 @@ use crate::replay::{Call, ModelLimits, RecordedLane};
 use crate::store::entry::StopReason;
 use crate::store::intern::WordIx;
 
-/// A refused prompt above this share of the believed window confirms it.
-const CONFIRMS: f64 = 0.97;
+/// A refused prompt above this share of the believed window confirms it: where most of the prompt was counted, and where it
+/// is mostly estimated.
+const CONFIRMS: (f64, f64) = (0.97, 0.8);
+/// Share of a refused prompt that was counted before, from which the rest is no guess.
+const COUNTED: f64 = 0.75;
 /// Share of a refused prompt that is taken to fit where nothing larger was accepted.
 const BELOW: f64 = 0.9;
 
@@ -88,8 +91,12 @@ fn window(evidence: &Evidence, believed: f64) -> f64 {
     if let Some(named) = evidence.named {
         return believed.min(named);
     }
+    let confirms = |refused: f64| {
+        let share = if evidence.accepted >= COUNTED * refused { CONFIRMS.0 } else { CONFIRMS.1 };
+        refused >= share * believed
+    };
     match evidence.refused {
-        Some(refused) if refused >= CONFIRMS * believed => believed.min(refused - 1.0),
+        Some(refused) if confirms(refused) => believed,
         Some(refused) => evidence.accepted.max(BELOW * refused),
         None if believed.is_nan() => believed,
         None => believed.max(evidence.accepted),

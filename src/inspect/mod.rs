@@ -79,6 +79,7 @@ use crate::gateway::pruning::PruneSettings;
 use crate::gateway::ruleset::{Chosen, Guard, LegacyImages};
 use crate::gateway::window::WindowInfo;
 use crate::ids::{EntryIx, Epoch, SessionKey};
+use crate::js::Value;
 use crate::plan::cache_cost::CacheCost;
 use crate::plan::{Asked, Plan, PlanError};
 use crate::policy::clear_tool_uses::ClearedBy;
@@ -214,6 +215,15 @@ impl Inspection {
             config: &self.config,
             agent: &self.session.agent,
             ruleset: self.ruleset.ruleset,
+        }
+    }
+
+    /// The release that last wrote the gateway's configuration, for people; the rules' own where nothing says.
+    pub fn release(&self) -> String {
+        let written = self.config.value(&["meta", "lastTouchedVersion"]).and_then(Value::as_str);
+        match written.filter(|_| self.upkeep.gateway) {
+            Some(version) => format!("OpenClaw {}", version.to_string_lossy()),
+            None => self.ruleset.ruleset.name().to_owned(),
         }
     }
 

@@ -8,12 +8,16 @@ use crate::context::tokens::chars4::estimate_or_zero;
 use crate::ids::EntryIx;
 use crate::inspect::Inspection;
 use crate::inspect::overflow::Overflow;
-use crate::store::entry::{Entry, EntryKind, Usage};
+use crate::store::entry::{Entry, EntryKind, Role, Usage};
 use crate::store::intern::WordIx;
 use crate::transcript::copied_answers;
 
 /// What one estimated token may count for. Beyond that the growth was not that of these messages: no script takes more.
 const FACTORS: (f64, f64) = (0.2, 8.0);
+/// The same where there are images, whose tokens follow their pixels.
+const MOST_OF_IMAGES: f64 = 40.0;
+/// Tokens that an image is first taken for.
+const IMAGE_TOKENS: f64 = 1_200.0;
 /// Growth, in estimated tokens, below which what surrounds a message outweighs it.
 const LEAST_GROWTH: f64 = 200.0;
 /// Growths that must be there before they speak for messages without a count of their own.
@@ -28,6 +32,8 @@ struct Stretch {
     places: Vec<usize>,
     /// Tokens that the prompt grew by; none where no count tells.
     grown: Option<f64>,
+    /// There are images among them.
+    has_images: bool,
 }
 
 /// Tokens before the messages, and of the message of each entry of the path; `fitted` are those of the session's fit. None
@@ -62,7 +68,11 @@ fn chars4(inspection: &Inspection) -> Vec<f64> {
     let weigh = |ix: &EntryIx| {
         let entry = inspection.index.entry(*ix);
         let sent = entry.makes_message() || entry.kind == EntryKind::Compaction;
-        entry.message.filter(|_| sent).map_or(0.0, |size| estimate_or_zero(&size) as f64)
+        entry.message.filter(|_| sent).map_or(0.0, |size| {
+            // The runtime's estimate leaves the images of a person out; providers do not.
+            let unseen = if size.role == Role::User { f64::from(size.images) * IMAGE_TOKENS } else { 0.0 };
+            estimate_or_zero(&size) as f64 + unseen
+        })
     };
     inspection.context.path.iter().map(weigh).collect()
 }
@@ -70,7 +80,8 @@ fn chars4(inspection: &Inspection) -> Vec<f64> {
 fn factor(stretch: &Stretch, weights: &[f64]) -> Option<f64> {
     let estimated: f64 = stretch.places.iter().map(|at| weights[*at]).sum();
     let factor = stretch.grown? / estimated;
-    (factor >= FACTORS.0 && factor <= FACTORS.1).then_some(factor)
+    let most = if stretch.has_images { MOST_OF_IMAGES } else { FACTORS.1 };
+    (factor >= FACTORS.0 && factor <= most).then_some(factor)
 }
 
 /// Tokens counted for one estimated over all that the prompts grew by.
@@ -95,6 +106,7 @@ struct Walk {
     /// Where the first count stands, and its prompt in tokens.
     first: Option<(usize, f64)>,
     open: Vec<usize>,
+    has_images: bool,
     last: Option<(f64, Option<(WordIx, WordIx)>)>,
 }
 
@@ -117,6 +129,7 @@ impl Walk {
             }
             if entry.message.is_some() && (entry.makes_message() || entry.kind == EntryKind::Compaction) {
                 walk.open.push(place);
+                walk.has_images |= entry.message.is_some_and(|size| size.images > 0);
             }
         }
         walk.settle(None);
@@ -134,8 +147,9 @@ impl Walk {
 
     fn settle(&mut self, grown: Option<f64>) {
         let places = std::mem::take(&mut self.open);
+        let has_images = std::mem::take(&mut self.has_images);
         if !places.is_empty() {
-            self.stretches.push(Stretch { places, grown });
+            self.stretches.push(Stretch { places, grown, has_images });
         }
     }
 }

@@ -83,7 +83,7 @@ pub fn calls(index: &Index, path: &[EntryIx], refused: &[Refused]) -> Vec<Call> 
     let accepted = accepted(&calls);
     for call in &mut calls {
         let most = accepted.get(&call.mind.model).map_or(0.0, |most| most + 1.0);
-        call.refused = call.refused.map(|refused| Refused { least: most, ..refused });
+        call.refused = call.refused.map(|refused| Refused { least: refused.least.max(most), ..refused });
     }
     for at in 1..calls.len() {
         calls[at - 1].retried = calls[at - 1].refused.is_some() && !calls[at].opens_run;

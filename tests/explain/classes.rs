@@ -4,6 +4,7 @@ use clawscope::explain::{Class, GuardKind, Sign};
 use serde_json::json;
 
 use crate::made::{Made, words};
+use crate::on_store::Read;
 use crate::{finding, line, number, verdict, why};
 
 /// How providers say that a prompt of `sent` tokens does not fit `limit`.
@@ -43,6 +44,13 @@ fn each(fill: impl Fn(&mut Made, u64)) -> impl Iterator<Item = (u64, Made)> {
     all.into_iter()
 }
 
+/// The session on a window, with pruning switched off.
+fn unpruned(made: &Made, window: u64) -> Read {
+    made.on(window)
+        .config(json!({ "agents": { "defaults": { "contextPruning": { "mode": "off" } } } }))
+        .read()
+}
+
 #[test]
 fn one_result_that_is_larger_than_what_was_left() {
     for (window, made) in each(|made, window| {
@@ -50,7 +58,7 @@ fn one_result_that_is_larger_than_what_was_left() {
         made.user("read the log");
         made.step("exec", &[window as usize * 3]);
     }) {
-        let said = verdict(&made.read(window), Class::SingleResult, &["one exec result is ~"]);
+        let said = verdict(&unpruned(&made, window), Class::SingleResult, &["one exec result is ~"]);
         assert_eq!(said.overflows[0].limit, Some(window), "{}", said.overflows[0].text);
     }
 }
@@ -62,7 +70,7 @@ fn results_of_one_turn_that_are_too_large_together() {
         made.user("get everything");
         made.step("exec", &[window as usize, window as usize, window as usize]);
     }) {
-        verdict(&made.read(window), Class::ParallelResults, &["3 results of one turn are ~"]);
+        verdict(&unpruned(&made, window), Class::ParallelResults, &["3 results of one turn are ~"]);
     }
 }
 
@@ -87,7 +95,7 @@ fn one_run_that_outgrows_the_window_by_results_no_larger_than_their_siblings() {
             made.step("exec", &[window as usize / 4]);
         }
     }) {
-        let said = verdict(&made.read(window), Class::ToolLoopTreadmill, &["tool results fill ~"]);
+        let said = verdict(&unpruned(&made, window), Class::ToolLoopTreadmill, &["tool results fill ~"]);
         assert!(why(&said, GuardKind::Compaction).contains("not checked within a run"));
     }
 }
@@ -214,7 +222,8 @@ fn a_fallback_model_with_a_smaller_window() {
     made.model = ("openrouter", "mistral-large");
     made.failed("Prompt contains 181000 tokens, too large for model with 131072 maximum context length");
     let both = json!({ "models": { "providers": { "openrouter": { "models": [{ "id": "mistral-large", "contextWindow": 131_072 }] } } } });
-    let read = made.on(1_000_000).config(both).read();
+    let large = json!({ "models": { "providers": { "anthropic": { "models": [{ "id": "claude-opus-4-6", "contextWindow": 1_000_000 }] } } } });
+    let read = made.on(131_072).config(both).config(large).read();
     let said = verdict(&read, Class::ModelSwitch, &["the call went to mistral-large, which takes 131,072"]);
     // The calls that the first model answered do fit, whatever the second one takes.
     assert_eq!(said.recorded.unwrap().overflows, 1);
@@ -225,7 +234,8 @@ fn a_provider_that_stops_counting() {
     let mut made = Made::new();
     made.grow_to(40_000, 9_000);
     while made.prompt() < 200_500 {
-        made.user(&words(2_000));
+        let number = made.count;
+        made.user(&words(2_000 + number));
         made.uncounted(6_000);
     }
     made.user("go on");

@@ -45,7 +45,7 @@ fn a_few_hundred_tokens_too_many_are_still_too_many() {
     }
     made.failed("prompt is too long: 160498 tokens > 160000 maximum");
     let explanation = made.read(160_000).said();
-    assert!(crate::line(&explanation).starts_with("OVERFLOW by 498: "), "{}", crate::line(&explanation));
+    assert_eq!(explanation.failure.as_ref().map(clawscope::explain::Failure::over), Some(498));
     assert!(explanation.advice.iter().any(|advice| advice.helps), "so little is soon freed");
 }
 
@@ -73,8 +73,8 @@ fn a_plugin_that_says_it_assembled_less_than_was_sent() {
     made.user("go on");
     made.failed("This model's maximum context length is 131072 tokens. However, you requested 133000 tokens");
     let read = made.on(131_072).config(engine("some-engine")).read();
-    let explanation = verdict(&read, Class::EngineOwned, &[]);
-    assert!(number(&explanation.findings[0], "estimate") < 20_000.0);
+    let explanation = verdict(&read, Class::EngineOwned, &["some-engine"]);
+    assert!(explanation.failure.as_ref().is_some_and(|failure| failure.estimate() < 20_000));
 }
 
 #[test]
@@ -84,8 +84,8 @@ fn bytes_by_four_are_no_tokens() {
     let bytes = made.text().len() as f64;
     let made_up = (bytes / 4.0).max(2_500_000.0);
     let read = made.on(200_000).row(json!({ "totalTokens": made_up })).read();
-    let explanation = verdict(&read, Class::CounterInflated, &[]);
-    assert!(!explanation.overflowed());
+    let explanation = verdict(&read, Class::Healthy, &[]);
+    assert!(finding(&explanation, Class::CounterInflated).line.contains("2,500,000"));
 }
 
 #[test]
@@ -104,12 +104,15 @@ fn two_dozen_messages_may_be_too_many() {
 fn a_heartbeat_that_pays_for_every_beat_before_it() {
     let mut made = Made::new();
     made.fixed = 30_000.0;
-    while made.prompt() < 174_000 {
+    while made.prompt() < 199_000 {
         made.user("Heartbeat: go through the boards named in HEARTBEAT.md and report what changed.");
         made.answer(6_000);
         made.wait(30.0);
     }
-    verdict(&made.read(200_000), Class::RecurringSessionGrowth, &[]);
+    made.user("Heartbeat: go through the boards named in HEARTBEAT.md and report what changed.");
+    made.failed("prompt is too long: 201000 tokens > 200000 maximum");
+    let off = json!({ "agents": { "defaults": { "contextPruning": { "mode": "off" } } } });
+    verdict(&made.on(200_000).config(off).read(), Class::RecurringSessionGrowth, &["the same job ran "]);
 }
 
 #[test]
@@ -143,7 +146,7 @@ fn an_overflow_that_only_the_gateway_noted() {
     made.step("process", &[300_000]);
     made.threw("400 上下文长度超出限制：最大 200000，当前 320246");
     let explanation = verdict(&made.read(200_000), Class::SingleResult, &[]);
-    assert_eq!(explanation.overflows[0].who(), "the gateway, before the model was asked");
+    assert!(explanation.overflows[0].noted, "there is no failed answer, only the gateway's note");
 }
 
 #[test]

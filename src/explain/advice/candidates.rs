@@ -51,13 +51,18 @@ pub(super) struct Ground<'a> {
     pub failure: &'a Failure,
     /// Compaction is a plugin's: the gateway's settings of it are not read.
     pub engine: bool,
+    /// Pruning can act at all.
+    pub prunes: bool,
 }
 
 impl Ground<'_> {
     /// Every key that this release reads and the configuration can set, with the values that are tried.
     pub(super) fn candidates(&self) -> Vec<Candidate> {
-        let mut all = vec![self.window(), self.pruning_on()];
-        if self.inspection.configured_on {
+        let mut all = vec![self.window()];
+        if self.prunes {
+            all.push(self.pruning_on());
+        }
+        if self.prunes && self.inspection.configured_on {
             all.extend(self.pruning());
         }
         all.push(self.turns());
@@ -65,7 +70,9 @@ impl Ground<'_> {
             all.push(self.keep_recent());
             all.push(self.reserve());
         }
-        all.push(self.context_tokens());
+        if self.prunes {
+            all.push(self.context_tokens());
+        }
         all.push(self.files(BOOTSTRAP_MAX_CHARS, &FILE_CHARS));
         all.push(self.files(BOOTSTRAP_TOTAL_MAX_CHARS, &TOTAL_CHARS));
         all.retain(|candidate| !candidate.values.is_empty());

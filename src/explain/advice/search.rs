@@ -44,7 +44,12 @@ pub(in crate::explain) fn search(case: &Case<'_>, verdict: Option<&Finding>) -> 
     let Some((failure, rehearsal)) = case.failure.as_ref().zip(case.rehearsal.as_ref()) else {
         return Tries::default();
     };
-    let ground = Ground { inspection: &rehearsal.inspection, failure, engine: engine::owner(case).is_some() };
+    let ground = Ground {
+        inspection: &rehearsal.inspection,
+        failure,
+        engine: engine::owner(case).is_some(),
+        prunes: rehearsal.prunes(),
+    };
     let candidates = ground.candidates();
     let believable = Believable::of(rehearsal);
     let mut trials: Vec<Trial> = candidates

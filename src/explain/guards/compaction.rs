@@ -38,7 +38,7 @@ pub(super) fn threshold(case: &Case<'_>, failure: &Failure) -> Guard {
 
 pub(super) fn recovery(case: &Case<'_>, failure: &Failure) -> Guard {
     let new = |state, why: String| Guard::new(GuardKind::Recovery, state, why).at(failure.overflow.entry);
-    let name = case.inspection.ruleset.ruleset.name();
+    let name = case.inspection.release();
     let done = case.compactions.iter().filter(|it| it.entry > failure.overflow.entry).count();
     match (failure.overflow.recognised, done) {
         (Some(false), 0) => new(

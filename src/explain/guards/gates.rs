@@ -101,6 +101,17 @@ pub(super) fn current(failure: &Failure, key: &str) -> String {
         .unwrap_or_default()
 }
 
+/// The rule that a gate follows.
+pub(super) fn rule(gate: Gate) -> &'static str {
+    match gate {
+        Gate::Off => "pruning 3.3",
+        Gate::NoPruner => "pruning 8",
+        Gate::NotEligible => "pruning 3.6",
+        Gate::NeverTouched => "pruning 4.3",
+        Gate::Open { .. } | Gate::NoTtl | Gate::Warm { .. } => "pruning 4.2",
+    }
+}
+
 /// Why a gate is shut, in a few words.
 pub(super) fn why_shut(case: &Case<'_>, failure: &Failure, gate: Gate) -> String {
     let provider = failure.model.and_then(|(provider, _)| case.inspection.index.words.text(provider));

@@ -86,13 +86,15 @@ pub struct Guard {
     pub due_by: Option<u64>,
     /// The keys of the gates of which each, opened alone, makes every call fit.
     pub opens: Vec<&'static str>,
+    /// The rule that kept it from acting.
+    pub rule: &'static str,
     /// Where it is seen.
     pub entry: Option<EntryIx>,
 }
 
 impl Guard {
     fn new(kind: GuardKind, state: GuardState, why: impl Into<String>) -> Self {
-        Self { kind, state, why: why.into(), due_by: None, opens: Vec::new(), entry: None }
+        Self { kind, state, why: why.into(), due_by: None, opens: Vec::new(), rule: "", entry: None }
     }
 
     fn due_by(self, tokens: f64) -> Self {
@@ -153,7 +155,7 @@ fn pruning(case: &Case<'_>, failure: &Failure, sent: Option<&CallReplay>, opened
         gate => new(GuardState::Blocked, gates::why_shut(case, failure, gate)),
     };
     let touch = case.touches.iter().rev().find(|(entry, _)| *entry < failure.overflow.entry);
-    Guard { opens: flipping, ..guard.at(touch.map(|(entry, _)| *entry)) }
+    Guard { opens: flipping, rule: gates::rule(gate), ..guard.at(touch.map(|(entry, _)| *entry)) }
 }
 
 fn context_guard(failure: &Failure, sent: Option<&CallReplay>) -> Option<Guard> {

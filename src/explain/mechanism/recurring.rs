@@ -10,6 +10,7 @@ use crate::explain::mechanism::Mechanism;
 use crate::ids::EntryIx;
 use crate::js::Value;
 use crate::store::body;
+use crate::transcript::envelope::opened;
 
 /// Runs below which nothing recurs.
 const LEAST_RUNS: usize = 5;
@@ -70,17 +71,33 @@ fn text(case: &Case<'_>, ix: EntryIx) -> Option<String> {
     Some(texts.map(|text| text.to_string_lossy()).collect::<Vec<_>>().join(" "))
 }
 
-/// Words of letters alone, in lower case and without the names of days and months: what stamps and counts every run anew is
-/// left out.
+/// The person's own words in lower case, without what stamps every run anew: dates, times and ids.
 fn normalised(text: &str) -> String {
-    let words = text.split(|char: char| !char.is_alphabetic()).filter(|word| !word.is_empty());
-    let words = words.map(str::to_lowercase).filter(|word| !is_of_date(word));
-    words.collect::<Vec<_>>().join(" ")
+    let opened = opened(text);
+    let words: Vec<String> = opened.said.split_whitespace().map(str::to_lowercase).collect();
+    let is_stamp = |at: usize| {
+        let near = at.checked_sub(1).into_iter().chain([at, at + 1]);
+        let dated = near.filter_map(|at| words.get(at)).any(|word| is_of_date(word));
+        is_of_date(&words[at])
+            || is_stamp(&words[at])
+            || dated && words[at].starts_with(|char: char| char.is_ascii_digit())
+    };
+    let kept = (0..words.len()).filter(|at| !is_stamp(*at)).map(|at| words[at].as_str());
+    opened.marks.iter().map(String::as_str).chain(kept).collect::<Vec<_>>().join(" ")
 }
 
+/// Whether a word is a name that dates are written with.
 fn is_of_date(word: &str) -> bool {
+    let word = word.trim_matches(|char: char| !char.is_alphabetic());
     let named = DAYS_AND_MONTHS.iter().any(|name| word == *name || word == &name[..3]);
-    named || ["am", "pm", "utc", "gmt", "t", "z"].contains(&word)
+    named || ["am", "pm", "utc", "gmt"].contains(&word)
+}
+
+/// Whether a word is a time, a date or an id: digits with signs between them, a year, or a long word with digits.
+fn is_stamp(word: &str) -> bool {
+    let digits = word.chars().filter(char::is_ascii_digit).count();
+    let signs = word.trim_matches(|char: char| !char.is_alphanumeric()).contains([':', '-', '/']);
+    digits > 0 && (signs || digits >= 4 || word.len() >= 8)
 }
 
 #[cfg(test)]
@@ -92,5 +109,9 @@ mod tests {
         let one = normalised("[cron:4 digest] Summarise the night. Time: 2026-03-01 07:00");
         assert_eq!(one, normalised("[cron:4 digest] Summarise the night. Time: 2026-03-02 07:00"));
         assert_ne!(one, normalised("[cron:4 digest] Summarise the day. Time: 2026-03-02 07:00"));
+        let spoken =
+            |day: &str| normalised(&format!("Check the mail.\nCurrent time: {day} 6, 2026 — 07:13 AM (UTC)"));
+        assert_eq!(spoken("Friday, March"), spoken("Monday, April"));
+        assert_ne!(normalised("and what about part 3 of it"), normalised("and what about part 4 of it"));
     }
 }

@@ -5,7 +5,7 @@
 //! judged by the model that answered it, never by the one the session has now.
 
 mod cut_short;
-mod refused;
+pub(crate) mod refused;
 mod silent;
 mod windows;
 

@@ -5,13 +5,17 @@ use crate::ids::EntryIx;
 use crate::inspect::facts::time;
 use crate::inspect::overflow::{Overflow, Scope, Sign};
 use crate::js::{self, Value};
-use crate::policy::overflow::{Judgement, Runtime, Said, Verdict, judge, recognised};
+use crate::policy::overflow::{
+    Judgement, Runtime, Said, Verdict, gateway, judge, recognised, recognised_in_run,
+};
 use crate::store::body;
 use crate::store::entry::{Entry, EntryKind, Role, StopReason};
 use crate::store::index::Index;
 
 /// The type of a custom entry that records a prompt that threw.
 pub(crate) const PROMPT_ERROR: &str = "openclaw:prompt-error";
+/// How the gateway's own refusals begin where it notes them itself.
+const OWN_REFUSAL: &str = "Context overflow:";
 /// The key that a gateway writes its own version to.
 const TOUCHED_BY: [&str; 2] = ["meta", "lastTouchedVersion"];
 
@@ -39,7 +43,7 @@ fn runtime(ruleset: Ruleset, version: Option<&str>) -> Runtime<'_> {
     match ruleset {
         Ruleset::Pi0_55 => Runtime::Pi("0.55.3"),
         Ruleset::Pi1_5 => Runtime::Pi("1.5.2"),
-        _ => Runtime::OpenClaw(version.unwrap_or(ruleset.name())),
+        _ => Runtime::OpenClaw(version.unwrap_or(ruleset.id())),
     }
 }
 
@@ -63,8 +67,13 @@ fn at(scope: &Scope<'_>, ix: EntryIx, entry: &Entry, runtime: Runtime<'_>) -> Op
         let message = value.get("message")?;
         (Said::of_message(message), time(entry, message))
     };
+    // A summary that was refused is no call of the conversation.
+    if is_of_summary(&said.message) {
+        return None;
+    }
     let judgement = judge(&said);
-    let sign = sign(&judgement, noted)?;
+    let own = judgement.by_gateway || noted && said.message.trim_start().starts_with(OWN_REFUSAL);
+    let sign = sign(&judgement, own)?;
     let numbers = judgement.numbers;
     Some(Overflow {
         entry: ix,
@@ -76,20 +85,36 @@ fn at(scope: &Scope<'_>, ix: EntryIx, entry: &Entry, runtime: Runtime<'_>) -> Op
         requested: numbers.requested,
         limit: numbers.limit,
         reply: numbers.output.filter(|_| sign == Sign::Refused),
-        recognised: recognised(&said, &judgement, runtime),
+        recognised: was_recognised(&said, &judgement, runtime),
         text: words(said),
         again: Vec::new(),
     })
 }
 
-fn sign(judgement: &Judgement, noted: bool) -> Option<Sign> {
+/// Whether an error is that of a compaction's own call.
+pub(crate) fn is_of_summary(text: &str) -> bool {
+    let text = text.to_lowercase();
+    let failed = ["compaction failed", "summarization failed", "summarisation failed"];
+    failed.iter().any(|words| text.contains(words)) && gateway::is_compaction_failure(&text)
+}
+
+fn sign(judgement: &Judgement, own: bool) -> Option<Sign> {
     match judgement.verdict {
         Verdict::No => None,
         Verdict::Bytes => Some(Sign::Bytes),
-        Verdict::Tokens if judgement.by_gateway && noted => Some(Sign::Precheck),
-        Verdict::Tokens if judgement.by_gateway => Some(Sign::Precheck),
+        Verdict::Tokens if own => Some(Sign::Precheck),
         Verdict::Tokens => Some(Sign::Refused),
     }
+}
+
+/// Whether anything of that release recognised it: its own test after the run, or its runtime's within the run.
+fn was_recognised(said: &Said, judgement: &Judgement, runtime: Runtime<'_>) -> Option<bool> {
+    let after = recognised(said, judgement, runtime)?;
+    let within = match runtime {
+        Runtime::OpenClaw(version) => recognised_in_run(said, version).unwrap_or(false),
+        Runtime::Pi(_) => false,
+    };
+    Some(after || within)
 }
 
 /// What was said, or the stop reason or code where there are no words.
