@@ -27,6 +27,9 @@ use crate::replay::{
 use crate::store::body::{self, BodyError};
 use crate::store::intern::WordIx;
 
+/// How much heavier than estimated messages may be, for a refusal behind them to be right.
+const MOST_HEAVIER: f64 = 1.5;
+
 /// What is read for replays of one session.
 #[derive(Debug, Clone)]
 pub struct Material {
@@ -171,6 +174,7 @@ impl Material {
         self.provider_window = own;
         self.windows = learnt.others;
         self.at_least_the_window(inspection);
+        self.weigh_up_to_refusals(&record);
         Self { record: OnceLock::new(), ..self }
     }
 
@@ -192,6 +196,22 @@ impl Material {
             let other = model.and_then(|model| windows.get(&model)).map(|limits| limits.provider);
             let window = other.unwrap_or(own);
             refused.least = if window.is_finite() && !refused.bytes { window + 1.0 } else { 0.0 };
+        }
+    }
+
+    /// Messages that nobody counted weigh at least what a refusal behind them says: its prompt was above the window.
+    fn weigh_up_to_refusals(&mut self, record: &RecordedLane) {
+        let Some((_, weights)) = &mut self.calibrated else { return };
+        for refused in self.refused.iter().filter(|refused| refused.requested.is_none() && refused.least > 0.0) {
+            let Some(at) = record.calls.iter().position(|call| call.entry == refused.entry) else { continue };
+            let Some(last) = (0..at).rev().find(|at| record.calls[*at].measured().is_some()) else { continue };
+            let estimated = record.lane[at].tokens - record.lane[last].tokens;
+            let needed = refused.least - record.calls[last].measured().unwrap_or(f64::NAN);
+            let factor = (needed / estimated).min(MOST_HEAVIER);
+            if estimated > 0.0 && factor > 1.0 {
+                let between = record.calls[last].place..record.calls[at].place;
+                weights[between].iter_mut().for_each(|weight| *weight *= factor);
+            }
         }
     }
 
