@@ -6,7 +6,7 @@ use rayon::prelude::*;
 
 use super::described::session_value;
 use super::explain::tone;
-use super::explain_json::verdict_value;
+use super::explain_json::{SCHEMA_VERSION, verdict_value};
 use super::failure::Failure;
 use super::output::{Output, Tone};
 use super::ruleset::ruleset_value;
@@ -74,6 +74,7 @@ fn answer(scene: &Scene, all: &[Explained], windows: &[u64]) -> Object {
         Some(Value::from(Object::from(parts)))
     });
     Object::from([
+        ("schemaVersion", Value::from(SCHEMA_VERSION)),
         ("ruleset", ruleset_value(&scene.store().ruleset)),
         (
             "sessions",

@@ -9,6 +9,9 @@ use crate::ids::EntryIx;
 use crate::inspect::Inspection;
 use crate::js::{Object, Value};
 
+/// The schema of `explain`: since 2 the four questions have members of their own.
+pub(super) const SCHEMA_VERSION: i32 = 2;
+
 /// Class, confidence and line of the first finding.
 pub(super) fn verdict_value(explanation: &Explanation) -> Value {
     Value::from(explanation.verdict().map(|finding| {
@@ -27,6 +30,7 @@ pub(super) fn answer(inspection: &Inspection, explanation: &Explanation) -> Obje
     let findings =
         |findings: &[Finding]| list(findings.iter().map(|finding| json.finding(finding)).collect());
     Object::from([
+        ("schemaVersion", Value::from(SCHEMA_VERSION)),
         ("session", session_value(&inspection.session)),
         ("ruleset", ruleset_value(&inspection.ruleset)),
         ("overflow", Value::from(explanation.overflowed())),

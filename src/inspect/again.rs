@@ -202,9 +202,13 @@ impl Material {
     /// Messages that nobody counted weigh at least what a refusal behind them says: its prompt was above the window.
     fn weigh_up_to_refusals(&mut self, record: &RecordedLane) {
         let Some((_, weights)) = &mut self.calibrated else { return };
-        for refused in self.refused.iter().filter(|refused| refused.requested.is_none() && refused.least > 0.0) {
+        for refused in
+            self.refused.iter().filter(|refused| refused.requested.is_none() && refused.least > 0.0)
+        {
             let Some(at) = record.calls.iter().position(|call| call.entry == refused.entry) else { continue };
-            let Some(last) = (0..at).rev().find(|at| record.calls[*at].measured().is_some()) else { continue };
+            let Some(last) = (0..at).rev().find(|at| record.calls[*at].measured().is_some()) else {
+                continue;
+            };
             let estimated = record.lane[at].tokens - record.lane[last].tokens;
             let needed = refused.least - record.calls[last].measured().unwrap_or(f64::NAN);
             let factor = (needed / estimated).min(MOST_HEAVIER);

@@ -31,8 +31,10 @@ pub(super) fn facts(
         facts.push(("call", answered.unwrap_or_else(|| "— none with its id".into())));
     }
     sizes(entry, &mut facts);
-    if let Some(usage) = index.beside.get(&ix) {
-        measured(usage, &mut facts);
+    match index.beside.get(&ix) {
+        Some(usage) if entry.is_call() => billed(usage, &mut facts),
+        Some(usage) => measured(usage, &mut facts),
+        None => {}
     }
     model(entry, message, &mut facts);
     facts
@@ -153,6 +155,15 @@ fn model(entry: &Entry, message: &Value, facts: &mut Vec<Fact>) {
     match entry.message.and_then(|size| size.usage) {
         Some(usage) => measured(&usage, facts),
         None => facts.push(("prompt", "— not measured".into())),
+    }
+}
+
+/// What a failed or aborted call was billed: no measure of its prompt.
+fn billed(usage: &Usage, facts: &mut Vec<Fact>) {
+    let prompt = tokens(usage.prompt_tokens());
+    facts.push(("billed", format!("{prompt} in, {} out", tokens(usage.output))));
+    if usage.cost.is_finite() {
+        facts.push(("cost", format!("${:.4}", usage.cost)));
     }
 }
 

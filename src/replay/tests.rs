@@ -229,7 +229,8 @@ fn a_refused_prompt_is_compacted_and_fits_the_second_time() {
 
 #[test]
 fn an_answer_that_took_in_more_than_the_window_overflowed_silently() {
-    let replay = two_runs(12_000).replay(&settings(&[]), 10_000.0, &[]);
+    let silent = [refused_at(3, None, None)];
+    let replay = two_runs(12_000).replay(&settings(&[]), 10_000.0, &silent);
     let overflows: Vec<bool> = replay.recorded.iter().map(|call| call.overflow).collect();
     assert_eq!(overflows, [false, true, false]);
     // There was an answer all the same.
@@ -252,7 +253,8 @@ fn what_was_answered_did_fit_whatever_the_window_is_said_to_be() {
 #[test]
 fn the_settings_in_force_bring_the_record_again() {
     let silent = two_runs(12_000);
-    let [recorded, simulated] = fates(&silent.replay(&settings(&[]), 10_000.0, &[]));
+    let words = [refused_at(3, None, None)];
+    let [recorded, simulated] = fates(&silent.replay(&settings(&[]), 10_000.0, &words));
     assert_eq!(recorded, [(false, false), (true, false), (false, false)]);
     assert_eq!(simulated, recorded, "taken for an overflow by the runtime, and answered all the same");
     let refused = two_runs(5_000).after(1).user().refused("prompt is too long: 8000 tokens");

@@ -42,13 +42,13 @@ fn the_last_overflow_is_looked_at_with_the_errors_that_belong_to_it() {
         user("two"),
         answer("fine"),
         user("three"),
-        error(TOO_LONG),
-        error(TOO_LONG),
+        error("prompt is too long: 214000 tokens > 200000 maximum"),
+        error("prompt is too long: 214001 tokens > 200000 maximum"),
         compaction("e4"),
         answer("done"),
     ]);
     assert_eq!((view.refusal.entry, view.earlier), (Some(at(5)), 1));
-    assert_eq!(view.refusal.tokens, Some(213_462));
+    assert_eq!(view.refusal.tokens, Some(214_000));
     assert_eq!(recorded(&view), ["refused", "refused", "compacted", "answered"]);
 }
 
@@ -102,7 +102,7 @@ fn a_prompt_that_threw_stands_in_an_entry_of_the_gateway() {
 #[test]
 fn an_answer_that_took_in_more_than_the_window_overflowed_silently() {
     let silent = message(
-        r#"{"role":"assistant","content":[],"stopReason":"stop","usage":{"input":150000,"output":1,"cacheRead":60000,"cacheWrite":0}}"#,
+        r#"{"role":"assistant","provider":"anthropic","model":"claude-opus-4-6","content":[],"stopReason":"stop","usage":{"input":150000,"output":1,"cacheRead":60000,"cacheWrite":0}}"#,
     );
     let view = view(&[user("one"), silent]);
     assert_eq!((view.refusal.source, view.refusal.tokens), (ErrorSource::Silent, Some(210_000)));
