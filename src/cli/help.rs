@@ -175,24 +175,33 @@ Examples:
   clawscope explain KEY --json | jq -r '.verdict.line'
   clawscope explain --all --window 131072     which sessions a fallback model would refuse
 
-The first line is the verdict. Below it stand the other findings, the surest first, each with what was seen, where, and by
-which rule; then the settings that were tried, with the tokens that the failed call would have had, and what all calls of the
-session come to by replay: how many would not fit, the largest prompt, the cost. A change helps where every call fits. Only keys
-that the version reads are named, and where none would have helped, that is said. A session at risk that did not overflow yet is
-told what makes room for its next call.
+The first line is the answer: whether a call overflowed, what made it too large, and which guard was short of acting. The second
+names the change that would have fixed it. Then four blocks: what happened (each refused call once, with the provider's numbers,
+and whether this release recognised its words); what made it large, part by part; why nothing prevented it, guard by guard in the
+order the gateway asks them; and who counted what. A mis-measurement or a guard is the verdict only where setting it right makes
+every call fit by replay; otherwise the mechanism is.
 
-Classes: single-result, parallel-results, tool-loop-treadmill, counter-stale-low, counter-inflated, impossible-budget,
-engine-owned, wrong-window, estimator-error, pruning-inert, compaction-hollow, compaction-no-op, compaction-refused, compaction-timeout,
-fixed-overhead, image-bloat, recurring-session-growth, model-switch, runtime-fault, unexplained, healthy.
+The advice is a search over every key that this release reads, one key first, then pairs. Each change is replayed over the whole
+session; it helps where every call fits. `check`, `replay` and `sweep` with the same --set give the same numbers. That no setting
+would have helped is said only where the search is exhausted.
 
-JSON: {schemaVersion, session, ruleset, overflowed, events: [{entry, kind, time, requested, limit, by, text}],
-verdict: {class, confidence: sure|likely|possible, line}, findings: [{class, confidence, text, rule, evidence: [entry ids],
-lines: [{text, rule, entries}], numbers: {}}], advice: [{set: {key: value}, helps, overflows, peak, cost, note, fits, before,
-after, compactions, limit, patch, commands}], recorded: {overflows, peak, cost, compactions} or null, noSettingHelps}. kind is
-refused or cut-short; requested and limit are null where nothing names them. before, after and limit are tokens of the failing
-call, or of the next one; overflows, peak (tokens), cost (US dollars, null without a price) and compactions are of the whole
-session under the change, and recorded is the session as it was.
-With --all: {schemaVersion, ruleset, sessions: [{session, overflowed, verdict, noSettingHelps, tokens: {value, source} or null,
+Classes of an overflow: bytes-limit, wrong-window, counter-stale-low, estimator-error, pruning-inert, impossible-budget, engine-owned,
+model-switch, user-message, single-result, parallel-results, image-bloat, tool-loop-treadmill, fixed-overhead,
+recurring-session-growth, gradual-growth. Without one: compaction-hollow, compaction-no-op, compaction-timeout, compaction-treadmill,
+impossible-budget, at-risk, healthy. Beside a verdict also: compaction-refused, runtime-fault, counter-inflated.
+
+JSON: {schemaVersion: 2, session, ruleset, overflow, events: [{entry, kind, time, model: {provider, id}, requested, limit, reply,
+acceptedBefore, recognised, rule, by, text, again: [entry ids]}], verdict: {class, confidence: sure|likely|possible, line},
+mechanism: {class, tokens, count, entries} or null, parts: [{part, messages, tokens, new}], guards: [{guard, state, why, dueBy,
+opened: [keys], entry}], counts: [{who, tokens, exact, what, entry}], mismeasured, aftermath and findings: [{class, confidence,
+text, rule, flips, evidence: [entry ids], lines: [{text, rule, entries}], numbers: {}}], advice: [{set: {key: value}, helps,
+hasRoom, overflows, peak, cost, note, fits, before, after, compactions, limit, patch, commands}], recorded: {overflows, peak,
+cost, compactions} or null, tried, exhausted, noSettingHelps}. kind is refused, precheck, bytes, silent or cut-short; requested,
+limit and reply (tokens reserved for the reply) are null where nothing names them; recognised is null where the release is not
+known. flips is true where every call fits once this is set right. before, after and limit are tokens of the failing call;
+overflows, peak (tokens), cost (US dollars, null without a price) and compactions are of the whole session under the change, and
+recorded is the session as it was.
+With --all: {schemaVersion: 2, ruleset, sessions: [{session, overflow, verdict, noSettingHelps, tokens: {value, source} or null,
 window, windows: [{window, overflows, over}]}], unread: [{session, error}]}.";
 
 pub(super) const RECOVERY: &str = "\

@@ -224,8 +224,9 @@ fn with_compaction(settings: &mut Settings) {
 fn counter(case: &Case<'_>) -> Option<Finding> {
     let row = &case.inspection.upkeep.row;
     let stored = row.total_tokens.filter(|stored| *stored > 0.0)?;
-    let (live, counted) =
-        case.failure.as_ref().map_or_else(|| case.prompt(), |it| (it.requested, it.counted));
+    // The counter is that of the last accepted call; what a refused one brought is not its fault.
+    let accepted = case.calls.last().filter(|_| case.failure.is_some()).map(|call| (call.prompt, true));
+    let (live, counted) = accepted.unwrap_or_else(|| case.prompt());
     let (class, how) = if (live as f64) < COUNTER * stored {
         (Class::CounterInflated, "more")
     } else if stored < COUNTER * live as f64 && row.fresh != Some(false) {

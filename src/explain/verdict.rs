@@ -5,13 +5,15 @@ use crate::explain::case::Case;
 use crate::explain::failure::Failure;
 use crate::explain::finding::{Class, Confidence, Evidence, Finding};
 use crate::explain::guards::{Guard, GuardKind, GuardState};
-use crate::explain::mechanism::Mechanism;
+use crate::explain::mechanism::{Mechanism, cap};
 use crate::explain::outlook;
 use crate::explain::words::{about, count, exact, short, told};
 use crate::inspect::overflow::{Overflow, Sign};
 
 /// Chars of a headline at most.
 const HEADLINE: usize = 100;
+/// Share of the prompt that is in no message, from which that is said.
+const UNSEEN: f64 = 0.3;
 
 /// Every finding of an overflow, the verdict first.
 pub(super) fn of_overflow(
@@ -112,14 +114,24 @@ fn from_mechanism(case: &Case<'_>, failure: &Failure, mechanism: &Mechanism) -> 
         _ => Confidence::Likely,
     };
     let seen = Evidence::new(format!("{} by the provider's count", about(mechanism.tokens as u64)));
-    Finding::new(mechanism.class, confidence, phrase(case, failure, mechanism))
+    let results = [Class::SingleResult, Class::ParallelResults, Class::ToolLoopTreadmill];
+    let cap = cap(failure).filter(|_| results.contains(&mechanism.class));
+    let capped = cap.map(|(chars, cut)| {
+        let results = count(cut, "result");
+        Evidence::new(format!("with each result cut to {} chars it fits; that cuts {results}", exact(chars)))
+            .by("pruning 6.1")
+    });
+    let mut finding = Finding::new(mechanism.class, confidence, phrase(case, failure, mechanism))
         .by("compaction 8.8")
         .seen(seen.at(mechanism.entries.iter().copied().take(40)))
         .number("tokens", mechanism.tokens.round())
         .number("count", mechanism.count as f64)
         .number("requested", failure.requested as f64)
         .number("limit", failure.limit as f64)
-        .number("over", failure.over() as f64)
+        .number("over", failure.over() as f64);
+    finding.numbers.extend(cap.map(|(chars, _)| ("capChars", chars as f64)));
+    finding.evidence.extend(capped);
+    finding
 }
 
 /// The mechanism in a few words.
@@ -150,7 +162,16 @@ fn phrase(case: &Case<'_>, failure: &Failure, mechanism: &Mechanism) -> String {
         Class::RecurringSessionGrowth => {
             format!("the same job ran {} times in one session", exact(mechanism.count as u64))
         }
-        _ => format!("the session grew to {} message by message", told(failure.requested, failure.counted)),
+        _ => {
+            let requested = told(failure.requested, failure.counted);
+            let seen = failure.fixed + failure.weights.iter().sum::<f64>() as u64;
+            let unseen = failure.requested.saturating_sub(seen);
+            if unseen as f64 >= UNSEEN * failure.requested as f64 {
+                format!("{} of {requested} tokens are in no message of the transcript", about(unseen))
+            } else {
+                format!("the session grew to {requested} message by message")
+            }
+        }
     }
 }
 

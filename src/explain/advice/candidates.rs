@@ -227,5 +227,7 @@ pub(super) fn shown(inspection: &Inspection, change: &Change) -> super::Change {
         None => change.value.clone(),
     };
     let now = if is_mode { "cache-ttl".to_owned() } else { plain_text(unit, &tuned) };
+    let named = |text: String| if text.is_empty() { "none".to_owned() } else { text };
+    let (was, now) = (named(was), named(now));
     super::Change { key: change.key.clone(), file, path, was, now, value: change.value.clone(), tuned }
 }

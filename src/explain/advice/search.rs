@@ -67,6 +67,10 @@ pub(in crate::explain) fn search(case: &Case<'_>, verdict: Option<&Finding>) -> 
     let turn = case.room_to_go_on();
     let mut advice: Vec<Advice> =
         trials.into_iter().map(|trial| told(rehearsal, failure, turn, trial)).collect();
+    let changed = |advice: &Advice| advice.helps || advice.after != advice.before;
+    if advice.iter().any(changed) {
+        advice.retain(changed);
+    }
     let own = verdict.map(|verdict| verdict.class);
     advice.sort_by_key(|advice| rank(advice, own));
     let helping = advice.iter().filter(|advice| advice.helps).count();
@@ -199,6 +203,9 @@ fn rank(advice: &Advice, verdict: Option<Class>) -> (bool, bool, bool, usize, us
         _ => false,
     };
     let files = key.starts_with("bootstrap") && !is_own;
+    if !advice.helps {
+        return (true, false, false, advice.overflows(), 0, 0, advice.after);
+    }
     let usual = USUAL.iter().position(|usual| key.starts_with(usual)).unwrap_or(USUAL.len());
     let size = usize::from(!advice.has_room) + advice.changes.len();
     (!advice.helps, files, !is_own, size, advice.overflows(), usual, advice.after)

@@ -3,9 +3,11 @@
 //! The newest things are asked first: what came since the last accepted call, then since the run began, then the rest. A
 //! part counts only where it is large for this session; otherwise any message would explain a prompt that was over by a hair.
 
+mod cap;
 mod parts;
 mod recurring;
 
+pub(super) use cap::cap;
 pub(super) use parts::parts;
 pub use parts::{Part, PartKind};
 
