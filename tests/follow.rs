@@ -55,7 +55,7 @@ fn a_copied_usage_is_no_measurement_of_the_new_branch() {
     let tokens = branch.session.tokens.expect("tokens");
     assert_eq!((tokens.tokens, tokens.source), (after, SourceOfCount::Est));
     assert_eq!(branch.last_call, Some(called), "nobody was called meanwhile");
-    assert!(!branch.session.has(Mark::Overflow), "the refused prompt is not sent any more");
+    assert!(branch.session.has(Mark::Overflow), "the refused call is still in the file");
     driver.press("u y");
     assert_eq!(inspection(&driver).measured.expect("as before"), measured);
     assert!(inspection(&driver).session.has(Mark::Overflow));

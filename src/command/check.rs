@@ -27,7 +27,7 @@ pub(super) fn run(
     let budget = amount_tokens(asked, BUDGET, replayed.material.provider_window)?;
     let is_over = |at: &usize| {
         let call = &replayed.replay.simulated[*at];
-        call.expected > budget || call.failed
+        call.expected > budget || call.overflow || call.failed
     };
     let over: Vec<usize> = (0..replayed.replay.calls.len()).filter(is_over).collect();
     if args.session.json {

@@ -63,7 +63,8 @@ pub(super) fn calls(inspection: &Inspection, path: &[EntryIx]) -> Vec<Call> {
         }
         let Some(size) = entry.message.filter(|_| entry.makes_message()) else { continue };
         let usage = size.usage.filter(|usage| usage.prompt_tokens() >= 1.0 && usage.prompt_tokens() < 1e12);
-        let usage = usage.filter(|_| entry.is_call() && inspection.overflow_at(*ix).is_none());
+        let sure = entry.is_call() && !inspection.doubted.contains(ix);
+        let usage = usage.filter(|_| sure && inspection.overflow_at(*ix).is_none());
         if let Some(usage) = usage {
             calls.push(Call {
                 entry: *ix,

@@ -109,18 +109,18 @@ fn usage(case: &Case<'_>, failure: &Failure, rehearsal: &Rehearsal) -> Option<Fi
     };
     let flips = counted(true).overflows == 0 && counted(false).overflows > 0;
     let last = case.calls.last();
+    let partial = blind.iter().any(|call| case.inspection.doubted.contains(&call.entry));
+    let what = if partial { "reported far fewer tokens than their text" } else { "reported no usage" };
     let line = match last {
-        Some(call) => format!(
-            "{} reported no usage; the last count is {}",
-            count(blind.len(), "call"),
-            exact(call.prompt)
-        ),
-        None => "no call reported any usage, so compaction had nothing to compare".to_owned(),
+        Some(call) => {
+            format!("{} {what}; the last count is {}", count(blind.len(), "call"), exact(call.prompt))
+        }
+        None => format!("{} {what}, so compaction had nothing to compare", count(blind.len(), "call")),
     };
     let stored = case.inspection.upkeep.row.total_tokens;
     let mut finding = Finding::new(Class::CounterStaleLow, Confidence::Sure, line)
         .by("compaction 1.11")
-        .seen(Evidence::new("answers without usage").at(blind.iter().map(|call| call.entry)))
+        .seen(Evidence::new("answers without a usable count").at(blind.iter().map(|call| call.entry)))
         .number("uncounted", blind.len() as f64)
         .flips(flips);
     finding.evidence.extend(last.map(|call| {

@@ -246,6 +246,7 @@ impl Material {
             branch: &self.branch,
             textures: self.textures.as_ref().map(|textures| textures.as_slice()),
             refused: &self.refused,
+            doubted: &inspection.doubted,
             touches: &self.touches,
             eligible: self.eligible,
             fixed_tokens: inspection.fixed_tokens(),

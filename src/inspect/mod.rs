@@ -27,6 +27,7 @@ pub mod message;
 mod oddities;
 pub mod open;
 pub mod overflow;
+mod partial_usage;
 mod parts;
 pub mod patch;
 pub mod path_texts;
@@ -61,6 +62,7 @@ pub mod write;
 mod write_checks;
 pub mod writer;
 
+use std::collections::HashSet;
 use std::sync::Arc;
 
 pub use branches::BranchTip;
@@ -190,6 +192,8 @@ pub struct Inspection {
     pub configured_on: bool,
     /// Its calls that did not fit, on every branch, in the order of the file.
     pub overflows: Arc<[Overflow]>,
+    /// Answers of the path whose counts cannot be the whole prompt.
+    pub doubted: Arc<HashSet<EntryIx>>,
     /// A commit to it that was broken off and not settled yet.
     pub unfinished: Option<Unfinished>,
     /// Rises with every reading.

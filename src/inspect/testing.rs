@@ -91,6 +91,7 @@ pub(crate) fn inspection(text: &str, window: f64) -> Inspection {
         last_touch: last_touch(&index),
         unfinished: None,
         overflows: Arc::default(),
+        doubted: Arc::default(),
         index: Arc::new(index),
         upkeep: crate::inspect::upkeep::Upkeep::default(),
         config: Arc::new(GatewayConfig::empty()),

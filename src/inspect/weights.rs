@@ -121,7 +121,8 @@ impl Walk {
                 walk.settle(None);
                 walk.last = None;
             }
-            let counted = counted(entry).filter(|_| !copied.contains(ix));
+            let whole = !copied.contains(ix) && !inspection.doubted.contains(ix);
+            let counted = counted(entry).filter(|_| whole);
             let refused =
                 || inspection.overflow_at(*ix).and_then(Overflow::prompt).map(|tokens| tokens as f64);
             if let Some(prompt) = counted.or_else(refused) {

@@ -75,9 +75,9 @@ impl Call {
 
 /// The calls of a path. `refused` are those that did not fit, in file order. Copies of answers on another branch are no
 /// calls, nor are answers that the gateway wrote itself.
-pub fn calls(index: &Index, path: &[EntryIx], refused: &[Refused]) -> Vec<Call> {
+pub fn calls(index: &Index, path: &[EntryIx], refused: &[Refused], doubted: &HashSet<EntryIx>) -> Vec<Call> {
     let copied = copied_answers(index, path);
-    let mut walk = Walk { index, copied: &copied, refused, state: State::default() };
+    let mut walk = Walk { index, copied: &copied, refused, doubted, state: State::default() };
     let mut calls: Vec<Call> =
         path.iter().enumerate().filter_map(|(place, ix)| walk.entry(place, *ix)).collect();
     let accepted = accepted(&calls);
@@ -105,6 +105,7 @@ struct Walk<'a> {
     index: &'a Index,
     copied: &'a HashSet<EntryIx>,
     refused: &'a [Refused],
+    doubted: &'a HashSet<EntryIx>,
     state: State,
 }
 
@@ -166,7 +167,7 @@ impl Walk<'_> {
             idle_ms: before.unwrap_or(entry.time) - self.state.answered.unwrap_or(f64::NAN),
             mind: self.state.mind,
             stop,
-            usage: usage.filter(Usage::is_counted),
+            usage: usage.filter(|usage| usage.is_counted() && !self.doubted.contains(&ix)),
             billed: self.index.beside.get(&ix).copied(),
             opens_run: self.state.spoken || self.state.answered.is_none(),
             refused: self.said_of(ix),

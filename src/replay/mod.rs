@@ -39,7 +39,7 @@ pub use log::{Fired, FiredKind, Often, Record, record};
 pub use outcome::{CallReplay, Compacting, Trimmed};
 pub use totals::Totals;
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
 use crate::gateway::catalog::Price;
@@ -74,6 +74,8 @@ pub struct Session<'a> {
     pub textures: Option<&'a [Option<Arc<Texture>>]>,
     /// Calls whose texts say that the prompt was too large, in file order.
     pub refused: &'a [Refused],
+    /// Answers whose counts cannot be the whole prompt, and are no measure.
+    pub doubted: &'a HashSet<EntryIx>,
     /// Cache touches that count, in file order, with their time in ms (pruning 4.3).
     pub touches: &'a [(EntryIx, f64)],
     /// Pruning can be installed for the model (pruning 3.6).

@@ -94,6 +94,7 @@ impl Script {
             branch: &branch,
             textures: None,
             refused,
+            doubted: &HashSet::new(),
             touches: &[],
             eligible: true,
             fixed_tokens: 0,

@@ -249,6 +249,23 @@ fn a_provider_that_stops_counting() {
 }
 
 #[test]
+fn a_provider_that_counts_only_what_is_new() {
+    let mut made = Made::new();
+    made.grow_to(40_000, 9_000);
+    while made.prompt() < 200_500 {
+        let number = made.count;
+        made.user(&words(2_000 + number));
+        made.reported(6_000, 510);
+    }
+    made.user("go on");
+    made.failed("prompt is too long: 201000 tokens > 200000 maximum");
+    let off = json!({ "agents": { "defaults": { "contextPruning": { "mode": "off" } } } });
+    let read = made.on(200_000).config(off).read();
+    let said = verdict(&read, Class::CounterStaleLow, &["reported far fewer tokens than their text"]);
+    assert_eq!(finding(&said, Class::CounterStaleLow).flips, Some(true));
+}
+
+#[test]
 fn one_gate_of_the_pruner_that_kept_it_shut() {
     let gates = [
         ("ttl", json!({ "mode": "cache-ttl", "ttl": "3h" }), "contextPruning.ttl"),

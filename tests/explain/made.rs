@@ -160,10 +160,17 @@ impl Made {
 
     /// An answer of so many chars for which the provider counts nothing.
     pub(crate) fn uncounted(&mut self, chars: usize) -> usize {
+        self.reported(chars, 0)
+    }
+
+    /// An answer of so many chars for which the provider reports a prompt of so many tokens, whatever was sent.
+    pub(crate) fn reported(&mut self, chars: usize, tokens: u64) -> usize {
         let (provider, model) = self.model;
+        let text = words(chars);
+        let usage =
+            format!(r#"{{"input":{tokens},"output":0,"cacheRead":0,"cacheWrite":0,"totalTokens":{tokens}}}"#);
         let message = format!(
-            r#"{{"role":"assistant","content":[{{"type":"text","text":"{}"}}],"stopReason":"stop","provider":"{provider}","model":"{model}","usage":{{"input":0,"output":0,"cacheRead":0,"cacheWrite":0,"totalTokens":0}}}}"#,
-            words(chars)
+            r#"{{"role":"assistant","content":[{{"type":"text","text":"{text}"}}],"stopReason":"stop","provider":"{provider}","model":"{model}","usage":{usage}}}"#
         );
         self.message(&message, chars)
     }

@@ -1,0 +1,97 @@
+//! Counts that cannot be the whole prompt: a proxy that leaves out what was read from the cache, say, reports a prompt far
+//! smaller than the text that was sent. Such a count is no measure, and the runtime's trigger that compares it is blind.
+
+use std::collections::HashSet;
+
+use crate::context::tokens::chars4::estimate_or_zero;
+use crate::ids::EntryIx;
+use crate::inspect::Inspection;
+use crate::store::entry::{Entry, EntryKind, Usage};
+
+/// Share of the estimate below which a count is doubted. No script has so few tokens for its chars.
+const FAR_BELOW: f64 = 0.4;
+/// Estimated tokens below which what is said proves nothing.
+const ENOUGH: f64 = 6_000.0;
+/// Calls that must be so, before any of them is doubted: one alone may be another context's.
+const LEAST_CALLS: usize = 3;
+
+/// The answers of a path whose counts are doubted. Where pruning can act, small prompts are its doing.
+pub(super) fn partial_usage(inspection: &Inspection) -> HashSet<EntryIx> {
+    if inspection.configured_on && inspection.last_touch.is_some() {
+        return HashSet::new();
+    }
+    let (index, path) = (&inspection.index, &inspection.context.path);
+    let mut walk = Walk { places: Vec::with_capacity(path.len()), from: 0 };
+    let mut doubted = HashSet::new();
+    for ix in path {
+        let entry = index.entry(*ix);
+        if entry.kind == EntryKind::Compaction {
+            walk.compact(inspection, entry);
+        }
+        let prompt = entry.message.filter(|_| entry.is_call()).and_then(|size| size.usage);
+        let prompt = prompt.filter(Usage::is_counted).map(|usage| usage.prompt_tokens());
+        let estimate = walk.estimate();
+        if prompt.is_some_and(|prompt| estimate >= ENOUGH && prompt < FAR_BELOW * estimate) {
+            doubted.insert(*ix);
+        }
+        walk.push(*ix, entry);
+    }
+    if doubted.len() < LEAST_CALLS { HashSet::new() } else { doubted }
+}
+
+/// What the context holds so far.
+struct Walk {
+    /// Entries with the sum of the estimates up to and with each.
+    places: Vec<(EntryIx, f64)>,
+    /// The first place that is still sent.
+    from: usize,
+}
+
+impl Walk {
+    fn push(&mut self, ix: EntryIx, entry: &Entry) {
+        let sent = entry.makes_message() || entry.kind == EntryKind::Compaction;
+        let tokens = entry.message.filter(|_| sent).map_or(0.0, |size| estimate_or_zero(&size) as f64);
+        let before = self.places.last().map_or(0.0, |(_, sum)| *sum);
+        self.places.push((ix, before + tokens));
+    }
+
+    /// From here on what the compaction kept is sent.
+    fn compact(&mut self, inspection: &Inspection, entry: &Entry) {
+        let kept = |(ix, _): &(EntryIx, f64)| inspection.index.entry(*ix).id == entry.reference;
+        let named = entry.reference.and_then(|_| self.places.iter().rposition(kept));
+        self.from = named.unwrap_or(self.places.len());
+    }
+
+    fn estimate(&self) -> f64 {
+        let all = self.places.last().map_or(0.0, |(_, sum)| *sum);
+        let before = self.from.checked_sub(1).and_then(|at| self.places.get(at)).map_or(0.0, |(_, sum)| *sum);
+        all - before
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::inspect::testing::{inspection, message, transcript, user};
+
+    fn session(counted: &[u64]) -> Inspection {
+        let text = "word ".repeat(8_000);
+        let mut entries = vec![user(&text)];
+        for prompt in counted {
+            entries.push(message(&format!(
+                r#"{{"role":"assistant","content":[],"stopReason":"stop","usage":{{"input":{prompt},"output":1,"cacheRead":0,"cacheWrite":0,"totalTokens":{prompt}}}}}"#
+            )));
+            entries.push(user("and now?"));
+        }
+        let mut made = inspection(&transcript(&entries), 200_000.0);
+        made.configured_on = false;
+        made
+    }
+
+    #[test]
+    fn counts_far_below_the_text_are_doubted_once_there_are_several() {
+        assert_eq!(partial_usage(&session(&[120, 130, 140])).len(), 3);
+        assert!(partial_usage(&session(&[120, 12_000, 12_100])).is_empty(), "one may be another context's");
+        assert!(partial_usage(&session(&[11_000, 12_000, 12_100])).is_empty());
+    }
+}
