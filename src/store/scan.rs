@@ -339,7 +339,7 @@ fn usage_of<'a>(message: impl Json<'a>, stop: StopReason) -> Option<Usage> {
 }
 
 /// Whether the gateway wrote an answer without asking a model (store I5).
-fn is_synthetic<'a>(message: impl Json<'a>) -> bool {
+pub fn is_synthetic<'a>(message: impl Json<'a>) -> bool {
     let is = |key, text: &str| message.get(key).is_some_and(|own| own.str_is(text));
     is("provider", SYNTHETIC_PROVIDER) && SYNTHETIC_MODELS.iter().any(|model| is("model", model))
 }

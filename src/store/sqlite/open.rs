@@ -162,7 +162,7 @@ impl Database {
     }
 
     /// Whether it has a column, or with an empty name a table.
-    pub(super) fn has(&self, table: &str, column: &str) -> bool {
+    pub(in crate::store) fn has(&self, table: &str, column: &str) -> bool {
         let wanted = format!("{table}.{column}");
         self.columns
             .iter()
@@ -175,7 +175,7 @@ impl Database {
     }
 
     /// Asks several things of one moment (sqlite H6); short, as a long look keeps the log from being reused.
-    pub(super) fn look<T>(
+    pub(in crate::store) fn look<T>(
         &self,
         ask: impl FnOnce(&Transaction<'_>) -> rusqlite::Result<T>,
     ) -> rusqlite::Result<T> {
