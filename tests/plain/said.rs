@@ -283,7 +283,7 @@ fn entry_found(index: &Index, entry: &Entry) -> Said {
 }
 
 fn usage_found(usage: &Usage) -> [String; 6] {
-    let Usage { input, output, cache_read, cache_write, context_tokens, cost } = *usage;
+    let Usage { input, output, cache_read, cache_write, context_tokens, cost, .. } = *usage;
     [input, output, cache_read, cache_write, context_tokens, cost].map(digits)
 }
 
