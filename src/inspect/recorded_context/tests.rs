@@ -10,8 +10,9 @@ use crate::inspect::Inspection;
 use crate::inspect::open::open;
 use crate::inspect::testing::transcript;
 use crate::js::{Value, parse};
+use crate::store::sqlite::testing::TestStore;
 use crate::store::survey::survey;
-use crate::store::trajectory::RecordedList;
+use crate::store::trajectory::{Place, RecordedList};
 
 const FIXTURE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/fixtures/trajectory");
 
@@ -86,6 +87,45 @@ fn every_run_of_the_fixture_compares_as_an_independent_reader_found() {
         assert!(read(&inspection, 0).is_err());
     }
     assert_eq!(seen, 7);
+}
+
+const TABLE: &str = "CREATE TABLE trajectory_runtime_events (session_id TEXT NOT NULL, seq INTEGER NOT NULL, run_id TEXT, \
+     event_json TEXT NOT NULL, created_at INTEGER NOT NULL, PRIMARY KEY (session_id, seq)) STRICT";
+
+#[test]
+fn a_recording_in_the_database_compares_as_the_same_recording_in_a_file() {
+    let id = "a1f00000-1111-4222-8333-444455556666";
+    let text = |end: &str| {
+        std::fs::read_to_string(Path::new(FIXTURE).join(format!("agents/main/sessions/{id}{end}"))).unwrap()
+    };
+    let made = TestStore::new();
+    made.session("agent:main:main", id, &text(".jsonl").lines().collect::<Vec<_>>());
+    let open = || opened(made.state(), id, &Environment::default());
+    assert_eq!(
+        read(&open(), 1).unwrap(),
+        RecordedContext::NoRecording,
+        "an older database has no such table"
+    );
+    made.run(TABLE);
+    assert_eq!(
+        read(&open(), 1).unwrap(),
+        RecordedContext::NoRecording,
+        "the table holds no run of the session"
+    );
+    let insert = "INSERT INTO trajectory_runtime_events VALUES (?1, ?2, 'r', ?3, 1)";
+    for (seq, line) in text(".trajectory.jsonl").lines().enumerate() {
+        made.with(insert, (id, seq as i64, line));
+    }
+    made.with(insert, (id, 999, "{half"));
+    made.with(insert, ("another", 0, text(".trajectory.jsonl").lines().next().unwrap()));
+    let (rows, file) = (open(), opened(Path::new(FIXTURE), id, &Environment::default()));
+    for number in 1..=5 {
+        let (rows, file) = (run(&rows, number), run(&file, number));
+        assert_eq!((rows.of, &rows.attempt.run), (5, &file.attempt.run));
+        assert_eq!((&rows.details, &rows.outcome), (&file.details, &file.outcome), "run {number}");
+        assert!(matches!(rows.place, Place::Rows(..)), "{}", rows.place);
+    }
+    assert!(rows.report.as_ref().is_some_and(|report| report.system_chars > 0));
 }
 
 /// A list of messages, each with its position as its time unless it has one.

@@ -283,6 +283,7 @@ fn is_foreign(error: &rusqlite::Error) -> bool {
 
 fn columns(connection: &Connection) -> rusqlite::Result<Vec<String>> {
     let all = "SELECT m.name || '.' || c.name FROM sqlite_schema m JOIN pragma_table_info(m.name) c \
-               WHERE m.type = 'table' AND (m.name LIKE 'session_%' OR m.name LIKE 'transcript_%')";
+               WHERE m.type = 'table' AND (m.name LIKE 'session_%' OR m.name LIKE 'transcript_%' \
+               OR m.name LIKE 'trajectory_%')";
     connection.prepare(all)?.query_map([], |row| row.get(0))?.collect()
 }
