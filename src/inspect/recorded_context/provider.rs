@@ -16,7 +16,7 @@ const RESULT_IDS: [&str; 2] = ["toolCallId", "toolUseId"];
 const SIGNATURES: [&str; 4] = ["thinkingSignature", "textSignature", "thoughtSignature", "thought_signature"];
 
 /// Gives tool calls and results the ids that the recorded list has in their places.
-pub(super) fn rewrite_ids(list: &mut Vec<Rebuilt>, recorded: &RecordedList) -> usize {
+pub(super) fn rewrite_ids(list: &mut [Rebuilt], recorded: &RecordedList) -> usize {
     let mut renames: HashMap<JsString, JsString> = HashMap::new();
     let mut taken: HashSet<JsString> = HashSet::new();
     for (item, other) in list.iter().zip(&recorded.items) {
@@ -72,12 +72,12 @@ fn rename(item: &mut Rebuilt, renames: &HashMap<JsString, JsString>) -> usize {
 }
 
 /// Drops thinking from every answer.
-pub(super) fn drop_thinking(list: &mut Vec<Rebuilt>, _: &RecordedList) -> usize {
+pub(super) fn drop_thinking(list: &mut [Rebuilt], _: &RecordedList) -> usize {
     list.iter_mut().map(without_thinking).sum()
 }
 
 /// Drops thinking from every answer but the last.
-pub(super) fn drop_older_thinking(list: &mut Vec<Rebuilt>, _: &RecordedList) -> usize {
+pub(super) fn drop_older_thinking(list: &mut [Rebuilt], _: &RecordedList) -> usize {
     let last = list.iter().rposition(|item| item.is("assistant")).unwrap_or(0);
     list[..last].iter_mut().map(without_thinking).sum()
 }
@@ -97,7 +97,7 @@ fn without_thinking(item: &mut Rebuilt) -> usize {
 }
 
 /// Removes signatures of thinking, texts and calls.
-pub(super) fn strip_signatures(list: &mut Vec<Rebuilt>, _: &RecordedList) -> usize {
+pub(super) fn strip_signatures(list: &mut [Rebuilt], _: &RecordedList) -> usize {
     let mut count = 0;
     for item in list.iter_mut().filter(|item| item.is("assistant")) {
         let mut blocks = item.blocks().to_vec();
@@ -185,7 +185,7 @@ pub(super) fn add_session_start(list: &mut Vec<Rebuilt>, recorded: &RecordedList
 }
 
 /// Empties the usage of answers that are older than the compaction in the list.
-pub(super) fn empty_stale_usage(list: &mut Vec<Rebuilt>, _: &RecordedList) -> usize {
+pub(super) fn empty_stale_usage(list: &mut [Rebuilt], _: &RecordedList) -> usize {
     let Some(at) = list.iter().rposition(|item| item.is("compactionSummary")) else { return 0 };
     let time = |item: &Rebuilt| item.message.get("timestamp").and_then(Value::as_f64);
     let compacted = time(&list[at]);

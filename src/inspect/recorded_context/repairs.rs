@@ -2,13 +2,15 @@
 //! makes is always made; one that depends on provider, settings or release is made where the list then agrees better with
 //! the recorded one.
 
+use Apply::{Across, Within};
+
 use super::history::{drop_heartbeats, limit_history};
 use super::provider::{
     add_session_start, drop_older_thinking, drop_thinking, drop_unusable_calls, empty_stale_usage,
     merge_users, pair_calls, rewrite_ids, strip_signatures,
 };
 use super::rebuilt::{Fit, Rebuilt};
-use crate::js::{Object, Value};
+use crate::js::{JsString, Object, Value};
 use crate::store::scan::is_synthetic;
 use crate::store::trajectory::RecordedList;
 
@@ -30,8 +32,25 @@ struct Repair {
     absent: Release,
     /// The first release known to have it.
     sure: Release,
-    /// Changes the list; returns how many messages, blocks or ids it touched.
-    apply: fn(&mut Vec<Rebuilt>, &RecordedList) -> usize,
+    apply: Apply,
+}
+
+/// Changes a list; returns how many messages, blocks or ids it touched.
+#[derive(Clone, Copy)]
+enum Apply {
+    /// Each message keeps its place.
+    Within(fn(&mut [Rebuilt], &RecordedList) -> usize),
+    /// Messages come or go.
+    Across(fn(&mut Vec<Rebuilt>, &RecordedList) -> usize),
+}
+
+impl Apply {
+    fn to(self, list: &mut Vec<Rebuilt>, recorded: &RecordedList) -> usize {
+        match self {
+            Self::Within(change) => change(list, recorded),
+            Self::Across(change) => change(list, recorded),
+        }
+    }
 }
 
 /// A repair that was made.
@@ -49,7 +68,7 @@ const fn repair(
     name: &'static str,
     words: &'static str,
     releases: (Release, Release),
-    apply: fn(&mut Vec<Rebuilt>, &RecordedList) -> usize,
+    apply: Apply,
 ) -> Repair {
     Repair { name, words, absent: releases.0, sure: releases.1, apply }
 }
@@ -63,32 +82,42 @@ const SOMETIMES: (Release, Release) = (FIRST, NEVER);
 
 /// R1 to R7 in the gateway's order. R8 is the list without any of them.
 const REPAIRS: [Repair; 16] = [
-    repair("transcript-only-assistant-dropped", "delivery copies dropped", SANITISER, drop_mirrors),
-    repair("blank-text-block-removed", "blank texts removed", SANITISER, drop_blank_texts),
-    repair("assistant-text-made-a-block", "answers turned into blocks", ALL, make_blocks),
-    repair("tool-result-details-removed", "details of tool results removed", ALL, drop_details),
+    repair("transcript-only-assistant-dropped", "delivery copies dropped", SANITISER, Across(drop_mirrors)),
+    repair("blank-text-block-removed", "blank texts removed", SANITISER, Within(drop_blank_texts)),
+    repair("assistant-text-made-a-block", "answers turned into blocks", ALL, Within(make_blocks)),
+    repair("tool-result-details-removed", "details of tool results removed", ALL, Within(drop_details)),
     repair(
         "trailing-failed-assistant-dropped",
         "failed answers at the end dropped",
         FAILED_ANSWERS,
-        drop_failed,
+        Across(drop_failed),
     ),
-    repair("tool-call-ids-rewritten", "tool-call ids rewritten", SOMETIMES, rewrite_ids),
-    repair("thinking-dropped", "thinking dropped", SOMETIMES, drop_thinking),
+    repair("tool-call-ids-rewritten", "tool-call ids rewritten", SOMETIMES, Within(rewrite_ids)),
+    repair("thinking-dropped", "thinking dropped", SOMETIMES, Within(drop_thinking)),
     repair(
         "older-thinking-dropped",
         "thinking before the last answer dropped",
         SOMETIMES,
-        drop_older_thinking,
+        Within(drop_older_thinking),
     ),
-    repair("signatures-stripped", "signatures stripped", SOMETIMES, strip_signatures),
-    repair("unusable-calls-dropped", "unusable tool calls dropped", SOMETIMES, drop_unusable_calls),
-    repair("tool-results-paired", "tool calls and results paired", SOMETIMES, pair_calls),
-    repair("user-turns-merged", "consecutive user messages merged", SOMETIMES, merge_users),
-    repair("session-start-added", "a user message added at the start", SOMETIMES, add_session_start),
-    repair("stale-usage-emptied", "usage before the compaction emptied", SOMETIMES, empty_stale_usage),
-    repair("heartbeats-dropped", "heartbeat pairs dropped", SOMETIMES, drop_heartbeats),
-    repair("history-limited", "older messages left out by the history limit", SOMETIMES, limit_history),
+    repair("signatures-stripped", "signatures stripped", SOMETIMES, Within(strip_signatures)),
+    repair("unusable-calls-dropped", "unusable tool calls dropped", SOMETIMES, Across(drop_unusable_calls)),
+    repair("tool-results-paired", "tool calls and results paired", SOMETIMES, Across(pair_calls)),
+    repair("user-turns-merged", "consecutive user messages merged", SOMETIMES, Across(merge_users)),
+    repair("session-start-added", "a user message added at the start", SOMETIMES, Across(add_session_start)),
+    repair(
+        "stale-usage-emptied",
+        "usage before the compaction emptied",
+        SOMETIMES,
+        Within(empty_stale_usage),
+    ),
+    repair("heartbeats-dropped", "heartbeat pairs dropped", SOMETIMES, Across(drop_heartbeats)),
+    repair(
+        "history-limited",
+        "older messages left out by the history limit",
+        SOMETIMES,
+        Across(limit_history),
+    ),
 ];
 
 /// Repairs a list as the gateway of a release does, as far as the recorded one shows it; an unknown release may make any.
@@ -102,7 +131,7 @@ pub(super) fn repaired(
     let is_sure = |repair: &Repair| release.map_or(repair.sure == FIRST, |release| release >= repair.sure);
     let is_open = |repair: &Repair| !is_sure(repair) && release.is_none_or(|own| own > repair.absent);
     for (at, repair) in REPAIRS.iter().enumerate().filter(|(_, repair)| is_sure(repair)) {
-        counts[at] = (repair.apply)(&mut list, recorded);
+        counts[at] = repair.apply.to(&mut list, recorded);
     }
     while let Some((at, better, count)) = next_helpful(&list, recorded, &counts, &is_open) {
         (list, counts[at]) = (better, count);
@@ -126,7 +155,7 @@ fn next_helpful(
             break;
         }
         let mut tried = list.to_vec();
-        let count = (repair.apply)(&mut tried, recorded);
+        let count = repair.apply.to(&mut tried, recorded);
         let tried_fit = Fit::of(recorded, &tried);
         if count > 0 && tried_fit > fit {
             (fit, best) = (tried_fit, Some((at, tried, count)));
@@ -141,16 +170,16 @@ fn drop_mirrors(list: &mut Vec<Rebuilt>, _: &RecordedList) -> usize {
     before - list.len()
 }
 
-fn drop_blank_texts(list: &mut Vec<Rebuilt>, _: &RecordedList) -> usize {
+fn drop_blank_texts(list: &mut [Rebuilt], _: &RecordedList) -> usize {
     let is_blank = |block: &Value| {
         let text = block.get("text").and_then(Value::as_str);
-        block.get("type").is_some_and(|kind| kind.str_is("text")) && text.is_some_and(|text| text.is_blank())
+        block.get("type").is_some_and(|kind| kind.str_is("text")) && text.is_some_and(JsString::is_blank)
     };
     let answers = list.iter_mut().filter(|item| item.is("assistant") && !item.blocks().iter().all(is_blank));
     answers.map(|item| item.retain_blocks(|block| !is_blank(block))).sum()
 }
 
-fn make_blocks(list: &mut Vec<Rebuilt>, _: &RecordedList) -> usize {
+fn make_blocks(list: &mut [Rebuilt], _: &RecordedList) -> usize {
     let mut count = 0;
     for item in list.iter_mut().filter(|item| item.is("assistant")) {
         if let Some(text) = item.message.get("content").and_then(Value::as_str).cloned() {
@@ -162,7 +191,7 @@ fn make_blocks(list: &mut Vec<Rebuilt>, _: &RecordedList) -> usize {
     count
 }
 
-fn drop_details(list: &mut Vec<Rebuilt>, _: &RecordedList) -> usize {
+fn drop_details(list: &mut [Rebuilt], _: &RecordedList) -> usize {
     let results = list.iter_mut().filter(|item| item.is("toolResult"));
     results.map(|item| usize::from(item.remove("details"))).sum()
 }

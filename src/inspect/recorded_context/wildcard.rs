@@ -105,7 +105,7 @@ impl Walk {
                 Some(own) if is_masked_pair(recorded, &key, value) => {
                     self.below(&key, |walk| {
                         if value != *own {
-                            walk.redacted()
+                            walk.redacted();
                         }
                     });
                 }
