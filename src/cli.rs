@@ -241,6 +241,12 @@ pub struct ContextViewArgs {
     /// With --estimators: every call, not the last 20
     #[arg(long, requires = "estimators")]
     pub all: bool,
+    /// Compare the gateway's recording of a run with the context rebuilt from the transcript
+    #[arg(long, conflicts_with_all = ["messages", "breakdown", "estimators", "leaf"])]
+    pub recorded: bool,
+    /// With --recorded: the N-th newest run [default: 1, the newest]
+    #[arg(long, value_name = "N", requires = "recorded")]
+    pub run: Option<usize>,
 }
 
 /// Which settings a plan is made with.

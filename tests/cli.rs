@@ -1153,6 +1153,128 @@ fn doctor_tells_the_memory_flush_as_the_version_has_it() {
     assert_eq!((size("2026.3.2"), size("2026.2.19")), (json!(2_097_152), json!(0)));
 }
 
+/// The finding of `doctor` whose words hold a text.
+#[track_caller]
+fn finding_with(store: &Store, text: &str) -> Value {
+    let answer = store.json(&["doctor"]);
+    let findings = answer["findings"].as_array().unwrap().iter();
+    let own = findings.filter(|finding| finding["what"].as_str().unwrap().contains(text)).collect::<Vec<_>>();
+    assert_eq!(own.len(), 1, "{answer}");
+    own[0].clone()
+}
+
+#[test]
+fn doctor_reads_the_retired_place_of_settings_and_says_when_a_release_ignores_it() {
+    let store = Store::new();
+    let setting = |store: &Store| {
+        let answer = store.json(&["doctor"]);
+        let rows = answer["contextPruning"].as_array().unwrap().clone();
+        rows.iter().find(|row| row["key"] == "ttl").map(|row| row["value"].clone())
+    };
+    store.write("openclaw.json", "{\n agent: { contextPruning: { mode: 'cache-ttl', ttl: '7m' } },\n}");
+    let finding = finding_with(&store, "retired place of agents.defaults");
+    assert_eq!((&finding["severity"], &finding["line"]), (&json!("note"), &json!(2)), "{finding}");
+    assert_eq!(setting(&store), Some(json!("7m")));
+    store.write(
+        "openclaw.json",
+        "{\n meta: { lastTouchedVersion: '2026.9.6' },\n agent: { contextPruning: { mode: 'cache-ttl', ttl: '7m' } },\n}",
+    );
+    let finding = finding_with(&store, "this release reads agents.defaults alone");
+    assert_eq!((&finding["severity"], &finding["line"]), (&json!("warning"), &json!(3)), "{finding}");
+    assert_ne!(setting(&store), Some(json!("7m")), "an ignored place sets nothing");
+}
+
+#[test]
+fn doctor_notices_a_price_per_token_at_its_line() {
+    let store = Store::new();
+    let config = |input: &str| {
+        format!(
+            "{{\n models: {{ providers: {{ lab: {{ models: [\n  {{ id: 'own-model', cost: {{\n   input: {input} }} }},\n ] }} }} }},\n}}"
+        )
+    };
+    store.write("openclaw.json", &config("0.000003"));
+    let finding = finding_with(&store, "looks like a price per token");
+    assert!(finding["what"].as_str().unwrap().contains("lab/own-model"), "{finding}");
+    assert_eq!(finding["line"], 4, "{finding}");
+    store.write("openclaw.json", &config("3"));
+    assert!(!store.run(&["doctor"]).1.contains("price per token"));
+}
+
+#[test]
+fn doctor_names_the_floor_that_raises_a_reserve() {
+    let store = Store::new();
+    let shown = |reserve: &str| {
+        let config = format!(
+            "{{ agents: {{ defaults: {{ contextTokens: 200000, compaction: {{ {reserve} reserveTokensFloor: 30000 }} }} }} }}"
+        );
+        store.write("openclaw.json", &config);
+        let (code, out, error) = store.run(&["doctor"]);
+        assert_eq!(code, 0, "{error}");
+        out.replace('\u{a0}', " ")
+    };
+    let low = shown("reserveTokens: 9000,");
+    assert!(
+        low.contains("The configured reserve 9,000 is raised to its floor: reserveTokensFloor 30,000"),
+        "{low}"
+    );
+    let own = shown("");
+    assert!(own.contains("The runtime's own reserve") && own.contains("is raised to its floor"), "{own}");
+    assert!(!shown("reserveTokens: 40000,").contains("raised to its floor"));
+}
+
+#[test]
+fn a_recorded_run_is_compared_with_the_transcript() {
+    let fixture = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/fixtures/trajectory");
+    let ask = |words: &[&str]| {
+        run(&mut program(&[&["context"], words, &["--recorded", "--store", fixture]].concat()))
+    };
+    let (code, out, error) = ask(&["agent:main:main", "--json", "--run", "3"]);
+    assert_eq!(code, 0, "{error}");
+    let answer: Value = serde_json::from_str(&out).unwrap();
+    assert_eq!(answer["verdict"], "equal after repairs, recorder cuts and redaction");
+    has_keys(&answer["run"], &["number", "of", "id", "started", "place", "gateway", "trigger", "status"]);
+    let wanted = ["recorded", "atStart", "rebuilt", "repaired", "repairs", "cuts", "redacted", "difference"];
+    has_keys(&answer["context"], &wanted);
+    assert_eq!(answer["context"]["redacted"], json!(["/5/content/1/arguments/command"]));
+    let (_, out, _) = ask(&["agent:main:main"]);
+    assert!(out.contains("64 messages recorded of 71 at the start") && out.contains("Run 1 of 5"), "{out}");
+    let (_, out, _) = ask(&["telegram:direct:5550001", "--run", "2"]);
+    assert!(out.contains("cut this context whole"), "{out}");
+    let (code, out, _) = ask(&["cron:7"]);
+    assert!(code == 0 && out.contains("elsewhere: /srv/demo/trajectories/"), "{out}");
+    assert_eq!(ask(&["agent:main:main", "--run", "6"]).0, 2);
+    assert_eq!(ask(&["agent:main:main", "--leaf", "fee433ad"]).0, 2);
+}
+
+#[test]
+fn a_message_changed_since_the_run_is_the_first_difference() {
+    let store = Store::new();
+    let fixture = std::path::Path::new(concat!(
+        env!("CARGO_MANIFEST_DIR"),
+        "/tests/fixtures/trajectory/agents/main/sessions"
+    ));
+    let id = "a1f00000-1111-4222-8333-444455556666";
+    let read = |end: &str| std::fs::read_to_string(fixture.join(format!("{id}{end}"))).unwrap();
+    let write = |end: &str, text: &str| store.write(&format!("agents/main/sessions/{id}{end}"), text);
+    write(".jsonl", &read(".jsonl").replace("job 7 added", "job 8 \\u001b[2Jadded"));
+    write(".trajectory.jsonl", &read(".trajectory.jsonl"));
+    let answer = store.json(&["context", id, "--recorded"]);
+    let difference = &answer["context"]["difference"];
+    assert_eq!((&answer["verdict"], &difference["position"]), (&json!("different"), &json!(4)), "{answer}");
+    assert_eq!(difference["rebuilt"]["entry"], "a12c20d7");
+    assert_eq!(
+        (&difference["paths"], &difference["recorded"]["role"]),
+        (&json!(["/content/0/text"]), &json!("toolResult"))
+    );
+    let (code, out, _) = store.run(&["context", id, "--recorded"]);
+    assert!(code == 0 && out.contains("#4") && out.contains("a12c20d7") && !out.contains('\u{1b}'), "{out}");
+    store.write(
+        &format!("agents/main/sessions/{id}.trajectory.jsonl"),
+        &read(".trajectory.jsonl").replace("19864a6b", "ffffffff"),
+    );
+    assert_eq!(store.json(&["context", id, "--recorded"])["verdict"], "leaf missing");
+}
+
 #[test]
 fn doctor_tells_what_is_wrong_with_file_and_line() {
     let store = Store::new();

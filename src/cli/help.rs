@@ -130,6 +130,7 @@ Examples:
   clawscope context KEY --estimators                      how far off each way to count is
   clawscope context KEY --breakdown
   clawscope context KEY --breakdown --json | jq '.tools[] | select(.calls.count == 0) | .name'
+  clawscope context KEY --recorded --run 2                the run before the newest
 
 JSON: {schemaVersion, session, leaf, ruleset: {id, name, from, note}, window: {tokens, source}, estimate: {tokens, \
 usageTokens, trailingTokens, anchor}, messageTokens, sessionTokens, spent: {answers: {calls, input, output, cacheRead, cacheWrite, cost}, beside, cost}, budget, memoryFlush: {state, threshold, total, toGo, \
@@ -150,6 +151,17 @@ meanErrorPercent, biasPercent, maxErrorPercent, lastErrorPercent}], calls: [{ent
 gateway, weighted, usage, bpe, calibrated}}]}. calls has every call of the path that was counted. shrunk marks those whose \
 prompt was smaller than one before though the context only grew, as after pruning in memory: no error counts them. copies \
 are answers left out because a rewritten branch copied them with the usage of another context.
+
+With --recorded: the messages that the gateway recorded at the start of a run, before the trimming of each call, beside those \
+that the transcript gives at that run's leaf. The gateway's own repairs are made first and named. A place that the recorder \
+cut or masked matches anything.
+
+JSON with --recorded: {schemaVersion, session, verdict, message, elsewhere, run: {number, of, id, started, place, provider, \
+model, gateway, trigger, status, submitted} or null, context: {recorded, atStart, rebuilt, repaired, repairs: [{name, count}], \
+unrepaired, mergedOrphan, cuts: [{path, reason}], redacted, difference: {position, recorded: {entry, role, chars}, rebuilt, \
+paths, onlyRecorded, onlyRebuilt, cause} or null} or null}. verdict is missing, elsewhere, no run, not compiled, cut whole, no \
+messages recorded, leaf missing, equal, \"equal after\" repairs, recorder cuts or redaction, or different. Paths are JSON \
+pointers into the recorded messages.
 
 With --breakdown: what is in the window, part by part. The parts add up to the bar; a part is rounded up as a whole and \
 its pieces share that. What is not accounted for is what the provider counted for the last prompt less the estimate of that \

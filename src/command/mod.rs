@@ -27,6 +27,8 @@ mod messages;
 pub mod output;
 mod pi_settings;
 mod preview;
+mod recorded;
+mod recorded_json;
 mod recovery;
 mod repair;
 mod replay;
@@ -101,6 +103,7 @@ fn run(command: &Command, place: &PlaceArgs, around: &Around, output: &mut Outpu
         Command::Sessions(args) => sessions::run(args, place, around, output),
         Command::Tree(args) => tree::run(args, place, around, output),
         Command::Context(args) if args.estimators => estimators::run(args, place, around, output),
+        Command::Context(args) if args.recorded => recorded::run(args, place, around, output),
         Command::Context(args) => context::run(args, place, around, output),
         Command::Recovery(args) => recovery::run(args, place, around, output),
         Command::Explain(args) if args.all => explain_all::run(args, place, around, output),

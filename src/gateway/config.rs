@@ -43,6 +43,8 @@ pub struct GatewayConfig {
     pub findings: Vec<Finding>,
     /// The clock of the gateway's host, as far as it is this one: resets go by it.
     pub zone: TimeZone,
+    /// Where the environment sends the recordings of runs (trajectory 2.2).
+    pub trajectory_dir: Option<PathBuf>,
     sources: Vec<Source>,
     applied: Vec<Applied>,
     /// What the agents' own registries list.
@@ -107,6 +109,7 @@ impl GatewayConfig {
             error: None,
             findings: Vec::new(),
             zone: TimeZone::UTC,
+            trajectory_dir: None,
             sources: Vec::new(),
             applied: Vec::new(),
             registries: BTreeMap::new(),
@@ -115,7 +118,8 @@ impl GatewayConfig {
 
     /// Loads the file at `path`. `state` is where the gateway looks for a `.env` file besides the working directory.
     pub fn load(path: Option<&Path>, env: &Environment, state: &Path) -> Self {
-        let mut config = Self { zone: zone(env), ..Self::empty() };
+        let trajectory_dir = env.get("OPENCLAW_TRAJECTORY_DIR").map(|dir| env.resolve(dir));
+        let mut config = Self { zone: zone(env), trajectory_dir, ..Self::empty() };
         let Some(path) = path else { return config };
         // A variable or a profile may name a file that is not there: the gateway then runs on its defaults.
         if path.symlink_metadata().is_err_and(|error| error.kind() == std::io::ErrorKind::NotFound) {

@@ -83,7 +83,7 @@ pub fn count(
         context_throws,
         window: store.config.window(rules, &item.agent, &item.provider, &item.model),
         measured: last_prompt(&index, &context),
-        fixed: &|| fixed_of(row, &index, &context),
+        fixed: &|| fixed_of(row, (&source, &index), &context, &store.config),
         overflows: overflows(&Scope {
             source: &source,
             index: &index,

@@ -35,6 +35,7 @@ pub mod place;
 pub mod price;
 mod reading;
 mod recorded;
+pub mod recorded_context;
 pub mod recovery;
 mod remembered;
 pub mod rewrite_loss;

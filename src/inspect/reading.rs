@@ -7,6 +7,7 @@ use crate::context::budget::FixedChars;
 use crate::context::system::system_state;
 use crate::context::system_report::report;
 use crate::context::{Context, build};
+use crate::gateway::config::GatewayConfig;
 use crate::gateway::ruleset::{Chosen, Reading};
 use crate::ids::LineIds;
 use crate::inspect::Inspection;
@@ -27,7 +28,7 @@ impl Inspection {
     /// for another leaf.
     pub(crate) fn tell_prompt(&mut self) {
         if self.report.is_none() && self.index.reading == Reading::Entries {
-            let report = recorded(&self.index);
+            let report = recorded(&self.source, &self.index, &self.config);
             self.fixed = report.as_ref().map(FixedChars::new);
             self.report = report.map(Arc::new);
             return;
@@ -45,9 +46,9 @@ impl Inspection {
 }
 
 /// Sizes of the system prompt by the gateway's recording of the session's newest run.
-fn recorded(index: &Index) -> Option<SystemPromptReport> {
+fn recorded(source: &Source, index: &Index, config: &GatewayConfig) -> Option<SystemPromptReport> {
     let session = index.header.as_ref().map(|header| header.id.as_str());
-    last_report(&index.path, session.unwrap_or_default())
+    last_report(source, session.unwrap_or_default(), config.trajectory_dir.as_deref())
 }
 
 /// System prompt and tools as the transcript itself tells them.
@@ -57,11 +58,16 @@ fn report_of(index: &Index, context: &Context) -> Option<SystemPromptReport> {
 }
 
 /// What precedes the messages of a session: as its last run left it in the row, else as the transcript tells it.
-pub(super) fn fixed_of(row: Option<&Row>, index: &Index, context: &Context) -> Option<FixedChars> {
+pub(super) fn fixed_of(
+    row: Option<&Row>,
+    (source, index): (&Source, &Index),
+    context: &Context,
+    config: &GatewayConfig,
+) -> Option<FixedChars> {
     let own = row.and_then(Row::prompt_report);
     let left = own.as_ref().is_some_and(|own| own.source != ReportSource::Transcript);
     let report = match own {
-        None if index.reading == Reading::Entries => recorded(index),
+        None if index.reading == Reading::Entries => recorded(source, index, config),
         own if index.reading == Reading::Entries || left => own,
         _ => report_of(index, context),
     };

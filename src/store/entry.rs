@@ -7,6 +7,7 @@ pub use crate::gateway::ruleset::Reading;
 
 use crate::ids::EntryIx;
 use crate::js::{Throws, Value};
+use crate::store::context_tokens::tokens_with;
 use crate::store::intern::{IdIx, WordIx};
 use crate::store::measure::PI_IMAGE_CHARS;
 
@@ -239,6 +240,8 @@ pub struct Usage {
     pub cache_write: f64,
     /// What the runtime anchors its estimate on (compaction 1.10); NaN for odd usage.
     pub context_tokens: f64,
+    /// Those tokens are a text, to which a sum appends digits.
+    pub is_text: bool,
     /// Recorded cost of the call, USD; NaN when not recorded.
     pub cost: f64,
 }
@@ -247,6 +250,11 @@ impl Usage {
     /// Prompt size of the call: input + cacheRead + cacheWrite (store I7).
     pub fn prompt_tokens(&self) -> f64 {
         self.input + self.cache_read + self.cache_write
+    }
+
+    /// The tokens that the runtime estimates for a context with these after the anchor.
+    pub fn tokens_with(&self, trailing: f64) -> f64 {
+        tokens_with(self.context_tokens, self.is_text, trailing)
     }
 
     /// Whether it says how large the prompt was.

@@ -4,6 +4,7 @@ pub mod agents;
 pub mod archive;
 pub(crate) mod block;
 pub mod body;
+pub mod context_tokens;
 pub mod demo;
 mod distinct;
 pub mod entry;

@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use crate::js::json::holds;
 use crate::js::{self, Json, Kind, Value};
+use crate::store::context_tokens::ContextTokens;
 use crate::store::entry::{
     AppendMode, EntryKind, Link, MessageSize, ParentKey, Replacement, Role, Size, StopReason, Usage,
 };
@@ -339,7 +340,7 @@ fn usage_of<'a>(message: impl Json<'a>, stop: StopReason) -> Option<Usage> {
 }
 
 /// Whether the gateway wrote an answer without asking a model (store I5).
-fn is_synthetic<'a>(message: impl Json<'a>) -> bool {
+pub fn is_synthetic<'a>(message: impl Json<'a>) -> bool {
     let is = |key, text: &str| message.get(key).is_some_and(|own| own.str_is(text));
     is("provider", SYNTHETIC_PROVIDER) && SYNTHETIC_MODELS.iter().any(|model| is("model", model))
 }
@@ -359,33 +360,15 @@ fn spent<'a>(usage: Option<impl Json<'a>>) -> Option<Usage> {
 fn usage_from<'a>(usage: impl Json<'a>) -> Usage {
     let component = |name| usage.get(name).and_then(Json::as_f64).unwrap_or(0.0);
     let cost = usage.get("cost").and_then(|cost| cost.get("total")).and_then(Json::as_f64);
+    let tokens = ContextTokens::of(usage);
     Usage {
         input: component("input"),
         output: component("output"),
         cache_read: component("cacheRead"),
         cache_write: component("cacheWrite"),
-        context_tokens: context_tokens(usage),
+        context_tokens: tokens.number,
+        is_text: tokens.is_text,
         cost: cost.unwrap_or(f64::NAN),
-    }
-}
-
-/// `totalTokens` when truthy, else the four components added; a missing one makes NaN
-/// (compaction 1.10).
-pub fn context_tokens<'a>(usage: impl Json<'a>) -> f64 {
-    let total = usage.get("totalTokens");
-    if holds(total) {
-        return addend(total);
-    }
-    ["input", "output", "cacheRead", "cacheWrite"].iter().map(|name| addend(usage.get(name))).sum()
-}
-
-/// A value as a term of a JavaScript sum (compaction 1.10a).
-fn addend<'a>(value: Option<impl Json<'a>>) -> f64 {
-    match value.map(Json::kind) {
-        Some(Kind::Number(number)) => number,
-        Some(Kind::Null | Kind::Bool(false)) => 0.0,
-        Some(Kind::Bool(true)) => 1.0,
-        _ => f64::NAN,
     }
 }
 

@@ -154,6 +154,7 @@ fn message(said: &mut Said, message: Option<&Plain>, rename_hooks: bool) {
             let calls = blocks.iter().filter(|block| is(block, "toolCall"));
             said.calls =
                 calls.map(|call| (id(call.get("id")), word(call.get("name")), call_chars(call))).collect();
+            said.beside = billed(&message);
         }
         "toolResult" => said.beside = spent(&message),
         _ => {}
@@ -205,6 +206,15 @@ fn other(said: &mut Said, line: &Plain, kind: &str) {
         "reset" => (said.word, said.reference) = (field("reason"), id(line.get("firstKeptEntryId"))),
         _ => {}
     }
+}
+
+/// What a call that failed was billed.
+fn billed(message: &Plain) -> Option<[String; 6]> {
+    let stop = message.get("stopReason").filter(|stop| stop.is("error") || stop.is("aborted"));
+    let usage = message.get("usage").filter(|_| stop.is_some())?;
+    let counts = ["input", "cacheRead", "cacheWrite", "output"];
+    let all: f64 = counts.iter().map(|name| usage.get(name).and_then(Plain::number).unwrap_or(0.0)).sum();
+    spent(message).filter(|_| all > 0.0)
 }
 
 fn spent(value: &Plain) -> Option<[String; 6]> {
@@ -283,7 +293,7 @@ fn entry_found(index: &Index, entry: &Entry) -> Said {
 }
 
 fn usage_found(usage: &Usage) -> [String; 6] {
-    let Usage { input, output, cache_read, cache_write, context_tokens, cost } = *usage;
+    let Usage { input, output, cache_read, cache_write, context_tokens, cost, .. } = *usage;
     [input, output, cache_read, cache_write, context_tokens, cost].map(digits)
 }
 

@@ -1,6 +1,6 @@
 //! The sizes of a message, in the words of the programs that count them.
 
-use clawscope::js::Throws;
+use clawscope::js::{Throws, Value, number_text, to_number};
 
 use crate::json::Plain;
 
@@ -230,18 +230,30 @@ pub(crate) fn usage_of(usage: &Plain) -> [String; 6] {
     let names = ["input", "output", "cacheRead", "cacheWrite"];
     let [input, output, read, write] =
         names.map(|name| usage.get(name).and_then(Plain::number).unwrap_or(0.0));
-    // As terms of a sum; what is no number may become any text.
+    // As terms of a sum: a text takes the others in as text.
     let term = |value: Option<&Plain>| match value {
-        Some(Plain::Number(number)) => *number,
-        Some(Plain::Null | Plain::Bool(false)) => 0.0,
-        Some(Plain::Bool(true)) => 1.0,
-        _ => f64::NAN,
+        Some(Plain::Number(number)) => (*number, None),
+        Some(Plain::Null | Plain::Bool(false)) => (0.0, None),
+        Some(Plain::Bool(true)) => (1.0, None),
+        Some(Plain::Text(units)) => (f64::NAN, Some(String::from_utf16_lossy(units))),
+        _ => (f64::NAN, None),
     };
     let total = usage.get("totalTokens");
-    let tokens = if total.is_some_and(Plain::truthy) {
-        term(total)
-    } else {
-        names.iter().map(|name| term(usage.get(name))).sum()
+    let terms = match total {
+        Some(total) if total.truthy() => vec![term(Some(total))],
+        _ => names.map(|name| term(usage.get(name))).to_vec(),
+    };
+    let first_text = terms.iter().position(|(_, text)| text.is_some());
+    let sum: f64 = terms[..first_text.unwrap_or(terms.len())].iter().map(|(number, _)| number).sum();
+    let tokens = match first_text {
+        None => sum,
+        Some(at) => {
+            let mut all = if at > 0 { number_text(sum) } else { String::new() };
+            for (number, text) in &terms[at..] {
+                all += &text.clone().unwrap_or_else(|| number_text(*number));
+            }
+            to_number(Some(&Value::from(all)))
+        }
     };
     let cost = usage.get("cost").and_then(|cost| cost.get("total")).and_then(Plain::number);
     [input, output, read, write, tokens, cost.unwrap_or(f64::NAN)].map(digits)

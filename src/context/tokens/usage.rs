@@ -23,13 +23,12 @@ pub struct ContextEstimate {
 /// Estimates a list of messages. Messages before the anchor are not looked at (compaction 1.12).
 pub fn estimate_context(messages: &[ContextMessage]) -> Result<ContextEstimate, Throws> {
     let anchor = messages.iter().rposition(|message| message.size.usage.is_some());
-    let usage_tokens =
-        anchor.and_then(|at| messages[at].size.usage).map_or(0.0, |usage| usage.context_tokens);
+    let usage = anchor.and_then(|at| messages[at].size.usage);
     let trailing = &messages[anchor.map_or(0, |at| at + 1)..];
     let trailing_tokens = sum_of_estimates(trailing)?;
     Ok(ContextEstimate {
-        tokens: if anchor.is_some() { usage_tokens + trailing_tokens } else { trailing_tokens },
-        usage_tokens,
+        tokens: usage.map_or(trailing_tokens, |usage| usage.tokens_with(trailing_tokens)),
+        usage_tokens: usage.map_or(0.0, |usage| usage.context_tokens),
         trailing_tokens,
         last_usage: anchor,
     })
@@ -70,9 +69,15 @@ mod tests {
             r#"{"type":"message","id":"c","parentId":"b","message":{"role":"user","content":"12345"}}"#,
             "\n",
         );
+        let estimate = estimated(text);
+        assert_eq!((estimate.tokens, estimate.trailing_tokens, estimate.last_usage), (702.0, 2.0, Some(1)));
+        let as_text = estimated(&text.replace(":700}", ":\"700\"}"));
+        assert_eq!((as_text.usage_tokens, as_text.tokens), (700.0, 7002.0), "a sum with a text appends");
+    }
+
+    fn estimated(text: &str) -> ContextEstimate {
         let index = load_bytes("t.jsonl", text.as_bytes(), &mut LineIds);
         let context = build(&index, &Tree::new(&index), &Leaf::Own).expect("builds");
-        let estimate = estimate_context(&context.messages).expect("measurable");
-        assert_eq!((estimate.tokens, estimate.trailing_tokens, estimate.last_usage), (702.0, 2.0, Some(1)));
+        estimate_context(&context.messages).expect("measurable")
     }
 }

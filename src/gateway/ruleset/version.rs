@@ -88,6 +88,14 @@ fn pi_parts(text: &str) -> Option<[u32; 2]> {
 }
 
 impl Version {
+    /// Year, month and day of a gateway's version; none of the runtime's own.
+    pub fn gateway(&self) -> Option<[u32; 3]> {
+        match self.parts {
+            Parts::Gateway(parts) => Some(parts),
+            Parts::Pi(_) => None,
+        }
+    }
+
     /// The newest known ruleset that is not newer; the oldest for a version before all of them.
     pub fn ruleset(&self) -> Ruleset {
         let parts = match self.parts {

@@ -7,6 +7,7 @@ use crate::gateway::compaction::CompactionSettings;
 use crate::ids::EntryIx;
 use crate::js::{self, Throws, Value};
 use crate::policy::overflow::pi_1_5::{is_overflow, is_overflowed, is_recoverable_length};
+use crate::store::context_tokens::ContextTokens;
 use crate::store::entry::{EntryKind, Role, StopReason};
 use crate::store::index::Index;
 
@@ -171,7 +172,7 @@ impl Checked<'_> {
         }
         let failed = messages[self.at].size.stop == StopReason::Error;
         let usage = self.message.get("usage").filter(|usage| !usage.is_null());
-        let counted = usage.map(crate::store::scan::context_tokens);
+        let counted = usage.map(|usage| ContextTokens::of(usage).number);
         match counted.filter(|tokens| *tokens != 0.0 && !failed) {
             Some(tokens) => Ok(Some(tokens)),
             None => self.estimated(messages),

@@ -12,5 +12,5 @@ mod step;
 
 pub use inputs::{AllowedTools, RepairedInputs, needs_input_repair, repair_inputs, repaired_message};
 pub use pairing::{Pairing, Placed, apply, pair, renamed};
-pub use shape::{Call, MissingResult, Shape, shape_of};
+pub use shape::{Call, MissingResult, Shape, is_call, shape_of};
 pub use step::{Repaired, pair_list, repair_list};

@@ -66,7 +66,7 @@ fn wanting_calls<'a>(message: impl Json<'a>) -> Vec<Call> {
 }
 
 /// Whether a block calls a tool, usable or not.
-pub(super) fn is_call<'a>(block: impl Json<'a>) -> bool {
+pub fn is_call<'a>(block: impl Json<'a>) -> bool {
     block.get("type").is_some_and(|kind| CALL_TYPES.iter().any(|call| kind.str_is(call)))
 }
 

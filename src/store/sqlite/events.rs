@@ -97,6 +97,11 @@ impl Events {
         &self.database
     }
 
+    /// The session.
+    pub fn session(&self) -> &str {
+        &self.session
+    }
+
     /// Bytes of all rows, a line end each.
     pub fn len(&self) -> u64 {
         self.len

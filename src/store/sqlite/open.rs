@@ -162,7 +162,7 @@ impl Database {
     }
 
     /// Whether it has a column, or with an empty name a table.
-    pub(super) fn has(&self, table: &str, column: &str) -> bool {
+    pub(in crate::store) fn has(&self, table: &str, column: &str) -> bool {
         let wanted = format!("{table}.{column}");
         self.columns
             .iter()
@@ -175,7 +175,7 @@ impl Database {
     }
 
     /// Asks several things of one moment (sqlite H6); short, as a long look keeps the log from being reused.
-    pub(super) fn look<T>(
+    pub(in crate::store) fn look<T>(
         &self,
         ask: impl FnOnce(&Transaction<'_>) -> rusqlite::Result<T>,
     ) -> rusqlite::Result<T> {
@@ -283,6 +283,7 @@ fn is_foreign(error: &rusqlite::Error) -> bool {
 
 fn columns(connection: &Connection) -> rusqlite::Result<Vec<String>> {
     let all = "SELECT m.name || '.' || c.name FROM sqlite_schema m JOIN pragma_table_info(m.name) c \
-               WHERE m.type = 'table' AND (m.name LIKE 'session_%' OR m.name LIKE 'transcript_%')";
+               WHERE m.type = 'table' AND (m.name LIKE 'session_%' OR m.name LIKE 'transcript_%' \
+               OR m.name LIKE 'trajectory_%')";
     connection.prepare(all)?.query_map([], |row| row.get(0))?.collect()
 }

@@ -75,6 +75,12 @@ impl Attempt {
             events: Vec::new(),
         }
     }
+
+    /// Whether it is one of this session: a recording goes by the name of a file, which several sessions may have had
+    /// (trajectory 2.4).
+    pub fn is_of(&self, session: &str) -> bool {
+        session.is_empty() || self.session.is_empty() || self.session == session
+    }
 }
 
 impl TokenUsage {

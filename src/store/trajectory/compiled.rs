@@ -1,7 +1,7 @@
 //! `context.compiled`: the list at the start of an attempt, before the trimming per call, with what the recorder cut of it
 //! (trajectory 4, 5).
 
-use super::{cut_reason, text, whole};
+use super::{ARRAY_CUT, cut_reason, text, whole};
 use crate::js::{self, Value};
 
 /// The recorded context.
@@ -20,16 +20,25 @@ pub enum Compiled {
 pub struct Held {
     /// The leaf of the transcript when the prompt was built; none in an empty session.
     pub leaf: Option<String>,
-    /// The oldest messages; none are there where the Codex harness ran.
-    pub messages: Vec<Value>,
-    /// Messages there were, those that the recorder left out included.
-    pub total: u64,
+    /// The oldest messages and how many there were; none where the recorder dropped the list, or the Codex harness ran.
+    pub list: Option<RecordedList>,
+    /// The user's words that follow the list.
+    pub prompt: Option<String>,
     /// UTF-16 units of the system prompt.
     pub system_chars: Option<u64>,
     /// The system prompt, where it was not cut.
     pub system: Option<String>,
     /// Tools, by name.
     pub tools: Vec<RecordedTool>,
+}
+
+/// The first items of a list.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct RecordedList {
+    /// The recorded items.
+    pub items: Vec<Value>,
+    /// Items there were, those that the recorder left out included.
+    pub total: u64,
 }
 
 /// A tool as it was recorded.
@@ -52,34 +61,48 @@ pub struct CutContext {
     pub bytes: Option<u64>,
     /// Bytes a line may have.
     pub limit: Option<u64>,
-    /// Messages of `prompt.submitted`, which are the same, and how many there were.
-    pub recovered: Option<(Vec<Value>, u64)>,
+    /// Messages of `prompt.submitted`, which are the same.
+    pub recovered: Option<RecordedList>,
 }
 
 impl Compiled {
     pub(super) fn of(data: Option<&Value>, submitted: Option<&Value>) -> Self {
         let Some(data) = data else { return Self::Missing };
+        // The list at the call is that at the start (trajectory 3.3); later releases drop it from one line alone.
+        let submitted = submitted.and_then(|data| RecordedList::of(data.get("messages")));
         if let Some(reason) = cut_reason(data) {
-            let recovered = submitted.filter(|data| cut_reason(data).is_none());
             return Self::Cut(CutContext {
                 reason,
                 bytes: whole(data.get("originalBytes")),
                 limit: whole(data.get("limitBytes")),
-                recovered: recovered.and_then(|data| data.get("messages")).map(list),
+                recovered: submitted,
             });
         }
-        let (messages, total) = data.get("messages").map(list).unwrap_or_default();
         let system = data.get("systemPrompt");
-        let (tools, _) = data.get("tools").map(list).unwrap_or_default();
+        let tools = RecordedList::of(data.get("tools")).unwrap_or_default();
         let own = system.and_then(Value::as_str);
         Self::Held(Held {
             leaf: text(data.get("transcriptLeafId")),
-            messages,
-            total,
+            list: RecordedList::of(data.get("messages")).or(submitted),
+            prompt: text(data.get("prompt")),
             system_chars: own.map(|text| text.len() as u64).or_else(|| whole(system?.get("originalChars"))),
             system: text(system),
-            tools: tools.iter().filter_map(RecordedTool::of).collect(),
+            tools: tools.items.iter().filter_map(RecordedTool::of).collect(),
         })
+    }
+}
+
+impl RecordedList {
+    /// The items of an array: the recorder keeps the first and a mark (trajectory 4.1).
+    fn of(value: Option<&Value>) -> Option<Self> {
+        let mut items = value?.as_array()?.to_vec();
+        let cut = items.last().filter(|item| cut_reason(item).as_deref() == Some(ARRAY_CUT));
+        let original = cut.map(|mark| whole(mark.get("originalLength")));
+        if original.is_some() {
+            items.pop();
+        }
+        let total = original.flatten().unwrap_or(items.len() as u64);
+        Some(Self { items, total })
     }
 }
 
@@ -89,18 +112,6 @@ impl RecordedTool {
         let schema_chars = js::stringify(schema).len();
         Some(Self { name: text(value.get("name"))?, schema_chars, is_cut: holds_mark(schema) })
     }
-}
-
-/// The items of an array and how many there were: the recorder keeps the first and a mark (trajectory 4.1).
-fn list(value: &Value) -> (Vec<Value>, u64) {
-    let mut items = value.as_array().unwrap_or_default().to_vec();
-    let cut = items.last().filter(|item| cut_reason(item).as_deref() == Some("trajectory-array-size-limit"));
-    let original = cut.map(|mark| whole(mark.get("originalLength")));
-    if original.is_some() {
-        items.pop();
-    }
-    let total = original.flatten().unwrap_or(items.len() as u64);
-    (items, total)
 }
 
 /// Whether the recorder cut anything within; it nests at most six levels.

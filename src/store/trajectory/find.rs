@@ -1,44 +1,108 @@
 //! From a transcript to the recording of its runs (trajectory 2).
 
+use std::fmt;
 use std::fs::File;
 use std::io::{BufRead as _, BufReader, Read as _};
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use super::lines::SCHEMA;
+use super::rows::holds_rows;
 use super::text;
 use crate::gateway::secrets::is_secret_file;
 use crate::js::{self, Value};
+use crate::store::source::Source;
+use crate::store::sqlite::{Database, artifact_dir, path_in};
 
 const POINTER_SCHEMA: &str = "openclaw-trajectory-pointer";
 /// Bytes of a pointer, and of a first line, that are read.
 const MAX_HEAD: u64 = 1 << 20;
+/// Chars of a session id in a file name.
+const MAX_NAME: usize = 120;
+
+/// Where a recording is.
+#[derive(Debug, Clone)]
+pub enum Place {
+    /// A file.
+    File(PathBuf),
+    /// Rows of an agent's database (trajectory 2.5).
+    Rows(Arc<Database>, String),
+}
+
+impl fmt::Display for Place {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::File(path) => path.display().fmt(f),
+            Self::Rows(database, session) => path_in(database.path(), session).display().fmt(f),
+        }
+    }
+}
+
+impl PartialEq for Place {
+    fn eq(&self, other: &Self) -> bool {
+        match (self, other) {
+            (Self::File(own), Self::File(other)) => own == other,
+            (Self::Rows(own, id), Self::Rows(other, other_id)) => {
+                own.path() == other.path() && id == other_id
+            }
+            _ => false,
+        }
+    }
+}
 
 /// Where the recording of a session is.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq)]
 pub enum Found {
     /// Here.
-    Readable(PathBuf),
+    Readable(Place),
     /// A pointer names this place, where nothing of the session can be read.
     Elsewhere(PathBuf),
     /// Nothing tells of one: an older release, switched off, or removed.
     Missing,
 }
 
-/// The recording of the session in a transcript: beside it, else where its pointer leads, else under the pointer's file name
-/// beside it (trajectory 2.3).
-pub fn find(transcript: &Path, session: &str) -> Found {
+/// Finds the recording of a session: in the database of its transcript, else as a file. `dir` is where the environment
+/// sends recordings (trajectory 2.2).
+pub fn find(source: &Source, session: &str, dir: Option<&Path>) -> Found {
+    let Some(events) = source.events() else { return find_file(source.path(), session, dir) };
+    let database = events.database();
+    if holds_rows(database, events.session()) {
+        return Found::Readable(Place::Rows(Arc::clone(database), events.session().to_owned()));
+    }
+    // Files of the time before stay until a migration moves them.
+    let before = artifact_dir(database.path()).join(format!("{}.jsonl", plain_name(events.session())));
+    find_file(&before, events.session(), dir)
+}
+
+/// Finds the recording of the session in a transcript: beside it, else in the folder that the environment names, else where
+/// its pointer leads, else under the pointer's file name beside it (trajectory 2.1 to 2.3).
+pub(super) fn find_file(transcript: &Path, session: &str, dir: Option<&Path>) -> Found {
     let name = transcript.file_name().unwrap_or_default().to_string_lossy();
-    let stem = name.strip_suffix(".jsonl").unwrap_or(&name);
+    // The recording of an archived transcript keeps the name of the live one.
+    let stem = name.split_once(".jsonl").map_or(&*name, |(stem, _)| stem);
     let beside = transcript.with_file_name(format!("{stem}.trajectory.jsonl"));
     if holds_something(&beside) {
-        return Found::Readable(beside);
+        return Found::Readable(Place::File(beside));
     }
+    let sent = dir.map(|dir| dir.join(format!("{}.jsonl", plain_name(session))));
     let pointer = transcript.with_file_name(format!("{stem}.trajectory-path.json"));
-    let Some(target) = target_of(&pointer, session) else { return Found::Missing };
-    let moved = target.file_name().map(|name| transcript.with_file_name(name));
-    let places = [Some(target.clone()), moved];
+    let target = target_of(&pointer, session);
+    let moved =
+        target.as_ref().and_then(|target| target.file_name()).map(|name| transcript.with_file_name(name));
+    let places = [sent, target.clone(), moved];
     let found = places.into_iter().flatten().find(|path| holds_something(path) && is_of(path, session));
-    found.map_or(Found::Elsewhere(target), Found::Readable)
+    found
+        .map(|path| Found::Readable(Place::File(path)))
+        .or(target.map(Found::Elsewhere))
+        .unwrap_or(Found::Missing)
+}
+
+/// The file name of a session in the folder that the environment names (trajectory 2.2).
+fn plain_name(session: &str) -> String {
+    let plain =
+        |char: char| if char.is_ascii_alphanumeric() || char == '_' || char == '-' { char } else { '_' };
+    let name: String = session.chars().map(plain).take(MAX_NAME).collect();
+    if name.contains(|char: char| char.is_ascii_alphanumeric()) { name } else { "session".to_owned() }
 }
 
 fn holds_something(path: &Path) -> bool {

@@ -3,9 +3,11 @@
 use std::collections::HashMap;
 use std::fs::File;
 use std::io::{self, BufRead as _, BufReader, Read as _, Seek as _, SeekFrom};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use super::attempt::Attempt;
+use super::find::Place;
+use super::rows::{each_row, row};
 use super::text;
 use crate::js::{self, Value};
 use memchr::memmem;
@@ -43,8 +45,8 @@ pub struct Event {
 /// A recording, indexed.
 #[derive(Debug)]
 pub struct Recording {
-    /// The file.
-    pub path: PathBuf,
+    /// Where it is.
+    pub place: Place,
     /// Its lines, in their order.
     pub events: Vec<Event>,
     /// Lines that are no event, from 1; the last one may be half written.
@@ -52,38 +54,35 @@ pub struct Recording {
 }
 
 impl Recording {
-    /// Reads the lines of a file.
-    pub fn read(path: &Path) -> io::Result<Self> {
-        Self::read_where(path, |_| true)
+    /// Reads the lines of a recording.
+    pub fn read(place: &Place) -> io::Result<Self> {
+        Self::read_where(place, |_| true)
     }
 
     /// Reads the lines of one kind alone: a recording is several times as long as its transcript.
-    pub(super) fn read_kind(path: &Path, kind: &str) -> io::Result<Self> {
+    pub(super) fn read_kind(place: &Place, kind: &str) -> io::Result<Self> {
         let mark = format!("\"type\":\"{kind}\"");
-        Self::read_where(path, |line| {
+        Self::read_where(place, |line| {
             memmem::find(&line[..line.len().min(HEAD_BYTES)], mark.as_bytes()).is_some()
         })
     }
 
-    fn read_where(path: &Path, is_wanted: impl Fn(&[u8]) -> bool) -> io::Result<Self> {
-        let file = File::open(path)?;
-        if !file.metadata()?.is_file() {
-            return Err(io::Error::new(io::ErrorKind::InvalidInput, "is not a regular file"));
-        }
-        let mut recording = Self { path: path.to_path_buf(), events: Vec::new(), bad_lines: Vec::new() };
-        let mut reader = BufReader::new(file.take(MAX_BYTES));
-        let (mut bytes, mut at, mut line) = (Vec::new(), 0_u64, 0);
-        while reader.read_until(b'\n', &mut bytes)? > 0 {
-            line += 1;
-            let is_blank = bytes.iter().all(u8::is_ascii_whitespace);
-            if !is_blank && is_wanted(&bytes) {
-                match event(&String::from_utf8_lossy(&bytes), line, at, bytes.len()) {
+    fn read_where(place: &Place, is_wanted: impl Fn(&[u8]) -> bool) -> io::Result<Self> {
+        let mut recording = Self { place: place.clone(), events: Vec::new(), bad_lines: Vec::new() };
+        let mut add = |line: u64, at: u64, bytes: &[u8]| {
+            if !bytes.iter().all(u8::is_ascii_whitespace) && is_wanted(bytes) {
+                match event(&String::from_utf8_lossy(bytes), line, at, bytes.len()) {
                     Some(event) => recording.events.push(event),
                     None => recording.bad_lines.push(line),
                 }
             }
-            at += bytes.len() as u64;
-            bytes.clear();
+        };
+        match place {
+            Place::File(path) => each_line(path, add)?,
+            Place::Rows(database, session) => each_row(database, session, |seq, bytes| {
+                let seq = u64::try_from(seq).unwrap_or(0);
+                add(seq.saturating_add(1), seq, bytes);
+            })?,
         }
         Ok(recording)
     }
@@ -104,15 +103,40 @@ impl Recording {
         attempts
     }
 
-    /// The `data` of an event; none where the file changed meanwhile.
+    /// The `data` of an event; none where the recording changed meanwhile.
     pub fn data(&self, event: &Event) -> Option<Value> {
-        let mut file = File::open(&self.path).ok()?;
-        file.seek(SeekFrom::Start(event.at)).ok()?;
-        let mut bytes = Vec::with_capacity(event.bytes);
-        file.take(event.bytes as u64).read_to_end(&mut bytes).ok()?;
+        let bytes = match &self.place {
+            Place::File(path) => span(path, event.at, event.bytes)?,
+            Place::Rows(database, session) => row(database, session, i64::try_from(event.at).ok()?)?,
+        };
         let line = js::parse(String::from_utf8_lossy(&bytes).trim()).ok()?;
         line.get("data").cloned()
     }
+}
+
+/// Hands over each line of a file: its number from 1, its place and its bytes.
+fn each_line(path: &Path, mut take: impl FnMut(u64, u64, &[u8])) -> io::Result<()> {
+    let file = File::open(path)?;
+    if !file.metadata()?.is_file() {
+        return Err(io::Error::new(io::ErrorKind::InvalidInput, "is not a regular file"));
+    }
+    let mut reader = BufReader::new(file.take(MAX_BYTES));
+    let (mut bytes, mut at, mut line) = (Vec::new(), 0_u64, 0);
+    while reader.read_until(b'\n', &mut bytes)? > 0 {
+        line += 1;
+        take(line, at, &bytes);
+        at += bytes.len() as u64;
+        bytes.clear();
+    }
+    Ok(())
+}
+
+fn span(path: &Path, at: u64, bytes: usize) -> Option<Vec<u8>> {
+    let mut file = File::open(path).ok()?;
+    file.seek(SeekFrom::Start(at)).ok()?;
+    let mut span = Vec::with_capacity(bytes);
+    file.take(bytes as u64).read_to_end(&mut span).ok()?;
+    Some(span)
 }
 
 /// The event of a line; `data` is checked and skipped.

@@ -23,8 +23,9 @@ fn context(compiled: &Compiled, expected: &serde_json::Value) {
         Compiled::Held(held) => {
             assert_eq!(expected["captured"], true);
             assert_eq!(expected["leaf"], serde_json::json!(held.leaf));
-            assert_eq!(expected["messages_recorded"], held.messages.len());
-            assert_eq!(expected["messages_at_start"], held.total);
+            let list = held.list.as_ref().unwrap();
+            assert_eq!(expected["messages_recorded"], list.items.len());
+            assert_eq!(expected["messages_at_start"], list.total);
             assert_eq!(expected["system_prompt"]["captured"], held.system.is_some());
             assert_eq!(expected["system_prompt"]["chars"], serde_json::json!(held.system_chars));
             let names: Vec<&str> = held.tools.iter().map(|tool| tool.name.as_str()).collect();
@@ -37,7 +38,7 @@ fn context(compiled: &Compiled, expected: &serde_json::Value) {
             assert_eq!(expected["why"], cut.reason);
             assert_eq!(expected["original_bytes"], serde_json::json!(cut.bytes));
             assert_eq!(expected["limit_bytes"], serde_json::json!(cut.limit));
-            let recovered = cut.recovered.as_ref().map(|(messages, _)| messages.len());
+            let recovered = cut.recovered.as_ref().map(|list| list.items.len());
             assert_eq!(expected["recovered_messages"], serde_json::json!(recovered));
         }
         Compiled::Missing => panic!("every recorded attempt compiled a context"),
@@ -49,14 +50,14 @@ fn every_attempt_of_the_fixture_says_what_an_independent_reader_found() {
     let mut attempts = 0;
     for session in expected()["sessions"].as_array().unwrap() {
         let id = session["sessionId"].as_str().unwrap();
-        let found = find(&transcript(id), id);
-        let Found::Readable(path) = found else {
+        let found = find::find_file(&transcript(id), id, None);
+        let Found::Readable(place) = found else {
             assert_eq!(session["readable"], false);
             let target = session["pointer_target"].as_str().unwrap();
             assert_eq!(found, Found::Elsewhere(target.into()));
             continue;
         };
-        let recording = Recording::read(&path).unwrap();
+        let recording = Recording::read(&place).unwrap();
         let broken =
             session["broken_lines"].as_array().unwrap().iter().map(|bad| bad["line"].as_u64().unwrap());
         assert_eq!(recording.bad_lines, broken.collect::<Vec<_>>());
@@ -92,10 +93,13 @@ fn every_attempt_of_the_fixture_says_what_an_independent_reader_found() {
 #[test]
 fn the_recorded_configuration_and_the_report_of_the_prompt_are_read() {
     let path = transcript("a1f00000-1111-4222-8333-444455556666");
-    let report = last_report(&path, "a1f00000-1111-4222-8333-444455556666").unwrap();
+    let report =
+        last_report(&Source::open(&path).unwrap(), "a1f00000-1111-4222-8333-444455556666", None).unwrap();
     assert_eq!(report.source, ReportSource::Recorded);
     assert!(report.system_chars > 0 && report.tool_schema_chars > 0, "{report:?}");
-    let Found::Readable(file) = find(&path, "a1f00000-1111-4222-8333-444455556666") else { panic!() };
+    let Found::Readable(file) = find::find_file(&path, "a1f00000-1111-4222-8333-444455556666", None) else {
+        panic!()
+    };
     let recording = Recording::read(&file).unwrap();
     let config = recording.details(&recording.attempts()[0]).config.unwrap();
     let defaults = config.get("agents").and_then(|agents| agents.get("defaults")).unwrap();
@@ -113,23 +117,23 @@ fn an_empty_or_foreign_recording_is_not_taken() {
     };
     let transcript = dir.path().join("s.jsonl");
     write("s.trajectory.jsonl", "");
-    assert_eq!(find(&transcript, "s"), Found::Missing);
+    assert_eq!(find::find_file(&transcript, "s", None), Found::Missing);
     let target = dir.path().join("runs.jsonl");
     let pointer = serde_json::json!({ "traceSchema": "openclaw-trajectory-pointer", "schemaVersion": 1,
         "sessionId": "s", "runtimeFile": "/nowhere/runs.jsonl" });
     write("s.trajectory-path.json", &pointer.to_string());
-    assert_eq!(find(&transcript, "s"), Found::Elsewhere("/nowhere/runs.jsonl".into()));
+    assert_eq!(find::find_file(&transcript, "s", None), Found::Elsewhere("/nowhere/runs.jsonl".into()));
     write(
         "runs.jsonl",
         "{\"traceSchema\":\"openclaw-trajectory\",\"schemaVersion\":1,\"source\":\"runtime\",\"sessionId\":\"other\"}\n",
     );
-    assert_eq!(find(&transcript, "s"), Found::Elsewhere("/nowhere/runs.jsonl".into()));
+    assert_eq!(find::find_file(&transcript, "s", None), Found::Elsewhere("/nowhere/runs.jsonl".into()));
     write(
         "runs.jsonl",
         "{\"traceSchema\":\"openclaw-trajectory\",\"schemaVersion\":1,\"source\":\"runtime\",\"sessionId\":\"s\"}\nhalf",
     );
-    assert_eq!(find(&transcript, "s"), Found::Readable(target.clone()));
-    let recording = Recording::read(&target).unwrap();
+    assert_eq!(find::find_file(&transcript, "s", None), Found::Readable(Place::File(target.clone())));
+    let recording = Recording::read(&Place::File(target)).unwrap();
     assert_eq!((recording.events.len(), recording.bad_lines), (0, vec![1, 2]));
-    assert_eq!(find(&transcript, "other"), Found::Missing);
+    assert_eq!(find::find_file(&transcript, "other", None), Found::Missing);
 }

@@ -1,0 +1,191 @@
+//! A recorded list beside the one rebuilt from the transcript, and where they first differ (trajectory 9).
+
+use std::collections::HashMap;
+
+use super::rebuilt::{Fit, Rebuilt};
+use super::repairs::{Applied, repaired};
+use super::wildcard::{Cut, Match, compare};
+use crate::ids::EntryIx;
+use crate::js::{JsString, Value, number_text, stringify, stringify_len};
+use crate::store::trajectory::{ARRAY_CUT, RecordedList};
+
+/// A recorded list compared with the rebuilt one.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Comparison {
+    /// Messages that the recording holds.
+    pub recorded: usize,
+    /// Messages there were at the start of the run.
+    pub at_start: u64,
+    /// Messages rebuilt from the transcript.
+    pub rebuilt: usize,
+    /// Of those, left after the repairs.
+    pub repaired: usize,
+    /// Repairs that were made to the rebuilt list.
+    pub repairs: Vec<Applied>,
+    /// Places that the recorder cut.
+    pub cuts: Vec<Cut>,
+    /// Places that the recorder masked or removed as secrets.
+    pub redacted: Vec<String>,
+    /// The gateway sent the list without its repairs, as it does after it removed an unanswered user message (R8).
+    pub unrepaired: bool,
+    /// The first difference; none where the lists agree.
+    pub difference: Option<Difference>,
+}
+
+/// Where two lists first differ.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Difference {
+    /// Position in the recorded list.
+    pub position: usize,
+    /// The recorded message there.
+    pub recorded: Option<Side>,
+    /// The rebuilt message there.
+    pub rebuilt: Option<Side>,
+    /// JSON pointers within the message to what differs.
+    pub paths: Vec<String>,
+    /// Positions of messages that only the recording has.
+    pub only_recorded: Vec<usize>,
+    /// Entries of messages that only the transcript has.
+    pub only_rebuilt: Vec<EntryIx>,
+}
+
+/// One of two messages that differ.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Side {
+    /// Its entry; a recorded message has none.
+    pub entry: Option<EntryIx>,
+    /// Its role.
+    pub role: String,
+    /// Chars of its JSON.
+    pub chars: usize,
+}
+
+impl Comparison {
+    /// Compares a recorded list with a rebuilt one: as it is, then as the gateway of this release repairs it.
+    pub(super) fn new(recorded: &RecordedList, raw: &[Rebuilt], release: Option<[u32; 3]>) -> Self {
+        let (made, applied) = repaired(raw, recorded, release);
+        let raw_fit = Fit::of(recorded, raw);
+        // A list that agrees as it is needs no repair; the better one of two that differ tells more.
+        let is_raw = raw_fit.is_perfect() || raw_fit > Fit::of(recorded, &made);
+        let unrepaired = is_raw && !applied.is_empty();
+        let (list, repairs) = if is_raw { (raw, Vec::new()) } else { (made.as_slice(), applied) };
+        let found = prefix(recorded, list);
+        let is_equal = Fit::of(recorded, list).is_perfect();
+        Self {
+            recorded: recorded.items.len(),
+            at_start: recorded.total,
+            rebuilt: raw.len(),
+            repaired: list.len(),
+            repairs,
+            cuts: found.cuts,
+            redacted: found.redacted,
+            unrepaired,
+            difference: (!is_equal).then(|| Difference::new(recorded, list)),
+        }
+    }
+
+    /// The verdict in a few words.
+    pub fn verdict(&self) -> String {
+        if self.difference.is_some() {
+            return "different".to_owned();
+        }
+        let reasons = [
+            (!self.repairs.is_empty(), "repairs"),
+            (!self.cuts.is_empty(), "recorder cuts"),
+            (!self.redacted.is_empty(), "redaction"),
+        ];
+        let reasons: Vec<&str> =
+            reasons.into_iter().filter(|(holds, _)| *holds).map(|(_, word)| word).collect();
+        match reasons.as_slice() {
+            [] => "equal".to_owned(),
+            [only] => format!("equal after {only}"),
+            [first @ .., last] => format!("equal after {} and {last}", first.join(", ")),
+        }
+    }
+}
+
+/// Cuts and redaction in the messages before the first difference.
+fn prefix(recorded: &RecordedList, list: &[Rebuilt]) -> Match {
+    let mut all = Match::default();
+    for (at, (own, other)) in recorded.items.iter().zip(list).enumerate() {
+        let found = compare(own, &other.message, format!("/{at}"));
+        if !found.faults.is_empty() {
+            return all;
+        }
+        all.cuts.extend(found.cuts);
+        all.redacted.extend(found.redacted);
+    }
+    if recorded.total > recorded.items.len() as u64 {
+        all.cuts.push(Cut { path: format!("/{}", recorded.items.len()), reason: ARRAY_CUT.to_owned() });
+    }
+    all
+}
+
+impl Difference {
+    fn new(recorded: &RecordedList, list: &[Rebuilt]) -> Self {
+        let position = Fit::of(recorded, list).equal;
+        let (own, other) = (recorded.items.get(position), list.get(position));
+        let found = own.zip(other).map(|(own, other)| compare(own, &other.message, String::new()));
+        let mut only = Only::of(recorded, list, position);
+        // Of a cut recording, what follows its last message is unknown.
+        if recorded.total > recorded.items.len() as u64 {
+            only.rebuilt.retain(|at| *at <= only.last_common);
+        }
+        Self {
+            position,
+            recorded: own.map(|message| Side::of(None, message)),
+            rebuilt: other.map(|item| Side::of(item.entry, &item.message)),
+            paths: found.map(|found| found.faults).unwrap_or_default(),
+            only_recorded: only.recorded,
+            only_rebuilt: only.rebuilt.iter().filter_map(|at| list[*at].entry).collect(),
+        }
+    }
+
+    /// Whether both sides hold the same message in another form.
+    pub fn is_same_message(&self) -> bool {
+        self.recorded.is_some() && self.rebuilt.is_some() && !self.only_recorded.contains(&self.position)
+    }
+}
+
+impl Side {
+    fn of(entry: Option<EntryIx>, message: &Value) -> Self {
+        let role = message.get("role").and_then(Value::as_str).map(JsString::to_string_lossy);
+        Self { entry, role: role.unwrap_or_default(), chars: stringify_len(message) }
+    }
+}
+
+/// Positions of messages that only one of two lists has.
+struct Only {
+    recorded: Vec<usize>,
+    rebuilt: Vec<usize>,
+    /// The last rebuilt message that both have.
+    last_common: usize,
+}
+
+impl Only {
+    fn of(recorded: &RecordedList, list: &[Rebuilt], from: usize) -> Self {
+        let mut places: HashMap<String, Vec<usize>> = HashMap::new();
+        for (at, item) in list.iter().enumerate().skip(from).rev() {
+            places.entry(identity(&item.message)).or_default().push(at);
+        }
+        let mut only = Self { recorded: Vec::new(), rebuilt: Vec::new(), last_common: 0 };
+        for (at, message) in recorded.items.iter().enumerate().skip(from) {
+            match places.get_mut(&identity(message)).and_then(Vec::pop) {
+                Some(place) => only.last_common = only.last_common.max(place),
+                None => only.recorded.push(at),
+            }
+        }
+        only.rebuilt = places.into_values().flatten().collect();
+        only.rebuilt.sort_unstable();
+        only
+    }
+}
+
+/// A message by role and time, which repairs leave alone; by its text where it has no time.
+fn identity(message: &Value) -> String {
+    let role = message.get("role").map(stringify).unwrap_or_default();
+    match message.get("timestamp").and_then(Value::as_f64) {
+        Some(time) => format!("{role}{}", number_text(time)),
+        None => stringify(message),
+    }
+}

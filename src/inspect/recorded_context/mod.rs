@@ -1,0 +1,109 @@
+//! The gateway's recording of the messages at the start of a run beside the context rebuilt from the transcript
+//! (trajectory 5, 9). The recording is made before the trimming of each call: it is not what the provider received.
+
+mod comparison;
+mod history;
+mod provider;
+mod read;
+mod rebuilt;
+mod redaction;
+mod repairs;
+#[cfg(test)]
+mod tests;
+mod wildcard;
+
+pub use comparison::{Comparison, Difference, Side};
+pub use read::{RecordedRun, RunError, read};
+pub use repairs::Applied;
+pub use wildcard::Cut;
+
+use std::path::PathBuf;
+
+use crate::store::trajectory::CutContext;
+
+/// The answer for one run of a session.
+#[derive(Debug, Clone, PartialEq)]
+pub enum RecordedContext {
+    /// There is no recording: an older release, switched off, another harness, removed, or a run that did not end.
+    NoRecording,
+    /// A pointer names a recording at a place where it cannot be read.
+    Elsewhere(PathBuf),
+    /// The recording holds no run of this session.
+    NoRun,
+    /// A run, and what it recorded.
+    Run(Box<RecordedRun>),
+}
+
+/// What the recording of a run says of its messages.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Outcome {
+    /// The run ended before its context was compiled.
+    NotCompiled,
+    /// The recorder left out the line.
+    CutWhole(CutContext),
+    /// The recorder left out the list of messages, or the harness never records it.
+    NoList,
+    /// The transcript has no entry with the id of the recorded leaf: the branch was rewritten since.
+    NoLeaf(String),
+    /// The lists were compared.
+    Compared(Comparison),
+}
+
+/// The likely cause of a difference.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Cause {
+    /// A plugin makes the list.
+    ContextEngine,
+    /// The recording has messages that the transcript lacks.
+    Rewritten,
+    /// The recorded list lacks messages from the start of the branch.
+    HistoryLimit,
+    /// The same message has another form.
+    ProviderRepair,
+    /// The rules of the gateway's release differ.
+    OtherVersion,
+}
+
+impl Cause {
+    /// A word for scripts.
+    pub fn word(self) -> &'static str {
+        match self {
+            Self::ContextEngine => "context-engine",
+            Self::Rewritten => "transcript-rewritten",
+            Self::HistoryLimit => "history-limit",
+            Self::ProviderRepair => "provider-repair",
+            Self::OtherVersion => "other-version",
+        }
+    }
+
+    /// A sentence.
+    pub fn sentence(self) -> &'static str {
+        match self {
+            Self::ContextEngine => "A context-engine plugin made this list.",
+            Self::Rewritten => {
+                "The transcript was probably rewritten since: it lacks messages of the recording."
+            }
+            Self::HistoryLimit => "A history limit probably left out the oldest messages.",
+            Self::ProviderRepair => "The gateway probably repaired this message for its provider.",
+            Self::OtherVersion => "The gateway's release probably builds this list by other rules.",
+        }
+    }
+
+    /// The cause that a difference suggests.
+    fn of(difference: &Difference, comparison: &Comparison, has_engine: bool) -> Self {
+        if has_engine {
+            Self::ContextEngine
+        } else if !difference.only_recorded.is_empty() {
+            Self::Rewritten
+        } else if difference.is_same_message()
+            && !difference.paths.is_empty()
+            && difference.only_rebuilt.is_empty()
+        {
+            Self::ProviderRepair
+        } else if difference.position == 0 && comparison.at_start < comparison.repaired as u64 {
+            Self::HistoryLimit
+        } else {
+            Self::OtherVersion
+        }
+    }
+}

@@ -1,0 +1,210 @@
+//! Repairs that some providers need (trajectory 5.2, R5 and R6).
+
+use std::collections::{HashMap, HashSet};
+use std::sync::Arc;
+
+use super::rebuilt::Rebuilt;
+use crate::js::{JsString, Object, Value};
+use crate::policy::repair::{Placed, Shape, is_call, pair, renamed, repaired_message, shape_of};
+use crate::store::trajectory::RecordedList;
+
+/// Longest tool-call id that the gateway makes.
+const ID_MAX_CHARS: usize = 64;
+/// Members of a result that name its call.
+const RESULT_IDS: [&str; 2] = ["toolCallId", "toolUseId"];
+/// Members that only the provider which wrote them can read.
+const SIGNATURES: [&str; 4] = ["thinkingSignature", "textSignature", "thoughtSignature", "thought_signature"];
+
+/// Gives tool calls and results the ids that the recorded list has in their places.
+pub(super) fn rewrite_ids(list: &mut [Rebuilt], recorded: &RecordedList) -> usize {
+    let mut renames: HashMap<JsString, JsString> = HashMap::new();
+    let mut taken: HashSet<JsString> = HashSet::new();
+    for (item, other) in list.iter().zip(&recorded.items) {
+        let (own, new) = (ids(&item.message), ids(other));
+        for (own, new) in own.iter().zip(&new).filter(|_| own.len() == new.len()) {
+            if own != new && is_plain(new) && !renames.contains_key(own) && taken.insert(new.clone()) {
+                renames.insert(own.clone(), new.clone());
+            }
+        }
+    }
+    list.iter_mut().map(|item| rename(item, &renames)).sum()
+}
+
+/// Ids of a message: those of its calls, or of the call that it answers.
+fn ids(message: &Value) -> Vec<JsString> {
+    let blocks = message.get("content").and_then(Value::as_array).unwrap_or_default();
+    let calls = blocks.iter().filter(|block| is_call(*block)).filter_map(|block| block.get("id"));
+    let results = RESULT_IDS.iter().filter_map(|key| message.get(key));
+    calls.chain(results).filter_map(Value::as_str).cloned().collect()
+}
+
+/// Whether an id has the alphabet that every provider takes.
+fn is_plain(id: &JsString) -> bool {
+    let plain = |unit: &u16| {
+        u8::try_from(*unit).is_ok_and(|byte| byte.is_ascii_alphanumeric() || byte == b'_' || byte == b'-')
+    };
+    !id.is_empty() && id.len() <= ID_MAX_CHARS && id.units().iter().all(plain)
+}
+
+fn rename(item: &mut Rebuilt, renames: &HashMap<JsString, JsString>) -> usize {
+    if !ids(&item.message).iter().any(|id| renames.contains_key(id)) {
+        return 0;
+    }
+    let new = |value: Option<&Value>| renames.get(value?.as_str()?).cloned().map(Value::String);
+    let mut count = 0;
+    for key in RESULT_IDS {
+        if let Some(id) = new(item.message.get(key)) {
+            item.set(key, id);
+            count += 1;
+        }
+    }
+    let mut blocks = item.blocks().to_vec();
+    for block in blocks.iter_mut().filter(|block| is_call(&**block)) {
+        if let (Some(id), Some(object)) = (new(block.get("id")), block.as_object_mut()) {
+            object.set("id", id);
+            count += 1;
+        }
+    }
+    if !blocks.is_empty() {
+        item.set("content", Value::Array(blocks));
+    }
+    count
+}
+
+/// Drops thinking from every answer.
+pub(super) fn drop_thinking(list: &mut [Rebuilt], _: &RecordedList) -> usize {
+    list.iter_mut().map(without_thinking).sum()
+}
+
+/// Drops thinking from every answer but the last.
+pub(super) fn drop_older_thinking(list: &mut [Rebuilt], _: &RecordedList) -> usize {
+    let last = list.iter().rposition(|item| item.is("assistant")).unwrap_or(0);
+    list[..last].iter_mut().map(without_thinking).sum()
+}
+
+/// Drops thinking; a blank text stays of an answer that is nothing else.
+fn without_thinking(item: &mut Rebuilt) -> usize {
+    let thinks = |block: &Value| {
+        let kind = block.get("type");
+        ["thinking", "redacted_thinking"].iter().any(|own| kind.is_some_and(|kind| kind.str_is(own)))
+    };
+    let gone = if item.is("assistant") { item.retain_blocks(|block| !thinks(block)) } else { 0 };
+    if gone > 0 && item.blocks().is_empty() {
+        let blank = Object::from([("type", Value::from("text")), ("text", Value::from(""))]);
+        item.set("content", Value::Array(vec![Value::from(blank)]));
+    }
+    gone
+}
+
+/// Removes signatures of thinking, texts and calls.
+pub(super) fn strip_signatures(list: &mut [Rebuilt], _: &RecordedList) -> usize {
+    let mut count = 0;
+    for item in list.iter_mut().filter(|item| item.is("assistant")) {
+        let mut blocks = item.blocks().to_vec();
+        let gone: usize = blocks.iter_mut().filter_map(Value::as_object_mut).map(unsign).sum();
+        if gone > 0 {
+            item.set("content", Value::Array(blocks));
+        }
+        count += gone;
+    }
+    count
+}
+
+fn unsign(block: &mut Object) -> usize {
+    SIGNATURES.iter().filter(|key| block.remove(key).is_some()).count()
+}
+
+/// Drops calls that no provider takes.
+pub(super) fn drop_unusable_calls(list: &mut Vec<Rebuilt>, _: &RecordedList) -> usize {
+    let mut count = 0;
+    list.retain_mut(|item| {
+        let Some(made) = repaired_message(&item.message) else {
+            count += 1;
+            return false;
+        };
+        if made != *item.message {
+            count += 1;
+            item.message = Arc::new(made);
+        }
+        true
+    });
+    count
+}
+
+/// Gives every call one result; the time of an invented one is the recorded one's.
+pub(super) fn pair_calls(list: &mut Vec<Rebuilt>, recorded: &RecordedList) -> usize {
+    let shapes: Vec<Shape> = list.iter().map(|item| shape_of(&*item.message)).collect();
+    let pairing = pair(&shapes.iter().collect::<Vec<_>>());
+    if !pairing.moved {
+        return 0;
+    }
+    let place = |placed: &Placed| match placed {
+        Placed::Kept(at) => list[*at].clone(),
+        Placed::Renamed(at, name) => Rebuilt::new(list[*at].entry, renamed(&list[*at].message, name)),
+        Placed::Added(missing) => Rebuilt::new(None, missing.message(time_of_result(recorded, &missing.id))),
+    };
+    let paired: Vec<Rebuilt> = pairing.order.iter().map(place).collect();
+    *list = paired;
+    (pairing.added.len() + pairing.dropped_duplicates + pairing.orphans.len()).max(1)
+}
+
+fn time_of_result(recorded: &RecordedList, id: &JsString) -> f64 {
+    let result =
+        recorded.items.iter().find(|item| item.get("toolCallId").and_then(Value::as_str) == Some(id));
+    result.and_then(|result| result.get("timestamp")?.as_f64()).unwrap_or(0.0)
+}
+
+/// Merges user messages that follow each other into the last of them.
+pub(super) fn merge_users(list: &mut Vec<Rebuilt>, _: &RecordedList) -> usize {
+    let mut merged: Vec<Rebuilt> = Vec::with_capacity(list.len());
+    let mut count = 0;
+    for mut item in list.drain(..) {
+        if let Some(before) = merged.pop_if(|before| before.is("user") && item.is("user")) {
+            item.set("content", Value::Array([before.blocks(), item.blocks()].concat()));
+            count += 1;
+        }
+        merged.push(item);
+    }
+    *list = merged;
+    count
+}
+
+/// Puts the recorded first user message before a list that begins with an answer.
+pub(super) fn add_session_start(list: &mut Vec<Rebuilt>, recorded: &RecordedList) -> usize {
+    let Some(start) =
+        recorded.items.first().filter(|_| list.first().is_some_and(|item| item.is("assistant")))
+    else {
+        return 0;
+    };
+    let start = Rebuilt::new(None, start.clone());
+    let is_start = start.is("user") && start.text().is_some_and(|text| text.eq_str("(session bootstrap)"));
+    if is_start {
+        list.insert(0, start);
+    }
+    usize::from(is_start)
+}
+
+/// Empties the usage of answers that are older than the compaction in the list.
+pub(super) fn empty_stale_usage(list: &mut [Rebuilt], _: &RecordedList) -> usize {
+    let Some(at) = list.iter().rposition(|item| item.is("compactionSummary")) else { return 0 };
+    let time = |item: &Rebuilt| item.message.get("timestamp").and_then(Value::as_f64);
+    let compacted = time(&list[at]);
+    let mut count = 0;
+    for (place, item) in list.iter_mut().enumerate() {
+        let is_older = time(item).zip(compacted).is_some_and(|(own, compacted)| own <= compacted);
+        if item.is("assistant") && item.message.get("usage").is_some() && (place < at || is_older) {
+            item.set("usage", empty_usage());
+            count += 1;
+        }
+    }
+    count
+}
+
+fn empty_usage() -> Value {
+    let keys = ["input", "output", "cacheRead", "cacheWrite"];
+    let zeros = || keys.into_iter().map(|key| (key, Value::from(0)));
+    let cost: Object = zeros().chain([("total", Value::from(0))]).collect();
+    let usage: Object =
+        zeros().chain([("totalTokens", Value::from(0)), ("cost", Value::from(cost))]).collect();
+    Value::from(usage)
+}

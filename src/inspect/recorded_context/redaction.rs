@@ -1,0 +1,86 @@
+//! The marks that the recorder's redaction leaves in texts, and the names of members that it removes (trajectory 7).
+
+use crate::js::JsString;
+
+/// The mark of a masked value.
+pub(super) const REDACTED: &str = "<redacted>";
+/// Members that the recorder adds to an image whose data it masks (trajectory 7.3).
+pub(super) const IMAGE_EXTRAS: [&str; 2] = ["bytes", "sha256"];
+
+/// Marks within texts (trajectory 7.2, 7.4); a longer one comes before its parts.
+const MARKS: [&str; 5] = ["<redacted-jwt>", REDACTED, "…redacted…", "***", "…"];
+/// How the names of secrets end, in letters and digits.
+const SECRET_ENDS: [&str; 7] = ["apikey", "password", "passwd", "passphrase", "secret", "secretkey", "token"];
+/// Names of secrets as a whole.
+const SECRETS: [&str; 2] = ["authorization", "proxyauthorization"];
+/// Names that count or point, and stay.
+const HARMLESS: [&str; 6] =
+    ["passwordfile", "tokenbudget", "tokencount", "tokenfield", "tokenlimit", "tokens"];
+
+/// Whether the recorder removes members of this name (trajectory 7.1).
+pub(super) fn is_secret_name(name: &str) -> bool {
+    let plain: String = name.chars().filter(char::is_ascii_alphanumeric).collect();
+    let plain = plain.to_ascii_lowercase();
+    !HARMLESS.contains(&plain.as_str())
+        && (SECRETS.contains(&plain.as_str()) || SECRET_ENDS.iter().any(|end| plain.ends_with(end)))
+}
+
+/// Whether a recorded text with marks can have been made of this text: all between the marks is there, in order.
+pub(super) fn matches_redacted(recorded: &JsString, original: &JsString) -> bool {
+    let (recorded, original) = (recorded.to_string_lossy(), original.to_string_lossy());
+    let pieces = between_marks(&recorded);
+    let [first, middle @ .., last] = pieces.as_slice() else { return false };
+    let Some(mut rest) = original.strip_prefix(first) else { return false };
+    for piece in middle {
+        let Some(at) = rest.find(piece) else { return false };
+        rest = &rest[at + piece.len()..];
+    }
+    rest.ends_with(last)
+}
+
+/// The parts of a text around its marks; one part alone where it has none.
+fn between_marks(text: &str) -> Vec<&str> {
+    let (mut pieces, mut from, mut at) = (Vec::new(), 0, 0);
+    while let Some(rest) = text.get(at..) {
+        if let Some(mark) = MARKS.iter().find(|mark| rest.starts_with(**mark)) {
+            pieces.push(&text[from..at]);
+            at += mark.len();
+            from = at;
+        } else {
+            let Some(char) = rest.chars().next() else { break };
+            at += char.len_utf8();
+        }
+    }
+    pieces.push(&text[from..]);
+    pieces
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn matches(recorded: &str, original: &str) -> bool {
+        matches_redacted(&recorded.into(), &original.into())
+    }
+
+    #[test]
+    fn a_mark_stands_for_any_text_and_the_rest_must_agree() {
+        assert!(matches("DIR=<redacted> du -sh .", "DIR=/srv/orchard/ledger du -sh ."));
+        assert!(!matches("DIR=<redacted> du -sh .", "DIR=/srv/orchard/ledger du -sh /"));
+        assert!(matches("Bearer <redacted> and <redacted-jwt>!", "Bearer abc and eyJ.x.y!"));
+        assert!(matches("key sk-abc…wxyz, pin ***", "key sk-abcdefghijklmnopqrstuvwxyz, pin 1234"));
+        assert!(matches("-----BEGIN KEY-----\n…redacted…\n-----END", "-----BEGIN KEY-----\nAAA\n-----END"));
+        assert!(!matches("a<redacted>a", "a"), "what stands before a mark is not taken again behind it");
+        assert!(!matches("plain", "other"), "a text without a mark is compared as it is");
+    }
+
+    #[test]
+    fn names_of_secrets_are_told_from_names_that_count() {
+        for name in ["apiKey", "bot_token", "X-Secret", "Authorization", "userPassword"] {
+            assert!(is_secret_name(name), "{name}");
+        }
+        for name in ["tokens", "tokenCount", "password_file", "path", "tokenizer"] {
+            assert!(!is_secret_name(name), "{name}");
+        }
+    }
+}

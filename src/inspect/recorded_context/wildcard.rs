@@ -1,0 +1,218 @@
+//! Compares a recorded value with its original: a cut mark matches any value it may replace, a redaction mark any text
+//! (trajectory 4, 7).
+
+use std::collections::HashMap;
+
+use super::redaction::{IMAGE_EXTRAS, REDACTED, is_secret_name, matches_redacted};
+use crate::js::{JsString, Object, Value};
+use crate::store::trajectory::{ARRAY_CUT, cut_reason};
+
+/// The weight of an item too many or too few.
+const ITEM_WEIGHT: usize = 100;
+
+/// The member that names the keys an object lost.
+const OBJECT_CUT: &str = "_truncated";
+
+/// A place where the recorder left something out.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Cut {
+    /// JSON pointer into the recorded list.
+    pub path: String,
+    /// The recorder's own word for its reason.
+    pub reason: String,
+}
+
+/// How a recorded value differs from its original. Paths are JSON pointers.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub(super) struct Match {
+    /// Places that the recorder cut.
+    pub(super) cuts: Vec<Cut>,
+    /// Places that the recorder masked or removed as secrets.
+    pub(super) redacted: Vec<String>,
+    /// Places that differ.
+    pub(super) faults: Vec<String>,
+    /// How much differs: an item too many or too few weighs more than what differs within one.
+    pub(super) weight: usize,
+}
+
+/// Compares a recorded value, which stands at `path`, with its original.
+pub(super) fn compare(recorded: &Value, original: &Value, path: String) -> Match {
+    let mut walk = Walk { path, found: Match::default() };
+    walk.value(recorded, original);
+    walk.found
+}
+
+struct Walk {
+    path: String,
+    found: Match,
+}
+
+impl Walk {
+    fn value(&mut self, recorded: &Value, original: &Value) {
+        if recorded == original {
+            return;
+        }
+        if let Some(reason) = cut_reason(recorded) {
+            return self.mark(recorded, original, reason);
+        }
+        match (recorded, original) {
+            (Value::Array(recorded), Value::Array(original)) => self.items(recorded, original),
+            (Value::Object(recorded), Value::Object(original)) => self.members(recorded, original),
+            (Value::String(recorded), Value::String(original)) if matches_redacted(recorded, original) => {
+                self.redacted();
+            }
+            _ => self.fault(),
+        }
+    }
+
+    fn mark(&mut self, mark: &Value, original: &Value, reason: String) {
+        let chars = mark.get("originalChars").and_then(Value::as_f64);
+        let fits = match reason.as_str() {
+            "trajectory-depth-limit" => matches!(original, Value::Array(_) | Value::Object(_)),
+            "trajectory-field-size-limit" => {
+                original.as_str().is_some_and(|text| chars.is_none_or(|chars| chars == text.len() as f64))
+            }
+            _ => true,
+        };
+        if fits { self.cut(reason) } else { self.fault() }
+    }
+
+    fn items(&mut self, recorded: &[Value], original: &[Value]) {
+        let mark = recorded.last().filter(|item| cut_reason(item).as_deref() == Some(ARRAY_CUT));
+        let total = mark.and_then(|mark| mark.get("originalLength")).and_then(Value::as_f64);
+        let kept = &recorded[..recorded.len() - usize::from(mark.is_some())];
+        let difference = (total.unwrap_or(kept.len() as f64) - original.len() as f64).abs();
+        if difference > 0.0 {
+            self.fault();
+            self.found.weight =
+                self.found.weight.saturating_add((difference as usize).saturating_mul(ITEM_WEIGHT));
+        }
+        for (at, (recorded, original)) in kept.iter().zip(original).enumerate() {
+            self.below(&at.to_string(), |walk| walk.value(recorded, original));
+        }
+        if mark.is_some() {
+            self.below(&kept.len().to_string(), |walk| walk.cut(ARRAY_CUT.to_owned()));
+        }
+    }
+
+    fn members(&mut self, recorded: &Object, original: &Object) {
+        let by_name: HashMap<&JsString, &Value> = original.iter().collect();
+        let mark = recorded.get(OBJECT_CUT).and_then(cut_reason);
+        let is_masked_image = recorded.get("data").is_some_and(|data| data.str_is(REDACTED));
+        for (name, value) in recorded.iter() {
+            let key = name.to_string_lossy();
+            match by_name.get(name) {
+                Some(own) if is_masked_pair(recorded, &key, value) => {
+                    self.below(&key, |walk| {
+                        if value != *own {
+                            walk.redacted();
+                        }
+                    });
+                }
+                Some(own) => self.below(&key, |walk| walk.value(value, own)),
+                None if mark.is_some() && key == OBJECT_CUT => {}
+                None if is_masked_image && IMAGE_EXTRAS.contains(&key.as_str()) => {}
+                None => self.below(&key, Self::fault),
+            }
+        }
+        self.missing(recorded, original, mark.is_some());
+        if let Some(reason) = mark.filter(|_| !original.contains(OBJECT_CUT)) {
+            self.below(OBJECT_CUT, |walk| walk.cut(reason));
+        }
+    }
+
+    /// Members that only the original has.
+    fn missing(&mut self, recorded: &Object, original: &Object, is_cut: bool) {
+        let by_name: HashMap<&JsString, &Value> = recorded.iter().collect();
+        for (name, _) in original.iter().filter(|(name, _)| !by_name.contains_key(name)) {
+            let key = name.to_string_lossy();
+            if is_secret_name(&key) {
+                self.below(&key, Self::redacted);
+            } else if !is_cut {
+                self.below(&key, Self::fault);
+            }
+        }
+    }
+
+    /// Does something at a member or an item.
+    fn below(&mut self, key: &str, act: impl FnOnce(&mut Self)) {
+        let above = self.path.len();
+        self.path.push('/');
+        self.path.push_str(&key.replace('~', "~0").replace('/', "~1"));
+        act(self);
+        self.path.truncate(above);
+    }
+
+    fn cut(&mut self, reason: String) {
+        self.found.cuts.push(Cut { path: self.path.clone(), reason });
+    }
+
+    fn redacted(&mut self) {
+        self.found.redacted.push(self.path.clone());
+    }
+
+    fn fault(&mut self) {
+        self.found.faults.push(self.path.clone());
+        self.found.weight += 1;
+    }
+}
+
+/// Whether a member is the masked `value` beside a secret's name (trajectory 7.1).
+fn is_masked_pair(object: &Object, key: &str, value: &Value) -> bool {
+    let names = ["name", "key"].into_iter().filter_map(|key| object.get(key).and_then(Value::as_str));
+    let mut names = names.map(JsString::to_string_lossy);
+    key == "value" && value.str_is(REDACTED) && names.any(|name| is_secret_name(&name))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::js::parse;
+
+    fn compared(recorded: &str, original: &str) -> (Vec<String>, Vec<String>, Vec<String>) {
+        let found = compare(&parse(recorded).unwrap(), &parse(original).unwrap(), String::new());
+        (found.cuts.into_iter().map(|cut| cut.path).collect(), found.redacted, found.faults)
+    }
+
+    fn paths(paths: &[&str]) -> Vec<String> {
+        paths.iter().map(|path| (*path).to_owned()).collect()
+    }
+
+    #[test]
+    fn a_cut_mark_matches_what_it_can_replace_and_nothing_else() {
+        let mark = |rest: &str| format!(r#"{{"a":{{"truncated":true,"reason":"trajectory-{rest}}}}}"#);
+        let text = mark(r#"field-size-limit","originalChars":3"#);
+        assert_eq!(compared(&text, r#"{"a":"abc"}"#), (paths(&["/a"]), vec![], vec![]));
+        assert_eq!(compared(&text, r#"{"a":"abcd"}"#), (vec![], vec![], paths(&["/a"])));
+        let depth = mark(r#"depth-limit","limitDepth":6"#);
+        assert_eq!(compared(&depth, r#"{"a":[1]}"#), (paths(&["/a"]), vec![], vec![]));
+        assert_eq!(compared(&depth, r#"{"a":1}"#), (vec![], vec![], paths(&["/a"])));
+        assert_eq!(compared(&depth, &depth), (vec![], vec![], vec![]), "a transcript may quote a mark");
+    }
+
+    #[test]
+    fn a_cut_list_still_says_how_long_it_was() {
+        let list = r#"[1,{"truncated":true,"reason":"trajectory-array-size-limit","originalLength":3}]"#;
+        assert_eq!(compared(list, "[1,2,3]"), (paths(&["/1"]), vec![], vec![]));
+        assert_eq!(compared(list, "[1,2]"), (paths(&["/1"]), vec![], paths(&[""])));
+        let object = r#"{"a":1,"_truncated":{"truncated":true,"reason":"trajectory-object-size-limit"}}"#;
+        assert_eq!(compared(object, r#"{"a":1,"b":2}"#), (paths(&["/_truncated"]), vec![], vec![]));
+    }
+
+    #[test]
+    fn removed_secrets_and_masked_texts_are_redaction_and_other_changes_are_not() {
+        assert_eq!(compared(r#"{"a":1}"#, r#"{"a":1,"apiKey":"x"}"#), (vec![], paths(&["/apiKey"]), vec![]));
+        assert_eq!(compared(r#"{"a":1}"#, r#"{"a":1,"tokens":5}"#), (vec![], vec![], paths(&["/tokens"])));
+        assert_eq!(
+            compared(r#"{"x/y":"A=<redacted> go"}"#, r#"{"x/y":"A=1 go"}"#).1,
+            paths(&["/x~1y"]),
+            "a slash in a key is escaped"
+        );
+        assert_eq!(compared(r#"["A=<redacted> go"]"#, r#"["A=1 stop"]"#).2, paths(&["/0"]));
+        let image = r#"{"type":"image","data":"<redacted>","bytes":3,"sha256":"00"}"#;
+        assert_eq!(compared(image, r#"{"type":"image","data":"AAAA"}"#), (vec![], paths(&["/data"]), vec![]));
+        let pair = r#"{"name":"X-Api-Key","value":"<redacted>"}"#;
+        assert_eq!(compared(pair, r#"{"name":"X-Api-Key","value":5}"#), (vec![], paths(&["/value"]), vec![]));
+        assert_eq!(compared(r#"{"b":1}"#, r#"{"a":1}"#), (vec![], vec![], paths(&["/b", "/a"])));
+    }
+}

@@ -1,0 +1,106 @@
+//! The tokens that a usage anchors an estimate on, added as JavaScript adds them: a text takes the others in as text
+//! (compaction 1.10).
+
+use crate::js::json::holds;
+use crate::js::{Json, Kind, Value, number_text, to_number};
+
+const COMPONENTS: [&str; 4] = ["input", "output", "cacheRead", "cacheWrite"];
+
+/// Tokens of a context, counted by a provider.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct ContextTokens {
+    /// As JavaScript compares them; NaN where they are no number.
+    pub number: f64,
+    /// They are a text: adding to them appends digits.
+    pub is_text: bool,
+}
+
+/// A term of a sum.
+enum Term {
+    Number(f64),
+    Text(String),
+}
+
+impl ContextTokens {
+    /// `totalTokens` when truthy, else the four components added; a missing one makes NaN.
+    pub fn of<'a>(usage: impl Json<'a>) -> Self {
+        let total = usage.get("totalTokens");
+        let sum = if holds(total) {
+            Term::of(total)
+        } else {
+            let terms = COMPONENTS.iter().map(|name| Term::of(usage.get(name)));
+            terms.reduce(Term::plus).unwrap_or(Term::Number(f64::NAN))
+        };
+        match sum {
+            Term::Number(number) => Self { number, is_text: false },
+            Term::Text(text) => Self { number: to_number(Some(&Value::from(text))), is_text: true },
+        }
+    }
+}
+
+/// A number of tokens added to counted ones; a text of digits is continued.
+pub fn tokens_with(number: f64, is_text: bool, more: f64) -> f64 {
+    if !is_text {
+        return number + more;
+    }
+    to_number(Some(&Value::from(number_text(number) + &number_text(more))))
+}
+
+impl Term {
+    fn of<'a>(value: Option<impl Json<'a>>) -> Self {
+        match value.map(Json::kind) {
+            Some(Kind::Number(number)) => Self::Number(number),
+            Some(Kind::Null | Kind::Bool(false)) => Self::Number(0.0),
+            Some(Kind::Bool(true)) => Self::Number(1.0),
+            Some(Kind::String(_)) => {
+                Self::Text(value.and_then(Json::text).map(std::borrow::Cow::into_owned).unwrap_or_default())
+            }
+            // A list or an object becomes a text too, of which hardly one is a number.
+            _ => Self::Number(f64::NAN),
+        }
+    }
+
+    fn plus(self, other: Self) -> Self {
+        match (self, other) {
+            (Self::Number(one), Self::Number(other)) => Self::Number(one + other),
+            (one, other) => Self::Text(one.text() + &other.text()),
+        }
+    }
+
+    /// Absent and NaN differ as texts; both make a text that is no number.
+    fn text(self) -> String {
+        match self {
+            Self::Number(number) => number_text(number),
+            Self::Text(text) => text,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::js::parse;
+
+    fn tokens(usage: &str) -> (f64, bool) {
+        let tokens = ContextTokens::of(&parse(usage).unwrap());
+        (tokens.number, tokens.is_text)
+    }
+
+    #[test]
+    fn a_text_is_a_number_of_tokens_and_continues_the_sum_as_digits() {
+        assert_eq!(tokens(r#"{"totalTokens":"1200"}"#), (1200.0, true));
+        assert_eq!(tokens_with(1200.0, true, 34.0), 120_034.0);
+        assert_eq!(tokens_with(1200.0, true, 0.0), 12_000.0, "a sum with 0 appends it too");
+        assert_eq!(tokens_with(1200.0, false, 34.0), 1234.0);
+        assert!(tokens_with(f64::NAN, true, 34.0).is_nan());
+    }
+
+    #[test]
+    fn components_that_are_texts_are_appended_in_their_order() {
+        let usage = r#"{"totalTokens":"","input":1,"output":2,"cacheRead":"3","cacheWrite":4}"#;
+        assert_eq!(tokens(usage), (334.0, true), "1 + 2 is 3, and 3 and 4 are appended");
+        assert!(tokens(r#"{"input":"1","output":2,"cacheRead":3}"#).0.is_nan(), "an absent one is no number");
+        assert!(tokens(r#"{"totalTokens":"many"}"#).0.is_nan());
+        assert!(tokens(r#"{"totalTokens":[5]}"#).0.is_nan());
+    }
+}
