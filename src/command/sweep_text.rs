@@ -11,7 +11,7 @@ use super::sweep::Swept;
 use super::table::{Align, Cell as TableCell, Table};
 use super::words::{counted, estimated, grouped};
 use crate::cli::MeasureArg;
-use crate::inspect::words::dollars;
+use crate::inspect::cost::{cost_short, cost_words};
 use crate::sweep::{Axis, Cell, Sweep};
 
 /// Trade-offs that are printed; the JSON has all.
@@ -66,7 +66,7 @@ fn remarks(swept: &Swept) -> Vec<String> {
         counted(recorded.calls as u64, "call", "calls"),
         grouped(recorded.overflows as u64),
         grouped(recorded.peak.0.round() as u64),
-        recorded.cost.map_or_else(|| "no price".to_owned(), |cost| dollars(cost + recorded.summaries)),
+        cost_words(&recorded.spent).unwrap_or_else(|| "no price known".to_owned()),
     )];
     lines.push(estimate_words(swept.fit_error));
     if swept.chosen {
@@ -76,7 +76,7 @@ fn remarks(swept: &Swept) -> Vec<String> {
 }
 
 fn cost(cell: &Cell) -> String {
-    cell.cost().map_or_else(|| "-".to_owned(), dollars)
+    cost_short(&cell.totals.spent).unwrap_or_else(|| "-".to_owned())
 }
 
 /// Tokens that were estimated; nothing is nothing.

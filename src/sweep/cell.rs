@@ -34,7 +34,7 @@ impl Cell {
 
     /// What calls and summaries cost, USD; none where the model has no price.
     pub fn cost(&self) -> Option<f64> {
-        self.totals.cost.map(|cost| cost + self.totals.summaries)
+        self.totals.spent.total()
     }
 
     /// Tokens that the model was not sent, over all calls, whatever took them away.
@@ -47,9 +47,9 @@ impl Cell {
         self.totals.compactions
     }
 
-    /// What a trade-off is made between: cost, peak, and what the model was not sent.
+    /// What a trade-off is made between: cost, the largest prompt, refused ones included, and what the model was not sent.
     pub fn weights(&self) -> [f64; 3] {
-        [self.cost().unwrap_or(0.0), self.peak(), self.cleared()]
+        [self.cost().unwrap_or(0.0), self.totals.largest.round(), self.cleared()]
     }
 
     /// For the search of the smallest change.

@@ -104,7 +104,7 @@ fn recorded_value(totals: &Totals) -> Value {
         ("overflows", Value::from(totals.overflows)),
         ("failed", Value::from(totals.failed)),
         ("peak", whole(totals.peak.0)),
-        ("cost", usd(totals.cost.map(|cost| cost + totals.summaries))),
+        ("cost", usd(totals.spent.total())),
         ("cleared", whole(totals.withheld)),
         ("summaries", Value::from(totals.compactions)),
     ]))

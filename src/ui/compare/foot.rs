@@ -5,7 +5,7 @@ use ratatui::text::Span;
 
 use super::{View, dash, estimated, exactly, label};
 use crate::gateway::setting_value::plain_text;
-use crate::inspect::words::dollars;
+use crate::inspect::cost::cost_short;
 use crate::ui::glyphs;
 use crate::ui::theme::Role;
 use crate::ui::widgets::number::grouped;
@@ -66,7 +66,7 @@ impl View<'_> {
             );
             fact
         };
-        let cost = |cell: &crate::sweep::Cell| cell.cost().map_or_else(dash, dollars);
+        let cost = |cell: &crate::sweep::Cell| cost_short(&cell.totals.spent).unwrap_or_else(dash);
         let mut facts = vec![
             fact("peak", exactly(cell.peak()), now.map(|now| exactly(now.peak()))),
             fact("cost", cost(cell), now.map(cost)),

@@ -6,7 +6,7 @@ use ratatui::text::Span;
 
 use super::{View, dash, estimated, exactly, label, short};
 use crate::app::compare::Part;
-use crate::inspect::words::dollars;
+use crate::inspect::cost::cost_short;
 use crate::sweep::{Axis, Cell};
 use crate::text;
 use crate::ui::frame_box;
@@ -109,7 +109,7 @@ impl View<'_> {
                 [
                     self.span(Role::Text, estimated(cell.cleared())),
                     self.span(peak, exactly(cell.peak())),
-                    self.span(Role::Text, cell.cost().map_or_else(dash, dollars)),
+                    self.span(Role::Text, cost_short(&cell.totals.spent).unwrap_or_else(dash)),
                 ]
             }
         };
