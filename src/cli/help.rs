@@ -46,6 +46,10 @@ Keys of --set (the gateway's own names, so what is learnt here can be pasted int
   contextPruning.tools.allow            tool names and patterns: exec,web_*
   contextPruning.tools.deny             tool names and patterns that are never pruned
   contextTokens                         tokens: lowers the window
+  contextWindow                         tokens: the window of the session's model
+                                        (models.providers.*.models[].contextWindow)
+  bootstrapMaxChars                     chars of one workspace file in the system prompt
+  bootstrapTotalMaxChars                chars of all workspace files in the system prompt
   historyLimit                          user turns of history that stay; 0: all
                                         (channels.*.historyLimit, dmHistoryLimit)
   compaction.keepRecentTokens           tokens of the newest messages that a compaction keeps

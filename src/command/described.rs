@@ -99,7 +99,7 @@ pub(super) fn print_head(output: &mut Output, inspection: &Inspection, window: W
     let model = [inspection.provider.as_str(), inspection.model.as_str()];
     let model = model.into_iter().filter(|part| !part.is_empty()).collect::<Vec<_>>().join("/");
     let model = if model.is_empty() { "model unknown".to_owned() } else { model };
-    output.line(Tone::Plain, &format!("{model} · window {}", window_words(window)))?;
+    output.line(Tone::Plain, &format!("{model} · window {}", window_words(inspection, window)))?;
     if let Some(unfinished) = &inspection.unfinished {
         output.line(
             Tone::Bad,
@@ -109,7 +109,10 @@ pub(super) fn print_head(output: &mut Output, inspection: &Inspection, window: W
     Ok(())
 }
 
-/// A window in words: `200,000 (modelsConfig)`.
-pub(super) fn window_words(window: WindowInfo) -> String {
-    format!("{} ({})", grouped(window.tokens.max(0.0) as u64), window.source.name())
+/// A window in words: `200,000 (config)`, and what refusals taught: `· provider refused at 65,474`.
+fn window_words(inspection: &Inspection, window: WindowInfo) -> String {
+    let own = window == inspection.window;
+    let source = if own { inspection.window_words() } else { window.source.words() };
+    let refused = inspection.refused_window().map(|tokens| format!(" · provider refused at {}", grouped(tokens)));
+    format!("{} ({source}){}", grouped(window.tokens.max(0.0) as u64), refused.unwrap_or_default())
 }

@@ -465,7 +465,15 @@ fn print_findings(checkup: &Checkup, output: &mut Output) -> Result<(), Failure>
         counts.iter().map(|(name, count)| format!("{name} {}", grouped(*count))).collect();
     output.line(Tone::Plain, &counts.join(" · "))?;
     if checkup.findings.is_empty() {
-        return Ok(output.line(Tone::Good, "nothing is wrong")?);
+        return match checkup.damaged() {
+            (0, 0) => Ok(output.line(Tone::Good, "nothing is wrong")?),
+            (sessions, lines) => {
+                let sessions = counted(sessions, "session is damaged", "sessions are damaged");
+                let lines = counted(lines, "line", "lines");
+                let words = format!("nothing else is wrong, but {sessions}: {lines} could not be read");
+                Ok(output.line(Tone::Warning, &words)?)
+            }
+        };
     }
     for finding in &checkup.findings {
         let tone = match finding.severity {

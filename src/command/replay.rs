@@ -4,6 +4,7 @@ use std::io::Write as _;
 
 use super::described::print_head;
 use super::failure::Failure;
+use super::learnt::with_learnt;
 use super::output::{Output, Tone};
 use super::replay_json::answer;
 use super::ruleset::{print_ruleset, refuse_fixed};
@@ -20,7 +21,7 @@ use crate::inspect::timeline::Timeline;
 use crate::inspect::cost::{amount, cost_short, cost_words};
 use crate::inspect::words::dollars;
 use crate::policy::StepSet;
-use crate::replay::{CallReplay, FiredKind, Often, Record, Replay, Totals, record};
+use crate::replay::{CallReplay, Fired, FiredKind, Often, Record, Replay, Totals, record};
 
 /// Calls that are printed unless all are asked for: the newest.
 const SHOWN: usize = 40;
@@ -53,6 +54,7 @@ pub(super) fn make(
     let changes: Vec<Change> = read_changes(args.settings.as_deref(), &args.set)?;
     let scene = Scene::for_session(session, place, around)?;
     let inspection = with_context(at_leaf(&scene, scene.open(session)?, leaf)?)?;
+    let changes = with_learnt(args.window, changes, &inspection)?;
     refuse_fixed(&changes, &inspection)?;
     let steps = replayed_steps(&args.policy, &changes, &inspection)?;
     let mut simulated = simulated(&inspection, &changes, steps);
@@ -340,6 +342,14 @@ fn signs(call: &CallReplay) -> String {
     signs
 }
 
+/// The messages that a policy changed; a compaction may keep every one.
+fn changed_words(fired: &Fired) -> String {
+    match (fired.kind, fired.messages) {
+        (FiredKind::Compact, 0) => "keeps all".to_owned(),
+        (_, messages) => grouped(u64::from(messages)),
+    }
+}
+
 fn print_log(replayed: &Replayed, all: bool, output: &mut Output) -> Result<(), Failure> {
     let fired = &replayed.record.fired;
     writeln!(output)?;
@@ -378,7 +388,7 @@ fn print_log(replayed: &Replayed, all: bool, output: &mut Output) -> Result<(), 
             format!("#{}", fired.call).into(),
             grouped(fired.calls as u64).into(),
             Cell::new(&moment(fired.time), Tone::Dim),
-            grouped(u64::from(fired.messages)).into(),
+            changed_words(fired).into(),
             fired.first.map(|ix| replayed.inspection.index.name(ix)).unwrap_or_default().into(),
             freed.into(),
             fired.cost.map_or_else(|| "-".to_owned(), signed).into(),

@@ -69,6 +69,7 @@ fn remarks(swept: &Swept) -> Vec<String> {
         cost_words(&recorded.spent).unwrap_or_else(|| "no price known".to_owned()),
     )];
     lines.push(estimate_words(swept.fit_error));
+    lines.push("left out: tokens per call that pruning, turn limit and compaction keep from the model".to_owned());
     if swept.chosen {
         lines.push("varied are the settings that matter most here; --vary names others".to_owned());
     }
@@ -100,7 +101,7 @@ fn print_trade_offs(sweep: &Sweep, output: &mut Output) -> Result<(), Failure> {
     output.line(Tone::Strong, &format!("best trade-offs{more}"))?;
     let mut columns = vec![("#".to_owned(), Align::Right)];
     columns.extend(sweep.axes.iter().map(|axis| (axis.name().to_owned(), Align::Right)));
-    let numbers = ["did not fit", "largest", "cost", "cleared", "summaries", ""];
+    let numbers = ["did not fit", "largest", "cost", "left out", "summaries", ""];
     columns.extend(numbers.map(|name| (name.to_owned(), Align::Right)));
     let mut table = Table::new(&columns);
     for (number, at) in cells.iter().take(SHOWN).enumerate() {
@@ -115,7 +116,7 @@ fn print_trade_offs(sweep: &Sweep, output: &mut Output) -> Result<(), Failure> {
             TableCell::new(&grouped(cell.overflows() as u64), tone),
             TableCell::new(&estimated(tokens(cell.peak())), tone),
             cost(cell).into(),
-            told(cell.cleared()).into(),
+            told(cell.left_out()).into(),
             grouped(cell.summaries() as u64).into(),
             TableCell::new(marks(sweep, *at), Tone::Dim),
         ]);
@@ -177,7 +178,7 @@ fn map_cell(sweep: &Sweep, at: usize, measure: MeasureArg) -> TableCell {
         MeasureArg::Peak => estimated(tokens(cell.peak())),
         MeasureArg::Cost => cost(cell),
         MeasureArg::Overflows => grouped(cell.overflows() as u64),
-        MeasureArg::Cleared => told(cell.cleared()),
+        MeasureArg::Cleared => told(cell.left_out()),
     };
     let tone = match (fits, mark) {
         (false, _) => Tone::Bad,
@@ -192,7 +193,7 @@ fn measure_words(measure: MeasureArg) -> &'static str {
         MeasureArg::Peak => "largest prompt",
         MeasureArg::Cost => "cost",
         MeasureArg::Overflows => "calls that did not fit",
-        MeasureArg::Cleared => "tokens cleared",
+        MeasureArg::Cleared => "tokens left out per call",
     }
 }
 

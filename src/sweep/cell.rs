@@ -37,9 +37,14 @@ impl Cell {
         self.totals.spent.total()
     }
 
-    /// Tokens that the model was not sent, over all calls, whatever took them away.
+    /// Tokens that the model was not sent, summed over all calls, whatever took them away: one message counts at every call.
     pub fn cleared(&self) -> f64 {
         self.totals.withheld.round()
+    }
+
+    /// The same per call: tokens of the conversation that a call does without, by pruning, turn limit and compaction.
+    pub fn left_out(&self) -> f64 {
+        (self.totals.withheld / self.totals.calls.max(1) as f64).round()
     }
 
     /// Summaries that were needed.

@@ -73,6 +73,7 @@ fn cell_value(sweep: &Sweep, cell: &Cell) -> Value {
         ("peak", whole(cell.peak())),
         ("cost", usd(cell.cost())),
         ("cleared", whole(cell.cleared())),
+        ("leftOutPerCall", whole(cell.left_out())),
         ("summaries", Value::from(cell.summaries())),
         ("changes", Value::from(cell.keys)),
         ("distance", Value::Number(cell.distance)),

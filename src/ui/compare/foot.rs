@@ -80,7 +80,7 @@ impl View<'_> {
                 grouped(cell.summaries() as i64),
                 now.map(|now| grouped(now.summaries() as i64)),
             ),
-            fact("cleared", estimated(cell.cleared()), now.map(|now| estimated(now.cleared()))),
+            fact("left out", estimated(cell.left_out()), now.map(|now| estimated(now.left_out()))),
         ];
         if cell.overflows() > 0 {
             facts[2].insert(0, self.span(Role::Danger, format!("{} ", glyphs::ALERT)));

@@ -103,11 +103,11 @@ impl View<'_> {
             x += width;
         }
         let numbers = match row {
-            Row::Head => ["cleared", "peak", "cost"].map(|word| self.span(Role::Muted, word)),
+            Row::Head => ["left out", "peak", "cost"].map(|word| self.span(Role::Muted, word)),
             Row::Cell { cell, .. } => {
                 let peak = if cell.overflows() > 0 { Role::Danger } else { Role::Text };
                 [
-                    self.span(Role::Text, estimated(cell.cleared())),
+                    self.span(Role::Text, estimated(cell.left_out())),
                     self.span(peak, exactly(cell.peak())),
                     self.span(Role::Text, cost_short(&cell.totals.spent).unwrap_or_else(dash)),
                 ]

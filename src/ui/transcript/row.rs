@@ -10,6 +10,7 @@ use ratatui::text::Span;
 use super::{Columns, cut, number};
 use crate::app::App;
 use crate::app::transcript::{RowNumbers, TranscriptPane};
+use crate::context::before_compaction::known_before;
 use crate::context::rows::{Rail, Row, RowKind, only_calls};
 use crate::inspect::excerpt::Excerpt;
 use crate::policy::Fate;
@@ -68,8 +69,11 @@ impl Line<'_> {
         let mut numbers = self.pane.numbers(row, self.app.plan.as_deref());
         if let RowKind::Compacted { .. } = row.kind {
             // What was summarised counted so many tokens before.
-            let before = self.pane.inspection.index.entry(row.entry).number;
-            numbers.before = if before.is_finite() { before.max(0.0) as u64 } else { numbers.after };
+            let inspection = &self.pane.inspection;
+            let path = &inspection.context.path;
+            let place = path.iter().position(|ix| *ix == row.entry);
+            let before = place.and_then(|place| known_before(&inspection.index, path, place));
+            numbers.before = before.map_or(numbers.after, |before| before.tokens as u64);
             let is_reset = self.pane.inspection.index.entry(row.entry).kind == EntryKind::Reset;
             numbers.fate = self.app.plan.as_ref().filter(|_| !is_reset).map(|_| Fate::Summarised);
         }
