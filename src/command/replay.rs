@@ -16,9 +16,9 @@ use crate::cli::{PlaceArgs, ReplayArgs, ReplaySettingsArgs};
 use crate::inspect::Inspection;
 use crate::inspect::again::Material;
 use crate::inspect::change::{Change, read_changes};
+use crate::inspect::cost::{amount, cost_short, cost_words};
 use crate::inspect::simulated::{Simulated, simulated};
 use crate::inspect::timeline::Timeline;
-use crate::inspect::cost::{amount, cost_short, cost_words};
 use crate::inspect::words::dollars;
 use crate::policy::StepSet;
 use crate::replay::{CallReplay, Fired, FiredKind, Often, Record, Replay, Totals, record};
@@ -325,7 +325,7 @@ fn print_calls(replayed: &Replayed, all: bool, output: &mut Output) -> Result<()
 }
 
 /// The prompt in tokens, with `~` where a rule estimated them; that it was refused where nobody says how large it was.
-fn prompt(call: &CallReplay) -> String {
+pub(super) fn prompt(call: &CallReplay) -> String {
     if call.is_sized() { sized(call, tokens(call.expected)) } else { call.without_size().to_owned() }
 }
 

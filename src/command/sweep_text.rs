@@ -69,7 +69,9 @@ fn remarks(swept: &Swept) -> Vec<String> {
         cost_words(&recorded.spent).unwrap_or_else(|| "no price known".to_owned()),
     )];
     lines.push(estimate_words(swept.fit_error));
-    lines.push("left out: tokens per call that pruning, turn limit and compaction keep from the model".to_owned());
+    lines.push(
+        "left out: tokens per call that pruning, turn limit and compaction keep from the model".to_owned(),
+    );
     if swept.chosen {
         lines.push("varied are the settings that matter most here; --vary names others".to_owned());
     }

@@ -28,9 +28,8 @@ pub fn known_before(index: &Index, path: &[EntryIx], place: usize) -> Option<Tok
     if entry.number.is_finite() && entry.number > 0.0 {
         return known(entry.number);
     }
-    let same_context = |ix: &&EntryIx| {
-        !matches!(index.entry(**ix).kind, EntryKind::Compaction | EntryKind::Reset)
-    };
+    let same_context =
+        |ix: &&EntryIx| !matches!(index.entry(**ix).kind, EntryKind::Compaction | EntryKind::Reset);
     let mut earlier = path[..place].iter().rev().take_while(same_context);
     let usage = earlier.find_map(|ix| index.entry(*ix).message?.usage.filter(Usage::is_counted))?;
     known(usage.prompt_tokens())

@@ -395,9 +395,9 @@ mod tests {
     fn what_was_paid_once_is_not_the_branchs_own_twice() {
         let session = session();
         let told = Comparison::new(&session, EntryIx(3), EntryIx(5), &[]).unwrap();
-        assert_eq!([told.first.spent, told.second.spent], [Some(0.25), Some(0.25)]);
+        assert_eq!([told.first.spent.total(), told.second.spent.total()], [Some(0.25), Some(0.25)]);
         assert_eq!(
-            [told.first.own_spent, told.second.own_spent],
+            [told.first.own_spent.total(), told.second.own_spent.total()],
             [Some(0.25), None],
             "the copy was not paid"
         );

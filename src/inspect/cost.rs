@@ -40,10 +40,8 @@ fn without(cost: &Cost) -> String {
     let part = |count: usize, one: &str, many: &str| {
         (count > 0).then(|| format!("{count} {}", if count == 1 { one } else { many }))
     };
-    let parts = [
-        part(cost.calls_without, "call", "calls"),
-        part(cost.summaries_without, "summary", "summaries"),
-    ];
+    let parts =
+        [part(cost.calls_without, "call", "calls"), part(cost.summaries_without, "summary", "summaries")];
     parts.into_iter().flatten().collect::<Vec<_>>().join(" and ")
 }
 
@@ -61,10 +59,7 @@ mod tests {
         assert_eq!(words(Some(30.33), None, 0), "$30.33 recorded");
         assert_eq!(words(Some(0.0), Some(14.7), 90), "~$14.70 at list prices (the file records $0)");
         assert_eq!(words(None, Some(14.7), 90), "~$14.70 at list prices (the file records no cost)");
-        assert_eq!(
-            words(Some(1.2), Some(0.4), 12),
-            "$1.20 recorded + ~$0.40 at list prices for 12 calls"
-        );
+        assert_eq!(words(Some(1.2), Some(0.4), 12), "$1.20 recorded + ~$0.40 at list prices for 12 calls");
         assert_eq!(words(Some(0.0), Some(0.0), 3), "free (config says $0)");
         assert_eq!(words(Some(0.0), None, 3), "no price known (the file records $0)");
         assert_eq!(words(Some(1.2), None, 1), "$1.20 recorded, 1 call without a price");

@@ -138,7 +138,10 @@ mod tests {
         let spent = spending(&inspection(&lines.join("\n"), 200_000.0));
         assert_eq!((spent.answers.calls, spent.answers.input, spent.answers.output), (2, 30.0, 10.0));
         assert_eq!((spent.answers.cache_read, spent.answers.cache_write), (4.0, 2.0));
-        assert_eq!((spent.beside.calls, spent.beside.input, spent.beside.cost.recorded), (1, 100.0, Some(0.5)));
+        assert_eq!(
+            (spent.beside.calls, spent.beside.input, spent.beside.cost.recorded),
+            (1, 100.0, Some(0.5))
+        );
         assert_eq!((spent.cost().recorded, spent.cost().calls_without), (Some(1.75), 0));
     }
 

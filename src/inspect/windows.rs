@@ -3,8 +3,8 @@
 use crate::error::{Finding, Severity};
 use crate::gateway::ruleset::Ruleset;
 use crate::gateway::window::WindowSource;
-use crate::gateway::window_lookup::StatusWindow;
 use crate::gateway::window_guard::{WindowGuard, guard_window};
+use crate::gateway::window_lookup::StatusWindow;
 use crate::gateway::window_rules::{WindowVerdict, judge_window, too_small_text};
 use crate::inspect::Inspection;
 use crate::inspect::overflow::Sign;

@@ -26,13 +26,7 @@ pub(super) fn draw(app: &App, theme: &Theme, scroll: Scroll, area: Rect, buf: &m
     on_title(buf, area.y, from, area.right().saturating_sub(1), &count_span);
     if count == 0 {
         put(buf, (area.x + 3, area.y + 2), area.right(), "Nothing was found.", theme.bold(Role::Bright));
-        put(
-            buf,
-            (area.x + 3, area.y + 3),
-            area.right(),
-            &clean_words(app),
-            theme.style(Role::Text),
-        );
+        put(buf, (area.x + 3, area.y + 3), area.right(), &clean_words(app), theme.style(Role::Text));
         return;
     }
     let list = Rect { y: area.y + 1, height: area.height.saturating_sub(1 + ADVICE), ..area };
@@ -52,7 +46,8 @@ pub(super) fn draw(app: &App, theme: &Theme, scroll: Scroll, area: Rect, buf: &m
 /// What can be said of the lines where nothing was found: of a session with lines that could not be read only that.
 fn clean_words(app: &App) -> String {
     let bad = app.inspection().map_or(0, |inspection| inspection.index.bad_lines);
-    let damaged = app.listing.iter().flat_map(|listing| &listing.items).filter(|item| item.has(Mark::Damaged));
+    let damaged =
+        app.listing.iter().flat_map(|listing| &listing.items).filter(|item| item.has(Mark::Damaged));
     match (bad, damaged.count() as u64) {
         (0, 0) => "Every line that was read makes sense.".to_owned(),
         (0, damaged) => format!(

@@ -235,7 +235,9 @@ fn about<'a>(inspection: &'a Inspection, theme: &Theme) -> Vec<Fact<'a>> {
     let assumed = inspection.is_window_assumed();
     let source_style = theme.style(if assumed { Role::Warn } else { Role::Muted });
     let source = inspection.window_words();
-    let refused = inspection.refused_window().map(|tokens| format!(" · provider refused at {}", grouped(tokens as i64)));
+    let refused = inspection
+        .refused_window()
+        .map(|tokens| format!(" · provider refused at {}", grouped(tokens as i64)));
     let compactions = inspection.session.compactions.unwrap_or(0);
     vec![
         vec![Span::styled(inspection.session.key.0.as_str(), theme.bold(Role::Bright))],

@@ -16,7 +16,8 @@ use crate::ui::widgets::{put, tint, title};
 impl View<'_> {
     /// What the bars tell: tokens where no call costs anything.
     fn bars_shown(&self) -> Bars {
-        let priced = self.timeline.shown().iter().any(|lane| self.timeline.cost(*lane).is_some_and(|usd| usd > 0.0));
+        let priced =
+            self.timeline.shown().iter().any(|lane| self.timeline.cost(*lane).is_some_and(|usd| usd > 0.0));
         if priced { self.screen.bars } else { Bars::Cache }
     }
 

@@ -213,7 +213,10 @@ impl View<'_> {
             spans.push(self.styled(format!(" {words}"), Role::Text));
         };
         if let Some(done) = call.compacted {
-            add(Fate::Summarised, Self::became(done.before_tokens(call.expected), (call.expected, call.is_estimate())));
+            add(
+                Fate::Summarised,
+                Self::became(done.before_tokens(call.expected), (call.expected, call.is_estimate())),
+            );
         }
         if let Some(done) = call.truncated {
             add(Fate::Truncated, format!("{} truncated", done.messages));

@@ -145,8 +145,9 @@ impl View<'_> {
     /// The words of a compaction.
     pub(super) fn became(before: TokensBefore, after: (f64, bool)) -> String {
         use crate::ui::widgets::number::{estimate, thousands};
-        let words =
-            |tokens: f64, estimated| if estimated { estimate(whole(tokens)) } else { thousands(whole(tokens)) };
+        let words = |tokens: f64, estimated| {
+            if estimated { estimate(whole(tokens)) } else { thousands(whole(tokens)) }
+        };
         format!("{} {} {}", words(before.tokens, before.estimated), glyphs::ARROW, words(after.0, after.1))
     }
 }

@@ -54,7 +54,7 @@ impl Line<'_> {
         self.text(row, faded, selected, buf);
         if row.message.is_some() {
             self.fate(row, &numbers, buf);
-            self.tokens(&numbers, selected, buf);
+            self.tokens(row, &numbers, selected, buf);
             self.bar(row, &numbers, buf);
             self.total(&numbers, selected, buf);
         }
@@ -300,7 +300,14 @@ impl Line<'_> {
         }
     }
 
-    fn tokens(&self, numbers: &RowNumbers, selected: bool, buf: &mut Buffer) {
+    /// The tokens of a row; a refused call that nobody counted has none.
+    fn tokens_words(&self, row: &Row, numbers: &RowNumbers) -> String {
+        let refused = self.pane.inspection.overflow_at(row.entry).is_some_and(|it| it.sign.is_refusal());
+        let alone = matches!(row.kind, RowKind::Entry) && numbers.after == 0;
+        if refused && alone { "refused".to_owned() } else { thousands(numbers.after) }
+    }
+
+    fn tokens(&self, row: &Row, numbers: &RowNumbers, selected: bool, buf: &mut Buffer) {
         let theme = self.theme;
         let large = numbers.after as f64 >= self.pane.inspection.window.tokens * LARGE;
         let style = match numbers.fate.filter(|fate| fate.changes()) {
@@ -309,7 +316,7 @@ impl Line<'_> {
             None if selected => theme.style(Role::Bright),
             None => theme.style(Role::Text),
         };
-        number(buf, self.area.y, self.columns.after_end, thousands(numbers.after), style);
+        number(buf, self.area.y, self.columns.after_end, self.tokens_words(row, numbers), style);
     }
 
     fn bar(&self, row: &Row, numbers: &RowNumbers, buf: &mut Buffer) {
