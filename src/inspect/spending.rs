@@ -149,4 +149,20 @@ mod tests {
     fn what_nobody_counted_costs_nothing_that_is_known() {
         assert_eq!(Spending::default().cost(), Cost::default());
     }
+
+    #[test]
+    fn a_failed_call_is_billed_once_though_a_rewritten_branch_holds_it_again() {
+        let failed = |id: &str| {
+            answer(id, "m1", 10, 0.25).replace(r#""stopReason":"stop""#, r#""stopReason":"aborted""#)
+        };
+        let lines = [
+            r#"{"type":"session","version":3,"id":"s","timestamp":"2026-11-01T00:00:00.000Z","cwd":"/"}"#.to_owned(),
+            r#"{"type":"message","id":"m1","parentId":null,"timestamp":"2026-11-01T00:00:00.000Z","message":{"role":"user","content":"q"}}"#.to_owned(),
+            failed("a1"),
+            failed("c1"),
+        ];
+        let spent = spending(&inspection(&lines.join("\n"), 200_000.0));
+        assert_eq!((spent.answers.calls, spent.failed.calls), (0, 1));
+        assert_eq!((spent.cost().recorded, spent.cost().is_estimated()), (Some(0.25), false));
+    }
 }

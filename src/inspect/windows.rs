@@ -171,6 +171,15 @@ mod tests {
     }
 
     #[test]
+    fn a_window_that_nobody_named_says_so() {
+        let mut session = inspection(&transcript(&[user("x")]), 200_000.0);
+        assert_eq!(session.window_words(), "default, nobody named it");
+        session.window.source = WindowSource::ModelsConfig;
+        assert_eq!(session.window_words(), "config");
+        assert_eq!(session.refused_window(), None);
+    }
+
+    #[test]
     fn the_advice_names_the_key_that_disagrees_and_context1m_only_where_it_is_set() {
         let mut session = inspection(&transcript(&[user("x")]), 200_000.0);
         session.upkeep.status_window = 1_048_576.0;
