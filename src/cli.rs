@@ -263,6 +263,9 @@ pub struct PlanArgs {
     /// Settings from a JSON or JSON5 file: an openclaw.json, or its contextPruning alone; --set comes after
     #[arg(long, value_name = "FILE")]
     pub settings: Option<PathBuf>,
+    /// The window of the model: `learnt`, what the session's refusals and answers teach, as its contextWindow
+    #[arg(long, value_name = "learnt", value_enum)]
+    pub window: Option<WindowArg>,
     /// Obey the gates as they are when the next call is made at this time: `now`, a time, or ms since 1970
     #[arg(long, value_name = "TIME", allow_hyphen_values = true)]
     pub now: Option<String>,
@@ -292,6 +295,9 @@ pub struct SimulateArgs {
 #[derive(Debug, Clone, Args)]
 #[command(next_help_heading = "Settings")]
 pub struct ReplaySettingsArgs {
+    /// The window of the model: `learnt`, what the session's refusals and answers teach, as its contextWindow
+    #[arg(long, value_name = "learnt", value_enum)]
+    pub window: Option<WindowArg>,
     /// The steps that take part, as for `simulate`; with `compact` the recorded compactions are left out, and made where
     /// the settings say [default: gateway, and the steps whose settings are --set]
     #[arg(long, value_name = "LIST", value_delimiter = ',', value_parser = PossibleValuesParser::new(POLICIES))]
@@ -349,6 +355,13 @@ pub struct SweepArgs {
     /// The entry the path ends at, by its id or the unique start of one [default: the active leaf]
     #[arg(long, value_name = "ID")]
     pub leaf: Option<String>,
+}
+
+/// A window that stands for the configured one.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
+pub enum WindowArg {
+    /// What the session's refusals and answers teach
+    Learnt,
 }
 
 /// What a map of cells shows.

@@ -1568,7 +1568,10 @@ fn a_database_beside_an_agent_means_2026_9() {
     std::fs::copy(made, store.path().join("agents/main/agent/openclaw-agent.sqlite")).unwrap();
     let ruleset = store.json(&["sessions"])["ruleset"].clone();
     assert_eq!(ruleset["id"], "2026.9");
-    assert_eq!(ruleset["from"], "openclaw-agent.sqlite is there, which 2026.9 and later have");
+    assert_eq!(
+        ruleset["from"],
+        "openclaw-agent.sqlite holds sessions, as releases from 2026.8.1 (betas from 2026.7.2) on do"
+    );
 }
 
 #[test]

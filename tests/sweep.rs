@@ -149,7 +149,7 @@ proptest! {
         // Not beaten by any of those tried.
         let three = |totals: &Totals| {
             let cost = totals.cost.map_or(0.0, |cost| cost + totals.summaries);
-            [cost, totals.peak.0.round(), totals.withheld.round()]
+            [cost, totals.largest.round(), totals.withheld.round()]
         };
         for (at, cell) in sweep.cells.iter().enumerate() {
             let own = three(&cell.totals);

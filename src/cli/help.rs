@@ -46,6 +46,10 @@ Keys of --set (the gateway's own names, so what is learnt here can be pasted int
   contextPruning.tools.allow            tool names and patterns: exec,web_*
   contextPruning.tools.deny             tool names and patterns that are never pruned
   contextTokens                         tokens: lowers the window
+  contextWindow                         tokens: the window of the session's model
+                                        (models.providers.*.models[].contextWindow)
+  bootstrapMaxChars                     chars of one workspace file in the system prompt
+  bootstrapTotalMaxChars                chars of all workspace files in the system prompt
   historyLimit                          user turns of history that stay; 0: all
                                         (channels.*.historyLimit, dmHistoryLimit)
   compaction.keepRecentTokens           tokens of the newest messages that a compaction keeps
@@ -133,7 +137,8 @@ Examples:
   clawscope context KEY --recorded --run 2                the run before the newest
 
 JSON: {schemaVersion, session, leaf, ruleset: {id, name, from, note}, window: {tokens, source}, estimate: {tokens, \
-usageTokens, trailingTokens, anchor}, messageTokens, sessionTokens, spent: {answers: {calls, input, output, cacheRead, cacheWrite, cost}, beside, cost}, budget, memoryFlush: {state, threshold, total, toGo, \
+usageTokens, trailingTokens, anchor}, messageTokens, sessionTokens, spent: {answers: {calls, input, output, cacheRead, cacheWrite, cost}, failed, \
+beside, cost, recordedCost, listedCost, callsWithoutCost}, budget, memoryFlush: {state, threshold, total, toGo, \
 late, rule} or null, messages: [{index, entry, role, tool, tokens, chars, prunerChars, sent: {fate, reason, tokens, \
 prunerChars} or null}]}. sent is what calls before made of a message and every call repeats (2026.9). \
 tokens and chars follow pi's estimate; prunerChars is how context pruning counts. estimate is what a provider counted \
@@ -255,10 +260,12 @@ Signs: ! did not fit   \u{2717} nor after what was tried   \u{3a3} compacted bef
 JSON: {schemaVersion, session, leaf, ruleset, window, providerWindow, retention, touches: recorded|assumed, fitErrorPercent, \
 policy, contradicted, calls: [{index, entry, time, idleMs, model, recorded, simulated}], totals: {recorded, simulated}, log: [{kind, call, \
 calls, time, messages, first, tokens, cost}], policies: [{kind, times, every, tokens, cost, tooOften}]}. recorded and simulated \
-of a call: {tokens, expected, measured, overflow, failed, messages, gate, cleared, trimmed, freed, history, compacted: \
-{byOverflow, recorded, messages, tokens, cost} or null, truncated, firstChanged, cacheRead, cacheWrite, input, output, cost, \
-costFrom: recorded|model, totalCost}; measured is the provider's count or null, and only of recorded. Of totals: {calls, \
-overflows, failed, peak, peakCall, freed, compactions, cost, modelCost, summaryCost, cacheRead, cacheWrite, input}.";
+of a call: {tokens, expected, size: counted|named|estimated|unknown, measured, overflow, failed, messages, gate, cleared, trimmed, freed, history, compacted: \
+{byOverflow, recorded, messages, tokens, before, cost} or null, truncated, firstChanged, cacheRead, cacheWrite, input, output, cost, \
+costFrom: recorded|list|model, totalCost}; measured is the provider's count or null, and only of recorded. Of totals: {calls, \
+overflows, failed, peak, peakCall, answeredPeak, refusedPeak, freed, compactions, cost, modelCost, summaryCost, cacheRead, \
+cacheWrite, input, recordedCost, listedCost, callsWithoutCost}: recordedCost is what the file records, listedCost the list price \
+of the calls and summaries that it records no cost or 0 of.";
 
 pub(super) const SWEEP: &str = "\
 Examples:

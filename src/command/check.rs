@@ -4,7 +4,7 @@ use super::amount::{amount_tokens, parse_amount};
 use super::described::session_value;
 use super::failure::Failure;
 use super::output::{Output, Tone};
-use super::replay::{Replayed, make};
+use super::replay::{Replayed, make, prompt};
 use super::replay_json::whole;
 use super::ruleset::ruleset_value;
 use super::scene::Around;
@@ -46,14 +46,15 @@ fn line(replayed: &Replayed, budget: f64, over: &[usize]) -> String {
     let budget = grouped(budget as u64);
     let Some(first) = over.first() else {
         let [_, simulated] = replay.totals();
-        let peak = grouped(simulated.peak.0.round() as u64);
+        let largest = simulated.peak.1.and_then(|at| replay.simulated.get(at));
+        let peak = largest.map_or_else(|| "0".to_owned(), prompt);
         return format!("{key}: {calls}, the largest {peak} tokens: all within {budget}");
     };
     let call = &replay.simulated[*first];
     let entry = replayed.inspection.index.name(replay.calls[*first].entry);
     let count = grouped(over.len() as u64);
-    let tokens = grouped(call.expected.round() as u64);
-    format!("{key}: {count} of {calls} over {budget} tokens, the first at {entry} (#{first}) with {tokens}")
+    let what = if call.is_sized() { format!("with {}", prompt(call)) } else { prompt(call) };
+    format!("{key}: {count} of {calls} over {budget} tokens, the first at {entry} (#{first}) {what}")
 }
 
 fn answer(replayed: &Replayed, budget: f64, over: &[usize]) -> Object {

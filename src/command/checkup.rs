@@ -162,6 +162,12 @@ impl Checkup {
         }
     }
 
+    /// Sessions marked as damaged, and lines that could not be read.
+    pub(super) fn damaged(&self) -> (u64, u64) {
+        let marked = self.marks.iter().find(|(name, _)| *name == Mark::Damaged.word());
+        (marked.map_or(0, |(_, count)| *count), self.bad_lines)
+    }
+
     /// Sessions in all, and by mark.
     pub(super) fn counts(&self) -> Vec<(&'static str, u64)> {
         let sessions = self.agents.iter().map(|agent| agent.sessions).sum();

@@ -150,8 +150,8 @@ fn branch_value(branch: &Branch) -> Value {
         ("tokens", Value::from(branch.tokens())),
         ("parts", budget_value(&branch.budget)),
         ("calls", Value::from(branch.calls)),
-        ("spent", cost(branch.spent)),
-        ("ownSpent", cost(branch.own_spent)),
+        ("spent", cost(branch.spent.total())),
+        ("ownSpent", cost(branch.own_spent.total())),
         ("nextCold", cost(branch.next_cold)),
         ("nextWarm", cost(branch.next_warm)),
     ]))

@@ -125,7 +125,7 @@ fn answer(
         ("estimate", estimate_value(inspection, estimate)),
         ("messageTokens", sum),
         ("sessionTokens", Value::from(session_tokens(inspection))),
-        ("spent", spending_value(&spending(&inspection.index))),
+        ("spent", spending_value(&spending(inspection))),
         ("budget", budget_value(&inspection.budget())),
         ("memoryFlush", flush_value(inspection)),
         ("messages", Value::from(messages.iter().enumerate().map(message_value).collect::<Vec<_>>())),
@@ -244,7 +244,7 @@ fn print_sums(
         let words = format!("by part: {} = {}", estimated(budget.total()), budget_words(&budget));
         output.line(Tone::Plain, &words)?;
     }
-    if let Some(words) = spent_words(&spending(&inspection.index)) {
+    if let Some(words) = spent_words(&spending(inspection)) {
         output.line(Tone::Plain, &words)?;
     }
     if let Some(flush) = inspection.memory_flush() {

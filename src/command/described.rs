@@ -1,7 +1,7 @@
 //! The parts that several answers share: a session, a window, a message.
 
 use super::output::{Output, Tone};
-use super::words::grouped;
+use super::words::{estimated, grouped};
 use crate::context::budget::{Budget, Part};
 use crate::context::tokens::chars4::estimate_or_zero;
 use crate::gateway::provenance::Provenance;
@@ -72,6 +72,12 @@ pub(super) fn tokens_of(size: &MessageSize) -> u64 {
     estimate_or_zero(size)
 }
 
+/// The tokens of an entry in a list, estimated; that its call was refused where that is all it says.
+pub(super) fn row_tokens(inspection: &Inspection, entry: EntryIx, size: &MessageSize) -> String {
+    let refused = inspection.overflow_at(entry).is_some_and(|overflow| overflow.sign.is_refusal());
+    if refused && size.usage.is_none() { "refused".to_owned() } else { estimated(tokens_of(size)) }
+}
+
 /// The parts of the budget, as JSON.
 pub(super) fn budget_value(budget: &Budget) -> Value {
     let parts = Part::ALL.iter().map(|part| (part.name(), Value::from(budget.tokens(*part))));
@@ -99,7 +105,7 @@ pub(super) fn print_head(output: &mut Output, inspection: &Inspection, window: W
     let model = [inspection.provider.as_str(), inspection.model.as_str()];
     let model = model.into_iter().filter(|part| !part.is_empty()).collect::<Vec<_>>().join("/");
     let model = if model.is_empty() { "model unknown".to_owned() } else { model };
-    output.line(Tone::Plain, &format!("{model} · window {}", window_words(window)))?;
+    output.line(Tone::Plain, &format!("{model} · window {}", window_words(inspection, window)))?;
     if let Some(unfinished) = &inspection.unfinished {
         output.line(
             Tone::Bad,
@@ -109,7 +115,11 @@ pub(super) fn print_head(output: &mut Output, inspection: &Inspection, window: W
     Ok(())
 }
 
-/// A window in words: `200,000 (modelsConfig)`.
-pub(super) fn window_words(window: WindowInfo) -> String {
-    format!("{} ({})", grouped(window.tokens.max(0.0) as u64), window.source.name())
+/// A window in words: `200,000 (config)`, and what refusals taught: `· provider refused at 65,474`.
+fn window_words(inspection: &Inspection, window: WindowInfo) -> String {
+    let own = window == inspection.window;
+    let source = if own { inspection.window_words() } else { window.source.words() };
+    let refused =
+        inspection.refused_window().map(|tokens| format!(" · provider refused at {}", grouped(tokens)));
+    format!("{} ({source}){}", grouped(window.tokens.max(0.0) as u64), refused.unwrap_or_default())
 }

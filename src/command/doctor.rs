@@ -19,9 +19,11 @@ use crate::cli::{DoctorArgs, PlaceArgs};
 use crate::error::Severity;
 use crate::gateway::compaction::CompactionSettings;
 use crate::gateway::config::GatewayConfig;
+use crate::gateway::effective::Effective;
 use crate::gateway::effective::over_words;
 use crate::gateway::provenance::{Provenance, Setting};
 use crate::gateway::reset::ResetMode;
+use crate::inspect::session_settings::is_session_setting;
 use crate::js::{self, Object, Value};
 use crate::store::survey::Holding;
 
@@ -400,11 +402,16 @@ fn raised_by_floor(checkup: &Checkup) -> Option<String> {
     })
 }
 
-/// Settings that something decided about; the others are at their default, and JSON has them.
+/// Settings that something decided about, and those that --set knows; the others are at their default, and JSON has them.
 fn print_others(checkup: &Checkup, output: &mut Output) -> Result<(), Failure> {
     let mut table =
         Table::new(&[("setting", Align::Left), ("value", Align::Flexible), ("from", Align::Left)]);
-    for row in checkup.others.iter().filter(|row| row.provenance != Provenance::Default) {
+    // Keys of --set are listed at their default too.
+    let settable = |row: &Effective| {
+        let key = row.key.strip_prefix("agents.defaults.");
+        key.is_some_and(is_session_setting) && row.value != Value::Null
+    };
+    for row in checkup.others.iter().filter(|row| row.provenance != Provenance::Default || settable(row)) {
         table.push(vec![
             row.key.as_str().into(),
             match &row.value {
@@ -465,7 +472,15 @@ fn print_findings(checkup: &Checkup, output: &mut Output) -> Result<(), Failure>
         counts.iter().map(|(name, count)| format!("{name} {}", grouped(*count))).collect();
     output.line(Tone::Plain, &counts.join(" · "))?;
     if checkup.findings.is_empty() {
-        return Ok(output.line(Tone::Good, "nothing is wrong")?);
+        return match checkup.damaged() {
+            (0, 0) => Ok(output.line(Tone::Good, "nothing is wrong")?),
+            (sessions, lines) => {
+                let sessions = counted(sessions, "session is damaged", "sessions are damaged");
+                let lines = counted(lines, "line", "lines");
+                let words = format!("nothing else is wrong, but {sessions}: {lines} could not be read");
+                Ok(output.line(Tone::Warning, &words)?)
+            }
+        };
     }
     for finding in &checkup.findings {
         let tone = match finding.severity {

@@ -15,7 +15,10 @@ use crate::explain::{
 };
 use crate::ids::EntryIx;
 use crate::inspect::Inspection;
-use crate::inspect::words::{difference, dollars, moment};
+use crate::inspect::cost::amount;
+use crate::inspect::spending::spending;
+use crate::inspect::words::{difference, moment};
+use crate::store::entry::{EntryKind, MessageSize};
 
 /// Entries of one line that are named.
 const NAMED: usize = 4;
@@ -271,8 +274,8 @@ impl Printed<'_> {
                 grouped(first.before).into(),
                 grouped(first.limit).into(),
                 grouped(recorded.overflows as u64).into(),
-                grouped(recorded.peak).into(),
-                recorded.cost.map(dollars).unwrap_or_default().into(),
+                recorded_peak(self.inspection, recorded.peak).into(),
+                recorded.cost.map(|usd| amount(usd, self.is_cost_estimated())).unwrap_or_default().into(),
                 "".into(),
             ]);
         }
@@ -300,12 +303,30 @@ impl Printed<'_> {
             Cell::new(&advice.note, Tone::Dim),
         ]
     }
+
+    /// Whether list prices make a part of the recorded cost: for calls, or for summaries that no usage is recorded of.
+    fn is_cost_estimated(&self) -> bool {
+        let index = &self.inspection.index;
+        let summaries = index.iter().filter(|(_, entry)| entry.kind == EntryKind::Compaction);
+        let mut uncounted = summaries.filter(|(ix, _)| !index.beside.contains_key(ix));
+        spending(self.inspection).cost().is_estimated() || uncounted.next().is_some()
+    }
 }
 
-/// `$24.10 (-$2.24)`: what all calls would have cost.
+/// The largest prompt of the record, with `~` where neither provider nor refusal names it.
+fn recorded_peak(inspection: &Inspection, peak: u64) -> String {
+    let counted = |size: MessageSize| size.usage.is_some_and(|usage| usage.prompt_tokens() as u64 == peak);
+    let known = inspection.index.iter().any(|(_, entry)| entry.message.is_some_and(counted))
+        || inspection.overflows.iter().any(|overflow| overflow.prompt() == Some(peak));
+    if known { grouped(peak) } else { estimated(peak) }
+}
+
+/// `~$24.10 (-$2.24)`: the cost of all calls under other settings, an estimate.
 fn cost_change(recorded: Option<Whole>, whole: Whole) -> String {
     let Some(cost) = whole.cost else { return String::new() };
     let before = recorded.and_then(|recorded| recorded.cost);
-    before
-        .map_or_else(|| dollars(cost), |before| format!("{} ({})", dollars(cost), difference(cost - before)))
+    before.map_or_else(
+        || amount(cost, true),
+        |before| format!("{} ({})", amount(cost, true), difference(cost - before)),
+    )
 }

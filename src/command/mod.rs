@@ -22,6 +22,7 @@ mod explain_all;
 mod explain_json;
 mod export;
 pub mod failure;
+mod learnt;
 mod man;
 mod messages;
 pub mod output;

@@ -3,6 +3,7 @@
 use std::cmp::Ordering;
 
 use super::failure::Failure;
+use super::learnt::with_learnt;
 use super::output::{Output, Tone};
 use super::ruleset::refuse_fixed;
 use super::scene::{Around, Scene, at_leaf, with_context};
@@ -91,6 +92,7 @@ pub(super) fn make(
     let scene = Scene::for_session(session, place, around)?;
     let now_ms = parse_moment(args.now.as_deref().unwrap_or("now"), scene.now_ms).map_err(Failure::usage)?;
     let inspection = with_context(at_leaf(&scene, scene.open(session)?, leaf)?)?;
+    let changes = with_learnt(args.window, changes, &inspection)?;
     refuse_fixed(&changes, &inspection)?;
     let steps = steps_of(&args.policy, &changes, &inspection)?;
     let mut simulated = simulated(&inspection, &changes, steps);

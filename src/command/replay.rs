@@ -4,6 +4,7 @@ use std::io::Write as _;
 
 use super::described::print_head;
 use super::failure::Failure;
+use super::learnt::with_learnt;
 use super::output::{Output, Tone};
 use super::replay_json::answer;
 use super::ruleset::{print_ruleset, refuse_fixed};
@@ -15,11 +16,12 @@ use crate::cli::{PlaceArgs, ReplayArgs, ReplaySettingsArgs};
 use crate::inspect::Inspection;
 use crate::inspect::again::Material;
 use crate::inspect::change::{Change, read_changes};
+use crate::inspect::cost::{amount, cost_short, cost_words};
 use crate::inspect::simulated::{Simulated, simulated};
 use crate::inspect::timeline::Timeline;
 use crate::inspect::words::dollars;
 use crate::policy::StepSet;
-use crate::replay::{CallReplay, FiredKind, Often, Record, Replay, Totals, record};
+use crate::replay::{CallReplay, Fired, FiredKind, Often, Record, Replay, Totals, record};
 
 /// Calls that are printed unless all are asked for: the newest.
 const SHOWN: usize = 40;
@@ -52,6 +54,7 @@ pub(super) fn make(
     let changes: Vec<Change> = read_changes(args.settings.as_deref(), &args.set)?;
     let scene = Scene::for_session(session, place, around)?;
     let inspection = with_context(at_leaf(&scene, scene.open(session)?, leaf)?)?;
+    let changes = with_learnt(args.window, changes, &inspection)?;
     refuse_fixed(&changes, &inspection)?;
     let steps = replayed_steps(&args.policy, &changes, &inspection)?;
     let mut simulated = simulated(&inspection, &changes, steps);
@@ -108,8 +111,15 @@ fn print_timeline(replayed: Replayed, output: &mut Output) -> Result<(), Failure
     Ok(())
 }
 
-fn usd(cost: Option<f64>) -> String {
-    cost.map_or_else(|| "-".to_owned(), dollars)
+/// The cost of one call; a list price is an estimate.
+fn usd(call: &CallReplay) -> String {
+    let recorded = call.recorded_cost.is_some_and(|usd| usd > 0.0);
+    call.cost.filter(|usd| *usd > 0.0).map_or_else(|| "-".to_owned(), |usd| amount(usd, !recorded))
+}
+
+/// The cost of a lane, or that nobody knows it.
+fn cost_of(total: &Totals) -> String {
+    cost_short(&total.spent).unwrap_or_else(|| "-".to_owned())
 }
 
 fn tokens(tokens: f64) -> u64 {
@@ -125,17 +135,16 @@ fn print_summary(replayed: &Replayed, output: &mut Output) -> Result<(), Failure
     writeln!(output)?;
     let mut table = Table::new(&[("", Align::Left), ("recorded", Align::Right), ("simulated", Align::Right)]);
     let window = tokens(replayed.material.provider_window);
-    let rows: [(&str, [String; 2]); 9] = [
+    let lanes = [&replayed.replay.recorded, &replayed.replay.simulated];
+    let mut rows: Vec<(&str, [String; 2])> = vec![
         ("calls", totals.map(|total| grouped(total.calls as u64))),
         ("that did not fit", totals.map(|total| grouped(total.overflows as u64))),
         ("  nor in the end", totals.map(|total| grouped(total.failed as u64))),
-        ("largest prompt", totals.map(|total| peak(&total, window))),
+        ("largest prompt", [0, 1].map(|lane| peak(&totals[lane], lanes[lane], window))),
         ("compactions", totals.map(|total| grouped(total.compactions as u64))),
         ("freed by each call's steps", totals.map(|total| estimated(tokens(total.freed)))),
-        ("cost of calls", totals.map(|total| usd(total.cost))),
-        ("  by the model of the cache", totals.map(|total| usd(total.modelled))),
-        ("cost of summaries (est)", totals.map(|total| dollars(total.summaries))),
     ];
+    rows.extend(cost_rows(&totals));
     for (name, values) in rows {
         let [recorded, simulated] = values;
         let tone = if recorded == simulated { Tone::Plain } else { Tone::Warning };
@@ -144,9 +153,36 @@ fn print_summary(replayed: &Replayed, output: &mut Output) -> Result<(), Failure
     Ok(table.print(output, "  ")?)
 }
 
-fn peak(total: &Totals, window: u64) -> String {
-    let at = total.peak.1.map_or_else(String::new, |at| format!(" at #{at}"));
-    format!("{} ({}){at}", grouped(tokens(total.peak.0)), percent(tokens(total.peak.0), window))
+/// The rows about costs; those that would say nothing but $0 are left out.
+fn cost_rows(totals: &[Totals; 2]) -> Vec<(&'static str, [String; 2])> {
+    let paid = |of: &dyn Fn(&Totals) -> f64| totals.iter().any(|total| of(total) > 0.0);
+    let mut rows = vec![("cost", totals.map(|total| cost_of(&total)))];
+    if paid(&|total| total.summaries) {
+        rows.push(("  of that summaries", totals.map(|total| amount(total.summaries, true))));
+    }
+    if paid(&|total| total.modelled.unwrap_or(0.0)) {
+        let modelled = |total: Totals| total.modelled.map_or_else(|| "-".to_owned(), |usd| amount(usd, true));
+        rows.push(("  calls by the model of the cache", totals.map(modelled)));
+    }
+    rows
+}
+
+/// The largest prompt that was answered, and beside it a larger one that was refused.
+fn peak(total: &Totals, lane: &[CallReplay], window: u64) -> String {
+    let of = |(size, at): (f64, Option<usize>)| {
+        let at = at?;
+        Some((sized(lane.get(at)?, tokens(size)), percent(tokens(size), window), at))
+    };
+    let answered = of(total.answered).map(|(size, share, at)| format!("{size} ({share}) at #{at}"));
+    let refused = of(total.refused).filter(|_| total.refused.0 > total.answered.0);
+    let refused = refused.map(|(size, _, at)| format!("refused at {size}, #{at}"));
+    let parts: Vec<String> = [answered, refused].into_iter().flatten().collect();
+    if parts.is_empty() { "refused".to_owned() } else { parts.join(" · ") }
+}
+
+/// Tokens of a prompt, with `~` where a rule estimated them.
+fn sized(call: &CallReplay, tokens: u64) -> String {
+    if call.is_estimate() { estimated(tokens) } else { grouped(tokens) }
 }
 
 /// The answer in one line.
@@ -156,10 +192,8 @@ fn headline([recorded, simulated]: &[Totals; 2]) -> String {
         0 => "all fit".to_owned(),
         count => counted(count as u64, "does not fit", "do not fit"),
     };
-    let cost = match (recorded.cost, simulated.cost) {
-        (Some(before), Some(after)) => {
-            format!("; {} → {}", dollars(before + recorded.summaries), dollars(after + simulated.summaries))
-        }
+    let cost = match (cost_short(&recorded.spent), cost_short(&simulated.spent)) {
+        (Some(before), Some(after)) => format!("; {before} → {after}"),
         _ => String::new(),
     };
     format!("{calls}: recorded, {}; simulated, {}{cost}", fitted(recorded), fitted(simulated))
@@ -169,6 +203,7 @@ fn headline([recorded, simulated]: &[Totals; 2]) -> String {
 fn remarks(replayed: &Replayed, totals: &[Totals; 2]) -> Vec<(Tone, String)> {
     let mut lines = doubts(replayed);
     lines.push((Tone::Dim, estimate_words(replayed.material.fit_error)));
+    lines.extend(cost_words(&totals[0].spent).map(|words| (Tone::Dim, format!("recorded cost: {words}"))));
     let own = totals[1].measured;
     if own < replayed.replay.calls.len() {
         let line = format!(
@@ -264,6 +299,7 @@ fn print_calls(replayed: &Replayed, all: bool, output: &mut Output) -> Result<()
         ("cost", Align::Right),
         ("total", Align::Right),
     ]);
+    let totals = replay.totals()[1];
     for at in count - shown..count {
         let (call, recorded, simulated) = (&replay.calls[at], &replay.recorded[at], &replay.simulated[at]);
         let tone = |call: &CallReplay| if call.overflow { Tone::Warning } else { Tone::Plain };
@@ -272,21 +308,25 @@ fn print_calls(replayed: &Replayed, all: bool, output: &mut Output) -> Result<()
             replayed.inspection.index.name(call.entry).into(),
             Cell::new(&moment(call.started), Tone::Dim),
             Cell::new(&span(call.idle_ms), Tone::Dim),
-            Cell::new(&prompt(recorded, call.measured().is_some()), tone(recorded)),
+            Cell::new(&prompt(recorded), tone(recorded)),
             Cell::new(&signs(recorded), tone(recorded)),
-            usd(recorded.cost).into(),
-            Cell::new(&prompt(simulated, simulated.measured), tone(simulated)),
+            usd(recorded).into(),
+            Cell::new(&prompt(simulated), tone(simulated)),
             Cell::new(&signs(simulated), tone(simulated)),
-            usd(simulated.cost).into(),
-            dollars(simulated.total_cost).into(),
+            usd(simulated).into(),
+            amount(simulated.total_cost, totals.spent.is_estimated()).into(),
         ]);
+    }
+    if totals.spent.total().is_none_or(|usd| usd <= 0.0) {
+        table.without("cost");
+        table.without("total");
     }
     Ok(table.print(output, "")?)
 }
 
-/// The prompt in tokens, marked where nobody counted it.
-fn prompt(call: &CallReplay, counted: bool) -> String {
-    if counted { grouped(tokens(call.expected)) } else { estimated(tokens(call.expected)) }
+/// The prompt in tokens, with `~` where a rule estimated them; that it was refused where nobody says how large it was.
+pub(super) fn prompt(call: &CallReplay) -> String {
+    if call.is_sized() { sized(call, tokens(call.expected)) } else { call.without_size().to_owned() }
 }
 
 /// What happened at a call, in signs.
@@ -300,6 +340,14 @@ fn signs(call: &CallReplay) -> String {
     add(call.trimmed() > 0, "~");
     add(call.cleared() > 0, "✂");
     signs
+}
+
+/// The messages that a policy changed; a compaction may keep every one.
+fn changed_words(fired: &Fired) -> String {
+    match (fired.kind, fired.messages) {
+        (FiredKind::Compact, 0) => "keeps all".to_owned(),
+        (_, messages) => grouped(u64::from(messages)),
+    }
 }
 
 fn print_log(replayed: &Replayed, all: bool, output: &mut Output) -> Result<(), Failure> {
@@ -328,7 +376,7 @@ fn print_log(replayed: &Replayed, all: bool, output: &mut Output) -> Result<(), 
         ("cost", Align::Right),
     ]);
     for fired in &fired[fired.len() - shown..] {
-        let signed = |usd: f64| if usd < 0.0 { format!("-{}", dollars(-usd)) } else { dollars(usd) };
+        let signed = |usd: f64| if usd < 0.0 { format!("-~{}", dollars(-usd)) } else { amount(usd, true) };
         let freed = if fired.tokens < 0.0 {
             format!("-{}", estimated(tokens(-fired.tokens)))
         } else {
@@ -340,11 +388,14 @@ fn print_log(replayed: &Replayed, all: bool, output: &mut Output) -> Result<(), 
             format!("#{}", fired.call).into(),
             grouped(fired.calls as u64).into(),
             Cell::new(&moment(fired.time), Tone::Dim),
-            grouped(u64::from(fired.messages)).into(),
+            changed_words(fired).into(),
             fired.first.map(|ix| replayed.inspection.index.name(ix)).unwrap_or_default().into(),
             freed.into(),
             fired.cost.map_or_else(|| "-".to_owned(), signed).into(),
         ]);
+    }
+    if fired.iter().all(|fired| fired.cost.is_none_or(|usd| usd == 0.0)) {
+        table.without("cost");
     }
     Ok(table.print(output, "")?)
 }

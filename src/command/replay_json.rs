@@ -3,8 +3,9 @@
 use super::described::{number, session_value, window_value};
 use super::replay::Replayed;
 use super::ruleset::ruleset_value;
+use super::spent::set_cost_origin;
 use crate::js::{Object, Value};
-use crate::replay::{Call, CallReplay, Compacting, Fired, Often, Totals};
+use crate::replay::{Call, CallReplay, Compacting, Fired, Often, PromptSize, Totals};
 
 /// The whole answer.
 pub(super) fn answer(replayed: &Replayed) -> Object {
@@ -76,6 +77,7 @@ fn lane_value(replayed: &Replayed, call: &CallReplay, measured: Option<Value>) -
     let mut object = Object::from([
         ("tokens", whole(call.tokens)),
         ("expected", whole(call.expected)),
+        ("size", Value::from(size_word(call.size))),
         ("overflow", Value::from(call.overflow)),
         ("failed", Value::from(call.failed)),
         ("messages", Value::from(call.messages)),
@@ -92,13 +94,32 @@ fn lane_value(replayed: &Replayed, call: &CallReplay, measured: Option<Value>) -
         ("input", whole(call.split.input)),
         ("output", whole(call.split.output)),
         ("cost", usd(call.cost)),
-        ("costFrom", Value::from(if call.measured { "recorded" } else { "model" })),
+        ("costFrom", Value::from(cost_from(call))),
         ("totalCost", number(call.total_cost)),
     ]);
     if let Some(measured) = measured {
         object.set("measured", measured);
     }
     Value::from(object)
+}
+
+/// Where the cost of a call comes from.
+fn cost_from(call: &CallReplay) -> &'static str {
+    match call.recorded_cost {
+        Some(usd) if usd > 0.0 => "recorded",
+        _ if call.measured => "list",
+        _ => "model",
+    }
+}
+
+/// Who says how large a prompt was.
+fn size_word(size: PromptSize) -> &'static str {
+    match size {
+        PromptSize::Counted => "counted",
+        PromptSize::Named => "named",
+        PromptSize::Estimated => "estimated",
+        PromptSize::Unknown => "unknown",
+    }
 }
 
 fn written(done: Option<Compacting>) -> Value {
@@ -108,17 +129,20 @@ fn written(done: Option<Compacting>) -> Value {
         ("recorded", Value::from(done.recorded)),
         ("messages", Value::from(u64::from(done.messages))),
         ("tokens", whole(done.tokens)),
+        ("before", done.before.map_or(Value::Null, |before| whole(before.tokens))),
         ("cost", usd(done.summary_cost)),
     ]))
 }
 
 fn totals_value(total: &Totals) -> Value {
-    Value::from(Object::from([
+    let mut object = Object::from([
         ("calls", Value::from(total.calls)),
         ("overflows", Value::from(total.overflows)),
         ("failed", Value::from(total.failed)),
         ("peak", whole(total.peak.0)),
         ("peakCall", Value::from(total.peak.1)),
+        ("answeredPeak", peak_value(total.answered)),
+        ("refusedPeak", peak_value(total.refused)),
         ("freed", whole(total.freed)),
         ("compactions", Value::from(total.compactions)),
         ("cost", usd(total.cost)),
@@ -127,7 +151,14 @@ fn totals_value(total: &Totals) -> Value {
         ("cacheRead", whole(total.read)),
         ("cacheWrite", whole(total.write)),
         ("input", whole(total.input)),
-    ]))
+    ]);
+    set_cost_origin(&mut object, &total.spent);
+    Value::from(object)
+}
+
+/// The tokens of a peak; null where no call has one.
+fn peak_value(peak: (f64, Option<usize>)) -> Value {
+    peak.1.map_or(Value::Null, |_| whole(peak.0))
 }
 
 fn fired_value(replayed: &Replayed, fired: &Fired) -> Value {

@@ -2,9 +2,10 @@
 
 use super::described::number;
 use super::words::{counted, grouped};
+use crate::inspect::cost::cost_words;
 use crate::inspect::spending::{Spending, Spent};
-use crate::inspect::words::dollars;
 use crate::js::{Object, Value};
+use crate::replay::Cost;
 
 /// What a session took, as JSON.
 pub(super) fn spending_value(spending: &Spending) -> Value {
@@ -15,15 +16,25 @@ pub(super) fn spending_value(spending: &Spending) -> Value {
             ("output", number(spent.output)),
             ("cacheRead", number(spent.cache_read)),
             ("cacheWrite", number(spent.cache_write)),
-            ("cost", spent.cost.map_or(Value::Null, number)),
+            ("cost", spent.cost.total().map_or(Value::Null, number)),
         ]))
     };
-    Value::from(Object::from([
+    let cost = spending.cost();
+    let mut object = Object::from([
         ("answers", part(&spending.answers)),
         ("failed", part(&spending.failed)),
         ("beside", part(&spending.beside)),
-        ("cost", spending.cost().map_or(Value::Null, number)),
-    ]))
+        ("cost", cost.total().map_or(Value::Null, number)),
+    ]);
+    set_cost_origin(&mut object, &cost);
+    Value::from(object)
+}
+
+/// Adds to an answer which part of its `cost` the file records and which part list prices make.
+pub(super) fn set_cost_origin(object: &mut Object, cost: &Cost) {
+    object.set("recordedCost", cost.recorded.map_or(Value::Null, number));
+    object.set("listedCost", cost.listed.map_or(Value::Null, number));
+    object.set("callsWithoutCost", Value::from(cost.calls_without + cost.summaries_without));
 }
 
 /// What the session took in all; none where nobody counted.
@@ -43,7 +54,7 @@ pub(super) fn spent_words(spending: &Spending) -> Option<String> {
     let answers = part(&spending.answers, "answer", "answers");
     let failed = part(&spending.failed, "failed call", "failed calls");
     let beside = part(&spending.beside, "call beside them", "calls beside them");
-    let cost = spending.cost().map(dollars);
+    let cost = cost_words(&spending.cost());
     let parts: Vec<String> = [answers, failed, beside, cost].into_iter().flatten().collect();
     (!parts.is_empty()).then(|| format!("all branches took: {}", parts.join(" · ")))
 }
@@ -54,18 +65,19 @@ mod tests {
 
     #[test]
     fn work_beside_the_conversation_is_told_apart_and_nothing_of_nothing() {
+        let recorded = |usd| Cost { recorded: Some(usd), ..Cost::default() };
         let answers = Spent {
             calls: 2,
             input: 1_000.0,
             output: 50.0,
             cache_read: 234.0,
-            cost: Some(0.5),
+            cost: recorded(0.5),
             ..Spent::default()
         };
-        let beside = Spent { calls: 1, input: 10.0, output: 1.0, cost: Some(0.25), ..Spent::default() };
+        let beside = Spent { calls: 1, input: 10.0, output: 1.0, cost: recorded(0.25), ..Spent::default() };
         assert_eq!(
             spent_words(&Spending { answers, beside, ..Spending::default() }).unwrap(),
-            "all branches took: 2 answers, 1,234 in, 50 out · 1 call beside them, 10 in, 1 out · $0.75"
+            "all branches took: 2 answers, 1,234 in, 50 out · 1 call beside them, 10 in, 1 out · $0.75 recorded"
         );
         assert_eq!(spent_words(&Spending::default()), None);
     }

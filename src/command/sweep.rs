@@ -6,6 +6,7 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
 use super::amount::{amount_tokens, parse_amount};
 use super::failure::Failure;
+use super::learnt::with_learnt;
 use super::output::Output;
 use super::ruleset::refuse_fixed;
 use super::scene::{Around, Scene, at_leaf, with_context};
@@ -75,6 +76,7 @@ fn make(args: &SweepArgs, place: &PlaceArgs, around: &Around) -> Result<Swept, F
     let session = &args.session.session;
     let scene = Scene::for_session(session, place, around)?;
     let inspection = with_context(at_leaf(&scene, scene.open(session)?, args.leaf.as_deref())?)?;
+    let base = with_learnt(args.with.window, base, &inspection)?;
     refuse_fixed(&base, &inspection)?;
     let ground = Ground { inspection: &inspection, base: &base };
     let axes = args.vary.iter().map(|text| Axis::parse(&ground, text)).collect::<Result<Vec<_>, _>>()?;

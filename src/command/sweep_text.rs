@@ -11,7 +11,7 @@ use super::sweep::Swept;
 use super::table::{Align, Cell as TableCell, Table};
 use super::words::{counted, estimated, grouped};
 use crate::cli::MeasureArg;
-use crate::inspect::words::dollars;
+use crate::inspect::cost::{cost_short, cost_words};
 use crate::sweep::{Axis, Cell, Sweep};
 
 /// Trade-offs that are printed; the JSON has all.
@@ -66,9 +66,12 @@ fn remarks(swept: &Swept) -> Vec<String> {
         counted(recorded.calls as u64, "call", "calls"),
         grouped(recorded.overflows as u64),
         grouped(recorded.peak.0.round() as u64),
-        recorded.cost.map_or_else(|| "no price".to_owned(), |cost| dollars(cost + recorded.summaries)),
+        cost_words(&recorded.spent).unwrap_or_else(|| "no price known".to_owned()),
     )];
     lines.push(estimate_words(swept.fit_error));
+    lines.push(
+        "left out: tokens per call that pruning, turn limit and compaction keep from the model".to_owned(),
+    );
     if swept.chosen {
         lines.push("varied are the settings that matter most here; --vary names others".to_owned());
     }
@@ -76,7 +79,7 @@ fn remarks(swept: &Swept) -> Vec<String> {
 }
 
 fn cost(cell: &Cell) -> String {
-    cell.cost().map_or_else(|| "-".to_owned(), dollars)
+    cost_short(&cell.totals.spent).unwrap_or_else(|| "-".to_owned())
 }
 
 /// Tokens that were estimated; nothing is nothing.
@@ -100,7 +103,7 @@ fn print_trade_offs(sweep: &Sweep, output: &mut Output) -> Result<(), Failure> {
     output.line(Tone::Strong, &format!("best trade-offs{more}"))?;
     let mut columns = vec![("#".to_owned(), Align::Right)];
     columns.extend(sweep.axes.iter().map(|axis| (axis.name().to_owned(), Align::Right)));
-    let numbers = ["did not fit", "largest", "cost", "cleared", "summaries", ""];
+    let numbers = ["did not fit", "largest", "cost", "left out", "summaries", ""];
     columns.extend(numbers.map(|name| (name.to_owned(), Align::Right)));
     let mut table = Table::new(&columns);
     for (number, at) in cells.iter().take(SHOWN).enumerate() {
@@ -115,7 +118,7 @@ fn print_trade_offs(sweep: &Sweep, output: &mut Output) -> Result<(), Failure> {
             TableCell::new(&grouped(cell.overflows() as u64), tone),
             TableCell::new(&estimated(tokens(cell.peak())), tone),
             cost(cell).into(),
-            told(cell.cleared()).into(),
+            told(cell.left_out()).into(),
             grouped(cell.summaries() as u64).into(),
             TableCell::new(marks(sweep, *at), Tone::Dim),
         ]);
@@ -177,7 +180,7 @@ fn map_cell(sweep: &Sweep, at: usize, measure: MeasureArg) -> TableCell {
         MeasureArg::Peak => estimated(tokens(cell.peak())),
         MeasureArg::Cost => cost(cell),
         MeasureArg::Overflows => grouped(cell.overflows() as u64),
-        MeasureArg::Cleared => told(cell.cleared()),
+        MeasureArg::Cleared => told(cell.left_out()),
     };
     let tone = match (fits, mark) {
         (false, _) => Tone::Bad,
@@ -192,7 +195,7 @@ fn measure_words(measure: MeasureArg) -> &'static str {
         MeasureArg::Peak => "largest prompt",
         MeasureArg::Cost => "cost",
         MeasureArg::Overflows => "calls that did not fit",
-        MeasureArg::Cleared => "tokens cleared",
+        MeasureArg::Cleared => "tokens left out per call",
     }
 }
 

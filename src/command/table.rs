@@ -60,6 +60,17 @@ impl Table {
         self.rows.push(row);
     }
 
+    /// Leaves out every column of this name.
+    pub(super) fn without(&mut self, name: &str) {
+        let kept: Vec<bool> = self.columns.iter().map(|(own, _)| own != name).collect();
+        let mut columns = kept.iter();
+        self.columns.retain(|_| columns.next() == Some(&true));
+        for row in &mut self.rows {
+            let mut cells = kept.iter();
+            row.retain(|_| cells.next() == Some(&true));
+        }
+    }
+
     /// Whether there are no rows.
     pub(super) fn is_empty(&self) -> bool {
         self.rows.is_empty()

@@ -3,11 +3,11 @@
 use std::collections::HashSet;
 use std::io::Write as _;
 
-use super::described::{number, print_head, session_value, tokens_of, tool_of};
+use super::described::{number, print_head, row_tokens, session_value, tokens_of, tool_of};
 use super::failure::Failure;
 use super::output::{Output, Tone};
 use super::scene::{Around, Scene};
-use super::words::{counted, estimated};
+use super::words::counted;
 use crate::cli::{PlaceArgs, TreeArgs, secrets};
 use crate::ids::EntryIx;
 use crate::inspect::excerpt::excerpt_of;
@@ -122,7 +122,7 @@ fn print(
         let sign = if on_path { "●" } else { "○" };
         let name = pad(&index.name(node.entry), names);
         let what = what(inspection, node.entry);
-        let tokens = index.entry(node.entry).message.map(|size| estimated(tokens_of(&size)));
+        let tokens = index.entry(node.entry).message.map(|size| row_tokens(inspection, node.entry, &size));
         let label =
             labels.get(&node.entry).map(|label| format!(" [{}]", secrets.shown(label))).unwrap_or_default();
         let end = if leaf == Some(node.entry) { " ◀" } else { "" };

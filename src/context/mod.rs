@@ -1,6 +1,7 @@
 //! Branch → what the model is sent, message by message, with its sizes. Pure but for
 //! [`bodies`], which reads texts back when someone asks for them.
 
+pub mod before_compaction;
 pub mod bodies;
 pub mod breakdown;
 pub mod budget;

@@ -2,6 +2,7 @@
 
 use std::collections::{HashMap, HashSet};
 
+use crate::context::before_compaction::known_before;
 use crate::context::build;
 use crate::context::tokens::chars4::estimate_or_zero;
 use crate::explain::calls::Call;
@@ -24,7 +25,8 @@ pub(super) struct Compaction {
     pub entry: EntryIx,
     /// When, ms.
     pub at: f64,
-    /// Tokens before it, as the runtime stored them (compaction 3.9); NaN where it did not.
+    /// Tokens before it, as the runtime stored them (compaction 3.9), else as the provider last counted; NaN where neither
+    /// did.
     pub tokens_before: f64,
     /// Messages of the context before it, and right behind it.
     pub messages: (usize, usize),
@@ -101,7 +103,7 @@ fn one(
     Ok(Some(Compaction {
         entry,
         at: index.entry(entry).time,
-        tokens_before: index.entry(entry).number,
+        tokens_before: known_before(index, path, place).map_or(f64::NAN, |before| before.tokens),
         messages: (before.messages.len(), after.messages.len()),
         estimated: (tokens(&before), tokens(&after)),
         counted: (counted_before.map(|(_, prompt)| *prompt), behind.first().map(|(_, prompt)| *prompt)),

@@ -34,6 +34,8 @@ pub struct RegistryModel {
     pub id: String,
     /// Tokens it takes.
     pub window: f64,
+    /// The file names that window; else the runtime fills in its default.
+    pub names_window: bool,
     /// List price, where input and output are told.
     pub price: Option<Price>,
     /// The line of its window, else of itself.
@@ -96,6 +98,7 @@ fn models(value: &Value, text: &str) -> Vec<RegistryModel> {
                 provider: provider.clone(),
                 id,
                 window: own.unwrap_or(LISTED_WINDOW),
+                names_window: own.is_some(),
                 price: price(model.get("cost")),
             });
         }

@@ -30,6 +30,18 @@ impl WindowSource {
     }
 }
 
+impl WindowSource {
+    /// The same for people.
+    pub fn words(self) -> &'static str {
+        match self {
+            Self::ModelsConfig => "config",
+            Self::Model => "model",
+            Self::Default => "default, nobody named it",
+            Self::AgentContextTokens => "contextTokens",
+        }
+    }
+}
+
 /// A window in tokens and what settled it.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct WindowInfo {

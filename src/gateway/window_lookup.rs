@@ -13,6 +13,11 @@ const LONG_MODELS: [&str; 2] = ["claude-opus-4", "claude-sonnet-4"];
 /// The window of a bare model id, whoever sells it: configured, of several providers the last; else the smallest
 /// that is known (compaction 7.5). The embedded catalogue stands for the models that the gateway discovers.
 pub fn window_of_id(config: &Value, model: &str) -> Option<f64> {
+    let discovered = || catalog().models.iter().filter(|entry| entry.id == model).map(|entry| entry.window);
+    configured_of_id(config, model).or_else(|| discovered().reduce(f64::min))
+}
+
+fn configured_of_id(config: &Value, model: &str) -> Option<f64> {
     let providers = config.get("models").and_then(|models| models.get("providers"));
     let providers = providers.and_then(Value::as_object).into_iter().flat_map(js::Object::iter);
     let configured = providers.filter_map(|(_, provider)| {
@@ -20,8 +25,7 @@ pub fn window_of_id(config: &Value, model: &str) -> Option<f64> {
         let of_id = models.iter().filter(|entry| entry.get("id").is_some_and(|id| id.str_is(model)));
         of_id.filter_map(|entry| whole_positive(entry.get("contextWindow")?.as_f64()?)).next_back()
     });
-    let discovered = || catalog().models.iter().filter(|entry| entry.id == model).map(|entry| entry.window);
-    configured.last().or_else(|| discovered().reduce(f64::min))
+    configured.last()
 }
 
 /// The window that the status line shows: the long one where the model's parameters ask for it, else
@@ -31,6 +35,31 @@ pub fn window_for_status(config: &Value, provider: &str, model: &str) -> f64 {
         return LONG_WINDOW;
     }
     window_of_id(config, model).unwrap_or(DEFAULT_WINDOW)
+}
+
+/// What settled the window of the status line.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum StatusWindow {
+    /// The parameter `context1m` of the model.
+    Long,
+    /// `contextWindow` of a listed model with this id, whoever sells it.
+    SameId,
+    /// What is known of the id without the configuration.
+    Known,
+    /// The default.
+    Default,
+}
+
+/// What settles [`window_for_status`].
+pub fn status_window_from(config: &Value, provider: &str, model: &str) -> StatusWindow {
+    if wants_long(config, provider, model) {
+        return StatusWindow::Long;
+    }
+    match (configured_of_id(config, model), window_of_id(config, model)) {
+        (Some(_), _) => StatusWindow::SameId,
+        (None, Some(_)) => StatusWindow::Known,
+        (None, None) => StatusWindow::Default,
+    }
 }
 
 /// `context1m` in the parameters of a Claude 4 model at Anthropic.

@@ -13,10 +13,9 @@ use crate::inspect::Inspection;
 use crate::inspect::learnt_window::learnt_windows;
 use crate::inspect::overflow::Sign;
 use crate::inspect::path_texts::{PathTexts, Textures, Wanted};
-use crate::inspect::price::price;
+use crate::inspect::price::prices;
 use crate::inspect::simulated::simulated;
 use crate::inspect::weights::grown_weights;
-use crate::js::Value;
 use crate::policy::compact::{BranchEntry, branch};
 use crate::policy::prune::touches_under;
 use crate::policy::{StepSet, StepSettings};
@@ -151,7 +150,7 @@ impl Material {
             refused,
             touches: touches_under(rules, index, model, read),
             eligible: eligible_under(rules, model.0, model.1, &inspection.route),
-            prices: prices(inspection, config),
+            prices: prices(inspection, context.path.iter().copied()),
             retention: Retention::of(
                 config,
                 &inspection.session.agent,
@@ -354,21 +353,4 @@ fn those_of<T: Default>(some: &[EntryIx], path: &[EntryIx], known: Vec<T>) -> Ve
 fn asks_for_textures(inspection: &Inspection, steps: StepSet) -> bool {
     let steps = inspection.gateway_steps().iter().fold(steps, |steps, step| steps.with(step, true));
     steps.needs_texture(inspection.ruleset.ruleset.rules())
-}
-
-/// The price of every model of the path.
-fn prices(inspection: &Inspection, config: &Value) -> HashMap<(WordIx, WordIx), Option<Price>> {
-    let index = &inspection.index;
-    let models = inspection.context.path.iter().filter_map(|ix| index.entry(*ix).model);
-    let mut prices = HashMap::new();
-    for model in models {
-        prices.entry(model).or_insert_with(|| {
-            let (provider, id) = (index.words.text(model.0)?, index.words.text(model.1)?);
-            // Of the model in force the agent's registry was asked already.
-            let known =
-                inspection.price.filter(|_| (&provider, &id) == (&inspection.provider, &inspection.model));
-            price(config, &provider, &id, known)
-        });
-    }
-    prices
 }

@@ -11,7 +11,10 @@ use crate::context::tokens::chars4::estimate_or_zero;
 use crate::context::{Context, ContextMessage, build};
 use crate::ids::EntryIx;
 use crate::inspect::Inspection;
-use crate::inspect::words::{dollars, grouped_by};
+use crate::inspect::cost::{amount, cost_short};
+use crate::inspect::spending::Prices;
+use crate::inspect::words::grouped_by;
+use crate::replay::Cost;
 use crate::store::entry::{MessageSize, Role, Usage};
 use crate::store::index::Index;
 use crate::store::intern::IdIx;
@@ -36,10 +39,10 @@ pub struct Branch {
     pub budget: Budget,
     /// Answers that a provider counted; copies count as what they are copies of.
     pub calls: usize,
-    /// Recorded cost of those, USD; none where no call recorded one.
-    pub spent: Option<f64>,
+    /// Their cost, failed ones included.
+    pub spent: Cost,
     /// Of that what was spent behind the entry both have last, copies left out: they were paid for once.
-    pub own_spent: Option<f64>,
+    pub own_spent: Cost,
     /// Cost of the next prompt while nothing of it is cached, USD; none without a price.
     pub next_cold: Option<f64>,
     /// The same while all of it is.
@@ -58,8 +61,8 @@ impl Branch {
         ("next prompt", |branch| format!("~{}", grouped_by(branch.tokens(), ','))),
         ("next prompt costs, cold", |branch| dollars_or_none(branch.next_cold)),
         ("next prompt costs, warm", |branch| dollars_or_none(branch.next_warm)),
-        ("recorded cost", |branch| dollars_or_none(branch.spent)),
-        ("of that its own", |branch| dollars_or_none(branch.own_spent)),
+        ("cost of its calls", |branch| cost_or_none(&branch.spent)),
+        ("of that only here", |branch| cost_or_none(&branch.own_spent)),
     ];
 
     /// Estimated tokens of the next prompt.
@@ -225,6 +228,7 @@ fn branch(
     let (index, tree) = (&inspection.index, &inspection.tree);
     let usage = |ix: &EntryIx| index.entry(*ix).message?.usage.filter(Usage::is_counted);
     let copies = copied_answers(index, path);
+    let prices = Prices::new(inspection);
     let own = path[shared..].iter().filter(|ix| !copies.contains(ix));
     let budget = Budget::of(inspection.fixed, context);
     let millions = budget.total() as f64 / 1e6;
@@ -240,21 +244,32 @@ fn branch(
         messages: context.messages.len(),
         budget,
         calls: path.iter().filter_map(usage).count(),
-        spent: sum(path.iter().filter_map(usage)),
-        own_spent: sum(own.filter_map(usage)),
+        spent: spent(&prices, index, path.iter()),
+        own_spent: spent(&prices, index, own),
         next_cold: write.map(|price| price * millions),
         next_warm: price.map(|price| price.cache_read * millions),
     }
 }
 
 fn dollars_or_none(cost: Option<f64>) -> String {
-    cost.map_or_else(|| "\u{2014}".to_owned(), dollars)
+    cost.map_or_else(|| "\u{2014}".to_owned(), |usd| amount(usd, true))
 }
 
-/// What calls cost by the record, USD.
-fn sum(calls: impl Iterator<Item = Usage>) -> Option<f64> {
-    let costs = calls.map(|usage| usage.cost).filter(|cost| cost.is_finite());
-    costs.fold(None, |sum, cost| Some(sum.unwrap_or(0.0) + cost))
+fn cost_or_none(cost: &Cost) -> String {
+    cost_short(cost).unwrap_or_else(|| "\u{2014}".to_owned())
+}
+
+/// The cost of the calls among some entries, failed ones included.
+fn spent<'a>(prices: &Prices<'_>, index: &Index, entries: impl Iterator<Item = &'a EntryIx>) -> Cost {
+    entries.fold(Cost::default(), |mut cost, ix| {
+        let entry = index.entry(*ix);
+        let counted = entry.message.and_then(|size| size.usage).filter(Usage::is_counted);
+        let billed = index.beside.get(ix).copied().filter(|_| entry.is_call());
+        if let Some(usage) = counted.or(billed) {
+            cost.add_usage(&usage, prices.of(*ix).as_ref());
+        }
+        cost
+    })
 }
 
 /// What tells a message from the others and stays when it is copied and shortened. Results are told by the call they
@@ -380,9 +395,9 @@ mod tests {
     fn what_was_paid_once_is_not_the_branchs_own_twice() {
         let session = session();
         let told = Comparison::new(&session, EntryIx(3), EntryIx(5), &[]).unwrap();
-        assert_eq!([told.first.spent, told.second.spent], [Some(0.25), Some(0.25)]);
+        assert_eq!([told.first.spent.total(), told.second.spent.total()], [Some(0.25), Some(0.25)]);
         assert_eq!(
-            [told.first.own_spent, told.second.own_spent],
+            [told.first.own_spent.total(), told.second.own_spent.total()],
             [Some(0.25), None],
             "the copy was not paid"
         );

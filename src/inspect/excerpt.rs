@@ -160,7 +160,7 @@ fn usage(index: &Index, ix: EntryIx, entry: &Value) -> Excerpt {
     let text = |key: &str| entry.get(key).and_then(Value::as_str).map(JsString::to_string_lossy);
     let took = index.beside.get(&ix).map(|usage| {
         let tokens = usage.prompt_tokens() + usage.output;
-        let cost = if usage.cost.is_finite() { format!(", ${:.4}", usage.cost) } else { String::new() };
+        let cost = if usage.cost > 0.0 { format!(", ${:.4}", usage.cost) } else { String::new() };
         format!("{tokens:.0} tokens{cost}")
     });
     let parts = [text("model"), took, text("note")];

@@ -5,6 +5,7 @@ use crate::ids::EntryIx;
 use crate::inspect::parts::plain;
 use crate::inspect::words::{counted, grouped, moment, took};
 use crate::js::{self, Value};
+use crate::replay::cost::in_file;
 use crate::store::entry::{Entry, EntryKind, Role, Usage};
 use crate::store::index::Index;
 
@@ -174,8 +175,9 @@ fn measured(usage: &Usage, facts: &mut Vec<Fact>) {
         format!("{} read, {} written", tokens(usage.cache_read), tokens(usage.cache_write)),
     ));
     facts.push(("reply", tokens(usage.output)));
-    if usage.cost.is_finite() {
-        facts.push(("cost", format!("${:.4}", usage.cost)));
+    if let Some(usd) = in_file(usage) {
+        let words = if usd > 0.0 { format!("${usd:.4}") } else { "$0 in the file".to_owned() };
+        facts.push(("cost", words));
     }
 }
 

@@ -12,6 +12,7 @@ mod closer;
 pub mod commits;
 pub mod compaction;
 pub mod compare;
+pub mod cost;
 mod count;
 pub mod estimators;
 pub mod excerpt;

@@ -1,7 +1,12 @@
 //! What a model's tokens cost: the configuration's own prices, else those of the agent's registry, else the catalogue's.
 
+use std::collections::HashMap;
+
 use crate::gateway::catalog::{self, Price};
+use crate::ids::EntryIx;
+use crate::inspect::Inspection;
 use crate::js::Value;
+use crate::store::intern::WordIx;
 
 /// The price of a model, USD per million tokens. A configured `cost` counts when it names at least input
 /// and output; cache prices it leaves out are 0.
@@ -10,6 +15,25 @@ use crate::js::Value;
 pub fn price(config: &Value, provider: &str, model: &str, registered: Option<Price>) -> Option<Price> {
     let listed = || catalog::find(provider, model).map(|entry| entry.price);
     configured(config, provider, model).or(registered).or_else(listed)
+}
+
+/// The list price of every model that these entries name.
+pub fn prices(
+    inspection: &Inspection,
+    entries: impl Iterator<Item = EntryIx>,
+) -> HashMap<(WordIx, WordIx), Option<Price>> {
+    let index = &inspection.index;
+    let mut prices = HashMap::new();
+    for model in entries.filter_map(|ix| index.entry(ix).model) {
+        prices.entry(model).or_insert_with(|| {
+            let (provider, id) = (index.words.text(model.0)?, index.words.text(model.1)?);
+            // Of the model in force the agent's registry was asked already.
+            let known =
+                inspection.price.filter(|_| (&provider, &id) == (&inspection.provider, &inspection.model));
+            price(&inspection.config.js, &provider, &id, known)
+        });
+    }
+    prices
 }
 
 fn configured(config: &Value, provider: &str, model: &str) -> Option<Price> {

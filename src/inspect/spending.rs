@@ -1,10 +1,15 @@
 //! What a session took in all, on every branch and beside the conversation (store-pi-1.5 B12).
 
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 
+use crate::gateway::catalog::Price;
 use crate::ids::EntryIx;
+use crate::inspect::Inspection;
+use crate::inspect::price::prices;
+use crate::replay::Cost;
 use crate::store::entry::Usage;
 use crate::store::index::Index;
+use crate::store::intern::WordIx;
 use crate::transcript::copied_in_file;
 
 /// Usage of several calls, summed.
@@ -20,12 +25,12 @@ pub struct Spent {
     pub cache_read: f64,
     /// Tokens written to the cache.
     pub cache_write: f64,
-    /// Recorded cost, USD; none where no call has one.
-    pub cost: Option<f64>,
+    /// Their cost.
+    pub cost: Cost,
 }
 
 impl Spent {
-    fn add(mut self, usage: &Usage) -> Self {
+    fn add(mut self, usage: &Usage, price: Option<&Price>) -> Self {
         // What is odd about one count is not to spoil the sum.
         let finite = |value: f64| if value.is_finite() { value } else { 0.0 };
         self.calls += 1;
@@ -33,9 +38,7 @@ impl Spent {
         self.output += finite(usage.output);
         self.cache_read += finite(usage.cache_read);
         self.cache_write += finite(usage.cache_write);
-        if usage.cost.is_finite() {
-            self.cost = Some(self.cost.unwrap_or(0.0) + usage.cost);
-        }
+        self.cost.add_usage(usage, price);
         self
     }
 }
@@ -52,44 +55,60 @@ pub struct Spending {
 }
 
 impl Spending {
-    /// Cost of all of them, USD; none where nothing is recorded.
-    pub fn cost(&self) -> Option<f64> {
-        [self.answers.cost, self.failed.cost, self.beside.cost]
-            .into_iter()
-            .flatten()
-            .reduce(|sum, cost| sum + cost)
+    /// The cost of all of them.
+    pub fn cost(&self) -> Cost {
+        self.answers.cost.and(self.failed.cost).and(self.beside.cost)
     }
 }
 
 /// What a whole transcript tells of its costs.
-pub fn spending(index: &Index) -> Spending {
+pub fn spending(inspection: &Inspection) -> Spending {
+    let index = &*inspection.index;
+    let prices = Prices::new(inspection);
     let copies = copied_in_file(index);
-    let answers = index
+    let answers: Vec<(EntryIx, Usage)> = index
         .iter()
         .filter(|(ix, _)| !copies.contains(ix))
-        .filter_map(|(_, entry)| entry.message?.usage.filter(Usage::is_counted));
+        .filter_map(|(ix, entry)| Some((ix, entry.message?.usage.filter(Usage::is_counted)?)))
+        .collect();
     let mut beside: Vec<(EntryIx, Usage)> = index.beside.iter().map(|(ix, usage)| (*ix, *usage)).collect();
     // Sums of doubles depend on their order.
     beside.sort_by_key(|(ix, _)| *ix);
     let (failed, beside): (Vec<_>, Vec<_>) =
         beside.into_iter().partition(|(ix, _)| index.entry(*ix).is_call());
-    Spending {
-        answers: answers.fold(Spent::default(), |spent, usage| spent.add(&usage)),
-        failed: originals(index, &failed).fold(Spent::default(), Spent::add),
-        beside: beside.iter().fold(Spent::default(), |spent, (_, usage)| spent.add(usage)),
+    let sum = |calls: Vec<(EntryIx, Usage)>| {
+        calls.iter().fold(Spent::default(), |spent, (ix, usage)| spent.add(usage, prices.of(*ix).as_ref()))
+    };
+    Spending { answers: sum(answers), failed: sum(originals(index, failed)), beside: sum(beside) }
+}
+
+/// The list prices of the models of a transcript.
+pub(super) struct Prices<'a> {
+    inspection: &'a Inspection,
+    known: HashMap<(WordIx, WordIx), Option<Price>>,
+}
+
+impl<'a> Prices<'a> {
+    pub(super) fn new(inspection: &'a Inspection) -> Self {
+        let entries = inspection.index.iter().map(|(ix, _)| ix);
+        Self { inspection, known: prices(inspection, entries) }
+    }
+
+    /// The list price of the model that an entry names, else that of the session's model.
+    pub(super) fn of(&self, ix: EntryIx) -> Option<Price> {
+        let model = self.inspection.index.entry(ix).model;
+        model.map_or(self.inspection.price, |model| self.known.get(&model).copied().flatten())
     }
 }
 
 /// Failed answers without their copies: a branch that was rewritten holds them again, with the same usage and text.
-fn originals<'a>(index: &Index, failed: &'a [(EntryIx, Usage)]) -> impl Iterator<Item = &'a Usage> {
+fn originals(index: &Index, mut failed: Vec<(EntryIx, Usage)>) -> Vec<(EntryIx, Usage)> {
     let mut seen = HashSet::new();
-    let likeness = |ix: EntryIx, usage: &Usage| {
+    failed.retain(|(ix, usage)| {
         let parts = [usage.input, usage.output, usage.cache_read, usage.cache_write, usage.cost];
-        (parts.map(f64::to_bits), index.entry(ix).message.map(|size| size.text_chars))
-    };
-    let first =
-        failed.iter().map(|(ix, usage)| (seen.insert(likeness(*ix, usage)), usage)).collect::<Vec<_>>();
-    first.into_iter().filter_map(|(is_first, usage)| is_first.then_some(usage))
+        seen.insert((parts.map(f64::to_bits), index.entry(*ix).message.map(|size| size.text_chars)))
+    });
+    failed
 }
 
 #[cfg(test)]
@@ -116,15 +135,34 @@ mod tests {
             // A branch that was rewritten holds the first answer again.
             answer("c1", "m1", 10, 0.25),
         ];
-        let spent = spending(&inspection(&lines.join("\n"), 200_000.0).index);
+        let spent = spending(&inspection(&lines.join("\n"), 200_000.0));
         assert_eq!((spent.answers.calls, spent.answers.input, spent.answers.output), (2, 30.0, 10.0));
         assert_eq!((spent.answers.cache_read, spent.answers.cache_write), (4.0, 2.0));
-        assert_eq!((spent.beside.calls, spent.beside.input, spent.beside.cost), (1, 100.0, Some(0.5)));
-        assert_eq!(spent.cost(), Some(1.75));
+        assert_eq!(
+            (spent.beside.calls, spent.beside.input, spent.beside.cost.recorded),
+            (1, 100.0, Some(0.5))
+        );
+        assert_eq!((spent.cost().recorded, spent.cost().calls_without), (Some(1.75), 0));
     }
 
     #[test]
     fn what_nobody_counted_costs_nothing_that_is_known() {
-        assert_eq!(Spending::default().cost(), None);
+        assert_eq!(Spending::default().cost(), Cost::default());
+    }
+
+    #[test]
+    fn a_failed_call_is_billed_once_though_a_rewritten_branch_holds_it_again() {
+        let failed = |id: &str| {
+            answer(id, "m1", 10, 0.25).replace(r#""stopReason":"stop""#, r#""stopReason":"aborted""#)
+        };
+        let lines = [
+            r#"{"type":"session","version":3,"id":"s","timestamp":"2026-11-01T00:00:00.000Z","cwd":"/"}"#.to_owned(),
+            r#"{"type":"message","id":"m1","parentId":null,"timestamp":"2026-11-01T00:00:00.000Z","message":{"role":"user","content":"q"}}"#.to_owned(),
+            failed("a1"),
+            failed("c1"),
+        ];
+        let spent = spending(&inspection(&lines.join("\n"), 200_000.0));
+        assert_eq!((spent.answers.calls, spent.failed.calls), (0, 1));
+        assert_eq!((spent.cost().recorded, spent.cost().is_estimated()), (Some(0.25), false));
     }
 }

@@ -5,7 +5,9 @@ use crate::gateway::compaction::{CompactionMode, compaction_mode};
 use crate::gateway::memory_flush::{FlushSettings, flush_settings, flush_settings_under};
 use crate::gateway::ruleset::{MemoryFlush, Ruleset};
 use crate::gateway::window::{DEFAULT_WINDOW, runtime_window};
-use crate::gateway::window_lookup::{flush_window, stored_window, window_for_status};
+use crate::gateway::window_lookup::{
+    StatusWindow, flush_window, status_window_from, stored_window, window_for_status,
+};
 use crate::inspect::Inspection;
 use crate::inspect::lifecycle::Lifecycle;
 use crate::js::{Value, truthy};
@@ -37,6 +39,8 @@ pub struct Upkeep {
     pub runtime_window: f64,
     /// Window that the status line shows, in tokens (compaction 7.6).
     pub status_window: f64,
+    /// What settled that.
+    pub status_from: StatusWindow,
     /// Window of the memory flush, in tokens (compaction 9.3).
     pub flush_window: f64,
     /// What a chat run stores as `contextTokens`, in tokens (compaction 7.7).
@@ -99,6 +103,7 @@ impl Upkeep {
             runtime_window: runtime_window(config, provider, model, known),
             lifecycle: Lifecycle::of(store, session),
             status_window: window_for_status(config, provider, model),
+            status_from: status_window_from(config, provider, model),
             flush_window: flush_window(config, model),
             stored_window: stored_window(config, model, stored.context_tokens),
             row: stored,
@@ -118,6 +123,7 @@ impl Default for Upkeep {
             runtime_window: DEFAULT_WINDOW,
             lifecycle: None,
             status_window: DEFAULT_WINDOW,
+            status_from: StatusWindow::Default,
             flush_window: DEFAULT_WINDOW,
             stored_window: DEFAULT_WINDOW,
             row: StoredTotals::default(),

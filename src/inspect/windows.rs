@@ -2,10 +2,14 @@
 
 use crate::error::{Finding, Severity};
 use crate::gateway::ruleset::Ruleset;
+use crate::gateway::window::WindowSource;
 use crate::gateway::window_guard::{WindowGuard, guard_window};
+use crate::gateway::window_lookup::StatusWindow;
 use crate::gateway::window_rules::{WindowVerdict, judge_window, too_small_text};
 use crate::inspect::Inspection;
+use crate::inspect::overflow::Sign;
 use crate::inspect::words::counted;
+use crate::store::intern::WordIx;
 
 impl Inspection {
     /// What this version of the gateway thinks of the window of the next call (compaction 7.2; 12, row "Window
@@ -16,6 +20,34 @@ impl Inspection {
         let on = self.upkeep.gateway;
         let guard = guard_window(self.window, None, None);
         WindowGuard { should_warn: on && should_warn, should_block: on && should_block, ..guard }
+    }
+
+    /// Whether nobody named the window: it is the gateway's default, or the one that the runtime fills in for a listed
+    /// model without one.
+    pub fn is_window_assumed(&self) -> bool {
+        let listed = || self.config.registered(&self.session.agent, &self.provider, &self.model);
+        match self.window.source {
+            WindowSource::Default => true,
+            WindowSource::Model => listed().is_some_and(|(_, model)| !model.names_window),
+            WindowSource::ModelsConfig | WindowSource::AgentContextTokens => false,
+        }
+    }
+
+    /// What settled the window, in words.
+    pub fn window_words(&self) -> &'static str {
+        if self.is_window_assumed() { WindowSource::Default.words() } else { self.window.source.words() }
+    }
+
+    /// The smallest window that refusals of the session's model name, in tokens, where that is below the believed one.
+    pub fn refused_window(&self) -> Option<u64> {
+        let is_own = |model: (WordIx, WordIx)| {
+            let names = (self.index.words.text(model.0), self.index.words.text(model.1));
+            names == (Some(self.provider.clone()), Some(self.model.clone()))
+        };
+        let own = self.overflows.iter().filter(|overflow| overflow.sign == Sign::Refused);
+        let own = own.filter(|overflow| overflow.model.is_none_or(is_own));
+        let named = own.filter_map(|overflow| overflow.room().or_else(|| overflow.prompt()));
+        named.filter(|tokens| *tokens > 0 && (*tokens as f64) < self.window.tokens).min()
     }
 
     fn window_verdict(&self) -> WindowVerdict {
@@ -69,7 +101,20 @@ fn status(inspection: &Inspection) -> Option<Finding> {
         counted(shown),
         counted(used)
     );
-    let next = "The parameter context1m changes what is shown only: set contextWindow of the model in models.providers to what it really takes.";
+    let next = match inspection.upkeep.status_from {
+        StatusWindow::Long => {
+            "The parameter context1m changes what is shown only: set contextWindow of the model in models.providers to what it really takes."
+        }
+        StatusWindow::SameId => {
+            "The status line takes contextWindow of this model id at another provider of models.providers: give the model of this provider the window that it really takes."
+        }
+        StatusWindow::Known => {
+            "The status line knows the model's id from the catalogue; contextWindow of the model in models.providers, or the default for it, says less: set it to what the model really takes."
+        }
+        StatusWindow::Default => {
+            "The status line falls back on the default; contextWindow of the model in models.providers says less."
+        }
+    };
     (shown > used && !inspection.model.is_empty()).then(|| finding(inspection, Severity::Warning, what, next))
 }
 
@@ -123,6 +168,31 @@ mod tests {
                 .replace('\u{a0}', " ")
                 .contains("window of 1 048 576, but the runtime compacts by 200 000")
         );
+    }
+
+    #[test]
+    fn a_window_that_nobody_named_says_so() {
+        let mut session = inspection(&transcript(&[user("x")]), 200_000.0);
+        assert_eq!(session.window_words(), "default, nobody named it");
+        session.window.source = WindowSource::ModelsConfig;
+        assert_eq!(session.window_words(), "config");
+        assert_eq!(session.refused_window(), None);
+    }
+
+    #[test]
+    fn the_advice_names_the_key_that_disagrees_and_context1m_only_where_it_is_set() {
+        let mut session = inspection(&transcript(&[user("x")]), 200_000.0);
+        session.upkeep.status_window = 1_048_576.0;
+        let mut next = |from| {
+            session.upkeep.status_from = from;
+            findings(&session)[0].next.clone()
+        };
+        assert!(next(StatusWindow::Long).contains("context1m"));
+        assert!(next(StatusWindow::SameId).contains("another provider"));
+        for from in [StatusWindow::SameId, StatusWindow::Known, StatusWindow::Default] {
+            let words = next(from);
+            assert!(!words.contains("context1m") && words.contains("contextWindow"), "{words}");
+        }
     }
 
     #[test]

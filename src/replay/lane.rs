@@ -2,6 +2,7 @@
 
 use std::collections::HashMap;
 
+use crate::context::before_compaction::known_before;
 use crate::ids::EntryIx;
 use crate::policy::list::Item;
 use crate::policy::{Step, StepSet};
@@ -206,7 +207,12 @@ impl<'a> Lane<'a> {
         let kept = entry.reference.and_then(|id| self.places.get(&id).copied());
         let front = self.arena.push_of_path(place, size);
         let by_overflow = self.last.is_some_and(|last| last.stop == StopReason::Error);
-        self.compact_to(Start { front: Some(front), from: kept.unwrap_or(self.upto) }, by_overflow, true);
+        let known = known_before(self.session.index, self.session.path, place);
+        let earlier = self.compacted.and_then(|earlier| earlier.before);
+        self.compact_to(Start { front: Some(front), from: kept.unwrap_or(self.upto) }, by_overflow, Some(ix));
+        if let Some(done) = &mut self.compacted {
+            done.before = earlier.or(known).or(done.before);
+        }
         self.branch.kept(kept.unwrap_or(self.upto));
     }
 

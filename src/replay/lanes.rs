@@ -46,14 +46,23 @@ impl RecordedLane {
         mut tell: impl FnMut(&CallReplay),
     ) -> bool {
         let mut lane = Lane::new(session, &self.ground, settings, simulated);
-        let mut place = 0;
+        let (mut place, mut last) = (0, None::<CallReplay>);
         for (at, call) in self.calls.iter().enumerate() {
             if !wanted() {
                 return false;
             }
             (place..call.place).for_each(|place| lane.push(place));
             place = call.place;
-            tell(&lane.call(call, self.lane.get(at).filter(|_| simulated)));
+            let made = lane.call(call, self.lane.get(at).filter(|_| simulated));
+            if let Some(before) = last.replace(made) {
+                tell(&before);
+            }
+        }
+        // A compaction behind the last call is one of the session too.
+        (place..session.path.len()).for_each(|place| lane.push(place));
+        if let Some(last) = last {
+            let after = lane.compacted.filter(|done| done.recorded);
+            tell(&CallReplay { compacted_after: after, ..last });
         }
         true
     }

@@ -10,6 +10,7 @@ mod arena;
 pub mod cache;
 mod calls;
 mod clear;
+pub mod cost;
 mod digest;
 mod edits;
 mod evidence;
@@ -33,10 +34,11 @@ mod totals;
 mod work;
 
 pub use calls::{Call, Mind, Refused, calls};
+pub use cost::Cost;
 pub use evidence::contradicted;
 pub use lanes::{RecordedLane, recorded_lane, replay, simulated_lane, simulated_totals};
 pub use log::{Fired, FiredKind, Often, Record, record};
-pub use outcome::{CallReplay, Compacting, Trimmed};
+pub use outcome::{CallReplay, Compacting, PromptSize, Trimmed};
 pub use totals::Totals;
 
 use std::collections::{HashMap, HashSet};

@@ -1,5 +1,6 @@
 //! What became of one call.
 
+use crate::context::before_compaction::TokensBefore;
 use crate::ids::EntryIx;
 use crate::policy::prune::Gate;
 use crate::replay::cache::Split;
@@ -34,8 +35,38 @@ pub struct Compacting {
     pub messages: u32,
     /// Tokens less.
     pub tokens: f64,
-    /// What its summary costs, USD; none where the model has no price.
+    /// The cost of its summary, USD: what the file records above 0, else the list price; none where neither is known.
     pub summary_cost: Option<f64>,
+    /// The cost that the file records for the summary, USD; of several compactions before one call the sum.
+    pub summary_recorded: Option<f64>,
+    /// Compactions since the call before.
+    pub times: u32,
+    /// Tokens of the context before the first of them; none where only the simulation compacts.
+    pub before: Option<TokensBefore>,
+}
+
+impl Compacting {
+    /// Tokens before it: as the transcript says, else those of the call behind it and what the compaction took away.
+    pub fn before_tokens(&self, after: f64) -> TokensBefore {
+        self.before.unwrap_or_else(|| TokensBefore::estimate(after + self.tokens))
+    }
+
+    /// This one and another behind it, before the same call.
+    #[must_use]
+    pub(super) fn then(self, later: Self) -> Self {
+        let sum = |one: Option<f64>, other: Option<f64>| {
+            one.zip(other).map(|(one, other)| one + other).or(one).or(other)
+        };
+        Self {
+            messages: self.messages + later.messages,
+            tokens: self.tokens + later.tokens,
+            summary_cost: sum(self.summary_cost, later.summary_cost),
+            summary_recorded: sum(self.summary_recorded, later.summary_recorded),
+            times: self.times + later.times,
+            before: self.before.or(later.before),
+            ..later
+        }
+    }
 }
 
 /// What tells two prompts of one call apart: which messages, and what was done to them.
@@ -52,6 +83,19 @@ pub(super) struct Prompt {
     pub(super) edits: Digest,
 }
 
+/// Who says how large a prompt was.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum PromptSize {
+    /// The provider counted it.
+    Counted,
+    /// The refusal names it.
+    Named,
+    /// A rule estimates it.
+    Estimated,
+    /// Nobody: the call was refused or failed without a number. `expected` is only what it must have been at least.
+    Unknown,
+}
+
 /// One call under some settings.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct CallReplay {
@@ -64,6 +108,8 @@ pub struct CallReplay {
     pub overflow: bool,
     /// It did not fit in the end either: there was no answer.
     pub failed: bool,
+    /// Who says how large the prompt was.
+    pub size: PromptSize,
     /// Messages of the prompt.
     pub messages: usize,
     /// What the pruner's gate said.
@@ -78,14 +124,18 @@ pub struct CallReplay {
     pub history: Trimmed,
     /// The compaction before it.
     pub compacted: Option<Compacting>,
+    /// The compaction that the transcript holds after it, where it is the last call.
+    pub compacted_after: Option<Compacting>,
     /// Large results were cut in the transcript before it.
     pub truncated: Option<Compacting>,
     /// The first message that differs from the transcript for this call.
     pub first_changed: Option<EntryIx>,
     /// Its tokens by what they cost.
     pub split: Split,
-    /// What they cost, USD; none where nothing tells a price.
+    /// Their cost, USD: what the file records above 0, else the list price; none where neither is known.
     pub cost: Option<f64>,
+    /// The cost that the file records for exactly these tokens, USD, 0 included.
+    pub recorded_cost: Option<f64>,
     /// What they cost by the model of the cache, whatever was recorded.
     pub modelled: Option<f64>,
     /// The split is what the provider counted, not the model of the cache.
@@ -106,6 +156,21 @@ impl CallReplay {
     /// Messages that are cleared for this call.
     pub fn cleared(&self) -> u32 {
         self.pruned.cleared + self.guarded.cleared + self.cleared.cleared
+    }
+
+    /// Whether anybody says how large the prompt was, if only an estimate.
+    pub fn is_sized(&self) -> bool {
+        self.size != PromptSize::Unknown
+    }
+
+    /// Whether a rule estimated the size of the prompt.
+    pub fn is_estimate(&self) -> bool {
+        self.size == PromptSize::Estimated
+    }
+
+    /// The word for a prompt that nobody names a size of.
+    pub fn without_size(&self) -> &'static str {
+        if self.overflow { "refused" } else { "failed" }
     }
 
     /// Whether a prompt is the same one.

@@ -1,5 +1,6 @@
 //! What a lane writes to its transcript: compactions, and large results that are cut after an overflow.
 
+use crate::context::before_compaction::TokensBefore;
 use crate::context::tokens::chars4::estimate_message;
 use crate::gateway::compaction::CompactionMode;
 use crate::ids::EntryIx;
@@ -8,6 +9,8 @@ use crate::policy::Step;
 use crate::policy::compact::{Before, BranchEntry, assumed_summary, prepare_under};
 use crate::policy::edit::Edit;
 use crate::policy::truncate::truncate_list;
+use crate::replay::cache::Split;
+use crate::replay::cost::in_file;
 use crate::replay::lane::{Lane, Start};
 use crate::replay::outcome::{Compacting, Trimmed};
 use crate::store::entry::{EntryKind, MessageSize, Role};
@@ -66,7 +69,7 @@ impl Lane<'_> {
         let (size, texture) = assumed_summary(settings.summary_tokens);
         let front = self.arena.push_assumed(ix, size, texture);
         let from = self.branch.before[prepared.cut.first_kept];
-        self.compact_to(Start { front: Some(front), from }, by_overflow, false);
+        self.compact_to(Start { front: Some(front), from }, by_overflow, None);
         let entry = BranchEntry {
             entry: ix,
             kind: EntryKind::Compaction,
@@ -81,7 +84,8 @@ impl Lane<'_> {
     }
 
     /// From here on the list is a summary and what is kept (compaction 4.2). What a run did to its history is undone.
-    pub(super) fn compact_to(&mut self, start: Start, by_overflow: bool, recorded: bool) {
+    /// `written` is the entry of a compaction that the transcript holds.
+    pub(super) fn compact_to(&mut self, start: Start, by_overflow: bool, written: Option<EntryIx>) {
         let old = self.session_start;
         self.loaded = None;
         self.history = Trimmed::default();
@@ -92,8 +96,8 @@ impl Lane<'_> {
         let summary =
             |front: Option<usize>| front.map_or(0.0, |at| self.arena.weigh(at, self.arena.size(at)));
         let read = summary(old.front) + self.sums.held(old.from.min(from), from).tokens;
-        let summary_cost =
-            self.session.price.map(|price| (read * price.input + summary(start.front) * price.output) / 1e6);
+        let price = self.session.price;
+        let listed = price.map(|price| (read * price.input + summary(start.front) * price.output) / 1e6);
         self.session_start = start;
         self.run_start = start;
         if start.from < old.from {
@@ -101,14 +105,20 @@ impl Lane<'_> {
         }
         self.cache.changed_from(0);
         self.compacted_in_run = true;
-        let earlier = self.compacted.map_or(0.0, |earlier| earlier.tokens);
-        self.compacted = Some(Compacting {
+        let usage = written.and_then(|ix| self.session.index.beside.get(&ix).copied());
+        let recorded = usage.as_ref().and_then(in_file);
+        let listed = usage.zip(price).map(|(usage, price)| Split::recorded(&usage).cost(&price)).or(listed);
+        let done = Compacting {
             by_overflow,
-            recorded,
+            recorded: written.is_some(),
             messages: (count + 1).saturating_sub(self.list_len()) as u32,
-            tokens: earlier + tokens - self.held().tokens,
-            summary_cost,
-        });
+            tokens: tokens - self.held().tokens,
+            summary_cost: recorded.filter(|usd| *usd > 0.0).or(listed),
+            summary_recorded: recorded,
+            times: 1,
+            before: written.map(|_| TokensBefore::estimate(self.fixed() + tokens)),
+        };
+        self.compacted = Some(self.compacted.map_or(done, |earlier| earlier.then(done)));
     }
 
     /// Cuts every result over the limit in the transcript, as the gateway does after an overflow that a compaction did
@@ -147,6 +157,9 @@ impl Lane<'_> {
             messages: cut.len() as u32,
             tokens: before - self.held().tokens,
             summary_cost: None,
+            summary_recorded: None,
+            times: 0,
+            before: None,
         });
         true
     }

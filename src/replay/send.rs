@@ -6,11 +6,12 @@ use crate::policy::Step;
 use crate::policy::prune::{Gate, gate_under};
 use crate::replay::cache::Split;
 use crate::replay::calls::Call;
+use crate::replay::cost::in_file;
 use crate::replay::digest::Digest;
 use crate::replay::edits::PromptEdits;
 use crate::replay::held::Held;
 use crate::replay::lane::Lane;
-use crate::replay::outcome::{CallReplay, Prompt, Trimmed};
+use crate::replay::outcome::{CallReplay, Prompt, PromptSize, Trimmed};
 use crate::replay::room::Room;
 
 /// Chars per token of the window (pruning 5.1).
@@ -68,7 +69,7 @@ impl Lane<'_> {
     }
 
     /// Tokens before the messages.
-    fn fixed(&self) -> f64 {
+    pub(super) fn fixed(&self) -> f64 {
         self.session.fixed() - self.settings.assumed.fixed_less
     }
 
@@ -177,6 +178,12 @@ impl Lane<'_> {
         let same = record.is_none_or(|record| record.is_like(&sent.prompt));
         let measured = same && self.was_same && call.usage.is_some() && !free;
         self.was_same = same;
+        let size = match record {
+            None => recorded_size(call),
+            Some(record) if same && failed == record.failed => record.size,
+            Some(record) if record.is_sized() || call.refused.is_some() && !failed => PromptSize::Estimated,
+            Some(_) => PromptSize::Unknown,
+        };
         let output = self.output(call);
         let modelled = self.split(call, &sent, expected, output, true);
         let cost_of = |split: &Split| price.map(|price| split.cost(&price));
@@ -187,9 +194,8 @@ impl Lane<'_> {
             Some(usage) if measured => Split::recorded(&usage),
             _ => modelled,
         };
-        let told = call.usage.filter(|_| measured).or(billed).map(|usage| usage.cost);
-        let told = told.filter(|usd| usd.is_finite() && *usd > 0.0);
-        let cost = told.or_else(|| cost_of(&split));
+        let recorded_cost = call.usage.filter(|_| measured).or(billed).and_then(|usage| in_file(&usage));
+        let cost = recorded_cost.filter(|usd| *usd > 0.0).or_else(|| cost_of(&split));
         let summary = self.compacted.and_then(|compacted| compacted.summary_cost).unwrap_or(0.0);
         self.total_cost += cost.unwrap_or(0.0) + summary;
         if !free {
@@ -200,6 +206,7 @@ impl Lane<'_> {
             expected,
             overflow,
             failed,
+            size,
             messages: sent.prompt.len,
             gate: sent.gate,
             pruned: sent.pruned,
@@ -207,10 +214,12 @@ impl Lane<'_> {
             cleared: sent.cleared,
             history: self.history,
             compacted: self.compacted.take(),
+            compacted_after: None,
             truncated: self.truncated.take(),
             first_changed: sent.first_changed,
             split,
             cost,
+            recorded_cost,
             modelled: if free { Some(0.0) } else { cost_of(&modelled) },
             measured,
             cache_cost: plain
@@ -266,5 +275,17 @@ impl Lane<'_> {
         let listed = edits.listed.iter().zip(&sent.listed_less);
         let listed = listed.filter(|((at, _), _)| self.index_in(edits, *at) < count);
         reached + listed.map(|(_, less)| less).sum::<f64>()
+    }
+}
+
+/// Who says how large the prompt of a recorded call was.
+fn recorded_size(call: &Call) -> PromptSize {
+    if call.measured().is_some() {
+        return PromptSize::Counted;
+    }
+    match call.refused {
+        Some(refused) if refused.requested.is_some() => PromptSize::Named,
+        None if !call.failed() => PromptSize::Estimated,
+        _ => PromptSize::Unknown,
     }
 }

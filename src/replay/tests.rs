@@ -326,3 +326,68 @@ fn a_lane_by_itself_is_the_one_beside_the_record_and_stops_when_nobody_waits() {
     });
     shared::<(RecordedLane, Session<'_>, Settings)>();
 }
+
+#[test]
+fn a_refused_call_is_the_largest_prompt_only_where_the_refusal_names_its_tokens() {
+    let script = two_runs(5_000).after(1).user().refused("the request is too large");
+    let totals = |requested| {
+        let refused = [refused_at(7, requested, None)];
+        script.replay(&settings(&[]), 10_000.0, &refused).totals()[0]
+    };
+    let unnamed = totals(None);
+    assert_eq!((unnamed.peak, unnamed.refused.1), (unnamed.answered, None));
+    assert!(unnamed.peak.1.is_some() && unnamed.peak.0 <= 5_000.0, "{unnamed:?}");
+    let named = totals(Some(12_000.0));
+    assert_eq!((named.peak, named.answered), ((12_000.0, Some(3)), unnamed.answered));
+    let replay = script.replay(&settings(&[]), 10_000.0, &[refused_at(7, None, None)]);
+    assert!(!replay.recorded[3].is_sized() && !replay.simulated[3].is_sized());
+    assert_eq!(replay.recorded[3].without_size(), "refused");
+}
+
+/// A compaction of everything so far; `before` is how the file says what it had.
+fn compacted(script: Script, before: &str) -> Script {
+    let rest = format!(r#""type":"compaction","summary":"so far","firstKeptEntryId":"e2"{before}"#);
+    script.after(1).entry(&rest)
+}
+
+#[test]
+fn tokens_before_a_compaction_are_those_of_the_file_else_of_the_last_counted_prompt() {
+    let before = |script: Script| {
+        let replay = script.user().answer(700, false).replay(&settings(&[]), 10_000.0, &[]);
+        let done = replay.recorded[2].compacted.expect("a compaction").before_tokens(0.0);
+        (done.tokens, done.estimated)
+    };
+    let script = || Script::default().user().answer(3_000, false).user().answer(4_000, false);
+    assert_eq!(before(compacted(script(), r#","tokensBefore":9000"#)), (9_000.0, false));
+    assert_eq!(before(compacted(script(), "")), (4_000.0, false));
+}
+
+#[test]
+fn compactions_before_one_call_and_behind_the_last_one_all_count() {
+    let script = Script::default().user().answer(3_000, false).user();
+    let twice = compacted(compacted(script, ""), "").user().answer(700, false);
+    let replay = compacted(twice, r#","tokensBefore":800"#).replay(&settings(&[]), 10_000.0, &[]);
+    assert_eq!(replay.totals().map(|total| total.compactions), [3, 3]);
+    let last = replay.recorded[1].compacted_after.expect("behind the last call");
+    assert_eq!(last.before_tokens(0.0).tokens, 800.0);
+    assert_eq!(replay.totals()[0].spent.summaries_without, 3);
+}
+
+#[test]
+fn a_recorded_cost_of_zero_leaves_the_list_price_as_an_estimate() {
+    let usage = |cost: &str| {
+        format!(
+            r#""type":"message","message":{{"role":"assistant","content":[],"stopReason":"stop","usage":{{"input":1000000,"output":0,"cacheRead":0,"cacheWrite":0,"totalTokens":1000000{cost}}}}}"#
+        )
+    };
+    let spent = |costs: [&str; 2]| {
+        let script = Script::default().user().entry(&usage(costs[0])).user().entry(&usage(costs[1]));
+        script.replay(&settings(&[]), 2e6, &[]).totals()[0].spent
+    };
+    let [zero, paid] = [r#","cost":{"total":0}"#, r#","cost":{"total":1.25}"#];
+    let free = spent([zero, zero]);
+    assert_eq!((free.recorded, free.listed, free.calls_without), (Some(0.0), Some(10.0), 2));
+    let mixed = spent([paid, ""]);
+    assert_eq!((mixed.recorded, mixed.listed, mixed.calls_without), (Some(1.25), Some(5.0), 1));
+    assert_eq!(mixed.total(), Some(6.25));
+}

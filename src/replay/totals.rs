@@ -1,6 +1,7 @@
 //! What all calls of a lane come to.
 
 use crate::replay::calls::Call;
+use crate::replay::cost::Cost;
 use crate::replay::outcome::CallReplay;
 
 /// Sums over the calls of a lane.
@@ -12,8 +13,15 @@ pub struct Totals {
     pub overflows: usize,
     /// Those that did not fit in the end.
     pub failed: usize,
-    /// The largest prompt in tokens, as the provider counts or would, and which call that is.
+    /// The largest prompt in tokens, as the provider counts or would, and which call that is. A call that nobody names a
+    /// size of counts only where there is no other.
     pub peak: (f64, Option<usize>),
+    /// The same of the calls that were answered.
+    pub answered: (f64, Option<usize>),
+    /// The same of the calls that were refused.
+    pub refused: (f64, Option<usize>),
+    /// Tokens of the largest prompt, those included that nobody names a size of: settings are compared by it.
+    pub largest: f64,
     /// Messages that were trimmed or cleared for a call, once for each call.
     pub changed: u64,
     /// Tokens that the steps of each call took away, once for each call.
@@ -27,6 +35,8 @@ pub struct Totals {
     pub compactions: usize,
     /// What the calls cost, USD; none where no call has a price.
     pub cost: Option<f64>,
+    /// The cost of calls and summaries by where it comes from.
+    pub spent: Cost,
     /// The same by the model of the cache, whatever was counted.
     pub modelled: Option<f64>,
     /// What the summaries cost, USD, told from sizes.
@@ -54,24 +64,47 @@ impl Totals {
         self.calls += 1;
         self.overflows += usize::from(call.overflow);
         self.failed += usize::from(call.failed);
-        if call.expected > self.peak.0 {
-            self.peak = (call.expected, Some(at));
-        }
+        self.take_prompt(at, call);
         self.changed += u64::from(call.trimmed() + call.cleared());
         self.freed += call.pruned.tokens + call.guarded.tokens + call.cleared.tokens;
+        let compacted = || [call.compacted, call.compacted_after].into_iter().flatten();
         let written = [call.compacted, call.truncated].into_iter().flatten();
         self.gone += written.map(|done| done.tokens).sum::<f64>();
         let of_call = call.pruned.tokens + call.guarded.tokens + call.cleared.tokens + call.history.tokens;
         self.withheld += of_call + self.gone;
-        self.compactions += usize::from(call.compacted.is_some());
+        self.compactions += compacted().map(|done| done.times as usize).sum::<usize>();
         let sum = |sum: Option<f64>, own: Option<f64>| own.map_or(sum, |own| Some(sum.unwrap_or(0.0) + own));
         self.cost = sum(self.cost, call.cost);
         self.modelled = sum(self.modelled, call.modelled);
-        self.summaries += call.compacted.and_then(|compacted| compacted.summary_cost).unwrap_or(0.0);
+        self.summaries += compacted().filter_map(|done| done.summary_cost).sum::<f64>();
+        if !call.split.is_nothing() {
+            self.spent.add_call(call.recorded_cost, call.cost);
+        }
+        for done in compacted() {
+            self.spent.add_summary(done.summary_recorded, done.summary_cost);
+        }
         self.read += call.split.read;
         self.write += call.split.write;
         self.input += call.split.input;
         self.measured += usize::from(call.measured);
         self
+    }
+
+    fn take_prompt(&mut self, at: usize, call: &CallReplay) {
+        self.largest = self.largest.max(call.expected);
+        if call.is_sized() {
+            let own = if call.failed { &mut self.refused } else { &mut self.answered };
+            raise(own, at, call.expected);
+        }
+        self.peak = if self.refused.0 > self.answered.0 { self.refused } else { self.answered };
+        if self.peak.1.is_none() {
+            self.peak.0 = self.largest;
+        }
+    }
+}
+
+fn raise(largest: &mut (f64, Option<usize>), at: usize, tokens: f64) {
+    if tokens > largest.0 {
+        *largest = (tokens, Some(at));
     }
 }

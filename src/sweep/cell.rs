@@ -34,12 +34,17 @@ impl Cell {
 
     /// What calls and summaries cost, USD; none where the model has no price.
     pub fn cost(&self) -> Option<f64> {
-        self.totals.cost.map(|cost| cost + self.totals.summaries)
+        self.totals.spent.total()
     }
 
-    /// Tokens that the model was not sent, over all calls, whatever took them away.
+    /// Tokens that the model was not sent, summed over all calls, whatever took them away: one message counts at every call.
     pub fn cleared(&self) -> f64 {
         self.totals.withheld.round()
+    }
+
+    /// The same per call: tokens of the conversation that a call does without, by pruning, turn limit and compaction.
+    pub fn left_out(&self) -> f64 {
+        (self.totals.withheld / self.totals.calls.max(1) as f64).round()
     }
 
     /// Summaries that were needed.
@@ -47,9 +52,9 @@ impl Cell {
         self.totals.compactions
     }
 
-    /// What a trade-off is made between: cost, peak, and what the model was not sent.
+    /// What a trade-off is made between: cost, the largest prompt, refused ones included, and what the model was not sent.
     pub fn weights(&self) -> [f64; 3] {
-        [self.cost().unwrap_or(0.0), self.peak(), self.cleared()]
+        [self.cost().unwrap_or(0.0), self.totals.largest.round(), self.cleared()]
     }
 
     /// For the search of the smallest change.

@@ -73,6 +73,7 @@ fn cell_value(sweep: &Sweep, cell: &Cell) -> Value {
         ("peak", whole(cell.peak())),
         ("cost", usd(cell.cost())),
         ("cleared", whole(cell.cleared())),
+        ("leftOutPerCall", whole(cell.left_out())),
         ("summaries", Value::from(cell.summaries())),
         ("changes", Value::from(cell.keys)),
         ("distance", Value::Number(cell.distance)),
@@ -104,7 +105,7 @@ fn recorded_value(totals: &Totals) -> Value {
         ("overflows", Value::from(totals.overflows)),
         ("failed", Value::from(totals.failed)),
         ("peak", whole(totals.peak.0)),
-        ("cost", usd(totals.cost.map(|cost| cost + totals.summaries))),
+        ("cost", usd(totals.spent.total())),
         ("cleared", whole(totals.withheld)),
         ("summaries", Value::from(totals.compactions)),
     ]))

@@ -7,8 +7,10 @@ use ratatui::text::Span;
 use crate::app::App;
 use crate::app::scroll::Scroll;
 use crate::error::{Finding, Severity};
+use crate::inspect::Mark;
 use crate::text;
 use crate::ui::theme::{Ground, Role, Theme};
+use crate::ui::widgets::number::counted;
 use crate::ui::widgets::{blank, on_title, put, put_spans, row_of, scrollbar, title};
 use crate::ui::{frame_box, glyphs};
 
@@ -24,13 +26,7 @@ pub(super) fn draw(app: &App, theme: &Theme, scroll: Scroll, area: Rect, buf: &m
     on_title(buf, area.y, from, area.right().saturating_sub(1), &count_span);
     if count == 0 {
         put(buf, (area.x + 3, area.y + 2), area.right(), "Nothing was found.", theme.bold(Role::Bright));
-        put(
-            buf,
-            (area.x + 3, area.y + 3),
-            area.right(),
-            "Every line that was read makes sense.",
-            theme.style(Role::Text),
-        );
+        put(buf, (area.x + 3, area.y + 3), area.right(), &clean_words(app), theme.style(Role::Text));
         return;
     }
     let list = Rect { y: area.y + 1, height: area.height.saturating_sub(1 + ADVICE), ..area };
@@ -44,6 +40,21 @@ pub(super) fn draw(app: &App, theme: &Theme, scroll: Scroll, area: Rect, buf: &m
     scrollbar(theme, buf, list, top, count);
     if let Some(finding) = app.findings().nth(scroll.cursor) {
         advice(theme, finding, Rect { y: list.bottom(), height: ADVICE, ..area }, buf);
+    }
+}
+
+/// What can be said of the lines where nothing was found: of a session with lines that could not be read only that.
+fn clean_words(app: &App) -> String {
+    let bad = app.inspection().map_or(0, |inspection| inspection.index.bad_lines);
+    let damaged =
+        app.listing.iter().flat_map(|listing| &listing.items).filter(|item| item.has(Mark::Damaged));
+    match (bad, damaged.count() as u64) {
+        (0, 0) => "Every line that was read makes sense.".to_owned(),
+        (0, damaged) => format!(
+            "Every line of the open session makes sense; the list marks {} as damaged.",
+            counted(damaged, "session")
+        ),
+        (bad, _) => format!("{} of the open session could not be read.", counted(bad, "line")),
     }
 }
 

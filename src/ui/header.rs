@@ -11,7 +11,6 @@ use crate::app::layout::{Breadth, Pane};
 use crate::app::state::{Live, Overlay};
 use crate::error::Severity;
 use crate::gateway::ruleset::Ruleset;
-use crate::gateway::window::WindowSource;
 use crate::inspect::title::shown_name;
 use crate::inspect::{Inspection, Mark};
 use crate::ui::glyphs;
@@ -233,15 +232,12 @@ pub(super) fn session_line(app: &App, theme: &Theme, area: Rect, buf: &mut Buffe
 
 fn about<'a>(inspection: &'a Inspection, theme: &Theme) -> Vec<Fact<'a>> {
     let muted = |text: String| Span::styled(text, theme.style(Role::Muted));
-    let source = inspection.window.source;
-    let assumed = source == WindowSource::Default;
+    let assumed = inspection.is_window_assumed();
     let source_style = theme.style(if assumed { Role::Warn } else { Role::Muted });
-    let source = match source {
-        WindowSource::Default => "default",
-        WindowSource::Model => "model",
-        WindowSource::ModelsConfig => "config",
-        WindowSource::AgentContextTokens => "contextTokens",
-    };
+    let source = inspection.window_words();
+    let refused = inspection
+        .refused_window()
+        .map(|tokens| format!(" · provider refused at {}", grouped(tokens as i64)));
     let compactions = inspection.session.compactions.unwrap_or(0);
     vec![
         vec![Span::styled(inspection.session.key.0.as_str(), theme.bold(Role::Bright))],
@@ -249,6 +245,7 @@ fn about<'a>(inspection: &'a Inspection, theme: &Theme) -> Vec<Fact<'a>> {
         vec![
             muted(format!("window {} ", window_text(inspection))),
             Span::styled(format!("({source})"), source_style),
+            Span::styled(refused.unwrap_or_default(), theme.style(Role::Warn)),
             guard(inspection, theme),
         ],
         if compactions > 0 { vec![muted(counted(compactions, "compaction"))] } else { Vec::new() },

@@ -51,7 +51,7 @@ impl Measure {
             Self::Peak => Some(cell.peak()),
             Self::Cost => cell.cost(),
             Self::Overflows => Some(cell.overflows() as f64),
-            Self::Cleared => Some(cell.cleared()),
+            Self::Cleared => Some(cell.left_out()),
         }
     }
 }

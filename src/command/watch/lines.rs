@@ -2,10 +2,10 @@
 
 use std::path::Path;
 
-use crate::command::described::{number, tokens_of, tool_of};
+use crate::command::described::{number, row_tokens, tokens_of, tool_of};
 use crate::command::failure::Failure;
 use crate::command::output::{Output, Tone};
-use crate::command::words::{estimated, grouped, moment, percent};
+use crate::command::words::{grouped, moment, percent};
 use crate::context::budget::running_totals;
 use crate::ids::EntryIx;
 use crate::inspect::Inspection;
@@ -150,7 +150,7 @@ fn print(
     let item = &inspection.session;
     let what = entry.message.map_or(entry.kind.word(), |size| size.role.word());
     let tool = entry.message.and_then(|size| tool_of(inspection, ix, &size)).unwrap_or_default();
-    let tokens = entry.message.map(|size| estimated(tokens_of(&size))).unwrap_or_default();
+    let tokens = entry.message.map(|size| row_tokens(inspection, ix, &size)).unwrap_or_default();
     let text = excerpt(&inspection.source, index, ix)
         .map(|excerpt| excerpt.shown(secrets).words())
         .unwrap_or_default();

@@ -1,6 +1,6 @@
 //! Which ruleset holds for a store, and what tells so.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use super::{Ruleset, UnknownVersion, Version};
 use crate::gateway::config::GatewayConfig;
@@ -10,13 +10,16 @@ use crate::js;
 /// The key that a gateway writes its own version to whenever it writes its configuration.
 const TOUCHED_BY: [&str; 2] = ["meta", "lastTouchedVersion"];
 
+/// The first releases that keep sessions in a database.
+const FIRST_DATABASE: &str = "2026.8.1 (betas from 2026.7.2)";
+
 /// How a store keeps its sessions, as far as that tells a version.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub enum Era {
     /// As files: any gateway up to the file era's last.
     #[default]
     Files,
-    /// In a database, which only 2026.9 and later have (sqlite A7).
+    /// In a database, which stable releases have from 2026.8.1 on, and betas from 2026.7.2 on (sqlite A7, releases).
     Database(PathBuf),
     /// Without a gateway: the agent runtime's own.
     Pi,
@@ -61,10 +64,7 @@ impl Chosen {
             Era::Database(path) => {
                 // The configuration may be older than the database beside it, never the other way round.
                 let written = Self::written(config).filter(|chosen| chosen.ruleset >= Ruleset::V2026_9);
-                let name = path.file_name().unwrap_or(path.as_os_str()).to_string_lossy().into_owned();
-                written.unwrap_or_else(|| {
-                    rule(Ruleset::V2026_9, "store", format!("{name} is there, which 2026.9 and later have"))
-                })
+                written.unwrap_or_else(|| rule(Ruleset::V2026_9, "store", database_words(path, config)))
             }
         }
     }
@@ -89,7 +89,7 @@ impl Chosen {
     }
 
     fn written(config: &GatewayConfig) -> Option<Self> {
-        let text = config.value(&TOUCHED_BY).and_then(js::Value::as_str)?.to_string_lossy();
+        let text = touched_by(config)?;
         Self::named(&text, config.provenance(&TOUCHED_BY)).ok()
     }
 
@@ -103,6 +103,19 @@ impl Chosen {
             Provenance::Flag | Provenance::Fixed(_) => self.from.to_string(),
         }
     }
+}
+
+/// The version that last wrote the configuration, as it is written there.
+fn touched_by(config: &GatewayConfig) -> Option<String> {
+    Some(config.value(&TOUCHED_BY).and_then(js::Value::as_str)?.to_string_lossy())
+}
+
+/// What a database says of the version, and that the configuration beside it is older where it names a version.
+fn database_words(path: &Path, config: &GatewayConfig) -> String {
+    let name = path.file_name().unwrap_or(path.as_os_str()).to_string_lossy();
+    let known = touched_by(config).filter(|text| text.parse::<Version>().is_ok());
+    let older = known.map(|text| format!("; openclaw.json was last written by {text}")).unwrap_or_default();
+    format!("{name} holds sessions, as releases from {FIRST_DATABASE} on do{older}")
 }
 
 #[cfg(test)]
@@ -151,7 +164,14 @@ mod tests {
     fn a_database_is_of_2026_9_whatever_an_older_configuration_says() {
         let old = detected("{ meta: { lastTouchedVersion: '2026.3.2' } }", &database());
         assert_eq!(old.ruleset, Ruleset::V2026_9);
-        assert_eq!(old.from_words(), "openclaw-agent.sqlite is there, which 2026.9 and later have");
+        assert_eq!(
+            old.from_words(),
+            "openclaw-agent.sqlite holds sessions, as releases from 2026.8.1 (betas from 2026.7.2) on do; openclaw.json was last written by 2026.3.2"
+        );
+        for text in ["{}", "{ meta: { lastTouchedVersion: 'dev' } }"] {
+            let words = detected(text, &database()).from_words();
+            assert!(words.ends_with("2026.8.1 (betas from 2026.7.2) on do"), "{words}");
+        }
         let new = detected("{ meta: { lastTouchedVersion: '2026.9.6' } }", &database());
         assert!(new.from_words().ends_with("openclaw.json:1, meta.lastTouchedVersion"));
     }

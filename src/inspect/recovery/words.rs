@@ -2,6 +2,7 @@
 
 use std::fmt::Write as _;
 
+use crate::context::before_compaction::known_before;
 use crate::gateway::compaction::CompactionMode;
 use crate::inspect::Inspection;
 use crate::inspect::recovery::{Recorded, Refusal};
@@ -89,11 +90,24 @@ fn compaction(inspection: &Inspection, by: Asked, outcome: Compacted) -> (String
                 of(tokens.round(), "token")
             ),
         ),
+        Compacted::Done { summarised: 0, kept_tokens, .. } => (
+            format!("compacted {who}: nothing to summarise"),
+            keeps_all(inspection, kept_tokens),
+        ),
         Compacted::Done { summarised, kept_tokens, lost, request_kept, .. } => {
             (format!("compacted {who}: {} summarised", counted(summarised as f64)), done(inspection, kept_tokens, lost, request_kept))
         }
     };
     (words, why)
+}
+
+/// A compaction that summarises no message is written all the same, and frees nothing.
+fn keeps_all(inspection: &Inspection, kept_tokens: f64) -> String {
+    format!(
+        "All ~{} are among the newest ones that keepRecentTokens {} keeps: the compaction frees nothing.",
+        of(kept_tokens, "token"),
+        counted(inspection.configured.compaction.keep_recent_tokens)
+    )
 }
 
 fn done(inspection: &Inspection, kept_tokens: f64, lost: usize, request_kept: bool) -> String {
@@ -192,11 +206,13 @@ pub(super) fn recorded(inspection: &Inspection, recorded: &Recorded) -> String {
         },
         Recorded::Failed { .. } => "another error".to_owned(),
         Recorded::Compacted { entry } => {
-            let before = index.entry(*entry).number;
-            if before.is_finite() {
-                format!("compacted, {} before", counted(before))
-            } else {
-                "compacted".into()
+            let path = &inspection.context.path;
+            let place = path.iter().position(|ix| ix == entry);
+            let before = place.and_then(|place| known_before(index, path, place));
+            let file = index.entry(*entry).number;
+            match before.map(|before| before.tokens).or(Some(file).filter(|tokens| tokens.is_finite())) {
+                Some(before) => format!("compacted, {} before", counted(before)),
+                None => "compacted".into(),
             }
         }
         Recorded::Prompted { .. } => "prompted again".to_owned(),

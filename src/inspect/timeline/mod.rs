@@ -5,12 +5,13 @@ mod words;
 
 use std::sync::Arc;
 
+use crate::context::before_compaction::TokensBefore;
 use crate::inspect::Inspection;
 use crate::inspect::again::Material;
 use crate::inspect::budget_marks::{Threshold, ThresholdMark, marks};
 use crate::inspect::path_texts::Wanted;
 use crate::policy::{Step, StepSet};
-use crate::replay::{Call, CallReplay, RecordedLane, Replay, Settings, Totals, simulated_lane};
+use crate::replay::{Call, CallReplay, Cost, RecordedLane, Replay, Settings, Totals, simulated_lane};
 use crate::store::body::BodyError;
 
 /// One of the two lanes.
@@ -51,10 +52,12 @@ pub struct Gap {
 pub struct Compaction {
     /// The call after it.
     pub call: usize,
-    /// Tokens of the prompt as it would have been.
-    pub before: f64,
-    /// Tokens of the prompt as it was.
+    /// Tokens before it.
+    pub before: TokensBefore,
+    /// Tokens of the first prompt after it.
     pub after: f64,
+    /// A rule estimated the tokens after it.
+    pub estimated: bool,
 }
 
 /// A session before anything is simulated: what was read of it for replays, and its recorded lane.
@@ -240,9 +243,8 @@ impl Timeline {
     /// The compactions of a lane, in order.
     pub fn compactions(&self, lane: Lane) -> impl Iterator<Item = Compaction> {
         self.lane(lane).iter().enumerate().filter_map(|(at, call)| {
-            let compacted = call.compacted?;
-            let before = call.expected + compacted.tokens;
-            Some(Compaction { call: at, before, after: call.expected })
+            let before = call.compacted?.before_tokens(call.expected);
+            Some(Compaction { call: at, before, after: call.expected, estimated: call.is_estimate() })
         })
     }
 
@@ -253,13 +255,17 @@ impl Timeline {
 
     /// The largest prompt of the lanes that are shown, in tokens.
     pub fn peak(&self) -> f64 {
-        let peaks = self.shown().iter().map(|lane| self.totals[*lane as usize].peak.0);
+        let peaks = self.shown().iter().map(|lane| self.totals[*lane as usize].largest);
         peaks.fold(0.0, f64::max)
     }
 
     /// What a lane costs with its summaries, USD; none where no call has a price.
     pub fn cost(&self, lane: Lane) -> Option<f64> {
-        let total = &self.totals[lane as usize];
-        total.cost.map(|cost| cost + total.summaries)
+        self.spent(lane).total()
+    }
+
+    /// The same by where it comes from.
+    pub fn spent(&self, lane: Lane) -> &Cost {
+        &self.totals[lane as usize].spent
     }
 }

@@ -2,9 +2,10 @@
 //! pauses and cost.
 
 use super::{Gap, Lane, Timeline};
-use crate::inspect::words::{dollars, grouped, moment, span};
+use crate::inspect::cost::{amount, cost_short, cost_words};
+use crate::inspect::words::{grouped, moment, span};
 use crate::policy::Step;
-use crate::replay::{Call, CallReplay};
+use crate::replay::{Call, CallReplay, Compacting};
 
 /// A prompt that is smaller than the one before by so much of the window is a turn of the course.
 const FALL: f64 = 0.05;
@@ -65,20 +66,26 @@ impl Timeline {
                 format!("Simulated with {}", steps.join(", "))
             }
         };
-        if let Some(call) = total.peak.1 {
-            words = format!("{words}: the largest prompt is {}", self.prompt(lane, call));
+        if let Some(call) = total.answered.1 {
+            words = format!("{words}: the largest answered prompt is {}", self.prompt(lane, call));
+        }
+        if let Some(call) = total.refused.1.filter(|_| total.refused.0 > total.answered.0) {
+            words = format!("{words}, refused was one of {}", self.prompt(lane, call));
         }
         let overflows = match total.overflows {
             0 => "every prompt fits".to_owned(),
             1 => "1 prompt does not fit".to_owned(),
             more => format!("{} prompts do not fit", grouped(more as u64)),
         };
-        let cost = self
-            .cost(lane)
-            .map_or("no price is known".to_owned(), |cost| format!("it costs {}", dollars(cost)));
-        let dearest =
-            self.dearest(lane).map(|(call, cost)| format!(", call #{call} most with {}", dollars(cost)));
-        let dearest = dearest.unwrap_or_default();
+        let cost = match lane {
+            Lane::Recorded => cost_words(self.spent(lane)),
+            Lane::Simulated => cost_short(self.spent(lane)),
+        };
+        let cost = cost.map_or("no price is known".to_owned(), |cost| format!("cost {cost}"));
+        let dearest = self.dearest(lane).map_or(String::new(), |(call, usd)| {
+            let estimated = self.lane(lane)[call].recorded_cost.is_none_or(|usd| usd <= 0.0);
+            format!(", call #{call} most with {}", amount(usd, estimated))
+        });
         let compactions = match total.compactions {
             0 => "no compaction".to_owned(),
             some => count(some, "compaction"),
@@ -96,7 +103,7 @@ impl Timeline {
     fn prompt(&self, lane: Lane, call: usize) -> String {
         let own = &self.lane(lane)[call];
         let share = self.window().map(|window| format!(" ({:.0}%)", own.expected / window * 100.0));
-        format!("{}{} at call #{call}", tokens(own, own.expected), share.unwrap_or_default())
+        format!("{}{} at call #{call}", tokens(own), share.unwrap_or_default())
     }
 
     /// The course of a lane: where it begins, each fall and overflow, where it ends.
@@ -156,7 +163,7 @@ impl Timeline {
 
 /// What a turn is: the prompt, and why it is smaller or does not fit.
 fn turn_words(call: &CallReplay, before: Option<f64>) -> String {
-    let mut words = tokens(call, call.expected);
+    let mut words = tokens(call);
     let mut add = |there: bool, text: String| {
         if there {
             words.push_str(", ");
@@ -165,21 +172,37 @@ fn turn_words(call: &CallReplay, before: Option<f64>) -> String {
     };
     if let Some(done) = call.compacted {
         let why = if done.by_overflow { "compacted after an overflow" } else { "compacted" };
-        add(true, format!("{why} from {}", tokens(call, call.expected + done.tokens)));
+        add(true, format!("{why} from {}", before_words(call, &done)));
     } else if let Some(before) = before.filter(|before| *before > call.expected) {
         add(true, format!("down from {}", grouped(before.round() as u64)));
     }
     add(call.truncated.is_some(), "large results cut".to_owned());
     add(call.cleared() > 0, format!("{} cleared", count(call.cleared() as usize, "message")));
     add(call.trimmed() > 0, format!("{} trimmed", count(call.trimmed() as usize, "message")));
-    add(call.overflow, "does not fit".to_owned());
+    add(call.overflow, if call.is_sized() { "does not fit" } else { "refused" }.to_owned());
     add(call.failed, "no answer".to_owned());
+    if let Some(done) = call.compacted_after {
+        add(true, format!("compacted behind it from {}", before_words(call, &done)));
+    }
     words
 }
 
-/// Tokens of a prompt, marked where nobody counted them.
-fn tokens(call: &CallReplay, tokens: f64) -> String {
-    let sign = if call.measured { "" } else { "~" };
+/// Tokens before a compaction.
+fn before_words(call: &CallReplay, done: &Compacting) -> String {
+    let before = done.before_tokens(call.expected);
+    sized(before.tokens, before.estimated)
+}
+
+/// Tokens of a prompt, with `~` where a rule estimated them.
+fn tokens(call: &CallReplay) -> String {
+    if !call.is_sized() {
+        return "a prompt of unknown size".to_owned();
+    }
+    sized(call.expected, call.is_estimate())
+}
+
+fn sized(tokens: f64, estimated: bool) -> String {
+    let sign = if estimated { "~" } else { "" };
     format!("{sign}{} tokens", grouped(tokens.max(0.0).round() as u64))
 }
 

@@ -5,7 +5,7 @@ use ratatui::text::Span;
 
 use super::{View, dash, estimated, exactly, label};
 use crate::gateway::setting_value::plain_text;
-use crate::inspect::words::dollars;
+use crate::inspect::cost::cost_short;
 use crate::ui::glyphs;
 use crate::ui::theme::Role;
 use crate::ui::widgets::number::grouped;
@@ -66,7 +66,7 @@ impl View<'_> {
             );
             fact
         };
-        let cost = |cell: &crate::sweep::Cell| cell.cost().map_or_else(dash, dollars);
+        let cost = |cell: &crate::sweep::Cell| cost_short(&cell.totals.spent).unwrap_or_else(dash);
         let mut facts = vec![
             fact("peak", exactly(cell.peak()), now.map(|now| exactly(now.peak()))),
             fact("cost", cost(cell), now.map(cost)),
@@ -80,7 +80,7 @@ impl View<'_> {
                 grouped(cell.summaries() as i64),
                 now.map(|now| grouped(now.summaries() as i64)),
             ),
-            fact("cleared", estimated(cell.cleared()), now.map(|now| estimated(now.cleared()))),
+            fact("left out", estimated(cell.left_out()), now.map(|now| estimated(now.left_out()))),
         ];
         if cell.overflows() > 0 {
             facts[2].insert(0, self.span(Role::Danger, format!("{} ", glyphs::ALERT)));

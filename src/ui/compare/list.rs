@@ -6,7 +6,7 @@ use ratatui::text::Span;
 
 use super::{View, dash, estimated, exactly, label, short};
 use crate::app::compare::Part;
-use crate::inspect::words::dollars;
+use crate::inspect::cost::cost_short;
 use crate::sweep::{Axis, Cell};
 use crate::text;
 use crate::ui::frame_box;
@@ -103,13 +103,13 @@ impl View<'_> {
             x += width;
         }
         let numbers = match row {
-            Row::Head => ["cleared", "peak", "cost"].map(|word| self.span(Role::Muted, word)),
+            Row::Head => ["left out", "peak", "cost"].map(|word| self.span(Role::Muted, word)),
             Row::Cell { cell, .. } => {
                 let peak = if cell.overflows() > 0 { Role::Danger } else { Role::Text };
                 [
-                    self.span(Role::Text, estimated(cell.cleared())),
+                    self.span(Role::Text, estimated(cell.left_out())),
                     self.span(peak, exactly(cell.peak())),
-                    self.span(Role::Text, cell.cost().map_or_else(dash, dollars)),
+                    self.span(Role::Text, cost_short(&cell.totals.spent).unwrap_or_else(dash)),
                 ]
             }
         };

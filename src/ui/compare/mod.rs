@@ -14,7 +14,7 @@ use ratatui::text::Span;
 use crate::app::App;
 use crate::app::compare::places::{MapGrid, Places};
 use crate::app::compare::{CompareScreen, Measure};
-use crate::inspect::words::dollars;
+use crate::inspect::cost::cost_short;
 use crate::sweep::{Axis, Cell, Point, Sweep};
 use crate::ui::theme::{Role, Theme};
 use crate::ui::widgets::number::{estimate, grouped, round_thousands, thousands};
@@ -105,7 +105,7 @@ fn label(point: &Point) -> String {
 fn value_of(measure: Measure, cell: &Cell) -> String {
     match measure {
         Measure::Peak | Measure::Cleared => measure.of(cell).map_or_else(dash, tokens),
-        Measure::Cost => cell.cost().map_or_else(dash, dollars),
+        Measure::Cost => cost_short(&cell.totals.spent).unwrap_or_else(dash),
         Measure::Overflows => grouped(cell.overflows() as i64),
     }
 }

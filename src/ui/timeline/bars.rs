@@ -14,9 +14,10 @@ use crate::ui::widgets::number::thousands;
 use crate::ui::widgets::{put, tint, title};
 
 impl View<'_> {
-    /// What the bars tell: tokens where no call has a price.
+    /// What the bars tell: tokens where no call costs anything.
     fn bars_shown(&self) -> Bars {
-        let priced = self.timeline.cost(Lane::Recorded).is_some();
+        let priced =
+            self.timeline.shown().iter().any(|lane| self.timeline.cost(*lane).is_some_and(|usd| usd > 0.0));
         if priced { self.screen.bars } else { Bars::Cache }
     }
 
@@ -29,7 +30,7 @@ impl View<'_> {
         let name = match shown {
             Bars::Cost => "Cost per call",
             Bars::Cache if self.screen.bars == Bars::Cost => {
-                "Tokens not read from the cache (no price is known)"
+                "Tokens not read from the cache (no cost is known)"
             }
             Bars::Cache => "Tokens not read from the cache",
         };

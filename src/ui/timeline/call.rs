@@ -6,10 +6,10 @@ use ratatui::text::Span;
 use super::{View, whole};
 use crate::app::action::Action;
 use crate::app::keymap::Context;
+use crate::inspect::cost::amount;
 use crate::inspect::timeline::Lane;
-use crate::inspect::words::dollars;
 use crate::policy::Fate;
-use crate::replay::CallReplay;
+use crate::replay::{CallReplay, PromptSize};
 use crate::ui::glyphs;
 use crate::ui::status::first_key;
 use crate::ui::theme::Role;
@@ -125,8 +125,11 @@ impl View<'_> {
     fn tokens(&self, lane: Lane, at: usize) -> Spans {
         let call = &self.timeline.lane(lane)[at];
         let style = if lane == Lane::Simulated { Role::Plan } else { Role::Bright };
-        let counted = call.measured;
-        let words = if counted { thousands(whole(call.expected)) } else { estimate(whole(call.expected)) };
+        let words = match call.size {
+            PromptSize::Unknown => call.without_size().to_owned(),
+            PromptSize::Estimated => estimate(whole(call.expected)),
+            PromptSize::Counted | PromptSize::Named => thousands(whole(call.expected)),
+        };
         vec![Span::styled(words, self.theme.bold(style))]
     }
 
@@ -141,6 +144,9 @@ impl View<'_> {
             (Lane::Recorded, Some(measured)) => {
                 vec![self.styled(format!("measured {}", thousands(whole(measured))), Role::Muted)]
             }
+            (Lane::Recorded, None) if call.size == PromptSize::Named => {
+                vec![self.styled("named by the refusal", Role::Muted)]
+            }
             (Lane::Recorded, None) => vec![self.styled("not measured", Role::Muted)],
             (Lane::Simulated, _) => Vec::new(),
         }
@@ -150,10 +156,16 @@ impl View<'_> {
     fn against(&self, lane: Lane, at: usize) -> Spans {
         let call = &self.timeline.lane(lane)[at];
         let over = |limit: f64, word: &str, role: Role| {
-            let words = format!("{} over {word}", thousands(whole(call.expected - limit)));
+            let more = whole(call.expected - limit);
+            let more = if call.is_estimate() { estimate(more) } else { thousands(more) };
+            let words = format!("{more} over {word}");
             vec![self.styled(words, role)]
         };
         let believed = self.timeline.inspection().upkeep.runtime_window;
+        if !call.is_sized() {
+            let words = if call.overflow { "did not fit; nobody says how large it was" } else { "" };
+            return vec![self.styled(words, Role::Danger)];
+        }
         if call.overflow {
             return match self.timeline.window().filter(|window| call.expected > *window) {
                 Some(window) => over(window, "window", Role::Danger),
@@ -166,7 +178,9 @@ impl View<'_> {
         if call.expected > trigger {
             return over(trigger, "compact", Role::Warn);
         }
-        vec![self.styled(format!("{} below compact", thousands(whole(trigger - call.expected))), Role::Text)]
+        let less = whole(trigger - call.expected);
+        let less = if call.is_estimate() { estimate(less) } else { thousands(less) };
+        vec![self.styled(format!("{less} below compact"), Role::Text)]
     }
 
     fn split(&self, name: &'static str, at: usize, part: impl Fn(&CallReplay) -> f64) -> [Spans; 2] {
@@ -199,7 +213,10 @@ impl View<'_> {
             spans.push(self.styled(format!(" {words}"), Role::Text));
         };
         if let Some(done) = call.compacted {
-            add(Fate::Summarised, Self::became(call.expected + done.tokens, call.expected));
+            add(
+                Fate::Summarised,
+                Self::became(done.before_tokens(call.expected), (call.expected, call.is_estimate())),
+            );
         }
         if let Some(done) = call.truncated {
             add(Fate::Truncated, format!("{} truncated", done.messages));
@@ -223,12 +240,13 @@ impl View<'_> {
         let calls = Lane::BOTH.map(|lane| self.timeline.lane(lane)[at].cost);
         let own = &self.timeline.lane(lane)[at];
         let unpaid = own.failed || self.timeline.calls()[at].failed() && own.split.is_nothing();
-        let Some(cost) = calls[lane as usize].filter(|_| !unpaid) else {
+        let Some(cost) = calls[lane as usize].filter(|usd| !unpaid && *usd > 0.0) else {
             return vec![self.styled(glyphs::NONE, Role::Muted)];
         };
         let more = calls[0].is_some_and(|before| cost > before * 1.05 + 0.005);
         let role = if lane == Lane::Simulated && more { Role::Warn } else { Role::Bright };
-        vec![Span::styled(dollars(cost), self.theme.bold(role))]
+        let estimated = own.recorded_cost.is_none_or(|usd| usd <= 0.0);
+        vec![Span::styled(amount(cost, estimated), self.theme.bold(role))]
     }
 }
 

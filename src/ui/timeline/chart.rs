@@ -5,6 +5,7 @@ use ratatui::text::Span;
 
 use super::dots::Dots;
 use super::{View, whole};
+use crate::context::before_compaction::TokensBefore;
 use crate::inspect::budget_marks::{Threshold, ThresholdMark};
 use crate::inspect::timeline::Lane;
 use crate::ui::glyphs;
@@ -142,9 +143,12 @@ impl View<'_> {
     }
 
     /// The words of a compaction.
-    pub(super) fn became(before: f64, after: f64) -> String {
-        use crate::ui::widgets::number::thousands;
-        format!("{} {} {}", thousands(whole(before)), glyphs::ARROW, thousands(whole(after)))
+    pub(super) fn became(before: TokensBefore, after: (f64, bool)) -> String {
+        use crate::ui::widgets::number::{estimate, thousands};
+        let words = |tokens: f64, estimated| {
+            if estimated { estimate(whole(tokens)) } else { thousands(whole(tokens)) }
+        };
+        format!("{} {} {}", words(before.tokens, before.estimated), glyphs::ARROW, words(after.0, after.1))
     }
 }
 

@@ -4,8 +4,8 @@ use ratatui::buffer::Buffer;
 use ratatui::text::Span;
 
 use super::{View, whole};
+use crate::inspect::cost::cost_short;
 use crate::inspect::timeline::Lane;
-use crate::inspect::words::dollars;
 use crate::policy::Step;
 use crate::ui::glyphs;
 use crate::ui::theme::Role;
@@ -123,18 +123,24 @@ impl View<'_> {
         ]
     }
 
-    /// The largest prompt of a lane, marked where nobody counted it.
+    /// The largest answered prompt of a lane and a larger refused one, with `~` where a rule estimated it.
     fn peak(&self, lane: Lane) -> String {
-        let (tokens, call) = self.timeline.totals[lane as usize].peak;
-        let measured =
-            call.and_then(|call| self.timeline.lane(lane).get(call)).is_some_and(|call| call.measured);
-        if measured { thousands(whole(tokens)) } else { estimate(whole(tokens)) }
+        let total = &self.timeline.totals[lane as usize];
+        let words = |(tokens, call): (f64, Option<usize>)| {
+            let estimated = self.timeline.lane(lane).get(call?)?.is_estimate();
+            Some(if estimated { estimate(whole(tokens)) } else { thousands(whole(tokens)) })
+        };
+        let refused = words(total.refused).filter(|_| total.refused.0 > total.answered.0);
+        let refused = refused.map(|tokens| format!("refused at {tokens}"));
+        let parts: Vec<String> = [words(total.answered), refused].into_iter().flatten().collect();
+        if parts.is_empty() { "refused".to_owned() } else { parts.join(" · ") }
     }
 
     /// The cost of a lane, and of the simulated one by how much that is another.
     fn cost_fact(&self, lane: Lane, strong: ratatui::style::Style) -> Fact {
-        let Some(cost) = self.timeline.cost(lane) else { return vec![self.muted("no price")] };
-        let mut spans = vec![Span::styled(dollars(cost), strong)];
+        let Some(words) = cost_short(self.timeline.spent(lane)) else { return vec![self.muted("no price")] };
+        let cost = self.timeline.cost(lane).unwrap_or(0.0);
+        let mut spans = vec![Span::styled(words, strong)];
         let before = self.timeline.cost(Lane::Recorded).filter(|cost| lane == Lane::Simulated && *cost > 0.0);
         if let Some(before) = before {
             let percent = ((cost / before - 1.0) * 100.0).round();

@@ -135,7 +135,8 @@ impl View<'_> {
             let before = self.tokens_at(lane, compaction.call.saturating_sub(1)).max(compaction.after);
             let x = chart.x + self.grid.column(compaction.call) as u16;
             let middle = f64::midpoint(before, compaction.after);
-            let words = format!(" {}", Self::became(compaction.before, compaction.after));
+            let words =
+                format!(" {}", Self::became(compaction.before, (compaction.after, compaction.estimated)));
             let width = 1 + text::width(&words) as u16;
             let from = self.row(scale, before);
             let to = self.row(scale, compaction.after).max(from);

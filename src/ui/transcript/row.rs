@@ -10,6 +10,7 @@ use ratatui::text::Span;
 use super::{Columns, cut, number};
 use crate::app::App;
 use crate::app::transcript::{RowNumbers, TranscriptPane};
+use crate::context::before_compaction::known_before;
 use crate::context::rows::{Rail, Row, RowKind, only_calls};
 use crate::inspect::excerpt::Excerpt;
 use crate::policy::Fate;
@@ -53,7 +54,7 @@ impl Line<'_> {
         self.text(row, faded, selected, buf);
         if row.message.is_some() {
             self.fate(row, &numbers, buf);
-            self.tokens(&numbers, selected, buf);
+            self.tokens(row, &numbers, selected, buf);
             self.bar(row, &numbers, buf);
             self.total(&numbers, selected, buf);
         }
@@ -68,8 +69,11 @@ impl Line<'_> {
         let mut numbers = self.pane.numbers(row, self.app.plan.as_deref());
         if let RowKind::Compacted { .. } = row.kind {
             // What was summarised counted so many tokens before.
-            let before = self.pane.inspection.index.entry(row.entry).number;
-            numbers.before = if before.is_finite() { before.max(0.0) as u64 } else { numbers.after };
+            let inspection = &self.pane.inspection;
+            let path = &inspection.context.path;
+            let place = path.iter().position(|ix| *ix == row.entry);
+            let before = place.and_then(|place| known_before(&inspection.index, path, place));
+            numbers.before = before.map_or(numbers.after, |before| before.tokens as u64);
             let is_reset = self.pane.inspection.index.entry(row.entry).kind == EntryKind::Reset;
             numbers.fate = self.app.plan.as_ref().filter(|_| !is_reset).map(|_| Fate::Summarised);
         }
@@ -296,7 +300,14 @@ impl Line<'_> {
         }
     }
 
-    fn tokens(&self, numbers: &RowNumbers, selected: bool, buf: &mut Buffer) {
+    /// The tokens of a row; a refused call that nobody counted has none.
+    fn tokens_words(&self, row: &Row, numbers: &RowNumbers) -> String {
+        let refused = self.pane.inspection.overflow_at(row.entry).is_some_and(|it| it.sign.is_refusal());
+        let alone = matches!(row.kind, RowKind::Entry) && numbers.after == 0;
+        if refused && alone { "refused".to_owned() } else { thousands(numbers.after) }
+    }
+
+    fn tokens(&self, row: &Row, numbers: &RowNumbers, selected: bool, buf: &mut Buffer) {
         let theme = self.theme;
         let large = numbers.after as f64 >= self.pane.inspection.window.tokens * LARGE;
         let style = match numbers.fate.filter(|fate| fate.changes()) {
@@ -305,7 +316,7 @@ impl Line<'_> {
             None if selected => theme.style(Role::Bright),
             None => theme.style(Role::Text),
         };
-        number(buf, self.area.y, self.columns.after_end, thousands(numbers.after), style);
+        number(buf, self.area.y, self.columns.after_end, self.tokens_words(row, numbers), style);
     }
 
     fn bar(&self, row: &Row, numbers: &RowNumbers, buf: &mut Buffer) {

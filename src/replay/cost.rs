@@ -1,0 +1,108 @@
+//! The cost of calls: what the file records, and list prices beside it where the file records nothing or 0.
+
+use crate::gateway::catalog::Price;
+use crate::replay::cache::Split;
+use crate::store::entry::Usage;
+
+/// The cost of some calls and summaries, USD.
+#[derive(Debug, Clone, Copy, PartialEq, Default)]
+pub struct Cost {
+    /// What the file records; 0 where it records nothing else, none where it records no cost at all.
+    pub recorded: Option<f64>,
+    /// List prices of the calls without a recorded cost; none where no price is known or needed.
+    pub listed: Option<f64>,
+    /// Calls that used tokens and have no recorded cost above 0.
+    pub calls_without: usize,
+    /// The same of summaries.
+    pub summaries_without: usize,
+}
+
+impl Cost {
+    /// Adds one call that used tokens: its recorded cost counts where it is above 0, else its list price.
+    pub fn add_call(&mut self, recorded: Option<f64>, listed: Option<f64>) {
+        self.calls_without += usize::from(self.add(recorded, listed));
+    }
+
+    /// Adds a summary in the same way.
+    pub fn add_summary(&mut self, recorded: Option<f64>, listed: Option<f64>) {
+        self.summaries_without += usize::from(self.add(recorded, listed));
+    }
+
+    /// Adds a call by what the provider counted.
+    pub fn add_usage(&mut self, usage: &Usage, price: Option<&Price>) {
+        self.add_call(in_file(usage), price.map(|price| Split::recorded(usage).cost(price)));
+    }
+
+    /// Both sums together.
+    #[must_use]
+    pub fn and(self, other: Self) -> Self {
+        Self {
+            recorded: sum(self.recorded, other.recorded),
+            listed: sum(self.listed, other.listed),
+            calls_without: self.calls_without + other.calls_without,
+            summaries_without: self.summaries_without + other.summaries_without,
+        }
+    }
+
+    /// Recorded and listed together; none where neither says anything.
+    pub fn total(&self) -> Option<f64> {
+        let recorded = self.recorded.filter(|usd| *usd > 0.0 || !self.is_estimated());
+        sum(recorded, self.listed)
+    }
+
+    /// Whether a part of the total is estimated or missing.
+    pub fn is_estimated(&self) -> bool {
+        self.calls_without + self.summaries_without > 0
+    }
+
+    /// Adds one of either kind; whether its recorded cost is missing or 0.
+    fn add(&mut self, recorded: Option<f64>, listed: Option<f64>) -> bool {
+        self.recorded = sum(self.recorded, recorded);
+        let without = recorded.is_none_or(|usd| usd <= 0.0);
+        if without {
+            self.listed = sum(self.listed, listed);
+        }
+        without
+    }
+}
+
+/// The cost that the file records for a call, USD; none where that is no amount.
+pub fn in_file(usage: &Usage) -> Option<f64> {
+    Some(usage.cost).filter(|usd| usd.is_finite() && *usd >= 0.0)
+}
+
+fn sum(one: Option<f64>, other: Option<f64>) -> Option<f64> {
+    match (one, other) {
+        (Some(one), Some(other)) => Some(one + other),
+        (one, other) => one.or(other),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn usage(cost: f64) -> Usage {
+        Usage { input: 1e6, output: 0.0, cache_read: 0.0, cache_write: 0.0, context_tokens: 1e6, cost }
+    }
+
+    const PRICE: Price = Price { input: 5.0, output: 25.0, cache_read: 0.5, cache_write: 6.25 };
+
+    #[test]
+    fn a_recorded_cost_counts_and_one_of_zero_or_none_leaves_the_list_price() {
+        let mut cost = Cost::default();
+        cost.add_usage(&usage(1.25), Some(&PRICE));
+        assert_eq!((cost.total(), cost.is_estimated()), (Some(1.25), false));
+        cost.add_usage(&usage(0.0), Some(&PRICE));
+        cost.add_usage(&usage(f64::NAN), Some(&PRICE));
+        assert_eq!((cost.recorded, cost.listed, cost.calls_without), (Some(1.25), Some(10.0), 2));
+        assert_eq!(cost.total(), Some(11.25));
+    }
+
+    #[test]
+    fn a_recorded_zero_without_a_price_is_no_total() {
+        let mut cost = Cost::default();
+        cost.add_usage(&usage(0.0), None);
+        assert_eq!((cost.recorded, cost.total()), (Some(0.0), None));
+    }
+}
