@@ -172,11 +172,7 @@ impl ExplainScreen {
 
     /// The words of a row in full.
     pub fn words(&self, row: ExplainRow) -> String {
-        let Some(explanation) = self.explanation() else { return String::new() };
-        match (row, &explanation.failure) {
-            (ExplainRow::Call, Some(failure)) => words::error_words(&failure.overflow.text),
-            _ => words::of_row(explanation, row),
-        }
+        self.explanation().map(|explanation| words::of_row(explanation, row)).unwrap_or_default()
     }
 }
 

@@ -5,6 +5,7 @@ use ratatui::layout::Rect;
 
 use crate::app::explain::words::{of_row, part_of, patch_lines};
 use crate::app::explain::{ExplainRow, ExplainScreen, words::Head};
+use crate::context::budget::Part;
 use crate::explain::Explanation;
 use crate::text;
 
@@ -20,6 +21,10 @@ const CHARTS: [u16; 4] = [9, 8, 7, 6];
 const PATCH: usize = 3;
 /// Columns of an entry at the end of a row: `→ 41044ad8`.
 pub const ENTRY: u16 = 10;
+/// Columns of one part in the legend of the refused call.
+pub const LEGEND: u16 = 18;
+/// Lines of the refusal's own words in its block.
+pub const CALL_WORDS: usize = 2;
 /// Columns of a guard's sign and name, and of its state.
 pub const GUARD: (u16, u16) = (16, 18);
 /// Columns of a count before its words: who, tokens, difference; the bar between zero line and words.
@@ -89,7 +94,9 @@ pub fn columns(area: Rect) -> (u16, u16) {
 impl Page {
     /// Lays the page out for a screen, with room for `shown` lines of it.
     pub fn new(explanation: &Explanation, (width, height): (u16, u16), shown: u16) -> Self {
-        let draft = |gap, chart| Draft { explanation, width, tall: height >= TALL, gap, chart }.page();
+        let parts = parts_carried(explanation);
+        let tall = height >= TALL;
+        let draft = |gap, chart| Draft { explanation, parts, width, tall, gap, chart }.page();
         let tries = CHARTS.into_iter().map(|chart| (1, chart)).chain(CHARTS.map(|chart| (0, chart)));
         let found = tries.map(|(gap, chart)| draft(gap, chart)).find(|page| page.height <= shown);
         found.unwrap_or_else(|| draft(0, if height >= 34 { CHARTS[2] } else { CHARTS[3] }))
@@ -104,6 +111,8 @@ impl Page {
 /// A page with these gaps and this height of the chart.
 struct Draft<'a> {
     explanation: &'a Explanation,
+    /// Parts in the legend of the refused call.
+    parts: u16,
     width: u16,
     tall: bool,
     gap: u16,
@@ -141,7 +150,7 @@ impl Draft<'_> {
         ];
         let mut layers = Vec::new();
         if self.tall {
-            layers.extend(self.beside(first, self.width * 5 / 8));
+            layers.extend(self.beside(first, self.width - (self.width * 3 / 8).max(46)));
         } else if bar == Block::Call {
             layers.push(vec![(bar, self.width)]);
         }
@@ -180,8 +189,11 @@ impl Draft<'_> {
             Block::Course if self.width < WIDE => 5,
             Block::Course => self.chart,
             Block::Call if !self.tall => 3,
-            Block::Call if self.width < WIDE => 6,
-            Block::Call | Block::Fill => CHARTS[3],
+            Block::Call => {
+                let words = rows.first().map_or(0, |row: &PlacedRow| row.lines.len().min(CALL_WORDS));
+                3 + legend_rows(self.parts, area) + words as u16
+            }
+            Block::Fill => CHARTS[3],
             Block::Parts => y - area.y + self.parts_after(),
             _ => y - area.y,
         };
@@ -231,12 +243,25 @@ impl Draft<'_> {
             ExplainRow::Advice(_) => wrap(width.saturating_sub(5 + advice_columns(self.width))),
             ExplainRow::Event(_) => wrap(room.saturating_sub(30)),
             ExplainRow::Evidence(..) => wrap(room.saturating_sub(2)),
-            ExplainRow::Call => return (Vec::new(), 1),
-            ExplainRow::Finding(_) | ExplainRow::Mechanism => wrap(room),
+            ExplainRow::Call => return (wrap(width), 1),
+            ExplainRow::Mechanism => wrap(room.saturating_sub(2)),
+            ExplainRow::Finding(_) => wrap(room),
         };
         let height = lines.len() as u16;
         (lines, height)
     }
+}
+
+/// Parts of the prompt that the refused call carried.
+fn parts_carried(explanation: &Explanation) -> u16 {
+    let budget = explanation.failure.as_ref().map(|failure| failure.budget());
+    budget.map_or(0, |budget| Part::ALL.iter().filter(|part| budget.tokens(**part) > 0).count() as u16)
+}
+
+/// Rows of a legend with so many parts in a block.
+pub fn legend_rows(parts: u16, area: Rect) -> u16 {
+    let (x, end) = columns(area);
+    parts.div_ceil((end.saturating_sub(x) / LEGEND).max(1))
 }
 
 /// Columns at the end of a row of advice: bar, the call, over, peak, cost.
@@ -319,5 +344,12 @@ impl ExplainScreen {
     pub fn page(&self, size: (u16, u16)) -> Page {
         let shown = self.list_rows(size) as u16;
         self.explanation().map(|explanation| Page::new(explanation, size, shown)).unwrap_or_default()
+    }
+
+    /// Whether a row shows only the beginning of its words: a long refusal.
+    pub fn is_cut(&self, row: ExplainRow, size: (u16, u16)) -> bool {
+        let page = self.page(size);
+        row == ExplainRow::Call
+            && (size.1 < TALL || page.row(row).is_some_and(|placed| placed.lines.len() > CALL_WORDS))
     }
 }

@@ -67,7 +67,9 @@ fn settings(advice: &Advice) -> String {
 /// What a row says, to be wrapped in its widest column.
 pub(super) fn of_row(explanation: &Explanation, row: ExplainRow) -> String {
     match row {
-        ExplainRow::Call => String::new(),
+        ExplainRow::Call => {
+            explanation.failure.as_ref().map(|it| error_words(&it.overflow.text)).unwrap_or_default()
+        }
         ExplainRow::Mechanism => explanation.mechanism.as_ref().map(mechanism).unwrap_or_default(),
         ExplainRow::Guard(at) => explanation.guards.get(at).map(why).unwrap_or_default(),
         ExplainRow::Count(at) => {
@@ -113,15 +115,15 @@ fn mechanism(mechanism: &Mechanism) -> String {
     let count = grouped_by(mechanism.count as u64, ',');
     match mechanism.class {
         Class::SingleResult | Class::ParallelResults | Class::UserMessage => {
-            "the smallest part without which it fits".to_owned()
+            "without it the call fits".to_owned()
         }
         Class::ToolLoopTreadmill => format!("one run's loop: {count} results"),
         Class::FixedOverhead => "before any message".to_owned(),
-        Class::ImageBloat => format!("{count} images fill the window"),
-        Class::BytesLimit => format!("refused for its bytes; it holds {count} images"),
-        Class::ModelSwitch => "the model before this one accepts more".to_owned(),
-        Class::RecurringSessionGrowth => format!("the same job ran {count} times in this session"),
-        _ => "no single part: it grew message by message".to_owned(),
+        Class::ImageBloat => format!("{count} images"),
+        Class::BytesLimit => format!("{count} images; refused for bytes"),
+        Class::ModelSwitch => "the model before accepted more".to_owned(),
+        Class::RecurringSessionGrowth => format!("the same job ran {count} times"),
+        _ => "it grew message by message".to_owned(),
     }
 }
 

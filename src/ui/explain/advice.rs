@@ -66,7 +66,7 @@ fn change(view: &View<'_>, letter: char, advice: &Advice, row: &PlacedRow, buf: 
             view.muted(parted),
             Span::styled(change.key.as_str(), key),
             view.muted(format!(" {} {} ", change.was, glyphs::ARROW)),
-            Span::styled(change.now.as_str(), now),
+            Span::styled(if change.now.is_empty() { glyphs::NONE } else { change.now.as_str() }, now),
         ]);
     }
     put_spans(buf, (x + 4, y), end, &spans);

@@ -7,19 +7,14 @@ use ratatui::style::Style;
 use ratatui::text::Span;
 
 use super::{View, exact, tokens};
-use crate::app::explain::page::{Placed, columns};
-use crate::app::explain::words::error_words;
+use crate::app::explain::page::{CALL_WORDS, LEGEND, Placed, columns, legend_rows};
 use crate::context::budget::{Budget, Part};
 use crate::explain::Failure;
-use crate::text;
 use crate::ui::budget::plain_bar;
 use crate::ui::glyphs;
 use crate::ui::theme::{Role, Theme};
 use crate::ui::widgets::number::{estimate, moment};
 use crate::ui::widgets::{on_title, put, put_right, put_spans};
-
-/// Columns of one part of the legend.
-const PART: u16 = 18;
 
 /// Draws the call that failed.
 pub(super) fn draw(view: &View<'_>, placed: &Placed, after: u16, buf: &mut Buffer) {
@@ -32,18 +27,14 @@ pub(super) fn draw(view: &View<'_>, placed: &Placed, after: u16, buf: &mut Buffe
     let bar = Rect { x, y: area.y + 2, width: end.saturating_sub(x), height: 1 };
     plain_bar(view.theme, failure.budget(), full, bar, buf);
     past(view.theme, failure, full, bar, buf);
-    if area.height < 5 {
-        return;
-    }
-    let words = text::wrap(&error_words(&failure.overflow.text), usize::from(end.saturating_sub(x)).max(1));
-    let rows = legend_rows(failure.budget(), x, end);
-    let free = area.height.saturating_sub(3 + rows).max(1);
-    let first = area.y + area.height - free.min(words.len() as u16).max(1);
-    legend(view, failure.budget(), Rect { y: area.y + 3, height: first.saturating_sub(area.y + 3), ..area }, buf);
-    for (at, (y, line)) in (first..area.bottom()).zip(&words).enumerate() {
-        let more = y + 1 == area.bottom() && at + 1 < words.len();
-        let line = if more { format!("{line} …") } else { line.clone() };
-        put(buf, (x, y), end, &line, view.theme.style(Role::Danger));
+    let Some(row) = placed.rows.first().filter(|_| area.height >= 5) else { return };
+    let rows = legend_rows(shown(failure.budget()).count() as u16, area);
+    legend(view, failure.budget(), Rect { y: area.y + 3, height: rows, ..area }, buf);
+    let more = row.lines.len() > CALL_WORDS;
+    for (at, line) in row.lines.iter().take(CALL_WORDS).enumerate() {
+        let line = if more && at + 1 == CALL_WORDS { format!("{line} …") } else { line.clone() };
+        let place = (x, area.y + 3 + rows + at as u16);
+        put(buf, place, end, &line, view.theme.style(Role::Danger));
     }
 }
 
@@ -83,7 +74,9 @@ fn sizes(view: &View<'_>, failure: &Failure, (x, y): (u16, u16), end: u16, buf: 
     let sent = Span::styled(tokens(failure.requested, failure.counted), view.theme.bold(Role::Bright));
     let used = put_spans(buf, (x, y), end, &[sent, Span::styled(fits, view.theme.style(Role::Text))]);
     if failure.over() > 0 {
-        let over = format!("+{} over", exact(failure.over()));
+        let over = exact(failure.over());
+        let roomy = usize::from(end.saturating_sub(used)) > over.len() + 6;
+        let over = format!("+{over}{}", if roomy { " over" } else { "" });
         put_right(buf, y, used + 1, end, &[Span::styled(over, view.theme.bold(Role::Danger))]);
     }
 }
@@ -109,17 +102,12 @@ fn shown(budget: Budget) -> impl Iterator<Item = Part> {
     Part::ALL.into_iter().filter(move |part| budget.tokens(*part) > 0)
 }
 
-fn legend_rows(budget: Budget, x: u16, end: u16) -> u16 {
-    let across = (end.saturating_sub(x) / PART).max(1);
-    (shown(budget).count() as u16).div_ceil(across)
-}
-
 /// The parts of a budget with their tokens, in columns.
 fn legend(view: &View<'_>, budget: Budget, area: Rect, buf: &mut Buffer) {
     let (x, end) = columns(area);
-    let across = usize::from((end.saturating_sub(x) / PART).max(1));
+    let across = usize::from((end.saturating_sub(x) / LEGEND).max(1));
     for (at, part) in shown(budget).enumerate() {
-        let place = (x + (at % across) as u16 * PART, area.y + (at / across) as u16);
+        let place = (x + (at % across) as u16 * LEGEND, area.y + (at / across) as u16);
         if place.1 >= area.bottom() {
             return;
         }

@@ -15,7 +15,7 @@ use crate::ui::widgets::number::{minute, moment, thousands};
 use crate::ui::widgets::{on_title, put, put_right};
 
 /// Columns of the labels at the right.
-const LABELS: u16 = 22;
+const LABELS: u16 = 23;
 /// Bars that are drawn at most.
 const MOST: u16 = 30;
 const DAY_MS: f64 = 86_400_000.0;
@@ -69,9 +69,9 @@ struct Chart<'a> {
 impl<'a> Chart<'a> {
     /// Fits the newest calls into a plot, with a row above the highest for the signs.
     fn new(theme: &'a Theme, course: &'a Course, plot: Rect) -> Self {
-        let count = usize::from(plot.width.min(MOST)).min(course.calls.len());
+        let count = usize::from((plot.width / 2).clamp(1, MOST)).min(course.calls.len());
         let calls = &course.calls[course.calls.len() - count..];
-        let bar = (plot.width / (count.max(1) as u16)).clamp(1, 2);
+        let bar = (plot.width / (count.max(1) as u16)).clamp(1, 3);
         let limits = [course.believed, course.served, course.trigger].into_iter().flatten();
         let most = calls.iter().map(|call| call.tokens).chain(limits).max().unwrap_or(1).max(1);
         let rows = f64::from(plot.height);

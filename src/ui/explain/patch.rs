@@ -22,7 +22,7 @@ pub(super) fn draw(view: &View<'_>, area: Rect, buf: &mut Buffer) {
     let selected = view.screen.selected();
     let width = usize::from(area.width.saturating_sub(5));
     let name = match (selected, view.screen.patched()) {
-        (Some(row @ ExplainRow::Call), _) => {
+        (Some(row @ ExplainRow::Call), _) if view.screen.is_cut(row, view.app.size) => {
             return words(view, "What the refusal says", &view.screen.words(row), area, buf);
         }
         (_, Some((letter, _))) => format!("Patch for {letter}"),
