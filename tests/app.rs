@@ -777,6 +777,35 @@ fn e_explains_the_session_and_enter_goes_to_what_is_seen() {
 }
 
 #[test]
+fn the_course_ends_with_the_refused_call_and_knows_the_lines_it_ran_into() {
+    let mut driver = Driver::demo(130, 36);
+    driver.go_to("telegram:direct:8812");
+    driver.press("e");
+    let course = explanation(&driver).explanation().expect("read").course.clone();
+    assert_eq!((course.calls.len(), course.total), (40, 135));
+    let limits = (course.believed, course.served, course.trigger);
+    assert_eq!(limits, (Some(200_000), Some(200_000), Some(180_000)));
+    assert_eq!(course.accepted.map(|(_, tokens)| tokens), Some(176_174));
+    let last = course.calls.last().expect("a call");
+    assert_eq!((last.number, last.tokens, last.exact, last.refused), (135, 203_412, true, true));
+    assert!(course.calls[..39].iter().all(|call| call.exact && !call.refused));
+    let behind: Vec<u64> =
+        course.calls.iter().filter(|call| call.compacted_before).map(|call| call.tokens).collect();
+    assert_eq!(behind, [46_931], "the first call behind the one compaction");
+}
+
+#[test]
+fn a_session_without_an_overflow_has_its_counted_calls_and_no_served_limit() {
+    let mut driver = Driver::demo(130, 36);
+    driver.go_to("whatsapp:group:120363041188");
+    driver.press("e");
+    let course = explanation(&driver).explanation().expect("read").course.clone();
+    assert_eq!((course.calls.len(), course.total, course.served), (40, 99, None));
+    assert!(course.calls.iter().all(|call| call.exact && !call.refused && call.tokens > 0));
+    assert_eq!(explanation(&driver).selected(), Some(ExplainRow::Evidence(0, 0)));
+}
+
+#[test]
 fn the_cursor_visits_call_mechanism_guards_counts_changes_and_evidence_in_this_order() {
     let mut driver = Driver::demo(130, 36);
     driver.go_to("slack:channel:c07infra");

@@ -1,6 +1,8 @@
 //! The explanation over the whole screen: a page of blocks with one cursor over everything that can be selected.
 
 pub mod page;
+mod rows;
+mod size;
 pub mod words;
 
 use std::sync::Arc;
@@ -139,7 +141,10 @@ impl ExplainScreen {
         let placed = self.selected().and_then(|row| page.row(row)).map(|placed| placed.area);
         let area = placed.unwrap_or_default();
         let margin = MARGIN.min(shown.saturating_sub(usize::from(area.height)) / 2);
-        let highest = usize::from(area.y).saturating_sub(margin);
+        // Above the first row are a title and perhaps a chart.
+        let fits = usize::from(area.bottom()) <= shown;
+        let first = self.scroll.cursor == 0 && fits;
+        let highest = if first { 0 } else { usize::from(area.y).saturating_sub(margin) };
         let lowest = (usize::from(area.bottom()) + margin).saturating_sub(shown);
         self.scroll.top = self.scroll.top.clamp(lowest.min(highest), highest);
         self.scroll.top = self.scroll.top.min(usize::from(page.height).saturating_sub(shown));
@@ -199,7 +204,7 @@ impl App {
         let size = self.size;
         let Some(Overlay::Explain(screen)) = &mut self.overlay else { return };
         let first = screen.view.is_none();
-        screen.rows = view.as_ref().map(|explanation| page::rows(explanation)).unwrap_or_default();
+        screen.rows = view.as_ref().map(|explanation| rows::rows(explanation)).unwrap_or_default();
         screen.view = Some(view);
         if first { screen.begin(size) } else { screen.step(0, size) }
     }

@@ -87,9 +87,9 @@ impl Json<'_> {
 
     fn course(&self, course: &Course) -> Object {
         let name = |ix: EntryIx| Value::from(self.inspection.index.name(ix));
-        let accepted = course.accepted.map(|(entry, tokens)| {
-            Object::from([("entry", name(entry)), ("tokens", Value::from(tokens))])
-        });
+        let accepted = course
+            .accepted
+            .map(|(entry, tokens)| Object::from([("entry", name(entry)), ("tokens", Value::from(tokens))]));
         let call = |call: &CallPoint| {
             Value::from(Object::from([
                 ("number", Value::from(call.number as u64)),

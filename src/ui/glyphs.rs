@@ -140,7 +140,8 @@ mod tests {
         let fates = Fate::ALL.map(Fate::sign);
         let signs =
             [ON, OFF, ALERT, FOLDED, OPEN, TICK, LINE, END, DASHES, WAS, CURSOR, ZONE, ARROW, HEAVY, HALF];
-        let more = [HERE, POINTER, "⣿", "⠁", LIGHT, FREED, FREED_SHADE, THUMB, PASSED, REFUSED, BLOCKED, NONE, FREE];
+        let more =
+            [HERE, POINTER, "⣿", "⠁", LIGHT, FREED, FREED_SHADE, THUMB, PASSED, REFUSED, BLOCKED, NONE, FREE];
         for sign in fates.into_iter().chain(signs).chain(more).chain(EIGHTHS_UP) {
             assert!(sign.is_ascii() || ascii_of(sign).is_some(), "{sign}");
         }

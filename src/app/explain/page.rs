@@ -3,32 +3,34 @@
 
 use ratatui::layout::Rect;
 
-use crate::app::explain::words::{of_row, part_of, patch_lines};
-use crate::app::explain::{ExplainRow, ExplainScreen, words::Head};
-use crate::context::budget::Part;
+use crate::app::explain::ExplainRow;
+use crate::app::explain::rows::{parts_carried, rows_of};
+use crate::app::explain::words::{of_row, part_of};
 use crate::explain::Explanation;
 use crate::text;
 
 /// From this width on two blocks lie side by side.
 pub const WIDE: u16 = 110;
+/// From this width on counts and changes have bars.
+pub const BARS: u16 = 126;
 /// From this height on there is a chart, and a foot with the patch.
-const TALL: u16 = 24;
-/// Header and status line of the program.
-const AROUND: u16 = 2;
+pub(super) const TALL: u16 = 24;
 /// Rows of the chart with its title and its times: as many of these as fit.
 const CHARTS: [u16; 4] = [9, 8, 7, 6];
-/// Lines of the patch that are shown.
-const PATCH: usize = 3;
 /// Columns of an entry at the end of a row: `→ 41044ad8`.
 pub const ENTRY: u16 = 10;
 /// Columns of one part in the legend of the refused call.
 pub const LEGEND: u16 = 18;
 /// Lines of the refusal's own words in its block.
 pub const CALL_WORDS: usize = 2;
+/// Chars of a row: an error may hold a whole document.
+const MOST_CHARS: usize = 600;
 /// Columns of a guard's sign and name, and of its state.
 pub const GUARD: (u16, u16) = (16, 18);
 /// Columns of a count before its words: who, tokens, difference; the bar between zero line and words.
 pub const COUNT: (u16, u16) = (35, 14);
+/// Columns of another refused call before its words: when, and how.
+pub const EVENT: u16 = 30;
 /// Columns of the block of parts beside that of the guards.
 const PARTS: u16 = 46;
 
@@ -217,45 +219,45 @@ impl Draft<'_> {
         self.explanation.parts.len() as u16 - self.parts_before()
     }
 
-    /// The words of a row in a block with so many columns, and its height.
+    /// The words of a row in a block with so many columns, wrapped, and its height.
     fn lines(&self, row: ExplainRow, width: u16) -> (Vec<String>, u16) {
-        let words = of_row(self.explanation, row);
-        let entry = if self.width >= WIDE { ENTRY + 1 } else { 3 };
-        let wrap = |columns: u16| text::wrap(&words, usize::from(columns.max(8)));
-        let room = width.saturating_sub(entry);
-        let lines = match row {
-            ExplainRow::Guard(_) => {
-                let beside = room.saturating_sub(GUARD.0 + GUARD.1);
-                if text::width(&words) <= usize::from(beside) {
-                    return (vec![words], 1);
-                }
-                let below = wrap(room.saturating_sub(2));
-                let height = 1 + below.len() as u16;
-                return (below, height);
-            }
-            ExplainRow::Count(_) if self.width >= 126 => wrap(room.saturating_sub(COUNT.0 + COUNT.1)),
-            ExplainRow::Count(_) if self.width >= 80 => wrap(room.saturating_sub(COUNT.0)),
+        let words = self.words(row);
+        let room = width.saturating_sub(if self.width >= WIDE { ENTRY + 1 } else { 3 });
+        let beneath = self.is_beneath(row, &words, room);
+        let columns = match row {
+            ExplainRow::Call => width,
+            ExplainRow::Advice(_) => width.saturating_sub(5 + advice_columns(self.width)),
+            ExplainRow::Finding(_) => room,
+            ExplainRow::Mechanism | ExplainRow::Evidence(..) => room.saturating_sub(2),
+            ExplainRow::Event(_) => room.saturating_sub(EVENT),
+            ExplainRow::Guard(_) | ExplainRow::Count(_) if beneath => room.saturating_sub(2),
+            ExplainRow::Guard(_) => room.saturating_sub(GUARD.0 + GUARD.1),
             ExplainRow::Count(_) => {
-                let below = wrap(room.saturating_sub(2));
-                let height = 1 + below.len() as u16;
-                return (below, height);
+                room.saturating_sub(COUNT.0 + if self.width >= BARS { COUNT.1 } else { 0 })
             }
-            ExplainRow::Advice(_) => wrap(width.saturating_sub(5 + advice_columns(self.width))),
-            ExplainRow::Event(_) => wrap(room.saturating_sub(30)),
-            ExplainRow::Evidence(..) => wrap(room.saturating_sub(2)),
-            ExplainRow::Call => return (wrap(width), 1),
-            ExplainRow::Mechanism => wrap(room.saturating_sub(2)),
-            ExplainRow::Finding(_) => wrap(room),
         };
-        let height = lines.len() as u16;
+        let lines = text::wrap(&words, usize::from(columns.max(8)));
+        let height = if row == ExplainRow::Call { 1 } else { lines.len() as u16 + u16::from(beneath) };
         (lines, height)
     }
-}
 
-/// Parts of the prompt that the refused call carried.
-fn parts_carried(explanation: &Explanation) -> u16 {
-    let budget = explanation.failure.as_ref().map(|failure| failure.budget());
-    budget.map_or(0, |budget| Part::ALL.iter().filter(|part| budget.tokens(**part) > 0).count() as u16)
+    fn words(&self, row: ExplainRow) -> String {
+        let mut words = of_row(self.explanation, row);
+        if let Some((end, _)) = words.char_indices().nth(MOST_CHARS) {
+            words.truncate(end);
+            words.push('…');
+        }
+        words
+    }
+
+    /// Whether the words of a guard or a count are below its columns, as they have no room beside them.
+    fn is_beneath(&self, row: ExplainRow, words: &str, room: u16) -> bool {
+        match row {
+            ExplainRow::Guard(_) => text::width(words) > usize::from(room.saturating_sub(GUARD.0 + GUARD.1)),
+            ExplainRow::Count(_) => self.width < 80,
+            _ => false,
+        }
+    }
 }
 
 /// Rows of a legend with so many parts in a block.
@@ -267,89 +269,9 @@ pub fn legend_rows(parts: u16, area: Rect) -> u16 {
 /// Columns at the end of a row of advice: bar, the call, over, peak, cost.
 pub fn advice_columns(width: u16) -> u16 {
     match width {
-        126.. => 61,
+        BARS.. => 61,
         WIDE.. => 47,
         80.. => 22,
         _ => 6,
-    }
-}
-
-/// The rows of a block, from above.
-fn rows_of(explanation: &Explanation, block: Block) -> Vec<ExplainRow> {
-    let own = explanation.failure.as_ref().map(|failure| failure.overflow.entry);
-    match block {
-        Block::Course | Block::Fill => Vec::new(),
-        Block::Call => vec![ExplainRow::Call],
-        Block::Parts => explanation.mechanism.iter().map(|_| ExplainRow::Mechanism).collect(),
-        Block::Guards => (0..explanation.guards.len()).map(ExplainRow::Guard).collect(),
-        Block::Counts => (0..explanation.counts.len()).map(ExplainRow::Count).collect(),
-        Block::Advice => (0..explanation.advice.len()).map(ExplainRow::Advice).collect(),
-        Block::Events => {
-            let others = explanation.overflows.iter().enumerate().filter(|(_, it)| Some(it.entry) != own);
-            let mut newest: Vec<ExplainRow> =
-                others.rev().take(6).map(|(at, _)| ExplainRow::Event(at)).collect();
-            newest.reverse();
-            newest
-        }
-        Block::Findings => {
-            let lines = |(at, finding): (usize, &crate::explain::Finding)| {
-                let head = (at > 0).then_some(ExplainRow::Finding(at));
-                let lines = 0..finding.evidence.len();
-                head.into_iter().chain(lines.map(move |line| ExplainRow::Evidence(at, line)))
-            };
-            explanation.findings.iter().enumerate().flat_map(lines).collect()
-        }
-    }
-}
-
-/// Every row that can be selected, in the order of the page.
-pub(super) fn rows(explanation: &Explanation) -> Vec<ExplainRow> {
-    let (failed, several) = (explanation.failure.is_some(), explanation.overflows.len() > 1);
-    let blocks = [Block::Call, Block::Parts, Block::Guards, Block::Counts, Block::Advice, Block::Events];
-    let shown = |block: &Block| (*block != Block::Call || failed) && (*block != Block::Events || several);
-    let blocks = blocks.into_iter().filter(shown).chain([Block::Findings]);
-    blocks.flat_map(|block| rows_of(explanation, block)).collect()
-}
-
-impl ExplainScreen {
-    /// The headline on a screen of this size.
-    pub fn head(&self, (width, _): (u16, u16)) -> Head {
-        let Some(explanation) = self.explanation() else { return Head::default() };
-        let class = explanation.verdict().map_or(0, |it| it.class.word().len() + it.confidence.word().len() + 3);
-        Head::new(explanation, width, if width >= WIDE { class } else { 0 })
-    }
-
-    /// Rows of the foot: a title, and the patch or the words of the row.
-    pub fn foot_rows(&self, (width, height): (u16, u16)) -> u16 {
-        let Some(explanation) = self.explanation().filter(|_| height >= TALL) else { return 0 };
-        if explanation.failure.is_none() && explanation.advice.is_empty() {
-            return 0;
-        }
-        let width = usize::from(width.saturating_sub(5));
-        let lines = explanation.advice.iter().map(|advice| patch_lines(&advice.patch, width).len());
-        1 + lines.max().unwrap_or(0).clamp(1, PATCH) as u16
-    }
-
-    /// Rows above the page: the headline, and a blank where there is room.
-    pub fn head_rows(&self, size: (u16, u16)) -> u16 {
-        self.head(size).rows() + u16::from(size.1 >= 30)
-    }
-
-    /// Lines of the page that a screen of this size shows.
-    pub fn list_rows(&self, size: (u16, u16)) -> usize {
-        usize::from(size.1.saturating_sub(AROUND + self.head_rows(size) + self.foot_rows(size)))
-    }
-
-    /// The page on a screen of this size.
-    pub fn page(&self, size: (u16, u16)) -> Page {
-        let shown = self.list_rows(size) as u16;
-        self.explanation().map(|explanation| Page::new(explanation, size, shown)).unwrap_or_default()
-    }
-
-    /// Whether a row shows only the beginning of its words: a long refusal.
-    pub fn is_cut(&self, row: ExplainRow, size: (u16, u16)) -> bool {
-        let page = self.page(size);
-        row == ExplainRow::Call
-            && (size.1 < TALL || page.row(row).is_some_and(|placed| placed.lines.len() > CALL_WORDS))
     }
 }

@@ -8,6 +8,8 @@ use crate::text;
 
 /// Lines of a headline, and of the advice below it.
 const MOST: usize = 3;
+/// Chars of an error that are read.
+const READ: usize = 4_000;
 /// Blanks between the headline and the facts at its right.
 const GAP: usize = 4;
 
@@ -127,8 +129,9 @@ fn mechanism(mechanism: &Mechanism) -> String {
     }
 }
 
-/// The message of a provider's error: of JSON its `message`, on one line.
+/// The message of a provider's error: of JSON its `message`, on one line. Only the beginning of a long error is read.
 pub fn error_words(error: &str) -> String {
+    let error = error.char_indices().nth(READ).map_or(error, |(end, _)| &error[..end]);
     let inner = error.find('{').and_then(|at| parse(&error[at..]).ok()).and_then(|value| {
         let message = value.get("error").and_then(|inner| inner.get("message")).or(value.get("message"))?;
         message.as_str().map(|text| text.to_string_lossy())
@@ -163,5 +166,6 @@ mod tests {
         assert_eq!(error_words(wrapped), "prompt is too long: 5 > 4");
         assert_eq!(error_words("413 {broken"), "413 {broken");
         assert_eq!(error_words("two\nlines"), "two lines");
+        assert_eq!(error_words(&"é".repeat(9_000)).chars().count(), READ);
     }
 }

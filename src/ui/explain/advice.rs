@@ -6,7 +6,7 @@ use ratatui::style::Style;
 use ratatui::text::Span;
 
 use super::View;
-use crate::app::explain::page::{Placed, PlacedRow, WIDE, columns};
+use crate::app::explain::page::{BARS, Placed, PlacedRow, WIDE, columns};
 use crate::app::explain::{ExplainRow, letter};
 use crate::explain::{Advice, Whole};
 use crate::inspect::words::difference;
@@ -17,8 +17,6 @@ use crate::ui::widgets::{ThinBar, put, put_right, put_spans};
 
 /// Columns of the bar.
 const BAR: u16 = 12;
-/// Width from which the bars are drawn.
-const BARS: u16 = 126;
 
 /// Draws the changes.
 pub(super) fn draw(view: &View<'_>, placed: &Placed, after: u16, buf: &mut Buffer) {
@@ -98,8 +96,12 @@ fn numbers(view: &View<'_>, advice: &Advice, row: &PlacedRow, buf: &mut Buffer) 
     }
     if view.app.size.0 >= BARS {
         let share = advice.after as f64 / advice.limit.max(1) as f64;
-        let tail_style: Style = theme.style(Role::Ghost);
-        ThinBar { share, tail: 1.0, style, tail_style }.draw(buf, (end - 59, y), BAR);
+        let style: Style = theme.style(if advice.helps { Role::Plan } else { Role::Ghost });
+        ThinBar { share, tail: 1.0, style, tail_style: theme.style(Role::Ghost) }.draw(
+            buf,
+            (end - 59, y),
+            BAR,
+        );
     }
 }
 

@@ -6,7 +6,7 @@ use ratatui::text::Span;
 
 use super::{View, tokens};
 use crate::app::explain::ExplainRow;
-use crate::app::explain::page::{COUNT, Placed, PlacedRow, columns};
+use crate::app::explain::page::{BARS, COUNT, Placed, PlacedRow, columns};
 use crate::explain::Count;
 use crate::ui::glyphs;
 use crate::ui::theme::Role;
@@ -16,8 +16,6 @@ use crate::ui::widgets::{put, put_right};
 const SIDE: u16 = 5;
 /// Difference from which a count is off, in percent.
 const OFF: f64 = 5.0;
-/// Width from which the bars are drawn.
-const BARS: u16 = 126;
 
 /// Draws the counts.
 pub(super) fn draw(view: &View<'_>, placed: &Placed, _: u16, buf: &mut Buffer) {

@@ -123,7 +123,9 @@ impl<'a> Chart<'a> {
             let role = if call.refused { Role::Danger } else { Role::Ghost };
             let filled = self.eighths(call.tokens).max(1);
             for row in 0..self.plot.height {
-                let Some(sign) = usize::from(filled.saturating_sub(row * 8).min(8)).checked_sub(1) else { break };
+                let Some(sign) = usize::from(filled.saturating_sub(row * 8).min(8)).checked_sub(1) else {
+                    break;
+                };
                 for x in self.column(at)..(self.column(at) + self.bar).min(self.plot.right()) {
                     let place = (x, self.plot.bottom() - 1 - row);
                     put(buf, place, self.plot.right(), glyphs::EIGHTHS_UP[sign], self.theme.style(role));
@@ -155,7 +157,8 @@ impl<'a> Chart<'a> {
     fn words(&self, from: Option<u16>, y: u16, words: &str, role: Role, buf: &mut Buffer) {
         let Some(from) = from else { return };
         let to = from + text::width(words) as u16;
-        let free = |x: u16| buf.cell((x, y)).is_some_and(|cell| [" ", glyphs::DASHES].contains(&cell.symbol()));
+        let free =
+            |x: u16| buf.cell((x, y)).is_some_and(|cell| [" ", glyphs::DASHES].contains(&cell.symbol()));
         if to <= self.plot.right() && (from..to).all(free) {
             put(buf, (from, y), to, words, self.theme.style(role));
         }

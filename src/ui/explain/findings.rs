@@ -4,7 +4,7 @@ use ratatui::buffer::Buffer;
 
 use super::View;
 use crate::app::explain::ExplainRow;
-use crate::app::explain::page::{Placed, columns};
+use crate::app::explain::page::{EVENT, Placed, columns};
 use crate::ui::glyphs;
 use crate::ui::theme::Role;
 use crate::ui::widgets::number::moment;
@@ -32,7 +32,7 @@ pub(super) fn draw_events(view: &View<'_>, placed: &Placed, _: u16, buf: &mut Bu
         let when = moment(overflow.at, view.app.now_ms).unwrap_or_default();
         put(buf, (x + 2, y), end, &when, view.theme.style(Role::Muted));
         put(buf, (x + 20, y), end, overflow.sign.word(), view.theme.style(Role::Danger));
-        view.lines(row, x + 30, Role::Text, buf);
+        view.lines(row, x + EVENT, Role::Text, buf);
         view.entry(row, buf);
     }
 }

@@ -14,13 +14,8 @@ use crate::ui::widgets::number::thousands;
 use crate::ui::widgets::{on_title, put};
 
 /// The states as the legend lists them.
-const LEGEND: [GuardState; 5] = [
-    GuardState::Acted,
-    GuardState::Blocked,
-    GuardState::NotDue,
-    GuardState::Failed,
-    GuardState::NotSet,
-];
+const LEGEND: [GuardState; 5] =
+    [GuardState::Acted, GuardState::Blocked, GuardState::NotDue, GuardState::Failed, GuardState::NotSet];
 
 /// Draws the guards; the legend is on the title line where it fits.
 pub(super) fn draw(view: &View<'_>, placed: &Placed, after: u16, buf: &mut Buffer) {
