@@ -258,6 +258,23 @@ fn bars_of_the_window_have_the_colours_of_the_budget_bar() {
 }
 
 #[test]
+fn blocks_lie_side_by_side_from_110_columns_on() {
+    let states = ["explain", "explain none helps", "explain well"];
+    for (name, make) in STATES.iter().filter(|(name, _)| states.contains(name)) {
+        let driver = make(110, 30);
+        insta::assert_snapshot!(format!("{name} 110x30"), text_of(&drawn(&driver.app, &dark())));
+    }
+}
+
+#[test]
+fn without_colour_the_signs_of_an_explanation_carry_it() {
+    let mono = Theme::load("mono", ColourDepth::None).expect("a theme").with_ascii(true);
+    let buf = drawn(&screens::explaining_in_vain(130, 36).app, &mono);
+    assert!(buf.content.iter().all(|cell| cell.symbol().is_ascii()));
+    insta::assert_snapshot!("explain mono ascii 130x36", text_of(&buf));
+}
+
+#[test]
 fn a_verdict_and_what_would_have_helped_have_colours_of_their_own() {
     for (width, height) in [(130, 36), (80, 24), (60, 20)] {
         let driver = screens::explaining(width, height);

@@ -148,7 +148,7 @@ impl App {
     fn page_rows(&self) -> usize {
         match &self.overlay {
             Some(Overlay::Recovery(_)) => list_rows(self.size.1),
-            Some(Overlay::Explain(screen)) => screen.list_rows(self.size.1),
+            Some(Overlay::Explain(screen)) => screen.list_rows(self.size),
             Some(Overlay::Breakdown(_)) => self.breakdown_rows(),
             Some(Overlay::Write(_)) => SUMMARY_PAGE,
             _ => {
@@ -177,7 +177,7 @@ impl App {
             Some(Overlay::Steps(screen)) => screen.move_by(by),
             Some(Overlay::Recovery(screen)) => screen.step(by, self.size.1),
             Some(Overlay::Write(dialog)) => dialog.scroll(by, self.size.0),
-            Some(Overlay::Explain(screen)) => screen.step(by, self.size.1),
+            Some(Overlay::Explain(screen)) => screen.step(by, self.size),
             Some(_) => {}
             None => return self.step_pane(self.focus, by),
         }

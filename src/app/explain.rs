@@ -1,4 +1,9 @@
-//! The explanation over the whole screen: findings with their evidence and what would have helped, as rows with a cursor.
+//! The explanation over the whole screen: a page of blocks with one cursor over everything that can be selected.
+
+pub mod page;
+mod rows;
+mod size;
+pub mod words;
 
 use std::sync::Arc;
 
@@ -10,37 +15,33 @@ use crate::explain::{Advice, Evidence, Explanation, Finding};
 use crate::ids::EntryIx;
 use crate::js::Value;
 
-/// Rows above the list: the title line, and the verdict.
-pub const HEAD_ROWS: u16 = 4;
-/// Rows below it: a hairline, and the words of the row under the cursor.
-pub const FOOT_ROWS: u16 = 5;
-/// Header and status line of the program.
-const AROUND: u16 = 2;
-
-/// Rows of the bar of the call that failed: the bar, what it is, a blank.
-const CALL_ROWS: u16 = 3;
-
-/// Rows between head and foot on a screen of this height.
-fn room(height: u16) -> u16 {
-    height.saturating_sub(AROUND + HEAD_ROWS + FOOT_ROWS)
-}
+/// Lines of the page kept in sight around the cursor.
+const MARGIN: usize = 2;
 
 /// The letter before a change.
 pub fn letter(at: usize) -> char {
     char::from(b'a' + (at % 26) as u8)
 }
 
-/// What a row shows.
+/// A row that can be selected.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ExplainRow {
+    /// The call that is explained.
+    Call,
+    /// What made it large.
+    Mechanism,
+    /// A guard.
+    Guard(usize),
+    /// A count.
+    Count(usize),
+    /// A change that was tried.
+    Advice(usize),
+    /// Another call that did not fit.
+    Event(usize),
     /// Another finding than the verdict.
     Finding(usize),
     /// A line of evidence of a finding.
     Evidence(usize, usize),
-    /// The head of what was tried.
-    AdviceHead,
-    /// A change that was tried.
-    Advice(usize),
 }
 
 /// What is shown.
@@ -48,46 +49,16 @@ pub enum ExplainRow {
 pub struct ExplainScreen {
     /// The explanation, or why there is none; none while it is being read.
     pub view: Option<Result<Arc<Explanation>, String>>,
-    /// The rows of its list.
+    /// The rows that can be selected.
     pub rows: Vec<ExplainRow>,
-    /// Cursor.
+    /// The row under the cursor, and the first line of the page that is shown.
     pub scroll: Scroll,
-}
-
-/// The rows of an explanation: the evidence of the verdict, which stands above the list, the other findings with theirs,
-/// and what was tried.
-fn rows(explanation: &Explanation) -> Vec<ExplainRow> {
-    let mut rows = Vec::new();
-    for (at, finding) in explanation.findings.iter().enumerate() {
-        if at > 0 {
-            rows.push(ExplainRow::Finding(at));
-        }
-        rows.extend((0..finding.evidence.len()).map(|line| ExplainRow::Evidence(at, line)));
-    }
-    if explanation.overflowed() || !explanation.advice.is_empty() {
-        rows.push(ExplainRow::AdviceHead);
-        rows.extend((0..explanation.advice.len()).map(ExplainRow::Advice));
-    }
-    rows
 }
 
 impl ExplainScreen {
     /// The explanation, once it is there.
     pub fn explanation(&self) -> Option<&Arc<Explanation>> {
         self.view.as_ref()?.as_ref().ok()
-    }
-
-    /// Rows of the bar of the call that failed on a screen of this height: none where the list would have to be scrolled for
-    /// it.
-    pub fn call_rows(&self, height: u16) -> u16 {
-        let failed = self.explanation().is_some_and(|explanation| explanation.failure.is_some());
-        let fits = self.rows.len() + usize::from(CALL_ROWS) <= usize::from(room(height));
-        if failed && fits { CALL_ROWS } else { 0 }
-    }
-
-    /// Rows of the list on a screen of this height.
-    pub fn list_rows(&self, height: u16) -> usize {
-        usize::from(room(height) - self.call_rows(height))
     }
 
     /// The change whose patch is shown, and its letter: the one under the cursor, else the first that helps.
@@ -109,7 +80,7 @@ impl ExplainScreen {
     pub fn finding(&self, row: ExplainRow) -> Option<&Finding> {
         match row {
             ExplainRow::Finding(at) | ExplainRow::Evidence(at, _) => self.explanation()?.findings.get(at),
-            ExplainRow::AdviceHead | ExplainRow::Advice(_) => None,
+            _ => None,
         }
     }
 
@@ -125,11 +96,21 @@ impl ExplainScreen {
         self.explanation()?.advice.get(at)
     }
 
-    /// The entry that a row leads to: that of its evidence, else the first of its finding.
+    /// The entry that a row leads to.
     pub fn entry(&self, row: ExplainRow) -> Option<EntryIx> {
-        match self.evidence(row) {
-            Some(evidence) => evidence.entries.first().copied(),
-            None => self.finding(row)?.evidence.iter().find_map(|evidence| evidence.entries.first().copied()),
+        let explanation = self.explanation()?;
+        match row {
+            ExplainRow::Call => Some(explanation.failure.as_ref()?.overflow.entry),
+            ExplainRow::Mechanism => explanation.mechanism.as_ref()?.entries.first().copied(),
+            ExplainRow::Guard(at) => explanation.guards.get(at)?.entry,
+            ExplainRow::Count(at) => explanation.counts.get(at)?.entry,
+            ExplainRow::Event(at) => Some(explanation.overflows.get(at)?.entry),
+            ExplainRow::Advice(_) => None,
+            ExplainRow::Evidence(..) => self.evidence(row)?.entries.first().copied(),
+            ExplainRow::Finding(_) => {
+                let mut entries = self.finding(row)?.evidence.iter().flat_map(|evidence| &evidence.entries);
+                entries.next().copied()
+            }
         }
     }
 
@@ -147,10 +128,36 @@ impl ExplainScreen {
         if self.on_advice() { "copy patch" } else { "copy" }
     }
 
-    /// Moves the cursor on a screen of this height.
-    pub(super) fn step(&mut self, by: isize, height: u16) {
-        let shown = self.list_rows(height);
-        self.scroll.step(by, self.rows.len(), shown);
+    /// Moves the cursor on a screen of this size.
+    pub(super) fn step(&mut self, by: isize, size: (u16, u16)) {
+        let last = self.rows.len().saturating_sub(1);
+        self.scroll.cursor = self.scroll.cursor.saturating_add_signed(by).min(last);
+        self.keep(size);
+    }
+
+    /// Brings the row under the cursor into sight.
+    fn keep(&mut self, size: (u16, u16)) {
+        let (page, shown) = (self.page(size), self.list_rows(size));
+        let placed = self.selected().and_then(|row| page.row(row)).map(|placed| placed.area);
+        let area = placed.unwrap_or_default();
+        let margin = MARGIN.min(shown.saturating_sub(usize::from(area.height)) / 2);
+        // Above the first row are a title and perhaps a chart.
+        let fits = usize::from(area.bottom()) <= shown;
+        let first = self.scroll.cursor == 0 && fits;
+        let highest = if first { 0 } else { usize::from(area.y).saturating_sub(margin) };
+        let lowest = (usize::from(area.bottom()) + margin).saturating_sub(shown);
+        self.scroll.top = self.scroll.top.clamp(lowest.min(highest), highest);
+        self.scroll.top = self.scroll.top.min(usize::from(page.height).saturating_sub(shown));
+    }
+
+    /// Puts the cursor on the first change where that is in sight, as it is the answer; else on the first row.
+    fn begin(&mut self, size: (u16, u16)) {
+        let advice = self.rows.iter().position(|row| matches!(row, ExplainRow::Advice(_)));
+        self.scroll = Scroll { cursor: advice.unwrap_or(0), top: 0 };
+        self.keep(size);
+        if self.scroll.top > 0 {
+            self.scroll = Scroll::default();
+        }
     }
 
     /// What is copied of the row under the cursor, and what that is: the patch of a change, of the first that helps where
@@ -165,11 +172,12 @@ impl ExplainScreen {
             let helps = explanation.advice.iter().find(|advice| advice.helps)?;
             return Some((helps.patch.clone(), "config patch"));
         }
-        let text = self
-            .evidence(row)
-            .map(|evidence| &evidence.text)
-            .or_else(|| self.finding(row).map(|it| &it.line))?;
-        Some((text.clone(), "line"))
+        Some((self.words(row), "line")).filter(|(text, _)| !text.is_empty())
+    }
+
+    /// The words of a row in full.
+    pub fn words(&self, row: ExplainRow) -> String {
+        self.explanation().map(|explanation| words::of_row(explanation, row)).unwrap_or_default()
     }
 }
 
@@ -193,11 +201,12 @@ impl App {
 
     /// Takes the explanation.
     pub(super) fn explained(&mut self, view: Result<Arc<Explanation>, String>) {
-        let height = self.size.1;
+        let size = self.size;
         let Some(Overlay::Explain(screen)) = &mut self.overlay else { return };
-        screen.rows = view.as_ref().map(|explanation| rows(explanation)).unwrap_or_default();
+        let first = screen.view.is_none();
+        screen.rows = view.as_ref().map(|explanation| rows::rows(explanation)).unwrap_or_default();
         screen.view = Some(view);
-        screen.step(0, height);
+        if first { screen.begin(size) } else { screen.step(0, size) }
     }
 
     /// Goes to the entry of the row under the cursor, or takes its change into the tuning pane.

@@ -119,7 +119,7 @@ impl App {
         }
         self.keep_estimators();
         if let Some(Overlay::Explain(screen)) = &mut self.overlay {
-            screen.step(0, self.size.1);
+            screen.step(0, self.size);
         }
     }
 

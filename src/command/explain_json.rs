@@ -3,7 +3,7 @@
 use super::described::{number, session_value};
 use super::ruleset::ruleset_value;
 use crate::explain::{
-    Advice, Count, Evidence, Explanation, Finding, Guard, Mechanism, Overflow, Part, Whole,
+    Advice, CallPoint, Count, Course, Evidence, Explanation, Finding, Guard, Mechanism, Overflow, Part, Whole,
 };
 use crate::ids::EntryIx;
 use crate::inspect::Inspection;
@@ -36,6 +36,7 @@ pub(super) fn answer(inspection: &Inspection, explanation: &Explanation) -> Obje
         ("overflow", Value::from(explanation.overflowed())),
         ("events", list(explanation.overflows.iter().map(|overflow| json.event(overflow)).collect())),
         ("verdict", verdict_value(explanation)),
+        ("course", Value::from(json.course(&explanation.course))),
         ("mechanism", Value::from(explanation.mechanism.as_ref().map(|mechanism| json.mechanism(mechanism)))),
         ("parts", list(explanation.parts.iter().map(part).collect())),
         ("guards", list(explanation.guards.iter().map(|guard| json.guard(guard)).collect())),
@@ -86,6 +87,32 @@ impl Json<'_> {
             ("text", Value::from(overflow.text.as_str())),
             ("again", self.names(&overflow.again)),
         ]))
+    }
+
+    fn course(&self, course: &Course) -> Object {
+        let name = |ix: EntryIx| Value::from(self.inspection.index.name(ix));
+        let accepted = course
+            .accepted
+            .map(|(entry, tokens)| Object::from([("entry", name(entry)), ("tokens", Value::from(tokens))]));
+        let call = |call: &CallPoint| {
+            Value::from(Object::from([
+                ("number", Value::from(call.number as u64)),
+                ("entry", name(call.entry)),
+                ("time", number(call.at)),
+                ("tokens", Value::from(call.tokens)),
+                ("exact", Value::from(call.exact)),
+                ("refused", Value::from(call.refused)),
+                ("compactedBefore", Value::from(call.compacted_before)),
+            ]))
+        };
+        Object::from([
+            ("believed", Value::from(course.believed)),
+            ("served", Value::from(course.served)),
+            ("trigger", Value::from(course.trigger)),
+            ("largestAccepted", Value::from(accepted)),
+            ("total", Value::from(course.total as u64)),
+            ("calls", Value::from(course.calls.iter().map(call).collect::<Vec<_>>())),
+        ])
     }
 
     fn mechanism(&self, mechanism: &Mechanism) -> Object {

@@ -11,6 +11,7 @@ mod case;
 mod check;
 mod compactions;
 mod counts;
+mod course;
 mod engine;
 mod failure;
 pub mod finding;
@@ -24,6 +25,7 @@ mod words;
 
 pub use advice::{Advice, Change};
 pub use counts::Count;
+pub use course::{CallPoint, Course};
 pub use failure::Failure;
 pub use finding::{Class, Confidence, Evidence, Finding};
 pub use guards::{Guard, GuardKind, GuardState};
@@ -42,6 +44,8 @@ use case::Case;
 pub struct Explanation {
     /// The calls that did not fit, in the order of the file.
     pub overflows: Vec<Overflow>,
+    /// The newest calls of the path, and the lines that they ran into.
+    pub course: Course,
     /// The call that is explained: the first of the last refusals that no answer parts.
     pub failure: Option<Failure>,
     /// What made it too large.
@@ -107,10 +111,12 @@ pub fn explain(inspection: &Inspection) -> Result<Explanation, BodyError> {
     let mismeasured = mismeasured::mismeasured(&case);
     let aftermath = aftermath::aftermath(&case);
     let overflows = case.overflows().to_vec();
+    let course = course::course(&case);
     let Some((failure, rehearsal)) = case.failure.as_ref().zip(case.rehearsal.as_ref()) else {
         let findings = verdict::without_overflow(&case, mismeasured.clone(), aftermath.clone());
         return Ok(Explanation {
             overflows,
+            course,
             failure: None,
             mechanism: None,
             parts: Vec::new(),
@@ -133,6 +139,7 @@ pub fn explain(inspection: &Inspection) -> Result<Explanation, BodyError> {
     let Tries { advice, recorded, tried, exhausted } = advice::search(&case, findings.first());
     Ok(Explanation {
         overflows,
+        course,
         parts: mechanism::parts(failure),
         failure: case.failure.clone(),
         mechanism: Some(mechanism),

@@ -83,7 +83,15 @@ mod tests {
     use super::*;
 
     fn usage(cost: f64) -> Usage {
-        Usage { input: 1e6, output: 0.0, cache_read: 0.0, cache_write: 0.0, context_tokens: 1e6, cost }
+        Usage {
+            input: 1e6,
+            output: 0.0,
+            cache_read: 0.0,
+            cache_write: 0.0,
+            context_tokens: 1e6,
+            cost,
+            is_text: false,
+        }
     }
 
     const PRICE: Price = Price { input: 5.0, output: 25.0, cache_read: 0.5, cache_write: 6.25 };

@@ -44,6 +44,8 @@ pub const THUMB: &str = "┃";
 pub const PASSED: &str = "✓";
 /// Refused.
 pub const REFUSED: &str = "✗";
+/// A guard that was kept from acting.
+pub const BLOCKED: &str = "■";
 /// Nothing known.
 pub const NONE: &str = "—";
 /// Free, without colour.
@@ -70,7 +72,7 @@ pub fn needs_ascii(locale: Option<&str>, term: Option<&str>) -> bool {
 
 /// One character for one cell.
 const ASCII: &[(&str, &str)] = &[
-    ("●○◉", "*oO"),
+    ("●○◉■", "*oO#"),
     ("⚠◆⇥Σ✗✂✓", "!=>S-xv"),
     ("▸▾", "+v"),
     ("├┬┴┷┤│┃┊▏└┄", "|--=||||:`."),
@@ -138,7 +140,8 @@ mod tests {
         let fates = Fate::ALL.map(Fate::sign);
         let signs =
             [ON, OFF, ALERT, FOLDED, OPEN, TICK, LINE, END, DASHES, WAS, CURSOR, ZONE, ARROW, HEAVY, HALF];
-        let more = [HERE, POINTER, "⣿", "⠁", LIGHT, FREED, FREED_SHADE, THUMB, PASSED, REFUSED, NONE, FREE];
+        let more =
+            [HERE, POINTER, "⣿", "⠁", LIGHT, FREED, FREED_SHADE, THUMB, PASSED, REFUSED, BLOCKED, NONE, FREE];
         for sign in fates.into_iter().chain(signs).chain(more).chain(EIGHTHS_UP) {
             assert!(sign.is_ascii() || ascii_of(sign).is_some(), "{sign}");
         }

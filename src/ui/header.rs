@@ -26,6 +26,9 @@ pub(super) fn draw(app: &App, theme: &Theme, area: Rect, buf: &mut Buffer) {
     tint(buf, area, theme.ground(Ground::Surface));
     let (left, right) = match app.layout().breadth {
         breadth if matches!(app.overlay, Some(Overlay::Timeline)) => on_page("Timeline", app, theme, breadth),
+        breadth if matches!(app.overlay, Some(Overlay::Explain(_))) => {
+            on_page("Explain", app, theme, breadth)
+        }
         breadth if app.zoom && app.focus == Pane::Message => crumbs(app, theme, breadth),
         Breadth::Medium | Breadth::Wide => (program(app, theme), store(app, theme)),
         breadth => (short_session(app, theme, breadth), short_state(app, theme)),

@@ -328,7 +328,7 @@ pub(crate) fn next_overflow(width: u16, height: u16) -> Driver {
 /// The explanation of the build session, on the first change that would have helped.
 pub(crate) fn explaining(width: u16, height: u16) -> Driver {
     let mut driver = opened(width, height);
-    driver.press("e G k k");
+    driver.press("e");
     driver
 }
 
@@ -336,7 +336,7 @@ pub(crate) fn explaining(width: u16, height: u16) -> Driver {
 pub(crate) fn explaining_in_vain(width: u16, height: u16) -> Driver {
     let mut driver = opened(width, height);
     driver.go_to("slack:channel:c07infra");
-    driver.press("e j j");
+    driver.press("e");
     driver
 }
 

@@ -1,33 +1,84 @@
-//! The call that failed as one bar: what it carried, and how far past what fits it went.
+//! The refused call as one bar: what it carried, how far past the limit it went, and the provider's own words. Without a
+//! refused call, the next prompt in the same way.
 
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
 use ratatui::style::Style;
 use ratatui::text::Span;
 
+use super::{View, exact, tokens};
+use crate::app::explain::page::{CALL_WORDS, LEGEND, Placed, columns, legend_rows};
+use crate::context::budget::{Budget, Part};
 use crate::explain::Failure;
 use crate::ui::budget::plain_bar;
 use crate::ui::glyphs;
 use crate::ui::theme::{Role, Theme};
-use crate::ui::widgets::number::{grouped, round_thousands};
-use crate::ui::widgets::{put, put_right};
+use crate::ui::widgets::number::{estimate, moment};
+use crate::ui::widgets::{on_title, put, put_right, put_spans};
 
-/// Draws the bar and, below it, what it is.
-pub(super) fn draw(theme: &Theme, failure: &Failure, area: Rect, buf: &mut Buffer) {
-    let (x, end) = (area.x + 2, area.right().saturating_sub(1));
-    let bar = Rect { x, y: area.y, width: end.saturating_sub(x), height: 1 };
+/// Draws the call that failed.
+pub(super) fn draw(view: &View<'_>, placed: &Placed, after: u16, buf: &mut Buffer) {
+    let Some(failure) = &view.explanation.failure else { return };
+    let area = placed.area;
+    let (x, end) = columns(area);
+    on_title(buf, area.y, after, end, &[view.muted(when(view, failure))]);
+    sizes(view, failure, (x, area.y + 1), end, buf);
     let full = failure.requested.max(failure.limit).max(1);
-    plain_bar(theme, failure.budget(), full, bar, buf);
-    past(theme, failure, full, bar, buf);
-    let mut facts =
-        vec![Span::styled(format!("{} fit", round_thousands(failure.limit)), theme.style(Role::Muted))];
-    if failure.over() > 0 {
-        let over = format!("  +{}", grouped(failure.over() as i64));
-        facts.push(Span::styled(over, theme.bold(Role::Danger)));
+    let bar = Rect { x, y: area.y + 2, width: end.saturating_sub(x), height: 1 };
+    plain_bar(view.theme, failure.budget(), full, bar, buf);
+    past(view.theme, failure, full, bar, buf);
+    let Some(row) = placed.rows.first().filter(|_| area.height >= 5) else { return };
+    let rows = legend_rows(shown(failure.budget()).count() as u16, area);
+    legend(view, failure.budget(), Rect { y: area.y + 3, height: rows, ..area }, buf);
+    let more = row.lines.len() > CALL_WORDS;
+    for (at, line) in row.lines.iter().take(CALL_WORDS).enumerate() {
+        let line = if more && at + 1 == CALL_WORDS { format!("{line} …") } else { line.clone() };
+        let place = (x, area.y + 3 + rows + at as u16);
+        put(buf, place, end, &line, view.theme.style(Role::Danger));
     }
-    let from = put_right(buf, area.y + 1, x, end, &facts);
-    let words = "the call that failed, by what it carried";
-    put(buf, (x, area.y + 1), from.saturating_sub(2), words, theme.style(Role::Muted));
+}
+
+/// Draws what the next prompt carries.
+pub(super) fn draw_fill(view: &View<'_>, placed: &Placed, _: u16, buf: &mut Buffer) {
+    let (x, end) = columns(placed.area);
+    let y = placed.area.y + 1;
+    let budget = view.inspection.budget();
+    let window = view.inspection.window.tokens.max(0.0) as u64;
+    let bar = Rect { x, y: y + 1, width: end.saturating_sub(x), height: 1 };
+    plain_bar(view.theme, budget, window.max(budget.total()).max(1), bar, buf);
+    let size = [
+        Span::styled(estimate(budget.total()), view.theme.bold(Role::Bright)),
+        view.muted(format!(" in the next call, window {}", exact(window))),
+    ];
+    put_spans(buf, (x, y), end, &size);
+    let below = Rect { y: y + 2, height: placed.area.height.saturating_sub(3), ..placed.area };
+    legend(view, budget, below, buf);
+}
+
+/// `#134 · 14:02:12`.
+fn when(view: &View<'_>, failure: &Failure) -> String {
+    let entry = failure.overflow.entry;
+    let number = view.explanation.course.calls.iter().find(|call| call.entry == entry);
+    let number = number.map(|call| format!("#{}", call.number));
+    let at = moment(failure.overflow.at, view.app.now_ms);
+    [number, at].into_iter().flatten().collect::<Vec<_>>().join(" · ")
+}
+
+/// How much was sent, how much fits, and by how much it was over.
+fn sizes(view: &View<'_>, failure: &Failure, (x, y): (u16, u16), end: u16, buf: &mut Buffer) {
+    let fits = if failure.is_bytes() {
+        " sent, refused for its bytes".to_owned()
+    } else {
+        format!(" sent, {} served", exact(failure.limit))
+    };
+    let sent = Span::styled(tokens(failure.requested, failure.counted), view.theme.bold(Role::Bright));
+    let used = put_spans(buf, (x, y), end, &[sent, Span::styled(fits, view.theme.style(Role::Text))]);
+    if failure.over() > 0 {
+        let over = exact(failure.over());
+        let roomy = usize::from(end.saturating_sub(used)) > over.len() + 6;
+        let over = format!("+{over}{}", if roomy { " over" } else { "" });
+        put_right(buf, y, used + 1, end, &[Span::styled(over, view.theme.bold(Role::Danger))]);
+    }
 }
 
 /// What did not fit, in red over the end of the bar: a cell at least.
@@ -44,5 +95,41 @@ fn past(theme: &Theme, failure: &Failure, full: u64, bar: Rect, buf: &mut Buffer
     };
     for x in bar.right() - cells..bar.right() {
         put(buf, (x, bar.y), bar.right(), sign, style);
+    }
+}
+
+fn shown(budget: Budget) -> impl Iterator<Item = Part> {
+    Part::ALL.into_iter().filter(move |part| budget.tokens(*part) > 0)
+}
+
+/// The parts of a budget with their tokens, in columns.
+fn legend(view: &View<'_>, budget: Budget, area: Rect, buf: &mut Buffer) {
+    let (x, end) = columns(area);
+    let across = usize::from((end.saturating_sub(x) / LEGEND).max(1));
+    for (at, part) in shown(budget).enumerate() {
+        let place = (x + (at % across) as u16 * LEGEND, area.y + (at / across) as u16);
+        if place.1 >= area.bottom() {
+            return;
+        }
+        let chip = if view.theme.letters() {
+            view.theme.bold(Role::Text)
+        } else {
+            let (ground, ink) = view.theme.part(part, false);
+            Style::new().fg(ink).bg(ground)
+        };
+        let spans = [
+            Span::styled(part.letter().to_string(), chip),
+            view.muted(format!(" {} ", short_name(part))),
+            Span::styled(estimate(budget.tokens(part)), view.theme.style(Role::Text)),
+        ];
+        put_spans(buf, place, end, &spans);
+    }
+}
+
+/// The name of a part where columns are few.
+fn short_name(part: Part) -> &'static str {
+    match part {
+        Part::Assistant => "asst",
+        part => part.name(),
     }
 }

@@ -1,68 +1,91 @@
-//! A change as a patch for `openclaw.json`, below the list where there is room.
+//! The foot: the patch of the change under the cursor, or of the best one; on the refused call the provider's words.
 
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
 use ratatui::text::Span;
 
-use crate::app::App;
+use super::View;
 use crate::app::action::Action;
+use crate::app::explain::ExplainRow;
+use crate::app::explain::words::patch_lines;
 use crate::app::keymap::Context;
-use crate::explain::Advice;
 use crate::text;
 use crate::ui::status::first_key;
-use crate::ui::theme::{Role, Theme};
-use crate::ui::widgets::{on_title, put, row_of, title};
+use crate::ui::theme::Role;
+use crate::ui::widgets::{on_title, put, put_spans, row_of, title};
 
-/// Draws it at the bottom of the free rows, a blank row above it, or not at all.
-pub(super) fn draw(
-    app: &App,
-    theme: &Theme,
-    (letter, advice): (char, &Advice),
-    free: Rect,
-    buf: &mut Buffer,
-) {
-    let lines = lines(&advice.patch, usize::from(free.width.saturating_sub(5)));
-    let rows = lines.len() as u16 + 1;
-    if lines.is_empty() || rows >= free.height {
+/// Draws the foot where it has rows.
+pub(super) fn draw(view: &View<'_>, area: Rect, buf: &mut Buffer) {
+    if area.height < 2 {
         return;
     }
-    let area = Rect { y: free.bottom() - rows, height: rows, ..free };
-    let after = title(theme, buf, row_of(area, area.y), &format!("Patch for {letter}"), false);
-    let muted = theme.style(Role::Muted);
-    let key = first_key(app, Context::List, Action::CopyPatch);
+    let selected = view.screen.selected();
+    let width = usize::from(area.width.saturating_sub(5));
+    let name = match (selected, view.screen.patched()) {
+        (Some(row @ ExplainRow::Call), _) if view.screen.is_cut(row, view.app.size) => {
+            return words(view, "What the refusal says", &view.screen.words(row), area, buf);
+        }
+        (_, Some((letter, _))) => format!("Patch for {letter}"),
+        (Some(row), None) => return words(view, "In full", &view.screen.words(row), area, buf),
+        (None, None) => return,
+    };
+    let Some((_, advice)) = view.screen.patched() else { return };
+    let after = title(view.theme, buf, row_of(area, area.y), &name, false);
+    let own = matches!(selected, Some(ExplainRow::Advice(_)));
+    let key = first_key(view.app, Context::List, if own { Action::Copy } else { Action::CopyPatch });
     let hint = [
-        Span::styled(format!("{}   ", short_name(&advice.file_name())), muted),
-        Span::styled(key, theme.bold(Role::Text)),
-        Span::styled(" copies it", muted),
+        view.muted(format!("{}   ", short_name(&advice.file_name()))),
+        Span::styled(key, view.theme.bold(Role::Text)),
+        view.muted(" copies it"),
     ];
-    on_title(buf, area.y, after, area.right().saturating_sub(1), &hint);
-    for (y, line) in (area.y + 1..area.bottom()).zip(&lines) {
-        let role = if line.starts_with("//") { Role::Muted } else { Role::Text };
-        put(buf, (area.x + 2, y), area.right().saturating_sub(1), line, theme.style(role));
+    let end = on_title(buf, area.y, after, area.right().saturating_sub(1), &hint);
+    on_title(buf, area.y, after, end.saturating_sub(1), &[view.muted(advice.note.as_str())]);
+    for (y, line) in (area.y + 1..area.bottom()).zip(patch_lines(&advice.patch, width)) {
+        let spans = painted(view, &line);
+        put_spans(buf, (area.x + 2, y), area.right().saturating_sub(1), &spans);
     }
 }
 
-/// A file by its last part: its folder stands in the patch.
+fn words(view: &View<'_>, name: &str, words: &str, area: Rect, buf: &mut Buffer) {
+    title(view.theme, buf, row_of(area, area.y), name, false);
+    let lines = text::wrap(words, usize::from(area.width.saturating_sub(5)).max(1));
+    for (y, line) in (area.y + 1..area.bottom()).zip(lines) {
+        put(buf, (area.x + 2, y), area.right().saturating_sub(1), &line, view.theme.style(Role::Text));
+    }
+}
+
+/// A line of JSON5: names green, values of the plan, comments muted.
+fn painted(view: &View<'_>, line: &str) -> Vec<Span<'static>> {
+    if line.trim_start().starts_with("//") {
+        return vec![view.muted(line)];
+    }
+    let theme = view.theme;
+    let mut spans = Vec::new();
+    for (at, piece) in line.split('"').enumerate() {
+        let quoted = at % 2 == 1;
+        let named = line.split('"').nth(at + 1).is_some_and(|next| next.trim_start().starts_with(':'));
+        match (quoted, named) {
+            (true, true) => spans.push(Span::styled(format!("\"{piece}\""), theme.style(Role::String))),
+            (true, false) => spans.push(Span::styled(format!("\"{piece}\""), theme.bold(Role::Plan))),
+            (false, _) => spans.extend(unquoted(view, piece)),
+        }
+    }
+    spans
+}
+
+/// Numbers and words of the plan between brackets.
+fn unquoted(view: &View<'_>, piece: &str) -> Vec<Span<'static>> {
+    let value = |word: &&str| word.starts_with(|c: char| c.is_ascii_alphanumeric() || c == '-');
+    let words = piece.split_inclusive(' ');
+    words
+        .map(|word| {
+            let style = if value(&word) { view.theme.bold(Role::Plan) } else { view.theme.style(Role::Text) };
+            Span::styled(word.to_owned(), style)
+        })
+        .collect()
+}
+
+/// A file by its last part: its folder is in the patch.
 fn short_name(file: &str) -> &str {
     file.rsplit('/').next().unwrap_or(file)
-}
-
-/// The patch with its object on as few lines as there is width for; comments keep lines of their own.
-fn lines(patch: &str, width: usize) -> Vec<String> {
-    let (comments, object): (Vec<&str>, Vec<&str>) =
-        patch.lines().map(str::trim).partition(|line| line.starts_with("//"));
-    let object = object.join(" ");
-    comments.into_iter().chain([object.as_str()]).flat_map(|line| text::wrap(line, width)).collect()
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn an_object_is_told_on_one_line_behind_the_comments() {
-        let patch = "// guard.budgetShare 0.6: built in\n{\n  \"a\": {\n    \"b\": 1\n  }\n}";
-        assert_eq!(lines(patch, 80), ["// guard.budgetShare 0.6: built in", r#"{ "a": { "b": 1 } }"#]);
-        assert!(lines("", 80).iter().all(String::is_empty));
-    }
 }

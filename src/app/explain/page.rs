@@ -1,0 +1,277 @@
+//! The page below the headline of the explain screen: which blocks there are, where each lies, and on which lines its
+//! rows are. The page may be longer than the screen; it scrolls as one.
+
+use ratatui::layout::Rect;
+
+use crate::app::explain::ExplainRow;
+use crate::app::explain::rows::{parts_carried, rows_of};
+use crate::app::explain::words::{of_row, part_of};
+use crate::explain::Explanation;
+use crate::text;
+
+/// From this width on two blocks lie side by side.
+pub const WIDE: u16 = 110;
+/// From this width on counts and changes have bars.
+pub const BARS: u16 = 126;
+/// From this height on there is a chart, and a foot with the patch.
+pub(super) const TALL: u16 = 24;
+/// Rows of the chart with its title and its times: as many of these as fit.
+const CHARTS: [u16; 4] = [9, 8, 7, 6];
+/// Columns of an entry at the end of a row: `→ 41044ad8`.
+pub const ENTRY: u16 = 10;
+/// Columns of one part in the legend of the refused call.
+pub const LEGEND: u16 = 18;
+/// Lines of the refusal's own words in its block.
+pub const CALL_WORDS: usize = 2;
+/// Chars of a row: an error may hold a whole document.
+const MOST_CHARS: usize = 600;
+/// Columns of a guard's sign and name, and of its state.
+pub const GUARD: (u16, u16) = (16, 18);
+/// Columns of a count before its words: who, tokens, difference; the bar between zero line and words.
+pub const COUNT: (u16, u16) = (35, 14);
+/// Columns of another refused call before its words: when, and how.
+pub const EVENT: u16 = 30;
+/// Columns of the block of parts beside that of the guards.
+const PARTS: u16 = 46;
+
+/// A part of the page under a title.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Block {
+    /// The chart of the calls.
+    Course,
+    /// The call that was refused, as a bar.
+    Call,
+    /// The next prompt as a bar, where no call was refused.
+    Fill,
+    /// What made it large.
+    Parts,
+    /// Why nothing prevented it.
+    Guards,
+    /// Who counted what.
+    Counts,
+    /// What would have fixed it.
+    Advice,
+    /// The other calls that did not fit.
+    Events,
+    /// What the verdict rests on, and the other findings.
+    Findings,
+}
+
+/// A row on the page.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct PlacedRow {
+    /// Which.
+    pub row: ExplainRow,
+    /// Where.
+    pub area: Rect,
+    /// Its words, wrapped for its column.
+    pub lines: Vec<String>,
+}
+
+/// A block on the page.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Placed {
+    /// Which.
+    pub block: Block,
+    /// Where, its title on the first line.
+    pub area: Rect,
+    /// Its rows that can be selected.
+    pub rows: Vec<PlacedRow>,
+}
+
+/// All blocks.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Page {
+    /// The blocks, from above.
+    pub blocks: Vec<Placed>,
+    /// Lines of all of them.
+    pub height: u16,
+}
+
+/// Where the content of a block begins and ends.
+pub fn columns(area: Rect) -> (u16, u16) {
+    (if area.x > 0 { area.x + 3 } else { 2 }, area.right().saturating_sub(1))
+}
+
+impl Page {
+    /// Lays the page out for a screen, with room for `shown` lines of it.
+    pub fn new(explanation: &Explanation, (width, height): (u16, u16), shown: u16) -> Self {
+        let parts = parts_carried(explanation);
+        let tall = height >= TALL;
+        let draft = |gap, chart| Draft { explanation, parts, width, tall, gap, chart }.page();
+        let tries = CHARTS.into_iter().map(|chart| (1, chart)).chain(CHARTS.map(|chart| (0, chart)));
+        let found = tries.map(|(gap, chart)| draft(gap, chart)).find(|page| page.height <= shown);
+        found.unwrap_or_else(|| draft(0, if height >= 34 { CHARTS[2] } else { CHARTS[3] }))
+    }
+
+    /// The row that is this one.
+    pub fn row(&self, row: ExplainRow) -> Option<&PlacedRow> {
+        self.blocks.iter().flat_map(|block| &block.rows).find(|placed| placed.row == row)
+    }
+}
+
+/// A page with these gaps and this height of the chart.
+struct Draft<'a> {
+    explanation: &'a Explanation,
+    /// Parts in the legend of the refused call.
+    parts: u16,
+    width: u16,
+    tall: bool,
+    gap: u16,
+    chart: u16,
+}
+
+impl Draft<'_> {
+    fn page(&self) -> Page {
+        let mut page = Page::default();
+        for layer in self.layers() {
+            let y = if page.blocks.is_empty() { 0 } else { page.height + self.gap };
+            let mut x = 0;
+            let mut blocks: Vec<Placed> = Vec::new();
+            for (block, width) in layer {
+                blocks.push(self.place(block, Rect { x, y, width, height: 1 }));
+                x += width;
+            }
+            let height = blocks.iter().map(|placed| placed.area.height).max().unwrap_or(0);
+            // The line between two blocks is as long as the longer one.
+            blocks.iter_mut().for_each(|placed| placed.area.height = height);
+            page.height = y + height;
+            page.blocks.extend(blocks);
+        }
+        page
+    }
+
+    fn layers(&self) -> Vec<Vec<(Block, u16)>> {
+        let explanation = self.explanation;
+        let has_calls = !explanation.course.calls.is_empty();
+        let bar = if explanation.failure.is_some() { Block::Call } else { Block::Fill };
+        let first = [Some(Block::Course).filter(|_| has_calls), Some(bar)];
+        let second = [
+            (!explanation.parts.is_empty()).then_some(Block::Parts),
+            (!explanation.guards.is_empty()).then_some(Block::Guards),
+        ];
+        let mut layers = Vec::new();
+        if self.tall {
+            layers.extend(self.beside(first, self.width - (self.width * 3 / 8).max(46)));
+        } else if bar == Block::Call {
+            layers.push(vec![(bar, self.width)]);
+        }
+        layers.extend(self.beside(second, PARTS));
+        let more = [
+            (Block::Counts, !explanation.counts.is_empty()),
+            (Block::Advice, !explanation.advice.is_empty()),
+            (Block::Events, explanation.overflows.len() > 1),
+            (Block::Findings, true),
+        ];
+        layers.extend(more.into_iter().filter(|it| it.1).map(|(block, _)| vec![(block, self.width)]));
+        layers
+    }
+
+    /// Two blocks beside each other where there is width for both, else one above the other.
+    fn beside(&self, blocks: [Option<Block>; 2], left: u16) -> Vec<Vec<(Block, u16)>> {
+        match blocks {
+            [Some(one), Some(other)] if self.width >= WIDE => {
+                vec![vec![(one, left), (other, self.width - left)]]
+            }
+            blocks => blocks.into_iter().flatten().map(|block| vec![(block, self.width)]).collect(),
+        }
+    }
+
+    fn place(&self, block: Block, area: Rect) -> Placed {
+        let mut y = area.y + 1;
+        let mut rows = Vec::new();
+        for row in rows_of(self.explanation, block) {
+            y += self.lines_before(row);
+            let (x, end) = columns(area);
+            let (lines, height) = self.lines(row, end.saturating_sub(x));
+            rows.push(PlacedRow { row, area: Rect { y, height, ..area }, lines });
+            y += height;
+        }
+        let height = match block {
+            Block::Course if self.width < WIDE => 5,
+            Block::Course => self.chart,
+            Block::Call if !self.tall => 3,
+            Block::Call => {
+                let words = rows.first().map_or(0, |row: &PlacedRow| row.lines.len().min(CALL_WORDS));
+                3 + legend_rows(self.parts, area) + words as u16
+            }
+            Block::Fill => CHARTS[3],
+            Block::Parts => y - area.y + self.parts_after(),
+            _ => y - area.y,
+        };
+        Placed { block, area: Rect { height, ..area }, rows }
+    }
+
+    /// Lines of the block before a row that cannot be selected.
+    fn lines_before(&self, row: ExplainRow) -> u16 {
+        if row == ExplainRow::Mechanism { self.parts_before() } else { 0 }
+    }
+
+    /// Parts above the line of the mechanism: those up to its own, or all.
+    fn parts_before(&self) -> u16 {
+        let parts = &self.explanation.parts;
+        let own = self.explanation.mechanism.as_ref().and_then(part_of);
+        let at = parts.iter().position(|part| Some(part.kind) == own);
+        at.map_or(parts.len(), |at| at + 1) as u16
+    }
+
+    fn parts_after(&self) -> u16 {
+        self.explanation.parts.len() as u16 - self.parts_before()
+    }
+
+    /// The words of a row in a block with so many columns, wrapped, and its height.
+    fn lines(&self, row: ExplainRow, width: u16) -> (Vec<String>, u16) {
+        let words = self.words(row);
+        let room = width.saturating_sub(if self.width >= WIDE { ENTRY + 1 } else { 3 });
+        let beneath = self.is_beneath(row, &words, room);
+        let columns = match row {
+            ExplainRow::Call => width,
+            ExplainRow::Advice(_) => width.saturating_sub(5 + advice_columns(self.width)),
+            ExplainRow::Finding(_) => room,
+            ExplainRow::Mechanism | ExplainRow::Evidence(..) => room.saturating_sub(2),
+            ExplainRow::Event(_) => room.saturating_sub(EVENT),
+            ExplainRow::Guard(_) | ExplainRow::Count(_) if beneath => room.saturating_sub(2),
+            ExplainRow::Guard(_) => room.saturating_sub(GUARD.0 + GUARD.1),
+            ExplainRow::Count(_) => {
+                room.saturating_sub(COUNT.0 + if self.width >= BARS { COUNT.1 } else { 0 })
+            }
+        };
+        let lines = text::wrap(&words, usize::from(columns.max(8)));
+        let height = if row == ExplainRow::Call { 1 } else { lines.len() as u16 + u16::from(beneath) };
+        (lines, height)
+    }
+
+    fn words(&self, row: ExplainRow) -> String {
+        let mut words = of_row(self.explanation, row);
+        if let Some((end, _)) = words.char_indices().nth(MOST_CHARS) {
+            words.truncate(end);
+            words.push('…');
+        }
+        words
+    }
+
+    /// Whether the words of a guard or a count are below its columns, as they have no room beside them.
+    fn is_beneath(&self, row: ExplainRow, words: &str, room: u16) -> bool {
+        match row {
+            ExplainRow::Guard(_) => text::width(words) > usize::from(room.saturating_sub(GUARD.0 + GUARD.1)),
+            ExplainRow::Count(_) => self.width < 80,
+            _ => false,
+        }
+    }
+}
+
+/// Rows of a legend with so many parts in a block.
+pub fn legend_rows(parts: u16, area: Rect) -> u16 {
+    let (x, end) = columns(area);
+    parts.div_ceil((end.saturating_sub(x) / LEGEND).max(1))
+}
+
+/// Columns at the end of a row of advice: bar, the call, over, peak, cost.
+pub fn advice_columns(width: u16) -> u16 {
+    match width {
+        BARS.. => 61,
+        WIDE.. => 47,
+        80.. => 22,
+        _ => 6,
+    }
+}

@@ -1,0 +1,123 @@
+//! What would have fixed it: one row for each change that was tried, with what the call and the whole session would have
+//! been.
+
+use ratatui::buffer::Buffer;
+use ratatui::style::Style;
+use ratatui::text::Span;
+
+use super::View;
+use crate::app::explain::page::{BARS, Placed, PlacedRow, WIDE, columns};
+use crate::app::explain::{ExplainRow, letter};
+use crate::explain::{Advice, Whole};
+use crate::inspect::words::difference;
+use crate::ui::glyphs;
+use crate::ui::theme::Role;
+use crate::ui::widgets::number::{estimate, round_thousands};
+use crate::ui::widgets::{ThinBar, put, put_right, put_spans};
+
+/// Columns of the bar.
+const BAR: u16 = 12;
+
+/// Draws the changes.
+pub(super) fn draw(view: &View<'_>, placed: &Placed, after: u16, buf: &mut Buffer) {
+    let end = columns(placed.area).1;
+    view.heads(placed.area.y, after, &heads(view.app.size.0, end), buf);
+    for row in &placed.rows {
+        if let ExplainRow::Advice(at) = row.row
+            && let Some(advice) = view.explanation.advice.get(at)
+        {
+            change(view, letter(at), advice, row, buf);
+            numbers(view, advice, row, buf);
+        }
+    }
+}
+
+/// The columns that a width has room for, and where they end.
+fn heads(width: u16, end: u16) -> Vec<(&'static str, u16)> {
+    match width {
+        WIDE.. => {
+            vec![("the call", end - 30), ("over", end - 23), ("peak", end - 12), ("cost", end)]
+        }
+        80.. => vec![("the call", end - 6), ("over", end)],
+        _ => vec![("over", end)],
+    }
+}
+
+fn change(view: &View<'_>, letter: char, advice: &Advice, row: &PlacedRow, buf: &mut Buffer) {
+    let ((x, end), y) = (columns(row.area), row.area.y);
+    let (theme, helps) = (view.theme, advice.helps);
+    let (sign, role) = if helps { (glyphs::PASSED, Role::Plan) } else { (glyphs::REFUSED, Role::Danger) };
+    put(buf, (x, y), end, &letter.to_string(), theme.style(Role::Muted));
+    put(buf, (x + 2, y), end, sign, theme.style(role));
+    if row.lines.len() > 1 {
+        return view.lines(row, x + 4, if helps { Role::Bright } else { Role::Muted }, buf);
+    }
+    let [key, now] = if helps {
+        [theme.bold(Role::Bright), theme.style(Role::Plan)]
+    } else {
+        [theme.style(Role::Muted), theme.style(Role::Muted)]
+    };
+    let mut spans = Vec::new();
+    for (at, change) in advice.changes.iter().enumerate() {
+        let parted = if at > 0 { ", " } else { "" };
+        spans.extend([
+            view.muted(parted),
+            Span::styled(change.key.as_str(), key),
+            view.muted(format!(" {} {} ", change.was, glyphs::ARROW)),
+            Span::styled(if change.now.is_empty() { glyphs::NONE } else { change.now.as_str() }, now),
+        ]);
+    }
+    put_spans(buf, (x + 4, y), end, &spans);
+}
+
+fn numbers(view: &View<'_>, advice: &Advice, row: &PlacedRow, buf: &mut Buffer) {
+    let y = row.area.y;
+    let (x, end) = columns(row.area);
+    let theme = view.theme;
+    let style = theme.style(if advice.fits { Role::Plan } else { Role::Danger });
+    let over = advice.overflows();
+    let (sign, over_style) = match over {
+        0 => (String::new(), theme.style(Role::Text)),
+        _ => (format!("{} ", glyphs::ALERT), theme.bold(Role::Danger)),
+    };
+    let over = Span::styled(format!("{sign}{over}"), over_style);
+    let call = [
+        Span::styled(estimate(advice.after), style),
+        view.muted(format!(" of {}", round_thousands(advice.limit))),
+    ];
+    let columns = heads(view.app.size.0, end);
+    for (head, end) in columns {
+        match head {
+            "the call" => put_right(buf, y, x, end, &call),
+            "over" => put_right(buf, y, x, end, std::slice::from_ref(&over)),
+            "peak" => put_right(buf, y, x, end, &[peak(view, advice)]),
+            _ => put_right(buf, y, x, end, &[cost(view, advice.whole)]),
+        };
+    }
+    if view.app.size.0 >= BARS {
+        let share = advice.after as f64 / advice.limit.max(1) as f64;
+        let style: Style = theme.style(if advice.helps { Role::Plan } else { Role::Ghost });
+        ThinBar { share, tail: 1.0, style, tail_style: theme.style(Role::Ghost) }.draw(
+            buf,
+            (end - 59, y),
+            BAR,
+        );
+    }
+}
+
+fn peak<'a>(view: &View<'_>, advice: &Advice) -> Span<'a> {
+    let role = if advice.overflows() > 0 { Role::Danger } else { Role::Text };
+    Span::styled(estimate(advice.peak()), view.theme.style(role))
+}
+
+/// By how much all calls would cost more or less.
+fn cost<'a>(view: &View<'_>, whole: Whole) -> Span<'a> {
+    let before = view.explanation.recorded.and_then(|recorded| recorded.cost);
+    match (whole.cost, before) {
+        (Some(cost), Some(before)) => {
+            let role = if cost > before { Role::Warn } else { Role::Text };
+            Span::styled(difference(cost - before).replace('-', "−"), view.theme.style(role))
+        }
+        _ => view.muted(glyphs::NONE),
+    }
+}
