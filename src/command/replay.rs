@@ -207,7 +207,7 @@ fn remarks(replayed: &Replayed, totals: &[Totals; 2]) -> Vec<(Tone, String)> {
     let own = totals[1].measured;
     if own < replayed.replay.calls.len() {
         let line = format!(
-            "cost: recorded for {} of the simulated calls, the others by the cache's model (retention {})",
+            "cost: by the provider's own count for {} of the simulated calls, the others by the cache's model (retention {})",
             grouped(own as u64),
             replayed.material.retention.word()
         );

@@ -23,9 +23,9 @@ impl Cost {
         self.calls_without += usize::from(self.add(recorded, listed));
     }
 
-    /// Adds a summary in the same way.
-    pub fn add_summary(&mut self, recorded: Option<f64>, listed: Option<f64>) {
-        self.summaries_without += usize::from(self.add(recorded, listed));
+    /// Adds the summaries of `times` compactions in the same way.
+    pub fn add_summaries(&mut self, times: usize, recorded: Option<f64>, listed: Option<f64>) {
+        self.summaries_without += if self.add(recorded, listed) { times } else { 0 };
     }
 
     /// Adds a call by what the provider counted.

@@ -81,7 +81,7 @@ impl Totals {
             self.spent.add_call(call.recorded_cost, call.cost);
         }
         for done in compacted() {
-            self.spent.add_summary(done.summary_recorded, done.summary_cost);
+            self.spent.add_summaries(done.times as usize, done.summary_recorded, done.summary_cost);
         }
         self.read += call.split.read;
         self.write += call.split.write;

@@ -192,7 +192,8 @@ impl Timeline {
     /// Above so many tokens a lane is compacted; none where it never is by itself (compaction 2.7).
     pub fn trigger(&self, lane: Lane) -> Option<f64> {
         let compaction = self.settings(lane).steps.compaction;
-        let window = self.inspection().upkeep.runtime_window;
+        let assumed = self.settings(lane).assumed.runtime_window;
+        let window = assumed.unwrap_or(self.inspection().upkeep.runtime_window);
         Some(compaction.threshold(window)).filter(|at| compaction.enabled && *at > 0.0)
     }
 
