@@ -757,7 +757,9 @@ fn go_to_row(driver: &mut Driver, wanted: ExplainRow) {
     let rows = &explanation(driver).rows;
     let at = rows.iter().position(|row| *row == wanted).expect("the row is on the page");
     driver.press("g");
-    (0..at).for_each(|_| driver.press("j"));
+    for _ in 0..at {
+        driver.press("j");
+    }
     assert_eq!(explanation(driver).selected(), Some(wanted));
 }
 

@@ -6,6 +6,7 @@ use crate::explain::failure::Failure;
 use crate::explain::rehearsal::Rehearsal;
 use crate::ids::EntryIx;
 use crate::inspect::Inspection;
+use crate::inspect::overflow::Overflow;
 use crate::store::entry::EntryKind;
 use crate::store::intern::WordIx;
 
@@ -64,7 +65,7 @@ fn of_failure(failure: &Failure, rehearsal: &Rehearsal) -> Course {
     let mut calls: Vec<CallPoint> = Vec::with_capacity(record.calls.len());
     for (number, (call, sent)) in (1..).zip(record.calls.iter().zip(&record.lane)) {
         let overflow = inspection.overflow_at(call.entry);
-        let named = overflow.and_then(|overflow| overflow.prompt());
+        let named = overflow.and_then(Overflow::prompt);
         calls.push(CallPoint {
             number,
             entry: call.entry,

@@ -134,7 +134,9 @@ impl Draft<'_> {
             }
             let height = blocks.iter().map(|placed| placed.area.height).max().unwrap_or(0);
             // The line between two blocks is as long as the longer one.
-            blocks.iter_mut().for_each(|placed| placed.area.height = height);
+            for placed in &mut blocks {
+                placed.area.height = height;
+            }
             page.height = y + height;
             page.blocks.extend(blocks);
         }

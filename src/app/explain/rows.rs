@@ -3,7 +3,7 @@
 use crate::app::explain::ExplainRow;
 use crate::app::explain::page::Block;
 use crate::context::budget::Part;
-use crate::explain::{Explanation, Finding};
+use crate::explain::{Explanation, Failure, Finding};
 
 /// Other calls that are listed: the newest.
 const EVENTS: usize = 6;
@@ -47,6 +47,6 @@ pub(super) fn rows(explanation: &Explanation) -> Vec<ExplainRow> {
 
 /// Parts of the prompt that the refused call carried.
 pub(super) fn parts_carried(explanation: &Explanation) -> u16 {
-    let budget = explanation.failure.as_ref().map(|failure| failure.budget());
+    let budget = explanation.failure.as_ref().map(Failure::budget);
     budget.map_or(0, |budget| Part::ALL.iter().filter(|part| budget.tokens(**part) > 0).count() as u16)
 }

@@ -3,7 +3,7 @@
 use crate::app::explain::ExplainRow;
 use crate::explain::{Advice, Class, Explanation, Guard, Mechanism, PartKind};
 use crate::inspect::words::grouped_by;
-use crate::js::parse;
+use crate::js::{JsString, parse};
 use crate::text;
 
 /// Lines of a headline, and of the advice below it.
@@ -134,7 +134,7 @@ pub fn error_words(error: &str) -> String {
     let error = error.char_indices().nth(READ).map_or(error, |(end, _)| &error[..end]);
     let inner = error.find('{').and_then(|at| parse(&error[at..]).ok()).and_then(|value| {
         let message = value.get("error").and_then(|inner| inner.get("message")).or(value.get("message"))?;
-        message.as_str().map(|text| text.to_string_lossy())
+        message.as_str().map(JsString::to_string_lossy)
     });
     let words = inner.filter(|inner| !inner.trim().is_empty()).unwrap_or_else(|| error.to_owned());
     words.split_whitespace().collect::<Vec<_>>().join(" ")

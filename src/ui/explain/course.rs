@@ -177,9 +177,9 @@ impl<'a> Chart<'a> {
         };
         let mut levels = self.levels();
         levels.sort_by_key(|level| std::cmp::Reverse(level.tokens));
-        levels.iter().for_each(|level| {
+        for level in &levels {
             label(self.row(level.tokens), &format!("{} {}", level.name, exact(level.tokens)), level.role);
-        });
+        }
         if let Some((_, tokens)) = self.course.accepted {
             label(self.row(tokens), &format!("largest accepted {}", thousands(tokens)), Role::Text);
         }
