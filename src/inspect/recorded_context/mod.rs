@@ -9,6 +9,8 @@ mod rebuilt;
 mod redaction;
 mod repairs;
 #[cfg(test)]
+mod repairs_tests;
+#[cfg(test)]
 mod tests;
 mod wildcard;
 

@@ -1,18 +1,15 @@
-//! Every run of the recorded fixture, and lists made by hand for repairs that the fixture lacks.
+//! Every run of the recorded fixture, from files and from a database, and recordings that hold less.
 
 use std::path::{Path, PathBuf};
 
-use super::rebuilt::Rebuilt;
 use super::*;
 use crate::gateway::env::Environment;
-use crate::ids::EntryIx;
 use crate::inspect::Inspection;
 use crate::inspect::open::open;
 use crate::inspect::testing::transcript;
-use crate::js::{Value, parse};
 use crate::store::sqlite::testing::TestStore;
 use crate::store::survey::survey;
-use crate::store::trajectory::{Place, RecordedList};
+use crate::store::trajectory::Place;
 
 const FIXTURE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/fixtures/trajectory");
 
@@ -128,169 +125,23 @@ fn a_recording_in_the_database_compares_as_the_same_recording_in_a_file() {
     assert!(rows.report.as_ref().is_some_and(|report| report.system_chars > 0));
 }
 
-/// A list of messages, each with its position as its time unless it has one.
-fn messages(list: &[&str]) -> Vec<Value> {
-    let timed = |(at, text): (usize, &&str)| {
-        let mut message = parse(text).unwrap();
-        let object = message.as_object_mut().unwrap();
-        if !object.contains("timestamp") {
-            object.set("timestamp", Value::from(at));
-        }
-        message
-    };
-    list.iter().enumerate().map(timed).collect()
-}
-
-fn compared(recorded: &[&str], rebuilt: &[&str], release: Option<[u32; 3]>) -> Comparison {
-    let items = messages(recorded);
-    let recorded = RecordedList { total: items.len() as u64, items };
-    let rebuilt = messages(rebuilt).into_iter().enumerate();
-    let rebuilt: Vec<_> = rebuilt.map(|(at, own)| Rebuilt::new(Some(EntryIx(at as u32)), own)).collect();
-    Comparison::new(&recorded, &rebuilt, release)
-}
-
-fn names(comparison: &Comparison) -> Vec<&'static str> {
-    comparison.repairs.iter().map(|repair| repair.name).collect()
-}
-
-const ASK: &str = r#"{"role":"user","content":[{"type":"text","text":"go"}]}"#;
-
-#[test]
-fn repairs_of_a_provider_are_found_together_and_named() {
-    let rebuilt = [
-        ASK,
-        r#"{"role":"assistant","content":[{"type":"thinking","thinking":"hm"},{"type":"text","text":" "},
-            {"type":"toolCall","id":"call_1|fc_2","name":"read","arguments":{},"thoughtSignature":"s"}]}"#,
-        r#"{"role":"toolResult","toolCallId":"call_1|fc_2","toolName":"read","content":[],"details":1}"#,
-    ];
-    let recorded = [
-        ASK,
-        r#"{"role":"assistant","content":[{"type":"toolCall","id":"call1fc2","name":"read","arguments":{}}]}"#,
-        r#"{"role":"toolResult","toolCallId":"call1fc2","toolName":"read","content":[]}"#,
-    ];
-    for release in [None, Some([2026, 6, 11])] {
-        let comparison = compared(&recorded, &rebuilt, release);
-        assert_eq!(comparison.verdict(), "equal after repairs", "{comparison:?}");
-        let wanted = [
-            "blank-text-block-removed",
-            "tool-result-details-removed",
-            "tool-call-ids-rewritten",
-            "thinking-dropped",
-            "signatures-stripped",
-        ];
-        assert_eq!(names(&comparison), wanted);
-    }
-}
-
-#[test]
-fn a_call_without_a_result_and_user_messages_in_a_row_are_repaired() {
-    let call = r#"{"role":"assistant","content":[{"type":"toolCall","id":"c1","name":"read","arguments":{}}],"stopReason":"toolUse"}"#;
-    let invented = r#"{"role":"toolResult","toolCallId":"c1","toolName":"read","content":[{"type":"text","text":"[openclaw] missing tool result in session history; inserted synthetic error result for transcript repair."}],"isError":true,"timestamp":77}"#;
-    let more = r#"{"role":"user","content":[{"type":"text","text":"on"}],"timestamp":9}"#;
-    let merged = r#"{"role":"user","content":[{"type":"text","text":"go"},{"type":"text","text":"on"}],"timestamp":9}"#;
-    let comparison = compared(&[ASK, call, invented, merged], &[ASK, call, ASK, more], None);
-    assert_eq!(comparison.verdict(), "equal after repairs", "{comparison:?}");
-    assert_eq!(names(&comparison), ["tool-results-paired", "user-turns-merged"]);
-    let pair = comparison.repairs.iter().map(|repair| repair.count).collect::<Vec<_>>();
-    assert_eq!(pair, [1, 1]);
-}
-
-#[test]
-fn a_history_limit_and_heartbeats_explain_messages_that_were_left_out() {
-    let user = |at: usize| format!(r#"{{"role":"user","content":"turn {at}","timestamp":{at}}}"#);
-    let answer = |text: &str, at: usize| {
-        format!(r#"{{"role":"assistant","content":[{{"type":"text","text":"{text}"}}],"timestamp":{at}}}"#)
-    };
-    let all: Vec<String> = vec![
-        user(0),
-        answer("a", 1),
-        user(2),
-        answer("b", 3),
-        user(4),
-        answer("HEARTBEAT_OK", 5),
-        user(6),
-        answer("c", 7),
-    ];
-    let all: Vec<&str> = all.iter().map(String::as_str).collect();
-    let kept = [all[2], all[3], all[6], all[7]];
-    let comparison = compared(&kept, &all, Some([2026, 9, 1]));
-    assert_eq!(comparison.verdict(), "equal after repairs", "{comparison:?}");
-    assert_eq!(names(&comparison), ["heartbeats-dropped", "history-limited"]);
-    assert_eq!((comparison.rebuilt, comparison.repaired), (8, 4));
-}
-
-#[test]
-fn usage_before_a_compaction_is_emptied_and_failed_answers_at_the_end_go() {
-    let summary = r#"{"role":"compactionSummary","summary":"s","tokensBefore":9,"timestamp":50}"#;
-    let answer = |usage: &str| {
-        format!(
-            r#"{{"role":"assistant","content":[{{"type":"text","text":"a"}}],"usage":{usage},"timestamp":40}}"#
-        )
-    };
-    let zero = r#"{"input":0,"output":0,"cacheRead":0,"cacheWrite":0,"totalTokens":0,"cost":{"input":0,"output":0,"cacheRead":0,"cacheWrite":0,"total":0}}"#;
-    let failed = r#"{"role":"assistant","content":[],"stopReason":"error","errorMessage":"400"}"#;
-    let comparison = compared(
-        &[summary, &answer(zero)],
-        &[summary, &answer(r#"{"input":7}"#), failed],
-        Some([2026, 6, 11]),
-    );
-    assert_eq!(comparison.verdict(), "equal after repairs", "{comparison:?}");
-    assert_eq!(names(&comparison), ["trailing-failed-assistant-dropped", "stale-usage-emptied"]);
-}
-
-#[test]
-fn a_release_before_the_sanitiser_keeps_delivery_copies() {
-    let mirror = r#"{"role":"assistant","provider":"openclaw","model":"delivery-mirror","content":"a"}"#;
-    let block = r#"{"role":"assistant","provider":"openclaw","model":"delivery-mirror","content":[{"type":"text","text":"a"}]}"#;
-    let old = compared(&[ASK, block], &[ASK, mirror], Some([2026, 4, 22]));
-    assert_eq!(
-        (old.verdict().as_str(), names(&old)),
-        ("equal after repairs", vec!["assistant-text-made-a-block"])
-    );
-    let new = compared(&[ASK, block], &[ASK, mirror], Some([2026, 6, 11]));
-    assert_eq!(new.verdict(), "different");
-}
-
-#[test]
-fn a_list_sent_without_its_repairs_is_equal_and_says_so() {
-    let result = r#"{"role":"toolResult","toolCallId":"c","toolName":"read","content":[],"details":1}"#;
-    let comparison = compared(&[ASK, result], &[ASK, result], Some([2026, 6, 11]));
-    assert_eq!((comparison.verdict().as_str(), comparison.unrepaired), ("equal", true));
-}
-
-#[test]
-fn the_first_difference_names_both_sides_and_what_only_one_has() {
-    let answer = r#"{"role":"assistant","content":[{"type":"text","text":"yes"}]}"#;
-    let other = r#"{"role":"assistant","content":[{"type":"text","text":"no, never"}]}"#;
-    let late = r#"{"role":"user","content":"late","timestamp":70}"#;
-    let lost = r#"{"role":"user","content":"lost","timestamp":80}"#;
-    let comparison = compared(&[ASK, answer, lost], &[ASK, other, late], Some([2026, 6, 11]));
-    let difference = comparison.difference.clone().unwrap();
-    assert_eq!((comparison.verdict().as_str(), difference.position), ("different", 1));
-    assert_eq!(difference.paths, ["/content/0/text"]);
-    let (recorded, rebuilt) = (difference.recorded.clone().unwrap(), difference.rebuilt.clone().unwrap());
-    assert_eq!((recorded.entry, rebuilt.entry), (None, Some(EntryIx(1))));
-    assert!(recorded.role == "assistant" && recorded.chars + 6 == rebuilt.chars);
-    assert_eq!(
-        (difference.only_recorded.clone(), difference.only_rebuilt.clone()),
-        (vec![2], vec![EntryIx(2)])
-    );
-    assert_eq!(Cause::of(&difference, &comparison, false), Cause::Rewritten);
-    assert_eq!(Cause::of(&difference, &comparison, true), Cause::ContextEngine);
+fn write(path: &Path, text: &str) {
+    let mut file = std::fs::File::create(path).unwrap();
+    std::io::Write::write_all(&mut file, text.as_bytes()).unwrap();
 }
 
 /// A folder with one transcript and one recorded run, whose `data` of `context.compiled` is this.
 fn recorded_in(dir: &Path, recording: &Path, data: &str) -> PathBuf {
     let user = crate::inspect::testing::user;
     let path = dir.join("s.jsonl");
-    std::fs::write(&path, transcript(&[user("one"), user("two"), user("three")])).unwrap();
+    write(&path, &transcript(&[user("one"), user("two"), user("three")]));
     let line = |kind: &str, data: &str| {
         format!(
             r#"{{"traceSchema":"openclaw-trajectory","schemaVersion":1,"traceId":"s","source":"runtime","type":"{kind}","ts":"2026-11-19T13:00:00.000Z","seq":1,"sessionId":"s","runId":"r","data":{data}}}"#
         )
     };
     let lines = [line("session.started", "{}"), line("context.compiled", data)];
-    std::fs::write(recording, lines.join("\n") + "\n").unwrap();
+    write(recording, &(lines.join("\n") + "\n"));
     path
 }
 
