@@ -1733,7 +1733,7 @@ fn replay_tells_the_course_in_sentences_for_those_who_do_not_look_at_tables() {
     for part in [
         "9 calls, ",
         "Thresholds in prompt tokens: window ",
-        "Recorded: the largest prompt is ",
+        "Recorded: the largest answered prompt is ",
         "Simulated with ",
         "messages cleared",
         "every prompt fits",

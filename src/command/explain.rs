@@ -48,6 +48,13 @@ pub(super) fn run(
     Printed { inspection: &inspection, explanation: &explanation }.print(output)
 }
 
+/// One block: a blank row, its title, its table.
+fn block(title: &str, table: &Table, output: &mut Output) -> Result<(), Failure> {
+    writeln!(output)?;
+    output.line(Tone::Strong, title)?;
+    Ok(table.print(output, "  ")?)
+}
+
 /// How a verdict is painted.
 pub(super) fn tone(explanation: &Explanation) -> Tone {
     match explanation.verdict().map(|finding| finding.class) {
@@ -88,12 +95,6 @@ impl Printed<'_> {
         Ok(writeln!(output)?)
     }
 
-    fn block(&self, title: &str, table: &Table, output: &mut Output) -> Result<(), Failure> {
-        writeln!(output)?;
-        output.line(Tone::Strong, title)?;
-        Ok(table.print(output, "  ")?)
-    }
-
     fn names(&self, entries: &[EntryIx]) -> Cell {
         let shown = entries.iter().take(NAMED).map(|ix| self.inspection.index.name(*ix));
         let mut names = shown.collect::<Vec<_>>().join(" ");
@@ -124,7 +125,7 @@ impl Printed<'_> {
             0 => "What happened".to_owned(),
             more => format!("What happened ({more} earlier not shown)"),
         };
-        self.block(&title, &table, output)
+        block(&title, &table, output)
     }
 
     fn event(&self, overflow: &Overflow) -> Vec<Cell> {
@@ -165,7 +166,7 @@ impl Printed<'_> {
                 new.into(),
             ]);
         }
-        self.block("What made it large", &table, output)
+        block("What made it large", &table, output)
     }
 
     fn guards(&self, output: &mut Output) -> Result<(), Failure> {
@@ -177,7 +178,7 @@ impl Printed<'_> {
         for guard in &self.explanation.guards {
             table.push(self.guard(guard));
         }
-        self.block("Why nothing prevented it", &table, output)
+        block("Why nothing prevented it", &table, output)
     }
 
     fn guard(&self, guard: &Guard) -> Vec<Cell> {
@@ -193,7 +194,7 @@ impl Printed<'_> {
         } else {
             format!("; every call fits with {} opened", guard.opens.join(" or "))
         };
-        let entry = guard.entry.map(|ix| self.names(&[ix])).unwrap_or_else(|| "".into());
+        let entry = guard.entry.map_or_else(|| "".into(), |ix| self.names(&[ix]));
         vec![
             guard.kind.word().into(),
             Cell::new(&format!("{}{by}", guard.state.word()), tone),
@@ -222,10 +223,10 @@ impl Printed<'_> {
                 if *exact { grouped(*tokens) } else { estimated(*tokens) }.into(),
                 if at == 0 { String::new() } else { format!("{off:+.1}%") }.into(),
                 Cell::new(what, Tone::Dim),
-                entry.map(|ix| self.names(&[ix])).unwrap_or_else(|| "".into()),
+                entry.map_or_else(|| "".into(), |ix| self.names(&[ix])),
             ]);
         }
-        self.block("Who counted what", &table, output)
+        block("Who counted what", &table, output)
     }
 
     fn findings(&self, output: &mut Output) -> Result<(), Failure> {

@@ -133,7 +133,7 @@ fn compared(case: &Case<'_>) -> f64 {
 
 /// Whether a compaction that is due would free something.
 fn compaction_works(case: &Case<'_>) -> bool {
-    let last_failed = case.compactions.last().is_some_and(|it| freed_nothing(it));
+    let last_failed = case.compactions.last().is_some_and(freed_nothing);
     case.inspection.configured.compaction.enabled && !last_failed
 }
 

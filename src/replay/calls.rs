@@ -8,6 +8,9 @@ use crate::store::index::Index;
 use crate::store::intern::WordIx;
 use crate::transcript::copied_answers;
 
+/// Answers whose counts are no measure.
+pub(super) type Doubted = HashSet<EntryIx>;
+
 /// A call that was refused because its prompt was too large, as the texts of the transcript tell.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Refused {
@@ -75,7 +78,7 @@ impl Call {
 
 /// The calls of a path. `refused` are those that did not fit, in file order. Copies of answers on another branch are no
 /// calls, nor are answers that the gateway wrote itself.
-pub fn calls(index: &Index, path: &[EntryIx], refused: &[Refused], doubted: &HashSet<EntryIx>) -> Vec<Call> {
+pub fn calls(index: &Index, path: &[EntryIx], refused: &[Refused], doubted: &Doubted) -> Vec<Call> {
     let copied = copied_answers(index, path);
     let mut walk = Walk { index, copied: &copied, refused, doubted, state: State::default() };
     let mut calls: Vec<Call> =
@@ -105,7 +108,7 @@ struct Walk<'a> {
     index: &'a Index,
     copied: &'a HashSet<EntryIx>,
     refused: &'a [Refused],
-    doubted: &'a HashSet<EntryIx>,
+    doubted: &'a Doubted,
     state: State,
 }
 

@@ -39,7 +39,7 @@ impl Lane<'_> {
         let (expected, overflow, failed) = match record {
             None => {
                 let overflow = call.refused.is_some();
-                (self.recorded_tokens(call, sent.tokens), overflow, overflow && call.usage.is_none())
+                (Self::recorded_tokens(call, sent.tokens), overflow, overflow && call.usage.is_none())
             }
             Some(record) => {
                 let room = Room::of(self.session, call, record.expected);
@@ -63,7 +63,7 @@ impl Lane<'_> {
     }
 
     /// What the provider counted, or a refusal says; one without a number was larger than every prompt that was accepted.
-    fn recorded_tokens(&self, call: &Call, estimated: f64) -> f64 {
+    fn recorded_tokens(call: &Call, estimated: f64) -> f64 {
         let told = call.refused.map(|refused| refused.requested.unwrap_or(estimated.max(refused.least)));
         call.measured().or(told.filter(|tokens| tokens.is_finite())).unwrap_or(estimated)
     }

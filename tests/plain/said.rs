@@ -224,7 +224,8 @@ fn spent(value: &Plain) -> Option<[String; 6]> {
 /// A time as programs write it; what else JavaScript makes a date of is held to it elsewhere.
 fn time(value: Option<&Plain>) -> String {
     let text = value.and_then(Plain::units).map(String::from_utf16_lossy);
-    let time = text.and_then(|text| text.parse::<jiff::Timestamp>().ok());
+    // JavaScript knows no comma before the fraction of a second.
+    let time = text.filter(|text| !text.contains(',')).and_then(|text| text.parse::<jiff::Timestamp>().ok());
     let other = || js::date_value(value.and_then(as_value).as_ref());
     digits(time.map_or_else(other, |time| time.as_millisecond() as f64))
 }

@@ -66,7 +66,7 @@ pub(in crate::explain) fn search(case: &Case<'_>, verdict: Option<&Finding>) -> 
     }
     let turn = case.room_to_go_on();
     let mut advice: Vec<Advice> =
-        trials.into_iter().map(|trial| told(rehearsal, failure, turn, trial)).collect();
+        trials.into_iter().map(|trial| told(rehearsal, failure, turn, &trial)).collect();
     let changed = |advice: &Advice| advice.helps || advice.after != advice.before;
     if advice.iter().any(changed) {
         advice.retain(changed);
@@ -158,7 +158,7 @@ fn in_pairs(rehearsal: &Rehearsal, candidates: &[Candidate], believable: &Believ
     (found.collect(), count)
 }
 
-fn told(rehearsal: &Rehearsal, failure: &Failure, turn: u64, trial: Trial) -> Advice {
+fn told(rehearsal: &Rehearsal, failure: &Failure, turn: u64, trial: &Trial) -> Advice {
     let whole = trial.whole;
     let changes: Vec<_> = trial.changes.iter().map(|change| shown(&rehearsal.inspection, change)).collect();
     let after = whole.tokens.unwrap_or(whole.peak);

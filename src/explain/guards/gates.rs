@@ -93,10 +93,9 @@ fn gates(rehearsal: &Rehearsal) -> Vec<OpenedGate> {
 
 /// The value of a gate's key.
 pub(super) fn current(failure: &Failure, key: &str) -> String {
-    let rows = failure.then.settings.iter().filter(|row| row.key().starts_with(key));
+    let mut rows = failure.then.settings.iter().filter(|row| row.key().starts_with(key));
     let set = |row: &&StepSetting| row.row.value.as_array().is_none_or(|list| !list.is_empty());
-    rows.filter(set)
-        .next_back()
+    rows.rfind(set)
         .map(|row| crate::gateway::setting_value::plain_text(row.row.control.unit(), &row.row.value))
         .unwrap_or_default()
 }

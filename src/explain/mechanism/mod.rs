@@ -58,7 +58,7 @@ pub(super) fn mechanism(case: &Case<'_>, failure: &Failure) -> Mechanism {
 fn refused_bytes(_: &Case<'_>, failure: &Failure) -> Option<Mechanism> {
     let (images, tokens) = failure.images();
     let entries = with_images(failure);
-    failure.is_bytes().then(|| Mechanism {
+    failure.is_bytes().then_some(Mechanism {
         class: Class::BytesLimit,
         tokens,
         count: images as usize,
@@ -211,12 +211,12 @@ fn run_start(case: &Case<'_>) -> EntryIx {
 /// Nothing stands out.
 fn gradual(_: &Case<'_>, failure: &Failure) -> Mechanism {
     let messages = &failure.then.context.messages;
-    let since = messages.iter().map(|message| message.entry);
+    let newest = messages.last().map(|message| message.entry);
     Mechanism {
         class: Class::GradualGrowth,
         tokens: failure.requested.saturating_sub(failure.fixed) as f64,
         count: messages.len(),
-        entries: since.last().into_iter().collect(),
+        entries: newest.into_iter().collect(),
     }
 }
 

@@ -68,7 +68,7 @@ fn text(case: &Case<'_>, ix: EntryIx) -> Option<String> {
     let content = message.get("content")?;
     let blocks = content.as_array().unwrap_or_default().iter().filter_map(|block| block.get("text"));
     let texts = std::iter::once(content).chain(blocks).filter_map(Value::as_str);
-    Some(texts.map(|text| text.to_string_lossy()).collect::<Vec<_>>().join(" "))
+    Some(texts.map(crate::js::JsString::to_string_lossy).collect::<Vec<_>>().join(" "))
 }
 
 /// The person's own words in lower case, without what stamps every run anew: dates, times and ids.
