@@ -20,7 +20,8 @@
 //!   sent, its sizes, estimates and the rows a person sees of it.
 //! * **Rules**: [`policy`], sizes to fates; [`plan`], fates to one change that is shown, applied and committed;
 //!   [`replay`], every call of a session again under other settings.
-//! * **Questions**: [`explain`], why a session overflowed and what would have helped; [`sweep`], a grid of settings, its
+//! * **Questions**: [`inspect::overflow`], which calls did not fit: the one list that every screen and command shows;
+//!   [`explain`], what made a call too large, why nothing prevented it and what would have; [`sweep`], a grid of settings, its
 //!   best trade-offs and the smallest change after which every call fits; [`summarize`], who writes a compaction's summary: clawscope out of the conversation's own words, a
 //!   program, or a model where the person names one; [`commit`], the only writer of session files; [`inspect`], one session with everything that is
 //!   asked of it, for commands and screens alike; [`export`], sessions and screens as documents without their secrets.

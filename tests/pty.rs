@@ -368,13 +368,13 @@ fn an_overflow_is_read_followed_to_its_entry_and_prevented_by_a_patch() {
     program.until_shown("prompt is too long");
     // The verdict, with what it rests on.
     program.keys("e");
-    program.until_shown("OVERFLOW by 3 412");
-    program.until_shown("tool-loop-treadmill");
-    // Its third line leads to the compaction.
-    program.keys("jj\r");
-    program.until("the compaction under the cursor", |screen| {
+    program.until_shown("Overflowed: pruning was blocked");
+    program.until_shown("pruning-inert");
+    // The first row is the refused call, and enter goes to it.
+    program.keys("gg\r");
+    program.until("the refused call under the cursor", |screen| {
         let text = screen.contents();
-        !text.contains("OVERFLOW by") && text.contains("214 entries") && text.contains("## Goal")
+        !text.contains("Overflowed:") && text.contains("prompt is too long")
     });
     // The map begins at the smallest change; its cell is taken.
     program.keys("w");

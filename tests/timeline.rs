@@ -273,7 +273,7 @@ fn b_tells_the_cache_and_words_tell_the_same_without_curves() {
     let words = shown(&driver);
     assert!(words.contains("1 prompt does not fit") && words.contains("203"), "{words}");
     driver.press("y");
-    assert!(driver.copied.last().is_some_and(|text| text.contains("the largest prompt is")));
+    assert!(driver.copied.last().is_some_and(|text| text.contains("the largest answered prompt is")));
 }
 
 #[test]
