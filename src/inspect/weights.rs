@@ -48,7 +48,9 @@ pub(super) fn grown_weights(
     let walk = Walk::over(inspection, path);
     if !is_fitted {
         let ratio = ratio(&walk.stretches, &weights)?;
-        weights.iter_mut().for_each(|weight| *weight *= ratio);
+        for weight in &mut weights {
+            *weight *= ratio;
+        }
     }
     for stretch in &walk.stretches {
         if let Some(factor) = factor(stretch, &weights) {
@@ -57,7 +59,7 @@ pub(super) fn grown_weights(
     }
     let residual = walk.first.and_then(|(place, prompt)| {
         let messages: f64 = weights[..place].iter().sum();
-        (messages <= FEW * prompt).then(|| prompt - messages)
+        (messages <= FEW * prompt).then_some(prompt - messages)
     });
     let estimated = inspection.fixed_tokens() as f64;
     let fixed = residual.unwrap_or(if fixed.is_finite() { fixed } else { estimated });
