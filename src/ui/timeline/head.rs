@@ -30,8 +30,9 @@ impl View<'_> {
             let mut facts = self.about();
             facts.extend([self.what(), self.late()]);
             put_facts(buf, (x, area.y), end, &facts);
-            let next = put_facts(buf, (x, area.y + 1), end, &recorded);
-            let middle = (area.x + area.width / 2).max(next + 4);
+            // Neither lane takes the other's room: what does not fit is left out from its end.
+            let middle = area.x + area.width / 2;
+            put_facts(buf, (x, area.y + 1), middle.saturating_sub(2), &recorded);
             put_facts(buf, (middle, area.y + 1), end, &simulated);
         } else {
             put_facts(buf, (x, area.y), end, &recorded);
@@ -120,20 +121,27 @@ impl View<'_> {
             overflows,
             self.cost_fact(lane, strong),
             compactions,
+            self.refused(lane),
         ]
     }
 
-    /// The largest answered prompt of a lane and a larger refused one, with `~` where a rule estimated it.
+    /// The largest answered prompt of a lane.
     fn peak(&self, lane: Lane) -> String {
+        let answered = self.timeline.totals[lane as usize].answered;
+        self.size_words(lane, answered).unwrap_or_else(|| "refused".to_owned())
+    }
+
+    /// A refused prompt that was larger than every answered one; nothing where there is none.
+    fn refused(&self, lane: Lane) -> Fact {
         let total = &self.timeline.totals[lane as usize];
-        let words = |(tokens, call): (f64, Option<usize>)| {
-            let estimated = self.timeline.lane(lane).get(call?)?.is_estimate();
-            Some(if estimated { estimate(whole(tokens)) } else { thousands(whole(tokens)) })
-        };
-        let refused = words(total.refused).filter(|_| total.refused.0 > total.answered.0);
-        let refused = refused.map(|tokens| format!("refused at {tokens}"));
-        let parts: Vec<String> = [words(total.answered), refused].into_iter().flatten().collect();
-        if parts.is_empty() { "refused".to_owned() } else { parts.join(" · ") }
+        let refused = self.size_words(lane, total.refused).filter(|_| total.refused.0 > total.answered.0);
+        refused.map(|tokens| self.muted(format!("refused at {tokens}"))).into_iter().collect()
+    }
+
+    /// Tokens of a call, with `~` where a rule estimated them.
+    fn size_words(&self, lane: Lane, (tokens, call): (f64, Option<usize>)) -> Option<String> {
+        let estimated = self.timeline.lane(lane).get(call?)?.is_estimate();
+        Some(if estimated { estimate(whole(tokens)) } else { thousands(whole(tokens)) })
     }
 
     /// The cost of a lane, and of the simulated one by how much that is another.
