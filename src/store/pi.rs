@@ -208,7 +208,7 @@ mod tests {
         write(&dir.path().join("sessions/--x--/2026_zz.jsonl"), "broken");
         write(&dir.path().join("sessions/other/x.jsonl"), &header("x"));
         write(&dir.path().join("sessions/other/data.jsonl"), "{\"rows\":1}\n");
-        write(&dir.path().join("sessions/work/team/--home-u-app--").join(name), &header("deep"));
+        write(&dir.path().join("sessions/projects/team/--home-u-app--").join(name), &header("deep"));
         write(&dir.path().join("sessions/--x--/runs/1.jsonl"), &header("run"));
         write(&dir.path().join("sessions/--x--/2026_zz.trajectory.jsonl"), "{}");
         write(&dir.path().join("auth.json"), "{}");
