@@ -28,7 +28,7 @@ pub fn letter(at: usize) -> char {
 pub enum ExplainRow {
     /// The call that is explained.
     Call,
-    /// What made it large.
+    /// The mechanism: what made the prompt large.
     Mechanism,
     /// A guard.
     Guard(usize),

@@ -1,7 +1,7 @@
 //! Replays of the session through the call that failed: as it was, under changed settings, and with one thing set right
 //! that was wrong. `replay`, `check`, `sweep` and tuning run the same replay, so their answers are the same.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
 use crate::context::build;
@@ -49,7 +49,7 @@ pub(super) struct Rehearsal {
     weights: HashMap<EntryIx, f64>,
     failing: Option<EntryIx>,
     /// Calls that were answered, but cut short.
-    cut: Vec<EntryIx>,
+    cut: HashSet<EntryIx>,
 }
 
 impl Rehearsal {

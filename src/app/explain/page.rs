@@ -43,17 +43,17 @@ pub enum Block {
     Call,
     /// The next prompt as a bar, where no call was refused.
     Fill,
-    /// What made it large.
+    /// The parts of the prompt by size, with the mechanism.
     Parts,
     /// Why nothing prevented it.
     Guards,
     /// Who counted what.
     Counts,
-    /// What would have fixed it.
+    /// Changes that would have prevented the overflow.
     Advice,
     /// The other calls that did not fit.
     Events,
-    /// What the verdict rests on, and the other findings.
+    /// The evidence of the verdict, and the other findings.
     Findings,
 }
 
@@ -221,7 +221,7 @@ impl Draft<'_> {
         self.explanation.parts.len() as u16 - self.parts_before()
     }
 
-    /// The words of a row in a block with so many columns, wrapped, and its height.
+    /// Wraps the words of a row in a block of `width` columns; with its height in lines.
     fn lines(&self, row: ExplainRow, width: u16) -> (Vec<String>, u16) {
         let words = self.words(row);
         let room = width.saturating_sub(if self.width >= WIDE { ENTRY + 1 } else { 3 });
@@ -262,7 +262,7 @@ impl Draft<'_> {
     }
 }
 
-/// Rows of a legend with so many parts in a block.
+/// Rows that a legend of `parts` parts takes in a block.
 pub fn legend_rows(parts: u16, area: Rect) -> u16 {
     let (x, end) = columns(area);
     parts.div_ceil((end.saturating_sub(x) / LEGEND).max(1))

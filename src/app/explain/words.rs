@@ -18,7 +18,7 @@ const GAP: usize = 4;
 pub struct Head {
     /// The verdict.
     pub verdict: Vec<String>,
-    /// What to do about it.
+    /// The next step for the reader.
     pub advice: Vec<String>,
 }
 
@@ -66,7 +66,7 @@ fn settings(advice: &Advice) -> String {
     format!("Set {}", changes.collect::<Vec<_>>().join(" and "))
 }
 
-/// What a row says, to be wrapped in its widest column.
+/// The text of a row, before it is wrapped in its widest column.
 pub(super) fn of_row(explanation: &Explanation, row: ExplainRow) -> String {
     match row {
         ExplainRow::Call => {

@@ -52,9 +52,11 @@ pub(in crate::explain) fn search(case: &Case<'_>, verdict: Option<&Finding>) -> 
     };
     let candidates = ground.candidates();
     let believable = Believable::of(rehearsal);
+    let turn = case.room_to_go_on();
+    let room = failure.limit.saturating_sub(turn);
     let mut trials: Vec<Trial> = candidates
         .par_iter()
-        .flat_map_iter(|candidate| climb(rehearsal, failure, case, candidate))
+        .flat_map_iter(|candidate| climb(rehearsal, room, candidate))
         .filter(|trial| believable.holds(&trial.changes))
         .collect();
     let mut tried: usize = candidates.iter().map(|candidate| candidate.values.len()).sum();
@@ -64,7 +66,6 @@ pub(in crate::explain) fn search(case: &Case<'_>, verdict: Option<&Finding>) -> 
         trials.extend(found);
         tried += count;
     }
-    let turn = case.room_to_go_on();
     let mut advice: Vec<Advice> =
         trials.into_iter().map(|trial| told(rehearsal, failure, turn, &trial)).collect();
     let changed = |advice: &Advice| advice.helps || advice.after != advice.before;
@@ -109,10 +110,9 @@ impl Believable {
     }
 }
 
-/// Tries the values of one key: the mildest that helps, and the first after it that leaves room for a turn. Where none
-/// helps, the one under which the session comes nearest to fitting.
-fn climb(rehearsal: &Rehearsal, failure: &Failure, case: &Case<'_>, candidate: &Candidate) -> Vec<Trial> {
-    let room = failure.limit.saturating_sub(case.room_to_go_on());
+/// Tries the values of one key: the mildest under which the failing call leaves room for a turn, in tokens up to `room`,
+/// else the mildest that helps at all. Where none helps, the one under which the session comes nearest to fitting.
+fn climb(rehearsal: &Rehearsal, room: u64, candidate: &Candidate) -> Vec<Trial> {
     let mut nearest: Option<Trial> = None;
     let mut barely: Option<Trial> = None;
     for changes in &candidate.values {

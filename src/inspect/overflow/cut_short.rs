@@ -1,6 +1,8 @@
 //! Answers cut short because prompt and reply together filled the window. Such a reply stops with `length`, as one does that
 //! reached its own limit, so several signs must agree.
 
+use std::collections::HashSet;
+
 use crate::ids::EntryIx;
 use crate::inspect::overflow::windows::Windows;
 use crate::inspect::overflow::{Overflow, Sign};
@@ -68,12 +70,10 @@ pub(super) fn cut_short(index: &Index, windows: &Windows<'_>) -> Vec<Overflow> {
 /// of prompt and reply is the known window or one that providers serve; of several the sums must agree.
 fn by_window(cuts: &[Cut]) -> Vec<Overflow> {
     let short: Vec<&Cut> = cuts.iter().filter(|cut| cut.output <= SHORT_REPLY).collect();
+    let agreeing = agreeing(&short);
     let full = |cut: &&&Cut| {
         let all = cut.sum();
-        let agrees = short.iter().any(|other| {
-            let near = (other.sum() - all).abs() <= SAME_SUM * all;
-            other.entry != cut.entry && near && other.output != cut.output
-        });
+        let agrees = agreeing.contains(&cut.entry);
         let usual = USUAL_WINDOWS.iter().any(|usual| (all - usual).abs() <= usual * NEAR_USUAL);
         agrees || usual || cut.window > 0.0 && all >= cut.window * FULL
     };
@@ -92,6 +92,26 @@ fn by_window(cuts: &[Cut]) -> Vec<Overflow> {
         again: Vec::new(),
     };
     short.iter().filter(full).map(overflow).collect()
+}
+
+/// Replies beside which another one of another length ended at nearly the same sum. Sorted by sum, the nearest reply of
+/// another length on either side decides, so that many replies cost no more than their sorting.
+fn agreeing(short: &[&Cut]) -> HashSet<EntryIx> {
+    let mut by_sum = short.to_vec();
+    by_sum.sort_by(|one, other| one.sum().total_cmp(&other.sum()));
+    let runs: Vec<&[&Cut]> = by_sum.chunk_by(|one, other| one.output == other.output).collect();
+    let mut found = HashSet::new();
+    for (at, run) in runs.iter().enumerate() {
+        let before = at.checked_sub(1).and_then(|at| runs[at].last());
+        let after = runs.get(at + 1).and_then(|run| run.first());
+        for cut in *run {
+            let near = |other: &&Cut| (other.sum() - cut.sum()).abs() <= SAME_SUM * cut.sum();
+            if before.into_iter().chain(after).any(near) {
+                found.insert(cut.entry);
+            }
+        }
+    }
+    found
 }
 
 #[cfg(test)]

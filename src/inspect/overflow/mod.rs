@@ -123,12 +123,9 @@ pub fn overflows(scope: &Scope<'_>) -> Vec<Overflow> {
     let windows = windows::Windows::new(scope);
     let mut found = refused::refused(scope);
     found.extend(silent::silent(scope.index, &windows));
-    let taken = |found: &[Overflow], entry: EntryIx| found.iter().any(|known| known.entry == entry);
-    for cut in cut_short::cut_short(scope.index, &windows) {
-        if !taken(&found, cut.entry) {
-            found.push(cut);
-        }
-    }
+    found.extend(cut_short::cut_short(scope.index, &windows));
+    // The sort is stable, so of two signs of one call the one that was looked for first is kept.
     found.sort_by_key(|overflow| overflow.entry);
+    found.dedup_by_key(|overflow| overflow.entry);
     found
 }
