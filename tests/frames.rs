@@ -476,3 +476,18 @@ proptest! {
         drawn(&app, &theme);
     }
 }
+
+/// The sizes at which a screen changes its layout, and one column or row beside them.
+#[test]
+fn no_state_panics_at_the_sizes_where_layouts_change() {
+    let widths = [1, 3, 20, 40, 45, 46, 60, 109, 110];
+    let heights = [1, 3, 9, 23, 24, 34];
+    let theme = dark();
+    for app in all_states() {
+        let mut app = app.clone();
+        for (width, height) in widths.iter().flat_map(|width| heights.map(|height| (*width, height))) {
+            app.update(Event::Resize { width, height }, NOW_MS);
+            drawn(&app, &theme);
+        }
+    }
+}

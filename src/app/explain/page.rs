@@ -154,7 +154,7 @@ impl Draft<'_> {
         ];
         let mut layers = Vec::new();
         if self.tall {
-            layers.extend(self.beside(first, self.width - (self.width * 3 / 8).max(46)));
+            layers.extend(self.beside(first, self.width.saturating_sub((self.width * 3 / 8).max(PARTS))));
         } else if bar == Block::Call {
             layers.push(vec![(bar, self.width)]);
         }
