@@ -453,7 +453,7 @@ fn breakdown(driver: &Driver) -> &BreakdownScreen {
 }
 
 #[test]
-fn the_sections_of_the_window_add_up_to_the_budget_bar() {
+fn the_sections_of_the_window_add_up_to_the_estimate() {
     let mut driver = Driver::demo(130, 36);
     for key in
         ["telegram:direct:8812", "slack:channel:c07infra", "research:main", "feishu:direct:ou_3f7c21ab"]
@@ -477,7 +477,7 @@ fn the_sections_of_the_window_add_up_to_the_budget_bar() {
             };
             parts.map(tokens).sum()
         };
-        let total = driver.app.figures.now.total();
+        let total = driver.app.inspection().expect("a session").next_prompt.estimate;
         assert_eq!((parts(false), parts(true)), (total, total), "{key}");
         assert!(
             breakdown(&driver).blocks.values().all(|block| block.as_ref().is_ok_and(|block| block.chars > 0))
@@ -523,7 +523,8 @@ fn sections_fold_and_the_cursor_stays_with_them() {
 fn under_a_preview_the_window_says_what_each_part_becomes() {
     let mut driver = tuned();
     driver.press("B");
-    let after = driver.app.figures.after.expect("a plan");
+    let inspection = driver.app.inspection().expect("a session");
+    let after = inspection.budget_after(driver.app.plan.as_ref().expect("a plan"));
     let screen = breakdown(&driver);
     let parts = screen.sections.iter().filter(|section| matches!(section.kind, SectionKind::Part(_)));
     assert_eq!(parts.map(|section| section.after.expect("a plan")).sum::<u64>(), after.total());

@@ -65,7 +65,7 @@ fn results_after_the_last_answer_count_in_the_list_too() {
     let answer = store.json(&["sessions"]);
     let session = &answer["sessions"][0];
     let estimate = &store.json(&["context", "main"])["estimate"]["tokens"];
-    assert_eq!(session["tokens"], json!({ "value": estimate, "source": "est" }));
+    assert_eq!(session["tokens"], json!({ "value": estimate, "source": "calibrated" }));
     assert!(
         estimate.as_u64() > Some(100_000) && session["flags"] == json!([]),
         "no call was refused: {session}"

@@ -47,13 +47,15 @@ fn a_copied_usage_is_no_measurement_of_the_new_branch() {
     let mut driver = tuned();
     let measured = inspection(&driver).measured.expect("the provider counted the old branch");
     let called = inspection(&driver).last_call.expect("a call");
-    let after = driver.app.figures.after.expect("a plan").total();
+    let plan = driver.app.plan.clone().expect("a plan");
+    let after = inspection(&driver).budget_after(&plan).total();
     driver.press("c y");
     assert!(driver.app.overlay.is_none(), "{:?}", driver.app.overlay);
     let branch = inspection(&driver);
     assert_eq!(branch.measured, Err(Unmeasured::SinceCommit));
     let tokens = branch.session.tokens.expect("tokens");
-    assert_eq!((tokens.tokens, tokens.source), (after, SourceOfCount::Est));
+    assert_eq!(tokens.source, SourceOfCount::Calibrated);
+    assert_eq!(branch.next_prompt.estimate, after);
     assert_eq!(branch.last_call, Some(called), "nobody was called meanwhile");
     assert!(branch.session.has(Mark::Overflow), "the refused call is still in the file");
     driver.press("u y");

@@ -17,6 +17,10 @@ pub struct Figures {
     pub now: Budget,
     /// What would fill it under the plan, where one is shown.
     pub after: Option<Budget>,
+    /// Tokens under the plan by chars/4.
+    pub estimate_after: Option<u64>,
+    /// Tokens of the messages by chars/4.
+    pub estimated_messages: u64,
     /// Calls on the path that failed.
     pub failed: u64,
     /// Tool results longer than the tuned `softTrim.maxChars`.
@@ -38,8 +42,10 @@ impl Figures {
         let context = &inspection.context;
         let results = context.messages.iter().filter(|message| message.size.role == Role::ToolResult);
         let mut figures = Self {
-            now: inspection.budget(),
-            after: plan.map(|plan| inspection.budget_after(plan)),
+            now: inspection.next_prompt.budget(context),
+            after: plan.map(|plan| inspection.next_prompt.budget_after(context, plan)),
+            estimate_after: plan.map(|plan| inspection.budget_after(plan).total()),
+            estimated_messages: inspection.budget().messages(),
             cost: plan.and_then(|plan| inspection.cache_cost(plan, now_ms)),
             long_results: results.filter(|message| message.size.joined_chars > max_chars).count() as u64,
             ..Self::default()

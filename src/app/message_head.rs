@@ -67,7 +67,7 @@ impl App {
         let inspection = self.inspection()?;
         let tokens = estimate_or_zero(&inspection.index.entry(message.entry).message?);
         let sent = inspection.context.position(message.entry).is_some();
-        let total = self.figures.now.total();
+        let total = inspection.next_prompt.estimate;
         Some((tokens, (sent && total > 0).then(|| (tokens * 100 + total / 2) / total)))
     }
 }

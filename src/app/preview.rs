@@ -101,7 +101,7 @@ pub(super) fn would_save(inspection: &Inspection) -> Vec<(Step, Option<u64>)> {
     let freed = |step| {
         let settings = StepSettings { steps: StepSet::of(&[step]), ..inspection.configured.clone() };
         let plan = inspection.plan(&settings, Gate::Open { idle_ms: f64::NAN }).ok()?;
-        Some(plan.total_before().saturating_sub(plan.total_after()))
+        Some(inspection.freed_by(&plan))
     };
     steps.iter().map(|step| (step, freed(step))).collect()
 }

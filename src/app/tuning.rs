@@ -357,14 +357,15 @@ impl TuningPane {
         }
         self.forget_profile();
         self.profiled = profiled;
-        let fixed = inspection.fixed_tokens();
+        let (prompt, context) = (&inspection.next_prompt, &inspection.context);
         for position in 0..PROFILE_STEPS {
             let share = position as f64 / (PROFILE_STEPS - 1) as f64;
             values[at] = Value::Number(tidy(((min + (max - min) * share) / step).round() * step, step));
             let settings = settings_of(&self.rows, &values, &inspection.configured);
             let settings = StepSettings { steps: self.steps.without(waiting), ..settings };
-            let total = inspection.plan(&settings, gate).map_or(0, |plan| plan.total_after());
-            self.profile.push(fixed + total);
+            let total =
+                inspection.plan(&settings, gate).map(|plan| prompt.budget_after(context, &plan).total());
+            self.profile.push(total.unwrap_or(prompt.fixed));
         }
     }
 

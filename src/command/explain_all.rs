@@ -15,7 +15,7 @@ use super::table::{Align, Cell, Table};
 use super::words::{counted, estimated, grouped, percent};
 use crate::cli::{ExplainArgs, PlaceArgs};
 use crate::explain::{Class, Explanation, explain};
-use crate::inspect::{Counted, Mark, SessionItem, SourceOfCount};
+use crate::inspect::{Counted, Mark, SessionItem};
 use crate::js::{Object, Value};
 
 /// A session and what is said of it, or why nothing is.
@@ -135,9 +135,8 @@ fn cells(explained: &Explained, windows: &[u64]) -> Vec<Cell> {
     let item = &explained.item;
     let tokens = item.tokens.map_or_else(
         || "-".to_owned(),
-        |counted| match counted.source {
-            SourceOfCount::Est => estimated(counted.tokens),
-            SourceOfCount::Measured => grouped(counted.tokens),
+        |counted| {
+            if counted.is_estimate() { estimated(counted.tokens) } else { grouped(counted.tokens) }
         },
     );
     let full = item.tokens.map_or_else(|| "-".to_owned(), |counted| percent(counted.tokens, item.window));

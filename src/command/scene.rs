@@ -7,10 +7,8 @@ use std::sync::Arc;
 use super::failure::Failure;
 use super::ruleset::asked;
 use crate::cli::PlaceArgs;
-use crate::context::build;
 use crate::error::Finding;
 use crate::gateway::config::GatewayConfig;
-use crate::gateway::eligible::Route;
 use crate::gateway::env::{Environment, absolute};
 use crate::gateway::ruleset::Chosen;
 use crate::gateway::state_dir::with_profile;
@@ -19,7 +17,7 @@ use crate::inspect::list::{Listed, list_under, listed_item, survey_under};
 use crate::inspect::open::{OpenError, open};
 use crate::inspect::place::{OpenPlace, Place};
 use crate::inspect::upkeep::Upkeep;
-use crate::inspect::{Inspection, Mark, SessionItem, Unmeasured, count};
+use crate::inspect::{Inspection, Mark, SessionItem, count};
 use crate::store::find::find_session;
 use crate::store::index::Standing;
 use crate::store::session::Session;
@@ -221,32 +219,27 @@ fn keep_agent(listed: &mut Listed, agent: &str) -> Result<(), Failure> {
 }
 
 /// The same session, looked at from another entry: `leaf` is its id or the unique start of one.
-pub fn at_leaf(scene: &Scene, mut inspection: Inspection, leaf: Option<&str>) -> Result<Inspection, Failure> {
+pub fn at_leaf(scene: &Scene, inspection: Inspection, leaf: Option<&str>) -> Result<Inspection, Failure> {
     let Some(text) = leaf else { return Ok(inspection) };
     let entry = find_entry(&inspection, "--leaf", text)?;
-    inspection.leaf = Leaf::Id(inspection.index.name(entry));
-    let built = build(&inspection.index, &inspection.tree, &inspection.leaf).ok();
-    inspection.context_throws = built.is_none();
-    let context = built.unwrap_or_default();
-    let word = |word| inspection.index.words.text(word);
-    if let Some((provider, model)) =
-        context.model.and_then(|(provider, model)| Some((word(provider)?, word(model)?)))
-    {
-        let (rules, config) = (inspection.ruleset.ruleset.rules(), &scene.store().config);
-        inspection.window = config.window(rules, &inspection.session.agent, &provider, &model);
-        inspection.route = Route::of(&config.js, &provider, &model);
-        let own = |session: &&Session| session.key == inspection.session.key;
+    Ok(at(scene, &inspection, entry))
+}
+
+/// The same after an entry, with the model that is in force there.
+fn at(scene: &Scene, inspection: &Inspection, entry: EntryIx) -> Inspection {
+    let leaf = Leaf::Id(inspection.index.name(entry));
+    let Some(mut moved) = inspection.at(leaf.clone()) else { return inspection.without_context(leaf) };
+    let word = |word| moved.index.words.text(word);
+    let model = moved.context.model.and_then(|(provider, model)| Some((word(provider)?, word(model)?)));
+    if let Some((provider, model)) = model {
+        let own = |session: &&Session| session.key == moved.session.key;
         if let Some(session) = scene.store().sessions.iter().find(own) {
-            let ruleset = inspection.ruleset.ruleset;
-            inspection.upkeep = Upkeep::of(scene.store(), ruleset, session, (&provider, &model));
+            let ruleset = moved.ruleset.ruleset;
+            moved.upkeep = Upkeep::of(scene.store(), ruleset, session, (&provider, &model));
         }
-        (inspection.provider, inspection.model) = (provider, model);
+        moved = moved.called(provider, model);
     }
-    inspection.context = Arc::new(context);
-    inspection.tell_prompt();
-    // What a provider counted belongs to the session's own leaf.
-    inspection.measured = Err(Unmeasured::OtherLeaf);
-    Ok(inspection)
+    moved
 }
 
 /// The entry that a text means: its id or the unique start of one. `what` is the argument, for the refusal.

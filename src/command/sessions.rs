@@ -16,7 +16,7 @@ use crate::gateway::ruleset::Ruleset;
 use crate::gateway::window_rules::judge_window;
 use crate::inspect::lifecycle::Lifecycle;
 use crate::inspect::title::shown_title;
-use crate::inspect::{Counted, Mark, SessionItem, SourceOfCount};
+use crate::inspect::{Counted, Mark, SessionItem};
 use crate::js::{Object, Value};
 use crate::store::key::Kind;
 
@@ -228,8 +228,8 @@ fn cells(scene: &Scene, item: &SessionItem) -> [Cell; 10] {
 fn tokens_words(tokens: Option<Counted>) -> String {
     match tokens {
         None => "-".to_owned(),
-        Some(Counted { tokens, source: SourceOfCount::Est }) => estimated(tokens),
-        Some(Counted { tokens, source: SourceOfCount::Measured }) => grouped(tokens),
+        Some(counted) if counted.is_estimate() => estimated(counted.tokens),
+        Some(counted) => grouped(counted.tokens),
     }
 }
 

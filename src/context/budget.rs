@@ -116,6 +116,27 @@ impl Budget {
         budget
     }
 
+    /// The same where what precedes the messages takes other tokens than its chars tell. Without a report it is not known what
+    /// they are, and they count as system prompt.
+    pub fn with_fixed(
+        chars: Option<FixedChars>,
+        fixed: u64,
+        context: &Context,
+        tokens: impl Fn(usize) -> u64,
+    ) -> Self {
+        let by_chars = Self::before_messages(chars);
+        let total = by_chars.total();
+        let mut budget = Self::new(None, context, tokens);
+        let mut left = fixed;
+        for part in [Part::Tools, Part::Files].into_iter().filter(|_| total > 0) {
+            let own = (by_chars.tokens(part) as f64 * fixed as f64 / total as f64).round() as u64;
+            budget.add(part, own.min(left));
+            left -= own.min(left);
+        }
+        budget.add(Part::System, left);
+        budget
+    }
+
     /// What is there before any message.
     pub fn before_messages(fixed: Option<FixedChars>) -> Self {
         let mut budget = Self::default();
@@ -138,9 +159,13 @@ impl Budget {
     /// Adds a message that counts so many tokens.
     pub fn add_message(&mut self, size: &MessageSize, tokens: u64) {
         if size.role == Role::Assistant {
-            let thinking = thinking_tokens(size, tokens);
-            self.add(Part::Thinking, thinking);
-            self.add(Part::Assistant, tokens - thinking);
+            let estimate = estimate_or_zero(size);
+            let thinking = match thinking_tokens(size, estimate) {
+                own if estimate == tokens || estimate == 0 => own.min(tokens),
+                own => (own as f64 * tokens as f64 / estimate as f64) as u64,
+            };
+            self.add(Part::Thinking, thinking.min(tokens));
+            self.add(Part::Assistant, tokens - thinking.min(tokens));
         } else {
             self.add(part_of(size.role), tokens);
         }

@@ -1,20 +1,15 @@
 //! The call that did not fit, as it was: what the model was sent, and what each message of it weighs by the provider's own
 //! count.
 
-use std::sync::Arc;
-
 use crate::context::budget::Budget;
-use crate::context::build;
 use crate::context::tokens::chars4::estimate_or_zero;
 use crate::explain::calls::Call;
 use crate::explain::rehearsal::Rehearsal;
 use crate::ids::EntryIx;
+use crate::inspect::Inspection;
 use crate::inspect::overflow::{ModelWindow, Overflow, Sign};
-use crate::inspect::{Inspection, Unmeasured};
-use crate::policy::prune::touches;
 use crate::store::entry::{MessageSize, Role};
 use crate::store::intern::WordIx;
-use crate::transcript::Leaf;
 
 /// Tokens of an image by the runtime's estimate (compaction 1.4).
 const IMAGE_TOKENS: f64 = 1_200.0;
@@ -56,7 +51,7 @@ impl Failure {
     /// The call behind an overflow; none where it has no place in the tree. `calls` are those of its path.
     pub(super) fn new(rehearsal: &Rehearsal, overflow: &Overflow, calls: &[Call]) -> Option<Self> {
         let inspection = &rehearsal.inspection;
-        let then = at_call(inspection, overflow)?;
+        let then = inspection.before_call(overflow)?;
         let model = overflow.model.or(then.context.model);
         let weights = rehearsal.weights_of(&then.context.messages);
         let behind = |call: &&Call| {
@@ -161,25 +156,4 @@ fn believed(inspection: &Inspection, model: Option<(WordIx, WordIx)>) -> ModelWi
         Some(names) if names != own => ModelWindow::of(&inspection.overflow_scope(), &names.0, &names.1),
         _ => ModelWindow { gateway: inspection.window, runtime: inspection.upkeep.runtime_window },
     }
-}
-
-/// The session as it was when an overflow's call was made.
-fn at_call(inspection: &Inspection, overflow: &Overflow) -> Option<Inspection> {
-    let index = &inspection.index;
-    // An answer that overflowed in silence, or was cut short, is no part of its own prompt either.
-    let parent = inspection.tree.parent(overflow.entry)?;
-    let leaf = Leaf::Id(index.entry(parent).id.map(|id| index.ids.text(id).to_owned())?);
-    let context = build(index, &inspection.tree, &leaf).ok()?;
-    let touch = touches(index).find(|(entry, _)| *entry < overflow.entry);
-    let mut then = Inspection {
-        leaf,
-        context: Arc::new(context),
-        context_throws: false,
-        closer: None,
-        last_touch: touch.map(|(_, at)| at),
-        measured: Err(Unmeasured::OtherLeaf),
-        ..inspection.clone()
-    };
-    then.tell_prompt();
-    Some(then)
 }

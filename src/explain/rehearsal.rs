@@ -4,20 +4,18 @@
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
-use crate::context::build;
 use crate::context::build::ContextMessage;
 use crate::context::tokens::chars4::estimate_or_zero;
 use crate::ids::EntryIx;
+use crate::inspect::Inspection;
 use crate::inspect::again::Material;
 use crate::inspect::change::Change;
 use crate::inspect::overflow::Sign;
 use crate::inspect::simulated::{replayed_steps, simulated};
-use crate::inspect::{Inspection, Unmeasured};
 use crate::policy::StepSet;
 use crate::replay::{CallReplay, RecordedLane, Settings, Totals, simulated_lane};
 use crate::store::body::BodyError;
 use crate::store::intern::WordIx;
-use crate::transcript::Leaf;
 
 /// What all calls of a session come to.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -154,19 +152,6 @@ impl Rehearsal {
 
 /// The session at a leaf from which a call is on the path.
 fn through(inspection: &Inspection, entry: Option<EntryIx>) -> Inspection {
-    let index = &inspection.index;
     let off_path = entry.filter(|entry| !inspection.context.path.contains(entry));
-    let leaf = off_path.and_then(|entry| Some(Leaf::Id(index.ids.text(index.entry(entry).id?).to_owned())));
-    let context = leaf.as_ref().and_then(|leaf| build(index, &inspection.tree, leaf).ok());
-    match leaf.zip(context) {
-        Some((leaf, context)) => Inspection {
-            leaf,
-            context: Arc::new(context),
-            context_throws: false,
-            closer: None,
-            measured: Err(Unmeasured::OtherLeaf),
-            ..inspection.clone()
-        },
-        None => inspection.clone(),
-    }
+    off_path.and_then(|entry| inspection.after(entry)).unwrap_or_else(|| inspection.clone())
 }

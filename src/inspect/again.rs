@@ -102,7 +102,7 @@ impl Material {
         let fit = inspection.calibrated_by(&texts.spoken);
         let fit_error = fit.as_ref().map(|(fit, _)| fit.deviation.mean);
         let fitted = fit.map(|(fit, weights)| (fit.fixed, weights));
-        let calibrated = grown_weights(inspection, fitted);
+        let calibrated = grown_weights(&inspection.counts(), fitted);
         let read = Self::weighed(inspection, inspection.gateway_steps(), texts, calibrated)?;
         Ok(Self { fit_error, ..read }.without_doubted(inspection))
     }

@@ -1,5 +1,6 @@
 //! The thresholds on the budget bar, all in prompt tokens: a ratio of the messages stands to the right by
-//! what precedes the messages.
+//! what precedes the messages. The pruner estimates messages by their chars, so on the scale of counted tokens its thresholds
+//! move by the tokens counted for one that it estimates.
 
 use crate::gateway::compaction::CompactionSettings;
 use crate::inspect::Inspection;
@@ -44,10 +45,15 @@ pub struct ThresholdMark {
     pub was: Option<u64>,
 }
 
-/// The marks from left to right. `fixed` is what precedes the messages, in tokens.
-pub fn marks(inspection: &Inspection, settings: &StepSettings, fixed: u64) -> Vec<ThresholdMark> {
+/// The marks from left to right. `fixed` is what precedes the messages, in tokens; `factor` tokens of the messages count for
+/// one that chars/4 estimates.
+pub fn marks(
+    inspection: &Inspection,
+    settings: &StepSettings,
+    (fixed, factor): (u64, f64),
+) -> Vec<ThresholdMark> {
     let window = inspection.window.tokens.max(0.0);
-    let share = |ratio: f64| fixed + (ratio * window) as u64;
+    let share = |ratio: f64| fixed + (ratio * window * factor) as u64;
     let moved = |threshold, now: f64, configured: f64| ThresholdMark {
         threshold,
         at: share(now),

@@ -4,17 +4,20 @@ use std::sync::Arc;
 
 use crate::commit::{ReceiptKind, receipt_kind};
 use crate::context::Context;
-use crate::context::budget::{Budget, FixedChars};
-use crate::context::tokens::estimate_as;
+use crate::gateway::prune_setting::PRUNING_PATH;
+use crate::gateway::pruning::effective_settings_under;
 use crate::gateway::window::WindowInfo;
 use crate::ids::{EntryIx, LineIds};
 use crate::inspect::facts::time;
 use crate::inspect::list::listed_item;
+use crate::inspect::next_prompt::{Counts, NextPrompt};
 use crate::inspect::open::{OpenError, next_model, source_of};
 use crate::inspect::overflow::{Scope, overflows};
+use crate::inspect::partial_usage::partial_usage;
 use crate::inspect::reading::{chosen, context_of, fixed_of, read_as};
 use crate::inspect::title::title;
-use crate::inspect::{Counted, Inspection, Mark, Measured, SessionItem, SourceOfCount, Unmeasured};
+use crate::inspect::{Counted, Inspection, Mark, Measured, SessionItem, Unmeasured};
+use crate::policy::prune::last_touch_under;
 use crate::store::body;
 use crate::store::entry::{EntryKind, Reading};
 use crate::store::index::{Index, Standing};
@@ -30,28 +33,23 @@ pub(super) struct Told<'a> {
     source: &'a Source,
     index: &'a Index,
     tree: &'a Tree,
-    context: &'a Context,
     context_throws: bool,
     window: WindowInfo,
-    measured: Result<Measured, Unmeasured>,
-    /// Chars before the messages; asked for only where no provider's count has them in it.
-    fixed: &'a dyn Fn() -> Option<FixedChars>,
+    next_prompt: Counted,
     /// Calls of the file that did not fit.
     overflows: usize,
 }
 
 impl<'a> Told<'a> {
-    /// By a session that was opened; `fixed` answers what it says of itself.
-    pub(super) fn of(inspection: &'a Inspection, fixed: &'a dyn Fn() -> Option<FixedChars>) -> Self {
+    /// By a session that was opened.
+    pub(super) fn of(inspection: &'a Inspection) -> Self {
         Self {
             source: &inspection.source,
             index: &inspection.index,
             tree: &inspection.tree,
-            context: &inspection.context,
             context_throws: inspection.context_throws,
             window: inspection.window,
-            measured: inspection.measured,
-            fixed,
+            next_prompt: inspection.next_prompt.total,
             overflows: inspection.overflows.len(),
         }
     }
@@ -75,23 +73,32 @@ pub fn count(
     let row = session.row.as_ref();
     (item.provider, item.model) = next_model(row, &index, &context).unwrap_or((item.provider, item.model));
     item.ruleset = chosen.ruleset;
+    let window = store.config.window(rules, &item.agent, &item.provider, &item.model);
+    let overflows = overflows(&Scope {
+        source: &source,
+        index: &index,
+        config: &store.config,
+        agent: &item.agent,
+        ruleset: chosen.ruleset,
+    });
+    let touched = |ix| body::entry(&source, &index, ix);
+    let prunes = effective_settings_under(rules, store.config.value(&PRUNING_PATH)).is_some()
+        && last_touch_under(rules, &index, (&item.provider, &item.model), touched).is_some();
+    let next_prompt = NextPrompt::of(&Counts {
+        index: &index,
+        context: &context,
+        overflows: &overflows,
+        doubted: &partial_usage(&index, &context.path, prunes),
+        fixed: fixed_of(row, (&source, &index), &context, &store.config),
+    });
     let told = Told {
         source: &source,
         index: &index,
         tree: &tree,
-        context: &context,
         context_throws,
-        window: store.config.window(rules, &item.agent, &item.provider, &item.model),
-        measured: last_prompt(&index, &context),
-        fixed: &|| fixed_of(row, (&source, &index), &context, &store.config),
-        overflows: overflows(&Scope {
-            source: &source,
-            index: &index,
-            config: &store.config,
-            agent: &item.agent,
-            ruleset: chosen.ruleset,
-        })
-        .len(),
+        window,
+        next_prompt: next_prompt.total,
+        overflows: overflows.len(),
     };
     Ok(completed(&told, item, row))
 }
@@ -108,7 +115,7 @@ pub(super) fn completed(told: &Told<'_>, mut item: SessionItem, row: Option<&Row
         item.title = title;
     }
     item.window = told.window.tokens.max(0.0) as u64;
-    item.tokens = Some(next_prompt(told));
+    item.tokens = Some(told.next_prompt);
     if row.and_then(|row| row.updated_at).is_none() {
         item.updated_ms = last_time(index).or(item.updated_ms);
     }
@@ -152,26 +159,8 @@ pub(super) fn last_prompt(index: &Index, context: &Context) -> Result<Measured, 
 }
 
 /// Whether a branch ends here that was written by a commit: what stands before it on the path is a copy.
-fn is_commit(index: &Index, ix: EntryIx) -> bool {
+pub(super) fn is_commit(index: &Index, ix: EntryIx) -> bool {
     receipt_kind(index, ix) == Some(ReceiptKind::Commit)
-}
-
-/// What the next prompt takes: as counted by the provider when the last answer has a count and nothing
-/// came after it; with results after it, that count and their estimate; else the estimate of everything
-/// that fills the window.
-fn next_prompt(told: &Told<'_>) -> Counted {
-    let last = last_assistant(told.index, told.context);
-    let estimated = |tokens| Counted { tokens, source: SourceOfCount::Est };
-    let Some(measured) = told.measured.ok().filter(|measured| Some(measured.entry) == last) else {
-        return estimated(Budget::of((told.fixed)(), told.context).total());
-    };
-    let since = estimate_as(told.index, told.context)
-        .ok()
-        .filter(|since| since.trailing_tokens > 0.0 && since.tokens.is_finite());
-    match since {
-        Some(since) => estimated(since.tokens as u64),
-        None => Counted { tokens: measured.prompt_tokens, source: SourceOfCount::Measured },
-    }
 }
 
 fn last_assistant(index: &Index, context: &Context) -> Option<EntryIx> {

@@ -8,10 +8,13 @@ use crate::gateway::ruleset::Ruleset;
 use crate::ids::SessionKey;
 
 /// Where a count comes from.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash)]
 pub enum SourceOfCount {
     /// By rule, from chars.
+    #[default]
     Est,
+    /// By rule, scaled to the counts of this session.
+    Calibrated,
     /// Reported by the provider.
     Measured,
 }
@@ -21,18 +24,26 @@ impl SourceOfCount {
     pub fn word(self) -> &'static str {
         match self {
             Self::Est => "est",
+            Self::Calibrated => "calibrated",
             Self::Measured => "measured",
         }
     }
 }
 
 /// A number of tokens and where it comes from.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Counted {
     /// Tokens.
     pub tokens: u64,
     /// Estimated or measured.
     pub source: SourceOfCount,
+}
+
+impl Counted {
+    /// Whether it is an estimate.
+    pub fn is_estimate(&self) -> bool {
+        self.source != SourceOfCount::Measured
+    }
 }
 
 /// A mark a session carries in the list.

@@ -3,6 +3,7 @@
 
 pub mod again;
 pub mod amount;
+mod at_leaf;
 mod branch_entries;
 mod branches;
 pub mod breakdown;
@@ -25,6 +26,7 @@ pub mod lifecycle;
 pub mod list;
 pub mod making;
 pub mod message;
+pub mod next_prompt;
 mod oddities;
 pub mod open;
 pub mod overflow;
@@ -95,7 +97,9 @@ use crate::store::index::Index;
 use crate::store::prompt_report::SystemPromptReport;
 use crate::store::source::Source;
 use crate::transcript::{Leaf, Tree};
+use next_prompt::{Counts, NextPrompt};
 use overflow::{Overflow, Scope};
+use partial_usage::partial_usage;
 use successor::Successor;
 use upkeep::Upkeep;
 
@@ -196,6 +200,8 @@ pub struct Inspection {
     pub overflows: Arc<[Overflow]>,
     /// Answers of the path whose counts cannot be the whole prompt.
     pub doubted: Arc<HashSet<EntryIx>>,
+    /// The prompt of the next call by the best count there is.
+    pub next_prompt: Arc<NextPrompt>,
     /// A commit to it that was broken off and not settled yet.
     pub unfinished: Option<Unfinished>,
     /// Rises with every reading.
@@ -297,6 +303,25 @@ impl Inspection {
         CacheCost::new(plan, self.price.as_ref()?, idle_ms)
     }
 
+    /// Judges the counts of the path, and counts the next prompt by them. To be done again for another leaf.
+    pub fn count_prompt(&mut self) {
+        let prunes = self.configured_on && self.last_touch.is_some();
+        let doubted = partial_usage(&self.index, &self.context.path, prunes);
+        self.doubted = Arc::new(doubted);
+        self.next_prompt = Arc::new(NextPrompt::of(&self.counts()));
+    }
+
+    /// What is counted of it.
+    fn counts(&self) -> Counts<'_> {
+        Counts {
+            index: &self.index,
+            context: &self.context,
+            overflows: &self.overflows,
+            doubted: &self.doubted,
+            fixed: self.fixed,
+        }
+    }
+
     /// Tokens before any message: system prompt, workspace files and tool schemas.
     pub fn fixed_tokens(&self) -> u64 {
         Budget::before_messages(self.fixed).total()
@@ -305,6 +330,12 @@ impl Inspection {
     /// What fills the window as things stand.
     pub fn budget(&self) -> Budget {
         Budget::of(self.fixed, &self.context)
+    }
+
+    /// Tokens of the next prompt that a plan frees.
+    pub fn freed_by(&self, plan: &Plan) -> u64 {
+        let after = self.next_prompt.budget_after(&self.context, plan);
+        self.next_prompt.total.tokens.saturating_sub(after.total())
     }
 
     /// What would fill the window under a plan.

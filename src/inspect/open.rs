@@ -19,7 +19,6 @@ use crate::ids::{EntryIx, Epoch, LineIds, SessionKey};
 use crate::inspect::count::{Told, completed, last_call, last_prompt};
 use crate::inspect::list::listed_item;
 use crate::inspect::overflow::overflows;
-use crate::inspect::partial_usage::partial_usage;
 use crate::inspect::price::price;
 use crate::inspect::reading::{chosen, context_of, read_as};
 use crate::inspect::server_clear::server_clear;
@@ -215,6 +214,7 @@ fn inspect(
         unfinished: None,
         overflows: Arc::default(),
         doubted: Arc::default(),
+        next_prompt: Arc::default(),
         epoch,
         grown_from: None,
     };
@@ -240,10 +240,9 @@ fn inspect(
 /// Fills in what the transcript and the files beside it say of the session at this time, in ms.
 fn complete(inspection: &mut Inspection, session: &Session, now_ms: i64) {
     inspection.overflows = overflows(&inspection.overflow_scope()).into();
-    inspection.doubted = partial_usage(inspection).into();
+    inspection.count_prompt();
     inspection.last_call = last_call(inspection);
-    let fixed = || inspection.fixed;
-    let told = Told::of(inspection, &fixed);
+    let told = Told::of(inspection);
     inspection.session = completed(&told, inspection.session.clone(), session.row.as_ref());
     let locked = matches!(lock_state(inspection.source.path(), now_ms), Ok(LockState::Held { .. }));
     inspection.session.set_mark(Mark::Running, locked || session.has(Flag::Running));

@@ -8,7 +8,7 @@ use crate::gateway::env::Environment;
 use crate::inspect::list::{Listed, list};
 use crate::inspect::place::{OpenPlace, Place};
 use crate::inspect::write::{Ask, Check, WriteError, WriteRequest, prepare, preview, write};
-use crate::inspect::{SessionItem, SourceOfCount, count};
+use crate::inspect::{Counted, SessionItem, SourceOfCount, count};
 use crate::policy::prune::Gate;
 use crate::store::demo::NOW_MS;
 
@@ -87,7 +87,8 @@ fn the_overflowed_session_carries_everything_the_screen_asks_for() {
     let (_place, listed) = demo();
     let inspection = opened(&listed, "telegram:direct:8812", None);
     assert!(inspection.session.has(Mark::Overflow));
-    assert_eq!(inspection.session.tokens.map(|counted| counted.source), Some(SourceOfCount::Est));
+    let counted = Counted { tokens: 203_412, source: SourceOfCount::Measured };
+    assert_eq!(inspection.session.tokens, Some(counted), "the refusal names it");
     assert_eq!((inspection.provider.as_str(), inspection.window.tokens), ("anthropic", 200_000.0));
     assert!(inspection.configured_on && inspection.last_touch.is_some() && !inspection.context_throws);
     assert!(inspection.fixed.is_some_and(|fixed| fixed.system > fixed.files && fixed.tools > 0));

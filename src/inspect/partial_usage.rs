@@ -5,8 +5,8 @@ use std::collections::HashSet;
 
 use crate::context::tokens::chars4::estimate_or_zero;
 use crate::ids::EntryIx;
-use crate::inspect::Inspection;
 use crate::store::entry::{Entry, EntryKind, Usage};
+use crate::store::index::Index;
 
 /// Share of the estimate below which a count is doubted. No script has so few tokens for its chars.
 const FAR_BELOW: f64 = 0.4;
@@ -15,18 +15,17 @@ const ENOUGH: f64 = 6_000.0;
 /// Calls that must be so, before any of them is doubted: one alone may be another context's.
 const LEAST_CALLS: usize = 3;
 
-/// The answers of a path whose counts are doubted. Where pruning can act, small prompts are its doing.
-pub(super) fn partial_usage(inspection: &Inspection) -> HashSet<EntryIx> {
-    if inspection.configured_on && inspection.last_touch.is_some() {
+/// The answers of a path whose counts are doubted. Where pruning can act (`prunes`), small prompts are its doing.
+pub(super) fn partial_usage(index: &Index, path: &[EntryIx], prunes: bool) -> HashSet<EntryIx> {
+    if prunes {
         return HashSet::new();
     }
-    let (index, path) = (&inspection.index, &inspection.context.path);
     let mut walk = Walk { places: Vec::with_capacity(path.len()), from: 0 };
     let mut doubted = HashSet::new();
     for ix in path {
         let entry = index.entry(*ix);
         if entry.kind == EntryKind::Compaction {
-            walk.compact(inspection, entry);
+            walk.compact(index, entry);
         }
         let prompt = entry.message.filter(|_| entry.is_call()).and_then(|size| size.usage);
         let prompt = prompt.filter(Usage::is_counted).map(|usage| usage.prompt_tokens());
@@ -56,8 +55,8 @@ impl Walk {
     }
 
     /// From here on what the compaction kept is sent.
-    fn compact(&mut self, inspection: &Inspection, entry: &Entry) {
-        let kept = |(ix, _): &(EntryIx, f64)| inspection.index.entry(*ix).id == entry.reference;
+    fn compact(&mut self, index: &Index, entry: &Entry) {
+        let kept = |(ix, _): &(EntryIx, f64)| index.entry(*ix).id == entry.reference;
         let named = entry.reference.and_then(|_| self.places.iter().rposition(kept));
         self.from = named.unwrap_or(self.places.len());
     }
@@ -74,7 +73,7 @@ mod tests {
     use super::*;
     use crate::inspect::testing::{inspection, message, transcript, user};
 
-    fn session(counted: &[u64]) -> Inspection {
+    fn doubted(counted: &[u64]) -> usize {
         let text = "word ".repeat(8_000);
         let mut entries = vec![user(&text)];
         for prompt in counted {
@@ -83,15 +82,14 @@ mod tests {
             )));
             entries.push(user("and now?"));
         }
-        let mut made = inspection(&transcript(&entries), 200_000.0);
-        made.configured_on = false;
-        made
+        let made = inspection(&transcript(&entries), 200_000.0);
+        partial_usage(&made.index, &made.context.path, false).len()
     }
 
     #[test]
     fn counts_far_below_the_text_are_doubted_once_there_are_several() {
-        assert_eq!(partial_usage(&session(&[120, 130, 140])).len(), 3);
-        assert!(partial_usage(&session(&[120, 12_000, 12_100])).is_empty(), "one may be another context's");
-        assert!(partial_usage(&session(&[11_000, 12_000, 12_100])).is_empty());
+        assert_eq!(doubted(&[120, 130, 140]), 3);
+        assert_eq!(doubted(&[120, 12_000, 12_100]), 0, "one may be another context's");
+        assert_eq!(doubted(&[11_000, 12_000, 12_100]), 0);
     }
 }

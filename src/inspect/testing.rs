@@ -8,6 +8,7 @@ use crate::gateway::config::GatewayConfig;
 use crate::gateway::pruning::PruneSettings;
 use crate::gateway::window::{WindowInfo, WindowSource};
 use crate::ids::{EntryIx, Epoch, LineIds, SessionKey};
+use crate::inspect::next_prompt::NextPrompt;
 use crate::inspect::overflow::overflows;
 use crate::inspect::{Inspection, SessionItem};
 use crate::js;
@@ -92,6 +93,7 @@ pub(crate) fn inspection(text: &str, window: f64) -> Inspection {
         unfinished: None,
         overflows: Arc::default(),
         doubted: Arc::default(),
+        next_prompt: Arc::default(),
         index: Arc::new(index),
         upkeep: crate::inspect::upkeep::Upkeep::default(),
         config: Arc::new(GatewayConfig::empty()),
@@ -104,7 +106,9 @@ pub(crate) fn inspection(text: &str, window: f64) -> Inspection {
         grown_from: None,
     };
     let overflows = overflows(&inspection.overflow_scope());
-    Inspection { overflows: overflows.into(), ..inspection }
+    let mut counted = Inspection { overflows: overflows.into(), ..inspection };
+    counted.next_prompt = Arc::new(NextPrompt::of(&counted.counts()));
+    counted
 }
 
 /// The plan of these settings with the gate open.

@@ -6,14 +6,13 @@ use std::collections::HashSet;
 
 use crate::context::tokens::chars4::estimate_or_zero;
 use crate::ids::EntryIx;
-use crate::inspect::Inspection;
-use crate::inspect::overflow::Overflow;
+use crate::inspect::next_prompt::Counts;
 use crate::store::entry::{Entry, EntryKind, Role, Usage};
 use crate::store::intern::WordIx;
 use crate::transcript::copied_answers;
 
 /// What one estimated token may count for. Beyond that the growth was not that of these messages: no script takes more.
-const FACTORS: (f64, f64) = (0.2, 8.0);
+pub(super) const FACTORS: (f64, f64) = (0.2, 8.0);
 /// The same where there are images, whose tokens follow their pixels.
 const MOST_OF_IMAGES: f64 = 40.0;
 /// Tokens that an image is first taken for.
@@ -38,14 +37,10 @@ struct Stretch {
 
 /// Tokens before the messages, and of the message of each entry of the path; `fitted` are those of the session's fit. None
 /// without a fit and without a counted call.
-pub(super) fn grown_weights(
-    inspection: &Inspection,
-    fitted: Option<(f64, Vec<f64>)>,
-) -> Option<(f64, Vec<f64>)> {
-    let path = &inspection.context.path;
+pub(super) fn grown_weights(counts: &Counts<'_>, fitted: Option<(f64, Vec<f64>)>) -> Option<(f64, Vec<f64>)> {
     let is_fitted = fitted.is_some();
-    let (fixed, mut weights) = fitted.unwrap_or_else(|| (f64::NAN, chars4(inspection)));
-    let walk = Walk::over(inspection, path);
+    let (fixed, mut weights) = fitted.unwrap_or_else(|| (f64::NAN, chars4(counts)));
+    let walk = Walk::over(counts);
     if !is_fitted {
         let ratio = ratio(&walk.stretches, &weights)?;
         for weight in &mut weights {
@@ -61,14 +56,14 @@ pub(super) fn grown_weights(
         let messages: f64 = weights[..place].iter().sum();
         (messages <= FEW * prompt).then_some(prompt - messages)
     });
-    let estimated = inspection.fixed_tokens() as f64;
+    let estimated = counts.fixed_tokens() as f64;
     let fixed = residual.unwrap_or(if fixed.is_finite() { fixed } else { estimated });
     Some((fixed.max(0.0), weights))
 }
 
-fn chars4(inspection: &Inspection) -> Vec<f64> {
+fn chars4(counts: &Counts<'_>) -> Vec<f64> {
     let weigh = |ix: &EntryIx| {
-        let entry = inspection.index.entry(*ix);
+        let entry = counts.index.entry(*ix);
         let sent = entry.makes_message() || entry.kind == EntryKind::Compaction;
         entry.message.filter(|_| sent).map_or(0.0, |size| {
             // The runtime's estimate leaves the images of a person out; providers do not.
@@ -76,7 +71,7 @@ fn chars4(inspection: &Inspection) -> Vec<f64> {
             estimate_or_zero(&size) as f64 + unseen
         })
     };
-    inspection.context.path.iter().map(weigh).collect()
+    counts.context.path.iter().map(weigh).collect()
 }
 
 fn factor(stretch: &Stretch, weights: &[f64]) -> Option<f64> {
@@ -113,8 +108,9 @@ struct Walk {
 }
 
 impl Walk {
-    fn over(inspection: &Inspection, path: &[EntryIx]) -> Self {
-        let index = &inspection.index;
+    fn over(counts: &Counts<'_>) -> Self {
+        let (index, path) = (counts.index, &counts.context.path);
+        let refused = counts.refused();
         let copied: HashSet<EntryIx> = copied_answers(index, path).into_iter().collect();
         let mut walk = Self::default();
         for (place, ix) in path.iter().enumerate() {
@@ -123,11 +119,9 @@ impl Walk {
                 walk.settle(None);
                 walk.last = None;
             }
-            let whole = !copied.contains(ix) && !inspection.doubted.contains(ix);
+            let whole = !copied.contains(ix) && !counts.doubted.contains(ix);
             let counted = counted(entry).filter(|_| whole);
-            let refused =
-                || inspection.overflow_at(*ix).and_then(Overflow::prompt).map(|tokens| tokens as f64);
-            if let Some(prompt) = counted.or_else(refused) {
+            if let Some(prompt) = counted.or_else(|| refused.get(ix).copied()) {
                 walk.count(place, prompt, entry.model);
             }
             if entry.message.is_some() && (entry.makes_message() || entry.kind == EntryKind::Compaction) {

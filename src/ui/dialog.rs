@@ -294,7 +294,8 @@ impl<'a> Builder<'a> {
     }
 
     fn plan(&self, inspection: &Inspection, plan: &Plan) -> Vec<Line<'a>> {
-        let (now, after) = (inspection.budget().total(), inspection.budget_after(plan).total());
+        let (prompt, context) = (&inspection.next_prompt, &inspection.context);
+        let (now, after) = (prompt.total.tokens, prompt.budget_after(context, plan).total());
         let window = inspection.window.tokens.max(0.0) as u64;
         let arrow = || self.muted(format!(" {} ", glyphs::ARROW));
         let text = |words: String| Span::styled(words, self.theme.style(Role::Text));

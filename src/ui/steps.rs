@@ -59,7 +59,8 @@ pub(super) fn draw(app: &App, theme: &Theme, screen: &StepsScreen, buf: &mut Buf
     let area = app.steps_area();
     blank(theme, buf, area);
     heading(app, theme, area, buf);
-    let all = app.figures.now.messages().max(1);
+    // Steps go by chars, so this screen does too.
+    let all = app.figures.estimated_messages.max(1);
     let view = View { app, theme, screen, columns: columns(area.width), all };
     let lines = lines();
     for (y, line) in (area.y + 1..area.bottom()).zip(&lines) {
@@ -79,10 +80,11 @@ pub(super) fn draw(app: &App, theme: &Theme, screen: &StepsScreen, buf: &mut Buf
 fn heading(app: &App, theme: &Theme, area: Rect, buf: &mut Buffer) {
     let from = title(theme, buf, area, "Steps", true);
     let muted = theme.style(Role::Muted);
-    let mut spans = vec![Span::styled(estimate(app.figures.now.total()), theme.bold(Role::Bright))];
-    if let Some(after) = app.figures.after {
+    let now = app.inspection().map_or(0, |open| open.next_prompt.estimate);
+    let mut spans = vec![Span::styled(estimate(now), theme.bold(Role::Bright))];
+    if let Some(after) = app.figures.estimate_after {
         spans.push(Span::styled(format!(" {} ", glyphs::ARROW), muted));
-        spans.push(Span::styled(estimate(after.total()), theme.bold(Role::Plan)));
+        spans.push(Span::styled(estimate(after), theme.bold(Role::Plan)));
     }
     let window = app.inspection().map_or(0, |inspection| inspection.window.tokens.max(0.0) as u64);
     if window > 0 {

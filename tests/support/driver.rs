@@ -395,6 +395,19 @@ impl Driver {
         self.event(Event::Paste(key));
     }
 
+    /// Rewrites every line of the open transcript, as another program might, and lets the program notice.
+    #[allow(dead_code, reason = "not every test program rewrites one")]
+    pub(crate) fn rewrite(&mut self, line: fn(serde_json::Value) -> serde_json::Value) {
+        let path = self.path();
+        let text = std::fs::read_to_string(&path).expect("the transcript");
+        let lines =
+            text.lines().map(|text| line(serde_json::from_str(text).expect("JSON")).to_string() + "\n");
+        let text: String = lines.collect();
+        let mut file = std::fs::File::create(&path).expect("a file");
+        std::io::Write::write_all(&mut file, text.as_bytes()).expect("writes");
+        self.event(Event::Changed(vec![path]));
+    }
+
     /// Appends bytes to the open transcript and lets the program notice.
     pub(crate) fn append(&mut self, text: &str) {
         let path = self.path();

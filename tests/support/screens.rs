@@ -225,12 +225,22 @@ pub(crate) fn failed_to_open(width: u16, height: u16) -> Driver {
 /// No usage was recorded, and the catalogue does not know the model.
 pub(crate) fn unmeasured(width: u16, height: u16) -> Driver {
     let mut driver = opened(width, height);
+    driver.rewrite(without_counts);
     let mut inspection: Inspection = driver.app.inspection().expect("a session").as_ref().clone();
     inspection.measured = Err(clawscope::inspect::Unmeasured::NoUsage);
     inspection.model = "llama-4-local".into();
     inspection.window = WindowInfo { tokens: 200_000.0, source: WindowSource::Default, own: 200_000.0 };
     driver.event(Event::Opened(Box::new(inspection)));
     driver
+}
+
+/// A line of a transcript without what a provider counted.
+fn without_counts(mut entry: serde_json::Value) -> serde_json::Value {
+    if let Some(message) = entry.get_mut("message").and_then(serde_json::Value::as_object_mut) {
+        message.remove("usage");
+        message.retain(|key, value| key != "errorMessage" || !value.to_string().contains("203412"));
+    }
+    entry
 }
 
 pub(crate) fn zoomed(width: u16, height: u16) -> Driver {
@@ -307,6 +317,7 @@ pub(crate) fn taken_apart_without_report(width: u16, height: u16) -> Driver {
     let mut driver = unmeasured(width, height);
     let mut inspection: Inspection = driver.app.inspection().expect("a session").as_ref().clone();
     (inspection.report, inspection.fixed) = (None, None);
+    inspection.count_prompt();
     driver.event(Event::Opened(Box::new(inspection)));
     driver.press("B");
     driver

@@ -202,7 +202,7 @@ impl Timeline {
         let lane = self.tuned();
         let settings = self.settings(lane);
         let prunes = settings.prune_on && settings.steps.steps.has(Step::Prune);
-        let mut marks = marks(self.inspection(), &settings.steps, self.inspection().fixed_tokens());
+        let mut marks = marks(self.inspection(), &settings.steps, self.inspection().next_prompt.scale());
         marks.retain(|mark| match mark.threshold {
             Threshold::Soft | Threshold::Hard => prunes,
             Threshold::Flush => true,

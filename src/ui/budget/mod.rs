@@ -11,8 +11,8 @@ use ratatui::text::Span;
 use crate::app::App;
 use crate::app::layout::{Breadth, Layout};
 use crate::context::budget::{Budget, Part};
-use crate::inspect::Inspection;
 use crate::inspect::budget_marks::{Threshold, ThresholdMark, marks};
+use crate::inspect::{Inspection, SourceOfCount};
 use crate::policy::memory_flush::FlushState;
 use crate::ui::glyphs;
 use crate::ui::hot;
@@ -31,6 +31,8 @@ struct Picture<'a> {
     marks: Vec<ThresholdMark>,
     /// Window in tokens.
     window: u64,
+    /// Where the count of the next prompt comes from.
+    source: SourceOfCount,
     /// Tokens the whole bar stands for.
     full: u64,
     /// First column of the bar, and the one after its last.
@@ -63,8 +65,9 @@ impl<'a> Picture<'a> {
             app,
             theme,
             layout,
-            marks: marks(inspection, &settings, now.fixed()),
+            marks: marks(inspection, &settings, inspection.next_prompt.scale()),
             window,
+            source: inspection.next_prompt.total.source,
             full: window.max(now.total()).max(1),
             columns: (start, layout.bars.right().saturating_sub(2).max(start + 1)),
             now,
@@ -86,13 +89,14 @@ impl<'a> Picture<'a> {
         };
         match self.plan {
             None => {
-                self.heading("now", self.now.total(), self.theme.bold(Role::Bright), y, buf);
+                self.heading(self.now_words(), self.theme.bold(Role::Bright), y, buf);
                 bar(self.now, y).draw(buf)
             }
             Some(plan) => {
-                self.heading("now", self.now.total(), self.theme.style(Role::Text), y, buf);
+                self.heading(self.now_words(), self.theme.style(Role::Text), y, buf);
                 self.flash(y + 1, buf);
-                self.heading("plan", plan.total(), self.theme.bold(Role::Plan), y + 1, buf);
+                let after = ("plan", plan.total(), estimate(plan.total()));
+                self.heading(after, self.theme.bold(Role::Plan), y + 1, buf);
                 Bar { mixed: true, other_row: true, ..bar(self.now, y) }.draw(buf);
                 Bar { freed_from: Some(self.now.total()), other_row: true, ..bar(plan, y + 1) }.draw(buf)
             }
@@ -106,13 +110,23 @@ impl<'a> Picture<'a> {
         }
     }
 
-    /// The words before a bar: its name, an estimate, and its share of the window.
-    fn heading(&self, name: &str, tokens: u64, style: Style, y: u16, buf: &mut Buffer) {
+    /// Who counts the next prompt, its tokens, and these in words.
+    fn now_words(&self) -> (&'static str, u64, String) {
+        let tokens = self.now.total();
+        match self.source {
+            SourceOfCount::Measured => ("meas.", tokens, thousands(tokens)),
+            SourceOfCount::Calibrated => ("cal.", tokens, estimate(tokens)),
+            SourceOfCount::Est => ("est.", tokens, estimate(tokens)),
+        }
+    }
+
+    /// The words before a bar: who counts, tokens, and their share of the window.
+    fn heading(&self, (name, tokens, words): (&str, u64, String), style: Style, y: u16, buf: &mut Buffer) {
         let start = self.columns.0;
         put(buf, (1, y), start, name, self.theme.style(Role::Muted));
-        put_right(buf, y, 5, start - 7, &[Span::styled(estimate(tokens), style)]);
+        put_right(buf, y, 6, start - 7, &[Span::styled(words, style)]);
         let style = match self.level(tokens) {
-            Some(role) if name == "now" => self.theme.bold(role),
+            Some(role) if name != "plan" => self.theme.bold(role),
             Some(Role::Danger) => self.theme.bold(Role::Danger),
             _ => style,
         };
@@ -135,32 +149,26 @@ impl<'a> Picture<'a> {
         }
     }
 
-    /// At rest the row under the bar says what the provider counted.
+    /// At rest the row under the bar says what chars/4 estimates, where somebody counted; else why nobody did.
     fn second_row(&self, inspection: &Inspection, buf: &mut Buffer) {
         if self.plan.is_some() {
             return;
         }
         let (y, start) = (self.layout.scale.y, self.columns.0);
-        put(buf, (1, y), start, "meas.", self.theme.style(Role::Muted));
-        match inspection.measured {
-            Ok(measured) => {
-                let tokens = measured.prompt_tokens;
-                let words = Span::styled(thousands(tokens), self.theme.style(Role::Text));
-                put_right(buf, y, 6, start - 7, &[words]);
-                let role = self.level(tokens).unwrap_or(Role::Text);
-                self.share(tokens, self.theme.style(role), y, buf);
-            }
-            Err(why) => {
-                let muted = self.theme.style(Role::Muted);
-                put_right(buf, y, 6, start - 7, &[Span::styled(glyphs::NONE, muted)]);
-                put(buf, (start - 5, y), start + 14, why.words(), muted);
-            }
+        let muted = self.theme.style(Role::Muted);
+        if self.source != SourceOfCount::Est {
+            let tokens = inspection.next_prompt.estimate;
+            self.heading(("est.", tokens, estimate(tokens)), self.theme.style(Role::Text), y, buf);
+        } else if let Err(why) = inspection.measured {
+            put(buf, (1, y), start, "meas.", muted);
+            put_right(buf, y, 6, start - 7, &[Span::styled(glyphs::NONE, muted)]);
+            put(buf, (start - 5, y), start + 14, why.words(), muted);
         }
     }
 
     fn scale(&self, buf: &mut Buffer) {
         let few = self.layout.breadth < Breadth::Medium;
-        let unknown = self.plan.is_none() && self.app.inspection().is_some_and(|open| open.measured.is_err());
+        let unknown = self.plan.is_none() && self.source == SourceOfCount::Est;
         let free_from = if unknown { self.columns.0 + 14 } else { self.columns.0 };
         let scale = scale::Scale {
             theme: self.theme,

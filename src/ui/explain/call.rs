@@ -42,7 +42,7 @@ pub(super) fn draw(view: &View<'_>, placed: &Placed, after: u16, buf: &mut Buffe
 pub(super) fn draw_fill(view: &View<'_>, placed: &Placed, _: u16, buf: &mut Buffer) {
     let (x, end) = columns(placed.area);
     let y = placed.area.y + 1;
-    let budget = view.inspection.budget();
+    let budget = view.inspection.next_prompt.budget(&view.inspection.context);
     let window = view.inspection.window.tokens.max(0.0) as u64;
     let bar = Rect { x, y: y + 1, width: end.saturating_sub(x), height: 1 };
     plain_bar(view.theme, budget, window.max(budget.total()).max(1), bar, buf);

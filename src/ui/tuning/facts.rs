@@ -51,7 +51,7 @@ pub(super) fn on_title<'a>(app: &App, theme: &Theme, wide: bool) -> Fact<'a> {
     if own_line {
         return match reading(app, theme) {
             Some(words) => vec![words],
-            None => saved(plan, theme),
+            None => saved(app, plan, theme),
         };
     }
     told(app, plan, theme, wide).join(&Span::raw("   "))
@@ -67,8 +67,9 @@ fn reading<'a>(app: &App, theme: &Theme) -> Option<Span<'a>> {
     Some(Span::styled(words, theme.style(if failed { Role::Danger } else { Role::Warn })))
 }
 
-fn saved<'a>(plan: &Plan, theme: &Theme) -> Fact<'a> {
-    let (before, after) = (plan.total_before(), plan.total_after());
+fn saved<'a>(app: &App, plan: &Plan, theme: &Theme) -> Fact<'a> {
+    let before = app.figures.now.total();
+    let after = app.figures.after.map_or(before, |after| after.total());
     let muted = theme.style(Role::Muted);
     match before.checked_sub(after) {
         _ if plan.is_empty() => vec![Span::styled("nothing changes", muted)],
@@ -89,12 +90,12 @@ fn told<'a>(app: &App, plan: &Plan, theme: &Theme, wide: bool) -> Vec<Fact<'a>> 
     if plan.is_empty() {
         // What waits may change something yet.
         if facts.is_empty() {
-            facts.push(saved(plan, theme));
+            facts.push(saved(app, plan, theme));
         }
         return facts;
     }
     if wide {
-        facts.push(saved(plan, theme));
+        facts.push(saved(app, plan, theme));
     }
     facts.extend(counts(plan, theme, wide));
     facts.extend(next_call(app, theme).filter(|_| wide));
