@@ -13,8 +13,10 @@ use clawscope::app::event::Event;
 use clawscope::app::layout::Pane;
 use clawscope::app::left::Left;
 use clawscope::app::state::{Overlay, WriteStage};
+use clawscope::app::target::Target;
 use clawscope::app::transcript::TranscriptPane;
 use clawscope::inspect::{Inspection, Mark, SourceOfCount, Unmeasured};
+use clawscope::transcript::Leaf;
 use driver::Driver;
 
 fn inspection(driver: &Driver) -> &Inspection {
@@ -245,4 +247,85 @@ fn a_slider_that_was_taken_keeps_moving_wherever_the_mouse_strays() {
     assert_eq!(mouse(MouseEventKind::Down(MouseButton::Left), track.start + 9, row), (first, vec![first]));
     assert_eq!(mouse(drag, track.end + 20, row + 4), (first, vec![first]));
     assert_eq!(driver.app.tuning.share(first), Some(1.0), "the end of the track, not beyond");
+}
+
+/// A question and its answer behind the refused call, which was repeated with less in its prompt.
+fn went_on(driver: &Driver, ids: (&str, &str)) -> String {
+    let answer = format!(
+        "{{\"type\":\"message\",\"id\":\"{1}\",\"parentId\":\"{0}\",\"timestamp\":\"2026-03-05T14:06:51.000Z\",\"message\":{{\"role\":\"assistant\",\"provider\":\"anthropic\",\"model\":\"claude-opus-4-6\",\"content\":[{{\"type\":\"text\",\"text\":\"so it is\"}}],\"stopReason\":\"stop\",\"usage\":{{\"input\":150000,\"output\":9,\"cacheRead\":0,\"cacheWrite\":0,\"totalTokens\":150009}}}}}}\n",
+        ids.0, ids.1
+    );
+    line(driver, ids.0, "and now?") + &answer
+}
+
+#[test]
+fn the_switch_shows_the_session_as_it_was_when_the_call_failed() {
+    let mut driver = tuned();
+    let refused = driver.app.failed_overflow().expect("a refused call").clone();
+    let text = went_on(&driver, ("aaaa0001", "aaaa0002"));
+    driver.append(&text);
+    let next = inspection(&driver).clone();
+    assert_eq!(next.next_prompt.total.tokens, 150_000, "the next call follows the answer");
+    driver.press("2 a");
+    assert_eq!(driver.app.target, Target::FailedCall);
+    let then = inspection(&driver);
+    assert_eq!(then.context.path.last(), Some(&refused.entry), "what came later is not sent");
+    assert_eq!(driver.app.selected_entry(), Some(refused.entry));
+    assert_eq!(driver.app.call_ms(), refused.at as i64, "its moment decides the gate");
+    assert_eq!(driver.app.figures.now.total(), 203_412);
+    driver.press("a");
+    assert_eq!((driver.app.target, inspection(&driver).leaf.clone()), (Target::WholeSession, Leaf::Own));
+    driver.press("a");
+    assert_eq!(driver.app.target, Target::NextCall);
+    assert_eq!(inspection(&driver).context.path, next.context.path);
+    assert_eq!(driver.app.figures.now.total(), 150_000);
+}
+
+#[test]
+fn a_session_that_grows_keeps_showing_the_failed_call() {
+    let mut driver = tuned();
+    driver.press("2 a");
+    let before = inspection(&driver).clone();
+    let text = went_on(&driver, ("aaaa0001", "aaaa0002"));
+    driver.append(&text);
+    let after = inspection(&driver);
+    assert_eq!(driver.app.target, Target::FailedCall);
+    assert_eq!(after.context.path, before.context.path);
+    assert!(after.epoch > before.epoch && after.index.entries.len() == before.index.entries.len() + 2);
+    assert_eq!(driver.app.figures.now.total(), 203_412);
+    let other = driver.app.sessions.items.iter().find(|item| item.key.0.contains("discord"));
+    let other = other.expect("another session").key.0.clone();
+    driver.go_to(&other);
+    assert_eq!(driver.app.target, Target::NextCall, "another session is shown as it is");
+    driver.press("2 a");
+    assert_eq!(driver.app.target, Target::WholeSession, "no call of it failed");
+}
+
+#[test]
+fn nothing_is_committed_while_a_call_of_the_past_is_shown() {
+    let mut driver = tuned();
+    driver.press("2 a c");
+    assert!(driver.app.overlay.is_none());
+    assert!(driver.app.toast.as_ref().is_some_and(|toast| toast.failed && toast.text.contains("next call")));
+    driver.press("a a c");
+    assert!(matches!(driver.app.overlay, Some(Overlay::Write(_))), "{:?}", driver.app.toast);
+}
+
+#[test]
+fn texts_are_read_for_the_context_that_is_shown() {
+    let mut driver = tuned();
+    let text = went_on(&driver, ("aaaa0001", "aaaa0002"));
+    driver.append(&text);
+    driver.press("2 , , , , , x");
+    assert!(driver.app.waiting.is_empty() && inspection(&driver).closer.is_some());
+    driver.press("a");
+    assert!(
+        driver.app.waiting.is_empty() && inspection(&driver).closer.is_some(),
+        "those of the failed call"
+    );
+    driver.press("a a");
+    assert!(
+        driver.app.waiting.is_empty()
+            && driver.app.plan.as_ref().is_some_and(|plan| plan.compaction.is_some())
+    );
 }

@@ -42,14 +42,16 @@ fn cut(driver: &Driver) -> Option<usize> {
     rows.iter().position(|row| row.kind == RowKind::Cut)
 }
 
-/// What the bar, the last running total and the plan say agrees, whatever takes part.
+/// The last running total and the plan agree by chars/4, and the bar is the same plan by the provider's count.
 fn agree(driver: &Driver) {
-    let after = driver.app.figures.after.expect("a plan");
-    let total = plan(driver).total_after();
-    assert_eq!(after.messages(), total);
+    let (plan, session) = (plan(driver), inspection(driver));
+    let estimate = driver.app.figures.estimate_after.expect("a plan");
+    assert_eq!(estimate, session.fixed_tokens() + plan.total_after());
     let totals = &driver.app.transcript.as_ref().expect("a transcript").totals;
     assert!(totals.is_sorted());
-    assert_eq!(totals.last().copied(), Some(after.fixed() + total));
+    assert_eq!(totals.last().copied(), Some(estimate));
+    let bar = session.next_prompt.budget_after(&session.context, plan);
+    assert_eq!(driver.app.figures.after, Some(bar));
 }
 
 #[test]
@@ -183,14 +185,16 @@ fn texts_of_an_older_reading_are_dropped() {
     driver.press("p , , , , ,");
     driver.held_key("x");
     let read = |driver: &Driver| {
-        let Inspection { source, index, context, epoch, .. } = inspection(driver);
+        let Inspection { source, index, context, .. } = inspection(driver);
         let rules = inspection(driver).ruleset.ruleset.rules();
-        (*epoch, Closer::read(source, index, context, rules).expect("reads"))
+        (inspection(driver).subject(), Closer::read(source, index, context, rules).expect("reads"))
     };
-    let (epoch, closer) = read(&driver);
-    driver.held(Event::Texts { epoch: Epoch(epoch.0 + 1), closer: Ok(closer.clone().into()) });
+    let (subject, closer) = read(&driver);
+    let mut other = Inspection::clone(inspection(&driver));
+    other.epoch = Epoch(other.epoch.0 + 1);
+    driver.held(Event::Texts { subject: other.subject(), closer: Ok(closer.clone().into()) });
     assert!(inspection(&driver).closer.is_none() && !driver.app.waiting.is_empty());
-    driver.held(Event::Texts { epoch, closer: Ok(closer.into()) });
+    driver.held(Event::Texts { subject, closer: Ok(closer.into()) });
     assert!(inspection(&driver).closer.is_some() && driver.app.waiting.is_empty());
 }
 
@@ -199,8 +203,8 @@ fn texts_that_cannot_be_read_are_told_and_not_asked_for_again() {
     let mut driver = opened();
     driver.press("p , , , , ,");
     driver.held_key("x");
-    let epoch = inspection(&driver).epoch;
-    let effects = driver.held(Event::Texts { epoch, closer: Err("line 7 changed".into()) });
+    let subject = inspection(&driver).subject();
+    let effects = driver.held(Event::Texts { subject, closer: Err("line 7 changed".into()) });
     assert!(driver.app.texts_failed && driver.app.toast.as_ref().is_some_and(|toast| toast.failed));
     assert!(!effects.iter().any(|effect| matches!(effect, Effect::ReadTexts { .. })));
     driver.press("R");

@@ -59,6 +59,7 @@ impl App {
             | Action::ToggleMouse
             | Action::NextTheme
             | Action::ShowSecrets => self.program_action(action),
+            Action::NextTarget => self.next_target(),
             Action::NextRuleset => self.next_ruleset(),
             _ => {
                 self.quiet_action(action);
@@ -241,7 +242,7 @@ impl App {
             (Some(Overlay::Estimators(_)), _) => self.go_to_call(),
             (Some(Overlay::Breakdown(_)), _) => self.open_in_breakdown(),
             (Some(Overlay::Recovery(_)), _) => self.leave_recovery(),
-            (Some(Overlay::Explain(_)), _) => self.leave_explain(),
+            (Some(Overlay::Explain(_)), _) => return self.leave_explain(),
             (Some(Overlay::Commits(_) | Overlay::Branches(_)), _) => self.leave_branches(),
             (Some(Overlay::Timeline), _) => self.leave_timeline(),
             (Some(Overlay::Compare), _) => self.take_cell(),

@@ -82,6 +82,8 @@ pub enum Action {
     ToggleHistory,
     /// Preview the steps, or not.
     TogglePrune,
+    /// Show the next call, the failed one or the whole session.
+    NextTarget,
     /// What each step does.
     Steps,
     /// Switch the focused step on or off.
@@ -334,6 +336,7 @@ pub const ACTIONS: &[ActionRow] = &[
     (Action::CopyId, "copy-id", Group::Message, "copy the id"),
     (Action::Pager, "pager", Group::Message, "open in pager"),
     (Action::TogglePrune, "toggle-prune", Group::Tuning, "preview, or not"),
+    (Action::NextTarget, "next-target", Group::Tuning, "next call, failed call, whole session"),
     (Action::Steps, "steps", Group::Tuning, "what each step does"),
     (Action::ToggleStep, "toggle-step", Group::Tuning, "step on or off"),
     (Action::NextStep, "next-step", Group::Tuning, "next step's settings"),

@@ -5,16 +5,22 @@ use std::sync::Arc;
 
 use crate::app::effect::Effect;
 use crate::app::state::{App, Overlay};
+use crate::app::target::{Outcome, Target};
 use crate::app::timeline::TimelineScreen;
-use crate::ids::Epoch;
-use crate::inspect::timeline::{Recording, Timeline};
+use crate::ids::{EntryIx, Epoch};
+use crate::inspect::Subject;
+use crate::inspect::change::Change;
+use crate::inspect::session_settings::CONTEXT_WINDOW;
+use crate::inspect::simulated::simulated;
+use crate::inspect::timeline::{Lane, Recording, Timeline};
+use crate::inspect::whole::{Whole, cut_calls};
 use crate::js::Value;
-use crate::policy::{Step, StepSet};
+use crate::policy::{Step, StepSet, StepSettings};
 use crate::replay::Settings;
 
 /// Steps that only take part where a person switches them on. All others go on as they are in force, whether the tuning
 /// pane shows them or not.
-const SWITCHED: [Step; 3] = [Step::Compact, Step::Truncate, Step::Clear];
+pub(super) const SWITCHED: [Step; 3] = [Step::Compact, Step::Truncate, Step::Clear];
 /// A replay that takes longer than this is said to be on its way, ms.
 const SLOW_MS: i64 = 150;
 /// A session that grows is read again for replays at most so often, ms.
@@ -26,11 +32,13 @@ pub struct Again {
     /// What was read for them.
     pub recording: Option<Arc<Recording>>,
     /// The reading that it was asked for last, and for which steps.
-    asked_recording: Option<(Epoch, StepSet)>,
+    asked_recording: Option<(Subject, StepSet)>,
     /// When that was, ms.
     read_ms: i64,
     /// It grew since, and is read again at this moment, ms.
     read_at: Option<i64>,
+    /// The same in numbers, for the target of the main view.
+    pub(super) outcome: Option<Outcome>,
     /// What was replayed last.
     pub timeline: Option<Arc<Timeline>>,
     /// What was asked for last.
@@ -47,8 +55,8 @@ pub struct Again {
 /// What a replay follows from. Settings hold numbers that are none, so that they are no measure of what is the same.
 #[derive(Debug, Clone, PartialEq)]
 struct Asked {
-    epoch: Epoch,
-    tuned: Option<(StepSet, Vec<Value>)>,
+    subject: Subject,
+    tuned: Option<(StepSet, Vec<Value>, Vec<Change>)>,
 }
 
 impl Again {
@@ -73,6 +81,11 @@ impl Again {
         (self.answered < self.newest).then_some(self.since_ms + SLOW_MS)
     }
 
+    /// Whether what is known is not what was asked for.
+    pub fn is_stale(&self) -> bool {
+        self.answered < self.newest
+    }
+
     /// Whether what is shown is not what was asked for, and has not been for a while.
     pub fn is_late(&self, now_ms: i64) -> bool {
         self.slow_at().is_some_and(|at| at <= now_ms)
@@ -82,7 +95,7 @@ impl Again {
 impl App {
     /// Whether something on the screen shows a replay.
     fn replays(&self) -> bool {
-        matches!(self.overlay, Some(Overlay::Timeline | Overlay::Compare))
+        self.target != Target::NextCall || matches!(self.overlay, Some(Overlay::Timeline | Overlay::Compare))
     }
 
     /// Another session is open: what was known belongs to the one before.
@@ -94,7 +107,9 @@ impl App {
 
     /// Asks for what the screen shows: the recording first, then a replay under the settings as they are tuned.
     pub(super) fn want_replay(&mut self, effects: &mut Vec<Effect>) {
-        let Some(inspection) = self.inspection().filter(|_| self.replays()).map(Arc::clone) else { return };
+        let Some(inspection) = self.replayed_session().filter(|_| self.replays()).map(Arc::clone) else {
+            return;
+        };
         let comparing = matches!(self.overlay, Some(Overlay::Compare));
         let steps = self.tuned_steps(inspection.gateway_steps());
         // Any cell may compact.
@@ -102,19 +117,21 @@ impl App {
         let rules = inspection.ruleset.ruleset.rules();
         let known = self.again.recording.clone();
         let known = known.filter(|known| known.material.tells(steps, rules));
-        let is_newest = known.as_ref().is_some_and(|known| known.inspection.epoch == inspection.epoch);
-        let asked = Some((inspection.epoch, steps));
+        let is_newest =
+            known.as_ref().is_some_and(|known| known.inspection.subject() == inspection.subject());
+        let asked = Some((inspection.subject(), steps));
         if !is_newest
             && self.again.asked_recording != asked
             && !self.again.waits(known.is_some(), self.now_ms)
         {
             self.again.asked_recording = asked;
-            let known = self.grown_recording();
+            let known = self.grown_recording().filter(|known| known.inspection.leaf == inspection.leaf);
             effects.push(Effect::ReadRecording { inspection, steps, known });
         }
         let Some(recording) = known.filter(|_| !comparing) else { return };
-        let tuned = self.tuning.preview.then(|| (steps, self.tuning.values.clone()));
-        let asked = Some(Asked { epoch: recording.inspection.epoch, tuned });
+        let tuned =
+            self.tuning.preview.then(|| (steps, self.tuning.values.clone(), self.tuning.assumed.clone()));
+        let asked = Some(Asked { subject: recording.inspection.subject(), tuned });
         if self.again.asked != asked {
             self.again.asked = asked;
             self.again.newest += 1;
@@ -139,11 +156,20 @@ impl App {
         self.tuning.steps.iter().fold(always, |steps, step| steps.with(step, true))
     }
 
-    /// The settings of the simulated lane, as tuned.
+    /// The settings of the simulated lane, as tuned. A step that the provider's counts speak against stays left out, as in the
+    /// record, unless it is what a person changed.
     fn simulated(&self, recording: &Recording) -> Settings {
-        let mut steps = self.tuning.step_settings(&recording.inspection);
-        steps.steps = self.tuned_steps(recording.material.recorded.steps.steps);
-        recording.inspection.replay_settings(steps, self.tuning.steps.has(Step::Prune))
+        let (inspection, material) = (&recording.inspection, &recording.material);
+        let doubted = material.doubted.iter().filter(|step| self.tuning.changed(*step) == 0);
+        let left_out = doubted.fold(StepSet::NONE, |steps, step| steps.with(step, true));
+        let trigger_moved = self.tuning.assumed.iter().any(|change| change.key == CONTEXT_WINDOW);
+        let tuned = self.tuned_steps(material.recorded.steps.steps).without(left_out);
+        let steps = StepSettings {
+            steps: tuned.with(Step::Compact, trigger_moved || tuned.has(Step::Compact)),
+            ..self.tuning.step_settings(inspection)
+        };
+        let assumed = simulated(inspection, &self.tuning.assumed, steps.steps).replayed();
+        Settings { steps, prune_on: self.tuning.steps.has(Step::Prune), ..assumed }
     }
 
     /// Takes what was read for replays.
@@ -166,7 +192,19 @@ impl App {
             return;
         }
         self.again.answered = request;
+        self.again.outcome = Some(outcome(&timeline, self.failed_overflow().map(|overflow| overflow.entry)));
         let before = self.again.timeline.replace(timeline);
         self.follow_timeline(before.as_deref());
+        self.recount();
+    }
+}
+
+/// The calls of both lanes together.
+fn outcome(timeline: &Timeline, failing: Option<EntryIx>) -> Outcome {
+    let cut = cut_calls(&timeline.inspection().overflows);
+    let whole = |lane| Whole::of(&timeline.recording.lane, timeline.lane(lane), failing, &cut);
+    Outcome {
+        recorded: whole(Lane::Recorded),
+        tuned: timeline.is_simulated().then(|| whole(Lane::Simulated)),
     }
 }

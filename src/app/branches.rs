@@ -68,7 +68,7 @@ impl BranchesScreen {
 impl App {
     /// Opens the list of commits and asks for it.
     pub(super) fn open_commits(&mut self) -> Vec<Effect> {
-        if self.inspection().is_none() {
+        if self.own_session().is_none() {
             self.toast("no session is open".into(), false);
             return Vec::new();
         }
@@ -79,7 +79,7 @@ impl App {
     /// Compares with the active branch: in the list of commits the branch that the commit left, with that it made; in the
     /// transcript the branch of the entry under the cursor, where that is another one.
     pub(super) fn open_branches(&mut self) -> Vec<Effect> {
-        let Some(inspection) = self.inspection() else {
+        let Some(inspection) = self.own_session() else {
             self.toast("no session is open".into(), false);
             return Vec::new();
         };
@@ -98,7 +98,7 @@ impl App {
 
     /// Asks for what is open of the two, anew when the session was read again.
     pub(super) fn ask_branches(&self) -> Vec<Effect> {
-        let Some(inspection) = self.inspection().map(Arc::clone) else { return Vec::new() };
+        let Some(inspection) = self.own_session().map(Arc::clone) else { return Vec::new() };
         match &self.overlay {
             Some(Overlay::Commits(_)) => vec![Effect::ReadCommits { inspection }],
             Some(Overlay::Branches(screen)) => {
@@ -189,7 +189,7 @@ impl App {
 
     /// Settles the commit to the open session that was broken off.
     pub(super) fn repair(&mut self) -> Vec<Effect> {
-        let Some(inspection) = self.inspection() else { return Vec::new() };
+        let Some(inspection) = self.own_session() else { return Vec::new() };
         if inspection.unfinished.is_none() {
             self.toast("no commit to this session was broken off".into(), false);
             return Vec::new();
@@ -208,7 +208,7 @@ impl App {
 
     /// Says that a commit to the session that was just opened was broken off.
     pub(super) fn tell_unfinished(&mut self) {
-        let Some(found) = self.inspection().and_then(|inspection| inspection.unfinished.as_ref()) else {
+        let Some(found) = self.own_session().and_then(|inspection| inspection.unfinished.as_ref()) else {
             return;
         };
         let key = self.options.keymap.keys(crate::app::keymap::Context::Global, Action::Repair);
@@ -219,7 +219,7 @@ impl App {
 
     /// The dialog of an undo.
     pub(super) fn ask_undo_of(&mut self, target: UndoTarget) -> Vec<Effect> {
-        let Some(inspection) = self.inspection().cloned() else { return Vec::new() };
+        let Some(inspection) = self.own_session().cloned() else { return Vec::new() };
         self.ask(Write::Undo { inspection, target })
     }
 }

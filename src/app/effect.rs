@@ -10,6 +10,7 @@ use crate::gateway::ruleset::Chosen;
 use crate::ids::{EntryIx, Epoch, SessionKey};
 use crate::inspect::Inspection;
 use crate::inspect::making::Made;
+use crate::inspect::overflow::Overflow;
 use crate::inspect::summary_calls::CallsAsked;
 use crate::inspect::timeline::Recording;
 use crate::plan::Plan;
@@ -61,6 +62,13 @@ pub enum Effect {
     Refresh {
         /// What is known of it.
         inspection: Arc<Inspection>,
+    },
+    /// Look at the open session as it was when a call was made. The newest request wins.
+    LookAtCall {
+        /// The session at its own leaf.
+        inspection: Arc<Inspection>,
+        /// The call.
+        overflow: Box<Overflow>,
     },
     /// Read texts for rows.
     ReadExcerpts {

@@ -22,7 +22,7 @@ use crate::inspect::summary_calls::{CallsAsked, SummaryCalls};
 use crate::inspect::timeline::{Recording, Timeline};
 pub use crate::inspect::write::{Check, WritePreview, Written};
 use crate::inspect::writer::Offer;
-use crate::inspect::{Closer, Inspection, SessionItem};
+use crate::inspect::{Closer, Inspection, SessionItem, Subject};
 use crate::summarize::Progress;
 
 /// The sessions of a store, as listed.
@@ -110,6 +110,13 @@ pub enum Event {
         /// Texts by entry.
         items: Vec<(EntryIx, Excerpt)>,
     },
+    /// The session as it was when its failed call was made.
+    LookedAtCall {
+        /// The reading it belongs to.
+        epoch: Epoch,
+        /// It; none where the call has no place in the tree.
+        inspection: Option<Arc<Inspection>>,
+    },
     /// The message asked for.
     Message {
         /// The reading it belongs to.
@@ -121,8 +128,8 @@ pub enum Event {
     },
     /// What steps ask for that look at more than sizes.
     Texts {
-        /// The reading it belongs to.
-        epoch: Epoch,
+        /// The session they were read of.
+        subject: Subject,
         /// It, or what is wrong.
         closer: Result<Arc<Closer>, String>,
     },

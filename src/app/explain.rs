@@ -184,7 +184,7 @@ impl ExplainScreen {
 impl App {
     /// Opens the screen and asks for what it shows.
     pub(super) fn open_explain(&mut self) -> Vec<Effect> {
-        if self.inspection().is_none() {
+        if self.own_session().is_none() {
             self.toast("no session is open".into(), false);
             return Vec::new();
         }
@@ -195,7 +195,7 @@ impl App {
     /// Asks for the explanation, while its screen is open.
     pub(super) fn ask_explain(&self) -> Vec<Effect> {
         let open = matches!(self.overlay, Some(Overlay::Explain(_)));
-        let inspection = self.inspection().filter(|_| open).map(Arc::clone);
+        let inspection = self.own_session().filter(|_| open).map(Arc::clone);
         inspection.map(|inspection| Effect::Explain { inspection }).into_iter().collect()
     }
 
@@ -210,17 +210,16 @@ impl App {
     }
 
     /// Goes to the entry of the row under the cursor, or takes its change into the tuning pane.
-    pub(super) fn leave_explain(&mut self) {
-        let Some(Overlay::Explain(screen)) = &self.overlay else { return };
+    pub(super) fn leave_explain(&mut self) -> Vec<Effect> {
+        let Some(Overlay::Explain(screen)) = &self.overlay else { return Vec::new() };
         if let Some(advice) = screen.selected().and_then(|row| screen.advice(row)).cloned() {
             let settings: Vec<(&str, &Value)> =
                 advice.changes.iter().map(|change| (change.key.as_str(), &change.tuned)).collect();
-            self.take_settings(&settings);
-            return;
+            return self.take_settings(&settings);
         }
         let Some(entry) = screen.selected().and_then(|row| screen.entry(row)) else {
             self.toast("no entry is behind this line".into(), false);
-            return;
+            return Vec::new();
         };
         self.overlay = None;
         self.zoom = false;
@@ -230,5 +229,6 @@ impl App {
             pane.follow = false;
             pane.reveal(entry, height);
         }
+        Vec::new()
     }
 }

@@ -4,7 +4,7 @@
 use crate::context::budget::Budget;
 use crate::context::rows::failed;
 use crate::ids::EntryIx;
-use crate::inspect::Inspection;
+use crate::inspect::{Inspection, SourceOfCount};
 use crate::plan::Plan;
 use crate::plan::cache_cost::CacheCost;
 use crate::policy::{Fate, Reason};
@@ -15,8 +15,12 @@ use crate::store::entry::Role;
 pub struct Figures {
     /// What fills the window now.
     pub now: Budget,
+    /// Where the count of that comes from.
+    pub source: SourceOfCount,
     /// What would fill it under the plan, where one is shown.
     pub after: Option<Budget>,
+    /// What a replay sends under the plan is made of other messages: only its sum is known.
+    pub unlike: bool,
     /// Tokens under the plan by chars/4.
     pub estimate_after: Option<u64>,
     /// Tokens of the messages by chars/4.
@@ -43,6 +47,7 @@ impl Figures {
         let results = context.messages.iter().filter(|message| message.size.role == Role::ToolResult);
         let mut figures = Self {
             now: inspection.next_prompt.budget(context),
+            source: inspection.next_prompt.total.source,
             after: plan.map(|plan| inspection.next_prompt.budget_after(context, plan)),
             estimate_after: plan.map(|plan| inspection.budget_after(plan).total()),
             estimated_messages: inspection.budget().messages(),

@@ -31,7 +31,7 @@ impl Left {
 impl App {
     /// What became of the open transcript; none while it lies where it was read.
     pub fn left(&self) -> Option<Left> {
-        let open = &self.inspection()?.session;
+        let open = &self.own_session()?.session;
         let path = open.path.as_deref()?;
         let items = &self.sessions.items;
         let is_there = |item: &SessionItem| {

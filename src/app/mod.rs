@@ -36,6 +36,7 @@ pub mod state;
 pub mod steps;
 pub mod summary;
 mod take;
+pub mod target;
 mod texts;
 pub mod timeline;
 pub mod transcript;

@@ -5,9 +5,10 @@ use std::sync::Arc;
 use crate::app::figures::{Figures, failed_calls};
 use crate::app::layout::Pane;
 use crate::app::state::{App, Flash};
+use crate::app::target::Target;
 use crate::app::texts::told;
 use crate::app::tuning::configured_steps;
-use crate::inspect::Inspection;
+use crate::inspect::{Inspection, SourceOfCount};
 use crate::plan::Plan;
 use crate::policy::prune::Gate;
 use crate::policy::{Step, StepSet, StepSettings};
@@ -18,14 +19,18 @@ const FLASH_MS: i64 = 400;
 /// closer each take as long as all the others together.
 const PROFILE_MESSAGES: usize = 3_000;
 
+/// A replayed prompt that differs from the planned one by more than one part in so many was made otherwise: of other
+/// messages, after an earlier compaction.
+const UNLIKE: u64 = 6;
+
 impl App {
     /// Makes the plan anew. `flash` marks what differs from the plan before.
     pub(super) fn replan(&mut self, flash: bool) {
         let before = self.plan.take();
         let values = self.told_values.take();
         self.waiting = StepSet::NONE;
-        let Some(inspection) = self.inspection().cloned() else { return };
-        let gate = self.tuning.gate(&inspection, self.now_ms as f64);
+        let Some(inspection) = self.planned_session() else { return };
+        let gate = self.gate(&inspection);
         if self.tuning.preview {
             let (plan, waiting) = told(&inspection, self.tuning.step_settings(&inspection), gate);
             self.waiting = waiting;
@@ -51,8 +56,9 @@ impl App {
         self.failed = Some((subject, failed));
         self.figures = Figures {
             failed,
-            ..Figures::count(&inspection, self.plan.as_deref(), max_chars, self.now_ms as f64)
+            ..Figures::count(&inspection, self.plan.as_deref(), max_chars, self.call_ms() as f64)
         };
+        self.recount();
         if flash {
             let moved = values.is_some() && values != self.told_values;
             self.flash = self.difference(before.as_deref(), moved);
@@ -60,6 +66,28 @@ impl App {
         if self.plan.is_some() != before.is_some() {
             self.keep_in_sight();
         }
+    }
+
+    /// The gate of the pruner that the plan is made with. A call that was made, and all calls together, are shown as the gateway
+    /// would send them: only the next call may be looked at as if the gate were open.
+    fn gate(&self, inspection: &Inspection) -> Gate {
+        match self.target {
+            Target::NextCall => self.tuning.gate(inspection, self.now_ms as f64),
+            _ => self.tuning.gate_now(inspection, self.call_ms() as f64),
+        }
+    }
+
+    /// Puts the bars on the scale of the target's replay, once it is there.
+    pub(super) fn recount(&mut self) {
+        let Some((recorded, counted, tuned)) = self.target_tokens() else { return };
+        let figures = &mut self.figures;
+        figures.now = figures.now.scaled_to(recorded);
+        if let Some((after, tuned)) = figures.after.zip(tuned) {
+            let off = after.total().abs_diff(tuned);
+            figures.unlike = off * UNLIKE > after.total().max(tuned);
+            figures.after = Some(after.scaled_to(tuned));
+        }
+        figures.source = if counted { SourceOfCount::Measured } else { SourceOfCount::Calibrated };
     }
 
     fn profile(&mut self, inspection: &Inspection, gate: Gate) {

@@ -52,7 +52,7 @@ impl RecoveryScreen {
 impl App {
     /// Opens the screen and asks for what it shows.
     pub(super) fn open_recovery(&mut self) -> Vec<Effect> {
-        if self.inspection().is_none() {
+        if self.own_session().is_none() {
             self.toast("no session is open".into(), false);
             return Vec::new();
         }
@@ -63,7 +63,7 @@ impl App {
     /// Asks for the recovery, while its screen is open.
     pub(super) fn ask_recovery(&self) -> Vec<Effect> {
         let open = matches!(self.overlay, Some(Overlay::Recovery(_)));
-        let inspection = self.inspection().filter(|_| open).map(Arc::clone);
+        let inspection = self.own_session().filter(|_| open).map(Arc::clone);
         inspection.map(|inspection| Effect::ReadRecovery { inspection }).into_iter().collect()
     }
 

@@ -19,6 +19,7 @@ use crate::app::scroll::Scroll;
 use crate::app::sessions::SessionsPane;
 use crate::app::steps::StepsScreen;
 use crate::app::summary::Summarising;
+use crate::app::target::Target;
 use crate::app::timeline::TimelineScreen;
 use crate::app::transcript::TranscriptPane;
 use crate::app::tuning::TuningPane;
@@ -243,6 +244,8 @@ pub struct App {
     pub open_error: Option<(SessionKey, String)>,
     /// The message under the cursor.
     pub message: MessagePane,
+    /// Which prompt the main view shows.
+    pub target: Target,
     /// Settings.
     pub tuning: TuningPane,
     /// Numbers over all messages, as of the session and plan that are shown.
@@ -286,7 +289,7 @@ pub struct App {
     /// The message that was asked for last: reading, entry, its fate and how the plan makes its text.
     pub(super) asked_message: Option<AskedMessage>,
     /// The reading whose texts were asked for last.
-    pub(super) asked_texts: Option<Epoch>,
+    pub(super) asked_texts: Option<Subject>,
     /// The tuned values that the plan was made with, while one is shown.
     pub(super) told_values: Option<Vec<Value>>,
     /// The moment a timer was asked for last, ms.
@@ -312,6 +315,7 @@ impl App {
             loading: None,
             open_error: None,
             message: MessagePane::default(),
+            target: Target::default(),
             tuning: TuningPane::default(),
             figures: Figures::default(),
             failed: None,
@@ -353,7 +357,7 @@ impl App {
         })
     }
 
-    /// The open session.
+    /// The open session as the main view shows it.
     pub fn inspection(&self) -> Option<&Arc<Inspection>> {
         self.transcript.as_ref().map(|pane| &pane.inspection)
     }

@@ -42,11 +42,11 @@ impl App {
         if !shown && !matches!(self.overlay, Some(Overlay::Steps(_))) {
             return;
         }
-        if inspection.closer.is_some() || self.asked_texts == Some(inspection.epoch) {
+        if inspection.closer.is_some() || self.asked_texts.as_ref() == Some(&inspection.subject()) {
             return;
         }
         let inspection = Arc::clone(inspection);
-        self.asked_texts = Some(inspection.epoch);
+        self.asked_texts = Some(inspection.subject());
         effects.push(Effect::ReadTexts { inspection });
     }
 
@@ -56,7 +56,11 @@ impl App {
             Ok(closer) => {
                 let Some(pane) = &mut self.transcript else { return };
                 let inspection = Inspection { closer: Some(closer), ..(*pane.inspection).clone() };
+                let is_own = pane.own.subject() == inspection.subject();
                 pane.inspection = Arc::new(inspection);
+                if is_own {
+                    pane.own = Arc::clone(&pane.inspection);
+                }
                 self.replan(false);
             }
             Err(error) => {

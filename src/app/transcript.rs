@@ -13,6 +13,7 @@ use crate::error::Finding;
 use crate::ids::{EntryIx, Epoch};
 use crate::inspect::Inspection;
 use crate::inspect::excerpt::Excerpt;
+use crate::inspect::overflow::Overflow;
 use crate::plan::Plan;
 use crate::policy::Fate;
 use crate::store::entry::Role;
@@ -21,8 +22,12 @@ use crate::transcript::labels::labels;
 /// The open session as it is shown.
 #[derive(Debug, Clone)]
 pub struct TranscriptPane {
-    /// The session.
+    /// The session as it is shown: at its own leaf, or as it was when the failed call was made.
     pub inspection: Arc<Inspection>,
+    /// The session at its own leaf.
+    pub own: Arc<Inspection>,
+    /// Its call that is explained, where one overflowed.
+    pub failed: Option<Overflow>,
     /// What is shown.
     pub rows: Vec<Row>,
     /// Cursor over `rows`.
@@ -86,6 +91,8 @@ impl TranscriptPane {
             since: inspection.epoch,
             findings: inspection.findings(),
             search: Search::default(),
+            own: Arc::clone(&inspection),
+            failed: None,
             inspection,
             rows: Vec::new(),
             cut: None,

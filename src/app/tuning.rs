@@ -6,6 +6,7 @@ use std::ops::Range;
 use crate::gateway::prune_setting::{Control, PruneSetting, Unit};
 use crate::gateway::pruning::PruneSettings;
 use crate::gateway::setting_value::{parse_value, plain_text, share_of, tidy};
+use crate::inspect::change::Change;
 use crate::inspect::{Inspection, Subject};
 use crate::js::Value;
 use crate::policy::prune::Gate;
@@ -41,6 +42,8 @@ pub struct TuningPane {
     pub profile: Vec<u64>,
     /// What that follows from.
     profiled: Option<Profiled>,
+    /// Changed settings that no step has: the windows, and the limits of workspace files.
+    pub assumed: Vec<Change>,
     /// What is being typed into the focused row.
     pub editing: Option<String>,
 }
@@ -77,6 +80,7 @@ impl Default for TuningPane {
             obey_gates: false,
             profile: Vec::new(),
             profiled: None,
+            assumed: Vec::new(),
             editing: None,
         }
     }
@@ -200,7 +204,7 @@ impl TuningPane {
 
     /// Whether anything differs from the configuration.
     pub fn any_changed(&self) -> bool {
-        (0..self.rows.len()).any(|at| self.is_changed(at))
+        !self.assumed.is_empty() || (0..self.rows.len()).any(|at| self.is_changed(at))
     }
 
     /// How many rows of a step differ from the configuration.
@@ -292,6 +296,7 @@ impl TuningPane {
     /// Every setting of every step back to the configured value.
     pub fn all_to_config(&mut self) {
         self.values = self.rows.iter().map(|row| row.row.value.clone()).collect();
+        self.assumed.clear();
     }
 
     /// The text a person edits for the focused row.

@@ -9,6 +9,7 @@ use crate::app::effect::{Effect, Write};
 use crate::app::event::{Event, Listing, Written};
 use crate::app::layout::Pane;
 use crate::app::state::{App, Live, Loading, Overlay, Toast, WriteStage};
+use crate::app::target::Target;
 use crate::app::transcript::TranscriptPane;
 use crate::ids::SessionKey;
 use crate::inspect::{Inspection, Mark, SessionItem};
@@ -79,7 +80,12 @@ impl App {
             {
                 self.message.take(text);
             }
-            Event::Texts { epoch: of, closer } if Some(of) == epoch => self.take_texts(closer),
+            Event::Texts { subject, closer }
+                if self.inspection().is_some_and(|it| it.subject() == subject) =>
+            {
+                self.take_texts(closer);
+            }
+            Event::LookedAtCall { epoch, inspection } => self.looked_at_call(epoch, inspection),
             Event::Calls { asked, told } => self.take_calls(&asked, told),
             Event::Blocks { epoch: of, blocks } if Some(of) == epoch => self.take_blocks(blocks),
             Event::Found { epoch, query, from, matches } => return self.found(epoch, &query, from, matches),
@@ -148,7 +154,7 @@ impl App {
         if self.loading.is_some() {
             return Vec::new();
         }
-        match self.inspection() {
+        match self.own_session() {
             Some(open) if self.is_elsewhere(open) => {
                 vec![Effect::Refresh { inspection: Arc::clone(open) }]
             }
@@ -229,13 +235,17 @@ impl App {
         self.sessions.update_items(vec![inspection.session.clone()]);
         let height = self.height(Pane::Transcript);
         if let Some(pane) = self.transcript.as_mut().filter(|_| shown.as_ref() == Some(&key)) {
-            pane.refresh(Arc::clone(inspection), height);
+            pane.own = Arc::clone(inspection);
         } else {
             self.transcript = Some(TranscriptPane::new(Arc::clone(inspection), height));
+            self.target = Target::NextCall;
+            self.tuning.assumed.clear();
             self.message = self.message.for_another_session();
             self.forget_replays();
             self.forget_compare();
         }
+        self.find_failed_call();
+        let looking = self.look_at_target();
         self.asked_message = None;
         self.asked_texts = None;
         self.texts_failed = false;
@@ -244,6 +254,7 @@ impl App {
         self.rereading = false;
         self.replan(false);
         let mut effects = vec![Effect::Forget { epoch: inspection.epoch }];
+        effects.extend(looking);
         effects.extend(self.transcript.as_mut().map(TranscriptPane::search_on).unwrap_or_default());
         effects.extend(self.ask_again());
         effects.extend(self.estimate_again());
@@ -284,7 +295,7 @@ impl App {
             *changes += 1;
             return Vec::new();
         }
-        let open = self.inspection().and_then(|open| Some((open, open.session.path.clone()?)));
+        let open = self.own_session().and_then(|open| Some((open, open.session.path.clone()?)));
         let is_open = |path: &PathBuf| open.as_ref().is_some_and(|(_, open)| open == path);
         let others: Vec<PathBuf> = paths.iter().filter(|path| !is_open(path)).cloned().collect();
         let mut effects = Vec::new();
@@ -321,7 +332,7 @@ impl App {
             let demo = self.listing.as_ref().is_some_and(|listing| listing.demo);
             effects.push(Effect::List { demo });
         }
-        if let (Some(inspection), Some(path)) = (self.inspection(), open)
+        if let (Some(inspection), Some(path)) = (self.own_session(), open)
             && transcript_changed(&path)
         {
             effects.push(Effect::Refresh { inspection: Arc::clone(inspection) });

@@ -8,6 +8,7 @@ use crate::app::layout::Pane;
 use crate::app::message::MessageView;
 use crate::app::state::{App, Overlay, WriteDialog, WriteStage};
 use crate::app::summary::Summarising;
+use crate::app::target::Target;
 use crate::export::Format;
 use crate::inspect::Inspection;
 use crate::inspect::message::MessageText;
@@ -51,7 +52,12 @@ impl App {
     }
 
     pub(super) fn ask_commit(&mut self) -> Vec<Effect> {
-        let Some(inspection) = self.inspection().cloned() else { return Vec::new() };
+        if self.target != Target::NextCall {
+            let words = "a commit changes what the next call is sent: a shows that first";
+            self.toast(words.into(), true);
+            return Vec::new();
+        }
+        let Some(inspection) = self.own_session().cloned() else { return Vec::new() };
         if inspection.unfinished.as_ref().is_some_and(|found| found.refusal().is_some()) {
             self.tell_unfinished();
             return Vec::new();
@@ -98,7 +104,7 @@ impl App {
             return Vec::new();
         };
         let (Write::Commit { inspection: asked, .. } | Write::Undo { inspection: asked, .. }) = write;
-        let same = self.inspection().is_some_and(|open| open.session.key == asked.session.key);
+        let same = self.own_session().is_some_and(|open| open.session.key == asked.session.key);
         let undo = match write {
             Write::Undo { target, .. } => Some(target.clone()),
             Write::Commit { .. } => None,
@@ -136,7 +142,7 @@ impl App {
     }
 
     fn save_plan(&mut self) -> Vec<Effect> {
-        let (Some(inspection), Some(plan)) = (self.inspection(), &self.plan) else { return Vec::new() };
+        let (Some(inspection), Some(plan)) = (self.own_session(), &self.plan) else { return Vec::new() };
         let text = plan_json(&inspection.session.key.0, plan);
         vec![Effect::Save { name: "clawscope-plan.json".into(), text }]
     }
@@ -185,7 +191,7 @@ impl App {
                 None => copy(self.message_text(), "message"),
             },
             Action::CopyPath => {
-                let open = self.inspection().map(|inspection| &inspection.session);
+                let open = self.own_session().map(|inspection| &inspection.session);
                 let path = session.or(open).and_then(|item| item.path.as_ref());
                 copy(path.map(|path| path.display().to_string()), "path")
             }
@@ -204,12 +210,12 @@ impl App {
             self.toast("nothing changed: no patch".into(), false);
             return Vec::new();
         }
-        let on = self.inspection().is_some_and(|inspection| inspection.configured_on);
+        let on = self.own_session().is_some_and(|inspection| inspection.configured_on);
         vec![Effect::Copy { text: self.tuning.patch(on), what: "config patch" }]
     }
 
     fn selected_name(&self) -> Option<String> {
-        Some(self.inspection()?.index.name(self.selected_entry()?))
+        Some(self.own_session()?.index.name(self.selected_entry()?))
     }
 
     /// The message as text: raw while raw is shown, the text after the plan while the diff is.

@@ -171,6 +171,21 @@ impl Budget {
         }
     }
 
+    /// The same parts with another sum; without tokens there are no parts to share it, and it counts as system prompt.
+    #[must_use]
+    pub fn scaled_to(&self, total: u64) -> Self {
+        let mut scaled = Self::default();
+        let (mut before, mut told) = (0, 0);
+        for part in Part::ALL.into_iter().filter(|_| self.total() > 0) {
+            before += self.tokens(part);
+            let upto = (before as f64 / self.total() as f64 * total as f64).round() as u64;
+            scaled.add(part, upto - told);
+            told = upto;
+        }
+        scaled.add(Part::System, total - told);
+        scaled
+    }
+
     /// Tokens of a part.
     pub fn tokens(&self, part: Part) -> u64 {
         self.tokens[part as usize]

@@ -57,7 +57,7 @@ impl<'a> Case<'a> {
     /// # Errors
     /// When an entry cannot be read again.
     pub(super) fn read(inspection: &'a Inspection) -> Result<Self, BodyError> {
-        let explained = explained(inspection);
+        let explained = failed_call(inspection);
         let rehearsal =
             explained.map(|overflow| Rehearsal::read(inspection, Some(overflow.entry))).transpose()?;
         let whole = rehearsal.as_ref().map_or(inspection, |rehearsal| &rehearsal.inspection);
@@ -159,7 +159,7 @@ fn median(mut values: Vec<u64>) -> u64 {
 }
 
 /// The overflow that is explained: the first of the last ones that no answer parts.
-fn explained(inspection: &Inspection) -> Option<&Overflow> {
+pub fn failed_call(inspection: &Inspection) -> Option<&Overflow> {
     let overflows = &inspection.overflows;
     let index = &inspection.index;
     let answers = |at: usize| {

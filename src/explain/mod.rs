@@ -23,14 +23,15 @@ mod rehearsal;
 mod verdict;
 mod words;
 
+pub use crate::inspect::whole::Whole;
 pub use advice::{Advice, Change};
+pub use case::failed_call;
 pub use counts::Count;
 pub use course::{CallPoint, Course};
 pub use failure::Failure;
 pub use finding::{Class, Confidence, Evidence, Finding};
 pub use guards::{Guard, GuardKind, GuardState};
 pub use mechanism::{Mechanism, Part, PartKind};
-pub use rehearsal::Whole;
 
 pub use crate::inspect::overflow::{Overflow, Sign};
 

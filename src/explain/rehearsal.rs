@@ -10,29 +10,12 @@ use crate::ids::EntryIx;
 use crate::inspect::Inspection;
 use crate::inspect::again::Material;
 use crate::inspect::change::Change;
-use crate::inspect::overflow::Sign;
 use crate::inspect::simulated::{replayed_steps, simulated};
+use crate::inspect::whole::{Whole, cut_calls};
 use crate::policy::StepSet;
-use crate::replay::{CallReplay, RecordedLane, Settings, Totals, simulated_lane};
+use crate::replay::{CallReplay, RecordedLane, Settings, simulated_lane};
 use crate::store::body::BodyError;
 use crate::store::intern::WordIx;
-
-/// What all calls of a session come to.
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Whole {
-    /// Calls that do not fit.
-    pub overflows: usize,
-    /// The one that failed is among them.
-    pub failing: bool,
-    /// Tokens of that one; none where no call failed yet.
-    pub tokens: Option<u64>,
-    /// Tokens of the largest prompt.
-    pub peak: u64,
-    /// What calls and summaries cost, USD; none without a price.
-    pub cost: Option<f64>,
-    /// Compactions.
-    pub compactions: usize,
-}
 
 /// A session ready to be replayed.
 #[derive(Debug)]
@@ -60,9 +43,8 @@ impl Rehearsal {
         let material = Material::read(&inspection, StepSet::NONE)?;
         let record = material.record(&inspection);
         let (fixed, weights) = material.weights(&inspection);
-        let cuts = inspection.overflows.iter().filter(|it| it.sign == Sign::CutShort);
         Ok(Self {
-            cut: cuts.map(|it| it.entry).collect(),
+            cut: cut_calls(&inspection.overflows),
             failing,
             inspection,
             material,
@@ -131,22 +113,7 @@ impl Rehearsal {
     }
 
     fn sum(&self, lane: &[CallReplay]) -> Whole {
-        let calls = &self.record.calls;
-        let over = |at: &usize| {
-            let sent = &lane[*at];
-            let was_cut = self.cut.contains(&calls[*at].entry);
-            sent.overflow || sent.failed || was_cut && sent.expected >= self.record.lane[*at].expected
-        };
-        let failing = self.failing.and_then(|failing| calls.iter().position(|call| call.entry == failing));
-        let totals = Totals::of(calls, lane);
-        Whole {
-            overflows: (0..lane.len()).filter(over).count(),
-            failing: failing.is_some_and(|at| over(&at)),
-            tokens: failing.map(|at| lane[at].expected.max(0.0).round() as u64),
-            peak: totals.peak.0.max(0.0).round() as u64,
-            cost: totals.cost.map(|cost| cost + totals.summaries).filter(|cost| *cost > 0.0),
-            compactions: totals.compactions,
-        }
+        Whole::of(&self.record, lane, self.failing, &self.cut)
     }
 }
 

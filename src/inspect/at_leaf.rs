@@ -5,8 +5,12 @@ use std::sync::Arc;
 use crate::context::build;
 use crate::gateway::eligible::Route;
 use crate::ids::EntryIx;
+use crate::inspect::change::Change;
+use crate::inspect::count::last_call;
 use crate::inspect::overflow::{ModelWindow, Overflow};
+use crate::inspect::simulated::simulated;
 use crate::inspect::{Inspection, Unmeasured};
+use crate::policy::StepSet;
 use crate::policy::prune::touches;
 use crate::transcript::Leaf;
 
@@ -51,6 +55,31 @@ impl Inspection {
         let then = self.after(self.tree.parent(overflow.entry)?)?;
         let touch = touches(&self.index).find(|(entry, _)| *entry < overflow.entry);
         Some(Self { last_touch: touch.map(|(_, at)| at), ..then })
+    }
+
+    /// The session with its window changed.
+    #[must_use]
+    pub fn assuming(&self, changes: &[Change]) -> Self {
+        let simulated = simulated(self, changes, StepSet::NONE);
+        let mut assuming = Self { window: simulated.window, ..self.clone() };
+        if let Some(window) = simulated.assumed.runtime_window {
+            assuming.upkeep.runtime_window = window;
+        }
+        assuming
+    }
+
+    /// The failed call as it was made: the session up to it, its model, its moment.
+    pub fn at_failed_call(&self, overflow: &Overflow) -> Option<Self> {
+        let then = self.after(overflow.entry)?;
+        let touch = touches(&self.index).find(|(entry, _)| *entry < overflow.entry);
+        let then = Self { last_touch: touch.map(|(_, at)| at), ..then };
+        let words = &then.index.words;
+        let model = overflow.model.and_then(|(provider, id)| Some((words.text(provider)?, words.text(id)?)));
+        let then = match model {
+            Some((provider, model)) => then.called(provider, model),
+            None => then,
+        };
+        Some(Self { last_call: last_call(&then), ..then })
     }
 
     /// The same with the model of a call: its window, its way to the provider.

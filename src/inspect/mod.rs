@@ -58,6 +58,7 @@ pub mod tool;
 pub mod touched;
 pub mod upkeep;
 mod weights;
+pub mod whole;
 mod why;
 mod why_steps;
 mod windows;

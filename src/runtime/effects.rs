@@ -15,6 +15,7 @@ use crate::inspect::commits::newest_first;
 use crate::inspect::compare::compared;
 use crate::inspect::estimators::{self, EstimatesError};
 use crate::inspect::open::{OpenError, open, open_from};
+use crate::inspect::overflow::Overflow;
 use crate::inspect::recovery::recovery_of;
 use crate::inspect::search::search;
 use crate::inspect::summary::SummarySettings;
@@ -48,6 +49,7 @@ impl Shell {
             Effect::Follow(ruleset) => self.library.follow(ruleset),
             Effect::Open { key } => self.open(key),
             Effect::Refresh { inspection } => self.refresh(inspection),
+            Effect::LookAtCall { inspection, overflow } => self.look_at_call(inspection, *overflow),
             Effect::ReadExcerpts { inspection, entries } => {
                 self.excerpts.ask(&mut self.jobs, inspection, entries);
             }
@@ -176,6 +178,13 @@ impl Shell {
         });
     }
 
+    fn look_at_call(&mut self, inspection: Arc<Inspection>, overflow: Overflow) {
+        self.jobs.start(Kind::Look, move |ticket| {
+            let then = inspection.at_failed_call(&overflow).map(Arc::new);
+            ticket.send(Event::LookedAtCall { epoch: inspection.epoch, inspection: then });
+        });
+    }
+
     fn explain(&mut self, inspection: Arc<Inspection>) {
         self.jobs.start(Kind::Explain, move |ticket| {
             let view = explain(&inspection).map(Arc::new).map_err(|error| error.to_string());
@@ -237,12 +246,12 @@ impl Shell {
 
     fn read_texts(&mut self, inspection: Arc<Inspection>) {
         self.jobs.start(Kind::Texts, move |ticket| {
-            let Inspection { source, index, context, epoch, .. } = &*inspection;
+            let Inspection { source, index, context, .. } = &*inspection;
             let rules = inspection.ruleset.ruleset.rules();
             let read = Closer::read_while(source, index, context, rules, None, &mut || ticket.is_wanted());
             let closer = read.map(|closer| closer.map(Arc::new)).map_err(|error| error.to_string());
             if let Some(closer) = closer.transpose() {
-                ticket.send(Event::Texts { epoch: *epoch, closer });
+                ticket.send(Event::Texts { subject: inspection.subject(), closer });
             }
         });
     }

@@ -31,6 +31,8 @@ pub(super) enum Kind {
     Open,
     /// Reading what was added to it.
     Refresh,
+    /// Looking at it as it was when a call was made.
+    Look,
     /// Texts of rows.
     Excerpts,
     /// The message under the cursor.

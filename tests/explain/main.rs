@@ -6,12 +6,17 @@ mod agreement;
 mod classes;
 mod fixtures;
 mod healthy;
+mod in_tuning;
 mod made;
 mod on_store;
 mod record;
 mod reports;
 mod stores;
 mod whole;
+
+#[path = "../support/driver.rs"]
+#[allow(dead_code, reason = "other programs use the rest")]
+mod driver;
 
 use clawscope::explain::{Class, Explanation, Finding, GuardKind};
 use on_store::Read;
@@ -35,6 +40,7 @@ pub(crate) fn verdict(read: &Read, class: Class, parts: &[&str]) -> Explanation 
     for part in parts {
         assert!(line.contains(part), "{part:?} in {line:?}");
     }
+    in_tuning::agrees_in_tuning(read);
     explanation
 }
 

@@ -35,7 +35,7 @@ pub(crate) struct OnStore {
 /// A session that was read, with the folder it lies in.
 #[derive(Debug)]
 pub(crate) struct Read {
-    _folder: tempfile::TempDir,
+    folder: tempfile::TempDir,
     inspection: Inspection,
 }
 
@@ -48,6 +48,11 @@ impl Deref for Read {
 }
 
 impl Read {
+    /// Where its store lies.
+    pub(crate) fn folder(&self) -> &std::path::Path {
+        self.folder.path()
+    }
+
     /// What is said of it.
     pub(crate) fn said(&self) -> Explanation {
         explain(&self.inspection).expect("it reads")
@@ -151,7 +156,7 @@ impl OnStore {
         let inspection =
             open(&listed.store, &item.key, None, now as i64, &mut |_, _| true).expect("it opens");
         assert_eq!(inspection.window.tokens, self.window as f64, "the window of the store");
-        Read { _folder: folder, inspection }
+        Read { folder, inspection }
     }
 }
 

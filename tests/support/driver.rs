@@ -94,6 +94,11 @@ impl Driver {
         Self::at(&place, dir, width, height)
     }
 
+    /// On a store that somebody else keeps.
+    pub(crate) fn at_path(path: &Path, width: u16, height: u16) -> Self {
+        Self::at(&Place::Path(path.to_owned()), tempfile::tempdir().expect("a folder"), width, height)
+    }
+
     fn at(place: &Place, dir: tempfile::TempDir, width: u16, height: u16) -> Self {
         let env = Environment::new([("HOME", "/nonexistent"), ("TZ", "UTC")], None, PathBuf::from("/"));
         let place = OpenPlace::new(place, env).expect("a place");
@@ -199,6 +204,10 @@ impl Driver {
             }
             Effect::Open { key } => vec![self.open(&key, None)],
             Effect::Refresh { inspection } => vec![self.open(&inspection.session.key, Some(&inspection))],
+            Effect::LookAtCall { inspection, overflow } => {
+                let then = inspection.at_failed_call(&overflow).map(Arc::new);
+                vec![Event::LookedAtCall { epoch: inspection.epoch, inspection: then }]
+            }
             Effect::ReadExcerpts { inspection, entries } => {
                 let text = |entry| {
                     (entry, excerpt(&inspection.source, &inspection.index, entry).unwrap_or_default())
@@ -215,7 +224,7 @@ impl Driver {
                 let (source, index, context) = (&inspection.source, &inspection.index, &inspection.context);
                 let closer = Closer::read(source, index, context, inspection.ruleset.ruleset.rules());
                 let closer = closer.map(Arc::new).map_err(|error| error.to_string());
-                vec![Event::Texts { epoch: inspection.epoch, closer }]
+                vec![Event::Texts { subject: inspection.subject(), closer }]
             }
             Effect::TellCalls { inspection, asked } => {
                 let config = &self.store.as_ref().expect("a store").config.js;

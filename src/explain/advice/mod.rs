@@ -6,9 +6,9 @@ mod search;
 
 use std::path::PathBuf;
 
-use crate::explain::rehearsal::Whole;
 use crate::explain::words::{about, count};
 use crate::gateway::patch::{Written, patches};
+use crate::inspect::whole::Whole;
 use crate::inspect::words::{difference, dollars};
 use crate::js::Value;
 

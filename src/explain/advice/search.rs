@@ -8,9 +8,10 @@ use crate::explain::case::Case;
 use crate::explain::engine;
 use crate::explain::failure::Failure;
 use crate::explain::finding::{Class, Finding};
-use crate::explain::rehearsal::{Rehearsal, Whole};
+use crate::explain::rehearsal::Rehearsal;
 use crate::explain::words::count;
 use crate::inspect::change::Change;
+use crate::inspect::whole::Whole;
 use crate::policy::Step;
 
 /// Changes that are listed: of those that help, and of those that do not.

@@ -29,6 +29,8 @@ pub(super) struct Bar<'a> {
     pub(super) freed_from: Option<u64>,
     /// Another row shows the marks, so a label may cover one here.
     pub(super) other_row: bool,
+    /// It has no parts.
+    pub(super) plain: bool,
 }
 
 /// A segment in eighths of a cell from the left of the bar.
@@ -45,7 +47,8 @@ impl Bar<'_> {
         let old: Vec<u16> =
             self.marks.iter().filter_map(|mark| self.old_mark(mark, &segments, buf)).collect();
         self.freed_label(&segments, &[&marks[..], &old[..]].concat(), buf);
-        segments.iter().filter(|segment| self.label(segment, &marks, buf)).map(|segment| segment.0).collect()
+        let labelled = segments.iter().filter(|_| !self.plain);
+        labelled.filter(|segment| self.label(segment, &marks, buf)).map(|segment| segment.0).collect()
     }
 
     fn eighths(&self, tokens: u64) -> u32 {
@@ -73,6 +76,7 @@ impl Bar<'_> {
     fn at(&self, eighth: u32, segments: &[Segment]) -> Place {
         let part = segments.iter().find(|(_, range)| range.contains(&eighth)).map(|(part, _)| *part);
         match part {
+            Some(_) if self.plain => Place::Whole,
             Some(part) => Place::Part(part),
             None if self.freed(segments).contains(&eighth) => Place::Freed,
             None => Place::Free,
@@ -83,6 +87,7 @@ impl Bar<'_> {
         let theme = self.theme;
         match place {
             Place::Part(part) => theme.part(part, self.mixed).0,
+            Place::Whole => theme.style(Role::Muted).fg.unwrap_or(Color::Reset),
             Place::Freed => theme.ground(Ground::Page).bg.unwrap_or(Color::Reset),
             Place::Free => theme.ground(Ground::Track).bg.unwrap_or(Color::Reset),
         }
@@ -118,6 +123,8 @@ impl Bar<'_> {
                 let (ground, ink) = self.theme.part(part, self.mixed);
                 (" ".to_owned(), Style::new().bg(ground).fg(ink))
             }
+            Place::Whole if letters => ("#".to_owned(), Style::new()),
+            Place::Whole => (" ".to_owned(), Style::new().bg(self.ground(Place::Whole))),
             Place::Freed if letters => (glyphs::FREED_SHADE.to_owned(), quiet),
             Place::Freed => (glyphs::FREED.to_owned(), quiet),
             Place::Free => (glyphs::FREE.to_owned(), quiet),
@@ -221,6 +228,8 @@ impl Bar<'_> {
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Place {
     Part(Part),
+    /// Any part.
+    Whole,
     Freed,
     Free,
 }

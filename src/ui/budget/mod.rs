@@ -9,13 +9,17 @@ use ratatui::style::Style;
 use ratatui::text::Span;
 
 use crate::app::App;
+use crate::app::action::Action;
+use crate::app::keymap::Context;
 use crate::app::layout::{Breadth, Layout};
+use crate::app::target::Target;
 use crate::context::budget::{Budget, Part};
 use crate::inspect::budget_marks::{Threshold, ThresholdMark, marks};
 use crate::inspect::{Inspection, SourceOfCount};
 use crate::policy::memory_flush::FlushState;
 use crate::ui::glyphs;
 use crate::ui::hot;
+use crate::ui::status::first_key;
 use crate::ui::theme::{Role, Theme};
 use crate::ui::widgets::number::{estimate, percent, thousands};
 use crate::ui::widgets::{put, put_right, put_spans, spans_width, tint};
@@ -33,6 +37,8 @@ struct Picture<'a> {
     window: u64,
     /// Where the count of the next prompt comes from.
     source: SourceOfCount,
+    /// The bars have no parts: they are of the largest prompts.
+    plain: bool,
     /// Tokens the whole bar stands for.
     full: u64,
     /// First column of the bar, and the one after its last.
@@ -41,15 +47,26 @@ struct Picture<'a> {
 
 /// A bar of a budget by itself, without thresholds: `full` tokens are all of it.
 pub(super) fn plain_bar(theme: &Theme, budget: Budget, full: u64, area: Rect, buf: &mut Buffer) {
-    Bar { theme, budget, full, area, mixed: false, marks: &[], freed_from: None, other_row: false }.draw(buf);
+    Bar {
+        theme,
+        budget,
+        full,
+        area,
+        mixed: false,
+        marks: &[],
+        freed_from: None,
+        other_row: false,
+        plain: false,
+    }
+    .draw(buf);
 }
 
 /// Draws bars, scale and legend.
 pub(super) fn draw(app: &App, theme: &Theme, layout: &Layout, buf: &mut Buffer) {
-    let Some(inspection) = app.inspection() else { return };
-    let picture = Picture::new(app, theme, layout, inspection);
+    let Some(inspection) = app.planned_session() else { return };
+    let picture = Picture::new(app, theme, layout, &inspection);
     let shown = picture.bars(buf);
-    picture.second_row(inspection, buf);
+    picture.second_row(&inspection, buf);
     picture.scale(buf);
     picture.legend(&shown, buf);
 }
@@ -67,7 +84,8 @@ impl<'a> Picture<'a> {
             layout,
             marks: marks(inspection, &settings, inspection.next_prompt.scale()),
             window,
-            source: inspection.next_prompt.total.source,
+            source: app.figures.source,
+            plain: app.target == Target::WholeSession,
             full: window.max(now.total()).max(1),
             columns: (start, layout.bars.right().saturating_sub(2).max(start + 1)),
             now,
@@ -86,6 +104,7 @@ impl<'a> Picture<'a> {
             marks: &self.marks,
             freed_from: None,
             other_row: false,
+            plain: self.plain,
         };
         match self.plan {
             None => {
@@ -98,7 +117,9 @@ impl<'a> Picture<'a> {
                 let after = ("plan", plan.total(), estimate(plan.total()));
                 self.heading(after, self.theme.bold(Role::Plan), y + 1, buf);
                 Bar { mixed: true, other_row: true, ..bar(self.now, y) }.draw(buf);
-                Bar { freed_from: Some(self.now.total()), other_row: true, ..bar(plan, y + 1) }.draw(buf)
+                let plain = self.plain || self.app.figures.unlike;
+                Bar { freed_from: Some(self.now.total()), other_row: true, plain, ..bar(plan, y + 1) }
+                    .draw(buf)
             }
         }
     }
@@ -114,6 +135,8 @@ impl<'a> Picture<'a> {
     fn now_words(&self) -> (&'static str, u64, String) {
         let tokens = self.now.total();
         match self.source {
+            SourceOfCount::Measured if self.plain => ("peak", tokens, thousands(tokens)),
+            _ if self.plain => ("peak", tokens, estimate(tokens)),
             SourceOfCount::Measured => ("meas.", tokens, thousands(tokens)),
             SourceOfCount::Calibrated => ("cal.", tokens, estimate(tokens)),
             SourceOfCount::Est => ("est.", tokens, estimate(tokens)),
@@ -151,7 +174,7 @@ impl<'a> Picture<'a> {
 
     /// At rest the row under the bar says what chars/4 estimates, where somebody counted; else why nobody did.
     fn second_row(&self, inspection: &Inspection, buf: &mut Buffer) {
-        if self.plan.is_some() {
+        if self.plan.is_some() || self.plain {
             return;
         }
         let (y, start) = (self.layout.scale.y, self.columns.0);
@@ -168,7 +191,7 @@ impl<'a> Picture<'a> {
 
     fn scale(&self, buf: &mut Buffer) {
         let few = self.layout.breadth < Breadth::Medium;
-        let unknown = self.plan.is_none() && self.source == SourceOfCount::Est;
+        let unknown = self.plan.is_none() && self.source == SourceOfCount::Est && !self.plain;
         let free_from = if unknown { self.columns.0 + 14 } else { self.columns.0 };
         let scale = scale::Scale {
             theme: self.theme,
@@ -188,12 +211,15 @@ impl<'a> Picture<'a> {
         if area.is_empty() {
             return;
         }
+        self.target(buf);
         let budget = self.plan.unwrap_or(self.now);
         let free = self.free();
         let mut x = self.columns.0;
         let end = area.right().saturating_sub(1);
         let room = end.saturating_sub(spans_width(&free));
-        let hidden = Part::ALL.into_iter().filter(|part| budget.tokens(*part) > 0 && !shown.contains(part));
+        let plain = self.plain || self.plan.is_some() && self.app.figures.unlike;
+        let parts = Part::ALL.into_iter().filter(|_| !plain);
+        let hidden = parts.filter(|part| budget.tokens(*part) > 0 && !shown.contains(part));
         for part in hidden {
             let item = self.legend_item(part, budget.tokens(part));
             if x + spans_width(&item) <= room {
@@ -205,6 +231,15 @@ impl<'a> Picture<'a> {
         if x + 3 + spans_width(&flush) <= end {
             put_right(buf, area.y, x, end, &flush);
         }
+    }
+
+    /// The switch: which prompt is shown, and the key that shows the next one.
+    fn target(&self, buf: &mut Buffer) {
+        let (y, target) = (self.layout.legend.y, self.app.target);
+        let key = first_key(self.app, Context::Transcript, Action::NextTarget);
+        let role = if target == Target::NextCall { Role::Muted } else { Role::Plan };
+        let x = put(buf, (1, y), self.columns.0, &key, self.theme.bold(Role::Text));
+        put(buf, (x + 1, y), self.columns.0 - 1, target.words(), self.theme.style(role));
     }
 
     /// How far the next memory flush is.

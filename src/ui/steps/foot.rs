@@ -70,7 +70,7 @@ fn in_version(step: Step, ruleset: Ruleset) -> bool {
 }
 
 fn gate<'a>(app: &App, inspection: &Inspection, theme: &Theme) -> Option<Told<'a>> {
-    let gate = app.tuning.gate_now(inspection, app.now_ms as f64);
+    let gate = app.tuning.gate_now(inspection, app.call_ms() as f64);
     let words = gate_words(gate, app)?;
     let looked_past = if app.tuning.obey_gates { "" } else { ", looked past here" };
     Some((

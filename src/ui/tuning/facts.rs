@@ -7,13 +7,15 @@ use ratatui::text::Span;
 use crate::app::App;
 use crate::app::action::Action;
 use crate::app::keymap::Context;
-use crate::inspect::words::money;
+use crate::app::target::{Outcome, Target};
+use crate::inspect::change::Change;
+use crate::inspect::words::{dollars, money};
 use crate::plan::Plan;
 use crate::policy::prune::Gate;
 use crate::policy::{Fate, Step};
 use crate::ui::status::first_key;
 use crate::ui::theme::{Role, Theme};
-use crate::ui::widgets::number::{elapsed, estimate};
+use crate::ui::widgets::number::{elapsed, estimate, grouped, thousands};
 use crate::ui::widgets::{put, put_facts_right, spans_width};
 
 /// A few words that belong together.
@@ -33,8 +35,13 @@ pub(super) fn draw(app: &App, theme: &Theme, area: Rect, buf: &mut Buffer) {
         return;
     };
     let end = area.right().saturating_sub(1);
-    let mut facts = counts(plan, theme, true);
-    facts.extend(next_call(app, theme));
+    let mut facts = assumed(app, theme);
+    if let Some(target) = target(app, theme) {
+        facts.extend(target);
+    } else {
+        facts.extend(counts(plan, theme, true));
+        facts.extend(next_call(app, theme));
+    }
     let width: u16 = facts.iter().map(|fact| spans_width(fact) + 3).sum();
     let x = gate(app, theme, (area.x, area.y), end.saturating_sub(width), buf);
     put_facts_right(buf, area.y, x + 2, end, &facts);
@@ -94,12 +101,67 @@ fn told<'a>(app: &App, plan: &Plan, theme: &Theme, wide: bool) -> Vec<Fact<'a>> 
         }
         return facts;
     }
+    if let Some(target) = target(app, theme) {
+        facts.extend(target);
+        return facts;
+    }
     if wide {
         facts.push(saved(app, plan, theme));
     }
     facts.extend(counts(plan, theme, wide));
     facts.extend(next_call(app, theme).filter(|_| wide));
     facts
+}
+
+/// Changed settings that no step has.
+fn assumed<'a>(app: &App, theme: &Theme) -> Vec<Fact<'a>> {
+    let fact = |change: &Change| {
+        let value = change.value.as_f64().map_or_else(String::new, |value| grouped(value as i64));
+        vec![
+            Span::styled(format!("{} ", change.key), theme.style(Role::Muted)),
+            Span::styled(value, theme.bold(Role::Plan)),
+        ]
+    };
+    app.tuning.assumed.iter().map(fact).collect()
+}
+
+/// What replay says of the target under the tuned settings; none for the next call.
+fn target<'a>(app: &App, theme: &Theme) -> Option<Vec<Fact<'a>>> {
+    if app.target == Target::NextCall {
+        return None;
+    }
+    let muted = |words: &str| Span::styled(words.to_owned(), theme.style(Role::Muted));
+    let Some(Outcome { recorded, tuned: Some(tuned) }) = app.outcome().filter(|_| !app.again.is_stale())
+    else {
+        return Some(vec![vec![muted(&format!("replaying the {}…", app.target.words()))]]);
+    };
+    let plan = theme.bold(Role::Plan);
+    let arrow = |before: String, after: Span<'a>| {
+        vec![Span::styled(before, theme.style(Role::Text)), muted(" → "), after]
+    };
+    let size = |tokens: u64, counted: bool| if counted { thousands(tokens) } else { estimate(tokens) };
+    let mut facts: Vec<Fact> = Vec::new();
+    if app.target == Target::FailedCall {
+        let (Some(before), Some(after)) = (recorded.tokens, tuned.tokens) else { return Some(facts) };
+        let mut fact = arrow(size(before, recorded.counted), Span::styled(estimate(after), plan));
+        fact.insert(0, muted("failed call "));
+        facts.push(fact);
+        let (words, role) = if tuned.failing { ("does not fit", Role::Danger) } else { ("fits", Role::Plan) };
+        facts.push(vec![Span::styled(words, theme.bold(role))]);
+        return Some(facts);
+    }
+    let role = if tuned.overflows == 0 { Role::Plan } else { Role::Danger };
+    let after = Span::styled(tuned.overflows.to_string(), theme.bold(role));
+    let mut overflows = arrow(recorded.overflows.to_string(), after);
+    overflows.insert(0, muted("overflows "));
+    let mut peak =
+        arrow(size(recorded.peak, recorded.peak_counted), Span::styled(estimate(tuned.peak), plan));
+    peak.insert(0, muted("peak "));
+    facts.extend([overflows, peak]);
+    if let (Some(before), Some(after)) = (recorded.cost, tuned.cost) {
+        facts.push(arrow(dollars(before), Span::styled(dollars(after), plan)));
+    }
+    Some(facts)
 }
 
 /// What the next call costs more or less than without the plan.
@@ -132,12 +194,13 @@ fn counts<'a>(plan: &Plan, theme: &Theme, wide: bool) -> Vec<Fact<'a>> {
 /// Why the pruner would not run now, or that this is left aside.
 pub(super) fn gate(app: &App, theme: &Theme, at: (u16, u16), end: u16, buf: &mut Buffer) -> u16 {
     let key = || first_key(app, Context::Tuning, Action::ToggleGate);
-    let Some(inspection) = app.inspection().filter(|_| app.plan.is_some() && app.tuning.is_on(Step::Prune))
-    else {
+    let shown = app.plan.is_some() && app.tuning.is_on(Step::Prune) && app.target != Target::WholeSession;
+    let Some(inspection) = app.inspection().filter(|_| shown) else {
         return at.0;
     };
-    let gate = app.tuning.gate_now(inspection, app.now_ms as f64);
+    let gate = app.tuning.gate_now(inspection, app.call_ms() as f64);
     let (words, role) = match gate_words(gate, app) {
+        Some(words) if app.target != Target::NextCall => (format!(" gate shut: {words} "), Role::Warn),
         Some(words) if app.tuning.obey_gates => {
             (format!(" gate shut: {words} · {} look past it ", key()), Role::Warn)
         }

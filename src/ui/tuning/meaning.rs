@@ -114,7 +114,7 @@ fn of_window(inspection: &Inspection, share: f64) -> String {
 fn touched(app: &App, inspection: &Inspection) -> String {
     match inspection.last_touch {
         Some(touch) if touch.is_finite() && touch > 0.0 => {
-            format!("idle for {}", elapsed(app.now_ms as f64 - touch))
+            format!("idle for {}", elapsed(app.call_ms() as f64 - touch))
         }
         _ => "no cache touch yet".to_owned(),
     }

@@ -1,0 +1,194 @@
+//! The switch of the main view: the prompt that it shows, and that settings are tried on. The next call is planned from the
+//! active leaf; the failed call from where the session stood when it was made; of the whole session a replay is shown.
+
+use std::sync::Arc;
+
+use crate::app::effect::Effect;
+use crate::app::layout::Pane;
+use crate::app::state::App;
+use crate::explain::failed_call;
+use crate::ids::Epoch;
+use crate::inspect::Inspection;
+use crate::inspect::overflow::Overflow;
+use crate::inspect::whole::Whole;
+use crate::transcript::Leaf;
+
+/// The prompt that is shown.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum Target {
+    /// The call that would be made now.
+    #[default]
+    NextCall,
+    /// The call that explain explains, as it was made.
+    FailedCall,
+    /// Every call.
+    WholeSession,
+}
+
+impl Target {
+    /// In the order of the switch.
+    pub const ALL: [Self; 3] = [Self::NextCall, Self::FailedCall, Self::WholeSession];
+
+    /// Its words.
+    pub fn words(self) -> &'static str {
+        match self {
+            Self::NextCall => "next call",
+            Self::FailedCall => "failed call",
+            Self::WholeSession => "whole session",
+        }
+    }
+
+    fn next(self) -> Self {
+        Self::ALL[(self as usize + 1) % Self::ALL.len()]
+    }
+}
+
+/// The session as recorded, and under the tuned settings where these are shown.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Outcome {
+    /// As recorded.
+    pub recorded: Whole,
+    /// Under the tuned settings.
+    pub tuned: Option<Whole>,
+}
+
+impl App {
+    /// The open session at its own leaf, whatever the main view shows.
+    pub fn own_session(&self) -> Option<&Arc<Inspection>> {
+        self.transcript.as_ref().map(|pane| &pane.own)
+    }
+
+    /// The call that is explained; none where none overflowed.
+    pub fn failed_overflow(&self) -> Option<&Overflow> {
+        self.transcript.as_ref()?.failed.as_ref()
+    }
+
+    /// The session that is shown, under the changed settings that no step has.
+    pub fn planned_session(&self) -> Option<Arc<Inspection>> {
+        let inspection = self.inspection()?;
+        let assumed = &self.tuning.assumed;
+        if assumed.is_empty() || !self.tuning.preview {
+            return Some(Arc::clone(inspection));
+        }
+        Some(Arc::new(inspection.assuming(assumed)))
+    }
+
+    /// The time of the call that is shown, ms: that of the failed one where it was recorded, else now.
+    pub fn call_ms(&self) -> i64 {
+        let failed = self.failed_overflow().filter(|_| self.target == Target::FailedCall);
+        let at = failed.map(|overflow| overflow.at).filter(|at| at.is_finite());
+        at.map_or(self.now_ms, |at| at as i64)
+    }
+
+    /// The replay of the target, once it is there; none for the next call.
+    pub fn outcome(&self) -> Option<Outcome> {
+        self.again.outcome.filter(|_| self.target != Target::NextCall)
+    }
+
+    /// Tokens of the target's prompt, recorded and under the tuned settings, and whether the provider counted the first. None
+    /// for the next call, and until the replay is there.
+    pub fn target_tokens(&self) -> Option<(u64, bool, Option<u64>)> {
+        let Outcome { recorded, tuned } = self.outcome()?;
+        match self.target {
+            Target::NextCall => None,
+            Target::FailedCall => {
+                Some((recorded.tokens?, recorded.counted, tuned.and_then(|tuned| tuned.tokens)))
+            }
+            Target::WholeSession => {
+                Some((recorded.peak, recorded.peak_counted, tuned.map(|tuned| tuned.peak)))
+            }
+        }
+    }
+
+    /// Shows the next target; without an overflow there is no failed call to show.
+    pub(super) fn next_target(&mut self) -> Vec<Effect> {
+        if self.own_session().is_none() {
+            self.toast("no session is open".into(), false);
+            return Vec::new();
+        }
+        let mut target = self.target.next();
+        if target == Target::FailedCall && self.failed_overflow().is_none() {
+            target = target.next();
+        }
+        self.show_target(target)
+    }
+
+    /// Shows a target. Its words are in the status line where the screen has no place for the switch.
+    pub(super) fn show_target(&mut self, target: Target) -> Vec<Effect> {
+        self.target = target;
+        if self.layout().legend.is_empty() {
+            self.toast(format!("shows the {}", target.words()), false);
+        }
+        let effects = self.look_at_target();
+        self.replan(false);
+        effects
+    }
+
+    /// Asks for the session as the target needs it, or puts it at its own leaf; the plan is to be made anew.
+    pub(super) fn look_at_target(&mut self) -> Vec<Effect> {
+        let Some(own) = self.own_session().cloned() else { return Vec::new() };
+        if let Some(overflow) = self.target_elsewhere() {
+            return vec![Effect::LookAtCall { inspection: own, overflow: Box::new(overflow) }];
+        }
+        self.show_session(own);
+        Vec::new()
+    }
+
+    /// The failed call where the target is not seen from the session's own leaf.
+    fn target_elsewhere(&self) -> Option<Overflow> {
+        let overflow = self.failed_overflow()?;
+        let on_path = || self.own_session().is_some_and(|own| own.context.path.contains(&overflow.entry));
+        let elsewhere = match self.target {
+            Target::NextCall => false,
+            Target::FailedCall => true,
+            Target::WholeSession => !on_path(),
+        };
+        elsewhere.then(|| overflow.clone())
+    }
+
+    /// Takes the session as it was when the failed call was made, if that is still what is wanted.
+    pub(super) fn looked_at_call(&mut self, epoch: Epoch, inspection: Option<Arc<Inspection>>) {
+        let is_newest = self.own_session().is_some_and(|own| own.epoch == epoch);
+        let Some(overflow) = self.target_elsewhere().filter(|_| is_newest) else { return };
+        let Some(inspection) = inspection else {
+            self.target = Target::NextCall;
+            self.toast("the failed call has no place in the tree".into(), true);
+            return;
+        };
+        self.show_session(inspection);
+        self.replan(false);
+        let height = self.height(Pane::Transcript);
+        if let Some(pane) = &mut self.transcript {
+            pane.reveal(overflow.entry, height);
+        }
+    }
+
+    fn show_session(&mut self, inspection: Arc<Inspection>) {
+        let height = self.height(Pane::Transcript);
+        let Some(pane) = &mut self.transcript else { return };
+        if !Arc::ptr_eq(&pane.inspection, &inspection) {
+            pane.refresh(inspection, height);
+            self.texts_failed = false;
+        }
+    }
+
+    /// The session that replays are made of: the failed call is on its path, where one is shown.
+    pub(super) fn replayed_session(&self) -> Option<&Arc<Inspection>> {
+        let overflow = self.failed_overflow().filter(|_| self.target != Target::NextCall);
+        let own = self.own_session()?;
+        if overflow.is_none_or(|overflow| own.context.path.contains(&overflow.entry)) {
+            return Some(own);
+        }
+        self.inspection().filter(|shown| shown.leaf != Leaf::Own)
+    }
+
+    /// Another reading of the open session: which of its calls failed.
+    pub(super) fn find_failed_call(&mut self) {
+        if let Some(pane) = &mut self.transcript {
+            pane.failed = failed_call(&pane.own).cloned();
+            if pane.failed.is_none() && self.target == Target::FailedCall {
+                self.target = Target::NextCall;
+            }
+        }
+    }
+}

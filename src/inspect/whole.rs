@@ -1,0 +1,65 @@
+//! A session as a whole under some settings: the numbers that advice, tuning and checks are judged by. They are computed here
+//! and nowhere else, so that two places that show them agree.
+
+use std::collections::HashSet;
+
+use crate::ids::EntryIx;
+use crate::inspect::overflow::{Overflow, Sign};
+use crate::replay::{CallReplay, RecordedLane, Totals};
+
+/// All calls of a session under some settings.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Whole {
+    /// Calls that do not fit.
+    pub overflows: usize,
+    /// The one that failed is among them.
+    pub failing: bool,
+    /// Tokens of that one; none where no call failed yet.
+    pub tokens: Option<u64>,
+    /// The provider counted those tokens.
+    pub counted: bool,
+    /// Tokens of the largest prompt.
+    pub peak: u64,
+    /// The provider counted the largest prompt.
+    pub peak_counted: bool,
+    /// What calls and summaries cost, USD; none without a price.
+    pub cost: Option<f64>,
+    /// Compactions.
+    pub compactions: usize,
+}
+
+impl Whole {
+    /// The sums of a lane. `failing` is the call that failed, none before anything did; `cut` are the calls that were answered,
+    /// but cut short.
+    pub fn of(
+        record: &RecordedLane,
+        lane: &[CallReplay],
+        failing: Option<EntryIx>,
+        cut: &HashSet<EntryIx>,
+    ) -> Self {
+        let calls = &record.calls;
+        let over = |at: &usize| {
+            let sent = &lane[*at];
+            let was_cut = cut.contains(&calls[*at].entry);
+            sent.overflow || sent.failed || was_cut && sent.expected >= record.lane[*at].expected
+        };
+        let failing = failing.and_then(|failing| calls.iter().position(|call| call.entry == failing));
+        let totals = Totals::of(calls, lane);
+        let counted = |at: Option<usize>| at.is_some_and(|at| lane[at].is_sized() && !lane[at].is_estimate());
+        Self {
+            overflows: (0..lane.len()).filter(over).count(),
+            failing: failing.is_some_and(|at| over(&at)),
+            tokens: failing.map(|at| lane[at].expected.max(0.0).round() as u64),
+            counted: counted(failing),
+            peak: totals.peak.0.max(0.0).round() as u64,
+            peak_counted: counted(totals.peak.1),
+            cost: totals.cost.map(|cost| cost + totals.summaries).filter(|cost| *cost > 0.0),
+            compactions: totals.compactions,
+        }
+    }
+}
+
+/// The calls that were answered, but cut short.
+pub fn cut_calls(overflows: &[Overflow]) -> HashSet<EntryIx> {
+    overflows.iter().filter(|it| it.sign == Sign::CutShort).map(|it| it.entry).collect()
+}
