@@ -159,13 +159,9 @@ impl Budget {
     /// Adds a message that counts so many tokens.
     pub fn add_message(&mut self, size: &MessageSize, tokens: u64) {
         if size.role == Role::Assistant {
-            let estimate = estimate_or_zero(size);
-            let thinking = match thinking_tokens(size, estimate) {
-                own if estimate == tokens || estimate == 0 => own.min(tokens),
-                own => (own as f64 * tokens as f64 / estimate as f64) as u64,
-            };
-            self.add(Part::Thinking, thinking.min(tokens));
-            self.add(Part::Assistant, tokens - thinking.min(tokens));
+            let thinking = thinking_tokens(size, tokens);
+            self.add(Part::Thinking, thinking);
+            self.add(Part::Assistant, tokens - thinking);
         } else {
             self.add(part_of(size.role), tokens);
         }
@@ -208,9 +204,11 @@ impl Budget {
 }
 
 /// Of the tokens of an assistant message, those of its thinking: rounded down, so that what a message rounds
-/// up to counts as said.
+/// up to counts as said. Where it counts other tokens than chars/4 estimates, so does its thinking.
 pub fn thinking_tokens(size: &MessageSize, tokens: u64) -> u64 {
-    (u64::from(size.thinking_chars) / 4).min(tokens)
+    let thinking = u64::from(size.thinking_chars) / 4;
+    let estimate = estimate_or_zero(size).max(1);
+    (thinking as f64 * tokens as f64 / estimate as f64).min(tokens as f64) as u64
 }
 
 /// The part a message of this role belongs to; of assistant messages, thinking is a part of its own.
