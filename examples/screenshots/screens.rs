@@ -32,6 +32,7 @@ pub(crate) fn screens() -> Vec<Screen> {
         shot("compaction-dark", "dark", wide, "p 4 . . . x"),
         shot("steps-dark", "dark", wide, "p 4 . . . x s"),
         shot("explain-dark", "dark", wide, "e"),
+        shot("failed-dark", "dark", wide, "e enter"),
         shot("compare-dark", "dark", (110, 30), COMPARED),
         shot("compare-light", "light", (110, 30), COMPARED),
         shot("compare-80x24-dark", "dark", (80, 24), COMPARED),

@@ -13,7 +13,7 @@ use crate::inspect::change::Change;
 use crate::inspect::session_settings::CONTEXT_WINDOW;
 use crate::inspect::simulated::simulated;
 use crate::inspect::timeline::{Lane, Recording, Timeline};
-use crate::inspect::whole::{Whole, cut_calls};
+use crate::inspect::whole::Whole;
 use crate::js::Value;
 use crate::policy::{Step, StepSet, StepSettings};
 use crate::replay::Settings;
@@ -201,8 +201,7 @@ impl App {
 
 /// The calls of both lanes together.
 fn outcome(timeline: &Timeline, failing: Option<EntryIx>) -> Outcome {
-    let cut = cut_calls(&timeline.inspection().overflows);
-    let whole = |lane| Whole::of(&timeline.recording.lane, timeline.lane(lane), failing, &cut);
+    let whole = |lane| Whole::of(&timeline.recording.lane, timeline.lane(lane), failing);
     Outcome {
         recorded: whole(Lane::Recorded),
         tuned: timeline.is_simulated().then(|| whole(Lane::Simulated)),

@@ -8,6 +8,7 @@ use crate::app::state::{App, Flash};
 use crate::app::target::Target;
 use crate::app::texts::told;
 use crate::app::tuning::configured_steps;
+use crate::gateway::pruning::PruneSettings;
 use crate::inspect::{Inspection, SourceOfCount};
 use crate::plan::Plan;
 use crate::policy::prune::Gate;
@@ -30,7 +31,7 @@ impl App {
         let values = self.told_values.take();
         self.waiting = StepSet::NONE;
         let Some(inspection) = self.planned_session() else { return };
-        let gate = self.gate(&inspection);
+        let gate = gate_of(&self.tuning.settings(), &inspection, self.obeys_gates(), self.call_ms() as f64);
         if self.tuning.preview {
             let (plan, waiting) = told(&inspection, self.tuning.step_settings(&inspection), gate);
             self.waiting = waiting;
@@ -38,7 +39,7 @@ impl App {
                 Ok(plan) => self.plan = Some(Arc::new(self.with_made_summary(&inspection, plan))),
                 Err(error) => self.toast(format!("no plan can be made: {error}"), true),
             }
-            self.profile(&inspection, gate);
+            self.profile(&inspection);
             self.told_values = Some(self.tuning.values.clone());
         }
         self.weigh_steps(&inspection, gate);
@@ -68,13 +69,10 @@ impl App {
         }
     }
 
-    /// The gate of the pruner that the plan is made with. A call that was made, and all calls together, are shown as the gateway
-    /// would send them: only the next call may be looked at as if the gate were open.
-    fn gate(&self, inspection: &Inspection) -> Gate {
-        match self.target {
-            Target::NextCall => self.tuning.gate(inspection, self.now_ms as f64),
-            _ => self.tuning.gate_now(inspection, self.call_ms() as f64),
-        }
+    /// Whether a shut gate leaves everything as it is. A call that was made, and all calls together, are shown as the gateway would
+    /// send them: only the next call may be looked at as if the gate were open.
+    fn obeys_gates(&self) -> bool {
+        self.tuning.obey_gates || self.target != Target::NextCall
     }
 
     /// Puts the bars on the scale of the target's replay, once it is there.
@@ -90,10 +88,15 @@ impl App {
         figures.source = if counted { SourceOfCount::Measured } else { SourceOfCount::Calibrated };
     }
 
-    fn profile(&mut self, inspection: &Inspection, gate: Gate) {
+    fn profile(&mut self, inspection: &Inspection) {
+        if self.target == Target::WholeSession {
+            return self.tuning.forget_profile();
+        }
         let rules = inspection.ruleset.ruleset.rules();
         let closer = self.tuning.steps.iter().filter(|step| step.needs_texture(rules)).count();
         if inspection.context.messages.len() * (1 + closer) <= PROFILE_MESSAGES {
+            let (obeys, at) = (self.obeys_gates(), self.call_ms() as f64);
+            let gate = |settings: &PruneSettings| gate_of(settings, inspection, obeys, at);
             self.tuning.compute_profile(inspection, gate, self.waiting);
         } else {
             self.tuning.forget_profile();
@@ -120,6 +123,12 @@ impl App {
         rows.flat_map(|row| row.message.map(|first| first..first + row.messages as usize).unwrap_or_default())
             .collect()
     }
+}
+
+/// The gate of the pruner that a plan is made with at a moment (ms); where gates are not obeyed, an open one.
+fn gate_of(settings: &PruneSettings, inspection: &Inspection, obeys: bool, at_ms: f64) -> Gate {
+    let gate = inspection.gate(true, settings, at_ms);
+    if obeys || gate.is_open() { gate } else { Gate::Open { idle_ms: f64::NAN } }
 }
 
 /// What each configured step would free on its own if nothing held it back, as far as sizes tell; none where that

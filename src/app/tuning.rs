@@ -333,15 +333,14 @@ impl TuningPane {
         inspection.gate(true, &self.settings(), now_ms)
     }
 
-    /// The gate the plan is made with.
-    pub fn gate(&self, inspection: &Inspection, now_ms: f64) -> Gate {
-        let gate = self.gate_now(inspection, now_ms);
-        if self.obey_gates || gate.is_open() { gate } else { Gate::Open { idle_ms: f64::NAN } }
-    }
-
-    /// Computes the total after for positions along the focused slider; nothing for other controls. `waiting` are
-    /// steps that cannot be told yet.
-    pub fn compute_profile(&mut self, inspection: &Inspection, gate: Gate, waiting: StepSet) {
+    /// Computes the total after for positions along the focused slider; nothing for other controls. `gate` is the pruner's under
+    /// any settings, `waiting` are steps that cannot be told yet.
+    pub fn compute_profile(
+        &mut self,
+        inspection: &Inspection,
+        gate: impl Fn(&PruneSettings) -> Gate,
+        waiting: StepSet,
+    ) {
         let Some(at) = self.focused() else { return self.forget_profile() };
         let Control::Slider { min, max, step, .. } = self.rows[at].row.control else {
             return self.forget_profile();
@@ -354,7 +353,7 @@ impl TuningPane {
             row: at,
             others: values.clone(),
             steps: self.steps.without(waiting),
-            is_open: gate.is_open(),
+            is_open: gate(&self.settings()).is_open(),
         });
         // A slider that is held moves along its own profile.
         if self.profiled == profiled {
@@ -368,8 +367,9 @@ impl TuningPane {
             values[at] = Value::Number(tidy(((min + (max - min) * share) / step).round() * step, step));
             let settings = settings_of(&self.rows, &values, &inspection.configured);
             let settings = StepSettings { steps: self.steps.without(waiting), ..settings };
-            let total =
-                inspection.plan(&settings, gate).map(|plan| prompt.budget_after(context, &plan).total());
+            let total = inspection
+                .plan(&settings, gate(&settings.prune))
+                .map(|plan| prompt.budget_after(context, &plan).total());
             self.profile.push(total.unwrap_or(prompt.fixed));
         }
     }

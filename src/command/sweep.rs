@@ -110,7 +110,8 @@ fn steps_of(
     let steps = replayed_steps(&args.with.policy, base, inspection)?;
     let varied = axes.iter().filter_map(|axis| Some((axis.step?, axis)));
     if args.with.policy.is_empty() {
-        return Ok(varied.fold(steps, |steps, (step, _)| steps.with(step, true)));
+        let moved = axes.iter().filter_map(Axis::moved_step);
+        return Ok(moved.fold(steps, |steps, step| steps.with(step, true)));
     }
     let mut left_out = varied.filter(|(step, _)| !steps.has(*step));
     if let Some((step, axis)) = left_out.next() {
@@ -154,7 +155,7 @@ fn sweep_told(inspection: Arc<Inspection>, material: Material, asked: Asked) -> 
             let Some(axes) = axes else { return Ok(None) };
             asked.steps = axes
                 .iter()
-                .filter_map(|axis| axis.step)
+                .filter_map(Axis::moved_step)
                 .fold(asked.steps, |steps, step| steps.with(step, true));
             asked.axes = axes;
         }

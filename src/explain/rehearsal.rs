@@ -1,7 +1,7 @@
 //! Replays of the session through the call that failed: as it was, under changed settings, and with one thing set right
 //! that was wrong. `replay`, `check`, `sweep` and tuning run the same replay, so their answers are the same.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::HashMap;
 use std::sync::Arc;
 
 use crate::context::build::ContextMessage;
@@ -11,7 +11,7 @@ use crate::inspect::Inspection;
 use crate::inspect::again::Material;
 use crate::inspect::change::Change;
 use crate::inspect::simulated::{replayed_steps, simulated};
-use crate::inspect::whole::{Whole, cut_calls};
+use crate::inspect::whole::Whole;
 use crate::policy::StepSet;
 use crate::replay::{CallReplay, RecordedLane, Settings, simulated_lane};
 use crate::store::body::BodyError;
@@ -29,8 +29,6 @@ pub(super) struct Rehearsal {
     material: Material,
     weights: HashMap<EntryIx, f64>,
     failing: Option<EntryIx>,
-    /// Calls that were answered, but cut short.
-    cut: HashSet<EntryIx>,
 }
 
 impl Rehearsal {
@@ -43,15 +41,7 @@ impl Rehearsal {
         let material = Material::read(&inspection, StepSet::NONE)?;
         let record = material.record(&inspection);
         let (fixed, weights) = material.weights(&inspection);
-        Ok(Self {
-            cut: cut_calls(&inspection.overflows),
-            failing,
-            inspection,
-            material,
-            record,
-            fixed,
-            weights,
-        })
+        Ok(Self { inspection, record, fixed, material, weights, failing })
     }
 
     /// What each message weighs by the provider's count.
@@ -113,7 +103,7 @@ impl Rehearsal {
     }
 
     fn sum(&self, lane: &[CallReplay]) -> Whole {
-        Whole::of(&self.record, lane, self.failing, &self.cut)
+        Whole::of(&self.record, lane, self.failing)
     }
 }
 

@@ -40,6 +40,8 @@ pub struct Material {
     /// Of the entries of `path`.
     textures: Option<Textures>,
     refused: Vec<Refused>,
+    /// Calls that were answered, but cut short.
+    cut: HashSet<EntryIx>,
     touches: Vec<(EntryIx, f64)>,
     /// Tokens before the messages, and of each message of the path.
     calibrated: Option<(f64, Vec<f64>)>,
@@ -148,6 +150,7 @@ impl Material {
             provider_window: inspection.upkeep.runtime_window,
             windows: HashMap::new(),
             refused,
+            cut: cut_short(inspection),
             touches: touches_under(rules, index, model, read),
             eligible: eligible_under(rules, model.0, model.1, &inspection.route),
             prices: prices(inspection, context.path.iter().copied()),
@@ -245,6 +248,7 @@ impl Material {
             branch: &self.branch,
             textures: self.textures.as_ref().map(|textures| textures.as_slice()),
             refused: &self.refused,
+            cut: &self.cut,
             doubted: &inspection.doubted,
             touches: &self.touches,
             eligible: self.eligible,
@@ -338,6 +342,12 @@ fn refused(inspection: &Inspection) -> Vec<Refused> {
         .collect();
     found.sort_by_key(|refused| refused.entry);
     found
+}
+
+/// The calls that were answered, but cut short.
+fn cut_short(inspection: &Inspection) -> HashSet<EntryIx> {
+    let cut = inspection.overflows.iter().filter(|overflow| overflow.sign == Sign::CutShort);
+    cut.map(|overflow| overflow.entry).collect()
 }
 
 /// What is known of some entries of a path, out of what is known of every one.

@@ -1,10 +1,7 @@
 //! A session as a whole under some settings: the numbers that advice, tuning and checks are judged by. They are computed here
 //! and nowhere else, so that two places that show them agree.
 
-use std::collections::HashSet;
-
 use crate::ids::EntryIx;
-use crate::inspect::overflow::{Overflow, Sign};
 use crate::replay::{CallReplay, RecordedLane, Totals};
 
 /// All calls of a session under some settings.
@@ -29,20 +26,10 @@ pub struct Whole {
 }
 
 impl Whole {
-    /// The sums of a lane. `failing` is the call that failed, none before anything did; `cut` are the calls that were answered,
-    /// but cut short.
-    pub fn of(
-        record: &RecordedLane,
-        lane: &[CallReplay],
-        failing: Option<EntryIx>,
-        cut: &HashSet<EntryIx>,
-    ) -> Self {
+    /// The sums of a lane. `failing` is the call that failed, none before anything did.
+    pub fn of(record: &RecordedLane, lane: &[CallReplay], failing: Option<EntryIx>) -> Self {
         let calls = &record.calls;
-        let over = |at: &usize| {
-            let sent = &lane[*at];
-            let was_cut = cut.contains(&calls[*at].entry);
-            sent.overflow || sent.failed || was_cut && sent.expected >= record.lane[*at].expected
-        };
+        let over = |at: &usize| lane[*at].overflow || lane[*at].failed;
         let failing = failing.and_then(|failing| calls.iter().position(|call| call.entry == failing));
         let totals = Totals::of(calls, lane);
         let counted = |at: Option<usize>| at.is_some_and(|at| lane[at].is_sized() && !lane[at].is_estimate());
@@ -57,9 +44,4 @@ impl Whole {
             compactions: totals.compactions,
         }
     }
-}
-
-/// The calls that were answered, but cut short.
-pub fn cut_calls(overflows: &[Overflow]) -> HashSet<EntryIx> {
-    overflows.iter().filter(|it| it.sign == Sign::CutShort).map(|it| it.entry).collect()
 }

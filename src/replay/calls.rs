@@ -60,6 +60,8 @@ pub struct Call {
     pub opens_run: bool,
     /// Its prompt did not fit; silently where the answer itself took in more than the window (compaction 8.1 ii).
     pub refused: Option<Refused>,
+    /// It was answered, but cut short: prompt and reply together filled the window.
+    pub cut_short: bool,
     /// It was refused, and the call after it made the same request again: the answer is that one's.
     pub retried: bool,
 }
@@ -163,6 +165,7 @@ impl Walk<'_> {
         let usage = size.and_then(|size| size.usage);
         let before = self.state.before.filter(|before| *before <= entry.time);
         Call {
+            cut_short: false,
             entry: ix,
             place,
             started: before.unwrap_or(entry.time),

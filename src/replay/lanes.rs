@@ -28,7 +28,10 @@ impl RecordedLane {
 
     /// As much as is wanted, and whether that is all.
     fn until(session: &Session<'_>, settings: &Settings, wanted: &dyn Fn() -> bool) -> (Self, bool) {
-        let calls = calls(session.index, session.path, session.refused, session.doubted);
+        let mut calls = calls(session.index, session.path, session.refused, session.doubted);
+        for call in &mut calls {
+            call.cut_short = session.cut.contains(&call.entry);
+        }
         let mut record =
             Self { lane: Vec::with_capacity(calls.len()), calls, ground: Ground::new(session).into() };
         let mut lane = std::mem::take(&mut record.lane);

@@ -76,6 +76,8 @@ pub struct Session<'a> {
     pub textures: Option<&'a [Option<Arc<Texture>>]>,
     /// Calls whose texts say that the prompt was too large, in file order.
     pub refused: &'a [Refused],
+    /// Calls that were answered, but cut short: prompt and reply together filled the window.
+    pub cut: &'a HashSet<EntryIx>,
     /// Answers whose counts cannot be the whole prompt, and are no measure.
     pub doubted: &'a HashSet<EntryIx>,
     /// Cache touches that count, in file order, with their time in ms (pruning 4.3).

@@ -38,8 +38,9 @@ impl Lane<'_> {
         let mut sent = self.send(call);
         let (expected, overflow, failed) = match record {
             None => {
-                let overflow = call.refused.is_some();
-                (Self::recorded_tokens(call, sent.tokens), overflow, overflow && call.usage.is_none())
+                let refused = call.refused.is_some();
+                let tokens = Self::recorded_tokens(call, sent.tokens);
+                (tokens, refused || call.cut_short, refused && call.usage.is_none())
             }
             Some(record) => {
                 let room = Room::of(self.session, call, record.expected);
@@ -56,7 +57,9 @@ impl Lane<'_> {
                 if expected(&sent) > room.fits && self.truncate() {
                     sent = self.send(call);
                 }
-                (expected(&sent), overflow, expected(&sent) > room.answered)
+                // A reply was cut for want of room; how much it lacked nobody knows, so that any less of a prompt may do.
+                let cut_short = call.cut_short && expected(&sent) >= record.expected;
+                (expected(&sent), overflow || cut_short, expected(&sent) > room.answered)
             }
         };
         self.pay(call, record, sent, expected, (overflow, failed))

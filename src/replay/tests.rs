@@ -94,6 +94,7 @@ impl Script {
             branch: &branch,
             textures: None,
             refused,
+            cut: &HashSet::new(),
             doubted: &HashSet::new(),
             touches: &[],
             eligible: true,

@@ -64,6 +64,11 @@ pub struct Ground<'a> {
 }
 
 impl Axis {
+    /// The step that a change of it moves: its own, or compaction where its trigger goes by the model's window.
+    pub fn moved_step(&self) -> Option<Step> {
+        self.step.or((self.key == CONTEXT_WINDOW).then_some(Step::Compact))
+    }
+
     /// Reads `KEY=A..B:STEP` or `KEY=a,b,c`.
     ///
     /// # Errors

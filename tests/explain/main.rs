@@ -41,6 +41,7 @@ pub(crate) fn verdict(read: &Read, class: Class, parts: &[&str]) -> Explanation 
         assert!(line.contains(part), "{part:?} in {line:?}");
     }
     in_tuning::agrees_in_tuning(read);
+    agreement::agrees(read.folder().to_str().expect("text"), &read.session.key.0, 1);
     explanation
 }
 

@@ -14,6 +14,7 @@ use crate::inspect::change::{Change, PRUNING};
 use crate::inspect::timeline::Recording;
 use crate::js::Value;
 use crate::policy::Step;
+use crate::sweep::Axis;
 
 /// What cells follow from: another one makes them old.
 #[derive(Debug, Clone, PartialEq)]
@@ -84,7 +85,7 @@ impl App {
         let axes = self.compare.chosen.clone();
         let mut base = self.tuned_changes(&recording.inspection);
         base.retain(|change| !axes.iter().flatten().any(|axis| axis.key == change.key));
-        let varied = axes.iter().flatten().filter_map(|axis| axis.step);
+        let varied = axes.iter().flatten().filter_map(Axis::moved_step);
         let in_force = recording.material.recorded.steps.steps;
         let steps = varied.fold(self.tuned_steps(in_force), |steps, step| steps.with(step, true));
         let window = recording.material.provider_window;
@@ -109,7 +110,7 @@ impl App {
             let ms = row.row.control.unit() == Some(Unit::Milliseconds);
             change(row.key(), Some(row.step), if ms { ttl_text(value) } else { value.clone() })
         });
-        mode.into_iter().chain(changed).collect()
+        mode.into_iter().chain(changed).chain(tuning.assumed.iter().cloned()).collect()
     }
 
     /// Takes what is said of cells.

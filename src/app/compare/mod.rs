@@ -95,7 +95,7 @@ pub fn swept(
         Some(axes) => axes,
         None => default_axes(recording, &base, steps, wanted)?,
     };
-    steps = axes.iter().filter_map(|axis| axis.step).fold(steps, |steps, step| steps.with(step, true));
+    steps = axes.iter().filter_map(Axis::moved_step).fold(steps, |steps, step| steps.with(step, true));
     if axes.is_empty() {
         return Some(SweepSaid::Failed(
             "This version lets no setting be varied that does anything here.".into(),

@@ -55,6 +55,9 @@ pub(super) fn on_title<'a>(app: &App, theme: &Theme, wide: bool) -> Fact<'a> {
         return vec![Span::styled(words, muted)];
     };
     let own_line = !app.layout().tuning_facts.is_empty();
+    if own_line && app.target == Target::WholeSession {
+        return Vec::new();
+    }
     if own_line {
         return match reading(app, theme) {
             Some(words) => vec![words],
