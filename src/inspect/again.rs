@@ -20,7 +20,7 @@ use crate::policy::compact::{BranchEntry, branch};
 use crate::policy::prune::touches_under;
 use crate::policy::{StepSet, StepSettings};
 use crate::replay::{
-    Assumed, Calibrated, ModelLimits, RecordedLane, Refused, Replay, Session, Settings, contradicted,
+    Assumed, Calibrated, Call, ModelLimits, RecordedLane, Refused, Replay, Session, Settings, contradicted,
     recorded_lane, simulated_lane,
 };
 use crate::store::body::{self, BodyError};
@@ -224,6 +224,12 @@ impl Material {
     /// Whether pruning can act in this session at all.
     pub fn prunes(&self, inspection: &Inspection) -> bool {
         self.eligible && inspection.ruleset.ruleset.rules().pruner.is_active()
+    }
+
+    /// What the provider of a call takes, in tokens; NaN where nobody knows.
+    pub fn window_of(&self, call: &Call) -> f64 {
+        let other = call.mind.model.and_then(|model| self.windows.get(&model));
+        other.map_or(self.provider_window, |limits| limits.provider)
     }
 
     /// Whether what was read tells replays under these steps too.

@@ -4,7 +4,7 @@ use std::process::Command;
 
 use assert_cmd::cargo::CommandCargoExt as _;
 use clawscope::explain::Explanation;
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use crate::made::{Made, words};
 
@@ -124,4 +124,23 @@ fn no_setting_is_said_only_where_the_search_is_exhausted() {
         let helps = said.advice.iter().any(|advice| advice.helps);
         assert!(said.exhausted && said.no_setting_helps() != helps, "{:#?}", said.advice);
     }
+}
+
+#[test]
+fn a_share_of_the_window_is_of_the_window_that_a_call_was_made_with() {
+    let mut made = Made::new();
+    made.grow_to(180_000, 20_000);
+    let kept = made.user("go on");
+    made.compaction("What was done until now.", kept);
+    made.model = ("openrouter", "mistral-large");
+    made.answer(400);
+    let provider = |name: &str, model: &str, window: u64| json!({ "models": { "providers": { name: { "models": [{ "id": model, "contextWindow": window }] } } } });
+    let store = made.on(200_000).config(provider("openrouter", "mistral-large", 131_072));
+    let folder = store.write();
+    let path = folder.path().to_str().expect("text");
+    let check = |budget: &str| run(path, &["check", crate::on_store::KEY, "--budget", budget]);
+    let (code, whole) = check("100%");
+    assert_eq!((code, &whole["budget"]), (0, &json!(131_072)), "180k were within 200k: {whole}");
+    assert_eq!(check("80%").0, 1, "180k are more than 80% of 200k");
+    assert_eq!(check("131072").0, 1, "tokens are the same for every call");
 }
