@@ -53,7 +53,7 @@ impl App {
 
     pub(super) fn ask_commit(&mut self) -> Vec<Effect> {
         if self.target != Target::NextCall {
-            let words = "a commit changes what the next call is sent: a shows that first";
+            let words = "only the next call can be committed: a shows it";
             self.toast(words.into(), true);
             return Vec::new();
         }

@@ -171,10 +171,8 @@ fn told(rehearsal: &Rehearsal, failure: &Failure, turn: u64, trial: &Trial) -> A
             format!("every call fits, with {}", count(whole.compactions, "compaction"))
         }
         (false, 0) => "every call fits".to_owned(),
-        (false, others) => format!(
-            "the call fits, but {} do not",
-            count(others, "other call").replace("1 other call do", "1 other call does")
-        ),
+        (false, 1) => "the call fits, but 1 other call does not".to_owned(),
+        (false, others) => format!("the call fits, but {} do not", count(others, "other call")),
     };
     let (patch, commands) = written(&changes);
     Advice {

@@ -78,18 +78,9 @@ fn by_window(cuts: &[Cut]) -> Vec<Overflow> {
         agrees || usual || cut.window > 0.0 && all >= cut.window * FULL
     };
     let overflow = |cut: &&Cut| Overflow {
-        entry: cut.entry,
-        sign: Sign::CutShort,
-        noted: false,
-        text: String::new(),
-        rule: "",
-        at: cut.at,
-        model: cut.model,
         requested: Some(cut.prompt as u64),
         limit: Some(cut.sum() as u64),
-        reply: None,
-        recognised: None,
-        again: Vec::new(),
+        ..Overflow::by_usage(cut.entry, Sign::CutShort, cut.at, cut.model)
     };
     short.iter().filter(full).map(overflow).collect()
 }

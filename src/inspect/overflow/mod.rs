@@ -81,6 +81,24 @@ pub struct Overflow {
 }
 
 impl Overflow {
+    /// An overflow that only the usage of an answer shows: nothing was said, and no release recognises it by words.
+    fn by_usage(entry: EntryIx, sign: Sign, at: f64, model: Option<(WordIx, WordIx)>) -> Self {
+        Self {
+            entry,
+            sign,
+            noted: false,
+            text: String::new(),
+            rule: "",
+            at,
+            model,
+            requested: None,
+            limit: None,
+            reply: None,
+            recognised: None,
+            again: Vec::new(),
+        }
+    }
+
     /// Tokens of the prompt alone, where they are known.
     pub fn prompt(&self) -> Option<u64> {
         Some(self.requested?.saturating_sub(self.reply.unwrap_or(0)))

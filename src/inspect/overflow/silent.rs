@@ -42,18 +42,9 @@ pub(super) fn silent(index: &Index, windows: &Windows<'_>) -> Vec<Overflow> {
         let is_cut = truncation.is_cut(entry, usage.prompt_tokens(), window);
         if is_over || is_cut {
             found.push(Overflow {
-                entry: ix,
-                sign: Sign::Silent,
-                noted: false,
-                text: String::new(),
-                rule: "",
-                at: entry.time,
-                model: entry.model,
                 requested: (!is_cut).then_some(usage.prompt_tokens() as u64),
                 limit: Some(window as u64),
-                reply: None,
-                recognised: None,
-                again: Vec::new(),
+                ..Overflow::by_usage(ix, Sign::Silent, entry.time, entry.model)
             });
         }
     }
