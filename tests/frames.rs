@@ -159,6 +159,8 @@ screens! {
     a_summary_that_fails_says_why_and_that_nothing_was_touched: "summary failed",
     a_compaction_is_asked_about_with_its_summary: "append",
     a_verdict_stands_above_its_evidence_and_what_would_have_helped: "explain",
+    a_change_is_shown_on_the_call_that_failed: "failed call",
+    a_change_is_shown_on_every_call: "whole session",
     an_overflow_that_no_setting_prevents_is_said_so: "explain none helps",
     a_session_that_fits_says_how_much_room_there_is: "explain well",
     an_explanation_that_is_being_read_says_so: "explain reading",

@@ -9,6 +9,7 @@ use crate::app::action::Action;
 use crate::app::keymap::Context;
 use crate::app::layout::{Breadth, Pane};
 use crate::app::state::{Live, Overlay};
+use crate::app::target::Target;
 use crate::error::Severity;
 use crate::gateway::ruleset::Ruleset;
 use crate::inspect::title::shown_name;
@@ -195,6 +196,11 @@ fn short_session<'a>(app: &'a App, theme: &Theme, breadth: Breadth) -> Vec<Fact<
     let Some(inspection) = app.inspection() else { return program(app, theme) };
     let mut facts =
         vec![vec![Span::styled(shown_name(&inspection.session, app.secrets), theme.bold(Role::Bright))]];
+    // There is no line for the switch.
+    if app.target != Target::NextCall {
+        facts.push(vec![Span::styled(app.target.words(), theme.style(Role::Plan))]);
+        return facts;
+    }
     if breadth == Breadth::Narrow {
         facts.push(vec![Span::styled(inspection.model.as_str(), theme.style(Role::Muted))]);
         let window = Span::styled(window_text(inspection), theme.style(Role::Muted));

@@ -344,6 +344,20 @@ pub(crate) fn explaining(width: u16, height: u16) -> Driver {
 }
 
 /// An overflow that no setting would have prevented.
+/// The first change that explain advises, taken into tuning.
+pub(crate) fn advised(width: u16, height: u16) -> Driver {
+    let mut driver = explaining(130, 36);
+    driver.press("enter");
+    driver.event(Event::Resize { width, height });
+    settled(driver)
+}
+
+pub(crate) fn advised_in_all(width: u16, height: u16) -> Driver {
+    let mut driver = advised(width, height);
+    driver.press("a");
+    settled(driver)
+}
+
 pub(crate) fn explaining_in_vain(width: u16, height: u16) -> Driver {
     let mut driver = opened(width, height);
     driver.go_to("slack:channel:c07infra");
@@ -561,7 +575,7 @@ pub(crate) fn database_branches(width: u16, height: u16) -> Driver {
 /// A state by its name.
 pub(crate) type Named = (&'static str, fn(u16, u16) -> Driver);
 
-pub(crate) const STATES: [Named; 54] = [
+pub(crate) const STATES: [Named; 56] = [
     ("rest", at_rest),
     ("gate shut", gate_shut),
     ("preview", preview),
@@ -597,6 +611,8 @@ pub(crate) const STATES: [Named; 54] = [
     ("summary failed", unsummarised),
     ("append", appending),
     ("explain", explaining),
+    ("failed call", advised),
+    ("whole session", advised_in_all),
     ("explain none helps", explaining_in_vain),
     ("explain well", explaining_nothing),
     ("explain reading", explaining_yet),
