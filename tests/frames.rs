@@ -493,3 +493,23 @@ fn no_state_panics_at_the_sizes_where_layouts_change() {
         }
     }
 }
+
+#[test]
+fn the_largest_prompts_are_shown_once_they_are_replayed() {
+    let mut driver = Driver::demo(130, 36);
+    driver.go_to("discord:channel:118204471002");
+    driver.press("p 2");
+    let effects = driver.held_key("a");
+    let line = |driver: &Driver, at: usize| {
+        text_of(&drawn(&driver.app, &dark())).lines().nth(at).unwrap_or_default().trim_end().to_owned()
+    };
+    assert!(line(&driver, 6).contains("a whole session"), "{}", line(&driver, 6));
+    assert_eq!(line(&driver, 3).split_whitespace().take(2).collect::<Vec<_>>(), ["peak", "—"]);
+    assert!(!line(&driver, 3).contains('%'));
+    driver.perform(effects);
+    assert!(
+        line(&driver, 3).starts_with(" peak ") && line(&driver, 3).contains("82.2k"),
+        "{}",
+        line(&driver, 3)
+    );
+}

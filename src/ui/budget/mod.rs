@@ -39,6 +39,8 @@ struct Picture<'a> {
     source: SourceOfCount,
     /// The bars have no parts: they are of the largest prompts.
     plain: bool,
+    /// The numbers are known.
+    replayed: bool,
     /// Tokens the whole bar stands for.
     full: u64,
     /// First column of the bar, and the one after its last.
@@ -73,7 +75,11 @@ pub(super) fn draw(app: &App, theme: &Theme, layout: &Layout, buf: &mut Buffer) 
 
 impl<'a> Picture<'a> {
     fn new(app: &'a App, theme: &'a Theme, layout: &'a Layout, inspection: &Inspection) -> Self {
-        let (now, plan) = (app.figures.now, app.figures.after);
+        let plain = app.target == Target::WholeSession;
+        // The largest prompts are known with the replay.
+        let replayed = !plain || app.outcome().is_some();
+        let now = if replayed { app.figures.now } else { Budget::default() };
+        let plan = app.figures.after.map(|after| if replayed { after } else { Budget::default() });
         let settings =
             if plan.is_some() { app.tuning.step_settings(inspection) } else { inspection.configured.clone() };
         let window = inspection.window.tokens.max(0.0) as u64;
@@ -85,7 +91,8 @@ impl<'a> Picture<'a> {
             marks: marks(inspection, &settings, inspection.next_prompt.scale()),
             window,
             source: app.figures.source,
-            plain: app.target == Target::WholeSession,
+            plain,
+            replayed,
             full: window.max(now.total()).max(1),
             columns: (start, layout.bars.right().saturating_sub(2).max(start + 1)),
             now,
@@ -114,7 +121,8 @@ impl<'a> Picture<'a> {
             Some(plan) => {
                 self.heading(self.now_words(), self.theme.style(Role::Text), y, buf);
                 self.flash(y + 1, buf);
-                let after = ("plan", plan.total(), estimate(plan.total()));
+                let words = if self.replayed { estimate(plan.total()) } else { glyphs::NONE.to_owned() };
+                let after = ("plan", plan.total(), words);
                 self.heading(after, self.theme.bold(Role::Plan), y + 1, buf);
                 Bar { mixed: true, other_row: true, ..bar(self.now, y) }.draw(buf);
                 let plain = self.plain || self.app.figures.unlike;
@@ -135,6 +143,7 @@ impl<'a> Picture<'a> {
     fn now_words(&self) -> (&'static str, u64, String) {
         let tokens = self.now.total();
         match self.source {
+            _ if !self.replayed => ("peak", tokens, glyphs::NONE.to_owned()),
             SourceOfCount::Measured if self.plain => ("peak", tokens, thousands(tokens)),
             _ if self.plain => ("peak", tokens, estimate(tokens)),
             SourceOfCount::Measured => ("meas.", tokens, thousands(tokens)),
@@ -158,7 +167,8 @@ impl<'a> Picture<'a> {
 
     fn share(&self, tokens: u64, style: Style, y: u16, buf: &mut Buffer) {
         let start = self.columns.0;
-        let words = percent(tokens, self.window).map_or_else(String::new, |share| format!("{share}%"));
+        let share = percent(tokens, self.window).filter(|_| self.replayed);
+        let words = share.map_or_else(String::new, |share| format!("{share}%"));
         put_right(buf, y, start - 7, start - 2, &[Span::styled(words, style)]);
     }
 
@@ -213,7 +223,7 @@ impl<'a> Picture<'a> {
         }
         self.target(buf);
         let budget = self.plan.unwrap_or(self.now);
-        let free = self.free();
+        let free = if self.replayed { self.free() } else { Vec::new() };
         let mut x = self.columns.0;
         let end = area.right().saturating_sub(1);
         let room = end.saturating_sub(spans_width(&free));
