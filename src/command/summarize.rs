@@ -18,7 +18,7 @@ use crate::gateway::ruleset::Ruleset;
 use crate::inspect::Inspection;
 use crate::inspect::making::{no_summary_words, summary_error_words};
 use crate::inspect::summary::{Compactable, NotCompactable, SummarySettings};
-use crate::inspect::words::dollars;
+use crate::inspect::words::{dollars, estimated_dollars};
 use crate::inspect::writer::Writer;
 use crate::policy::compact::{Calls, stored_summary};
 use crate::summarize::{Summarizer, SummarizerKind, Summary, run as summarise};
@@ -129,8 +129,11 @@ fn version_note(inspection: &Inspection) -> Option<String> {
 /// What the gateway itself would do, in one line.
 fn gateway_words(asked: &Asked) -> String {
     let calls = &asked.gateway;
-    let cost =
-        asked.inspection.price.map(|price| format!(", ~{}", dollars(calls.cost(&price)))).unwrap_or_default();
+    let cost = asked
+        .inspection
+        .price
+        .map(|price| format!(", {}", estimated_dollars(calls.cost(&price))))
+        .unwrap_or_default();
     format!(
         "the gateway (mode {}) would take {} with {} tokens in and {} out{cost}",
         asked.compactable.job.mode.word(),

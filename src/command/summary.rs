@@ -13,7 +13,7 @@ use super::words::{counted, estimated, grouped, span};
 use crate::config::{self, SummarizerConfig};
 use crate::inspect::making::{Made, Making, MakingError, no_summary_words};
 use crate::inspect::summary::{Compactable, NotCompactable, SummarySettings};
-use crate::inspect::words::dollars;
+use crate::inspect::words::{dollars, estimated_dollars};
 use crate::inspect::writer::Writer;
 use crate::js::{Object, Value};
 use crate::policy::Step;
@@ -140,7 +140,8 @@ pub(super) fn print_gateway_calls(preview: &Preview, output: &mut Output) -> Res
         None => Ok(()),
         Some(Err(why)) => Ok(output.line(Tone::Warning, &format!("  {why}"))?),
         Some(Ok(calls)) => {
-            let cost = preview.inspection.price.map(|price| format!(", ~{}", dollars(calls.cost(&price))));
+            let cost =
+                preview.inspection.price.map(|price| format!(", {}", estimated_dollars(calls.cost(&price))));
             let line = format!(
                 "  the gateway would take {} with {} tokens in and {} out{} (compaction 3.19, 5.21)",
                 counted(calls.calls.len() as u64, "call", "calls"),

@@ -1,6 +1,6 @@
 //! A cost in words: recorded amounts bare, list prices with `~` and the reason beside them.
 
-use crate::inspect::words::dollars;
+use crate::inspect::words::{dollars, estimated_dollars};
 use crate::replay::Cost;
 
 /// The cost of calls in words: `$30.33 recorded`, `~$14.70 at list prices (the file records $0)`. None where no call used
@@ -13,11 +13,13 @@ pub fn cost_words(cost: &Cost) -> Option<String> {
     let zero = cost.recorded.map_or("the file records no cost", |_| "the file records $0");
     Some(match (recorded, cost.listed) {
         (Some(recorded), Some(listed)) if listed > 0.0 => {
-            format!("{recorded} + ~{} at list prices for {}", dollars(listed), without(cost))
+            format!("{recorded} + {} at list prices for {}", estimated_dollars(listed), without(cost))
         }
         (Some(recorded), Some(_)) => recorded,
         (Some(recorded), None) => format!("{recorded}, {} without a price", without(cost)),
-        (None, Some(listed)) if listed > 0.0 => format!("~{} at list prices ({zero})", dollars(listed)),
+        (None, Some(listed)) if listed > 0.0 => {
+            format!("{} at list prices ({zero})", estimated_dollars(listed))
+        }
         (None, Some(_)) => "free (config says $0)".to_owned(),
         (None, None) => format!("no price known ({zero})"),
     })
@@ -32,7 +34,7 @@ pub fn cost_short(cost: &Cost) -> Option<String> {
 
 /// An amount of US dollars, with `~` where a price list made it.
 pub fn amount(usd: f64, estimated: bool) -> String {
-    format!("{}{}", if estimated { "~" } else { "" }, dollars(usd))
+    if estimated { estimated_dollars(usd) } else { dollars(usd) }
 }
 
 /// `12 calls and 2 summaries`.

@@ -5,6 +5,9 @@ use crate::js;
 use crate::plan::cache_cost::CacheCost;
 use crate::policy::memory_flush::{Flush, FlushState, Trigger};
 
+/// US dollars below which four decimals show nothing.
+const LEAST_DOLLARS: f64 = 0.00005;
+
 /// Between groups of three digits: a space that no line breaks at.
 pub const GROUP: char = '\u{a0}';
 
@@ -98,18 +101,28 @@ pub fn money(usd: f64) -> String {
     format!("{sign}{}", dollars(usd.abs()))
 }
 
-/// An amount of US dollars: two decimals from a cent on, else four, rounded half up (compaction 10.5).
+/// An amount of US dollars: two decimals from a cent on, else four, rounded half up (compaction 10.5). What is there but rounds
+/// to nothing is `<$0.0001`.
 pub fn dollars(amount: f64) -> String {
+    if amount > 0.0 && amount < LEAST_DOLLARS {
+        return "<$0.0001".to_owned();
+    }
     let decimals = if amount >= 0.01 { 2 } else { 4 };
     let scale = 10_f64.powi(decimals);
     format!("${:.*}", decimals as usize, (amount * scale).round() / scale)
+}
+
+/// The same for an estimate: `~$0.31`.
+pub fn estimated_dollars(amount: f64) -> String {
+    let words = dollars(amount);
+    if words.starts_with('<') { words } else { format!("~{words}") }
 }
 
 /// By how many US dollars more or less: `+$0.80`, `-$1.92`.
 pub fn difference(amount: f64) -> String {
     let sign = if amount < 0.0 { "-" } else { "+" };
     match dollars(amount.abs()) {
-        none if amount.abs() < 0.00005 => none.replace("0.0000", "0"),
+        _ if amount.abs() < LEAST_DOLLARS => "$0".to_owned(),
         words => format!("{sign}{words}"),
     }
 }
@@ -164,6 +177,13 @@ mod tests {
     fn money_is_rounded_half_up_and_signed() {
         let words = [0.625, -0.125, 0.0, 0.004, 12.0].map(money);
         assert_eq!(words, ["+$0.63", "\u{2212}$0.13", "+$0.0000", "+$0.0040", "+$12.00"]);
+    }
+
+    #[test]
+    fn an_amount_that_rounds_to_nothing_is_no_zero() {
+        assert_eq!([0.000014, 0.00005, 0.0].map(dollars), ["<$0.0001", "$0.0001", "$0.0000"]);
+        assert_eq!([0.000014, 0.31].map(estimated_dollars), ["<$0.0001", "~$0.31"]);
+        assert_eq!([0.000014, -0.000014, 0.8].map(difference), ["$0", "$0", "+$0.80"]);
     }
 
     #[test]

@@ -7,7 +7,7 @@ use crate::app::action::Action;
 use crate::app::state::WriteDialog;
 use crate::app::summary::{Summarising, summary_lines};
 use crate::inspect::making::Made;
-use crate::inspect::words::dollars;
+use crate::inspect::words::{dollars, estimated_dollars};
 use crate::inspect::writer::{Offer, Writer};
 use crate::summarize::{Progress, SummarizerKind};
 use crate::ui::theme::Role;
@@ -46,7 +46,7 @@ impl<'a> Builder<'a> {
         let calls = counted(offer.calls as u64, "call");
         let (input, output) = (estimate(offer.input_tokens), estimate(offer.output_tokens));
         let cost = match offer.cost {
-            Some(usd) => Span::styled(format!("~{}", dollars(usd)), self.theme.bold(Role::Warn)),
+            Some(usd) => Span::styled(estimated_dollars(usd), self.theme.bold(Role::Warn)),
             None => self.muted("\u{2014} no price known for it"),
         };
         let leaves = match offer.writer.kind {

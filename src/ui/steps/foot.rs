@@ -11,7 +11,7 @@ use crate::app::state::Overlay;
 use crate::gateway::ruleset::{Guard, LegacyImages, Ruleset};
 use crate::inspect::Inspection;
 use crate::inspect::compaction::{CompactionView, Split};
-use crate::inspect::words::dollars;
+use crate::inspect::words::estimated_dollars;
 use crate::plan::Plan;
 use crate::policy::{Fate, Step};
 use crate::ui::glyphs;
@@ -172,9 +172,7 @@ fn calls<'a>(app: &App, theme: &Theme) -> Option<Told<'a>> {
         None => vec![vec![Span::styled("reading what would be summarised…", muted)]],
         Some(Err(why)) => vec![vec![Span::styled(why.clone(), theme.style(Role::Warn))]],
         Some(Ok(told)) => {
-            let cost = told
-                .cost
-                .map_or_else(|| format!("{} no price", glyphs::NONE), |cost| format!("~{}", dollars(cost)));
+            let cost = told.cost.map_or_else(|| format!("{} no price", glyphs::NONE), estimated_dollars);
             let mut facts = vec![
                 vec![Span::styled(counted(told.calls, "call"), theme.style(Role::Text))],
                 vec![Span::styled(cost, theme.bold(Role::Warn))],
