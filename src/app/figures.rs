@@ -19,8 +19,8 @@ pub struct Figures {
     pub source: SourceOfCount,
     /// What would fill it under the plan, where one is shown.
     pub after: Option<Budget>,
-    /// What a replay sends under the plan is made of other messages: only its sum is known.
-    pub unlike: bool,
+    /// The replay sends other messages than the plan holds, so only the total of `after` is known.
+    pub parts_unknown: bool,
     /// Tokens under the plan by chars/4.
     pub estimate_after: Option<u64>,
     /// Tokens of the messages by chars/4.
@@ -49,8 +49,8 @@ impl Figures {
             now: inspection.next_prompt.budget(context),
             source: inspection.next_prompt.total.source,
             after: plan.map(|plan| inspection.next_prompt.budget_after(context, plan)),
-            estimate_after: plan.map(|plan| inspection.budget_after(plan).total()),
-            estimated_messages: inspection.budget().messages(),
+            estimate_after: plan.map(|plan| inspection.fixed_tokens() + plan.total_after()),
+            estimated_messages: inspection.next_prompt.estimate - inspection.fixed_tokens(),
             cost: plan.and_then(|plan| inspection.cache_cost(plan, now_ms)),
             long_results: results.filter(|message| message.size.joined_chars > max_chars).count() as u64,
             ..Self::default()

@@ -20,8 +20,7 @@ const FLASH_MS: i64 = 400;
 /// closer each take as long as all the others together.
 const PROFILE_MESSAGES: usize = 3_000;
 
-/// A replayed prompt that differs from the planned one by more than one part in so many was made otherwise: of other
-/// messages, after an earlier compaction.
+/// A replayed prompt that differs from the planned one by more than a sixth holds other messages: the replay compacted earlier.
 const UNLIKE: u64 = 6;
 
 impl App {
@@ -30,7 +29,8 @@ impl App {
         let before = self.plan.take();
         let values = self.told_values.take();
         self.waiting = StepSet::NONE;
-        let Some(inspection) = self.planned_session() else { return };
+        self.assume();
+        let Some(inspection) = self.planned_session().cloned() else { return };
         let gate = gate_of(&self.tuning.settings(), &inspection, self.obeys_gates(), self.call_ms() as f64);
         if self.tuning.preview {
             let (plan, waiting) = told(&inspection, self.tuning.step_settings(&inspection), gate);
@@ -82,7 +82,7 @@ impl App {
         figures.now = figures.now.scaled_to(recorded);
         if let Some((after, tuned)) = figures.after.zip(tuned) {
             let off = after.total().abs_diff(tuned);
-            figures.unlike = off * UNLIKE > after.total().max(tuned);
+            figures.parts_unknown = off * UNLIKE > after.total().max(tuned);
             figures.after = Some(after.scaled_to(tuned));
         }
         figures.source = if counted { SourceOfCount::Measured } else { SourceOfCount::Calibrated };

@@ -254,6 +254,8 @@ pub struct App {
     pub(super) failed: Option<(Subject, u64)>,
     /// The open session is being read again: what is known of it may be older than the file.
     pub rereading: bool,
+    /// The session under the tuned settings that no step has, while there are some.
+    pub(super) assumed: Option<Arc<Inspection>>,
     /// The plan of the tuned settings, while the preview is on.
     pub plan: Option<Arc<Plan>>,
     /// The summary that was made last; the preview counts its length until the cut changes.
@@ -320,6 +322,7 @@ impl App {
             figures: Figures::default(),
             failed: None,
             rereading: false,
+            assumed: None,
             plan: None,
             made: None,
             waiting: StepSet::NONE,

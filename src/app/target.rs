@@ -64,13 +64,15 @@ impl App {
     }
 
     /// The session that is shown, under the changed settings that no step has.
-    pub fn planned_session(&self) -> Option<Arc<Inspection>> {
-        let inspection = self.inspection()?;
-        let assumed = &self.tuning.assumed;
-        if assumed.is_empty() || !self.tuning.preview {
-            return Some(Arc::clone(inspection));
-        }
-        Some(Arc::new(inspection.assuming(assumed)))
+    pub fn planned_session(&self) -> Option<&Arc<Inspection>> {
+        self.assumed.as_ref().or_else(|| self.inspection())
+    }
+
+    /// Applies the changed settings that no step has, once for a plan and all its frames.
+    pub(super) fn assume(&mut self) {
+        let changed = self.tuning.preview && !self.tuning.assumed.is_empty();
+        let inspection = self.inspection().filter(|_| changed);
+        self.assumed = inspection.map(|inspection| Arc::new(inspection.assuming(&self.tuning.assumed)));
     }
 
     /// The time of the call that is shown, ms: that of the failed one where it was recorded, else now.

@@ -334,7 +334,7 @@ impl TuningPane {
     }
 
     /// Computes the total after for positions along the focused slider; nothing for other controls. `gate` is the pruner's under
-    /// any settings, `waiting` are steps that cannot be told yet.
+    /// given settings; the steps in `waiting` are left out until their texts are read.
     pub fn compute_profile(
         &mut self,
         inspection: &Inspection,

@@ -171,14 +171,14 @@ impl Budget {
     #[must_use]
     pub fn scaled_to(&self, total: u64) -> Self {
         let mut scaled = Self::default();
-        let (mut before, mut told) = (0, 0);
+        let (mut before, mut shared) = (0, 0);
         for part in Part::ALL.into_iter().filter(|_| self.total() > 0) {
             before += self.tokens(part);
             let upto = (before as f64 / self.total() as f64 * total as f64).round() as u64;
-            scaled.add(part, upto - told);
-            told = upto;
+            scaled.add(part, upto - shared);
+            shared = upto;
         }
-        scaled.add(Part::System, total - told);
+        scaled.add(Part::System, total - shared);
         scaled
     }
 

@@ -143,11 +143,11 @@ impl Weighed {
     /// In whole tokens, so that their sum is the sum rounded.
     fn rounded(&self) -> (u64, Vec<u64>) {
         let fixed = self.fixed.max(0.0).round();
-        let (mut sum, mut told) = (fixed, fixed as u64);
+        let (mut sum, mut shared) = (fixed, fixed as u64);
         let whole = |tokens: &f64| {
             sum += tokens.max(0.0);
             let upto = sum.round() as u64;
-            upto - std::mem::replace(&mut told, upto)
+            upto - std::mem::replace(&mut shared, upto)
         };
         (fixed as u64, self.messages.iter().map(whole).collect())
     }

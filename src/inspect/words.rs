@@ -181,9 +181,9 @@ mod tests {
 
     #[test]
     fn an_amount_that_rounds_to_nothing_is_no_zero() {
-        assert_eq!([0.000014, 0.00005, 0.0].map(dollars), ["<$0.0001", "$0.0001", "$0.0000"]);
-        assert_eq!([0.000014, 0.31].map(estimated_dollars), ["<$0.0001", "~$0.31"]);
-        assert_eq!([0.000014, -0.000014, 0.8].map(difference), ["$0", "$0", "+$0.80"]);
+        assert_eq!([0.000_014, 0.00005, 0.0].map(dollars), ["<$0.0001", "$0.0001", "$0.0000"]);
+        assert_eq!([0.000_014, 0.31].map(estimated_dollars), ["<$0.0001", "~$0.31"]);
+        assert_eq!([0.000_014, -0.000_014, 0.8].map(difference), ["$0", "$0", "+$0.80"]);
     }
 
     #[test]

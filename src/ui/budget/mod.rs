@@ -66,9 +66,9 @@ pub(super) fn plain_bar(theme: &Theme, budget: Budget, full: u64, area: Rect, bu
 /// Draws bars, scale and legend.
 pub(super) fn draw(app: &App, theme: &Theme, layout: &Layout, buf: &mut Buffer) {
     let Some(inspection) = app.planned_session() else { return };
-    let picture = Picture::new(app, theme, layout, &inspection);
+    let picture = Picture::new(app, theme, layout, inspection);
     let shown = picture.bars(buf);
-    picture.second_row(&inspection, buf);
+    picture.second_row(inspection, buf);
     picture.scale(buf);
     picture.legend(&shown, buf);
 }
@@ -125,7 +125,7 @@ impl<'a> Picture<'a> {
                 let after = ("plan", plan.total(), words);
                 self.heading(after, self.theme.bold(Role::Plan), y + 1, buf);
                 Bar { mixed: true, other_row: true, ..bar(self.now, y) }.draw(buf);
-                let plain = self.plain || self.app.figures.unlike;
+                let plain = self.plain || self.app.figures.parts_unknown;
                 Bar { freed_from: Some(self.now.total()), other_row: true, plain, ..bar(plan, y + 1) }
                     .draw(buf)
             }
@@ -227,7 +227,7 @@ impl<'a> Picture<'a> {
         let mut x = self.columns.0;
         let end = area.right().saturating_sub(1);
         let room = end.saturating_sub(spans_width(&free));
-        let plain = self.plain || self.plan.is_some() && self.app.figures.unlike;
+        let plain = self.plain || self.plan.is_some() && self.app.figures.parts_unknown;
         let parts = Part::ALL.into_iter().filter(|_| !plain);
         let hidden = parts.filter(|part| budget.tokens(*part) > 0 && !shown.contains(part));
         for part in hidden {
