@@ -329,3 +329,13 @@ fn texts_are_read_for_the_context_that_is_shown() {
             && driver.app.plan.as_ref().is_some_and(|plan| plan.compaction.is_some())
     );
 }
+
+#[test]
+fn a_step_that_is_switched_off_is_replayed_without() {
+    let mut driver = tuned();
+    driver.press("2 e enter");
+    let with = driver.app.outcome().and_then(|outcome| outcome.tuned).expect("a replay");
+    driver.press("x");
+    let without = driver.app.outcome().and_then(|outcome| outcome.tuned).expect("a replay");
+    assert_eq!((with.overflows, without.overflows), (0, 1), "{with:?} {without:?}");
+}

@@ -56,7 +56,8 @@ pub struct Again {
 #[derive(Debug, Clone, PartialEq)]
 struct Asked {
     subject: Subject,
-    tuned: Option<(StepSet, Vec<Value>, Vec<Change>)>,
+    /// The steps of the replay and those that are switched on: pruning is a step of every replay, and its switch is the setting.
+    tuned: Option<([StepSet; 2], Vec<Value>, Vec<Change>)>,
 }
 
 impl Again {
@@ -129,8 +130,9 @@ impl App {
             effects.push(Effect::ReadRecording { inspection, steps, known });
         }
         let Some(recording) = known.filter(|_| !comparing) else { return };
-        let tuned =
-            self.tuning.preview.then(|| (steps, self.tuning.values.clone(), self.tuning.assumed.clone()));
+        let tuning = &self.tuning;
+        let tuned = || ([steps, tuning.steps], tuning.values.clone(), tuning.assumed.clone());
+        let tuned = tuning.preview.then(tuned);
         let asked = Some(Asked { subject: recording.inspection.subject(), tuned });
         if self.again.asked != asked {
             self.again.asked = asked;
