@@ -27,14 +27,14 @@ pub(super) struct Checked {
     pub leaf: EntryIx,
 }
 
-/// Checks everything that does not depend on what is written.
-pub(super) fn check(transcript: &Transcript<'_>) -> Result<Checked, Refusal> {
+/// Checks everything that does not depend on what is written. `now_ms` is the time by which locks are judged.
+pub(super) fn check(transcript: &Transcript<'_>, now_ms: i64) -> Result<Checked, Refusal> {
     let index = transcript.index;
     let file = index.path.as_ref();
     standing(transcript, file)?;
     let snapshot = snapshot(transcript, file)?;
     if snapshot.is_some() {
-        recover::refuse_torn(file)?;
+        recover::refuse_torn(file, now_ms)?;
     }
     readable(index, file)?;
     acyclic(transcript, file)?;

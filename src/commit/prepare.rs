@@ -110,7 +110,7 @@ pub fn prepare(request: &CommitRequest<'_>, new_ids: &mut dyn NewIds) -> Result<
     if *request.leaf != Leaf::Own {
         return Err(Refusal::LeafNotOwn { path: path() });
     }
-    let checked = check(&request.transcript)?;
+    let checked = check(&request.transcript, request.now_ms)?;
     let context = build(index, request.transcript.tree, &Leaf::Own);
     let context = context.map_err(|_| Refusal::NoContext { path: path() })?;
     if let Some(planned) = &request.compaction {

@@ -209,11 +209,12 @@ pub(super) fn settle_locked(transcript: &Path, disk: &dyn Disk) -> Result<Option
     Ok(Some(Settled { found, outcome }))
 }
 
-/// Refuses to plan anything for a file that ends in a part of a commit.
-pub(super) fn refuse_torn(transcript: &Path) -> Result<(), Refusal> {
+/// Refuses to plan anything for a file that ends in a part of a commit which was broken off. One that another program is
+/// just writing is no such part: the file grows on, and the plan is refused when it is written.
+pub(super) fn refuse_torn(transcript: &Path, now_ms: i64) -> Result<(), Refusal> {
     let unreadable = |source| Refusal::Unreadable { path: transcript.into(), source };
-    let Some(journal) = Journal::read(transcript).map_err(unreadable)? else { return Ok(()) };
-    found(transcript, &journal).map_err(unreadable)?.refusal().map_or(Ok(()), Err)
+    let found = unfinished(transcript, now_ms).map_err(unreadable)?;
+    found.as_ref().and_then(Unfinished::refusal).map_or(Ok(()), Err)
 }
 
 /// Appends what is missing; where that cannot be done, or does not read as planned, takes back what is there.

@@ -26,7 +26,7 @@ use crate::transcript::Leaf;
 /// Says what an undo would append, or why it cannot be done. Reads, and writes nothing.
 pub fn prepare_undo(request: &UndoRequest<'_>, new_ids: &mut dyn NewIds) -> Result<Prepared, Refusal> {
     let (index, tree) = (request.transcript.index, request.transcript.tree);
-    let checked = check(&request.transcript)?;
+    let checked = check(&request.transcript, request.now_ms)?;
     let undone = undone(request, &checked)?;
     let gone = || Refusal::LeafGone {
         path: index.path.to_path_buf(),

@@ -1,11 +1,15 @@
 //! Who holds the lock of a session, and what a commit does about it.
 
-use std::fs;
-use std::io::Write as _;
-use std::path::PathBuf;
+use std::cell::{Cell, RefCell};
+use std::fs::{self, File};
+use std::io::{self, Write as _};
+use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 
-use clawscope::commit::{Clock, CommitError, LockState, Refusal, StaleReason, lock_path, lock_state, write};
+use clawscope::commit::{
+    Clock, CommitError, Disk, LockState, Refusal, StaleReason, SystemClock, SystemDisk, lock_path,
+    lock_state, write, write_on,
+};
 use clawscope::ids::EntryIx;
 use clawscope::js;
 
@@ -174,4 +178,39 @@ fn the_index_of_sessions_beside_the_file_is_not_touched() {
         fs::read_dir(session.path.parent().unwrap()).unwrap().map(|item| item.unwrap().file_name()).collect();
     names.sort();
     assert_eq!(names, ["session.jsonl", "sessions.json"]);
+}
+
+/// A disk that shows the transcript to another program while its first bytes are there and the others are not.
+#[derive(Debug)]
+struct Halfway<'a> {
+    path: &'a Path,
+    reserved: Cell<bool>,
+    refused: RefCell<Option<Refusal>>,
+}
+
+impl Disk for Halfway<'_> {
+    fn reserve(&self, file: &File, end: u64, bytes: u64) -> io::Result<()> {
+        self.reserved.set(true);
+        SystemDisk.reserve(file, end, bytes)
+    }
+
+    fn write(&self, file: &mut File, bytes: &[u8]) -> io::Result<usize> {
+        let first = if self.reserved.take() { 7 } else { 0 };
+        file.write_all(&bytes[..first])?;
+        if first > 0 {
+            let seen = Session::at(self.path);
+            *self.refused.borrow_mut() = seen.prepare(vec![seen.clear(EntryIx(2))]).err();
+        }
+        file.write(&bytes[first..]).map(|count| first + count)
+    }
+}
+
+#[test]
+fn a_commit_that_is_just_being_written_is_not_taken_for_one_that_was_broken_off() {
+    let session = session();
+    let disk = Halfway { path: &session.path, reserved: Cell::default(), refused: RefCell::default() };
+    let prepared = session.prepare(vec![session.clear(EntryIx(2))]).unwrap();
+    write_on(&disk, &prepared, 0, &SystemClock).unwrap();
+    let refused = disk.refused.take();
+    assert!(matches!(refused, Some(Refusal::UnterminatedLine { .. })), "{refused:?}");
 }
