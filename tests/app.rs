@@ -116,7 +116,7 @@ fn the_rules_of_another_version_fix_settings_and_plan_anew() {
     driver.press("V");
     assert_eq!(
         (ruleset(&driver).ruleset, ruleset(&driver).from_words().as_str()),
-        (Ruleset::V2026_9, "chosen on the screen")
+        (Ruleset::V2026_9_2, "chosen on the screen")
     );
     assert!(!driver.app.tuning.any_changed());
     driver.press("l L e 0");

@@ -1,7 +1,7 @@
 //! Parity with the real programs: every case of a folder in the format of `tests/golden/README.md`.
 //!
-//! `CLAWSCOPE_GOLDEN=DIR` names another folder; `CLAWSCOPE_GOLDEN_OUT=DIR` also writes each answer to
-//! `DIR/NAME.json`. Ops that are not built count as not passed and are listed; the others are required.
+//! `CLAWSCOPE_GOLDEN=DIR` names another set, or a folder of sets; `CLAWSCOPE_GOLDEN_OUT=DIR` also writes each answer to
+//! `DIR/SET/NAME.json`, and those of the one set that is named to `DIR/NAME.json` too. Ops that are not built count as not passed and are listed; the others are required.
 
 #![allow(clippy::expect_used, clippy::panic, reason = "a test program reports and fails")]
 
@@ -42,8 +42,15 @@ struct Tally {
 
 #[test]
 fn every_golden_case_of_a_built_op_is_answered_as_the_real_programs_do() {
-    let root = std::env::var_os("CLAWSCOPE_GOLDEN").map_or_else(|| folder("golden"), PathBuf::from);
-    every_case(&root);
+    let named = std::env::var_os("CLAWSCOPE_GOLDEN").map(PathBuf::from);
+    match named {
+        Some(root) if root.join("set.json").exists() => {
+            let out = std::env::var_os("CLAWSCOPE_GOLDEN_OUT").map(PathBuf::from);
+            assert!(answered(&root, [out, out_of(&root)]), "cases of built ops failed");
+        }
+        Some(root) => every_set(&root),
+        None => every_case(&folder("golden")),
+    }
 }
 
 #[test]
@@ -51,8 +58,34 @@ fn every_golden_case_of_todays_pi_is_answered_as_it_does() {
     every_case(&folder("golden-pi-1.5"));
 }
 
+#[test]
+fn every_golden_case_of_every_release_is_answered_as_it_does() {
+    every_set(&folder("golden-releases"));
+}
+
+/// Every set of a folder.
+fn every_set(root: &Path) {
+    let sets = fs::read_dir(root).unwrap_or_else(|error| panic!("{}: {error}", root.display()));
+    let mut sets: Vec<PathBuf> = sets.filter_map(|item| item.ok().map(|item| item.path())).collect();
+    sets.retain(|set| set.join("set.json").exists());
+    sets.sort();
+    assert!(!sets.is_empty(), "{}: no set.json in it, nor in a folder of it", root.display());
+    let failed: Vec<PathBuf> = sets.into_iter().filter(|set| !answered(set, [None, out_of(set)])).collect();
+    assert!(failed.is_empty(), "cases failed in {failed:?}");
+}
+
 fn every_case(root: &Path) {
-    let out = std::env::var_os("CLAWSCOPE_GOLDEN_OUT").map(PathBuf::from);
+    assert!(answered(root, [None, out_of(root)]), "cases of built ops failed");
+}
+
+/// Where the answers of a set go: each has a folder of its own.
+fn out_of(root: &Path) -> Option<PathBuf> {
+    let set = root.file_name().unwrap_or_default();
+    std::env::var_os("CLAWSCOPE_GOLDEN_OUT").map(|out| PathBuf::from(out).join(set))
+}
+
+/// Answers the cases of a set; whether all are as they were recorded. The answers are written to these folders.
+fn answered(root: &Path, outs: [Option<PathBuf>; 2]) -> bool {
     let ruleset = read_json(&root.join("set.json"));
     let ruleset = ruleset.get("ruleset").and_then(Value::as_str).expect("set.json names a ruleset");
     let mut tallies: BTreeMap<String, Tally> = BTreeMap::new();
@@ -64,7 +97,7 @@ fn every_case(root: &Path) {
         let tally = tallies.entry(op.clone()).or_default();
         tally.total += 1;
         let Some(answer) = answer(&ruleset.to_string_lossy(), &op, &case, root) else { continue };
-        if let Some(out) = &out {
+        for out in outs.iter().flatten() {
             fs::create_dir_all(out).expect("the folder for answers");
             let mut file = fs::File::create(out.join(format!("{name}.json"))).expect("the answer's file");
             file.write_all(js::stringify(&answer).as_bytes()).expect("the answer");
@@ -77,7 +110,7 @@ fn every_case(root: &Path) {
         }
     }
     report(root, &tallies, &failures);
-    assert!(failures.is_empty(), "{} cases of built ops failed", failures.len());
+    failures.is_empty()
 }
 
 fn shown(value: &Value) -> String {

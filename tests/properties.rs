@@ -352,6 +352,7 @@ proptest! {
             window: f64::from(window),
             guard_window: f64::from(window),
             gate: Gate::Open { idle_ms: 1.0 },
+            drops_thinking: false,
         });
         // Texts that are no strings may make the real programs throw; then nothing is done.
         let Ok(plan) = plan else { return Ok(()) };
@@ -446,6 +447,7 @@ proptest! {
                 window: f64::from(window),
                 guard_window: f64::from(window),
                 gate: Gate::Off,
+                drops_thinking: false,
             })?;
             let made = bodies.iter().enumerate().map(|(at, body)| after(body, at, &plan));
             Ok::<_, PlanError>((made.collect::<Vec<Value>>(), plan.cleared))
@@ -473,12 +475,12 @@ proptest! {
         let source = Source::memory("t.jsonl", text.as_bytes());
         let index = load(&source, &mut LineIds, &mut |_, _| true).expect("reads");
         let context = build(&index, &Tree::new(&index), &Leaf::Own).expect("builds");
-        let (rules, window) = (Ruleset::V2026_9.rules(), f64::from(window));
+        let (rules, window) = (Ruleset::V2026_9_2.rules(), f64::from(window));
         let read = Closer::read(&source, &index, &context, rules).expect("bodies");
         let bodies = bodies::messages(&source, &index, &context).expect("bodies");
         let made = |step: Step| -> Vec<Value> {
             let steps = StepSet::of(&[step]);
-            let settings = StepSettings { steps, ..StepSettings::built_in(Ruleset::V2026_9, window) };
+            let settings = StepSettings { steps, ..StepSettings::built_in(Ruleset::V2026_9_2, window) };
             let plan = Plan::new(&Asked {
                 index: &index,
                 context: &context,
@@ -489,6 +491,7 @@ proptest! {
                 window,
                 guard_window: window,
                 gate: Gate::Off,
+                drops_thinking: false,
             });
             let plan = plan.expect("these steps never throw by these rules");
             bodies.iter().enumerate().map(|(at, body)| after(body, at, &plan)).collect()

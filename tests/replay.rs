@@ -81,6 +81,7 @@ fn planned(inspection: &Inspection, context: &Context, settings: &Settings, gate
         window: settings.window,
         guard_window: settings.guard_window,
         gate,
+        drops_thinking: false,
     })
     .expect("is planned")
 }

@@ -240,7 +240,14 @@ impl Naive<'_> {
         let mut touched = false;
         if steps.has(Step::Prune) {
             let words = &self.opened.inspection.index.words;
-            if let Ok(outcome) = prune_list(&mut list, words, &settings.prune, self.settings.window, gate) {
+            if let Ok(outcome) = prune_list(
+                &mut list,
+                settings.ruleset.rules(),
+                words,
+                &settings.prune,
+                self.settings.window,
+                gate,
+            ) {
                 done[0] = tally(&outcome.fates);
                 touched = outcome.changes();
             }

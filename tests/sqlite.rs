@@ -63,7 +63,7 @@ fn texts(value: &Value) -> Vec<String> {
 fn every_session_reads_as_the_gateways_own_modules_read_it() {
     let state = state();
     let store = listed(state.path());
-    assert_eq!(store.ruleset.ruleset, Ruleset::V2026_9);
+    assert_eq!(store.ruleset.ruleset, Ruleset::V2026_9_2);
     let expected: Value = serde_json::from_slice(&fs::read(fixture("expected.json")).unwrap()).unwrap();
     let expected = expected.as_object().unwrap();
     assert_eq!(expected.len(), 4);
@@ -144,7 +144,7 @@ fn one_database_named_alone_is_a_store_too() {
     let path = dir.path().join("copy.sqlite");
     copy(&fixture("openclaw-agent.sqlite"), &path);
     let store = listed(&path);
-    assert_eq!((store.ruleset.ruleset, store.sessions.len()), (Ruleset::V2026_9, 9));
+    assert_eq!((store.ruleset.ruleset, store.sessions.len()), (Ruleset::V2026_9_2, 9));
     // Its cold archives are not beside it.
     let cold: Vec<&str> = store.findings.iter().map(|finding| finding.what.as_str()).collect();
     assert_eq!(cold, ["the cold archive of its transcript is not there: cold, unavailable"; 2]);
@@ -306,7 +306,7 @@ fn a_database_that_cannot_be_read_is_told_and_never_passes_for_none() {
         let told: Vec<String> = store.findings.iter().map(ToString::to_string).collect();
         assert!(told.iter().any(|it| it.contains("cannot be read as a database")), "{told:?}");
         assert!(store.databases.len() == 1 && store.databases[0].schema.is_none());
-        assert_eq!(store.ruleset.ruleset, Ruleset::V2026_9);
+        assert_eq!(store.ruleset.ruleset, Ruleset::V2026_9_2);
     }
 }
 

@@ -61,10 +61,17 @@ pub(crate) fn preview(file: &Path, messages: usize, window: f64, out: &Path) -> 
         window,
         guard_window: window,
         gate: Gate::Open { idle_ms: 1e9 },
+        drops_thinking: false,
     };
     let plan = Plan::new(&asked).expect("a plan");
     let list = List::of(&context, None);
-    let input = PruneInput { list: &list, words: &index.words, settings: &settings.prune, window };
+    let input = PruneInput {
+        list: &list,
+        words: &index.words,
+        settings: &settings.prune,
+        window,
+        needs_names: false,
+    };
     let decision = nanoseconds(|| prune(&input).map(drop).expect("a decision"));
     let whole = nanoseconds(|| drop(Plan::new(&asked).expect("a plan")));
     let after = plan.fates().iter().map(|fate| fate.after.get().unwrap_or(f64::NAN).to_string());

@@ -79,7 +79,7 @@ mod tests {
             ..Config::default()
         };
         let none = PlaceArgs::default();
-        assert_eq!(told(asked_of(&flag("2026.9.6"), &own("2026.2.19"))), "2026.9 command line");
+        assert_eq!(told(asked_of(&flag("2026.9.6"), &own("2026.2.19"))), "2026.9.2 command line");
         assert_eq!(told(asked_of(&none, &own("2026.2.19"))), "2026.2.19 /h/config.toml: ruleset");
         assert_eq!(told(asked_of(&none, &Config::default())), "");
         let slip = told(asked_of(&none, &own("newest")));
@@ -88,10 +88,10 @@ mod tests {
 
     #[test]
     fn the_json_has_id_name_and_origin() {
-        let chosen = Chosen::named("2026.5.1", Provenance::Flag).unwrap();
+        let chosen = Chosen::named("2026.5.6", Provenance::Flag).unwrap();
         let json = crate::js::stringify(&ruleset_value(&chosen));
         assert!(json.starts_with(
-            r#"{"id":"2026.3.2","name":"openclaw 2026.3.2","from":"command line","note":"2026.5.1 has"#
+            r#"{"id":"2026.5.2","name":"openclaw 2026.5.2–5.12","from":"command line","note":"2026.5.6 was not opened"#
         ));
         assert_eq!(Chosen::default().ruleset, Ruleset::V2026_3_2);
     }

@@ -117,7 +117,7 @@ fn print_summary(asked: &Asked, summary: &Summary, output: &mut Output) -> Resul
 /// A version that summarises in ways of its own (compaction 12).
 fn version_note(inspection: &Inspection) -> Option<String> {
     let ruleset = inspection.ruleset.ruleset;
-    (ruleset == Ruleset::V2026_9).then(|| {
+    (ruleset == Ruleset::V2026_9_2).then(|| {
         format!(
             "{} summarises in other stages; these are those of {}",
             ruleset.name(),

@@ -223,7 +223,7 @@ fn config(inspection: &Inspection) -> Value {
         take(&inspection.config.js, path, &mut out);
     }
     let version = match inspection.ruleset.ruleset {
-        Ruleset::V2026_9 => "2026.9.6",
+        Ruleset::V2026_9_2 => "2026.9.6",
         other => other.id(),
     };
     out.set("meta", Value::Object(Object::from([("lastTouchedVersion", Value::from(version))])));

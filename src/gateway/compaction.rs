@@ -11,6 +11,10 @@ const PI_KEEP_RECENT_TOKENS: f64 = 20_000.0;
 /// Least reserve of a gateway run unless `reserveTokensFloor` says otherwise, in tokens.
 pub const RESERVE_FLOOR: f64 = 20_000.0;
 
+/// Tokens that a prompt has room for at least, and their share of a small window (releases R61).
+const PROMPT_TOKENS: f64 = 8000.0;
+const PROMPT_SHARE: f64 = 0.5;
+
 /// Who writes the summary of a compaction.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum CompactionMode {
@@ -125,6 +129,16 @@ pub fn merged_settings(global: Option<&js::Value>, project: Option<&js::Value>) 
     }
 }
 
+/// The most that a reserve may take of a window in tokens, so that a prompt has room; a window that is not known has no
+/// such bound (releases R61).
+pub fn most_reserve(window: f64) -> f64 {
+    if window.is_nan() || window <= 0.0 {
+        return f64::INFINITY;
+    }
+    let prompt = (window * PROMPT_SHARE).floor().clamp(1.0, PROMPT_TOKENS);
+    (window - prompt).max(0.0)
+}
+
 /// The settings of a gateway run: `agents.defaults.compaction` of `config` over pi's, as far as the version reads them
 /// (compaction 2.2; 12, row "Reserve"). `window` is the model's in tokens; up to the reference the reserve is not
 /// capped by it (compaction 2.3).
@@ -142,12 +156,18 @@ pub fn gateway_compaction_under(
         Reserve::Runtime => return pi,
         _ => not_negative("reserveTokensFloor").unwrap_or(RESERVE_FLOOR),
     };
+    let most = most_reserve(window);
+    let floor = if rules.reserve == Reserve::CappedFloor { floor.min(most) } else { floor };
     let reserve = not_negative("reserveTokens").unwrap_or(pi.reserve_tokens).max(floor);
-    let quarter = rules.reserve == Reserve::Quarter && window > 0.0;
-    let enabled = raw("enabled").and_then(js::Value::as_bool).filter(|_| rules.reserve == Reserve::Quarter);
+    let most = match rules.reserve {
+        Reserve::Quarter if window > 0.0 => (window / 4.0).floor(),
+        Reserve::Capped | Reserve::CappedAlone => most,
+        _ => f64::INFINITY,
+    };
+    let enabled = raw("enabled").and_then(js::Value::as_bool);
     CompactionSettings {
         enabled: enabled.unwrap_or(pi.enabled),
-        reserve_tokens: if quarter { reserve.min((window / 4.0).floor()) } else { reserve },
+        reserve_tokens: reserve.min(most),
         keep_recent_tokens: number("keepRecentTokens")
             .filter(|n| *n > 0.0)
             .map_or(pi.keep_recent_tokens, f64::floor),
@@ -225,9 +245,9 @@ mod tests {
                 gateway_compaction_under(ruleset.rules(), &config, CompactionSettings::default(), window);
             (settings.enabled, settings.reserve_tokens, settings.keep_recent_tokens)
         };
-        assert_eq!(under(Ruleset::V2026_9, 200_000.0), (false, 20_000.0, 30_000.0));
-        assert_eq!(under(Ruleset::V2026_9, 32_001.0), (false, 8_000.0, 30_000.0));
-        assert_eq!(under(Ruleset::V2026_9, f64::NAN), (false, 20_000.0, 30_000.0));
+        assert_eq!(under(Ruleset::V2026_9_2, 200_000.0), (false, 20_000.0, 30_000.0));
+        assert_eq!(under(Ruleset::V2026_9_2, 32_001.0), (false, 8_000.0, 30_000.0));
+        assert_eq!(under(Ruleset::V2026_9_2, f64::NAN), (false, 20_000.0, 30_000.0));
         assert_eq!(under(Ruleset::V2026_3_2, 32_001.0), (true, 90_000.0, 30_000.0));
         assert_eq!(under(Ruleset::V2026_2_19, 32_001.0), (true, 16_384.0, 20_000.0));
         assert_eq!(under(Ruleset::Pi0_55, 32_001.0), (true, 16_384.0, 20_000.0));
@@ -238,8 +258,8 @@ mod tests {
         let settings = CompactionSettings { reserve_tokens: 20_000.0, ..CompactionSettings::default() };
         let compacts = |ruleset: Ruleset, window| settings.should_compact_under(ruleset.rules(), 1.0, window);
         assert!(compacts(Ruleset::V2026_3_2, 0.0) && compacts(Ruleset::V2026_3_2, -5.0));
-        assert!(!compacts(Ruleset::V2026_9, 0.0) && !compacts(Ruleset::V2026_9, f64::NAN));
-        assert!(compacts(Ruleset::V2026_9, 16_000.0));
+        assert!(!compacts(Ruleset::V2026_9_2, 0.0) && !compacts(Ruleset::V2026_9_2, f64::NAN));
+        assert!(compacts(Ruleset::V2026_9_2, 16_000.0));
     }
 
     #[test]

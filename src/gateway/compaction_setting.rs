@@ -58,10 +58,12 @@ fn path_of(key: &str) -> [&str; 4] {
 /// Why a version does not read a key.
 fn why(ruleset: Ruleset, key: &str) -> &'static str {
     match ruleset.rules().reserve {
-        Reserve::Quarter => "built in since 2026.9",
-        Reserve::Floor if key == "keepRecentTokens" => "not a key of 2026.2.19; the runtime's own",
-        Reserve::Floor => "not a key of 2026.2.19",
-        Reserve::Runtime | Reserve::Configured => "the runtime's own",
+        Reserve::Quarter | Reserve::CappedAlone => "built in since 2026.8.1",
+        Reserve::Floor if key == "keepRecentTokens" => "a key since 2026.2.21; the runtime's own",
+        Reserve::Floor => "a key since 2026.2.21",
+        Reserve::Runtime | Reserve::Configured | Reserve::CappedFloor | Reserve::Capped => {
+            "the runtime's own"
+        }
     }
 }
 
@@ -95,9 +97,9 @@ mod tests {
 
     #[test]
     fn the_newest_reads_only_what_is_kept() {
-        let built_in = Some("built in since 2026.9");
+        let built_in = Some("built in since 2026.8.1");
         let expected = [(20_000.0, built_in, false), (20_000.0, built_in, false), (7000.0, None, true)];
-        assert_eq!(rows(Ruleset::V2026_9), expected);
+        assert_eq!(rows(Ruleset::V2026_9_2), expected);
     }
 
     #[test]

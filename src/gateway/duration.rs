@@ -23,6 +23,14 @@ pub fn parse_duration_ms(text: &JsString) -> Option<f64> {
     finite(total)
 }
 
+/// The same where only one number with one unit is read (releases R10).
+pub fn parse_single_duration_ms(text: &JsString) -> Option<f64> {
+    let lower = text.trim().to_lowercase().to_string_lossy();
+    let (_, rest) = take_number(&lower)?;
+    let single = rest.is_empty() || take_unit(rest).is_some_and(|(_, rest)| rest.is_empty());
+    parse_duration_ms(text).filter(|_| single)
+}
+
 /// One or more ASCII digits, optionally a dot and one or more digits.
 fn take_number(text: &str) -> Option<(f64, &str)> {
     let digits = |from: usize| text[from..].bytes().take_while(u8::is_ascii_digit).count();

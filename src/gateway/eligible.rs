@@ -36,7 +36,48 @@ pub fn eligible_under(rules: &Rules, provider: &str, model: &str, route: &Route)
             let (provider, model) = (provider.to_lowercase(), model.to_lowercase());
             provider == "anthropic" || provider == "openrouter" && model.starts_with("anthropic/")
         }
-        Eligible::Plugins => plugins_allow(&provider.to_lowercase(), &model.to_lowercase(), route),
+        Eligible::Plugins => {
+            shipped_plugins(&provider.to_lowercase(), &model.to_lowercase()).unwrap_or(false)
+        }
+        Eligible::PluginsOrApi => {
+            let (provider, model) = (provider.to_lowercase(), model.to_lowercase());
+            shipped_plugins(&provider, &model).unwrap_or_else(|| by_api(&provider, &model, route))
+        }
+        Eligible::NewestPlugins => plugins_allow(&provider.to_lowercase(), &model.to_lowercase(), route),
+    }
+}
+
+/// What the plug-ins say that came with 2026.3.22 to 7.35; none where a provider's has no opinion, or there is none
+/// (releases R17). That of Moonshot was not looked at.
+fn shipped_plugins(provider: &str, model: &str) -> Option<bool> {
+    let starts = |prefixes: &[&str]| prefixes.iter().any(|prefix| model.starts_with(prefix));
+    match provider {
+        "anthropic" | "zai" => Some(true),
+        "openrouter" => Some(starts(&["anthropic/", "moonshot/", "moonshotai/", "zai/"])),
+        "kilocode" => Some(starts(&["anthropic/"])),
+        _ => None,
+    }
+}
+
+/// The list by provider and interface, where no plug-in has an opinion (releases R17).
+fn by_api(provider: &str, model: &str, route: &Route) -> bool {
+    match (provider, route.api.as_deref()) {
+        ("anthropic" | "anthropic-vertex", _) | (_, Some("anthropic-messages"))
+            if provider != "amazon-bedrock" =>
+        {
+            true
+        }
+        ("amazon-bedrock", _) => {
+            let profile = model.rsplit_once("application-inference-profile/").map(|(_, name)| name);
+            model.contains("anthropic.claude")
+                || model.contains("anthropic/claude")
+                || profile.is_some_and(|name| name.contains("claude"))
+        }
+        ("kilocode", _) => model.starts_with("anthropic/"),
+        (_, Some("google-generative-ai")) => {
+            ["gemini-2.5", "gemini-3"].iter().any(|start| model.starts_with(start))
+        }
+        _ => false,
     }
 }
 
@@ -130,7 +171,7 @@ mod tests {
             "openai":{"baseUrl":"https://proxy.example/v1"}}}}"#;
         let config = js::parse(config).unwrap();
         let eligible = |provider: &str, model: &str, config: &Value| {
-            eligible_under(Ruleset::V2026_9.rules(), provider, model, &Route::of(config, provider, model))
+            eligible_under(Ruleset::V2026_9_2.rules(), provider, model, &Route::of(config, provider, model))
         };
         let none = js::parse("{}").unwrap();
         for (provider, model, expected) in [

@@ -1,14 +1,18 @@
 //! Where gateways of 2026.9 look for a turn limit: in the settings of the account first, where the key names one (pruning 8,
 //! row "Limit lookup"). Route hints and identity links are not known from a key and are not followed.
 
-use super::history_limit::{HistoryLimit, history_limit, without_thread};
+use super::history_limit::{HistoryLimit, KINDS, history_limit, history_limit_of, without_thread};
 use super::ruleset::{HistoryLookup, Rules};
 use crate::js::Value;
 
 /// The limit that applies to a session by the rules of a version. `config` is the whole configuration.
 pub fn history_limit_under(rules: &Rules, key: &str, config: &Value) -> Option<HistoryLimit> {
+    let places = |kinds: &[&str]| history_limit_of(key, config, kinds, false);
     match rules.history_lookup {
+        HistoryLookup::Dm => places(&["dm"]),
+        HistoryLookup::Direct => places(&["dm", "direct"]),
         HistoryLookup::Channel => history_limit(key, config),
+        HistoryLookup::NamedChannel => history_limit_of(key, config, &KINDS, true),
         HistoryLookup::Account => account_limit(key, config),
     }
 }
@@ -84,7 +88,7 @@ mod tests {
     #[test]
     fn the_account_of_the_key_is_asked_first() {
         let newest = |key: &str| {
-            limit(Ruleset::V2026_9, key)
+            limit(Ruleset::V2026_9_2, key)
                 .map(|(turns, setting)| (turns, setting.replace("channels.Telegram.", "")))
         };
         for (key, turns, setting) in [
@@ -101,9 +105,9 @@ mod tests {
 
     #[test]
     fn an_empty_segment_stands_and_the_reference_knows_no_accounts() {
-        assert_eq!(limit(Ruleset::V2026_9, "telegram::dm:123").map(|found| found.0), Some(5.0));
-        assert_eq!(limit(Ruleset::V2026_9, "agent::main:telegram:dm:123"), None);
-        assert_eq!(limit(Ruleset::V2026_9, "agent:main:main"), None);
+        assert_eq!(limit(Ruleset::V2026_9_2, "telegram::dm:123").map(|found| found.0), Some(5.0));
+        assert_eq!(limit(Ruleset::V2026_9_2, "agent::main:telegram:dm:123"), None);
+        assert_eq!(limit(Ruleset::V2026_9_2, "agent:main:main"), None);
         assert_eq!(limit(Ruleset::V2026_3_2, "telegram:work:dm:9"), None);
     }
 }

@@ -23,6 +23,20 @@ impl HistoryLimit {
 /// The limit that applies to a session (pruning 2.3). `config` is the whole configuration. Only
 /// `[agent:<id>:]<channel>:<kind>:<peer>` keys find one: keys with an account segment never do.
 pub fn history_limit(key: &str, config: &Value) -> Option<HistoryLimit> {
+    history_limit_of(key, config, &KINDS, false)
+}
+
+/// Kinds of conversation that have limits.
+pub(super) const KINDS: [&str; 4] = ["dm", "direct", "channel", "group"];
+
+/// The same for a version that knows only some kinds, or compares the names of channels without regard to case (releases
+/// R81).
+pub(super) fn history_limit_of(
+    key: &str,
+    config: &Value,
+    kinds: &[&str],
+    any_case: bool,
+) -> Option<HistoryLimit> {
     let segments: Vec<&str> = key.split(':').filter(|segment| !segment.is_empty()).collect();
     let segments = match segments.as_slice() {
         ["agent", _, rest @ ..] if !rest.is_empty() => rest,
@@ -31,13 +45,19 @@ pub fn history_limit(key: &str, config: &Value) -> Option<HistoryLimit> {
     let (channel, rest) = segments.split_first()?;
     let (kind, peer) = rest.split_first()?;
     let channel = channel.to_lowercase();
-    let settings = config.get("channels")?.get(&channel).filter(|settings| settings.as_object().is_some())?;
+    let channels = config.get("channels")?;
+    let any = || {
+        let mut members = channels.as_object()?.iter().filter(|_| any_case);
+        members.find(|(name, _)| name.to_string_lossy().trim().to_lowercase() == channel).map(|(_, own)| own)
+    };
+    let settings = channels.get(&channel).or_else(any).filter(|settings| settings.as_object().is_some())?;
     let found = |path: &str, value: &Value| HistoryLimit {
         value: value.clone(),
         setting: format!("channels.{channel}.{path}"),
     };
     let default = |name: &str| settings.get(name).map(|value| found(name, value));
     match kind.to_lowercase().as_str() {
+        kind if !kinds.contains(&kind) => None,
         "dm" | "direct" => {
             let peer = peer.join(":");
             let peer = without_thread(&peer);

@@ -53,7 +53,7 @@ pub fn flush_settings_under(rules: &Rules, config: &GatewayConfig, window: f64) 
     match rules.memory_flush {
         MemoryFlush::TotalsAndSize => {}
         MemoryFlush::None => settings.enabled.value = false,
-        MemoryFlush::StoredTotal => settings.force_bytes.value = 0.0,
+        MemoryFlush::StoredTotal { .. } => settings.force_bytes.value = 0.0,
         MemoryFlush::Plugin => {
             let floor = settings.floor_tokens.value.min((window / 4.0).floor());
             settings.floor_tokens.value = floor;
@@ -142,8 +142,8 @@ mod tests {
         };
         assert_eq!(under(Ruleset::V2026_3_2, 8_000.0), (true, 20_000.0, 4_000.0, FORCE_BYTES));
         assert_eq!(under(Ruleset::V2026_2_19, 8_000.0), (true, 20_000.0, 4_000.0, 0.0));
-        assert_eq!(under(Ruleset::V2026_9, 8_000.0), (true, 2_000.0, 3_000.0, FORCE_BYTES));
-        assert_eq!(under(Ruleset::V2026_9, 200_000.0), (true, 20_000.0, 4_000.0, FORCE_BYTES));
+        assert_eq!(under(Ruleset::V2026_9_2, 8_000.0), (true, 2_000.0, 3_000.0, FORCE_BYTES));
+        assert_eq!(under(Ruleset::V2026_9_2, 200_000.0), (true, 20_000.0, 4_000.0, FORCE_BYTES));
         assert!(!under(Ruleset::Pi0_55, 200_000.0).0);
     }
 

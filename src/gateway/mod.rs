@@ -33,6 +33,7 @@ pub mod secrets;
 pub mod setting_value;
 pub mod state_dir;
 mod substitute;
+pub mod thinking;
 pub mod tools;
 mod validate;
 pub mod window;

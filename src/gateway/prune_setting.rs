@@ -33,7 +33,7 @@ pub enum Control {
     Fixed {
         /// What is counted.
         unit: Option<Unit>,
-        /// Why it does not move: `built in since 2026.9`.
+        /// Why it does not move: `built in since 2026.8.1`.
         why: &'static str,
     },
 }
@@ -58,7 +58,7 @@ impl Control {
 }
 
 /// Why keys are fixed that were settings once (pruning 8, row "Config keys").
-const RETIRED: &str = "built in since 2026.9";
+const RETIRED: &str = "built in since 2026.8.1";
 
 /// What a slider counts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -241,11 +241,11 @@ mod tests {
             let fixed: Vec<&str> =
                 rows.iter().filter(|row| row.control.fixed().is_some()).map(|row| row.key).collect();
             assert_eq!(rows.len(), 13);
-            assert_eq!(fixed.len(), if ruleset == Ruleset::V2026_9 { 7 } else { 0 }, "{fixed:?}");
+            assert_eq!(fixed.len(), if ruleset >= Ruleset::V2026_8_1 { 7 } else { 0 }, "{fixed:?}");
         }
-        let newest = rows_under(Ruleset::V2026_9, text);
+        let newest = rows_under(Ruleset::V2026_9_2, text);
         let ratio = row(&newest, "softTrimRatio");
-        assert_eq!(ratio.control, Control::Fixed { unit: Some(Unit::Share), why: "built in since 2026.9" });
+        assert_eq!(ratio.control, Control::Fixed { unit: Some(Unit::Share), why: "built in since 2026.8.1" });
         assert_eq!((&ratio.value, ratio.config), (&ratio.default, Some(js::Value::Number(0.1))));
         assert_eq!((ratio.value, ratio.provenance), (js::Value::Number(0.3), Provenance::Fixed(RETIRED)));
         assert_eq!(line(&row(&newest, "ttl").provenance), Some(1));

@@ -1,7 +1,7 @@
 //! The pruner's settings as the gateway uses them: the raw `contextPruning` object with every bad value replaced by
 //! its default (pruning 3.3).
 
-use super::duration::parse_duration_ms;
+use super::duration::{parse_duration_ms, parse_single_duration_ms};
 use super::ruleset::{ImageResults, PruneKeys, Rules, Ruleset};
 use super::tools::ToolFilter;
 use crate::js::{self, JsString};
@@ -124,8 +124,9 @@ pub fn effective_settings_under(rules: &Rules, raw: Option<&js::Value>) -> Optio
         return None;
     }
     let mut settings = PruneSettings::built_in(rules);
-    let ttl = raw.get("ttl").and_then(js::Value::as_str).and_then(parse_duration_ms);
-    set(&mut settings.ttl_ms, ttl.filter(|ms| *ms <= rules.longest_ttl_ms));
+    let read = if rules.duration.composite { parse_duration_ms } else { parse_single_duration_ms };
+    let ttl = raw.get("ttl").and_then(js::Value::as_str).and_then(read);
+    set(&mut settings.ttl_ms, ttl.filter(|ms| *ms <= rules.duration.longest_ms));
     if let Some(tools) = raw.get("tools").filter(|tools| js::truthy(Some(tools))) {
         settings.tools = tools.clone();
     }
@@ -268,12 +269,12 @@ mod tests {
             "minPrunableToolChars":1,"softTrim":{"maxChars":1,"headChars":2,"tailChars":3},
             "hardClear":{"enabled":false},"tools":{"deny":["x"]}}"#;
         let raw = js::parse(raw).unwrap();
-        let newest = effective_settings_under(Ruleset::V2026_9.rules(), Some(&raw)).unwrap();
+        let newest = effective_settings_under(Ruleset::V2026_9_2.rules(), Some(&raw)).unwrap();
         let read = PruneSettings {
             ttl_ms: 3_600_000.0,
             tools: raw.get("tools").unwrap().clone(),
             hard_clear: HardClear { enabled: false, ..PruneSettings::default().hard_clear },
-            ..PruneSettings::built_in(Ruleset::V2026_9.rules())
+            ..PruneSettings::built_in(Ruleset::V2026_9_2.rules())
         };
         assert_eq!(newest, read);
         assert_eq!(effective_settings(Some(&raw)).unwrap().keep_last_assistants, 9.0);
@@ -283,7 +284,7 @@ mod tests {
     fn the_newest_version_takes_no_duration_beyond_whole_numbers() {
         let raw = js::parse(r#"{"mode":"cache-ttl","ttl":"999999999999d"}"#).unwrap();
         let ttl = |ruleset: Ruleset| effective_settings_under(ruleset.rules(), Some(&raw)).unwrap().ttl_ms;
-        assert_eq!(ttl(Ruleset::V2026_9), 300_000.0);
+        assert_eq!(ttl(Ruleset::V2026_9_2), 300_000.0);
         assert!(ttl(Ruleset::V2026_3_2) > 1e19);
     }
 

@@ -47,7 +47,7 @@ pub(super) fn migrate(root: &mut Value, place: (PathBuf, Option<u32>)) -> Option
 fn is_newer(root: &Value) -> bool {
     let version = root.pointer("/meta/lastTouchedVersion").and_then(Value::as_str);
     let ruleset = version.and_then(|text| text.parse::<Version>().ok()).map(|version| version.ruleset());
-    ruleset.is_some_and(|ruleset| ruleset >= Ruleset::V2026_9)
+    ruleset.is_some_and(|ruleset| ruleset >= Ruleset::V2026_9_2)
 }
 
 /// Fills in what is missing, objects key by key.

@@ -34,6 +34,15 @@ impl ToolFilter {
         self.deny.is_empty() && self.allow.is_empty()
     }
 
+    /// The same by versions that read the name as a text, whatever it is (releases R10).
+    ///
+    /// # Errors
+    /// For a name that is no text.
+    pub fn prunable_named(&self, name: Option<&js::Value>) -> Result<bool, js::Throws> {
+        name.and_then(js::Value::as_str).ok_or(js::Throws)?;
+        Ok(self.prunable(name))
+    }
+
     /// Whether results of this tool may be pruned. A missing or null name counts as the empty name.
     pub fn prunable(&self, name: Option<&js::Value>) -> bool {
         if self.is_open() {

@@ -1,13 +1,20 @@
 //! What differs between versions about the window: which settings lower it, and when it is too small
 //! (compaction 12, rows "Window source" and "Window guard").
 
-use super::ruleset::Rules;
-use super::window;
-use super::window::{WindowInfo, WindowSource, resolve_window};
-use crate::js::{self, Value, number_text};
+use super::ruleset::{Names, Rules, WindowRule};
+use super::window::{self, WindowInfo, WindowSource, context_tokens_cap, whole_positive};
+use crate::js::{JsString, Value, number_text};
 
-/// The window for a run on this model by the rules of a version. Where `agents.defaults.contextTokens` is no longer
-/// read, `contextTokens` of the listed model is, before its `contextWindow`. `known` is what the model itself takes, in
+/// What a model takes by itself, in tokens.
+#[derive(Debug, Clone, Copy, Default, PartialEq)]
+pub struct ModelWindow {
+    /// What is to be used of it.
+    pub tokens: Option<f64>,
+    /// All of it.
+    pub window: Option<f64>,
+}
+
+/// The window for a run on this model by the rules of a version (releases R72). `known` is what the model itself takes, in
 /// tokens, where a registry or the catalogue tells.
 pub fn window_under(
     rules: &Rules,
@@ -16,31 +23,117 @@ pub fn window_under(
     model: &str,
     known: Option<f64>,
 ) -> WindowInfo {
-    if rules.context_tokens {
-        return resolve_window(Some(config), provider, model, known, window::DEFAULT_WINDOW);
-    }
-    if let Some(tokens) = listed_tokens(config, provider, model) {
-        return WindowInfo { tokens, source: WindowSource::ModelsConfig, own: tokens };
-    }
-    let uncapped = without_cap(config);
-    resolve_window(Some(&uncapped), provider, model, known, window::DEFAULT_WINDOW)
+    let own = ModelWindow { tokens: None, window: known };
+    resolve_under(rules, Some(config), (provider, model), own, window::DEFAULT_WINDOW)
 }
 
-fn listed_tokens(config: &Value, provider: &str, model: &str) -> Option<f64> {
-    let models = config.get("models")?.get("providers")?.get(provider)?.get("models")?.as_array()?;
-    let listed = models.iter().find(|entry| entry.get("id").is_some_and(|id| id.str_is(model)))?;
-    let tokens = listed.get("contextTokens")?.as_f64()?.floor();
-    (tokens.is_finite() && tokens > 0.0).then_some(tokens)
+/// The same for all that may be known. `of` is provider and model; the default is only floored, not tested (compaction
+/// 7.1a).
+pub fn resolve_under(
+    rules: &Rules,
+    config: Option<&Value>,
+    of: (&str, &str),
+    own: ModelWindow,
+    default_tokens: f64,
+) -> WindowInfo {
+    let rule = rules.window_source;
+    let lookup = Lookup::of(rule);
+    let configured = config
+        .and_then(|config| lookup.configured(config, of))
+        .map(|tokens| (tokens, WindowSource::ModelsConfig));
+    let known = own.tokens.filter(|_| lookup.model_tokens).and_then(whole_positive);
+    let known =
+        known.or_else(|| own.window.and_then(whole_positive)).map(|tokens| (tokens, WindowSource::Model));
+    let cap = config.and_then(context_tokens_cap);
+    // Where shares judge windows, an unusable default is the least of which it does not warn (releases R71).
+    let shares = rules.window_guard.block_share > 0.0;
+    let usable = whole_positive(default_tokens).or(shares.then_some(rules.window_guard.warn_below));
+    let default = (usable.unwrap_or(default_tokens.floor()), WindowSource::Default);
+    let info = |(tokens, source)| WindowInfo { tokens, source, own: tokens };
+    match rule {
+        WindowRule::First => {
+            let cap = cap.map(|tokens| (tokens, WindowSource::AgentContextTokens));
+            info(known.or(configured).or(cap).unwrap_or(default))
+        }
+        WindowRule::OfModel => info(configured.or(known).unwrap_or(default)),
+        WindowRule::Lowest { .. } => {
+            let found = info(configured.or(known).unwrap_or(default));
+            match cap {
+                Some(tokens) if tokens < found.own => {
+                    WindowInfo { tokens, source: WindowSource::AgentContextTokens, ..found }
+                }
+                _ => found,
+            }
+        }
+    }
 }
 
-/// The part of a configuration that tells windows, without the cap for all of them.
-fn without_cap(config: &Value) -> Value {
-    let mut rest = js::Object::default();
-    if let Some(models) = config.get("models") {
-        rest.set("models", models.clone());
-    }
-    Value::Object(rest)
+/// How a model is looked for in `models.providers`.
+struct Lookup {
+    names: Names,
+    model_tokens: bool,
+    prefixed: bool,
 }
+
+impl Lookup {
+    fn of(rule: WindowRule) -> Self {
+        match rule {
+            WindowRule::First => Self { names: Names::Exact, model_tokens: false, prefixed: false },
+            WindowRule::Lowest { names, model_tokens, prefixed } => Self { names, model_tokens, prefixed },
+            WindowRule::OfModel => Self { names: Names::AnyCase, model_tokens: true, prefixed: true },
+        }
+    }
+
+    /// The first configured model with this id decides; a bad window there is not made good by a later one.
+    fn configured(&self, config: &Value, (provider, model): (&str, &str)) -> Option<f64> {
+        let providers = config.get("models")?.get("providers")?;
+        let listed = providers.get(provider).or_else(|| self.by_name(providers, provider))?;
+        let models = listed.get("models")?.as_array()?;
+        let with_provider = format!("{provider}/{model}");
+        let is_it = |entry: &&Value| {
+            let id = entry.get("id").and_then(Value::as_str);
+            let id = id.map(JsString::to_string_lossy).unwrap_or_default();
+            id == model
+                || self.prefixed
+                    && (id == with_provider || model.strip_prefix(&format!("{provider}/")) == Some(&id))
+        };
+        let entry = models.iter().find(is_it)?;
+        let tokens = |key: &str| whole_positive(entry.get(key)?.as_f64()?);
+        tokens("contextTokens").filter(|_| self.model_tokens).or_else(|| tokens("contextWindow"))
+    }
+
+    /// A provider by its name without regard to case and aliases.
+    fn by_name<'a>(&self, providers: &'a Value, provider: &str) -> Option<&'a Value> {
+        let wanted = self.name(provider);
+        let mut members = providers.as_object()?.iter().filter(|_| self.names != Names::Exact);
+        members.find(|(name, _)| self.name(&name.to_string_lossy()) == wanted).map(|(_, value)| value)
+    }
+
+    /// The name under which the gateway knows a provider (releases R72, asked of 3.31 to 7.1).
+    fn name(&self, name: &str) -> String {
+        let name = name.trim().to_lowercase();
+        let known = ALIASES.iter().filter(|_| self.names == Names::Aliases);
+        let alias =
+            known.chain(LATER_ALIASES.iter().filter(|_| self.names == Names::Aliases && self.model_tokens));
+        let alias = alias.into_iter().find(|(alias, _)| *alias == name);
+        alias.map_or(name, |(_, known)| (*known).to_owned())
+    }
+}
+
+/// Other names of providers.
+const ALIASES: [(&str, &str); 9] = [
+    ("z.ai", "zai"),
+    ("z-ai", "zai"),
+    ("bedrock", "amazon-bedrock"),
+    ("aws-bedrock", "amazon-bedrock"),
+    ("opencode-zen", "opencode"),
+    ("kimi-code", "kimi"),
+    ("kimi-coding", "kimi"),
+    ("bytedance", "volcengine"),
+    ("doubao", "volcengine"),
+];
+/// Those that came with `contextTokens` of a model.
+const LATER_ALIASES: [(&str, &str); 1] = [("modelstudio", "qwen")];
 
 /// How a version judges a window.
 #[derive(Debug, Clone, PartialEq)]
@@ -51,23 +144,43 @@ pub struct WindowVerdict {
     pub should_block: bool,
     /// Tokens below which it fails.
     pub minimum: f64,
+    /// Tokens below which it is warned of.
+    pub warn_below: f64,
 }
 
 /// Judges a window in tokens by the rules of a version. `reference` is the window that shares are taken of: the model's
 /// own. A window of 0 or less, or NaN, is unknown.
 pub fn judge_window(rules: &Rules, tokens: f64, reference: f64) -> WindowVerdict {
+    judge_by(rules, tokens, reference, WindowLimits::default())
+}
+
+/// Limits that stand for those of the version, in tokens; each counts as at least 1.
+#[derive(Debug, Clone, Copy, Default, PartialEq)]
+pub struct WindowLimits {
+    /// It warns below.
+    pub warn: Option<f64>,
+    /// It refuses below.
+    pub block: Option<f64>,
+}
+
+/// [`judge_window`] with limits that someone gave (releases R70, R71).
+pub fn judge_by(rules: &Rules, tokens: f64, reference: f64, given: WindowLimits) -> WindowVerdict {
     let guard = &rules.window_guard;
     let limit = |least: f64, share: f64| {
         let part = if reference > 0.0 { (reference * share).floor() } else { 0.0 };
         least.max(part)
     };
-    let (block, warn) =
-        (limit(guard.block_below, guard.block_share), limit(guard.warn_below, guard.warn_share));
+    // Where shares decide, no window of the least is refused for its share.
+    let most = if guard.block_share > 0.0 { tokens.max(guard.block_below) } else { f64::INFINITY };
+    let own = |given: Option<f64>| given.map(|limit| limit.floor().max(1.0));
+    let block = own(given.block).unwrap_or_else(|| limit(guard.block_below, guard.block_share).min(most));
+    let warn = own(given.warn).unwrap_or_else(|| limit(guard.warn_below, guard.warn_share));
     let known = tokens > 0.0;
     WindowVerdict {
         should_warn: if known { tokens < warn } else { guard.block_unknown },
         should_block: if known { tokens < block } else { guard.block_unknown },
         minimum: block,
+        warn_below: warn,
     }
 }
 
@@ -102,12 +215,13 @@ mod tests {
 
     #[test]
     fn the_newest_takes_a_tenth_and_a_fifth_of_the_models_own_window() {
-        let newest = |tokens, reference| judged(Ruleset::V2026_9, tokens, reference);
+        let newest = |tokens, reference| judged(Ruleset::V2026_9_2, tokens, reference);
         assert_eq!(newest(8000.0, 8000.0), (false, false));
         assert_eq!(newest(7999.0, 8000.0), (true, false));
         assert_eq!(newest(3999.0, 8000.0), (true, true));
         assert_eq!(newest(39_999.0, 200_000.0), (true, false));
-        assert_eq!(newest(19_999.0, 200_000.0), (true, true));
+        // Only what is below the least is refused for its share.
+        assert_eq!(newest(19_999.0, 200_000.0), (true, false));
         assert_eq!(newest(0.0, 200_000.0), (true, true));
         assert_eq!(newest(f64::NAN, 200_000.0), (true, true));
     }
@@ -115,14 +229,14 @@ mod tests {
     #[test]
     fn the_refusal_names_tokens_source_and_minimum() {
         let info = WindowInfo { tokens: 3000.0, source: WindowSource::Model, own: 3000.0 };
-        let verdict = judge_window(Ruleset::V2026_9.rules(), info.tokens, info.tokens);
+        let verdict = judge_window(Ruleset::V2026_9_2.rules(), info.tokens, info.tokens);
         let text = "Model context window too small (3000 tokens; source=model). Minimum is 4000.";
         assert_eq!(too_small_text(info, &verdict), text);
     }
 
     #[test]
     fn the_cap_for_all_models_is_gone_and_that_of_one_model_is_new() {
-        let config = js::parse(
+        let config = crate::js::parse(
             r#"{"agents":{"defaults":{"contextTokens":5000}},"models":{"providers":{"p":{"models":[
                 {"id":"m","contextWindow":90000,"contextTokens":60000},{"id":"n","contextWindow":90000}]}}}}"#,
         )
@@ -130,7 +244,7 @@ mod tests {
         let tokens =
             |ruleset: Ruleset, model| window_under(ruleset.rules(), &config, "p", model, None).tokens;
         assert_eq!([tokens(Ruleset::V2026_3_2, "m"), tokens(Ruleset::V2026_3_2, "n")], [5000.0; 2]);
-        assert_eq!([tokens(Ruleset::V2026_9, "m"), tokens(Ruleset::V2026_9, "n")], [60_000.0, 90_000.0]);
-        assert_eq!(tokens(Ruleset::V2026_9, "x"), window::DEFAULT_WINDOW);
+        assert_eq!([tokens(Ruleset::V2026_9_2, "m"), tokens(Ruleset::V2026_9_2, "n")], [60_000.0, 90_000.0]);
+        assert_eq!(tokens(Ruleset::V2026_9_2, "x"), window::DEFAULT_WINDOW);
     }
 }

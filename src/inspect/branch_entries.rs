@@ -112,8 +112,8 @@ mod tests {
             std::iter::once(HEADER.to_owned()).chain(lines.iter().cloned()).collect::<Vec<_>>().join("\n")
                 + "\n";
         let mut session = inspection(&text, 200_000.0);
-        session.ruleset.ruleset = Ruleset::V2026_9;
-        let tree = Tree::under(Ruleset::V2026_9.rules(), &session.index);
+        session.ruleset.ruleset = Ruleset::V2026_9_2;
+        let tree = Tree::under(Ruleset::V2026_9_2.rules(), &session.index);
         session.context = std::sync::Arc::new(build(&session.index, &tree, &Leaf::Own).unwrap());
         session.tree = std::sync::Arc::new(tree);
         session

@@ -39,7 +39,12 @@ pub struct Known<'a> {
 
 impl Closer {
     /// Reads it for the rules of a version: every message of the context is read back, one at a time.
-    pub fn read(source: &Source, index: &Index, context: &Context, rules: &Rules) -> Result<Self, BodyError> {
+    pub fn read(
+        source: &Source,
+        index: &Index,
+        context: &Context,
+        rules: &'static Rules,
+    ) -> Result<Self, BodyError> {
         let all = Self::read_while(source, index, context, rules, None, &mut || true)?;
         Ok(all.unwrap_or_default())
     }
@@ -50,7 +55,7 @@ impl Closer {
         source: &Source,
         index: &Index,
         context: &Context,
-        rules: &Rules,
+        rules: &'static Rules,
         known: Option<Known<'_>>,
         wanted: &mut dyn FnMut() -> bool,
     ) -> Result<Option<Self>, BodyError> {
@@ -89,9 +94,9 @@ fn remembered(
     source: &Source,
     index: &Index,
     context: &Context,
-    rules: &Rules,
+    rules: &'static Rules,
 ) -> Result<Snapshot, BodyError> {
-    if rules.pruner != Pruner::Projections {
+    if rules.pruner != (Pruner::Projections { stored: true }) {
         return Ok(Snapshot::default());
     }
     for ix in context.path.iter().rev() {
@@ -134,7 +139,7 @@ mod tests {
 
     #[test]
     fn after_growth_only_what_was_added_is_read() {
-        let rules = Ruleset::V2026_9.rules();
+        let rules = Ruleset::V2026_9_2.rules();
         let (before, after) = (inspection(&lines(3), 1e5), inspection(&lines(5), 1e5));
         let closer = Closer::read(&before.source, &before.index, &before.context, rules).unwrap();
         let known = Known { context: &before.context, closer: &closer };

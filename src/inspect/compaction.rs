@@ -215,9 +215,9 @@ mod tests {
             r#"{"type":"compaction","summary":"so far","firstKeptEntryId":"e0","tokensBefore":9}"#.to_owned();
         let entries = [user("12345678"), before, user("12345678"), user("12345678")];
         let mut inspection = inspection(&transcript(&entries), 200_000.0);
-        inspection.ruleset.ruleset = Ruleset::V2026_9;
+        inspection.ruleset.ruleset = Ruleset::V2026_9_2;
         let inspection = inspection.with_closer().expect("reads");
-        let mut settings = StepSettings::built_in(Ruleset::V2026_9, 200_000.0);
+        let mut settings = StepSettings::built_in(Ruleset::V2026_9_2, 200_000.0);
         settings.steps = StepSet::of(&[Step::Compact]);
         settings.compaction.keep_recent_tokens = 2.0;
         let plan = inspection.plan(&settings, Gate::Off).expect("plans");

@@ -86,7 +86,7 @@ fn runs_anew(kind: Kind) -> bool {
 
 fn leaves(ruleset: Ruleset) -> &'static str {
     match ruleset {
-        Ruleset::V2026_9 => {
+        Ruleset::V2026_9_2 => {
             "a reset entry in the same session; what came before stays readable and is not sent any more"
         }
         _ => "the transcript as an orphan, not archived",

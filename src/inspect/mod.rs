@@ -84,6 +84,7 @@ use crate::gateway::config::GatewayConfig;
 use crate::gateway::eligible::{Route, eligible_under};
 use crate::gateway::pruning::PruneSettings;
 use crate::gateway::ruleset::{Chosen, Guard, LegacyImages};
+use crate::gateway::thinking::drops_thinking;
 use crate::gateway::window::WindowInfo;
 use crate::ids::{EntryIx, Epoch, SessionKey};
 use crate::js::Value;
@@ -257,6 +258,11 @@ impl Inspection {
         gate_under(rules, on.then_some(settings), eligible, self.last_touch, now_ms)
     }
 
+    /// Whether the model is sent the thinking of its last answer alone (releases R18).
+    fn drops_thinking(&self) -> bool {
+        drops_thinking(self.ruleset.ruleset.rules(), &self.provider, &self.model, &self.route)
+    }
+
     /// What a run and a call of the version go through by themselves (pruning 1.1–1.4, 8). Where the server clears,
     /// nothing new is pruned (pruning 7.10).
     pub fn gateway_steps(&self) -> StepSet {
@@ -281,6 +287,7 @@ impl Inspection {
             window: self.window.tokens,
             guard_window: self.window.own,
             gate,
+            drops_thinking: self.drops_thinking(),
         })
     }
 

@@ -88,7 +88,7 @@ fn common(one: &[EntryIx], other: &[EntryIx]) -> usize {
 fn of_entry(
     inspection: &Inspection,
     ix: EntryIx,
-    rules: Option<&Rules>,
+    rules: Option<&'static Rules>,
     room: &mut Room,
 ) -> Result<(Spoken, Option<Arc<Texture>>), BodyError> {
     let Inspection { source, index, .. } = inspection;
@@ -104,6 +104,6 @@ fn of_entry(
 }
 
 /// What is asked of one message; its texture by these rules.
-fn asked<'a>(message: impl Json<'a>, rules: Option<&Rules>) -> (Spoken, Option<Arc<Texture>>) {
+fn asked<'a>(message: impl Json<'a>, rules: Option<&'static Rules>) -> (Spoken, Option<Arc<Texture>>) {
     (Spoken::of(message), rules.map(|rules| Arc::new(Texture::of_under(rules, message))))
 }

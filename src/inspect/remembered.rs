@@ -15,7 +15,7 @@ impl Inspection {
     /// # Errors
     /// When an entry cannot be read again.
     pub fn remembered(&self) -> Result<Option<Plan>, BodyError> {
-        if self.ruleset.ruleset.rules().pruner != Pruner::Projections {
+        if self.ruleset.ruleset.rules().pruner != (Pruner::Projections { stored: true }) {
             return Ok(None);
         }
         let read = match &self.closer {
@@ -50,8 +50,8 @@ mod tests {
         lines.extend((0..4).map(|_| message(r#"{"role":"assistant","content":[]}"#)));
         lines.extend_from_slice(markers);
         let mut session = inspection(&transcript(&lines), 200_000.0);
-        session.ruleset.ruleset = Ruleset::V2026_9;
-        session.configured = StepSettings::built_in(Ruleset::V2026_9, 200_000.0);
+        session.ruleset.ruleset = Ruleset::V2026_9_2;
+        session.configured = StepSettings::built_in(Ruleset::V2026_9_2, 200_000.0);
         session
     }
 

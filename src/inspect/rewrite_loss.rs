@@ -243,7 +243,7 @@ mod tests {
         let big = transcript(&[call("c1", "read", "{}"), result("c1", "read", &"x".repeat(9000), "")]);
         let mut inspection = inspection(&big, 1000.0);
         assert!(rewrite_loss(&inspection).expect("reads").is_some());
-        inspection.ruleset.ruleset = ruleset::Ruleset::V2026_9;
+        inspection.ruleset.ruleset = ruleset::Ruleset::V2026_9_2;
         assert_eq!(rewrite_loss(&inspection).expect("reads"), None);
     }
 }

@@ -60,20 +60,20 @@ mod tests {
         let profile = |mode: &str| {
             format!(r#"{{"auth":{{"profiles":{{"a":{{"provider":"anthropic","mode":"{mode}"}}}}}}}}"#)
         };
-        assert_eq!(asks(Ruleset::V2026_9, "{}", "anthropic"), Some(60_000.0));
-        assert_eq!(asks(Ruleset::V2026_9, &profile("api_key"), "anthropic"), Some(60_000.0));
-        assert_eq!(asks(Ruleset::V2026_9, &profile("oauth"), "anthropic"), None);
-        assert_eq!(asks(Ruleset::V2026_9, "{}", "openrouter"), None);
+        assert_eq!(asks(Ruleset::V2026_9_2, "{}", "anthropic"), Some(60_000.0));
+        assert_eq!(asks(Ruleset::V2026_9_2, &profile("api_key"), "anthropic"), Some(60_000.0));
+        assert_eq!(asks(Ruleset::V2026_9_2, &profile("oauth"), "anthropic"), None);
+        assert_eq!(asks(Ruleset::V2026_9_2, "{}", "openrouter"), None);
         assert_eq!(asks(Ruleset::V2026_3_2, "{}", "anthropic"), None);
     }
 
     /// The reasons of the five results.
     fn reasons(chars: usize) -> Vec<Reason> {
-        let session = session(chars, Ruleset::V2026_9).with_closer().expect("reads");
+        let session = session(chars, Ruleset::V2026_9_2).with_closer().expect("reads");
         let clear = server_clear(&session, &Value::Null).expect("asks");
         assert_eq!(clear.by, ClearedBy::Server { prompt_tokens: 0 });
         let steps = StepSet::of(&[Step::Clear]);
-        let settings = StepSettings { steps, clear, ..StepSettings::built_in(Ruleset::V2026_9, 200_000.0) };
+        let settings = StepSettings { steps, clear, ..StepSettings::built_in(Ruleset::V2026_9_2, 200_000.0) };
         let plan = session.plan(&settings, Gate::Off).expect("plans");
         [2, 4, 6, 8, 10].map(|at: usize| plan.fates()[at].reason).to_vec()
     }
@@ -94,7 +94,7 @@ mod tests {
             lines.extend([call(&id, "exec", "{}"), result(&id, "exec", text, "")]);
         }
         let mut session = inspection(&transcript(&lines), 200_000.0);
-        session.ruleset.ruleset = Ruleset::V2026_9;
+        session.ruleset.ruleset = Ruleset::V2026_9_2;
         let session = session.with_closer().expect("reads");
         let clear = server_clear(&session, &Value::Null).expect("asks");
         let settings = StepSettings { steps: StepSet::of(&[Step::Clear]), clear, ..StepSettings::default() };

@@ -38,7 +38,8 @@ pub fn is_session_setting(key: &str) -> bool {
 /// Why the session's version has no such key; none where it has.
 pub fn missing(inspection: &Inspection, key: &str) -> Option<&'static str> {
     match key {
-        CONTEXT_TOKENS => (!inspection.ruleset.ruleset.rules().context_tokens).then_some(WINDOW_OF_MODEL),
+        CONTEXT_TOKENS => (!inspection.ruleset.ruleset.rules().window_source.reads_context_tokens())
+            .then_some(WINDOW_OF_MODEL),
         BOOTSTRAP_MAX_CHARS | BOOTSTRAP_TOTAL_MAX_CHARS => {
             (!inspection.upkeep.gateway).then_some("pi alone injects no workspace files")
         }

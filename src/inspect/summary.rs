@@ -5,7 +5,7 @@ use std::path::Path;
 
 use crate::context::{bodies, since_reset};
 use crate::gateway::compaction::CompactionSettings;
-use crate::gateway::ruleset::Rules;
+use crate::gateway::ruleset::{Estimate, Rules};
 use crate::ids::EntryIx;
 use crate::inspect::Inspection;
 use crate::js::{JsString, Value};
@@ -130,7 +130,7 @@ fn prepared(
     let rules = inspection.ruleset.ruleset.rules();
     let before = Before::of(index, branch, |ix| body::entry(source, index, ix))?;
     let mut tokens = HashMap::new();
-    for message in context.messages.iter().filter(|_| rules.looks_at_letters()) {
+    for message in context.messages.iter().filter(|_| rules.estimate != Estimate::Units) {
         let body = bodies::message(source, index, message)?;
         tokens.extend(weighted_tokens(rules, &body).map(|weighted| (message.entry, weighted)));
     }
@@ -171,12 +171,12 @@ fn earlier(branch: &[BranchEntry]) -> Vec<u64> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::gateway::ruleset::{V2026_2_19, V2026_3_2};
+    use crate::gateway::ruleset::Ruleset;
     use crate::js;
 
     fn settings(compaction: &str) -> SummarySettings {
         let text = format!(r#"{{"agents":{{"defaults":{{"compaction":{compaction}}}}}}}"#);
-        SummarySettings::of(&V2026_3_2, &js::parse(&text).unwrap())
+        SummarySettings::of(Ruleset::V2026_3_2.rules(), &js::parse(&text).unwrap())
     }
 
     #[test]
@@ -185,9 +185,9 @@ mod tests {
         for other in ["{}", r#"{"mode":"default"}"#, r#"{"mode":true}"#] {
             assert_eq!(settings(other).mode, Mode::Default, "{other}");
         }
-        assert_eq!(SummarySettings::of(&V2026_3_2, &Value::Null).share, 0.5);
+        assert_eq!(SummarySettings::of(Ruleset::V2026_3_2.rules(), &Value::Null).share, 0.5);
         let on = js::parse(r#"{"agents":{"defaults":{"compaction":{"mode":"safeguard"}}}}"#).unwrap();
-        assert_eq!(SummarySettings::of(&V2026_2_19, &on).mode, Mode::Default);
+        assert_eq!(SummarySettings::of(Ruleset::V2026_2_19.rules(), &on).mode, Mode::Default);
     }
 
     #[test]

@@ -58,7 +58,7 @@ impl SummaryCalls {
 mod tests {
     use super::*;
     use crate::gateway::catalog::Price;
-    use crate::gateway::ruleset::V2026_3_2;
+    use crate::gateway::ruleset::Ruleset;
     use crate::inspect::testing::{inspection, message, transcript, user};
     use crate::js::Value;
 
@@ -70,7 +70,12 @@ mod tests {
         session.price = Some(Price { input: 5.0, output: 25.0, cache_read: 0.5, cache_write: 6.25 });
         let compaction = CompactionSettings { keep_recent_tokens, ..CompactionSettings::default() };
         let asked = CallsAsked { epoch: session.epoch, compaction, summary_tokens: 500 };
-        SummaryCalls::tell(&session, &asked, SummarySettings::of(&V2026_3_2, &Value::Null), 0.0)
+        SummaryCalls::tell(
+            &session,
+            &asked,
+            SummarySettings::of(Ruleset::V2026_3_2.rules(), &Value::Null),
+            0.0,
+        )
     }
 
     #[test]

@@ -157,7 +157,8 @@ impl Inspection {
     /// runs it.
     pub fn memory_flush(&self) -> Option<Flush> {
         let upkeep = &self.upkeep;
-        let reads_transcript = self.ruleset.ruleset.rules().memory_flush != MemoryFlush::StoredTotal;
+        let kind = self.ruleset.ruleset.rules().memory_flush;
+        let reads_transcript = !matches!(kind, MemoryFlush::StoredTotal { .. });
         let facts = FlushFacts {
             window: upkeep.flush_window,
             reserve_tokens: self.configured.compaction.reserve_tokens,

@@ -51,7 +51,8 @@ fn shields_name_what_they_protect_by() {
     check(&settings(), 1, &["Only tool results are ever pruned.", "pruning 5.12"]);
     check(&settings(), 4, &["It holds 1 image: results with images are never pruned.", "pruning 5.6"]);
     let mut newest = settings();
-    newest.soft_trim.images = crate::gateway::ruleset::ImageResults::Replaced;
+    newest.soft_trim.images =
+        crate::gateway::ruleset::ImageResults::Replaced { odd_texts: true, whole_pairs: true };
     let inspection = session(10_000.0);
     let lines = says(&inspection, &plan(&inspection, &newest), 4);
     assert!(lines[0].ends_with("A line of text stands for each image."), "{lines:?}");

@@ -72,7 +72,7 @@ fn finding(inspection: &Inspection, severity: Severity, what: String, next: &str
 fn guarded(inspection: &Inspection) -> Option<Finding> {
     let guard = inspection.window_guard();
     let log = guard.log_line(&inspection.provider, &inspection.model)?;
-    let newest = inspection.ruleset.ruleset == Ruleset::V2026_9;
+    let newest = inspection.ruleset.ruleset == Ruleset::V2026_9_2;
     let error = guard.error().map(|error| {
         if newest { too_small_text(inspection.window, &inspection.window_verdict()) } else { error }
     });

@@ -85,6 +85,7 @@ mod tests {
             window: 200_000.0,
             guard_window: 200_000.0,
             gate: Gate::Open { idle_ms: 0.0 },
+            drops_thinking: false,
         })
         .expect("plans")
     }

@@ -4,7 +4,6 @@ use std::sync::Arc;
 
 use crate::context::tokens::chars4::{estimate_chars, estimate_or_zero};
 use crate::context::{Context, ContextMessage};
-use crate::gateway::ruleset::Pruner;
 use crate::js::Throws;
 use crate::plan::Plan;
 use crate::plan::effect::StepEffect;
@@ -15,7 +14,7 @@ use crate::policy::history_batches::limit_history_under;
 use crate::policy::images::remove_seen_images;
 use crate::policy::list::{Change, From, Item, List};
 use crate::policy::prune::projections::Snapshot;
-use crate::policy::prune::{Gate, Outcome, prune_list, prune_round_list};
+use crate::policy::prune::{Gate, Outcome, RoundInput, prune_list, prune_round_list};
 use crate::policy::repair::{pair_list, repair_list};
 use crate::policy::texture::Texture;
 use crate::policy::truncate::truncate_list;
@@ -44,6 +43,8 @@ pub struct Asked<'a> {
     pub guard_window: f64,
     /// What the pruner's gate says.
     pub gate: Gate,
+    /// The model is sent the thinking of its last answer alone (releases R13, R18).
+    pub drops_thinking: bool,
 }
 
 /// Why no plan is made.
@@ -179,12 +180,15 @@ impl Run<'_> {
             Step::History => limit_history_under(rules, &mut self.list, settings.history_limit),
             Step::Images => remove_seen_images(&mut self.list, rules),
             Step::Prune => {
-                let exact = rules.pruner == Pruner::Projections && self.asked.textures.is_some();
+                let exact = rules.looks_at_letters() && self.asked.textures.is_some();
                 let (list, words, prune) = (&mut self.list, &index.words, &settings.prune);
+                let Asked { remembered, drops_thinking, .. } = *self.asked;
                 let outcome = if exact {
-                    prune_round_list(list, words, prune, window, gate, self.asked.remembered)
+                    let input =
+                        RoundInput { words, settings: prune, window, gate, remembered, drops_thinking };
+                    prune_round_list(list, rules, input).map_err(throws)?
                 } else {
-                    prune_list(list, words, prune, window, gate).map_err(throws)?
+                    prune_list(list, rules, words, prune, window, gate).map_err(throws)?
                 };
                 return Ok(self.pruned(outcome));
             }

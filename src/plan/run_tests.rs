@@ -27,6 +27,7 @@ fn plan_behind(
         window: 10_000.0,
         guard_window: 10_000.0,
         gate,
+        drops_thinking: false,
     })
 }
 

@@ -4,17 +4,17 @@
 use std::sync::Arc;
 
 use crate::gateway::pruning::SoftTrim;
-use crate::gateway::ruleset::Truncation;
+use crate::gateway::ruleset::{Aggregate, Ends, Notice, Truncation};
 use crate::js::{JsString, Object, Value};
 use crate::policy::clear_tool_uses::{cleared_use, without_arguments};
-use crate::policy::guard::{compacted_message, cut_message};
+use crate::policy::guard::{compacted_message, cut_message, halved_message, trimmed_message};
 use crate::policy::guard_2026_9::fitted_result;
 use crate::policy::media_2026_9::without_media;
 use crate::policy::prune::projections::with_texts;
 use crate::policy::prune::{cleared_message, soft_trimmed_message};
 use crate::policy::repair::{renamed, repaired_message};
 use crate::policy::truncate::v2026_9::elided_to;
-use crate::policy::truncate::{Cut, truncated_message_by};
+use crate::policy::truncate::{Cut, Way, truncated_message_by};
 use crate::store::entry::{MessageSize, Role, Size};
 
 /// The text that stands for an image the model has seen (pruning 1.6).
@@ -29,7 +29,7 @@ pub enum Edit {
     Placeholder(Arc<JsString>),
     /// These texts stand for the texts of a tool result, as they were sent before (pruning 8.2).
     Texts(Vec<JsString>),
-    /// Images of a user message become a text (pruning 1.6).
+    /// Images of a user message or a tool result become a text (pruning 1.6, releases R50).
     RemoveImages,
     /// The text blocks of a tool result share a limit (pruning 6.6).
     Truncate {
@@ -39,6 +39,15 @@ pub enum Edit {
         min_keep_chars: f64,
         /// How a text is cut.
         by: Truncation,
+    },
+    /// A tool result gives way to what all of them may have together (releases R35–R38).
+    Reduce {
+        /// How.
+        by: Way,
+        /// How texts are cut.
+        ends: Ends,
+        /// Which results give way.
+        rule: Aggregate,
     },
     /// A note that it was left out stands for a tool result, or as much of it as a limit has room for (pruning 8.3).
     Elide {
@@ -54,6 +63,20 @@ pub enum Edit {
     GuardFit {
         /// The limit, weighted chars.
         max_chars: f64,
+    },
+    /// The guard holds a tool result to half its limit in units (releases R42, R43).
+    GuardHalve {
+        /// The limit, chars as the guard counts them.
+        single: f64,
+        /// Counts what is missing, where the version does that.
+        notice: Option<Notice>,
+    },
+    /// A tool result gives way to the guard in part (releases R42).
+    GuardTrim {
+        /// How texts are cut.
+        ends: Ends,
+        /// What stays, chars as the guard counts them.
+        most: f64,
     },
     /// Images and references to media become texts (pruning 8, row "Legacy images").
     RemoveMedia,
@@ -86,7 +109,10 @@ impl Edit {
             }
             Self::Elide { max_chars } => elided_to(message, *max_chars),
             Self::GuardFit { max_chars } => fitted_result(message, *max_chars),
-            Self::RemoveMedia => without_media(message),
+            Self::Reduce { by, ends, rule } => by.apply(*ends, *rule, message),
+            Self::GuardHalve { single, notice } => Some(halved_message(message, *single, *notice)),
+            Self::GuardTrim { ends, most } => trimmed_message(message, *ends, *most),
+            Self::RemoveMedia => without_media(message, true),
             Self::GuardCut { max_chars } => Some(cut_message(message, *max_chars)),
             Self::GuardCompact => Some(compacted_message(message)),
             Self::RepairInputs => repaired_message(message),
@@ -166,7 +192,7 @@ fn without_details(message: &Value) -> Option<Value> {
     Some(Value::Object(copy))
 }
 
-/// Whether legacy images of this message would go: it is a user's, and holds some.
-pub fn has_legacy_images(size: &MessageSize) -> bool {
-    size.role == Role::User && size.images > 0
+/// Whether legacy images of this message would go: it is a user's, or where `results` go too a tool's, and holds some.
+pub fn has_legacy_images(size: &MessageSize, results: bool) -> bool {
+    size.images > 0 && (size.role == Role::User || results && size.role == Role::ToolResult)
 }

@@ -28,6 +28,9 @@ impl Edit {
             | Self::RemoveMedia
             | Self::Texts(_)
             | Self::Elide { .. }
+            | Self::Reduce { .. }
+            | Self::GuardHalve { .. }
+            | Self::GuardTrim { .. }
             | Self::GuardFit { .. } => (*size, texture.clone()),
             _ if size.role == Role::ToolResult => self.of_result(size, texture),
             _ => (*size, texture.clone()),

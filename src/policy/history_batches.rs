@@ -4,7 +4,7 @@
 use crate::context::ContextMessage;
 use crate::gateway::ruleset::{History, Rules};
 use crate::policy::fate::{Fate, MessageFate};
-use crate::policy::history_limit::{first_kept, limit_history};
+use crate::policy::history_limit::{first_kept, first_kept_role, limit_history};
 use crate::policy::list::List;
 use crate::policy::reason::Reason;
 use crate::store::entry::{MessageSize, Role};
@@ -33,6 +33,7 @@ pub fn limit_history_under(rules: &Rules, list: &mut List, limit: f64) -> Vec<Me
     let kept = match rules.history {
         History::None => Kept::ALL,
         History::Exact => return limit_history(list, limit),
+        History::ExactWithPrelude => kept_with_prelude(&roles, limit),
         History::Batches => kept_in_batches(&roles, limit),
     };
     let fate = |(at, size): (usize, MessageSize)| {
@@ -52,11 +53,20 @@ pub fn kept_under(rules: &Rules, messages: &[ContextMessage], limit: f64) -> Kep
     match rules.history {
         History::None => Kept::ALL,
         History::Exact => Kept { prelude: 0, from: first_kept(messages, limit) },
-        History::Batches => {
+        History::ExactWithPrelude | History::Batches => {
             let roles: Vec<Role> = messages.iter().map(|message| message.size.role).collect();
-            kept_in_batches(&roles, limit)
+            let kept = if rules.history == History::Batches { kept_in_batches } else { kept_with_prelude };
+            kept(&roles, limit)
         }
     }
+}
+
+/// What a limit leaves of messages of these roles: exactly so many turns, and leading messages of other roles than user
+/// and assistant (releases R80).
+pub fn kept_with_prelude(roles: &[Role], limit: f64) -> Kept {
+    let from = first_kept_role(roles.iter().copied(), limit);
+    let prelude = roles.iter().position(|role| matches!(role, Role::User | Role::Assistant));
+    Kept { prelude: prelude.unwrap_or(roles.len()).min(from), from }
 }
 
 /// What a limit leaves of messages of these roles. The least that is kept is the whole part t of the limit, the most is

@@ -14,37 +14,43 @@ use crate::store::entry::Role;
 pub fn remove_seen_images(list: &mut List, rules: &Rules) -> Vec<MessageFate> {
     match rules.legacy_images {
         LegacyImages::Stay => list.sizes().map(|size| MessageFate::kept(&size, Reason::Untouched)).collect(),
-        LegacyImages::BeforeLastAnswer => before_last_answer(list),
-        LegacyImages::BeforeLastTurns { kept } => before_last_turns(list, kept),
+        LegacyImages::BeforeLastAnswer { results } => before_last_answer(list, results),
+        LegacyImages::BeforeLastTurns { kept, references } => before_last_turns(list, kept, references),
     }
 }
 
 /// Replaces images and references before the last answered turns, of which so many stay as they are.
-fn before_last_turns(list: &mut List, kept: usize) -> Vec<MessageFate> {
+fn before_last_turns(list: &mut List, kept: usize, references: bool) -> Vec<MessageFate> {
     let roles = list.sizes().map(|size| size.role);
     let end = first_of_last_turns(roles, kept).unwrap_or(0);
     let mut fates: Vec<MessageFate> =
         list.sizes().map(|size| MessageFate::kept(&size, Reason::Untouched)).collect();
+    let (edit, reason) = if references {
+        (Edit::RemoveMedia, Reason::SeenMedia)
+    } else {
+        (Edit::RemoveImages, Reason::SeenImages)
+    };
     for (at, fate) in fates.iter_mut().enumerate().take(end) {
         let letters = list.texture(at).and_then(|texture| texture.letters);
         if letters.is_some_and(|letters| letters.has_media) {
-            list.make(at, Edit::RemoveMedia);
+            list.make(at, edit.clone());
             let after = list.size(at).prune_chars;
-            *fate = MessageFate { fate: Fate::Cleared, reason: Reason::SeenMedia, after, ..*fate };
+            *fate = MessageFate { fate: Fate::Cleared, reason, after, ..*fate };
         }
     }
     fates
 }
 
-fn before_last_answer(list: &mut List) -> Vec<MessageFate> {
+fn before_last_answer(list: &mut List, results: bool) -> Vec<MessageFate> {
     let last_answer = list.sizes().rposition(|size| size.role == Role::Assistant).unwrap_or(0);
     let mut fates: Vec<MessageFate> =
         list.sizes().map(|size| MessageFate::kept(&size, Reason::Untouched)).collect();
     for (at, fate) in fates.iter_mut().enumerate().take(last_answer) {
         let size = list.size(at);
-        if has_legacy_images(&size) {
-            let after = images_removed(&size);
-            let texture = list.texture(at).map(|texture| Edit::RemoveImages.foretell(&size, texture).1);
+        if has_legacy_images(&size, results) {
+            let told = list.texture(at).map(|texture| Edit::RemoveImages.foretell(&size, texture));
+            let (after, texture) =
+                told.map_or_else(|| (images_removed(&size), None), |(size, texture)| (size, Some(texture)));
             list.edit(at, Edit::RemoveImages, after, texture);
             *fate = MessageFate {
                 fate: Fate::Cleared,
@@ -107,7 +113,7 @@ mod tests {
         let mut list = messages.list();
         let fates = remove_seen_images(&mut list, ruleset.rules());
         let made = messages.check(&list);
-        if ruleset == Ruleset::V2026_9 {
+        if ruleset == Ruleset::V2026_9_2 {
             let mut expected = messages.bodies.clone();
             for (at, new) in without_seen_media(&messages.bodies, 3) {
                 expected[at] = new;
@@ -122,7 +128,7 @@ mod tests {
         const SAID: &str = r#"{"role":"user","content":"see media://inbound/a.png"}"#;
         const SHOT: &str = r#"{"role":"toolResult","toolCallId":"c","toolName":"browser","content":[{"type":"image","data":"x"}]}"#;
         let turns = [SAID, ANSWER, SHOT, ANSWER, PICTURE, ANSWER, SAID, ANSWER, PICTURE, ANSWER];
-        let gone: Vec<usize> = fates_under(Ruleset::V2026_9, &turns)
+        let gone: Vec<usize> = fates_under(Ruleset::V2026_9_2, &turns)
             .iter()
             .enumerate()
             .filter(|(_, fate)| fate.changes())

@@ -16,7 +16,7 @@ pub fn without_seen_media(messages: &[Value], kept: usize) -> Vec<(usize, Value)
     let roles = messages.iter().map(role_of);
     let Some(end) = first_of_last_turns(roles, kept) else { return Vec::new() };
     let older = messages.iter().enumerate().take(end);
-    older.filter_map(|(at, message)| Some((at, without_media(message)?))).collect()
+    older.filter_map(|(at, message)| Some((at, without_media(message, true)?))).collect()
 }
 
 /// Where the last answered turns begin; none when there are no more than so many. A turn begins with a user message, or
@@ -42,15 +42,17 @@ pub fn first_of_last_turns(roles: impl ExactSizeIterator<Item = Role>, kept: usi
     Some(answered.get(first).copied().unwrap_or(count))
 }
 
-/// The copy of a user message or tool result; none where it has nothing to take away.
-pub fn without_media(message: &Value) -> Option<Value> {
+/// The copy of a user message or tool result; none where it has nothing to take away. `references` in texts go only where
+/// the version looks for them (releases R51).
+pub fn without_media(message: &Value, references: bool) -> Option<Value> {
     if !matches!(role_of(message), Role::User | Role::ToolResult) {
         return None;
     }
     let content = match message.get("content")? {
-        Value::String(text) => Value::String(without_references(text)?),
+        Value::String(text) if references => Value::String(without_references(text)?),
         Value::Array(blocks) => {
-            let new: Vec<Option<Value>> = blocks.iter().map(block_without_media).collect();
+            let new: Vec<Option<Value>> =
+                blocks.iter().map(|block| block_without_media(block, references)).collect();
             if new.iter().all(Option::is_none) {
                 return None;
             }
@@ -67,14 +69,14 @@ pub fn without_media(message: &Value) -> Option<Value> {
     Some(Value::Object(copy))
 }
 
-fn block_without_media(block: &Value) -> Option<Value> {
+fn block_without_media(block: &Value, references: bool) -> Option<Value> {
     let mut copy = block.as_object()?.clone();
     let kind = block.get("type")?;
     if kind.str_is("image") {
         let members = [("type", Value::from("text")), ("text", Value::from(SEEN_IMAGE))];
         return Some(Value::Object(members.into_iter().collect()));
     }
-    let text = block.get("text")?.as_str().filter(|_| kind.str_is("text"))?;
+    let text = block.get("text")?.as_str().filter(|_| references && kind.str_is("text"))?;
     copy.set("text", Value::String(without_references(text)?));
     Some(Value::Object(copy))
 }
@@ -144,7 +146,7 @@ fn bracket_end(units: &[u16]) -> Option<usize> {
         return None;
     }
     let end = units.iter().position(|unit| *unit == u16::from(b']'))?;
-    (end > 1 + blanks(&units[1..end])).then_some(end + 1)
+    (end > 1).then_some(end + 1)
 }
 
 fn blanks(units: &[u16]) -> usize {
@@ -176,12 +178,13 @@ mod tests {
             "[Image: source: /x y.jpg]",
             "[image:source:x]",
             "media://inbound/abc.png",
+            "[media attached: ]",
         ] {
             assert_eq!(plain(&format!("see {text} now")), format!("see {SEEN_REFERENCE} now"), "{text}");
         }
         for text in [
             "[media attached]",
-            "[media attached: ]",
+            "[media attached:]",
             "[image: x]",
             "media://inbound/",
             "xmedia://inbound/a",

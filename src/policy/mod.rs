@@ -14,6 +14,7 @@ pub mod list;
 pub mod media_2026_9;
 pub mod memory_flush;
 pub mod overflow;
+pub mod preflight;
 pub mod prune;
 pub mod reason;
 pub mod recovery;

@@ -85,6 +85,8 @@ pub enum Reason {
     NoGuard,
     /// Old, and the guard counts more than the budget of all messages (pruning 6.35).
     GuardCompacted,
+    /// The guard trimmed it for the budget of all (releases R42).
+    GuardTrimmed,
     /// Within what the guard allows, or what older results gave was enough (pruning 6.33, 6.35).
     WithinGuard,
     /// The guard passes over it: it is no larger than the text that would stand for it (pruning 6.35).
@@ -188,6 +190,7 @@ impl Reason {
             Self::GuardFitted => ("guard-fitted", "pruning 8.7"),
             Self::NoGuard => ("no-guard", "pruning 6.30"),
             Self::GuardCompacted => ("guard-compacted", "pruning 6.35"),
+            Self::GuardTrimmed => ("guard-trimmed", "releases R42"),
             Self::WithinGuard => ("within-guard", "pruning 6.35"),
             Self::TooSmallToCompact => ("too-small-to-compact", "pruning 6.35"),
             Self::OrphanResult => ("orphan-result", "compaction 6.2"),

@@ -1,7 +1,7 @@
 //! The trimming steps, in the order in which a session meets them: what is written to the transcript first, then
 //! what is done once a run, then what is done for every model call (pruning 1.1–1.4).
 
-use crate::gateway::ruleset::{LegacyImages, Pruner, Rules};
+use crate::gateway::ruleset::{LegacyImages, Rules};
 
 /// One trimming rule.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -125,7 +125,8 @@ impl StepSet {
     /// Whether one of them is told better where more than sizes is known, by the rules of a version. Pruning as 2026.9 does it
     /// can do without: it is told from sizes then, and nothing remembered is applied.
     pub fn looks_closer(self, rules: &Rules) -> bool {
-        self.needs_texture(rules) || self.has(Step::Prune) && rules.pruner == Pruner::Projections
+        self.needs_texture(rules)
+            || self.has(Step::Prune) && rules.pruner.is_active() && rules.looks_at_letters()
     }
 
     /// Whether one of them needs more than sizes by the rules of a version.
@@ -159,7 +160,7 @@ mod tests {
         let rules = Ruleset::default().rules();
         assert!(!set.needs_texture(rules) && set.with(Step::Guard, true).needs_texture(rules));
         let images = StepSet::of(&[Step::Images]);
-        assert!(!images.needs_texture(rules) && images.needs_texture(Ruleset::V2026_9.rules()));
+        assert!(!images.needs_texture(rules) && images.needs_texture(Ruleset::V2026_9_2.rules()));
         assert_eq!(set.without(StepSet::of(&[Step::Prune, Step::Clear])), StepSet::of(&[Step::History]));
     }
 }

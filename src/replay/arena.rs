@@ -208,8 +208,8 @@ impl<'a> Arena<'a> {
     }
 
     /// Whether a run takes its images away once the model has seen them.
-    pub(super) fn has_images(&self, at: usize) -> bool {
-        has_legacy_images(self.size(at))
+    pub(super) fn has_images(&self, at: usize, results: bool) -> bool {
+        has_legacy_images(self.size(at), results)
     }
 
     /// The same where rules look for references to media too (pruning 8, row "Legacy images").

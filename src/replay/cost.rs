@@ -91,6 +91,7 @@ mod tests {
             context_tokens: 1e6,
             cost,
             is_text: false,
+            is_told: false,
         }
     }
 

@@ -2,7 +2,7 @@
 //! over the limit of one result and to let the oldest give way one after another (pruning 6.33–6.35). What each result
 //! comes to depends on nothing else, so that what a call's guard does is told by running sums and a search.
 
-use crate::gateway::ruleset::Guard;
+use crate::gateway::ruleset::{Guard, Notice, Truncation};
 use crate::policy::StepSettings;
 use crate::policy::edit::Edit;
 use crate::policy::guard::{COMPACTED, Limits, result_chars};
@@ -19,6 +19,8 @@ use crate::store::entry::MessageSize;
 #[derive(Debug, Clone)]
 pub(super) struct Guarding {
     rule: Guard,
+    /// Counts what a cut result lost, where the version does that.
+    notice: Option<Notice>,
     limits: Limits,
     /// What a content of one text, and one of blocks, becomes once the result gave way.
     compacted: [Content; 2],
@@ -39,7 +41,11 @@ impl Guarding {
         let text = Text::of(&COMPACTED.into());
         let compacted = [Content::Text(text.clone()), Content::Blocks(vec![Block::Text(text)])];
         let limits = Limits::under(rules, window, &settings.guard)?;
-        Some(Self { rule: rules.guard, limits, compacted })
+        let notice = match (rules.guard, rules.truncation) {
+            (Guard::SingleThenStop, Truncation::Ends(ends)) => Some(ends.notice),
+            _ => None,
+        };
+        Some(Self { rule: rules.guard, notice, limits, compacted })
     }
 
     /// Chars that all messages may have together.
@@ -70,7 +76,7 @@ impl Guarding {
         // Cutting may lengthen: what it takes is signed.
         let cut = made.as_ref().map(|made| Edits { chars: own - made.chars, ..done(made, own, 1) });
         let left = made.map_or(own, |made| made.chars);
-        let may_go = self.rule == Guard::Placeholders && texture.guard.is_result;
+        let may_go = matches!(self.rule, Guard::Placeholders { .. }) && texture.guard.is_result;
         let cut = cut.unwrap_or_default();
         if !may_go || left <= COMPACTED.len() as f64 {
             return (cut, Edits { chars: 0.0, ..cut });
@@ -89,7 +95,12 @@ impl Guarding {
         let own = texture.guard.chars.get().unwrap_or(0.0);
         let max_chars = self.limits.single;
         let edit = match self.rule {
-            Guard::Placeholders if texture.guard.is_result && own > max_chars => Edit::GuardCut { max_chars },
+            Guard::Placeholders { .. } if texture.guard.is_result && own > max_chars => {
+                Edit::GuardCut { max_chars }
+            }
+            Guard::NewestFirst | Guard::SingleThenStop if texture.guard.is_result && own > max_chars => {
+                Edit::GuardHalve { single: max_chars, notice: self.notice }
+            }
             Guard::Single if texture.letters.is_some_and(|letters| letters.guard_chars > max_chars) => {
                 Edit::GuardFit { max_chars }
             }

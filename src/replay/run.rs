@@ -5,13 +5,12 @@ use crate::gateway::ruleset::{History, LegacyImages};
 use crate::ids::EntryIx;
 use crate::policy::Step;
 use crate::policy::edit::Edit;
-use crate::policy::history_batches::{Kept, kept_in_batches, limit_history_under};
+use crate::policy::history_batches::{Kept, kept_in_batches, kept_with_prelude, limit_history_under};
 use crate::policy::history_limit::first_kept_role;
 use crate::policy::images::remove_seen_images;
 use crate::policy::list::Item;
 use crate::policy::media_2026_9::first_of_last_turns;
 use crate::policy::repair::{pair_list, repair_list};
-use crate::replay::arena::Arena;
 use crate::replay::held::Held;
 use crate::replay::lane::{Lane, Loaded, Start};
 use crate::replay::outcome::Trimmed;
@@ -102,20 +101,26 @@ impl Lane<'_> {
     /// Takes away the images that the model has seen by the rules of the version; the first message that held one.
     fn wipe_images(&mut self) -> Option<usize> {
         let from = self.session_start.from;
-        let (until, edit) = match self.settings.steps.ruleset.rules().legacy_images {
+        let rule = self.settings.steps.ruleset.rules().legacy_images;
+        let (until, edit) = match rule {
             LegacyImages::Stay => return None,
-            LegacyImages::BeforeLastAnswer => (self.last_answer.filter(|at| *at >= from), Edit::RemoveImages),
-            LegacyImages::BeforeLastTurns { kept } => {
+            LegacyImages::BeforeLastAnswer { .. } => {
+                (self.last_answer.filter(|at| *at >= from), Edit::RemoveImages)
+            }
+            LegacyImages::BeforeLastTurns { kept, references } => {
                 let sent: Vec<usize> = (from..self.upto).filter(|at| !self.arena.is_left_out(*at)).collect();
                 let roles = sent.iter().map(|at| self.arena.size(*at).role);
-                (first_of_last_turns(roles, kept).map(|at| sent[at]), Edit::RemoveMedia)
+                let edit = if references { Edit::RemoveMedia } else { Edit::RemoveImages };
+                (first_of_last_turns(roles, kept).map(|at| sent[at]), edit)
             }
         };
         let until = until.unwrap_or(self.wiped).max(self.wiped);
         let mut first = None;
+        let by_turns = !matches!(rule, LegacyImages::BeforeLastAnswer { .. });
+        let results = rule == LegacyImages::BeforeLastAnswer { results: true };
         for at in self.wiped..until {
-            let holds = if edit == Edit::RemoveMedia { Arena::has_media } else { Arena::has_images };
-            if holds(&self.arena, at) {
+            let holds = if by_turns { self.arena.has_media(at) } else { self.arena.has_images(at, results) };
+            if holds {
                 self.arena.settle(at, &edit);
                 first = first.or(Some(at));
             }
@@ -183,9 +188,13 @@ impl Lane<'_> {
             History::Exact => {
                 Kept { prelude: 0, from: first_kept_role((0..count).map(|at| self.role_at(at)), limit) }
             }
-            History::Batches => {
+            rule => {
                 let roles: Vec<Role> = (0..count).map(|at| self.role_at(at)).collect();
-                kept_in_batches(&roles, limit)
+                if rule == History::Batches {
+                    kept_in_batches(&roles, limit)
+                } else {
+                    kept_with_prelude(&roles, limit)
+                }
             }
         }
     }

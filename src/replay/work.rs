@@ -43,8 +43,14 @@ impl Lane<'_> {
         let (mut pruned, mut guarded, mut cleared) = Default::default();
         let mut touched = false;
         if steps.has(Step::Prune)
-            && let Ok(outcome) =
-                prune_list(&mut list, &self.session.index.words, &settings.prune, self.settings.window, gate)
+            && let Ok(outcome) = prune_list(
+                &mut list,
+                settings.ruleset.rules(),
+                &self.session.index.words,
+                &settings.prune,
+                self.settings.window,
+                gate,
+            )
         {
             touched = outcome.changes();
             pruned = tally(arena, &list, &outcome.fates, &mut tokens);

@@ -13,6 +13,8 @@ pub struct ContextTokens {
     pub number: f64,
     /// They are a text: adding to them appends digits.
     pub is_text: bool,
+    /// They are what the usage says of the whole context.
+    pub is_told: bool,
 }
 
 /// A term of a sum.
@@ -22,8 +24,14 @@ enum Term {
 }
 
 impl ContextTokens {
-    /// `totalTokens` when truthy, else the four components added; a missing one makes NaN.
+    /// `totalTokens` when truthy, else the four components added; a missing one makes NaN. What a usage says of the whole
+    /// context, as gateways since 2026.7.1 write it, stands for both (releases R21).
     pub fn of<'a>(usage: impl Json<'a>) -> Self {
+        let told = usage.get("contextUsage");
+        let told = told.filter(|told| told.get("state").is_some_and(|state| state.str_is("available")));
+        if let Some(number) = told.and_then(|told| told.get("totalTokens")?.as_f64()) {
+            return Self { number, is_text: false, is_told: true };
+        }
         let total = usage.get("totalTokens");
         let sum = if holds(total) {
             Term::of(total)
@@ -32,8 +40,10 @@ impl ContextTokens {
             terms.reduce(Term::plus).unwrap_or(Term::Number(f64::NAN))
         };
         match sum {
-            Term::Number(number) => Self { number, is_text: false },
-            Term::Text(text) => Self { number: to_number(Some(&Value::from(text))), is_text: true },
+            Term::Number(number) => Self { number, is_text: false, is_told: false },
+            Term::Text(text) => {
+                Self { number: to_number(Some(&Value::from(text))), is_text: true, is_told: false }
+            }
         }
     }
 }

@@ -242,6 +242,8 @@ pub struct Usage {
     pub context_tokens: f64,
     /// Those tokens are a text, to which a sum appends digits.
     pub is_text: bool,
+    /// They are what the usage says of the whole context, which gateways before 2026.7.1 do not look at (releases R21).
+    pub is_told: bool,
     /// Recorded cost of the call, USD; NaN when not recorded.
     pub cost: f64,
 }

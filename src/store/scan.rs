@@ -368,6 +368,7 @@ fn usage_from<'a>(usage: impl Json<'a>) -> Usage {
         cache_write: component("cacheWrite"),
         context_tokens: tokens.number,
         is_text: tokens.is_text,
+        is_told: tokens.is_told,
         cost: cost.unwrap_or(f64::NAN),
     }
 }

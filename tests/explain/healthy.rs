@@ -237,9 +237,11 @@ fn advice_names_only_keys_that_the_version_reads() {
     assert!(
         made.read(200_000).said().advice.iter().any(|it| it.words().contains("contextPruning.ttl 1h → "))
     );
-    for (version, ruleset) in
-        [("2026.2.19", Ruleset::V2026_2_19), ("2026.3.2", Ruleset::V2026_3_2), ("2026.9.6", Ruleset::V2026_9)]
-    {
+    for (version, ruleset) in [
+        ("2026.2.19", Ruleset::V2026_2_19),
+        ("2026.3.2", Ruleset::V2026_3_2),
+        ("2026.9.6", Ruleset::V2026_9_2),
+    ] {
         let read = made.on(200_000).config(json!({ "meta": { "lastTouchedVersion": version } })).read();
         assert_eq!(read.ruleset.ruleset, ruleset);
         let fixed: Vec<String> = read

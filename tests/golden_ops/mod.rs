@@ -9,6 +9,7 @@ mod history_share;
 mod overflow_match;
 mod pi_1_5;
 mod prune;
+mod releases;
 mod repair;
 mod tokens;
 mod truncate;
@@ -44,6 +45,11 @@ pub(crate) const BUILT: &[&str] = &[
     "compaction_check",
     "branch_prepare",
     "append_branch",
+    "guard",
+    "reduce",
+    "history_images",
+    "preflight",
+    "reserve",
 ];
 /// The ruleset that these ops follow.
 const REFERENCE: &str = "openclaw-2026.3.2";
@@ -54,7 +60,7 @@ const PI_1_5: &str = "pi-1.5.2";
 pub(crate) fn answer(ruleset: &str, op: &str, case: &Value, root: &Path) -> Option<Value> {
     let result = match op {
         op if ruleset == PI_1_5 => pi_1_5::answer(op, case, root)?,
-        _ if ruleset != REFERENCE => return None,
+        _ if ruleset != REFERENCE => releases::answer(ruleset, op, case, root)?,
         "context" => on_session(case, root).map(|session| context::answer(&session)),
         "tokens" => on_session(case, root).map(|session| tokens::answer(&session)),
         "prune" => on_session(case, root).map(|session| prune::answer(&session)),

@@ -42,6 +42,7 @@ pub(crate) fn answer(session: &Session) -> Value {
         window: window(session),
         guard_window: window(session),
         gate: opened,
+        drops_thinking: false,
     });
     if let Ok(plan) = plan {
         planned(session, &plan, &messages, before, &mut result);
@@ -111,7 +112,7 @@ fn prunable(session: &Session, settings: &PruneSettings) -> Value {
     Value::Object(names)
 }
 
-fn effective(settings: &PruneSettings) -> Value {
+pub(super) fn effective(settings: &PruneSettings) -> Value {
     object([
         ("mode", Value::from("cache-ttl")),
         ("ttlMs", number(settings.ttl_ms)),

@@ -37,7 +37,7 @@ pub(crate) fn answer(session: &Session) -> Value {
     ])
 }
 
-fn recorded_usage(session: &Session) -> Value {
+pub(super) fn recorded_usage(session: &Session) -> Value {
     let path = session.tree.branch(&session.index, &session.leaf);
     let Some((ix, _)) = last_usage(&session.index, &path) else { return Value::Null };
     let message = body::message(&session.source, &session.index, ix).expect("body");

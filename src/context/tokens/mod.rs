@@ -5,6 +5,7 @@ pub mod calibrated;
 pub mod chars4;
 pub mod deviation;
 mod least_squares;
+mod own_runtime;
 pub mod projected;
 pub mod script;
 pub mod sent;
@@ -12,5 +13,6 @@ pub mod usage;
 pub mod weighted;
 
 pub use chars4::estimate_message;
+pub use own_runtime::estimate_under;
 pub use projected::{estimate_as, estimate_projected};
-pub use usage::{ContextEstimate, estimate_context};
+pub use usage::{ContextEstimate, estimate_context, estimate_context_under};

@@ -59,7 +59,7 @@ pub(super) fn in_ranges(ranges: &[(u32, u32)], point: u32) -> bool {
 }
 
 /// Code points of UTF-16 units; half a surrogate pair counts as itself.
-pub(super) fn points(units: &[u16]) -> impl Iterator<Item = u32> + '_ {
+pub(crate) fn points(units: &[u16]) -> impl Iterator<Item = u32> + '_ {
     char::decode_utf16(units.iter().copied()).map(|decoded| match decoded {
         Ok(character) => u32::from(character),
         Err(lone) => u32::from(lone.unpaired_surrogate()),

@@ -2,6 +2,7 @@
 
 use crate::context::build::ContextMessage;
 use crate::context::tokens::chars4::estimate_message;
+use crate::gateway::ruleset::{Estimate, Rules};
 use crate::ids::EntryIx;
 use crate::js::Throws;
 use crate::store::entry::{EntryKind, Usage};
@@ -26,6 +27,33 @@ pub fn estimate_context(messages: &[ContextMessage]) -> Result<ContextEstimate, 
     let usage = anchor.and_then(|at| messages[at].size.usage);
     let trailing = &messages[anchor.map_or(0, |at| at + 1)..];
     let trailing_tokens = sum_of_estimates(trailing)?;
+    Ok(ContextEstimate {
+        tokens: usage.map_or(trailing_tokens, |usage| usage.tokens_with(trailing_tokens)),
+        usage_tokens: usage.map_or(0.0, |usage| usage.context_tokens),
+        trailing_tokens,
+        last_usage: anchor,
+    })
+}
+
+/// The same by the rules of a version: `tokens_of` estimates the message at a position, and a usage of nothing may be no
+/// anchor (compaction 12, row "Usage validity").
+pub fn estimate_context_under(
+    rules: &Rules,
+    messages: &[ContextMessage],
+    tokens_of: impl Fn(usize) -> Result<f64, Throws>,
+) -> Result<ContextEstimate, Throws> {
+    let told =
+        matches!(rules.estimate, Estimate::Weighted | Estimate::OwnRuntime { context_usage: true, .. });
+    let read = |usage: Usage| {
+        let added = usage.prompt_tokens() + usage.output;
+        if usage.is_told && !told { Usage { context_tokens: added, ..usage } } else { usage }
+    };
+    let counts = |usage: Usage| !rules.usage_above_zero || usage.context_tokens > 0.0;
+    let anchor =
+        messages.iter().rposition(|message| message.size.usage.is_some_and(|usage| counts(read(usage))));
+    let usage = anchor.and_then(|at| messages[at].size.usage).map(read);
+    let trailing = anchor.map_or(0, |at| at + 1)..messages.len();
+    let trailing_tokens = trailing.into_iter().try_fold(0.0, |sum, at| Ok(sum + tokens_of(at)?))?;
     Ok(ContextEstimate {
         tokens: usage.map_or(trailing_tokens, |usage| usage.tokens_with(trailing_tokens)),
         usage_tokens: usage.map_or(0.0, |usage| usage.context_tokens),

@@ -14,6 +14,13 @@ pub const GUARD: f64 = 2.0;
 /// Chars of an image, in user messages too.
 const IMAGE_CHARS: f64 = 8000.0;
 
+/// Chars of the notes about what a summary is not shown, and of what stands around them.
+const IMAGE_OMITTED: f64 = 39.0;
+const OTHER_OMITTED: f64 = 42.0;
+const AROUND_OMITTED: f64 = 17.0;
+/// Stands for the arguments of a call that has none.
+const UNDEFINED: &str = "undefined";
+
 /// Ranges of one weight: chars they count, how often the plain weight of a unit comes off, and the ranges.
 type Weight = (f64, f64, &'static [(u32, u32)]);
 
@@ -85,9 +92,9 @@ fn surplus(point: u32, unit: f64) -> f64 {
 }
 
 /// Tokens of one message as 2026.9 estimates them. Which fields count is as in pi's estimate (compaction 1.2 to
-/// 1.7), with the weights, images of 8000 chars in user, custom and toolResult messages, and nothing for a shell
-/// command that is not sent. What has an odd shape counts nothing. The notes that this version adds for a
-/// sender and for parts left out are not known from a transcript and do not count.
+/// 1.7), with the weights, images of 8000 chars in user, custom and toolResult messages with a note for a summary, and nothing for a shell
+/// command that is not sent. What has an odd shape counts nothing. The note that this version adds for a
+/// sender is not known from a transcript and does not count.
 pub fn estimate_message(message: &Value) -> f64 {
     (message_chars(message) / CHARS_PER_TOKEN).ceil()
 }
@@ -96,7 +103,7 @@ fn message_chars(message: &Value) -> f64 {
     let field = |key| length(message.get(key));
     match role_of(message) {
         Role::User | Role::Custom | Role::ToolResult => match message.get("content") {
-            Some(Value::Array(blocks)) => blocks.iter().map(content_block).sum(),
+            Some(Value::Array(blocks)) => blocks.iter().map(content_block).sum::<f64>() + omissions(blocks),
             content => length(content),
         },
         Role::Assistant => {
@@ -121,10 +128,25 @@ fn is(block: &Value, kind: &str) -> bool {
 fn content_block(block: &Value) -> f64 {
     if is(block, "image") {
         IMAGE_CHARS
-    } else if is(block, "text") {
-        length(block.get("text"))
+    } else if ["text", "toolResult", "tool_result"].iter().any(|kind| is(block, kind)) {
+        let text = length(block.get("text"));
+        let other = if is(block, "text") { 0.0 } else { length(block.get("content")) };
+        if text > 0.0 { text } else { other }
     } else {
         0.0
+    }
+}
+
+/// What a summary is told of the blocks of a message that it is not shown: a note for images, one for other data.
+fn omissions(blocks: &[Value]) -> f64 {
+    let has_image = blocks.iter().any(|block| is(block, "image"));
+    let is_other = |block: &&Value| !is(block, "image") && !is(block, "text") && content_block(block) == 0.0;
+    let has_other = blocks.iter().any(|block| is_other(&block));
+    match (has_image, has_other) {
+        (false, false) => 0.0,
+        (true, false) => IMAGE_OMITTED + AROUND_OMITTED,
+        (false, true) => OTHER_OMITTED + AROUND_OMITTED,
+        (true, true) => IMAGE_OMITTED + 1.0 + OTHER_OMITTED + AROUND_OMITTED,
     }
 }
 
@@ -134,7 +156,7 @@ fn assistant_block(block: &Value) -> f64 {
     } else if is(block, "thinking") {
         length(block.get("thinking"))
     } else if is(block, "toolCall") {
-        let arguments = block.get("arguments").map(js::stringify).unwrap_or_default();
+        let arguments = block.get("arguments").map_or_else(|| UNDEFINED.to_owned(), js::stringify);
         length(block.get("name")) + weighted_length(&arguments.into(), NORMAL)
     } else {
         0.0
@@ -179,10 +201,10 @@ mod tests {
     }
 
     #[test]
-    fn an_image_weighs_2000_tokens_in_user_messages_too() {
+    fn an_image_weighs_2000_tokens_and_a_note_in_user_messages_too() {
         let image = r#"{"role":"user","content":[{"type":"text","text":"看"},{"type":"image","data":"x"}]}"#;
-        assert_eq!(tokens(image), 2001.0);
-        assert_eq!(tokens(&image.replace("user", "toolResult")), 2001.0);
+        assert_eq!(tokens(image), 2015.0);
+        assert_eq!(tokens(&image.replace("user", "toolResult")), 2015.0);
         assert_eq!(tokens(&image.replace("user", "assistant")), 1.0);
     }
 

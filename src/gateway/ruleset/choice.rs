@@ -54,17 +54,18 @@ impl Chosen {
     }
 
     /// What the store itself tells: how it keeps sessions, then the version that last wrote its
-    /// configuration, else the reference. A version that cannot be read tells nothing.
+    /// configuration, else the reference. A version that cannot be read decides nothing, and that is said.
     pub fn detect(config: &GatewayConfig, era: &Era) -> Self {
         let rule =
             |ruleset, rule, why: String| Self { ruleset, from: Provenance::Rule { rule, why }, note: None };
         match era {
             Era::Pi => rule(Ruleset::Pi0_55, "store", "pi's own sessions".to_owned()),
-            Era::Files => Self::written(config).unwrap_or_default(),
+            Era::Files => Self::written(config).unwrap_or_default().saying_unknown(config),
             Era::Database(path) => {
                 // The configuration may be older than the database beside it, never the other way round.
-                let written = Self::written(config).filter(|chosen| chosen.ruleset >= Ruleset::V2026_9);
-                written.unwrap_or_else(|| rule(Ruleset::V2026_9, "store", database_words(path, config)))
+                let written = Self::written(config).filter(|chosen| chosen.ruleset >= Ruleset::V2026_8_1);
+                let newest = || rule(Ruleset::NEWEST, "store", database_words(path, config));
+                written.unwrap_or_else(newest).saying_unknown(config)
             }
         }
     }
@@ -91,6 +92,16 @@ impl Chosen {
     fn written(config: &GatewayConfig) -> Option<Self> {
         let text = touched_by(config)?;
         Self::named(&text, config.provenance(&TOUCHED_BY)).ok()
+    }
+
+    /// The same choice, and that the version which last wrote the configuration is none that is known, where it is not.
+    fn saying_unknown(self, config: &GatewayConfig) -> Self {
+        let unknown = touched_by(config).filter(|text| text.parse::<Version>().is_err());
+        let note = unknown.map(|text| {
+            let (place, span) = (config.provenance(&TOUCHED_BY), self.ruleset.span());
+            format!("{place}: last written by {text:?}, which is no known release; the rules of {span} are assumed. --ruleset names others.")
+        });
+        Self { note: note.or(self.note), ..self }
     }
 
     /// What settled it, in words: file, line and key; the flag; the rule.
@@ -143,17 +154,15 @@ mod tests {
     }
 
     #[test]
-    fn a_version_between_two_says_which_rules_are_used() {
-        let chosen = detected("{ meta: { lastTouchedVersion: '2026.5.7' } }", &Era::Files);
-        assert_eq!(chosen.ruleset, Ruleset::V2026_3_2);
-        assert!(chosen.note.unwrap().starts_with("2026.5.7 has no rules of its own"));
+    fn a_version_that_was_not_opened_says_which_rules_are_used() {
+        let chosen = detected("{ meta: { lastTouchedVersion: '2026.5.6' } }", &Era::Files);
+        assert_eq!(chosen.ruleset, Ruleset::V2026_5_2);
+        assert!(chosen.note.unwrap().starts_with("2026.5.6 was not opened; the rules of 2026.5.2–5.12"));
     }
 
     #[test]
-    fn a_store_that_tells_nothing_or_nothing_readable_is_read_by_the_reference() {
-        for text in
-            ["{}", "{ meta: { lastTouchedVersion: 5 } }", "{ meta: { lastTouchedVersion: 'dev' } }", "{"]
-        {
+    fn a_store_that_tells_nothing_is_read_by_the_reference() {
+        for text in ["{}", "{ meta: { lastTouchedVersion: 5 } }", "{"] {
             let chosen = detected(text, &Era::Files);
             assert_eq!(chosen, Chosen::default(), "{text}");
             assert_eq!(chosen.from_words(), "default: the reference");
@@ -161,9 +170,24 @@ mod tests {
     }
 
     #[test]
+    fn a_writer_that_is_no_known_release_is_named() {
+        let chosen = detected("{ meta: { lastTouchedVersion: '0.1.5-fix.1' } }", &Era::Files);
+        assert_eq!(chosen.ruleset, Ruleset::default());
+        let note = chosen.note.unwrap();
+        assert!(
+            note.contains("openclaw.json:1: last written by \"0.1.5-fix.1\", which is no known release"),
+            "{note}"
+        );
+        let hostile = detected("{ meta: { lastTouchedVersion: '\\u001b[31mdev' } }", &database());
+        assert!(
+            hostile.note.unwrap().contains("dev\", which is no known release; the rules of 2026.9.2–9.6")
+        );
+    }
+
+    #[test]
     fn a_database_is_of_2026_9_whatever_an_older_configuration_says() {
         let old = detected("{ meta: { lastTouchedVersion: '2026.3.2' } }", &database());
-        assert_eq!(old.ruleset, Ruleset::V2026_9);
+        assert_eq!(old.ruleset, Ruleset::NEWEST);
         assert_eq!(
             old.from_words(),
             "openclaw-agent.sqlite holds sessions, as releases from 2026.8.1 (betas from 2026.7.2) on do; openclaw.json was last written by 2026.3.2"

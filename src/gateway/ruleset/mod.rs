@@ -1,7 +1,9 @@
-//! The gateway versions whose rules are known: which one holds for a store, and every number that differs
-//! (pruning 8, compaction 12).
+//! The gateway releases whose rules are known: which rules hold for a store, and everything that differs between them
+//! (releases R1–R3; pruning 8, compaction 12).
 
 mod choice;
+mod gateways;
+mod releases;
 mod rules;
 mod version;
 
@@ -9,57 +11,129 @@ pub use choice::{Chosen, Era};
 pub use rules::*;
 pub use version::{UnknownVersion, Version};
 
-/// A set of rules, named after the version it was read from.
+use releases::{RANGES, Range};
+
+/// A set of rules, named after the first release that has them.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Default)]
 pub enum Ruleset {
     /// The agent runtime alone, without a gateway.
     Pi0_55,
     /// The same since it edits contexts and keeps system messages: from 0.87 to today.
     Pi1_5,
-    /// The last gateway whose pruner fails to load.
+    /// The oldest that is known, still called clawdbot.
+    V2026_1_24,
+    /// Its markers have the new name.
+    V2026_1_29,
+    /// Nothing is pruned: the pruner no longer reaches the session.
+    V2026_2_1,
+    /// One tool result has a limit.
+    V2026_2_12,
+    /// A guard watches over tool results; groups have turn limits.
     V2026_2_19,
+    /// The pruner works again.
+    V2026_2_21,
+    /// A block that is cut keeps 2217 chars.
+    V2026_2_22,
     /// The reference: everything here is checked against it.
     #[default]
     V2026_3_2,
-    /// The gateway with its own runtime and its sessions in a database.
-    V2026_9,
+    /// A cut text keeps its tail where that looks important.
+    V2026_3_7,
+    /// Results with images are pruned.
+    V2026_3_11,
+    /// The guard ends calls that are still too large.
+    V2026_3_22,
+    /// Chinese, Japanese and Korean weigh more to the pruner.
+    V2026_3_31,
+    /// So do signatures of thinking.
+    V2026_4_1,
+    /// One tool result has 40,000 chars at most; images stay for three turns.
+    V2026_4_5,
+    /// Prompts are checked before they are sent; the last touch is that of the same model.
+    V2026_4_8,
+    /// The reserve leaves room for a prompt there.
+    V2026_4_14,
+    /// One tool result has 16,000 chars at most, or what is configured.
+    V2026_4_15,
+    /// References to media go with images.
+    V2026_4_25,
+    /// Small windows are judged by a share.
+    V2026_5_2,
+    /// The guard no longer counts details.
+    V2026_5_18,
+    /// Prompts are checked by what a tokenizer would make of them.
+    V2026_5_22,
+    /// A runtime of its own, and limits by the size of the window.
+    V2026_5_28,
+    /// Results that were sent once keep their bytes.
+    V2026_6_11,
+    /// All results together may have half the window.
+    V2026_7_1,
+    /// Sessions in a database; what was pruned stays pruned while the gateway runs.
+    V2026_8_1,
+    /// What was pruned stays pruned for good.
+    V2026_9_2,
 }
+
+/// Rulesets of the runtime alone.
+const PI: [Ruleset; 2] = [Ruleset::Pi0_55, Ruleset::Pi1_5];
 
 impl Ruleset {
     /// Every ruleset, the gateway's from the oldest on.
-    pub const ALL: [Self; 5] = [Self::V2026_2_19, Self::V2026_3_2, Self::V2026_9, Self::Pi0_55, Self::Pi1_5];
+    pub const ALL: [Self; RANGES.len() + PI.len()] = {
+        let mut all = [Self::Pi0_55; RANGES.len() + PI.len()];
+        let mut at = 0;
+        while at < all.len() {
+            all[at] = if at < RANGES.len() { RANGES[at].ruleset } else { PI[at - RANGES.len()] };
+            at += 1;
+        }
+        all
+    };
 
-    /// The name that flags, files and JSON use.
+    /// The newest of the gateway.
+    pub const NEWEST: Self = RANGES[RANGES.len() - 1].ruleset;
+
+    /// The name that flags, files and JSON use: the first release that has these rules.
     pub fn id(self) -> &'static str {
         match self {
             Self::Pi0_55 => "pi-0.55",
             Self::Pi1_5 => "pi-1.5",
-            Self::V2026_2_19 => "2026.2.19",
-            Self::V2026_3_2 => "2026.3.2",
-            Self::V2026_9 => "2026.9",
+            _ => self.range().map_or("", |range| range.id),
         }
     }
 
-    /// The program and its version, for people.
+    /// The releases that have these rules, for people: `2026.4.15–4.24`.
+    pub fn span(self) -> &'static str {
+        self.range().map_or(self.id(), |range| range.span)
+    }
+
+    /// The program and its releases, for people: `openclaw 2026.4.15–4.24`.
     pub fn name(self) -> &'static str {
         match self {
             Self::Pi0_55 => "pi 0.55.3",
             Self::Pi1_5 => "pi 1.5.2",
-            Self::V2026_2_19 => "openclaw 2026.2.19",
-            Self::V2026_3_2 => "openclaw 2026.3.2",
-            Self::V2026_9 => "openclaw 2026.9",
+            _ => self.range().map_or("", |range| range.name),
         }
     }
 
     /// What differs between versions, as it is in this one.
     pub fn rules(self) -> &'static Rules {
         match self {
-            Self::Pi0_55 => &PI_0_55,
-            Self::Pi1_5 => &PI_1_5,
-            Self::V2026_2_19 => &V2026_2_19,
-            Self::V2026_3_2 => &V2026_3_2,
-            Self::V2026_9 => &V2026_9,
+            Self::Pi0_55 => &gateways::PI_0_55,
+            Self::Pi1_5 => &gateways::PI_1_5,
+            _ => self.range().map_or(&gateways::V2026_3_2, |range| range.rules),
         }
+    }
+
+    /// Every release that has these rules, oldest first, and whether its own program was asked.
+    pub fn releases(self) -> impl Iterator<Item = (&'static str, bool)> {
+        let releases = self.range().map(|range| range.releases.split(' '));
+        releases.into_iter().flatten().map(|release| (release.trim_end_matches('*'), release.ends_with('*')))
+    }
+
+    fn range(self) -> Option<&'static Range> {
+        // The runtime's own stand before the ranges.
+        RANGES.get((self as usize).wrapping_sub(PI.len()))
     }
 
     /// Whether it is the agent runtime's own, without a gateway.
@@ -80,10 +154,14 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_ruleset_is_found_by_its_own_id() {
+    fn every_ruleset_is_found_by_its_own_id_and_stands_at_its_place() {
         for ruleset in Ruleset::ALL {
             let version: Version = ruleset.id().parse().unwrap();
             assert_eq!((version.ruleset(), version.note()), (ruleset, None));
+        }
+        for range in &RANGES {
+            assert_eq!(range.ruleset.id(), range.id);
+            assert!(range.name.ends_with(range.span), "{}", range.name);
         }
     }
 

@@ -20,14 +20,20 @@ pub struct Rules {
     pub pruner: Pruner,
     /// Row "Config keys": which keys of `contextPruning` are read.
     pub prune_keys: PruneKeys,
+    /// Row "Size estimate": what a message weighs to the pruner (releases R12–R14).
+    pub prune_size: PruneSize,
     /// Row "Image results": what pruning does with a result that holds images.
     pub image_results: ImageResults,
+    /// A tool result without a name of its tool makes the list of tools fail, and pruning with it (releases R10).
+    pub filter_needs_name: bool,
+    /// The custom type of the marker that a run leaves (releases R15).
+    pub marker: &'static str,
     /// Row "Last touch": which marker counts.
     pub touch: Touch,
     /// Row "Eligibility": for which models pruning is installed.
     pub eligible: Eligible,
-    /// Row "Duration": longer durations, in ms, are errors.
-    pub longest_ttl_ms: f64,
+    /// Row "Duration": how the `ttl` is read.
+    pub duration: Duration,
     /// Row "Turn limit".
     pub history: History,
     /// Row "Limit lookup".
@@ -36,10 +42,18 @@ pub struct Rules {
     pub result_limit: ResultLimit,
     /// Row "Truncation": how a text is cut.
     pub truncation: Truncation,
+    /// What all tool results may have together (releases R35–R38).
+    pub aggregate: Aggregate,
     /// Row "Persisted rewrite": how a session with oversized results is rewritten.
     pub rewrite: Rewrite,
     /// Row "Context guard".
     pub guard: Guard,
+    /// The guard counts the details of a result (releases R44).
+    pub guard_counts_details: bool,
+    /// A prompt can be checked again inside a tool loop (releases R43).
+    pub mid_turn_check: bool,
+    /// What is checked before a prompt is sent (releases R60–R62).
+    pub preflight: Preflight,
     /// Row "Server-side clearing": the provider is asked to clear tool uses where it can.
     pub server_clearing: bool,
     /// Row "Legacy images".
@@ -58,10 +72,12 @@ pub struct Rules {
     pub safeguard: bool,
     /// Row "Summary size": most chars of a stored summary, the note about the cut included.
     pub summary_chars: Option<f64>,
+    /// A compaction that takes longer is given up (releases R63), seconds; none where nothing ends it.
+    pub compaction_seconds: Option<u32>,
     /// Row "Window guard".
     pub window_guard: WindowGuardRule,
-    /// Row "Window source": `agents.defaults.contextTokens` lowers every window.
-    pub context_tokens: bool,
+    /// Row "Window source": which of several windows counts.
+    pub window_source: WindowRule,
     /// Row "Memory flush".
     pub memory_flush: MemoryFlush,
     /// Row "Recovery".
@@ -72,9 +88,9 @@ pub struct Rules {
 
 impl Rules {
     /// Whether steps ask for the letters of texts and not only for their lengths: what a character weighs, which words end
-    /// a text, where it speaks of media (pruning 8.3, 8.5, 8.7).
+    /// a text, where it speaks of media (pruning 8.3, 8.5, 8.7; releases R11–R14, R32, R51).
     pub fn looks_at_letters(&self) -> bool {
-        self.estimate == Estimate::Weighted
+        !matches!(self.truncation, Truncation::None | Truncation::Head { .. })
     }
 }
 
@@ -88,13 +104,16 @@ pub enum Pruner {
     /// Decided anew at each firing; other calls send everything.
     EachFiring,
     /// What was pruned once stays pruned (pruning 8.2).
-    Projections,
+    Projections {
+        /// The transcript keeps it, so that it outlives the gateway's process.
+        stored: bool,
+    },
 }
 
 impl Pruner {
     /// Whether anything is ever pruned.
     pub fn is_active(self) -> bool {
-        matches!(self, Self::EachFiring | Self::Projections)
+        matches!(self, Self::EachFiring | Self::Projections { .. })
     }
 }
 
@@ -120,8 +139,46 @@ impl PruneKeys {
 pub enum ImageResults {
     /// They stay whole (pruning 5.6).
     Skipped,
-    /// Each image becomes a line of text, and the result is one like others (pruning 8.1).
-    Replaced,
+    /// Each image becomes a line of text, and the result is one like others (pruning 8.1, releases R11).
+    Replaced {
+        /// Text blocks without a text count as their JSON (releases R14).
+        odd_texts: bool,
+        /// Head and tail split no surrogate pair.
+        whole_pairs: bool,
+    },
+}
+
+/// What a message weighs to the pruner.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct PruneSize {
+    /// What a character weighs.
+    pub weight: PruneWeight,
+    /// Thinking counts with its signature, and redacted thinking counts (releases R13).
+    pub signatures: bool,
+    /// Blocks of an answer that are none count nothing; else counting fails (releases R14).
+    pub odd_answers: bool,
+    /// Text blocks without a text count as their JSON; else counting fails (releases R14).
+    pub odd_texts: bool,
+}
+
+/// What a character weighs to the pruner.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum PruneWeight {
+    /// One for each unit (pruning 5.4).
+    Units,
+    /// Four for a character of the blocks of Chinese, Japanese and Korean (releases R12).
+    Blocks,
+    /// By a table (pruning 8.5).
+    Table,
+}
+
+/// How the text of a `ttl` is read.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Duration {
+    /// Several numbers with a unit each, such as `1h30m`; else one (releases R10).
+    pub composite: bool,
+    /// Longer ones, in ms, are errors.
+    pub longest_ms: f64,
 }
 
 /// Which cache-ttl marker is the last touch.
@@ -140,8 +197,12 @@ pub enum Eligible {
     Anthropic,
     /// The list of pruning 3.6.
     Caching,
-    /// What plugins say, then a list by provider and interface.
+    /// What plugins say; a provider without one is not (releases R17).
     Plugins,
+    /// What plugins say, then a list by provider and interface (releases R17).
+    PluginsOrApi,
+    /// The same with the plugins of 2026.9 (pruning 8, row "Eligibility").
+    NewestPlugins,
 }
 
 /// How a turn limit cuts.
@@ -151,6 +212,8 @@ pub enum History {
     None,
     /// To exactly the limit; leading summaries go (pruning 2.1).
     Exact,
+    /// To exactly the limit; what precedes the conversation stays (releases R80).
+    ExactWithPrelude,
     /// In batches of half the limit; what precedes the conversation stays (pruning 8.4).
     Batches,
 }
@@ -158,8 +221,14 @@ pub enum History {
 /// Where a turn limit is looked for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum HistoryLookup {
+    /// The person, the channel for persons; only under the kind `dm` (releases R81).
+    Dm,
+    /// The same under `direct` too.
+    Direct,
     /// The person, the channel for persons, the channel for groups (pruning 2.3).
     Channel,
+    /// The same, with the names of channels normalised.
+    NamedChannel,
     /// The same three of the account first, where the key names one.
     Account,
 }
@@ -167,26 +236,105 @@ pub enum HistoryLookup {
 /// Chars that one tool result may have.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum ResultLimit {
+    /// As many as it has.
+    None,
     /// 0.3 of the window, and never more than this (pruning 6.2).
     Share {
         /// Chars.
         most: f64,
+        /// `contextLimits.toolResultMaxChars` stands for it where that is set (releases R30).
+        configured: bool,
     },
     /// 0.3 of the window, and never more than a cap that the window's size sets (pruning 8.3).
-    Stepped,
+    Stepped {
+        /// `contextLimits.toolResultMaxChars` stands for the cap where that is set (releases R30).
+        configured: bool,
+    },
+}
+
+impl ResultLimit {
+    /// Whether `contextLimits.toolResultMaxChars` is read.
+    pub fn is_configured(self) -> bool {
+        matches!(self, Self::Share { configured: true, .. } | Self::Stepped { configured: true })
+    }
 }
 
 /// How an oversized text is cut.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Truncation {
+    /// It is not.
+    None,
     /// Its head stays. A block's share is never below the least to keep, with or without the length of
-    /// the suffix on top (pruning 6.4, 6.6).
+    /// the suffix on top (pruning 6.4, 6.6; releases R31).
     Head {
         /// The suffix is added to the least: 2217 instead of 2000.
         floor_has_suffix: bool,
     },
-    /// Head, and tail where that looks important (pruning 8.3).
+    /// Head, and tail where that looks important, in plain units (releases R32, R34).
+    Ends(Ends),
+    /// The same by what characters weigh (pruning 8.3).
     HeadAndTail,
+}
+
+/// How head and tail of a text are kept before characters had weights (releases R32, R34).
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Ends {
+    /// What follows a cut text.
+    pub notice: Notice,
+    /// The least to keep gives way where the budget has no room for it.
+    pub bounded: bool,
+    /// Blocks of type `toolResult` count as texts too.
+    pub result_blocks: bool,
+    /// No surrogate pair is split.
+    pub whole_pairs: bool,
+}
+
+/// What follows a text that was cut.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Notice {
+    /// That it is a partial view (pruning 6.3).
+    Partial,
+    /// How many characters are missing.
+    Count,
+    /// That, and to ask for less.
+    CountAndAdvice,
+}
+
+/// What all tool results may have together.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Aggregate {
+    /// As much as they have.
+    None,
+    /// What one may have, where an overflow is recovered from; the newest give way first (releases R35).
+    Newest {
+        /// A budget is never below the shortest notice.
+        floor_is_notice: bool,
+    },
+    /// The same, the oldest first, and four times as much for every prompt (releases R36).
+    Oldest,
+    /// That, and what is still too much is emptied; what was sent once keeps its bytes (releases R37).
+    Emptied,
+    /// Four times what one may have, or half the window; what is still too much becomes a note (releases R38).
+    Elided,
+    /// That by what characters weigh (pruning 8.3).
+    Weighted,
+}
+
+/// What is checked before a prompt is sent.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Preflight {
+    /// Nothing.
+    None,
+    /// The runtime's estimate with a fifth on top (releases R60).
+    Estimate {
+        /// The reserve leaves room for a prompt (releases R61).
+        leaves_room: bool,
+    },
+    /// What a tokenizer would make of it, with a fifth on top (releases R62).
+    Pressure {
+        /// Tool results weigh at least half their units.
+        results_by_units: bool,
+    },
 }
 
 /// How a session with oversized results is rewritten on disk.
@@ -207,8 +355,16 @@ pub enum Guard {
     /// Nothing.
     None,
     /// A limit for each, then placeholders for the oldest (pruning 6.30).
-    Placeholders,
-    /// A limit for each (pruning 8.7).
+    Placeholders {
+        /// A call that is still too large ends (releases R41).
+        stops: bool,
+    },
+    /// A limit for each, then shorter texts and placeholders for the newest; a call that is still too large ends
+    /// (releases R42).
+    NewestFirst,
+    /// A limit for each; a call that is still too large ends (releases R43).
+    SingleThenStop,
+    /// A limit for each, by what characters weigh; images that fit stay (pruning 8.7).
     Single,
 }
 
@@ -217,12 +373,17 @@ pub enum Guard {
 pub enum LegacyImages {
     /// They stay.
     Stay,
-    /// Those of users before the last answer go (pruning 1.6).
-    BeforeLastAnswer,
-    /// Those of users and results before the last turns that were answered go, and references to media.
+    /// Those before the last answer go (pruning 1.6).
+    BeforeLastAnswer {
+        /// Those of tool results too, and not only of users (releases R50).
+        results: bool,
+    },
+    /// Those of users and results before the last turns that were answered go.
     BeforeLastTurns {
         /// Turns that stay as they are.
         kept: usize,
+        /// References to media in texts go too (releases R51).
+        references: bool,
     },
 }
 
@@ -231,6 +392,14 @@ pub enum LegacyImages {
 pub enum Estimate {
     /// One each, four to a token.
     Units,
+    /// The same; images of users count as others do, and a call without arguments counts a word for them (releases
+    /// R20, R21).
+    OwnRuntime {
+        /// Images of users count as others do.
+        user_images: bool,
+        /// A count that a provider's answer holds for the whole context stands for its usage.
+        context_usage: bool,
+    },
     /// More for CJK (pruning 8.5).
     Weighted,
 }
@@ -244,6 +413,12 @@ pub enum Reserve {
     Floor,
     /// `reserveTokens` or the runtime's own, but at least `reserveTokensFloor` (compaction 2.2).
     Configured,
+    /// The same; the floor leaves room for a prompt (releases R61).
+    CappedFloor,
+    /// The same; the whole reserve does.
+    Capped,
+    /// At least 20000, but leaves room for a prompt.
+    CappedAlone,
     /// At least 20000, but at most a quarter of the window.
     Quarter,
 }
@@ -251,10 +426,12 @@ pub enum Reserve {
 impl Reserve {
     /// Whether a key below `compaction` is read.
     pub fn reads(self, key: &str) -> bool {
+        let in_files = matches!(self, Self::Configured | Self::CappedFloor | Self::Capped);
         match key {
-            "reserveTokens" => self == Self::Configured,
-            "reserveTokensFloor" => matches!(self, Self::Floor | Self::Configured),
-            "keepRecentTokens" => matches!(self, Self::Configured | Self::Quarter),
+            "reserveTokens" => in_files,
+            "reserveTokensFloor" => in_files || self == Self::Floor,
+            "keepRecentTokens" => in_files || matches!(self, Self::CappedAlone | Self::Quarter),
+            "enabled" => matches!(self, Self::CappedAlone | Self::Quarter),
             _ => true,
         }
     }
@@ -269,6 +446,42 @@ pub enum Compaction {
     FromFirstKept,
     /// The projected messages, what the previous one kept among them (store-pi-1.5 H).
     Projected,
+}
+
+/// Which of several windows counts.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum WindowRule {
+    /// The first that is there: the model's own, the configured one, `agents.defaults.contextTokens` (releases R72).
+    First,
+    /// The configured one, else the model's own, lowered by `agents.defaults.contextTokens` (pruning 4.5).
+    Lowest {
+        /// How names of providers are compared.
+        names: Names,
+        /// `contextTokens` of a model goes before its `contextWindow`.
+        model_tokens: bool,
+        /// A configured id may have the name of its provider before it.
+        prefixed: bool,
+    },
+    /// The same, and nothing lowers it (pruning 8).
+    OfModel,
+}
+
+impl WindowRule {
+    /// Whether `agents.defaults.contextTokens` is read.
+    pub fn reads_context_tokens(self) -> bool {
+        self != Self::OfModel
+    }
+}
+
+/// How names of providers are compared with those of the configuration (releases R72).
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Names {
+    /// As they are written.
+    Exact,
+    /// Without regard to case, and by the aliases that the gateway itself knows.
+    Aliases,
+    /// Without regard to case; aliases are the plug-ins'.
+    AnyCase,
 }
 
 /// When a window is too small.
@@ -292,7 +505,10 @@ pub enum MemoryFlush {
     /// Never.
     None,
     /// By the stored total alone.
-    StoredTotal,
+    StoredTotal {
+        /// One that is not known to be up to date counts nothing.
+        fresh: bool,
+    },
     /// By the total, the transcript's own and its size (compaction 9).
     TotalsAndSize,
     /// By the plug-in: the floor at most a quarter of the window.
@@ -319,144 +535,4 @@ pub enum Branching {
     /// Leaf rows and side rows count, parents are corrected, and a `reset` bounds a context as a compaction does (sqlite F,
     /// G2).
     LeafRows,
-}
-
-const FILE_ERA_GUARD: WindowGuardRule = WindowGuardRule {
-    block_below: 16_000.0,
-    warn_below: 32_000.0,
-    block_share: 0.0,
-    warn_share: 0.0,
-    block_unknown: false,
-};
-
-/// The reference.
-pub static V2026_3_2: Rules = Rules {
-    reading: Reading::Entries,
-    pruner: Pruner::EachFiring,
-    prune_keys: PruneKeys::All,
-    image_results: ImageResults::Skipped,
-    touch: Touch::Any,
-    eligible: Eligible::Caching,
-    longest_ttl_ms: f64::MAX,
-    history: History::Exact,
-    history_lookup: HistoryLookup::Channel,
-    result_limit: ResultLimit::Share { most: 400_000.0 },
-    truncation: Truncation::Head { floor_has_suffix: true },
-    rewrite: Rewrite::Losing,
-    guard: Guard::Placeholders,
-    server_clearing: false,
-    legacy_images: LegacyImages::BeforeLastAnswer,
-    estimate: Estimate::Units,
-    usage_above_zero: false,
-    reserve: Reserve::Configured,
-    unknown_window_compacts: true,
-    compaction: Compaction::AfterPrevious,
-    safeguard: true,
-    summary_chars: None,
-    window_guard: FILE_ERA_GUARD,
-    context_tokens: true,
-    memory_flush: MemoryFlush::TotalsAndSize,
-    recovery: Recovery { attempts: 3, truncation_restarts: false, resets_session: true },
-    branching: Branching::LastEntry,
-};
-
-/// The version before it.
-pub static V2026_2_19: Rules = Rules {
-    pruner: Pruner::FailsToLoad,
-    eligible: Eligible::Anthropic,
-    truncation: Truncation::Head { floor_has_suffix: false },
-    legacy_images: LegacyImages::Stay,
-    reserve: Reserve::Floor,
-    safeguard: false,
-    memory_flush: MemoryFlush::StoredTotal,
-    recovery: Recovery { attempts: 3, truncation_restarts: true, resets_session: true },
-    ..V2026_3_2
-};
-
-/// The version with a runtime of its own.
-pub static V2026_9: Rules = Rules {
-    reading: Reading::Entries,
-    pruner: Pruner::Projections,
-    prune_keys: PruneKeys::Few,
-    image_results: ImageResults::Replaced,
-    touch: Touch::SameModel,
-    eligible: Eligible::Plugins,
-    longest_ttl_ms: 9_007_199_254_740_991.0,
-    history: History::Batches,
-    history_lookup: HistoryLookup::Account,
-    result_limit: ResultLimit::Stepped,
-    truncation: Truncation::HeadAndTail,
-    rewrite: Rewrite::Remapping,
-    guard: Guard::Single,
-    server_clearing: true,
-    legacy_images: LegacyImages::BeforeLastTurns { kept: 3 },
-    estimate: Estimate::Weighted,
-    usage_above_zero: true,
-    reserve: Reserve::Quarter,
-    unknown_window_compacts: false,
-    compaction: Compaction::FromFirstKept,
-    safeguard: true,
-    summary_chars: Some(16_000.0),
-    window_guard: WindowGuardRule {
-        block_below: 4000.0,
-        warn_below: 8000.0,
-        block_share: 0.1,
-        warn_share: 0.2,
-        block_unknown: true,
-    },
-    context_tokens: false,
-    memory_flush: MemoryFlush::Plugin,
-    recovery: Recovery { attempts: 3, truncation_restarts: false, resets_session: false },
-    branching: Branching::LeafRows,
-};
-
-/// The runtime without a gateway: it compacts, and trims nothing.
-pub static PI_0_55: Rules = Rules {
-    rewrite: Rewrite::None,
-    pruner: Pruner::None,
-    history: History::None,
-    guard: Guard::None,
-    legacy_images: LegacyImages::Stay,
-    reserve: Reserve::Runtime,
-    safeguard: false,
-    context_tokens: false,
-    memory_flush: MemoryFlush::None,
-    recovery: Recovery { attempts: u32::MAX, truncation_restarts: false, resets_session: false },
-    ..V2026_3_2
-};
-
-/// The same since it projects transcripts (store-pi-1.5).
-pub static PI_1_5: Rules = Rules {
-    reading: Reading::Projected,
-    usage_above_zero: true,
-    compaction: Compaction::Projected,
-    ..PI_0_55
-};
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn the_newest_version_reads_four_keys_of_the_pruner_and_two_of_compaction() {
-        for key in ["mode", "ttl", "tools.allow", "tools.deny", "hardClear.enabled", "hardClear.placeholder"]
-        {
-            assert!(V2026_9.prune_keys.reads(key) && V2026_3_2.prune_keys.reads(key), "{key}");
-        }
-        for key in ["keepLastAssistants", "softTrimRatio", "hardClearRatio", "softTrim.maxChars"] {
-            assert!(!V2026_9.prune_keys.reads(key) && V2026_3_2.prune_keys.reads(key), "{key}");
-        }
-        let read = |reserve: Reserve| {
-            ["reserveTokens", "reserveTokensFloor", "keepRecentTokens"].map(|key| reserve.reads(key))
-        };
-        assert_eq!(read(Reserve::Quarter), [false, false, true]);
-        assert_eq!(read(Reserve::Floor), [false, true, false]);
-        assert_eq!(read(Reserve::Configured), [true; 3]);
-    }
-
-    #[test]
-    fn only_two_versions_prune() {
-        let all = [&PI_0_55, &PI_1_5, &V2026_2_19, &V2026_3_2, &V2026_9];
-        assert_eq!(all.map(|rules| rules.pruner.is_active()), [false, false, false, true, true]);
-    }
 }

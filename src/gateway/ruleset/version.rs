@@ -3,7 +3,8 @@
 use std::fmt;
 use std::str::FromStr;
 
-use super::Ruleset;
+use super::releases::{Known, NEWEST, RANGES, Range};
+use super::{PI, Ruleset};
 
 /// A version: `2026.9.6`, `2026.3`, `2026.9.x`, `v2026.2.19-beta.1`, or one of the runtime alone: `pi-0.55`, `pi-1.5.2`.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -23,8 +24,10 @@ enum Parts {
 /// A text that is no version.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error(
-    "{0:?} is no version; expected one of {known}, or a version such as 2026.9.6",
-    known = Ruleset::ALL.map(Ruleset::id).join(", ")
+    "{0:?} is no version; expected a release of the gateway such as 2026.4.15 (known: {oldest} to {newest}), or {pi}",
+    oldest = RANGES[0].id,
+    newest = NEWEST.map(|part| part.to_string()).join("."),
+    pi = PI.map(Ruleset::id).join(" or ")
 )]
 pub struct UnknownVersion(String);
 
@@ -32,13 +35,6 @@ pub struct UnknownVersion(String);
 const FIRST_YEAR: u32 = 2025;
 /// The first version of the runtime that projects transcripts (store-pi-1.5, table at the top).
 const FIRST_PROJECTED: [u32; 2] = [0, 87];
-/// The rulesets of the gateway, oldest first, and the first version each holds for.
-const KNOWN: [([u32; 3], Ruleset); 3] = [
-    ([2026, 2, 19], Ruleset::V2026_2_19),
-    ([2026, 3, 2], Ruleset::V2026_3_2),
-    ([2026, 9, 0], Ruleset::V2026_9),
-];
-
 impl FromStr for Version {
     type Err = UnknownVersion;
 
@@ -98,35 +94,63 @@ impl Version {
 
     /// The newest known ruleset that is not newer; the oldest for a version before all of them.
     pub fn ruleset(&self) -> Ruleset {
-        let parts = match self.parts {
-            Parts::Gateway(parts) => parts,
-            Parts::Pi(parts) if parts >= FIRST_PROJECTED => return Ruleset::Pi1_5,
-            Parts::Pi(_) => return Ruleset::Pi0_55,
-        };
-        let not_newer = KNOWN.iter().rev().find(|(first, _)| *first <= parts);
-        not_newer.map_or(Ruleset::V2026_2_19, |(_, ruleset)| *ruleset)
+        match self.parts {
+            Parts::Gateway(parts) => Range::of(parts).ruleset,
+            Parts::Pi(parts) if parts >= FIRST_PROJECTED => Ruleset::Pi1_5,
+            Parts::Pi(_) => Ruleset::Pi0_55,
+        }
     }
 
-    /// What to say where the ruleset is not the version's own.
+    /// What to say where the rules were not read from the version itself.
     pub fn note(&self) -> Option<String> {
-        let parts = match self.parts {
-            Parts::Gateway(parts) => parts,
-            Parts::Pi([0, 55] | [1, 5]) => return None,
+        match self.parts {
+            Parts::Gateway(parts) => self.gateway_note(parts),
+            Parts::Pi([0, 55] | [1, 5]) => None,
             Parts::Pi(_) => {
                 let (text, id) = (&self.text, self.ruleset().id());
-                return Some(format!(
+                Some(format!(
                     "{text} has no rules of its own here; those of {id} are used, which read transcripts as it does"
-                ));
+                ))
             }
-        };
-        let (ruleset, text) = (self.ruleset(), &self.text);
-        let (first, _) = KNOWN.iter().find(|(_, known)| *known == ruleset)?;
-        let own = if first[2] == 0 { parts[..2] == first[..2] } else { parts == *first };
-        if own {
+        }
+    }
+
+    fn gateway_note(&self, parts: [u32; 3]) -> Option<String> {
+        let (range, text) = (Range::of(parts), &self.text);
+        let those = format!("the rules of {}", range.span);
+        // A part that is not told stands for the last of its releases, which is known where a later one is.
+        let is_open = parts.contains(&u32::MAX);
+        if parts > NEWEST {
+            let same_month = is_open && parts[..2] == NEWEST[..2];
+            return (!same_month)
+                .then(|| format!("{text} is newer than every release that is known; {those} are used, the nearest that are not newer"));
+        }
+        if parts < RANGES[0].first {
+            return Some(format!(
+                "{text} is older than every release that is known; {those} are used, the oldest"
+            ));
+        }
+        if is_open {
             return None;
         }
-        let why = if parts < *first { "the oldest that are known" } else { "the nearest that are not newer" };
-        Some(format!("{text} has no rules of its own here; those of {} are used, {why}", ruleset.id()))
+        match range.knows(&self.number(parts)) {
+            Known::Opened => None,
+            Known::Published => Some(format!(
+                "{text} was not opened; {those} are used, which were the same before and after it"
+            )),
+            Known::Unpublished => Some(format!(
+                "no release {text} was published; {those} are used, the nearest that are not newer"
+            )),
+        }
+    }
+
+    /// The number behind the year: `4.15`, or `2.6-3` for one that was published again.
+    fn number(&self, [_, month, day]: [u32; 3]) -> String {
+        let again = self.text.split_once('-').map(|(_, again)| again);
+        let again =
+            again.filter(|again| !again.is_empty() && again.bytes().all(|byte| byte.is_ascii_digit()));
+        let again = again.map(|again| format!("-{again}")).unwrap_or_default();
+        format!("{month}.{day}{again}")
     }
 
     /// Whether this is later than the reference, whose keys are the ones known in full.
@@ -152,25 +176,36 @@ mod tests {
 
     #[test]
     fn a_version_gets_the_rules_of_its_own_or_the_nearest_not_newer() {
-        use Ruleset::{Pi0_55, Pi1_5, V2026_2_19, V2026_3_2, V2026_9};
-        for (text, ruleset, told) in [
-            ("2026.2.19", V2026_2_19, false),
-            ("2026.3.2", V2026_3_2, false),
-            ("v2026.3.2", V2026_3_2, false),
-            ("2026.3.2-beta.1", V2026_3_2, false),
-            ("2026.9.6", V2026_9, false),
-            ("2026.9.x", V2026_9, false),
-            ("2026.9", V2026_9, false),
-            ("2026.3.1", V2026_2_19, true),
-            ("2026.2.20", V2026_2_19, true),
-            ("2026.3", V2026_3_2, true),
-            ("2026.8.30", V2026_3_2, true),
-            ("2026.10.1", V2026_9, true),
-            ("2027.1.1", V2026_9, true),
-            ("2026.1.5", V2026_2_19, true),
-            ("2025.12.31", V2026_2_19, true),
+        use Ruleset::{Pi0_55, Pi1_5};
+        for (text, id, told) in [
+            ("2026.2.19", "2026.2.19", false),
+            ("v2026.3.2", "2026.3.2", false),
+            ("2026.3.2-beta.1", "2026.3.2", false),
+            ("2026.9.6", "2026.9.2", false),
+            ("2026.9.x", "2026.9.2", false),
+            ("2026.9", "2026.9.2", false),
+            ("2026.9.1", "2026.8.1", false),
+            ("2026.8.30", "2026.8.1", true),
+            ("2026.1.24-3", "2026.1.24", true),
+            ("2026.1.27", "2026.1.24", true),
+            ("2026.1.30", "2026.1.29", false),
+            ("2026.2.6", "2026.2.1", false),
+            ("2026.2.6-3", "2026.2.1", false),
+            ("2026.3.1", "2026.2.22", true),
+            ("2026.3.12", "2026.3.11", true),
+            ("2026.4.21", "2026.4.15", false),
+            ("2026.4.23", "2026.4.15", true),
+            ("2026.6.5", "2026.5.28", false),
+            ("2026.3", "2026.3.31", false),
+            ("2026.9.7", "2026.9.2", true),
+            ("2026.10.1", "2026.9.2", true),
+            ("2026.10", "2026.9.2", true),
+            ("2027.1.1", "2026.9.2", true),
+            ("2026.1.5", "2026.1.24", true),
+            ("2025.12.31", "2026.1.24", true),
         ] {
-            assert_eq!(nearest(text), (ruleset, told), "{text}");
+            let (ruleset, note) = nearest(text);
+            assert_eq!((ruleset.id(), note), (id, told), "{text}");
         }
         for (text, ruleset, told) in [
             ("pi-0.55.3", Pi0_55, false),
@@ -188,17 +223,35 @@ mod tests {
     fn the_note_says_which_rules_are_used_and_why() {
         let note = |text: &str| text.parse::<Version>().unwrap().note().unwrap();
         assert_eq!(
-            note("2026.5.1"),
-            "2026.5.1 has no rules of its own here; those of 2026.3.2 are used, the nearest that are not newer"
+            note("2026.4.20"),
+            "2026.4.20 was not opened; the rules of 2026.4.15–4.24 are used, which were the same before and after it"
         );
-        assert!(note("2026.1.1").ends_with("those of 2026.2.19 are used, the oldest that are known"));
+        assert_eq!(
+            note("2026.3.12"),
+            "no release 2026.3.12 was published; the rules of 2026.3.11–3.13 are used, the nearest that are not newer"
+        );
+        assert_eq!(
+            note("2026.12.1"),
+            "2026.12.1 is newer than every release that is known; the rules of 2026.9.2–9.6 are used, the nearest that are not newer"
+        );
+        assert!(note("2026.1.1").ends_with("the rules of 2026.1.24 are used, the oldest"));
+    }
+
+    #[test]
+    fn every_published_release_has_rules_and_says_where_it_was_not_opened() {
+        for ruleset in Ruleset::ALL {
+            for (release, opened) in ruleset.releases() {
+                let version: Version = format!("2026.{release}").parse().unwrap();
+                assert_eq!((version.ruleset(), version.note().is_none()), (ruleset, opened), "{release}");
+            }
+        }
     }
 
     #[test]
     fn what_is_no_version_lists_the_known_ones() {
         for text in ["", "latest", "2026.x.3", "2026.3.2.1", "3.2", "2026.+3", "2026..2", "pi-", "pi-x.5"] {
             let error = text.parse::<Version>().unwrap_err().to_string();
-            assert!(error.contains("2026.2.19, 2026.3.2, 2026.9, pi-0.55, pi-1.5"), "{error}");
+            assert!(error.ends_with("(known: 2026.1.24 to 2026.9.6), or pi-0.55 or pi-1.5"), "{error}");
         }
     }
 }

@@ -3,10 +3,10 @@
 
 use std::collections::HashMap;
 
-use crate::context::tokens::weighted;
+use crate::context::tokens::estimate_under;
 use crate::context::tokens::{estimate_context, estimate_message};
 use crate::context::{ContextMessage, first_kept};
-use crate::gateway::ruleset::{Compaction, Rules};
+use crate::gateway::ruleset::{Compaction, Estimate, Rules};
 use crate::ids::EntryIx;
 use crate::js::{Throws, Value};
 use crate::policy::compact::branch::BranchEntry;
@@ -78,9 +78,12 @@ impl Compacting<'_> {
     }
 }
 
-/// Weighted tokens of a message, where the rules of a version look at letters (pruning 8.5).
+/// Tokens of a message, where the version does not estimate as pi does (pruning 8.5, releases R20, R21).
 pub fn weighted_tokens(rules: &Rules, message: &Value) -> Option<f64> {
-    rules.looks_at_letters().then(|| weighted::estimate_message(message))
+    if rules.estimate == Estimate::Units {
+        return None;
+    }
+    estimate_under(rules, message).ok()
 }
 
 impl Default for Before {
@@ -229,7 +232,7 @@ mod tests {
 
     fn prepared(list: &str, before: &Before, keep: f64) -> Option<Preparation> {
         let tokens = |entry: &BranchEntry| entry.message.map_or(Ok(0.0), |size| estimate_message(&size));
-        prepare_under(Ruleset::V2026_9.rules(), &entries(list), before, keep, tokens).unwrap()
+        prepare_under(Ruleset::V2026_9_2.rules(), &entries(list), before, keep, tokens).unwrap()
     }
 
     fn cut(list: &str, keep: f64) -> (usize, Option<usize>) {
@@ -289,11 +292,11 @@ mod tests {
     #[test]
     fn a_summary_has_16000_chars_at_most_with_the_note() {
         let long = js::JsString::from("x".repeat(16_001).as_str());
-        let newest = stored_summary(Ruleset::V2026_9.rules(), &long);
+        let newest = stored_summary(Ruleset::V2026_9_2.rules(), &long);
         assert_eq!(newest.len(), 16_000);
         assert!(newest.to_string_lossy().ends_with("truncated to fit budget]"));
         assert_eq!(stored_summary(Ruleset::V2026_3_2.rules(), &long), long);
         let whole = js::JsString::from("x".repeat(16_000).as_str());
-        assert_eq!(stored_summary(Ruleset::V2026_9.rules(), &whole), whole);
+        assert_eq!(stored_summary(Ruleset::V2026_9_2.rules(), &whole), whole);
     }
 }

@@ -32,9 +32,14 @@ impl PartialEq for Counted {
 }
 
 impl Counted {
-    /// Counts a message. The roles `user` and `assistant` are counted as such even where the message says that it is
-    /// a tool result.
+    /// Counts a message, the details of results too.
     pub fn of<'a>(message: impl Json<'a>) -> Self {
+        Self::of_under(message, true)
+    }
+
+    /// Counts a message by the rules of a version, with the details of results or without (releases R44). The roles `user` and `assistant` are counted as such even where the message says that it is
+    /// a tool result.
+    pub fn of_under<'a>(message: impl Json<'a>, details: bool) -> Self {
         let role = |name| message.get("role").is_some_and(|role| role.str_is(name));
         let is_result = role("toolResult")
             || role("tool")
@@ -45,8 +50,9 @@ impl Counted {
         } else if role("assistant") {
             Ok(assistant_chars(content))
         } else if is_result {
-            user_chars(content)
-                .map(|content| result_chars(content, message.get("details").map(unknown_chars)))
+            user_chars(content).map(|content| {
+                result_chars(content, message.get("details").filter(|_| details).map(unknown_chars))
+            })
         } else if is_container(message) {
             Ok(OTHER_CHARS)
         } else {

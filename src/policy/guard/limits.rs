@@ -10,6 +10,8 @@ pub const UNKNOWN_WINDOW: f64 = 200_000.0;
 const CHARS_PER_TOKEN: f64 = 4.0;
 /// Chars to a token of one result.
 const RESULT_CHARS_PER_TOKEN: f64 = 2.0;
+/// Share of the window from which a call ends (releases R41).
+const STOP_SHARE: f64 = 0.9;
 /// No limit is below this many chars.
 const LEAST_CHARS: f64 = 1024.0;
 
@@ -20,6 +22,8 @@ pub struct Limits {
     pub budget: f64,
     /// Of one tool result.
     pub single: f64,
+    /// Of all messages once the guard is done; a call that is over it ends (releases R41).
+    pub stop: Option<f64>,
 }
 
 impl Limits {
@@ -28,7 +32,15 @@ impl Limits {
     pub fn under(rules: &Rules, window: f64, settings: &GuardSettings) -> Option<Self> {
         match rules.guard {
             Guard::None => None,
-            Guard::Placeholders => Some(Self::new(window, settings)),
+            Guard::Placeholders { stops: false } => Some(Self::new(window, settings)),
+            Guard::Placeholders { stops: true } | Guard::NewestFirst => {
+                let limits = Self::new(window, settings);
+                Some(Self { stop: Some(stop(window).max(limits.budget)), ..limits })
+            }
+            Guard::SingleThenStop => {
+                let limits = Self::new(window, settings);
+                Some(Self { budget: f64::INFINITY, stop: Some(stop(window)), ..limits })
+            }
             Guard::Single => {
                 let known = if window.is_nan() { 1.0 } else { window };
                 Some(Self { budget: f64::INFINITY, ..Self::new(known, settings) })
@@ -44,6 +56,26 @@ impl Limits {
         Self {
             budget: limit(CHARS_PER_TOKEN, settings.budget_share),
             single: limit(RESULT_CHARS_PER_TOKEN, settings.single_share),
+            stop: None,
         }
     }
+}
+
+/// What is said of a call that ends for its size; none where the version's guard ends none (releases R41, R43).
+pub fn stop_text(rules: &Rules) -> Option<&'static str> {
+    match rules.guard {
+        Guard::Placeholders { stops: true } | Guard::NewestFirst => Some(
+            "Preemptive context overflow: estimated context size exceeds safe threshold during tool loop",
+        ),
+        Guard::SingleThenStop => {
+            Some("Context overflow: estimated context size exceeds safe threshold during tool loop.")
+        }
+        Guard::None | Guard::Placeholders { stops: false } | Guard::Single => None,
+    }
+}
+
+/// Chars at which a call ends, for a window in tokens.
+fn stop(window: f64) -> f64 {
+    let window = if window.is_nan() { UNKNOWN_WINDOW } else { window };
+    maximum(LEAST_CHARS, (maximum(1.0, window.floor()) * CHARS_PER_TOKEN * STOP_SHARE).floor())
 }

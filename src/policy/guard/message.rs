@@ -62,7 +62,7 @@ pub fn compacted_message(message: &Value) -> Value {
 
 /// A content that is a string or absent becomes a string, any other one text block; other keys stay where they are
 /// (pruning 6.33, 6.36).
-fn with_text(message: &Value, text: JsString) -> Value {
+pub(super) fn with_text(message: &Value, text: JsString) -> Value {
     let content = match message.get("content") {
         None | Some(Value::String(_)) => Value::String(text),
         Some(_) => {
@@ -78,7 +78,7 @@ fn with_text(message: &Value, text: JsString) -> Value {
 }
 
 /// The text blocks with one line feed between them.
-fn joined(content: Option<&Value>) -> JsString {
+pub(super) fn joined(content: Option<&Value>) -> JsString {
     let blocks = match content {
         Some(Value::String(text)) => return text.clone(),
         Some(Value::Array(blocks)) => blocks.as_slice(),

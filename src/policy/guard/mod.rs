@@ -5,12 +5,15 @@
 //! [`guard_messages`] does the same on the messages themselves.
 
 mod estimate;
+mod halved;
 mod limits;
 mod message;
 mod step;
 mod text;
 
 pub use estimate::{Counted, IMAGE_CHARS, result_chars, unknown_chars};
+pub use halved::{halved_message, trimmed_message};
+pub use limits::stop_text;
 pub use limits::{Limits, UNKNOWN_WINDOW};
 pub use message::{compacted_message, cut_message, guard_messages};
 pub use step::{Guarded, guard_list};

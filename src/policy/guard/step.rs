@@ -1,9 +1,10 @@
 //! The guard as a step: decides over what it counts of each message, and leaves the list as the call is sent.
 
-use crate::gateway::ruleset::{Guard, Rules};
+use crate::gateway::ruleset::{Ends, Guard, Rules, Truncation};
 use crate::js::Throws;
 use crate::policy::edit::Edit;
 use crate::policy::fate::{Fate, MessageFate};
+use crate::policy::guard::halved::{most_counted, trimmed_message};
 use crate::policy::guard::limits::Limits;
 use crate::policy::guard::text::COMPACTED;
 use crate::policy::list::List;
@@ -21,6 +22,14 @@ pub struct Guarded {
     pub total: f64,
     /// All messages at the end.
     pub after: f64,
+    /// The call ends before it is sent, as the messages are still too large (releases R41).
+    pub stopped: bool,
+}
+
+impl Guarded {
+    fn new(limits: Limits, total: f64, after: f64) -> Self {
+        Self { limits, total, after, stopped: limits.stop.is_some_and(|stop| after > stop) }
+    }
 }
 
 /// Holds tool results to their limits by the rules of a version; no numbers where it has no guard. `window` is the model's own, in tokens; NaN when nobody knows it. Throws where a
@@ -38,9 +47,16 @@ pub fn guard_list(
         }
         return Ok((fates, None));
     };
-    if rules.guard == Guard::Single {
-        let guarded = fit(list, &mut fates, limits);
-        return Ok((fates, Some(guarded)));
+    match (rules.guard, rules.truncation) {
+        (Guard::Single, _) => {
+            let guarded = fit(list, &mut fates, limits);
+            return Ok((fates, Some(guarded)));
+        }
+        (Guard::NewestFirst | Guard::SingleThenStop, Truncation::Ends(ends)) => {
+            let guarded = halve(list, &mut fates, rules.guard, ends, limits)?;
+            return Ok((fates, Some(guarded)));
+        }
+        _ => {}
     }
     total(list)?;
     for (at, fate) in fates.iter_mut().enumerate().filter(|(_, fate)| fate.reason != Reason::Untouched) {
@@ -56,7 +72,7 @@ pub fn guard_list(
         compact(list, &mut fates, total - limits.budget)?;
         after = self::total(list)?;
     }
-    Ok((fates, Some(Guarded { limits, total, after })))
+    Ok((fates, Some(Guarded::new(limits, total, after))))
 }
 
 /// Holds each result to its limit; all together have none (pruning 8.7).
@@ -72,12 +88,96 @@ fn fit(list: &mut List, fates: &mut [MessageFate], limits: Limits) -> Guarded {
             replace(list, at, edit, fate, (Fate::Truncated, Reason::GuardFitted));
         }
     }
-    Guarded { limits, total, after: (0..list.len()).map(|at| chars(list, at)).sum() }
+    Guarded::new(limits, total, (0..list.len()).map(|at| chars(list, at)).sum())
 }
 
 /// NaN is not.
 fn is_within(chars: f64, limit: f64) -> bool {
     chars <= limit
+}
+
+/// Holds each result to half its limit in units; by the older of the two rules all together too (releases R42, R43).
+fn halve(
+    list: &mut List,
+    fates: &mut [MessageFate],
+    guard: Guard,
+    ends: Ends,
+    limits: Limits,
+) -> Result<Guarded, Throws> {
+    let spares_read = guard == Guard::NewestFirst && reads_last(list, limits)?;
+    let (before, fates_before) = (list.clone(), fates.to_vec());
+    let notice = (guard == Guard::SingleThenStop).then_some(ends.notice);
+    total(list)?;
+    for (at, fate) in fates.iter_mut().enumerate().filter(|(_, fate)| fate.reason != Reason::Untouched) {
+        if chars(list, at)? > limits.single {
+            let edit = Edit::GuardHalve { single: limits.single, notice };
+            replace(list, at, edit, fate, (Fate::Truncated, Reason::GuardCut));
+        }
+    }
+    let total = total(list)?;
+    let results = (0..list.len()).rev().filter(|at| is_result(list, *at)).collect::<Vec<_>>();
+    if let Some((newest, older)) = results.split_first().filter(|_| total > limits.budget) {
+        let order: Vec<usize> = older.iter().chain([newest]).copied().collect();
+        give_way(list, fates, ends, &order, total - limits.budget)?;
+        let gave_way = matches!(fates[*newest].reason, Reason::GuardTrimmed | Reason::GuardCompacted);
+        if spares_read && gave_way {
+            // What was just read is not taken away again: the call ends as it is.
+            *list = before;
+            fates.copy_from_slice(&fates_before);
+            return Ok(Guarded { limits, total, after: total, stopped: true });
+        }
+    }
+    Ok(Guarded::new(limits, total, self::total(list)?))
+}
+
+/// Whether the newest result is a file that was just read and is within its own limit.
+fn reads_last(list: &List, limits: Limits) -> Result<bool, Throws> {
+    let Some(at) = (0..list.len()).rev().find(|at| is_result(list, *at)) else { return Ok(false) };
+    let body = list.texture(at).and_then(|texture| texture.body.clone());
+    let name =
+        body.as_deref().and_then(|body| body.get("toolName").or_else(|| body.get("tool_name")).cloned());
+    Ok(name.is_some_and(|name| name.str_is("read")) && chars(list, at)? <= limits.single)
+}
+
+/// Trims results in this order until this many chars are gained, then leaves them out.
+fn give_way(
+    list: &mut List,
+    fates: &mut [MessageFate],
+    ends: Ends,
+    order: &[usize],
+    needed: f64,
+) -> Result<(), Throws> {
+    let mut gained = 0.0;
+    for trims in [true, false] {
+        for at in order.iter().copied() {
+            let before = chars(list, at)?;
+            let most = if trims { most_counted(before, needed - gained) } else { 0.0 };
+            if before <= COMPACTED.len() as f64 || before <= most {
+                continue;
+            }
+            let body = list.texture(at).and_then(|texture| texture.body.clone()).filter(|_| trims);
+            if body.is_some_and(|body| trimmed_message(&body, ends, most).is_some()) {
+                let edit = Edit::GuardTrim { ends, most };
+                replace(list, at, edit, &mut fates[at], (Fate::Truncated, Reason::GuardTrimmed));
+            } else {
+                replace(
+                    list,
+                    at,
+                    Edit::GuardCompact,
+                    &mut fates[at],
+                    (Fate::Cleared, Reason::GuardCompacted),
+                );
+            }
+            let after = chars(list, at)?;
+            if after < before {
+                gained += before - after;
+            }
+            if gained >= needed {
+                return Ok(());
+            }
+        }
+    }
+    Ok(())
 }
 
 /// Replaces results from the oldest on until this many chars are gained (pruning 6.35).

@@ -3,14 +3,16 @@
 use super::limits::Limits;
 use super::text::cut_text;
 use super::*;
-use crate::gateway::ruleset::{Rules, Ruleset, V2026_3_2 as REFERENCE};
+use crate::gateway::ruleset::{Rules, Ruleset};
 use crate::js::{self, JsString, Value};
 use crate::policy::guard_2026_9::guarded_result;
 use crate::policy::reason::Reason;
 use crate::policy::settings::GuardSettings;
 use crate::policy::testing::{List, calls, result};
 
-const V2026_3_2: &Rules = &REFERENCE;
+fn reference() -> &'static Rules {
+    Ruleset::V2026_3_2.rules()
+}
 const NOTICE: &str = "[truncated: output exceeded context limit]";
 /// A window under which one result may have 1024 chars and all messages 3072.
 const SMALL: f64 = 1024.0;
@@ -28,7 +30,8 @@ fn guarded<T: AsRef<str>>(messages: &[T], window: f64) -> (Vec<Value>, Vec<Reaso
     let settings = GuardSettings::default();
     let messages = List::of(messages);
     let mut list = messages.list();
-    let (fates, numbers) = guard_list(&mut list, V2026_3_2, window, &settings).expect("they can be counted");
+    let (fates, numbers) =
+        guard_list(&mut list, reference(), window, &settings).expect("they can be counted");
     let made = messages.check(&list);
     assert_eq!(Ok(&made), guard_messages(&messages.bodies, window, &settings).as_ref());
     let numbers = numbers.expect("the reference has a guard");
@@ -51,7 +54,7 @@ fn limits_are_three_quarters_and_half_of_the_window_and_1024_at_least() {
     assert_eq!(limits(0.0), (1024.0, 1024.0));
     assert_eq!(limits(1000.9), (3000.0, 1024.0));
     let shares = GuardSettings { budget_share: 0.5, single_share: 0.1 };
-    assert_eq!(Limits::new(10_000.0, &shares), Limits { budget: 20_000.0, single: 2000.0 });
+    assert_eq!(Limits::new(10_000.0, &shares), Limits { budget: 20_000.0, single: 2000.0, stop: None });
 }
 
 #[test]
@@ -154,19 +157,19 @@ fn a_text_without_a_length_goes_through_every_comparison_and_an_absent_one_fails
     let messages = List::of(&[odd(r#","text":7"#), result("c", "a text")]);
     let mut list = messages.list();
     let (fates, _) =
-        guard_list(&mut list, V2026_3_2, SMALL, &GuardSettings::default()).expect("NaN is a number");
+        guard_list(&mut list, reference(), SMALL, &GuardSettings::default()).expect("NaN is a number");
     assert_eq!([fates[0].reason, fates[1].reason], [Reason::GuardCut, Reason::WithinGuard]);
     let made = r#"{"role":"toolResult","content":[{"type":"text","text":"7"}]}"#;
     assert_eq!(js::stringify(&messages.check(&list)[0]), made);
     let absent = List::of(&[odd("")]);
-    assert!(guard_list(&mut absent.list(), V2026_3_2, SMALL, &GuardSettings::default()).is_err());
+    assert!(guard_list(&mut absent.list(), reference(), SMALL, &GuardSettings::default()).is_err());
     assert!(guard_messages(&absent.bodies, SMALL, &GuardSettings::default()).is_err());
 }
 
 /// What the guard of 2026.9 makes of messages, checked against its rule on texts, and why.
 fn fitted<T: AsRef<str>>(messages: &[T], window: f64) -> Vec<Reason> {
-    let rules = Ruleset::V2026_9.rules();
-    let messages = List::under(Ruleset::V2026_9, messages);
+    let rules = Ruleset::V2026_9_2.rules();
+    let messages = List::under(Ruleset::V2026_9_2, messages);
     let mut list = messages.list();
     let (fates, numbers) =
         guard_list(&mut list, rules, window, &GuardSettings::default()).expect("never throws");

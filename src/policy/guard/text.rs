@@ -4,7 +4,7 @@ use crate::js::JsString;
 use crate::policy::texture::Text;
 
 /// Stands for a text of which nothing may stay, and follows one that was cut.
-const NOTICE: &str = "[truncated: output exceeded context limit]";
+pub(super) const NOTICE: &str = "[truncated: output exceeded context limit]";
 /// Stands for a result that gave way; 48 chars.
 pub const COMPACTED: &str = "[compacted: tool output removed to free context]";
 /// A line end is preferred when it stands beyond this share of what may stay (pruning 6.34).

@@ -126,7 +126,7 @@ pub(super) fn is_excluded(lower: &str) -> bool {
 }
 
 /// Whether a word stands by itself: no letter, digit or `_` of ASCII beside it.
-fn has_word(text: &str, word: &str) -> bool {
+pub(super) fn has_word(text: &str, word: &str) -> bool {
     text.match_indices(word)
         .any(|(at, _)| !text[..at].ends_with(is_part) && !text[at + word.len()..].starts_with(is_part))
 }

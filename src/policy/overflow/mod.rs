@@ -4,6 +4,7 @@
 //! Two questions have answers of their own, whatever one release does: [`judge()`] says whether a call overflowed, by its
 //! words alone, and [`recognised()`] whether a release took those words for an overflow (overflow-texts).
 
+mod by_release;
 pub mod gateway;
 mod judge;
 mod numbers;
@@ -21,6 +22,7 @@ mod texts;
 
 use crate::gateway::ruleset::Reading;
 
+pub use by_release::{Detected, by_release};
 pub use judge::{Judgement, Verdict, judge};
 pub use numbers::{Numbers, numbers};
 pub use recognised::{Runtime, recognised, recognised_in_run};

@@ -59,8 +59,13 @@ pub fn recognised_in_run(said: &Said, version: &str) -> Option<bool> {
     if release >= IN_RUN_UNKNOWN.0 {
         return None;
     }
-    let (_, pi) = IN_RUN.iter().rev().find(|(since, _)| *since <= release)?;
-    Some(is_error(said) && since_pi::is_overflow(text(said), &said.provider, *pi))
+    let pi = in_run_pi(release)?;
+    Some(is_error(said) && since_pi::is_overflow(text(said), &said.provider, pi))
+}
+
+/// The pi whose detector a release of the gateway asks inside a run.
+pub(super) fn in_run_pi(release: Release) -> Option<Release> {
+    IN_RUN.iter().rev().find(|(since, _)| *since <= release).map(|(_, pi)| *pi)
 }
 
 /// Both programs look at the text of a failed answer only.

@@ -46,6 +46,16 @@ const TOGETHER: &[(Release, &[&str])] = &[
 /// Parts in this order on one line, each any of its alternatives, and the releases that look for them.
 const IN_ORDER: &[(Release, Release, &[&[&str]])] = &[
     (TABLE, NEVER, &[&["total token"], TOTAL_ABOVE]),
+    (TABLE_SHRINKS, NEVER, &[&["input token count exceeds the maximum number of input tokens"]]),
+    (
+        [2026, 4, 9],
+        NEVER,
+        &[
+            &["request (", "prompt ("],
+            &[" token"],
+            &["exceeds available context size", "exceeds the available context size"],
+        ],
+    ),
     (TABLE, TABLE_SHRINKS, &[&["validationexception"], &["input is too long", "max input token"]]),
     (TABLE, TABLE_SHRINKS, &[&["validationexception"], &["input token"], &["exceed"]]),
     (TABLE, TABLE_SHRINKS, &[&["validationexception"], &["exceeds the max"], &["tokens"]]),
@@ -105,6 +115,34 @@ const RATE: &[(Release, &str)] = &[
     ([2026, 4, 5], "too many concurrent requests"),
 ];
 
+/// Texts of a rate limit in lower case, and the first release that takes them for one.
+const RATE_LIMIT: &[(Release, &str)] = &[
+    (FIRST, "rate_limit"),
+    (FIRST, "rate limit"),
+    (FIRST, "too many requests"),
+    (FIRST, "429"),
+    (FIRST, "exceeded your current quota"),
+    (FIRST, "resource has been exhausted"),
+    (FIRST, "quota exceeded"),
+    (FIRST, "resource_exhausted"),
+    (FIRST, "usage limit"),
+    (REFERENCE, "model_cooldown"),
+    (REFERENCE, "tokens per minute"),
+    ([2026, 3, 8], "tokens per day"),
+    ([2026, 4, 5], "throttling"),
+    ([2026, 4, 5], "throttled"),
+    ([2026, 4, 5], "too many concurrent requests"),
+    (CHINESE_LIMITS, "请求过于频繁"),
+    (CHINESE_LIMITS, "调用频率"),
+    (CHINESE_LIMITS, "频率限制"),
+    (CHINESE_LIMITS, "配额不足"),
+    (CHINESE_LIMITS, "配额已用尽"),
+    (CHINESE_LIMITS, "额度不足"),
+    (CHINESE_LIMITS, "额度已用尽"),
+];
+/// Knows Chinese texts of rate limits from here on.
+const CHINESE_LIMITS: Release = [2026, 5, 2];
+
 /// The releases that also look for this text of a rate limit.
 const COOLING_DOWN: (Release, Release) = (REFERENCE, [2026, 3, 7]);
 
@@ -136,6 +174,20 @@ pub(super) fn is_overflow(text: &str, release: Release) -> bool {
     by_own_runtime(&folded, release)
         || !is_rate_limit(&lower, release)
             && (is_said(&lower, &folded, release) || is_guessed(&folded, release))
+}
+
+/// Whether that release takes an error text for an overflow by its strict test (releases R90).
+pub(super) fn is_strict(text: &str, release: Release) -> bool {
+    let (lower, folded) = (text.to_lowercase(), text.to_ascii_lowercase());
+    let loose = release < NARROW && lower.contains("context overflow");
+    !(release >= REFERENCE && gateway::is_excluded(&lower)) && (loose || is_said(&lower, &folded, release))
+}
+
+/// Whether a text in lower case is a rate limit to that release (releases R93).
+pub(super) fn is_rate_limited(lower: &str, release: Release) -> bool {
+    RATE_LIMIT.iter().any(|(since, part)| *since <= release && lower.contains(part))
+        || release >= REFERENCE && gateway::has_word(lower, "tpm")
+        || (COOLING_DOWN.0..COOLING_DOWN.1).contains(&release) && lower.contains("cooling down")
 }
 
 /// Whether a text names an overflow in words that the release looks for.

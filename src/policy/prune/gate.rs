@@ -153,17 +153,21 @@ fn counted_touches<E>(
     (provider, model): (&str, &str),
     body: impl Fn(EntryIx) -> Result<Value, E>,
 ) -> impl Iterator<Item = (EntryIx, f64)> {
-    let wanted = [provider, model].map(|name| Some(name.trim().to_lowercase()));
+    let wanted =
+        [("provider", provider), ("modelId", model)].map(|(key, name)| (key, name.trim().to_lowercase()));
     let same = move |ix: EntryIx| {
         let Ok(entry) = body(ix) else { return false };
         let told = |key: &str| {
             let value = entry.get("data").and_then(|data| data.get(key)).and_then(js::Value::as_str);
             value.map(|text| text.trim().to_string_lossy().to_lowercase())
         };
-        [told("provider"), told("modelId")] == wanted
+        // A run without a name restricts nothing.
+        wanted.iter().all(|(key, name)| name.is_empty() || told(key).as_ref() == Some(name))
     };
     let any = rules.touch == Touch::Any;
-    touches(index).filter(move |(ix, _)| any || same(*ix))
+    let own =
+        |ix: EntryIx| index.words.value(index.entry(ix).word).is_some_and(|word| word.str_is(rules.marker));
+    touches(index).filter(move |(ix, _)| own(*ix)).filter(move |(ix, _)| any || same(*ix))
 }
 
 #[cfg(test)]
@@ -196,7 +200,8 @@ mod tests {
         let settings = PruneSettings::default();
         let under =
             |ruleset: Ruleset| gate_under(ruleset.rules(), Some(&settings), true, Some(1.0), 9e12).is_open();
-        assert_eq!(Ruleset::ALL.map(under), [false, true, true, false, false]);
+        let shut = Ruleset::ALL.into_iter().filter(|ruleset| !under(*ruleset)).map(Ruleset::id);
+        assert_eq!(shut.collect::<Vec<_>>(), ["2026.2.1", "2026.2.12", "2026.2.19", "pi-0.55", "pi-1.5"]);
         let off = gate_under(Ruleset::V2026_2_19.rules(), None, true, Some(1.0), 9e12);
         assert_eq!(off, Gate::Off);
     }
@@ -215,8 +220,8 @@ mod tests {
         let touch =
             |ruleset: Ruleset, model| last_touch_under(ruleset.rules(), &index, ("anthropic", model), body);
         assert_eq!(touch(Ruleset::V2026_3_2, "OPUS "), Some(9.0));
-        assert_eq!(touch(Ruleset::V2026_9, "OPUS "), Some(5.0));
-        assert_eq!(touch(Ruleset::V2026_9, "sonnet"), None);
+        assert_eq!(touch(Ruleset::V2026_9_2, "OPUS "), Some(5.0));
+        assert_eq!(touch(Ruleset::V2026_9_2, "sonnet"), None);
     }
 
     #[test]

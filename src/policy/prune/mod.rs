@@ -4,6 +4,7 @@
 pub mod gate;
 pub mod projections;
 pub mod round;
+mod size;
 mod soft_trim;
 mod stages;
 mod step;
@@ -12,8 +13,9 @@ mod step_2026_9;
 mod vectors;
 
 pub use gate::{Gate, gate, gate_under, last_touch, last_touch_under, touches, touches_under};
+pub(in crate::policy) use size::blocks_length;
 pub use soft_trim::{Trimming, cleared_message, soft_trimmed_message, trim_chars};
 pub(in crate::policy) use soft_trim::{joined_text, trimmed_text};
 pub use stages::{Clearing, Outcome, PruneInput, cutoff_among, keeps_images, prune};
 pub use step::prune_list;
-pub use step_2026_9::prune_round_list;
+pub use step_2026_9::{RoundInput, prune_round_list};

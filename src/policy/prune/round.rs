@@ -1,20 +1,15 @@
-//! One pruning round as gateways of 2026.9 take it, over the texts themselves: what was pruned before stays so, sizes are
-//! weighted, and results with images are pruned like others (pruning 8.1).
+//! One pruning round over the texts themselves, as gateways since 2026.3.7 take it: what was pruned before may stay so, sizes
+//! may be weighted, and results with images pruned like others (pruning 8.1, releases R11–R14).
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use crate::context::tokens::weighted::{NORMAL, weighted_length};
 use crate::gateway::pruning::PruneSettings;
-use crate::js::{Value, stringify};
+use crate::gateway::ruleset::{ImageResults, PruneSize, PruneWeight, Rules};
+use crate::js::{Throws, Value};
 use crate::policy::prune::projections::{Projection, Snapshot};
 use crate::policy::prune::soft_trim::{cleared_message, soft_trimmed_message};
-use crate::store::entry::Role;
+use crate::store::entry::{Role, Size};
 use crate::store::measure::role_of;
-
-/// Chars of an image.
-const IMAGE_CHARS: f64 = 8000.0;
-/// Chars of a message of any other role.
-const OTHER_CHARS: f64 = 256.0;
 
 /// What a call sends.
 #[derive(Debug, Clone, PartialEq)]
@@ -40,33 +35,64 @@ pub struct Round {
 pub(super) struct Weighed<'a> {
     /// Who speaks.
     pub(super) role: Role,
-    /// Its weighted chars.
-    pub(super) chars: f64,
+    /// Its chars as the version's pruner counts them.
+    pub(super) chars: Size,
+    /// Those of its thinking.
+    pub(super) thinking: f64,
+    /// It holds images.
+    pub(super) has_images: bool,
     /// The message itself; asked for of tool results alone.
     pub(super) body: Option<&'a Value>,
 }
 
+/// How a round goes.
+#[derive(Debug, Clone, Copy)]
+pub struct By<'a> {
+    /// The settings in force.
+    pub settings: &'a PruneSettings,
+    /// What a message weighs.
+    pub size: PruneSize,
+    /// Window in tokens.
+    pub window: f64,
+    /// Whether it prunes anew.
+    pub gate_open: bool,
+    /// The model is sent the thinking of its last answer alone (releases R13).
+    pub drops_thinking: bool,
+}
+
 /// Applies what is remembered, and prunes anew where the gate is open. `window` is in tokens.
+///
+/// # Errors
+/// Where the real pruner fails on a message; nothing is pruned then.
 pub fn prune_round(
+    rules: &Rules,
     messages: &[Value],
     remembered: &Snapshot,
     settings: &PruneSettings,
     window: f64,
     gate_open: bool,
-) -> Round {
-    let weighed = |message| Weighed { role: role_of(message), chars: chars_of(message), body: Some(message) };
+) -> Result<Round, Throws> {
+    let size = rules.prune_size;
+    let weighed = |message| Weighed {
+        role: role_of(message),
+        chars: Size::new(size.chars(message)),
+        thinking: size.thinking(message),
+        has_images: has_images(message),
+        body: Some(message),
+    };
     let messages: Vec<Weighed<'_>> = messages.iter().map(weighed).collect();
-    round(&messages, remembered, settings, window, gate_open)
+    let by = By { settings, size, window, gate_open, drops_thinking: false };
+    round(&messages, remembered, by)
+}
+
+fn has_images(message: &Value) -> bool {
+    let blocks = message.get("content").and_then(Value::as_array).unwrap_or_default();
+    blocks.iter().any(|block| block.get("type").is_some_and(|kind| kind.str_is("image")))
 }
 
 /// The same over messages that were weighed before.
-pub(super) fn round(
-    messages: &[Weighed<'_>],
-    remembered: &Snapshot,
-    settings: &PruneSettings,
-    window: f64,
-    gate_open: bool,
-) -> Round {
+pub(super) fn round(messages: &[Weighed<'_>], remembered: &Snapshot, by: By<'_>) -> Result<Round, Throws> {
+    let By { settings, size, window, .. } = by;
     let results = messages.iter().enumerate().filter(|(_, message)| message.role == Role::ToolResult);
     let results: Vec<(usize, &Value)> =
         results.filter_map(|(at, message)| Some((at, message.body?))).collect();
@@ -80,30 +106,42 @@ pub(super) fn round(
         ratio_after: f64::NAN,
         prunable_chars: f64::NAN,
     };
-    let start = messages.iter().position(|message| message.role == Role::User);
+    // Up to 2026.7 a list without a message of the person is looked at, and has no candidate.
+    let nobody = (size.weight != PruneWeight::Table).then_some(messages.len());
+    let start = messages.iter().position(|message| message.role == Role::User).or(nobody);
     let cutoff = cutoff(messages, settings.keep_last_assistants);
-    let (Some(start), Some(cutoff)) = (start, cutoff) else { return round };
-    if !gate_open || window.is_nan() || window <= 0.0 {
-        return round;
+    let (Some(start), Some(cutoff)) = (start, cutoff) else { return Ok(round) };
+    if !by.gate_open || window.is_nan() || window <= 0.0 {
+        return Ok(round);
     }
-    let chars_now = |(at, message): (usize, &Weighed<'_>)| {
-        round.changed.get(&at).map_or(message.chars, |(_, new)| chars_of(new))
+    let chars_now = |(at, message): (usize, &Weighed<'_>)| match round.changed.get(&at) {
+        Some((_, new)) => size.chars(new),
+        None => message.chars.get(),
     };
-    let chars: Vec<f64> = messages.iter().enumerate().map(chars_now).collect();
-    let total = chars.iter().sum();
-    let mut run = Running { messages, settings, round: &mut round, chars, total, window: window * 4.0 };
+    let chars = messages.iter().enumerate().map(chars_now).collect::<Result<Vec<f64>, Throws>>()?;
+    let total = chars.iter().sum::<f64>() - dropped_thinking(messages, by.drops_thinking);
+    let mut run = Running { messages, settings, size, round: &mut round, chars, total, window: window * 4.0 };
     run.round.ratio_before = run.ratio();
     run.round.ratio_trimmed = run.ratio();
     run.round.ratio_after = run.ratio();
-    if run.ratio() >= settings.soft_trim_ratio {
-        run.prune(start..cutoff);
+    // A ratio that is no number goes on, as it does upstream.
+    let is_low = run.ratio() < settings.soft_trim_ratio;
+    if !is_low {
+        run.prune(start..cutoff)?;
     }
-    round
+    Ok(round)
+}
+
+/// Chars of thinking that is not sent again: of every answer but the last.
+fn dropped_thinking(messages: &[Weighed<'_>], drops: bool) -> f64 {
+    let answers = messages.iter().rev().filter(|message| drops && message.role == Role::Assistant);
+    answers.skip(1).map(|message| message.thinking).sum()
 }
 
 struct Running<'a> {
     messages: &'a [Weighed<'a>],
     settings: &'a PruneSettings,
+    size: PruneSize,
     round: &'a mut Round,
     chars: Vec<f64>,
     total: f64,
@@ -116,21 +154,24 @@ impl Running<'_> {
         self.total / self.window
     }
 
-    fn replace(&mut self, at: usize, projection: Projection, new: Value) {
-        let chars = chars_of(&new);
+    fn replace(&mut self, at: usize, projection: Projection, new: Value) -> Result<(), Throws> {
+        let chars = self.size.chars(&new)?;
         self.total += chars - self.chars[at];
         self.chars[at] = chars;
         self.round.changed.insert(at, (projection, new));
         self.round.new.insert(at);
         self.round.is_new = true;
+        Ok(())
     }
 
-    fn prune(&mut self, range: std::ops::Range<usize>) {
-        let eligible = self.trim(range);
+    fn prune(&mut self, range: std::ops::Range<usize>) -> Result<(), Throws> {
+        let eligible = self.trim(range)?;
         self.round.ratio_trimmed = self.ratio();
         self.round.prunable_chars = eligible.iter().map(|at| self.chars[*at]).sum();
         let (hard, ratio) = (&self.settings.hard_clear, self.settings.hard_clear_ratio);
-        if hard.enabled && self.round.prunable_chars >= self.settings.min_prunable_tool_chars {
+        let is_low = self.ratio() < ratio;
+        let too_few = self.round.prunable_chars < self.settings.min_prunable_tool_chars;
+        if hard.enabled && !is_low && !too_few {
             for at in eligible {
                 if self.ratio() < ratio {
                     break;
@@ -138,35 +179,43 @@ impl Running<'_> {
                 let Some(body) = self.messages[at].body else { continue };
                 let placeholder = hard.placeholder.clone();
                 let new = cleared_message(body, &placeholder);
-                self.replace(at, Projection::Hard { placeholder }, new);
+                self.replace(at, Projection::Hard { placeholder }, new)?;
             }
         }
         self.round.ratio_after = self.ratio();
+        Ok(())
     }
 
     /// Trims what is not trimmed yet; answers what may be cleared.
-    fn trim(&mut self, range: std::ops::Range<usize>) -> Vec<usize> {
+    fn trim(&mut self, range: std::ops::Range<usize>) -> Result<Vec<usize>, Throws> {
         let filter = self.settings.tool_filter();
         let mut eligible = Vec::new();
         for at in range {
-            let Some(message) = self.messages[at].body.filter(|_| self.messages[at].role == Role::ToolResult)
-            else {
-                continue;
-            };
-            // A name that is no text counts as the empty name.
-            let name = message.get("toolName").filter(|name| name.as_str().is_some());
+            let Weighed { role, body, has_images, .. } = self.messages[at];
+            let Some(message) = body.filter(|_| role == Role::ToolResult) else { continue };
             let done = self.round.changed.get(&at).map(|(projection, _)| projection);
-            if matches!(done, Some(Projection::Hard { .. })) || !filter.prunable(name) {
+            let spared = has_images && self.settings.soft_trim.images == ImageResults::Skipped;
+            if matches!(done, Some(Projection::Hard { .. })) || spared || !filter.prunable(self.name(message))
+            {
                 continue;
             }
             eligible.push(at);
-            if done != Some(&Projection::Soft)
-                && let Ok(Some(new)) = soft_trimmed_message(message, &self.settings.soft_trim)
-            {
-                self.replace(at, Projection::Soft, new);
+            if done == Some(&Projection::Soft) {
+                continue;
+            }
+            match soft_trimmed_message(message, &self.settings.soft_trim) {
+                Ok(Some(new)) => self.replace(at, Projection::Soft, new)?,
+                Err(Throws) if self.size.weight != PruneWeight::Table => return Err(Throws),
+                _ => {}
             }
         }
-        eligible
+        Ok(eligible)
+    }
+
+    /// The name of a result's tool; by the newest rules one that is no text counts as the empty name.
+    fn name<'m>(&self, message: &'m Value) -> Option<&'m Value> {
+        let any = self.size.weight != PruneWeight::Table;
+        message.get("toolName").filter(|name| any || name.as_str().is_some())
     }
 }
 
@@ -174,56 +223,6 @@ impl Running<'_> {
 fn cutoff(messages: &[Weighed<'_>], keep: f64) -> Option<usize> {
     let assistants = messages.iter().enumerate().rev().filter(|(_, message)| message.role == Role::Assistant);
     if keep <= 0.0 { Some(messages.len()) } else { assistants.map(|(at, _)| at).nth(keep as usize - 1) }
-}
-
-/// Chars of a message as this version counts them for pruning: weighted, with the signatures of thinking.
-pub fn chars_of(message: &Value) -> f64 {
-    let content = message.get("content");
-    let block: fn(&Value) -> f64 = match role_of(message) {
-        Role::User | Role::ToolResult => block_chars,
-        Role::Assistant => assistant_block_chars,
-        _ => return OTHER_CHARS,
-    };
-    match content {
-        Some(Value::Array(blocks)) => blocks.iter().map(block).sum(),
-        Some(Value::String(text)) if role_of(message) == Role::User => weighted_length(text, NORMAL),
-        _ => 0.0,
-    }
-}
-
-fn is(block: &Value, kind: &str) -> bool {
-    block.get("type").is_some_and(|value| value.str_is(kind))
-}
-
-fn json_chars(value: &Value) -> f64 {
-    weighted_length(&stringify(value).into(), NORMAL)
-}
-
-fn block_chars(block: &Value) -> f64 {
-    if is(block, "image") {
-        return IMAGE_CHARS;
-    }
-    match block.get("text").and_then(Value::as_str) {
-        Some(text) if is(block, "text") => weighted_length(text, NORMAL),
-        _ if is(block, "text") => json_chars(block),
-        _ => 0.0,
-    }
-}
-
-fn assistant_block_chars(block: &Value) -> f64 {
-    if is(block, "thinking") || is(block, "redacted_thinking") {
-        let parts = ["thinking", "thinkingSignature", "signature", "data"];
-        let text =
-            |key: &&str| block.get(key).and_then(Value::as_str).map(|text| weighted_length(text, NORMAL));
-        return parts.iter().filter_map(text).sum();
-    }
-    if is(block, "toolCall") {
-        return match block.get("arguments") {
-            None | Some(Value::Null) => 2.0,
-            Some(arguments) => json_chars(arguments),
-        };
-    }
-    if is(block, "image") { 0.0 } else { block_chars(block) }
 }
 
 #[cfg(test)]
@@ -250,13 +249,21 @@ mod tests {
         words.split_whitespace().enumerate().map(message).collect()
     }
 
+    fn rules() -> &'static Rules {
+        Ruleset::V2026_9_2.rules()
+    }
+
     fn settings() -> PruneSettings {
-        PruneSettings::built_in(Ruleset::V2026_9.rules())
+        PruneSettings::built_in(rules())
+    }
+
+    fn chars_of(message: &Value) -> f64 {
+        rules().prune_size.chars(message).unwrap()
     }
 
     fn sizes(words: &str, window: f64) -> Vec<f64> {
         let messages = list(words);
-        let round = prune_round(&messages, &Snapshot::default(), &settings(), window, true);
+        let round = prune_round(rules(), &messages, &Snapshot::default(), &settings(), window, true).unwrap();
         let result = |at: &usize| role_of(&messages[*at]) == Role::ToolResult;
         (0..messages.len())
             .filter(result)
@@ -300,10 +307,10 @@ mod tests {
         let messages = list("u 5000 5000 a a a");
         let data = r#"{"prunedToolResults":[{"key":"tool:c1","mode":"hard","placeholder":"gone"},{"key":"tool:c2","mode":"soft"}]}"#;
         let remembered = Snapshot::of_data(&parse(data).unwrap()).unwrap();
-        let shut = prune_round(&messages, &remembered, &settings(), 1000.0, false);
+        let shut = prune_round(rules(), &messages, &remembered, &settings(), 1000.0, false).unwrap();
         assert_eq!(shut.changed.keys().copied().collect::<Vec<_>>(), [1, 2]);
         assert!(!shut.is_new && shut.ratio_before.is_nan());
-        let open = prune_round(&messages, &remembered, &settings(), 1000.0, true);
+        let open = prune_round(rules(), &messages, &remembered, &settings(), 1000.0, true).unwrap();
         assert_eq!((open.is_new, &open.changed), (false, &shut.changed));
         assert_eq!(open.ratio_before, f64::from(2 + 4 + 3086) / 4000.0);
     }

@@ -127,9 +127,10 @@ pub(in crate::policy) fn trimmed_text(settings: &SoftTrim, joined: &Text) -> Tex
 /// The trimmed copy of a tool result, or none when it is not trimmed. Throws where taking head or tail
 /// of an odd text does.
 ///
-/// Where images are replaced, malformed text blocks count as their JSON (pruning 8.1).
+/// Malformed text blocks count as their JSON where the version reads them so (pruning 8.1, releases R14).
 pub fn soft_trimmed_message(message: &Value, settings: &SoftTrim) -> Result<Option<Value>, Throws> {
-    let plain = (settings.images == ImageResults::Replaced).then(|| with_plain_texts(message));
+    let reads_odd = matches!(settings.images, ImageResults::Replaced { odd_texts: true, .. });
+    let plain = reads_odd.then(|| with_plain_texts(message));
     let message = plain.as_ref().unwrap_or(message);
     let marker = Value::from(IMAGE_MARKER);
     let (mut parts, mut has_image) = (Vec::new(), false);
@@ -175,11 +176,11 @@ fn with_plain_texts(message: &Value) -> Value {
     Value::Object(copy)
 }
 
-/// Head, tail and note. Where images are replaced, a surrogate pair is not split either: its half is dropped, and the
-/// text is up to two chars shorter than its size foretells.
+/// Head, tail and note. Where surrogate pairs stay whole, half of one is dropped, and the text is up to two chars shorter
+/// than its size foretells.
 fn trimmed(parts: &[&Value], settings: &SoftTrim, joined_chars: f64) -> Result<JsString, Throws> {
     let (mut head, mut tail) = (head(parts, settings.head_chars)?, tail(parts, settings.tail_chars)?);
-    if settings.images == ImageResults::Replaced {
+    if let ImageResults::Replaced { whole_pairs: true, .. } = settings.images {
         let half =
             |unit: Option<&u16>, first: u16| unit.is_some_and(|unit| (first..first + 0x400).contains(unit));
         head = head.slice(0, head.len() - usize::from(half(head.units().last(), 0xD800)));
@@ -330,7 +331,12 @@ mod tests {
 
     fn newest(json: &str, max_chars: f64, head_chars: f64, tail_chars: f64) -> String {
         let message = js::parse(json).unwrap();
-        let settings = SoftTrim { max_chars, head_chars, tail_chars, images: ImageResults::Replaced };
+        let settings = SoftTrim {
+            max_chars,
+            head_chars,
+            tail_chars,
+            images: ImageResults::Replaced { odd_texts: true, whole_pairs: true },
+        };
         let size = size_message(&message).size.result();
         let new = soft_trimmed_message(&message, &settings).unwrap().expect("it has an image");
         let text =

@@ -28,6 +28,8 @@ pub struct PruneInput<'a> {
     pub settings: &'a PruneSettings,
     /// Window in tokens; anything but a number above 0 leaves everything as it is.
     pub window: f64,
+    /// A result without a name of its tool makes the list of tools fail (releases R10).
+    pub needs_names: bool,
 }
 
 /// What pruning does to every message, and the numbers it decided by.
@@ -242,6 +244,9 @@ impl<'a> Run<'a> {
     /// Trims every candidate; the scan does not stop when a threshold is met (pruning 5.6).
     fn soft_pass(&mut self) -> Result<(), Throws> {
         let filter = self.input.settings.tool_filter();
+        if self.input.needs_names {
+            self.check_names()?;
+        }
         let trimming = Trimming::new(&self.input.settings.soft_trim);
         self.prunable.reserve(self.columns.results.len());
         self.prunable_chars.reserve(self.columns.results.len());
@@ -253,6 +258,17 @@ impl<'a> Run<'a> {
         }
         self.outcome.ratio_trimmed = self.ratio();
         Ok(())
+    }
+
+    /// Fails where a candidate has no name that the list of tools could read.
+    fn check_names(&self) -> Result<(), Throws> {
+        let (start, cutoff) = (self.outcome.start, self.outcome.cutoff);
+        let mut candidates = self.columns.results.iter().filter(|(at, _)| (start..cutoff).contains(at));
+        let named = |at: usize| {
+            let name = self.input.list.tool(at, self.input.words);
+            name.is_some_and(|name| name.as_str().is_some())
+        };
+        if candidates.all(|(at, _)| named(*at)) { Ok(()) } else { Err(Throws) }
     }
 
     #[inline]

@@ -1,6 +1,7 @@
 //! Pruning as a step: decides over the sizes of a list and leaves the list as the call would be sent.
 
 use crate::gateway::pruning::PruneSettings;
+use crate::gateway::ruleset::Rules;
 use crate::js::Throws;
 use crate::policy::edit::Edit;
 use crate::policy::fate::Fate;
@@ -12,12 +13,14 @@ use crate::store::intern::Words;
 /// Prunes a list. A shut gate leaves it as it is. Throws where the real pruner does; the list is untouched then.
 pub fn prune_list(
     list: &mut List,
+    rules: &Rules,
     words: &Words,
     settings: &PruneSettings,
     window: f64,
     gate: Gate,
 ) -> Result<Outcome, Throws> {
-    let input = PruneInput { list, words, settings, window };
+    let needs_names = rules.filter_needs_name;
+    let input = PruneInput { list, words, settings, window, needs_names };
     let outcome = match gate.reason() {
         None => prune(&input)?,
         Some(reason) => Outcome::shut(&input, reason),

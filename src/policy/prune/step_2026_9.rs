@@ -1,32 +1,51 @@
-//! Pruning as gateways of 2026.9 do it, as a step: what a call before made of a result is applied whatever the gate says,
-//! and a round is taken where it is open (pruning 8.1, 8.2).
+//! Pruning by the texts themselves as a step, as gateways since 2026.3.7 ask for it: what a call before made of a result is
+//! applied whatever the gate says, where the version remembers, and a round is taken where it is open (pruning 8.1, 8.2).
 
 use crate::gateway::pruning::PruneSettings;
+use crate::gateway::ruleset::Rules;
+use crate::js::Throws;
 use crate::policy::edit::Edit;
 use crate::policy::fate::Fate;
 use crate::policy::list::List;
 use crate::policy::prune::gate::Gate;
 use crate::policy::prune::projections::{Projection, Snapshot};
-use crate::policy::prune::round::{Round, Weighed, round};
+use crate::policy::prune::round::{By, Round, Weighed, round};
 use crate::policy::prune::stages::{Outcome, PruneInput};
 use crate::policy::reason::Reason;
 use crate::policy::texture::size_after;
+use crate::store::entry::Size;
 use crate::store::intern::Words;
 
-/// Prunes a list whose textures were read for these rules; `window` is in tokens. Without anything remembered only the
+/// What a round over a list goes by.
+#[derive(Debug, Clone, Copy)]
+pub struct RoundInput<'a> {
+    /// The words that tool names are kept as.
+    pub words: &'a Words,
+    /// The settings in force.
+    pub settings: &'a PruneSettings,
+    /// Window in tokens.
+    pub window: f64,
+    /// Whether it prunes anew.
+    pub gate: Gate,
+    /// What calls before made of results.
+    pub remembered: Option<&'a Snapshot>,
+    /// The model is sent the thinking of its last answer alone (releases R13).
+    pub drops_thinking: bool,
+}
+
+/// Prunes a list whose textures were read for these rules. Without anything remembered only the
 /// round is taken.
-pub fn prune_round_list(
-    list: &mut List,
-    words: &Words,
-    settings: &PruneSettings,
-    window: f64,
-    gate: Gate,
-    remembered: Option<&Snapshot>,
-) -> Outcome {
+///
+/// # Errors
+/// Where the real pruner fails on a message; the list is untouched then.
+pub fn prune_round_list(list: &mut List, rules: &Rules, input: RoundInput<'_>) -> Result<Outcome, Throws> {
+    let RoundInput { words, settings, window, gate, remembered, drops_thinking } = input;
     let nothing = Snapshot::default();
     let weighed: Vec<Weighed<'_>> = (0..list.len()).map(|at| weigh(list, at)).collect();
-    let done = round(&weighed, remembered.unwrap_or(&nothing), settings, window, gate.is_open());
-    let input = PruneInput { list, words, settings, window };
+    let (size, gate_open) = (rules.prune_size, gate.is_open());
+    let by = By { settings, size, window, gate_open, drops_thinking };
+    let done = round(&weighed, remembered.unwrap_or(&nothing), by)?;
+    let input = PruneInput { list, words, settings, window, needs_names: false };
     let mut outcome = Outcome::shut(&input, reason(&done, settings, window, gate));
     outcome.ratio_before = done.ratio_before;
     outcome.ratio_trimmed = done.ratio_trimmed;
@@ -42,14 +61,16 @@ pub fn prune_round_list(
         outcome.fates[at].after = size.prune_chars;
         list.edit(at, edit(projection, settings), size, texture);
     }
-    outcome
+    Ok(outcome)
 }
 
 fn weigh<'a>(list: &'a List, at: usize) -> Weighed<'a> {
     let texture = list.texture(at);
     Weighed {
         role: list.size(at).role,
-        chars: texture.and_then(|texture| texture.weight).unwrap_or(0.0),
+        chars: texture.and_then(|texture| texture.weight).unwrap_or(Size::new(Ok(0.0))),
+        thinking: texture.map_or(0.0, |texture| texture.thinking),
+        has_images: list.size(at).images > 0,
         body: texture.and_then(|texture| texture.body.as_deref()),
     }
 }

@@ -48,7 +48,8 @@ fn run(list: &str, json: &str, window: f64) -> Outcome {
     let (index, context) = session(list);
     let settings = settings(json);
     let list = List::of(&context, None);
-    let input = PruneInput { list: &list, words: &index.words, settings: &settings, window };
+    let input =
+        PruneInput { list: &list, words: &index.words, settings: &settings, window, needs_names: false };
     prune(&input).expect("does not throw")
 }
 
@@ -115,9 +116,15 @@ fn in_the_newest_version_a_result_with_an_image_is_one_like_others() {
     let (index, context) = session("u:2 9000+image 9000 100+image a a a");
     let raw =
         js::parse(r#"{"mode":"cache-ttl","softTrim":{"maxChars":1},"keepLastAssistants":9}"#).expect("JSON");
-    let settings = effective_settings_under(Ruleset::V2026_9.rules(), Some(&raw)).expect("on");
+    let settings = effective_settings_under(Ruleset::V2026_9_2.rules(), Some(&raw)).expect("on");
     let list = List::of(&context, None);
-    let input = PruneInput { list: &list, words: &index.words, settings: &settings, window: 10_000.0 };
+    let input = PruneInput {
+        list: &list,
+        words: &index.words,
+        settings: &settings,
+        window: 10_000.0,
+        needs_names: false,
+    };
     let outcome = prune(&input).expect("does not throw");
     let after: Vec<u64> = outcome.fates[1..4].iter().map(|fate| fate.after.chars()).collect();
     assert_eq!(after, [3086, 3086, 139]);

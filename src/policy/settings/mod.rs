@@ -79,8 +79,9 @@ impl TruncateSettings {
     /// What a version has built in: the newest caps a result by the size of the window (pruning 8, row "Single limit").
     pub fn built_in(rules: &Rules, window: f64) -> Self {
         let max_chars = match rules.result_limit {
-            ResultLimit::Share { most } => most,
-            ResultLimit::Stepped => v2026_9::result_chars_cap(window),
+            ResultLimit::None => f64::INFINITY,
+            ResultLimit::Share { most, .. } => most,
+            ResultLimit::Stepped { .. } => v2026_9::result_chars_cap(window),
         };
         Self { max_chars, ..Self::default() }
     }
@@ -88,7 +89,7 @@ impl TruncateSettings {
     /// [`Self::max_result_chars`] by the rules of a version: the newest has a limit for a window that is not known.
     pub fn max_result_chars_under(&self, rules: &Rules, window: f64) -> f64 {
         match rules.result_limit {
-            ResultLimit::Stepped if !v2026_9::is_known(window) => v2026_9::UNKNOWN_WINDOW_CHARS,
+            ResultLimit::Stepped { .. } if !v2026_9::is_known(window) => v2026_9::UNKNOWN_WINDOW_CHARS,
             _ => self.max_result_chars(window),
         }
     }

@@ -316,7 +316,7 @@ mod tests {
     #[test]
     fn a_floor_that_is_built_in_does_not_lift_a_reserve_that_the_window_caps() {
         let config = GatewayConfig::empty();
-        let (ruleset, runtime) = (Ruleset::V2026_9, CompactionSettings::default());
+        let (ruleset, runtime) = (Ruleset::V2026_9_2, CompactionSettings::default());
         let rows = rows(&RowSource {
             config: &config,
             ruleset,
@@ -395,10 +395,10 @@ mod tests {
         };
         let row = |ruleset, key: &str| rows(ruleset).into_iter().find(|row| row.key() == key).unwrap().row;
         assert_eq!(row(Ruleset::V2026_3_2, "truncate.maxChars").value, 400_000.0.into());
-        assert_eq!(row(Ruleset::V2026_9, "truncate.maxChars").value, 32_000.0.into());
+        assert_eq!(row(Ruleset::V2026_9_2, "truncate.maxChars").value, 32_000.0.into());
         let fixed = |ruleset, key| row(ruleset, key).control.fixed().is_some();
         assert!(
-            fixed(Ruleset::V2026_9, "guard.budgetShare") && !fixed(Ruleset::V2026_9, "guard.singleShare")
+            fixed(Ruleset::V2026_9_2, "guard.budgetShare") && !fixed(Ruleset::V2026_9_2, "guard.singleShare")
         );
         assert!(
             fixed(Ruleset::Pi0_55, "guard.singleShare") && !fixed(Ruleset::V2026_2_19, "guard.budgetShare")

@@ -1,7 +1,8 @@
-//! What the letters of a message tell, for rules that ask for more of a text than its length and its line ends: those of
-//! 2026.9 (pruning 8.3, 8.5, 8.7; 8, row "Legacy images").
+//! What the letters of a message tell, for rules that ask for more of a text than its length and its line ends: those since
+//! 2026.3.7 (pruning 8.3, 8.5, 8.7; 8, row "Legacy images"; releases R32, R50).
 
 use crate::context::tokens::weighted::NORMAL;
+use crate::gateway::ruleset::{Guard, LegacyImages, Rules, Truncation};
 use crate::js::Value;
 use crate::policy::guard_2026_9::counted_chars;
 use crate::policy::media_2026_9::without_media;
@@ -11,9 +12,9 @@ use crate::store::entry::Role;
 /// Measured once where the message is read, so that a moved threshold costs no look at the text.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Letters {
-    /// Chars of the text of a tool result, weighted (pruning 8.5); 0 for a user message.
+    /// Chars of the text of a tool result as truncation counts them (pruning 8.5, releases R32); 0 for a user message.
     pub chars: f64,
-    /// Chars of a tool result as the guard counts them (pruning 8.7); 0 for a user message.
+    /// Chars of a tool result as the newest guard counts them (pruning 8.7); 0 for a user message, and by older rules.
     pub guard_chars: f64,
     /// It holds images, or texts that refer to media.
     pub has_media: bool,
@@ -21,11 +22,23 @@ pub struct Letters {
 
 impl Letters {
     /// Those of a tool result or user message; none for other roles, of which no rule asks.
-    pub fn of(role: Role, message: &Value) -> Option<Self> {
+    pub fn of(rules: &Rules, role: Role, message: &Value) -> Option<Self> {
         matches!(role, Role::User | Role::ToolResult).then(|| Self {
-            chars: result_chars(message, NORMAL),
-            guard_chars: counted_chars(message),
-            has_media: without_media(message).is_some(),
+            chars: match rules.truncation {
+                Truncation::Ends(ends) => ends.chars(message),
+                _ => result_chars(message, NORMAL),
+            },
+            guard_chars: if rules.guard == Guard::Single { counted_chars(message) } else { 0.0 },
+            has_media: match rules.legacy_images {
+                LegacyImages::BeforeLastTurns { references, .. } => {
+                    without_media(message, references).is_some()
+                }
+                // Sizes tell which of these hold images.
+                LegacyImages::BeforeLastAnswer { results } => {
+                    (role == Role::User || results) && without_media(message, false).is_some()
+                }
+                LegacyImages::Stay => false,
+            },
         })
     }
 
@@ -48,7 +61,7 @@ mod tests {
     #[test]
     fn a_heavy_text_counts_more_than_its_chars() {
         let result = r#"{"role":"toolResult","content":[{"type":"text","text":"ab你"},{"type":"image"}]}"#;
-        let texture = texture(Ruleset::V2026_9, result);
+        let texture = texture(Ruleset::V2026_9_2, result);
         let letters = Letters { chars: 6.0, guard_chars: 16_008.0, has_media: true };
         assert_eq!(texture.letters, Some(letters));
     }
@@ -56,7 +69,7 @@ mod tests {
     #[test]
     fn a_body_is_kept_where_letters_decide() {
         let keeps = |json: &str| {
-            [Ruleset::V2026_9, Ruleset::V2026_3_2].map(|ruleset| texture(ruleset, json).body.is_some())
+            [Ruleset::V2026_9_2, Ruleset::V2026_3_2].map(|ruleset| texture(ruleset, json).body.is_some())
         };
         assert_eq!(keeps(r#"{"role":"toolResult","content":[]}"#), [true, false]);
         assert_eq!(keeps(r#"{"role":"user","content":"see media://inbound/a.png"}"#), [true, false]);

@@ -17,7 +17,6 @@ use crate::gateway::ruleset::Rules;
 use crate::js::{Json, Throws, Value};
 use crate::policy::clear_tool_uses::Sketch;
 use crate::policy::guard::{self, Counted};
-use crate::policy::prune::round::chars_of;
 use crate::policy::repair::{Shape, needs_input_repair, shape_of};
 use crate::store::entry::{MessageSize, Role, Size};
 use crate::store::measure::role_of;
@@ -38,9 +37,13 @@ pub struct Texture {
     pub sketch: Result<Option<Sketch>, Throws>,
     /// What its letters tell, of tool results and user messages; none where the rules do not look at letters.
     pub letters: Option<Letters>,
-    /// Weighted chars as the pruner of 2026.9 counts them (pruning 8, row "Size estimate"); none where the rules do not look at
-    /// letters.
-    pub weight: Option<f64>,
+    /// Chars as the pruner of the version counts them (pruning 8, row "Size estimate"; releases R12–R14); none where the rules
+    /// do not look at letters.
+    pub weight: Option<Size>,
+    /// Those of its thinking, which some models are not sent again (releases R13).
+    pub thinking: f64,
+    /// The rules that it was read for, where these look at letters.
+    rules: Option<&'static Rules>,
     /// The message itself, where the rest does not tell what an edit makes of it. Such messages are rare; where the rules
     /// look at letters, all tool results are among them, calls of tools, and user messages with media.
     pub body: Option<Arc<Value>>,
@@ -49,23 +52,24 @@ pub struct Texture {
 impl Texture {
     /// The texture of a message, for rules that look at no letters.
     pub fn of<'a>(message: impl Json<'a>) -> Self {
-        Self::read(message, false)
+        Self::read(message, None)
     }
 
     /// The texture of a message for the rules of a version.
-    pub fn of_under<'a>(rules: &Rules, message: impl Json<'a>) -> Self {
-        Self::read(message, rules.looks_at_letters())
+    pub fn of_under<'a>(rules: &'static Rules, message: impl Json<'a>) -> Self {
+        Self::read(message, rules.looks_at_letters().then_some(rules))
     }
 
     /// The texture of what a message has become, for the rules that this one was read for.
     #[must_use]
     pub fn again(&self, made: &Value) -> Self {
-        Self::read(made, self.weight.is_some())
+        Self::read(made, self.rules)
     }
 
-    fn read<'a>(message: impl Json<'a>, letters: bool) -> Self {
+    fn read<'a>(message: impl Json<'a>, rules: Option<&'static Rules>) -> Self {
         let role = role_of(message);
-        let whole = letters.then(|| message.whole());
+        let whole = rules.map(|rules| (rules, message.whole()));
+        let counts_details = rules.is_none_or(|rules| rules.guard_counts_details);
         let content = match role {
             Role::ToolResult => Content::of(message.get("content")),
             _ => Content::Other,
@@ -79,12 +83,14 @@ impl Texture {
         };
         let mut texture = Self {
             content,
-            details_chars: message.get("details").map(guard::unknown_chars),
+            details_chars: message.get("details").filter(|_| counts_details).map(guard::unknown_chars),
             shape: shape_of(message),
-            guard: Counted::of(message),
+            guard: Counted::of_under(message, counts_details),
             sketch,
-            letters: whole.as_deref().and_then(|whole| Letters::of(role, whole)),
-            weight: whole.as_deref().map(chars_of),
+            letters: whole.as_ref().and_then(|(rules, whole)| Letters::of(rules, role, whole)),
+            weight: whole.as_ref().map(|(rules, whole)| Size::new(rules.prune_size.chars(whole))),
+            thinking: whole.as_ref().map_or(0.0, |(rules, whole)| rules.prune_size.thinking(whole)),
+            rules,
             body: None,
         };
         if texture.is_untold(role, message) {

@@ -5,6 +5,7 @@ use crate::context::tokens::weighted::NORMAL;
 use crate::gateway::ruleset::{Rules, Truncation};
 use crate::js::{JsString, Value};
 use crate::policy::texture::{Block, Content, Text};
+use crate::policy::truncate::ends::Suffix;
 use crate::policy::truncate::text::{Cut, maximum, truncated_text, truncated_texture};
 use crate::policy::truncate::v2026_9::truncated_result;
 use crate::store::entry::{MessageSize, Role};
@@ -55,6 +56,12 @@ pub fn truncated_message_by(
     match truncation {
         Truncation::Head { .. } => with_least(message, max_chars, cut, least_budget(truncation, cut)),
         Truncation::HeadAndTail => truncated_result(message, max_chars, cut.min_keep_chars, NORMAL),
+        Truncation::Ends(ends) => {
+            let usual = cut.suffix == Cut::default().suffix;
+            let suffix = if usual { Suffix::Usual(ends.notice) } else { Suffix::Fixed(&cut.suffix) };
+            ends.cut_message(message, max_chars, cut.min_keep_chars, suffix)
+        }
+        Truncation::None => None,
     }
 }
 
@@ -159,7 +166,7 @@ mod tests {
             result_chars(&new) / 10.0
         };
         assert_eq!((under(Ruleset::V2026_3_2), under(Ruleset::V2026_2_19)), (2100.0, 2217.0));
-        assert!(under(Ruleset::V2026_9) <= 500.0);
+        assert!(under(Ruleset::V2026_9_2) <= 500.0);
     }
 
     #[test]

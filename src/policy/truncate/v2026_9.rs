@@ -4,6 +4,7 @@
 use crate::context::tokens::weighted::{NORMAL, weighted_length};
 use crate::js::{self, JsString, Value};
 use crate::policy::truncate::WINDOW_SHARE;
+use crate::policy::truncate::ends::with_text as with_block_text;
 use crate::policy::truncate::weighted_cut::{head, last_lf, tail};
 
 /// Chars that one result may have where the window is not known.
@@ -16,9 +17,9 @@ const TAIL_LOOKED_AT: usize = 2000;
 const TAIL_CHARS: f64 = 4000.0;
 const TAIL_SHARE: f64 = 0.3;
 /// Between head and tail.
-const MIDDLE: &str = "\n\n⚠️ [... middle content omitted — showing head and tail ...]\n\n";
+pub(super) const MIDDLE: &str = "\n\n⚠️ [... middle content omitted — showing head and tail ...]\n\n";
 /// Stands for a result that the budget of all has no room for.
-const ELIDED: &str =
+pub(super) const ELIDED: &str =
     "[tool result elided: aggregate tool-result budget exceeded; rerun the command if the output is needed]";
 /// Words that make the end of a text worth keeping.
 const TELLING: [&str; 15] = [
@@ -78,42 +79,50 @@ fn notice(lost: usize) -> JsString {
 /// A text cut to a weighted length and with the notice behind it; none when it fits. `unit` is what a plain char
 /// weighs. Where the end looks important and there is room, it stays too. No surrogate pair is split.
 pub fn truncated_text(text: &JsString, max: f64, min_keep: f64, unit: f64) -> Option<JsString> {
-    if weighted_length(text, unit) <= max {
+    if text.len() as f64 <= max && weighted_length(text, unit) <= max {
         return None;
     }
-    let longest_notice = weighted_length(&notice(text.len()), unit);
-    let mut budget = (max - longest_notice).max(0.0);
-    let min_keep = min_keep.clamp(0.0, budget);
+    let min_keep = bounded(max, min_keep, unit);
+    // The notice is taken to tell what a cut without one would lose.
+    let lost = text.len() - head(text, max, unit).len();
+    let room = (max - weighted_length(&notice(lost), unit)).max(min_keep);
+    let mut kept = kept_part(text, room, min_keep, unit);
     loop {
-        let (mut kept, chars) = kept_part(text, budget, min_keep, unit);
-        kept.push(&notice(text.len() - chars));
-        let over = weighted_length(&kept, unit) - max;
-        if over <= 0.0 {
-            return Some(kept);
+        let end = notice(text.len().saturating_sub(kept.len()));
+        let end_length = weighted_length(&end, unit);
+        if end_length >= max {
+            return Some(head(&notice(text.len()), max, unit));
         }
-        if budget <= 0.0 {
-            return Some(head(&kept, max, unit));
+        let next = head(&kept, max - end_length, unit);
+        let is_done = next.len() == kept.len();
+        kept = next;
+        if is_done {
+            kept.push(&end);
+            return Some(if weighted_length(&kept, unit) <= max { kept } else { head(&kept, max, unit) });
         }
-        budget = (budget - over.max(1.0)).max(0.0);
     }
 }
 
-/// What stays of a text, and how many of its units those are.
-fn kept_part(text: &JsString, budget: f64, min_keep: f64, unit: f64) -> (JsString, usize) {
+/// The least of a cut text that stays, where there is room for that and the shortest notice.
+fn bounded(max: f64, min_keep: f64, unit: f64) -> f64 {
+    min_keep.min((max - weighted_length(&notice(1), unit)).max(0.0)).max(0.0)
+}
+
+/// What stays of a text.
+fn kept_part(text: &JsString, budget: f64, min_keep: f64, unit: f64) -> JsString {
     let middle = JsString::from(MIDDLE);
     let tail_budget = (budget * TAIL_SHARE).floor().min(TAIL_CHARS);
     let head_budget = budget - tail_budget - weighted_length(&middle, unit);
-    if budget > 2.0 * min_keep && head_budget > 0.0 && has_telling_end(text) {
+    if budget > 2.0 * min_keep && head_budget > min_keep && has_telling_end(text) {
         let mut first = head_to_line(text, head_budget, unit);
         let last = tail_from_line(text, tail_budget, unit);
-        let chars = first.len() + last.len();
-        first.push(&middle);
-        first.push(&last);
-        return (first, chars);
+        if first.len() + last.len() < text.len() {
+            first.push(&middle);
+            first.push(&last);
+            return first;
+        }
     }
-    let first = head_to_line(text, budget, unit);
-    let chars = first.len();
-    (first, chars)
+    head_to_line(text, budget, unit)
 }
 
 /// The head of a text, up to its last line end where that stands beyond 0.8 of it.
@@ -135,7 +144,7 @@ fn tail_from_line(text: &JsString, budget: f64, unit: f64) -> JsString {
 }
 
 /// Whether the end of a text has a word about failure or outcome, or closes an object.
-fn has_telling_end(text: &JsString) -> bool {
+pub(super) fn has_telling_end(text: &JsString) -> bool {
     let end = text.slice(text.len().saturating_sub(TAIL_LOOKED_AT), text.len());
     if end.trim().units().last() == Some(&u16::from(b'}')) {
         return true;
@@ -169,36 +178,56 @@ pub fn result_chars(message: &Value, unit: f64) -> f64 {
 }
 
 /// The copy of a tool result within a limit; none when it is within. Blocks of at most `min_keep` chars stay whole where
-/// they and the notices have room, and the others share what is left by their lengths.
+/// they and the notices of the others have room; the others share what the notices leave by their lengths.
 pub fn truncated_result(message: &Value, max: f64, min_keep: f64, unit: f64) -> Option<Value> {
     let total = result_chars(message, unit);
     if total <= max {
         return None;
     }
-    let all = blocks(message);
-    let length = |block: &Value| block_text(block).map(|text| weighted_length(text, unit));
-    let is_small = |length: f64| length <= min_keep;
-    let lengths: Vec<f64> = all.iter().filter_map(length).collect();
-    let small: f64 = lengths.iter().copied().filter(|length| is_small(*length)).sum();
-    let large = lengths.iter().filter(|length| !is_small(**length)).count();
-    let notices = large as f64 * weighted_length(&notice(total as usize), unit);
-    let keeps_small = large > 0 && small + notices <= max;
-    let (room, shared) = if keeps_small { (max - small, total - small) } else { (max, total) };
-    let new = all.iter().map(|block| {
+    let min_keep = bounded(max, min_keep, unit);
+    let shares: Vec<Share> = blocks(message).iter().map(|block| Share::of(block, min_keep, unit)).collect();
+    let sum = |of: &dyn Fn(&Share) -> f64| shares.iter().map(of).sum::<f64>();
+    let small = sum(&|share| if share.is_small { share.chars } else { 0.0 });
+    let notices_of_large = sum(&|share| if share.is_small { 0.0 } else { share.notice });
+    let keeps_small = small + notices_of_large <= max;
+    let room = if keeps_small { max - small } else { max };
+    let notices = if keeps_small { notices_of_large } else { sum(&|share| share.notice) };
+    let to_share = if keeps_small { total - small } else { total };
+    let scale = if notices > 0.0 { (room / notices).min(1.0) } else { 0.0 };
+    let rest = (room - notices).max(0.0);
+    let new = blocks(message).iter().zip(&shares).map(|(block, share)| {
         let Some(text) = block_text(block) else { return block.clone() };
-        let chars = weighted_length(text, unit);
-        let budget = if keeps_small && is_small(chars) { chars } else { (room * chars / shared).floor() };
-        with_block_text(block, truncated_text(text, budget, min_keep, unit))
+        if keeps_small && share.is_small {
+            return block.clone();
+        }
+        let part = if to_share > 0.0 { share.chars / to_share } else { 0.0 };
+        let budget = (share.notice * scale + rest * part).floor();
+        with_block_text(block, truncated_text(text, budget, (min_keep * part).floor(), unit))
     });
     Some(with_content(message, new.collect()))
 }
 
-fn with_block_text(block: &Value, text: Option<JsString>) -> Value {
-    let mut copy = block.clone();
-    if let (Value::Object(object), Some(text)) = (&mut copy, text) {
-        object.set("text", Value::String(text));
+/// What a block takes of a limit.
+struct Share {
+    /// Its chars; 0 for what is no text.
+    chars: f64,
+    /// Those of the longest notice that may follow it.
+    notice: f64,
+    /// It is so short that it stays whole if that is possible.
+    is_small: bool,
+}
+
+impl Share {
+    fn of(block: &Value, min_keep: f64, unit: f64) -> Self {
+        let Some(text) = block_text(block).filter(|text| !text.is_empty()) else {
+            return Self { chars: 0.0, notice: 0.0, is_small: false };
+        };
+        Self {
+            chars: weighted_length(text, unit),
+            notice: weighted_length(&notice(text.len()), unit),
+            is_small: text.len() as f64 <= min_keep && weighted_length(text, NORMAL) <= min_keep,
+        }
     }
-    copy
 }
 
 /// A copy of a message with another content; other keys stay where they are.

@@ -33,7 +33,7 @@ fn longest(most: usize, fits: impl Fn(usize) -> bool) -> usize {
 }
 
 /// Whether a pair stands across an index.
-fn splits_pair(text: &JsString, at: usize) -> bool {
+pub(super) fn splits_pair(text: &JsString, at: usize) -> bool {
     let units = text.units();
     let is = |at: Option<usize>, from: u16| {
         at.and_then(|at| units.get(at)).is_some_and(|unit| (from..from + 0x400).contains(unit))

@@ -1,0 +1,73 @@
+//! The estimate of a message by version: pi's, that of the gateway's own runtime from 2026.5.28 on, which differs in two
+//! places, and the weighted one (releases R20, R21; pruning 8.5).
+
+use crate::context::tokens::chars4::{CHARS_PER_TOKEN, estimate_message};
+use crate::context::tokens::weighted;
+use crate::gateway::ruleset::{Estimate, Rules};
+use crate::js::{Throws, Value, length_of};
+use crate::store::entry::Role;
+use crate::store::measure::{PI_IMAGE_CHARS, pi_block_chars, role_of};
+use crate::store::scan::size_message;
+
+/// Chars that absent arguments of a call count: those of the word `undefined`.
+const UNDEFINED: f64 = 9.0;
+
+/// Tokens of a message by the rules of a version.
+///
+/// # Errors
+/// Where the runtime fails on its shape.
+pub fn estimate_under(rules: &Rules, message: &Value) -> Result<f64, Throws> {
+    match rules.estimate {
+        Estimate::Weighted => Ok(weighted::estimate_message(message)),
+        Estimate::Units => estimate_message(&size_message(message).size),
+        Estimate::OwnRuntime { user_images, .. } => {
+            let role = role_of(message);
+            let chars = match (role, message.get("content").and_then(Value::as_array)) {
+                (Role::Assistant, Some(blocks)) => {
+                    blocks.iter().try_fold(0.0, |sum, block| Ok(sum + answer_chars(block)?))?
+                }
+                (Role::User, Some(blocks)) if user_images => {
+                    size_message(message).size.pi_chars.get()? + image_chars(blocks)
+                }
+                _ => return estimate_message(&size_message(message).size),
+            };
+            Ok((chars / CHARS_PER_TOKEN).ceil())
+        }
+    }
+}
+
+fn answer_chars(block: &Value) -> Result<f64, Throws> {
+    let lacks =
+        block.get("type").is_some_and(|kind| kind.str_is("toolCall")) && block.get("arguments").is_none();
+    if lacks { Ok(length_of(block.get("name"))? + UNDEFINED) } else { pi_block_chars(Role::Assistant, block) }
+}
+
+fn image_chars(blocks: &[Value]) -> f64 {
+    let images = blocks.iter().filter(|block| block.get("type").is_some_and(|kind| kind.str_is("image")));
+    images.count() as f64 * PI_IMAGE_CHARS
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::gateway::ruleset::Ruleset;
+    use crate::js::parse;
+
+    fn tokens(ruleset: Ruleset, json: &str) -> Result<f64, Throws> {
+        estimate_under(ruleset.rules(), &parse(json).unwrap())
+    }
+
+    #[test]
+    fn a_call_without_arguments_fails_until_the_gateway_has_a_runtime_of_its_own() {
+        let call = r#"{"role":"assistant","content":[{"type":"toolCall","name":"abc"}]}"#;
+        assert_eq!(tokens(Ruleset::V2026_5_22, call), Err(Throws));
+        assert_eq!(tokens(Ruleset::V2026_5_28, call), Ok(3.0));
+    }
+
+    #[test]
+    fn images_of_a_person_count_from_6_11_on() {
+        let image = r#"{"role":"user","content":[{"type":"text","text":"abcd"},{"type":"image"}]}"#;
+        assert_eq!(tokens(Ruleset::V2026_5_28, image), Ok(1.0));
+        assert_eq!(tokens(Ruleset::V2026_6_11, image), Ok(1201.0));
+    }
+}

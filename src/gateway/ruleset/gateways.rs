@@ -1,0 +1,349 @@
+//! The rules of every range of gateway releases (releases R1, R2), each told by how it differs from its neighbour on the
+//! side of the reference.
+
+use super::rules::{
+    Aggregate, Branching, Compaction, Duration, Eligible, Ends, Estimate, Guard, History, HistoryLookup,
+    ImageResults, LegacyImages, MemoryFlush, Names, Notice, Preflight, PruneKeys, PruneSize, PruneWeight,
+    Pruner, Reading, Recovery, Reserve, ResultLimit, Rewrite, Rules, Touch, Truncation, WindowGuardRule,
+    WindowRule,
+};
+
+/// The reference.
+pub(super) static V2026_3_2: Rules = Rules {
+    reading: Reading::Entries,
+    pruner: Pruner::EachFiring,
+    prune_keys: PruneKeys::All,
+    prune_size: PruneSize {
+        weight: PruneWeight::Units,
+        signatures: false,
+        odd_answers: false,
+        odd_texts: false,
+    },
+    image_results: ImageResults::Skipped,
+    filter_needs_name: false,
+    marker: "openclaw.cache-ttl",
+    touch: Touch::Any,
+    eligible: Eligible::Caching,
+    duration: Duration { composite: true, longest_ms: f64::MAX },
+    history: History::Exact,
+    history_lookup: HistoryLookup::Channel,
+    result_limit: ResultLimit::Share { most: 400_000.0, configured: false },
+    truncation: Truncation::Head { floor_has_suffix: true },
+    aggregate: Aggregate::None,
+    rewrite: Rewrite::Losing,
+    guard: Guard::Placeholders { stops: false },
+    guard_counts_details: true,
+    mid_turn_check: false,
+    preflight: Preflight::None,
+    server_clearing: false,
+    legacy_images: LegacyImages::BeforeLastAnswer { results: false },
+    estimate: Estimate::Units,
+    usage_above_zero: false,
+    reserve: Reserve::Configured,
+    unknown_window_compacts: true,
+    compaction: Compaction::AfterPrevious,
+    safeguard: true,
+    summary_chars: None,
+    compaction_seconds: Some(300),
+    window_guard: WindowGuardRule {
+        block_below: 16_000.0,
+        warn_below: 32_000.0,
+        block_share: 0.0,
+        warn_share: 0.0,
+        block_unknown: false,
+    },
+    window_source: WindowRule::Lowest { names: Names::Exact, model_tokens: false, prefixed: false },
+    memory_flush: MemoryFlush::TotalsAndSize,
+    recovery: Recovery { attempts: 3, truncation_restarts: false, resets_session: true },
+    branching: Branching::LastEntry,
+};
+
+// Before the reference, the newest first.
+
+pub(super) static V2026_2_22: Rules = Rules {
+    eligible: Eligible::Anthropic,
+    legacy_images: LegacyImages::Stay,
+    duration: Duration { composite: false, longest_ms: f64::MAX },
+    memory_flush: MemoryFlush::StoredTotal { fresh: true },
+    ..V2026_3_2
+};
+
+pub(super) static V2026_2_21: Rules =
+    Rules { truncation: Truncation::Head { floor_has_suffix: false }, ..V2026_2_22 };
+
+pub(super) static V2026_2_19: Rules = Rules {
+    pruner: Pruner::FailsToLoad,
+    reserve: Reserve::Floor,
+    safeguard: false,
+    recovery: Recovery { attempts: 3, truncation_restarts: true, resets_session: true },
+    ..V2026_2_21
+};
+
+pub(super) static V2026_2_12: Rules = Rules {
+    filter_needs_name: true,
+    history_lookup: HistoryLookup::Direct,
+    guard: Guard::None,
+    compaction_seconds: None,
+    memory_flush: MemoryFlush::StoredTotal { fresh: false },
+    ..V2026_2_19
+};
+
+pub(super) static V2026_2_1: Rules = Rules {
+    history_lookup: HistoryLookup::Dm,
+    result_limit: ResultLimit::None,
+    truncation: Truncation::None,
+    rewrite: Rewrite::None,
+    recovery: Recovery { attempts: 3, truncation_restarts: false, resets_session: true },
+    ..V2026_2_12
+};
+
+pub(super) static V2026_1_29: Rules = Rules {
+    pruner: Pruner::EachFiring,
+    safeguard: true,
+    window_source: WindowRule::First,
+    recovery: Recovery { attempts: 1, truncation_restarts: false, resets_session: true },
+    ..V2026_2_1
+};
+
+pub(super) static V2026_1_24: Rules = Rules { marker: "clawdbot.cache-ttl", ..V2026_1_29 };
+
+// After the reference, the oldest first.
+
+pub(super) static V2026_3_7: Rules = Rules {
+    prune_size: PruneSize { odd_answers: true, ..V2026_3_2.prune_size },
+    truncation: Truncation::Ends(PARTIAL),
+    ..V2026_3_2
+};
+
+const PARTIAL: Ends =
+    Ends { notice: Notice::Partial, bounded: false, result_blocks: false, whole_pairs: false };
+
+pub(super) static V2026_3_11: Rules = Rules {
+    image_results: ImageResults::Replaced { odd_texts: false, whole_pairs: false },
+    legacy_images: LegacyImages::BeforeLastAnswer { results: true },
+    ..V2026_3_7
+};
+
+pub(super) static V2026_3_22: Rules = Rules {
+    eligible: Eligible::Plugins,
+    rewrite: Rewrite::Remapping,
+    guard: Guard::Placeholders { stops: true },
+    summary_chars: Some(16_000.0),
+    compaction_seconds: Some(900),
+    ..V2026_3_11
+};
+
+pub(super) static V2026_3_31: Rules = Rules {
+    prune_size: PruneSize { weight: PruneWeight::Blocks, ..V2026_3_22.prune_size },
+    history_lookup: HistoryLookup::NamedChannel,
+    window_source: WindowRule::Lowest { names: Names::Aliases, model_tokens: false, prefixed: false },
+    ..V2026_3_22
+};
+
+pub(super) static V2026_4_1: Rules =
+    Rules { prune_size: PruneSize { signatures: true, ..V2026_3_31.prune_size }, ..V2026_3_31 };
+
+pub(super) static V2026_4_5: Rules = Rules {
+    eligible: Eligible::PluginsOrApi,
+    result_limit: ResultLimit::Share { most: 40_000.0, configured: false },
+    guard: Guard::NewestFirst,
+    legacy_images: LegacyImages::BeforeLastTurns { kept: 3, references: false },
+    window_source: WindowRule::Lowest { names: Names::Aliases, model_tokens: true, prefixed: false },
+    ..V2026_4_1
+};
+
+pub(super) static V2026_4_8: Rules = Rules {
+    touch: Touch::SameModel,
+    truncation: Truncation::Ends(COUNTED),
+    aggregate: Aggregate::Newest { floor_is_notice: true },
+    guard: Guard::SingleThenStop,
+    preflight: Preflight::Estimate { leaves_room: false },
+    ..V2026_4_5
+};
+
+const COUNTED: Ends = Ends { notice: Notice::Count, ..PARTIAL };
+
+pub(super) static V2026_4_14: Rules =
+    Rules { preflight: Preflight::Estimate { leaves_room: true }, ..V2026_4_8 };
+
+pub(super) static V2026_4_15: Rules = Rules {
+    result_limit: ResultLimit::Share { most: 16_000.0, configured: true },
+    truncation: Truncation::Ends(Ends { bounded: true, ..COUNTED }),
+    aggregate: Aggregate::Newest { floor_is_notice: false },
+    reserve: Reserve::CappedFloor,
+    ..V2026_4_14
+};
+
+pub(super) static V2026_4_25: Rules = Rules {
+    prune_size: PruneSize { odd_texts: true, ..V2026_4_1.prune_size },
+    image_results: ImageResults::Replaced { odd_texts: true, whole_pairs: false },
+    legacy_images: LegacyImages::BeforeLastTurns { kept: 3, references: true },
+    ..V2026_4_15
+};
+
+pub(super) static V2026_5_2: Rules =
+    Rules { mid_turn_check: true, window_guard: SHARED_WINDOW_GUARD, ..V2026_4_25 };
+
+const SHARED_WINDOW_GUARD: WindowGuardRule = WindowGuardRule {
+    block_below: 4000.0,
+    warn_below: 8000.0,
+    block_share: 0.1,
+    warn_share: 0.2,
+    block_unknown: true,
+};
+
+pub(super) static V2026_5_18: Rules = Rules { guard_counts_details: false, ..V2026_5_2 };
+
+pub(super) static V2026_5_22: Rules = Rules {
+    preflight: Preflight::Pressure { results_by_units: false },
+    recovery: Recovery { resets_session: false, ..V2026_5_18.recovery },
+    ..V2026_5_18
+};
+
+pub(super) static V2026_5_28: Rules = Rules {
+    duration: Duration { composite: true, longest_ms: MOST_SAFE },
+    result_limit: ResultLimit::Stepped { configured: true },
+    truncation: Truncation::Ends(ADVISED),
+    aggregate: Aggregate::Oldest,
+    estimate: Estimate::OwnRuntime { user_images: false, context_usage: false },
+    window_source: WindowRule::Lowest { names: Names::AnyCase, model_tokens: true, prefixed: false },
+    ..V2026_5_22
+};
+
+const ADVISED: Ends = Ends { notice: Notice::CountAndAdvice, bounded: true, ..PARTIAL };
+/// The greatest whole number that is safe in JavaScript.
+const MOST_SAFE: f64 = 9_007_199_254_740_991.0;
+
+pub(super) static V2026_6_11: Rules = Rules {
+    truncation: Truncation::Ends(Ends { result_blocks: true, ..ADVISED }),
+    aggregate: Aggregate::Emptied,
+    estimate: Estimate::OwnRuntime { user_images: true, context_usage: false },
+    compaction_seconds: Some(180),
+    window_source: WindowRule::Lowest { names: Names::AnyCase, model_tokens: true, prefixed: true },
+    ..V2026_5_28
+};
+
+pub(super) static V2026_7_1: Rules = Rules {
+    history: History::ExactWithPrelude,
+    truncation: Truncation::Ends(Ends { result_blocks: true, whole_pairs: true, ..ADVISED }),
+    aggregate: Aggregate::Elided,
+    preflight: Preflight::Pressure { results_by_units: true },
+    estimate: Estimate::OwnRuntime { user_images: true, context_usage: true },
+    reserve: Reserve::Capped,
+    ..V2026_6_11
+};
+
+pub(super) static V2026_8_1: Rules = Rules {
+    pruner: Pruner::Projections { stored: false },
+    server_clearing: false,
+    reserve: Reserve::CappedAlone,
+    ..V2026_9_2
+};
+
+/// The newest: a runtime of its own, sessions in a database, and what was pruned stays pruned.
+pub(super) static V2026_9_2: Rules = Rules {
+    reading: Reading::Entries,
+    pruner: Pruner::Projections { stored: true },
+    prune_keys: PruneKeys::Few,
+    prune_size: PruneSize {
+        weight: PruneWeight::Table,
+        signatures: true,
+        odd_answers: true,
+        odd_texts: true,
+    },
+    image_results: ImageResults::Replaced { odd_texts: true, whole_pairs: true },
+    filter_needs_name: false,
+    marker: "openclaw.cache-ttl",
+    touch: Touch::SameModel,
+    eligible: Eligible::NewestPlugins,
+    duration: Duration { composite: true, longest_ms: MOST_SAFE },
+    history: History::Batches,
+    history_lookup: HistoryLookup::Account,
+    result_limit: ResultLimit::Stepped { configured: false },
+    truncation: Truncation::HeadAndTail,
+    aggregate: Aggregate::Weighted,
+    rewrite: Rewrite::Remapping,
+    guard: Guard::Single,
+    guard_counts_details: false,
+    mid_turn_check: true,
+    preflight: Preflight::Pressure { results_by_units: true },
+    server_clearing: true,
+    legacy_images: LegacyImages::BeforeLastTurns { kept: 3, references: true },
+    estimate: Estimate::Weighted,
+    usage_above_zero: true,
+    reserve: Reserve::Quarter,
+    unknown_window_compacts: false,
+    compaction: Compaction::FromFirstKept,
+    safeguard: true,
+    summary_chars: Some(16_000.0),
+    compaction_seconds: Some(180),
+    window_guard: SHARED_WINDOW_GUARD,
+    window_source: WindowRule::OfModel,
+    memory_flush: MemoryFlush::Plugin,
+    recovery: Recovery { attempts: 3, truncation_restarts: false, resets_session: false },
+    branching: Branching::LeafRows,
+};
+
+// The runtime without a gateway: it compacts, and trims nothing.
+
+pub(super) static PI_0_55: Rules = Rules {
+    rewrite: Rewrite::None,
+    pruner: Pruner::None,
+    history: History::None,
+    guard: Guard::None,
+    legacy_images: LegacyImages::Stay,
+    reserve: Reserve::Runtime,
+    safeguard: false,
+    compaction_seconds: None,
+    window_source: WindowRule::OfModel,
+    memory_flush: MemoryFlush::None,
+    recovery: Recovery { attempts: u32::MAX, truncation_restarts: false, resets_session: false },
+    ..V2026_3_2
+};
+
+/// The same since it projects transcripts (store-pi-1.5).
+pub(super) static PI_1_5: Rules = Rules {
+    reading: Reading::Projected,
+    usage_above_zero: true,
+    compaction: Compaction::Projected,
+    ..PI_0_55
+};
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::gateway::ruleset::Ruleset;
+
+    #[test]
+    fn the_newest_reads_four_keys_of_the_pruner_and_two_of_compaction() {
+        for key in ["mode", "ttl", "tools.allow", "tools.deny", "hardClear.enabled", "hardClear.placeholder"]
+        {
+            assert!(V2026_9_2.prune_keys.reads(key) && V2026_3_2.prune_keys.reads(key), "{key}");
+        }
+        for key in ["keepLastAssistants", "softTrimRatio", "hardClearRatio", "softTrim.maxChars"] {
+            assert!(!V2026_9_2.prune_keys.reads(key) && V2026_3_2.prune_keys.reads(key), "{key}");
+        }
+        let read = |reserve: Reserve| {
+            ["reserveTokens", "reserveTokensFloor", "keepRecentTokens"].map(|key| reserve.reads(key))
+        };
+        assert_eq!(read(Reserve::Quarter), [false, false, true]);
+        assert_eq!(read(Reserve::Floor), [false, true, false]);
+        assert_eq!(read(Reserve::Configured), [true; 3]);
+    }
+
+    #[test]
+    fn nothing_is_pruned_from_2_1_to_2_19_nor_by_pi_alone() {
+        let idle = Ruleset::ALL.into_iter().filter(|ruleset| !ruleset.rules().pruner.is_active());
+        let idle: Vec<&str> = idle.map(Ruleset::id).collect();
+        assert_eq!(idle, ["2026.2.1", "2026.2.12", "2026.2.19", "pi-0.55", "pi-1.5"]);
+    }
+
+    #[test]
+    fn neighbours_differ() {
+        let gateways: Vec<Ruleset> = Ruleset::ALL.into_iter().filter(|ruleset| !ruleset.is_pi()).collect();
+        assert_eq!(gateways.len(), 26);
+        for pair in gateways.windows(2) {
+            assert_ne!(pair[0].rules(), pair[1].rules(), "{} {}", pair[0].id(), pair[1].id());
+        }
+    }
+}

@@ -1,0 +1,53 @@
+//! Whether a model is sent the thinking of earlier answers again (releases R18). The pruner weighs what is sent.
+
+use super::eligible::Route;
+use super::ruleset::Rules;
+
+/// Claude models that are sent it again, by parts of their ids.
+const SENT_AGAIN: [&str; 8] =
+    ["opus-4", "sonnet-4", "haiku-4", "claude-5", "claude-6", "claude-7", "claude-8", "claude-9"];
+
+/// Whether only the thinking of the last answer is sent, by the rules of a version. What the hints of single providers said
+/// in 2026.4.1 is not known here; no Claude model of that time had them.
+pub fn drops_thinking(rules: &Rules, provider: &str, model: &str, route: &Route) -> bool {
+    if !rules.prune_size.signatures {
+        return false;
+    }
+    let (provider, model) = (provider.trim().to_lowercase(), model.to_lowercase());
+    let is_claude = model.contains("claude");
+    if provider == "github-copilot" {
+        return is_claude;
+    }
+    let transport = matches!(provider.as_str(), "anthropic" | "anthropic-vertex")
+        || route.api.as_deref() == Some("anthropic-messages");
+    let is_newer = || SENT_AGAIN.iter().any(|part| model.contains(part)) || has_two_digits(&model);
+    is_claude && transport && !is_newer()
+}
+
+/// Whether `claude-` and two digits stand somewhere in an id.
+fn has_two_digits(model: &str) -> bool {
+    model.match_indices("claude-").any(|(at, found)| {
+        let digits = model[at + found.len()..].bytes().take_while(u8::is_ascii_digit).count();
+        digits >= 2
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::gateway::ruleset::Ruleset;
+
+    #[test]
+    fn only_older_claude_models_lose_it_and_only_since_4_1() {
+        let drops = |ruleset: Ruleset, provider: &str, model: &str| {
+            drops_thinking(ruleset.rules(), provider, model, &Route::default())
+        };
+        assert!(drops(Ruleset::V2026_4_8, "anthropic", "claude-3-7-sonnet-20250219"));
+        assert!(!drops(Ruleset::V2026_3_31, "anthropic", "claude-3-7-sonnet-20250219"));
+        for model in ["claude-opus-4-6", "claude-sonnet-4-5", "claude-5-opus", "claude-12", "gpt-5"] {
+            assert!(!drops(Ruleset::V2026_7_1, "anthropic", model), "{model}");
+        }
+        assert!(drops(Ruleset::V2026_7_1, "github-copilot", "claude-opus-4.6"));
+        assert!(!drops(Ruleset::V2026_7_1, "openai", "claude-3"));
+    }
+}

@@ -1,0 +1,41 @@
+//! What each detector of a release says of an error text: the strict one, the wide one, those of rate limits and failed
+//! compactions, and the one inside a run (releases R90–R94).
+
+use crate::policy::overflow::recognised::in_run_pi;
+use crate::policy::overflow::release::Release;
+use crate::policy::overflow::{release, since_openclaw, since_pi};
+
+/// What the detectors of one release say.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Detected {
+    /// The strict one, which resets a chat.
+    pub overflow: bool,
+    /// The wide one, which starts the recovery after a run.
+    pub likely: bool,
+    /// It is a compaction that failed for the size of the prompt.
+    pub compaction_failure: bool,
+    /// It is a rate limit.
+    pub rate_limit: bool,
+    /// The one inside a run.
+    pub in_run: bool,
+}
+
+/// The first release that takes a failed compaction for one by other words than an overflow's.
+const NARROW: Release = [2026, 2, 12];
+
+/// What the release with this version text says; that of the oldest where it names none.
+pub fn by_release(text: &str, version: &str) -> Detected {
+    let release = release::openclaw(version).unwrap_or_default();
+    let lower = text.to_lowercase();
+    let overflow = since_openclaw::is_strict(text, release);
+    let likely = since_openclaw::is_overflow(text, release);
+    let compaction = ["compaction", "summarization failed"].iter().any(|part| lower.contains(part));
+    let fails = if release < NARROW { overflow } else { likely || lower.contains("context overflow") };
+    Detected {
+        overflow,
+        likely,
+        compaction_failure: compaction && fails,
+        rate_limit: since_openclaw::is_rate_limited(&lower, release),
+        in_run: in_run_pi(release).is_some_and(|pi| since_pi::is_overflow(text, "", pi)),
+    }
+}

@@ -1,0 +1,160 @@
+//! The check of a prompt before it is sent, by gateways from 2026.4.8 on: whether it has room beside the reserve, and what is
+//! done where it has not (releases R60–R62).
+
+mod pressure;
+
+pub use pressure::pressure_tokens;
+
+use crate::gateway::compaction::most_reserve;
+use crate::gateway::ruleset::{Preflight, Rules};
+use crate::js::{Throws, Value};
+
+/// What is added to an estimate, as it is one.
+const MARGIN: f64 = 1.2;
+/// Chars to a token where what could be cut is compared with what is too much.
+const CHARS_PER_TOKEN: f64 = 4.0;
+/// Cutting alone is enough where it takes this many chars more than is too much, and so many times as many.
+const SPARE_CHARS: f64 = 2048.0;
+const SPARE_TIMES: f64 = 1.5;
+
+/// What a check asks about. Tokens.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Asked {
+    /// The window.
+    pub window: f64,
+    /// What is to stay free of it.
+    pub reserve: f64,
+    /// Everything that is sent, without the margin.
+    pub sum: f64,
+    /// Chars that cutting tool results would take.
+    pub reducible_chars: f64,
+}
+
+/// What follows the check.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Route {
+    /// It is sent as it is.
+    Fits,
+    /// The session is compacted first.
+    Compact,
+    /// Tool results are cut in the session first.
+    Truncate,
+    /// Both.
+    CompactThenTruncate,
+}
+
+impl Route {
+    /// The gateway's own word.
+    pub fn word(self) -> &'static str {
+        match self {
+            Self::Fits => "fits",
+            Self::Compact => "compact_only",
+            Self::Truncate => "truncate_tool_results_only",
+            Self::CompactThenTruncate => "compact_then_truncate",
+        }
+    }
+
+    /// What is done, for people.
+    pub fn words(self) -> &'static str {
+        match self {
+            Self::Fits => "it is sent as it is",
+            Self::Compact => "the session is compacted first",
+            Self::Truncate => "tool results are cut first",
+            Self::CompactThenTruncate => "the session is compacted and tool results are cut first",
+        }
+    }
+}
+
+/// The answer of a check. Tokens.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Checked {
+    /// What follows.
+    pub route: Route,
+    /// The estimate, margin included.
+    pub estimate: f64,
+    /// What it is compared with: the window without the reserve.
+    pub room: f64,
+    /// How much too many there are.
+    pub overflow: f64,
+    /// The reserve that the check goes by; none where the version takes it as it is.
+    pub reserve: Option<f64>,
+    /// Chars that cutting tool results would take.
+    pub reducible_chars: f64,
+}
+
+/// Checks a prompt by the rules of a version; none where it checks nothing.
+pub fn check(rule: Preflight, asked: &Asked) -> Option<Checked> {
+    let caps = match rule {
+        Preflight::None => return None,
+        Preflight::Estimate { leaves_room } => leaves_room,
+        Preflight::Pressure { .. } => true,
+    };
+    let given = asked.reserve.floor().max(0.0);
+    let reserve = if caps { given.min(most_reserve(asked.window.floor())) } else { given };
+    let room = (asked.window.floor() - reserve).max(1.0);
+    let estimate = (asked.sum * MARGIN).ceil();
+    let overflow = (estimate - room).max(0.0);
+    let enough =
+        (CHARS_PER_TOKEN * overflow + SPARE_CHARS).max((SPARE_TIMES * CHARS_PER_TOKEN * overflow).ceil());
+    let route = if overflow <= 0.0 {
+        Route::Fits
+    } else if asked.reducible_chars <= 0.0 {
+        Route::Compact
+    } else if asked.reducible_chars >= enough {
+        Route::Truncate
+    } else {
+        Route::CompactThenTruncate
+    };
+    let reducible_chars = asked.reducible_chars;
+    Some(Checked { route, estimate, room, overflow, reserve: caps.then_some(reserve), reducible_chars })
+}
+
+/// Tokens of what is sent as the version's check counts them, without the margin; `estimate` tells those of a message by
+/// the runtime's own rule. A system prompt counts nothing in the older check.
+///
+/// # Errors
+/// Where a message has a shape that cannot be estimated.
+pub fn sent_tokens(
+    rules: &Rules,
+    messages: &[Value],
+    system: &str,
+    prompt: &str,
+    estimate: impl Fn(&Value) -> Result<f64, Throws>,
+) -> Result<f64, Throws> {
+    if let Preflight::Pressure { results_by_units } = rules.preflight {
+        let messages: f64 = messages.iter().map(|message| pressure_tokens(message, results_by_units)).sum();
+        let system = if system.trim().is_empty() { 0.0 } else { pressure::text_tokens(system) };
+        return Ok(messages + system + pressure::text_tokens(prompt));
+    }
+    let messages = messages.iter().try_fold(0.0, |sum, message| Ok(sum + estimate(message)?))?;
+    Ok(messages + (prompt.encode_utf16().count() as f64 / CHARS_PER_TOKEN).ceil())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn checked(rule: Preflight, window: f64, reserve: f64, sum: f64, reducible_chars: f64) -> Checked {
+        check(rule, &Asked { window, reserve, sum, reducible_chars }).unwrap()
+    }
+
+    const OLD: Preflight = Preflight::Estimate { leaves_room: false };
+    const NEW: Preflight = Preflight::Estimate { leaves_room: true };
+
+    #[test]
+    fn a_reserve_larger_than_the_window_leaves_one_token_or_since_4_14_half_of_it() {
+        assert_eq!(checked(OLD, 9000.0, 20_000.0, 100.0, 0.0).route, Route::Compact);
+        let new = checked(NEW, 9000.0, 20_000.0, 100.0, 0.0);
+        assert_eq!((new.route, new.reserve, new.room), (Route::Fits, Some(4500.0), 4500.0));
+    }
+
+    #[test]
+    fn cutting_alone_has_to_take_half_as_much_again_and_2048_chars_more() {
+        let route = |chars| checked(NEW, 100_000.0, 20_000.0, 70_000.0, chars).route;
+        // 84,000 of 80,000: 4,000 too many.
+        assert_eq!(
+            [route(0.0), route(1.0), route(23_999.0), route(24_000.0)],
+            [Route::Compact, Route::CompactThenTruncate, Route::CompactThenTruncate, Route::Truncate]
+        );
+    }
+}

@@ -1,0 +1,264 @@
+//! What is taken from all tool results together by gateways from 2026.4.8 to 7.35: each over its limit first, then as many
+//! as it takes until they fit a budget (releases R35–R38).
+
+use crate::gateway::ruleset::{Aggregate, Ends, Notice, Rules, Truncation};
+use crate::js::{JsString, Value};
+use crate::policy::truncate::ends::Suffix;
+use crate::policy::truncate::v2026_9::{ELIDED, FRESH_MIN_KEEP, with_content};
+use crate::policy::truncate::{is_oversized, max_result_chars_under};
+
+/// Units of the shortest notice that counts what is missing; no result is cut below it.
+const SHORTEST_NOTICE: f64 = 33.0;
+
+/// What holds for one list.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Budget {
+    /// How texts are cut.
+    pub ends: Ends,
+    /// Which results give way.
+    pub rule: Aggregate,
+    /// Units that one result may have.
+    pub single: f64,
+    /// Units that all of them may have.
+    pub all: f64,
+    /// Results behind the last other message keep more, and none of them gives way.
+    pub spares_fresh: bool,
+}
+
+/// A message that was changed, by its position.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Reduced {
+    /// Its position.
+    pub at: usize,
+    /// What it became.
+    pub message: Value,
+    /// How.
+    pub by: Way,
+    /// Units that it lost.
+    pub gain: f64,
+}
+
+/// Why a result was changed.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub enum Way {
+    /// It was over the limit of one.
+    OverLimit {
+        /// The limit, units.
+        limit: f64,
+        /// Units that stay at least.
+        min_keep: f64,
+    },
+    /// It gave way to the budget of all.
+    OverAll {
+        /// What it may have now, units.
+        limit: f64,
+        /// What follows it.
+        notice: AllNotice,
+    },
+    /// Nothing of it had room: a note stands for it, or nothing.
+    Elided {
+        /// Units that the note may have.
+        limit: f64,
+    },
+}
+
+/// What follows a text that gave way to the budget of all.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum AllNotice {
+    /// That of every cut.
+    Usual,
+    /// A shorter one, where many results share little.
+    Short,
+}
+
+impl AllNotice {
+    /// The text for one lost unit; the number in it is not told anew.
+    fn shortest(self, usual: Notice) -> f64 {
+        match (self, usual) {
+            (Self::Short, _) => short_notice(1.0).len() as f64,
+            (Self::Usual, usual) => usual.text(1.0).len() as f64,
+        }
+    }
+}
+
+fn short_notice(lost: f64) -> JsString {
+    format!("[... {} chars truncated; narrow args]", crate::js::number_text(lost.max(1.0))).as_str().into()
+}
+
+impl Way {
+    /// The message after it; none where it stays as it is.
+    pub fn apply(&self, ends: Ends, rule: Aggregate, message: &Value) -> Option<Value> {
+        let usual = Suffix::Usual(ends.notice);
+        match *self {
+            Self::OverLimit { limit, min_keep } => ends.cut_message(message, limit, min_keep, usual),
+            Self::OverAll { limit, notice: AllNotice::Usual } => ends.cut_message(message, limit, 0.0, usual),
+            Self::OverAll { limit, notice: AllNotice::Short } => {
+                ends.cut_message(message, limit, 0.0, Suffix::Made(short_notice))
+            }
+            Self::Elided { limit } => Some(elided(ends, rule, message, limit)),
+        }
+    }
+}
+
+/// What is changed in a list of messages, in the order in which it is done; a message may be changed twice.
+pub fn reduce(messages: &[Value], budget: &Budget) -> Vec<Reduced> {
+    let answered = messages.iter().rposition(|message| !is_result(message)).map_or(0, |at| at + 1);
+    let fresh_from = if budget.spares_fresh { answered } else { messages.len() };
+    let results: Vec<usize> = (0..messages.len()).filter(|at| is_result(&messages[*at])).collect();
+    let mut run = Run { messages, budget, now: vec![None; messages.len()], done: Vec::new() };
+    for at in results.iter().copied() {
+        let min_keep = if at >= fresh_from { FRESH_MIN_KEEP } else { 0.0 };
+        run.change(at, Way::OverLimit { limit: budget.single, min_keep });
+    }
+    let held: Vec<usize> = results.into_iter().filter(|at| run.chars(*at) > 0.0).collect();
+    run.all(&held, fresh_from);
+    run.done
+}
+
+struct Run<'a> {
+    messages: &'a [Value],
+    budget: &'a Budget,
+    now: Vec<Option<Value>>,
+    done: Vec<Reduced>,
+}
+
+impl Run<'_> {
+    fn message(&self, at: usize) -> &Value {
+        self.now[at].as_ref().unwrap_or(&self.messages[at])
+    }
+
+    fn chars(&self, at: usize) -> f64 {
+        self.budget.ends.chars(self.message(at))
+    }
+
+    /// Changes a message; what it lost.
+    fn change(&mut self, at: usize, by: Way) -> f64 {
+        let before = self.chars(at);
+        let Some(message) = by.apply(self.budget.ends, self.budget.rule, self.message(at)) else {
+            return 0.0;
+        };
+        let gain = (before - self.budget.ends.chars(&message)).max(0.0);
+        if gain > 0.0 || matches!(by, Way::OverLimit { .. }) {
+            self.now[at] = Some(message.clone());
+            self.done.push(Reduced { at, message, by, gain });
+        }
+        gain
+    }
+
+    /// Holds all results to their budget.
+    fn all(&mut self, held: &[usize], fresh_from: usize) {
+        let total: f64 = held.iter().map(|at| self.chars(*at)).sum();
+        let mut remaining = total - self.budget.all;
+        let newest_first = matches!(self.budget.rule, Aggregate::Newest { .. });
+        let mut order: Vec<usize> = held.iter().copied().filter(|at| *at < fresh_from).collect();
+        if newest_first {
+            order.reverse();
+        }
+        if held.len() < 2 || remaining <= 0.0 {
+            return;
+        }
+        let held_before: Vec<(usize, f64)> = order.iter().map(|at| (*at, self.chars(*at))).collect();
+        let notice = self.notice(order.len());
+        let least = notice.shortest(self.budget.ends.notice);
+        for at in order.iter().copied() {
+            if remaining <= 0.0 {
+                return;
+            }
+            let chars = self.chars(at);
+            let reducible = (chars - least).max(0.0);
+            if reducible > 0.0 {
+                let limit = least.max(chars - reducible.min(remaining));
+                remaining -= self.change(at, Way::OverAll { limit, notice });
+            }
+        }
+        if matches!(self.budget.rule, Aggregate::Emptied | Aggregate::Elided) {
+            self.elide(&held_before, remaining);
+        }
+    }
+
+    /// The notice where so many results share the budget.
+    fn notice(&self, results: usize) -> AllNotice {
+        let usual = self.budget.ends.notice.text(1.0).len() as f64;
+        let newest_first = matches!(self.budget.rule, Aggregate::Newest { .. });
+        if !newest_first && self.budget.all < results as f64 * usual {
+            AllNotice::Short
+        } else {
+            AllNotice::Usual
+        }
+    }
+
+    /// What could not be cut enough gives way whole. Where it is emptied, it counts with what it had before it was cut.
+    fn elide(&mut self, order: &[(usize, f64)], mut remaining: f64) {
+        for (at, before) in order.iter().copied() {
+            if remaining <= 0.0 {
+                return;
+            }
+            let limit = (self.chars(at) - remaining).max(0.0);
+            let gain = self.change(at, Way::Elided { limit });
+            remaining -= if self.budget.rule == Aggregate::Emptied { before } else { gain };
+        }
+    }
+}
+
+/// A result whose texts are empty, or from 2026.7.1 on as much of a note as there is room for.
+fn elided(ends: Ends, rule: Aggregate, message: &Value, limit: f64) -> Value {
+    let note = JsString::from(ELIDED);
+    let mut left = if rule == Aggregate::Elided { limit as usize } else { 0 };
+    let blocks = message.get("content").and_then(Value::as_array).unwrap_or_default();
+    let new = blocks.iter().map(|block| {
+        if ends.text(block).is_none() {
+            return block.clone();
+        }
+        let text = note.slice(0, left.min(note.len()));
+        left -= text.len();
+        super::ends::with_text(block, Some(text))
+    });
+    with_content(message, new.collect())
+}
+
+fn is_result(message: &Value) -> bool {
+    message.get("role").is_some_and(|role| role.str_is("toolResult"))
+}
+
+/// What holds for tool results where a call was too large, or for every prompt; none where the version takes nothing from
+/// them together in plain units. `single` stands for what one may have.
+pub fn result_budget(rules: &Rules, tokens: f64, single: Option<f64>, for_prompts: bool) -> Option<Budget> {
+    let Truncation::Ends(ends) = rules.truncation else { return None };
+    let rule = rules.aggregate;
+    if rule == Aggregate::None {
+        return None;
+    }
+    let single = single.filter(|_| rules.result_limit.is_configured() || !for_prompts);
+    let single = single.unwrap_or_else(|| max_result_chars_under(rules, tokens)).max(1.0);
+    let all = rule.budget(tokens, single, for_prompts);
+    let spares_fresh = for_prompts && rule == Aggregate::Elided;
+    Some(Budget { ends, rule, single, all, spares_fresh })
+}
+
+/// Whether the gateway would try to cut tool results of a list after an overflow (pruning 6.8, releases R35).
+pub fn has_oversized(rules: &Rules, messages: &[Value], tokens: f64) -> bool {
+    let limit = max_result_chars_under(rules, tokens);
+    match (rules.truncation, result_budget(rules, tokens, None, false)) {
+        (Truncation::None, _) => false,
+        (_, Some(budget)) => !reduce(messages, &budget).is_empty(),
+        (Truncation::Ends(ends), None) => {
+            messages.iter().any(|message| is_result(message) && ends.chars(message) > limit)
+        }
+        _ => messages.iter().any(|message| is_oversized(message, limit)),
+    }
+}
+
+impl Aggregate {
+    /// What all results may have where one may have so many units: by default in recovery, else for every prompt.
+    pub fn budget(self, tokens: f64, single: f64, for_prompts: bool) -> f64 {
+        match self {
+            Self::Newest { floor_is_notice: true } => single.max(SHORTEST_NOTICE),
+            Self::Oldest | Self::Emptied if for_prompts => 4.0 * single,
+            Self::Elided | Self::Weighted => {
+                let half = if tokens > 0.0 { (tokens * 4.0 * 0.5).floor() } else { 0.0 };
+                half.max(4.0 * single)
+            }
+            _ => single,
+        }
+    }
+}

@@ -1,0 +1,185 @@
+//! Truncation of tool results by gateways from 2026.3.7 to 7.35: the head of a text stays, and its tail where that looks
+//! important; a notice follows (releases R32, R34). Lengths are plain units.
+
+use std::borrow::Cow;
+
+use crate::gateway::ruleset::{Ends, Notice};
+use crate::js::{JsString, Value};
+use crate::policy::truncate::text::Cut;
+use crate::policy::truncate::v2026_9::{MIDDLE, has_telling_end, with_content};
+use crate::policy::truncate::weighted_cut::splits_pair;
+
+/// A line end is preferred where it stands beyond this share of what may stay.
+const HEAD_SHARE: f64 = 0.8;
+/// A line begins the tail where it begins within this share of it.
+const TAIL_SHARE: f64 = 0.2;
+/// Share of the budget that a tail takes, and most of its units.
+const TAIL_OF_BUDGET: f64 = 0.3;
+const TAIL_UNITS: f64 = 4000.0;
+
+impl Notice {
+    /// What follows a text that lost so many units.
+    pub(in crate::policy) fn text(self, lost: f64) -> JsString {
+        let lost = crate::js::number_text(lost.max(1.0));
+        match self {
+            Self::Partial => Cut::default().suffix,
+            Self::Count => format!("[... {lost} more characters truncated]").as_str().into(),
+            Self::CountAndAdvice => {
+                format!("[... {lost} more characters truncated; rerun with narrower args if needed]")
+                    .as_str()
+                    .into()
+            }
+        }
+    }
+}
+
+/// What is put behind a cut text.
+#[derive(Debug, Clone, Copy)]
+pub enum Suffix<'a> {
+    /// Made from the number of units that were lost.
+    Made(fn(f64) -> JsString),
+    /// The version's notice.
+    Usual(Notice),
+    /// A text that a test asks for.
+    Fixed(&'a JsString),
+}
+
+impl<'a> Suffix<'a> {
+    /// That of a text which lost so many units.
+    fn of(self, lost: f64) -> Cow<'a, JsString> {
+        match self {
+            Self::Made(text) => Cow::Owned(text(lost)),
+            Self::Usual(notice) => Cow::Owned(notice.text(lost)),
+            Self::Fixed(text) => Cow::Borrowed(text),
+        }
+    }
+
+    fn len(self, lost: f64) -> f64 {
+        self.of(lost).len() as f64
+    }
+}
+
+/// The least of a cut text that stays, where the budget has room for that and the suffix of one lost unit.
+fn bounded(budget: f64, min_keep: f64, suffix: Suffix<'_>) -> f64 {
+    min_keep.min((budget - suffix.len(1.0)).max(0.0)).max(0.0)
+}
+
+impl Ends {
+    /// A text cut to a budget, with its suffix; none when it fits.
+    pub fn cut(self, text: &JsString, budget: f64, min_keep: f64, suffix: Suffix<'_>) -> Option<JsString> {
+        let length = text.len() as f64;
+        if length <= budget {
+            return None;
+        }
+        let min_keep = if self.bounded { bounded(budget, min_keep, suffix) } else { min_keep };
+        let room = (budget - suffix.len(length - budget)).max(min_keep);
+        let mut kept = self.kept(text, room, min_keep);
+        loop {
+            let end = suffix.of(length - kept.len() as f64);
+            let over = kept.len() as f64 + end.len() as f64 - budget;
+            if !self.bounded || over <= 0.0 {
+                kept.push(&end);
+                return Some(kept);
+            }
+            if kept.is_empty() {
+                return Some(self.head(&end, budget));
+            }
+            kept = self.head(&kept, kept.len() as f64 - over.max(1.0));
+        }
+    }
+
+    /// Head, marker and tail, or the head alone.
+    fn kept(self, text: &JsString, room: f64, min_keep: f64) -> JsString {
+        let tail = (room * TAIL_OF_BUDGET).floor().min(TAIL_UNITS);
+        let head = room - tail - JsString::from(MIDDLE).len() as f64;
+        if !(has_telling_end(text) && room > 2.0 * min_keep && head > min_keep) {
+            return self.head(text, line_end(text, room));
+        }
+        let mut kept = self.head(text, line_end(text, head));
+        kept.push_str(MIDDLE);
+        kept.push(&self.tail(text, tail));
+        kept
+    }
+
+    /// The first units of a text.
+    fn head(self, text: &JsString, units: f64) -> JsString {
+        let cut = units.max(0.0) as usize;
+        let cut = if self.whole_pairs && splits_pair(text, cut) { cut - 1 } else { cut };
+        text.slice(0, cut)
+    }
+
+    /// The last units of a text, from behind a line end near their beginning.
+    fn tail(self, text: &JsString, units: f64) -> JsString {
+        let length = text.len();
+        let start = length.saturating_sub(units as usize);
+        let line = text.units()[start..].iter().position(|unit| *unit == 0x0A);
+        let near = line.filter(|at| ((start + at) as f64) < start as f64 + units * TAIL_SHARE);
+        let start = near.map_or(start, |at| start + at + 1);
+        let start = if self.whole_pairs && splits_pair(text, start) { start + 1 } else { start };
+        text.slice(start, length)
+    }
+
+    /// The copy of a tool result with each text cut to its share of a limit; none when it is within.
+    pub fn cut_message(
+        self,
+        message: &Value,
+        limit: f64,
+        min_keep: f64,
+        suffix: Suffix<'_>,
+    ) -> Option<Value> {
+        let blocks = message.get("content")?.as_array()?;
+        let total = self.chars(message);
+        if total <= limit {
+            return None;
+        }
+        let min_keep = if self.bounded { bounded(limit, min_keep, suffix) } else { min_keep };
+        let new = blocks.iter().map(|block| {
+            let Some(text) = self.text(block) else { return block.clone() };
+            let share = (limit * (text.len() as f64 / total)).floor();
+            let least = min_keep + suffix.len(text.len() as f64 - share);
+            let whole = crate::policy::truncate::maximum(least, share);
+            let budget = if self.bounded { whole.min(limit).max(1.0) } else { whole };
+            with_text(block, self.cut(text, budget, min_keep, suffix))
+        });
+        Some(with_content(message, new.collect()))
+    }
+
+    /// The text of a block that counts.
+    pub(super) fn text(self, block: &Value) -> Option<&JsString> {
+        let kind = block.get("type")?;
+        let counts = kind.str_is("text") || self.result_blocks && kind.str_is("toolResult");
+        block.get("text")?.as_str().filter(|_| counts)
+    }
+
+    /// Units of the text of a tool result; 0 for every other message, and for a content that is no list.
+    pub fn chars(self, message: &Value) -> f64 {
+        let is_result = message.get("role").is_some_and(|role| role.str_is("toolResult"));
+        let blocks = message.get("content").and_then(Value::as_array).filter(|_| is_result);
+        blocks
+            .unwrap_or_default()
+            .iter()
+            .filter_map(|block| self.text(block))
+            .map(|text| text.len() as f64)
+            .sum()
+    }
+}
+
+/// Where a head of so many units ends: at its last line end, where that stands far enough behind.
+fn line_end(text: &JsString, units: f64) -> f64 {
+    let line = text.last_index_of_lf(units.max(0.0) as usize).map(|at| at as f64);
+    line.filter(|at| *at > units * HEAD_SHARE).unwrap_or(units)
+}
+
+/// A copy of a block with another text; of a `toolResult` block with a string content that too.
+pub(super) fn with_text(block: &Value, text: Option<JsString>) -> Value {
+    let mut copy = block.clone();
+    if let (Value::Object(object), Some(text)) = (&mut copy, text) {
+        let mirrors = block.get("type").is_some_and(|kind| kind.str_is("toolResult"))
+            && block.get("content").is_some_and(|content| content.as_str().is_some());
+        object.set("text", Value::String(text.clone()));
+        if mirrors {
+            object.set("content", Value::String(text));
+        }
+    }
+    copy
+}

@@ -1,0 +1,87 @@
+//! Ops `guard`, `preflight` and `reserve`: what a release checks of one call, and what it keeps free.
+
+use clawscope::context::tokens::estimate_under;
+use clawscope::gateway::compaction::{CompactionSettings, gateway_compaction_under};
+use clawscope::gateway::ruleset::Rules;
+use clawscope::js::{self, Object, Throws, Value};
+use clawscope::policy::preflight::{Asked, check, sent_tokens};
+use clawscope::policy::prune::Gate;
+use clawscope::policy::truncate::{reduce, result_budget};
+use clawscope::policy::{Step, StepSettings};
+
+use super::{Released, number, object};
+
+/// What is said of a call that ends.
+fn stop_text(rules: &Rules) -> Value {
+    clawscope::policy::guard::stop_text(rules).map_or(Value::Null, Value::from)
+}
+
+pub(super) fn guard(session: &Released) -> Result<Value, Throws> {
+    let window = session.number("contextWindow").unwrap_or(f64::NAN);
+    let settings = StepSettings::built_in(session.ruleset, window);
+    let plan = session.plan(Step::Guard, &settings, window, Gate::Off).map_err(|_| Throws)?;
+    if plan.guarded.is_some_and(|guarded| guarded.stopped) {
+        return Ok(object([("overflow", Value::Bool(true)), ("text", stop_text(session.rules()))]));
+    }
+    let (messages, changed) = session.after(&plan);
+    Ok(object([
+        ("overflow", Value::Bool(false)),
+        ("changedIndexes", changed),
+        ("messages", session.session.list(&messages)),
+    ]))
+}
+
+pub(super) fn preflight(session: &Released) -> Result<Value, Throws> {
+    let rules = session.rules();
+    let window = session.number("contextWindow").unwrap_or(f64::NAN);
+    let text = |name: &str| {
+        session
+            .session
+            .setting(name)
+            .and_then(Value::as_str)
+            .map(js::JsString::to_string_lossy)
+            .unwrap_or_default()
+    };
+    let estimate = |message: &Value| estimate_under(rules, message);
+    let sum = sent_tokens(rules, &session.messages, &text("systemPrompt"), &text("prompt"), estimate)?;
+    let single = session.number("maxChars").filter(|_| rules.result_limit.is_configured());
+    let budget = result_budget(rules, window, single, false).ok_or(Throws)?;
+    let reducible_chars = reduce(&session.messages, &budget).iter().map(|done| done.gain).sum();
+    let reserve = session.number("reserveTokens").unwrap_or(f64::NAN);
+    let checked = check(rules.preflight, &Asked { window, reserve, sum, reducible_chars }).ok_or(Throws)?;
+    Ok(object([
+        ("route", Value::from(checked.route.word())),
+        ("estimatedPromptTokens", number(checked.estimate)),
+        ("promptBudgetBeforeReserve", number(checked.room)),
+        ("overflowTokens", number(checked.overflow)),
+        ("toolResultReducibleChars", number(checked.reducible_chars)),
+        ("effectiveReserveTokens", checked.reserve.map_or(Value::Null, number)),
+    ]))
+}
+
+pub(super) fn reserve(rules: &Rules, case: &Value) -> Value {
+    let setting = |name: &str| case.get("settings").and_then(|settings| settings.get(name));
+    let runtime = |key: &str| setting("runtime").and_then(|runtime| runtime.get(key)?.as_f64());
+    let defaults = CompactionSettings::default();
+    let pi = CompactionSettings {
+        reserve_tokens: runtime("reserveTokens").unwrap_or(defaults.reserve_tokens),
+        keep_recent_tokens: runtime("keepRecentTokens").unwrap_or(defaults.keep_recent_tokens),
+        ..defaults
+    };
+    let config = wrapped(
+        "agents",
+        wrapped("defaults", wrapped("compaction", setting("compaction").cloned().unwrap_or(Value::Null))),
+    );
+    let window = setting("contextWindow").and_then(Value::as_f64).unwrap_or(f64::NAN);
+    let settings = gateway_compaction_under(rules, &config, pi, window);
+    object([
+        ("reserveTokens", number(settings.reserve_tokens)),
+        ("keepRecentTokens", number(settings.keep_recent_tokens)),
+    ])
+}
+
+fn wrapped(key: &str, value: Value) -> Value {
+    let mut object = Object::default();
+    object.set(key, value);
+    Value::Object(object)
+}

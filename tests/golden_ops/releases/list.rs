@@ -1,0 +1,99 @@
+//! Ops `truncate`, `reduce`, `history_images` and `history_limit`: what a release makes of a list of messages.
+
+use clawscope::gateway::ruleset::{Aggregate, Truncation};
+use clawscope::js::{Throws, Value};
+use clawscope::policy::history_batches::kept_under;
+use clawscope::policy::prune::Gate;
+use clawscope::policy::truncate::{
+    Cut, Way, has_oversized, max_result_chars_under, reduce, result_budget, truncated_message_under,
+};
+use clawscope::policy::{Step, StepSettings};
+
+use super::{Released, number, object};
+
+pub(super) fn truncate(session: &Released) -> Value {
+    let rules = session.rules();
+    let window = session.number("contextWindow");
+    let limit = |window: Option<f64>| max_result_chars_under(rules, window.unwrap_or(f64::NAN));
+    let max_chars = session.number("maxChars").unwrap_or_else(|| limit(window));
+    let mut cut = Cut::default();
+    // The oldest have no such settings (releases R31).
+    if rules.truncation != (Truncation::Head { floor_has_suffix: false }) {
+        let suffix = session.session.setting("suffix").and_then(Value::as_str).cloned();
+        cut.suffix = suffix.unwrap_or(cut.suffix);
+        cut.min_keep_chars = session.number("minKeepChars").unwrap_or(cut.min_keep_chars);
+    }
+    let likely = window.map(|window| has_oversized(rules, &session.messages, window));
+    let is_result = |message: &Value| message.get("role").is_some_and(|role| role.str_is("toolResult"));
+    let mut changed = Vec::new();
+    let mut messages = session.messages.clone();
+    for (at, message) in messages.iter_mut().enumerate().filter(|(_, message)| is_result(message)) {
+        if let Some(new) = truncated_message_under(rules, message, max_chars, &cut) {
+            *message = new;
+            changed.push(number(at as f64));
+        }
+    }
+    object([
+        ("maxChars", number(max_chars)),
+        ("likelyOversized", Value::from(likely)),
+        ("changedIndexes", Value::Array(changed)),
+        ("messages", session.session.list(&messages)),
+    ])
+}
+
+pub(super) fn reduced(session: &Released) -> Value {
+    let window = session.number("contextWindow").unwrap_or(f64::NAN);
+    let protects = session.session.setting("protectTrailing").is_some_and(|on| on.as_bool() == Some(true));
+    let Some(mut budget) = result_budget(session.rules(), window, session.number("maxChars"), false) else {
+        return Value::Null;
+    };
+    budget.all = session.number("aggregateMaxChars").unwrap_or(budget.all);
+    budget.spares_fresh = protects && budget.rule == Aggregate::Elided;
+    let done = reduce(&session.messages, &budget);
+    let singles = || done.iter().filter(|done| matches!(done.by, Way::OverLimit { .. }));
+    let others = || done.iter().filter(|done| !matches!(done.by, Way::OverLimit { .. }));
+    let mut positions: Vec<usize> = others().map(|done| done.at).collect();
+    positions.sort_unstable();
+    positions.dedup();
+    let mut messages = session.messages.clone();
+    for done in &done {
+        messages[done.at] = done.message.clone();
+    }
+    object([
+        ("maxChars", number(budget.single)),
+        ("aggregateBudgetChars", number(budget.all)),
+        ("oversizedCount", number(singles().count() as f64)),
+        ("aggregateCount", number(positions.len() as f64)),
+        ("oversizedReducibleChars", number(singles().map(|done| done.gain).sum())),
+        ("aggregateReducibleChars", number(others().map(|done| done.gain).sum())),
+        ("changedIndexes", session.changed(&messages)),
+        ("messages", session.session.list(&messages)),
+    ])
+}
+
+pub(super) fn images(session: &Released) -> Result<Value, Throws> {
+    let settings = StepSettings::built_in(session.ruleset, f64::NAN);
+    let plan = session.plan(Step::Images, &settings, f64::NAN, Gate::Off).map_err(|_| Throws)?;
+    let (messages, changed) = session.after(&plan);
+    Ok(object([("changedIndexes", changed), ("messages", session.session.list(&messages))]))
+}
+
+pub(super) fn history(session: &Released) -> Value {
+    let limit = session.session.setting("limit").cloned();
+    let turns = clawscope::js::to_number(limit.as_ref());
+    let kept = kept_under(session.rules(), &session.context().messages, turns);
+    let before = session.messages.len();
+    let messages: Vec<Value> = session
+        .messages
+        .iter()
+        .enumerate()
+        .filter(|(at, _)| kept.keeps(*at))
+        .map(|(_, message)| message.clone())
+        .collect();
+    object([
+        ("limit", Value::from(limit)),
+        ("before", number(before as f64)),
+        ("after", number(messages.len() as f64)),
+        ("messages", session.session.list(&messages)),
+    ])
+}

@@ -1,0 +1,104 @@
+//! The ops of the sets of single gateway releases (`tests/golden-releases/README.md`).
+
+mod check;
+mod list;
+mod overflow;
+mod prune;
+mod tokens;
+mod window;
+
+use std::path::Path;
+
+use clawscope::context::Context;
+use clawscope::gateway::ruleset::{Rules, Ruleset};
+use clawscope::js::{Throws, Value};
+use clawscope::plan::{Asked, Plan, PlanError, after};
+use clawscope::policy::prune::Gate;
+use clawscope::policy::texture::Texture;
+use clawscope::policy::{Step, StepSet, StepSettings};
+
+use super::{Session, number, object, on_session};
+
+/// The answer to a case of the set with this name; none where it is no set of a release.
+pub(crate) fn answer(set: &str, op: &str, case: &Value, root: &Path) -> Option<Result<Value, Throws>> {
+    let id = set.strip_prefix("openclaw-")?;
+    let ruleset = Ruleset::ALL.into_iter().find(|ruleset| ruleset.id() == id)?;
+    let on = |answer: &dyn Fn(&Released) -> Result<Value, Throws>| {
+        on_session(case, root).and_then(|session| answer(&Released::new(ruleset, session)))
+    };
+    Some(match op {
+        "guard" => on(&check::guard),
+        "preflight" => on(&check::preflight),
+        "reserve" => Ok(check::reserve(ruleset.rules(), case)),
+        "truncate" => on(&|session| Ok(list::truncate(session))),
+        "reduce" => on(&|session| Ok(list::reduced(session))),
+        "history_images" => on(&list::images),
+        "history_limit" => on(&|session| Ok(list::history(session))),
+        "overflow_match" => Ok(overflow::answer(ruleset, case)),
+        "prune" => on(&|session| Ok(prune::answer(session))),
+        "tokens" => on(&|session| Ok(tokens::answer(session))),
+        "window" => Ok(window::answer(ruleset.rules(), case)),
+        _ => return None,
+    })
+}
+
+/// A case's session as a release reads it.
+pub(crate) struct Released {
+    pub(crate) ruleset: Ruleset,
+    pub(crate) session: Session,
+    pub(crate) messages: Vec<Value>,
+    pub(crate) textures: Vec<Texture>,
+}
+
+impl Released {
+    fn new(ruleset: Ruleset, session: Session) -> Self {
+        let messages = session.messages();
+        let textures = messages.iter().map(|message| Texture::of_under(ruleset.rules(), message)).collect();
+        Self { ruleset, session, messages, textures }
+    }
+
+    fn rules(&self) -> &'static Rules {
+        self.ruleset.rules()
+    }
+
+    fn context(&self) -> &Context {
+        &self.session.context
+    }
+
+    fn number(&self, name: &str) -> Option<f64> {
+        self.session.setting(name).and_then(Value::as_f64)
+    }
+
+    /// The plan of one step for a window in tokens.
+    fn plan(&self, step: Step, settings: &StepSettings, window: f64, gate: Gate) -> Result<Plan, PlanError> {
+        let settings = StepSettings { steps: StepSet::of(&[step]), ..settings.clone() };
+        let drops = self.session.setting("dropThinking").and_then(Value::as_bool).unwrap_or(false);
+        Plan::new(&Asked {
+            index: &self.session.index,
+            context: self.context(),
+            branch: None,
+            textures: Some(&self.textures),
+            remembered: None,
+            settings: &settings,
+            window,
+            guard_window: window,
+            gate,
+            drops_thinking: drops,
+        })
+    }
+
+    /// The messages as a plan leaves them, and the positions of those that differ.
+    fn after(&self, plan: &Plan) -> (Vec<Value>, Value) {
+        let new: Vec<Value> =
+            self.messages.iter().enumerate().map(|(at, message)| after(message, at, plan)).collect();
+        let changed = self.changed(&new);
+        (new, changed)
+    }
+
+    /// The positions of messages that are others now.
+    fn changed(&self, new: &[Value]) -> Value {
+        let pairs = self.messages.iter().zip(new).enumerate();
+        let differs = pairs.filter(|(_, (old, new))| super::canonical(old) != super::canonical(new));
+        Value::Array(differs.map(|(at, _)| number(at as f64)).collect())
+    }
+}

@@ -1,0 +1,108 @@
+//! Op `prune`: effective settings, the gate, and the messages after pruning.
+
+use clawscope::gateway::eligible::{Route, eligible_under};
+use clawscope::gateway::pruning::{PruneSettings, effective_settings_under};
+use clawscope::gateway::window::DEFAULT_WINDOW;
+use clawscope::gateway::window_rules::{ModelWindow, resolve_under};
+use clawscope::js::{self, Object, Value};
+use clawscope::policy::prune::{Gate, gate_under, last_touch_under};
+use clawscope::policy::{Step, StepSettings};
+use clawscope::store::body;
+use clawscope::store::entry::Role;
+
+use super::super::prune::effective;
+use super::super::{or_throws, throws};
+use super::{Released, number};
+
+pub(super) fn answer(session: &Released) -> Value {
+    let rules = session.rules();
+    let settings = effective_settings_under(rules, session.session.setting("contextPruning"));
+    let asked = session.session.setting("gate");
+    let mut result = Object::default();
+    result.set("effective", settings.as_ref().map_or(Value::Null, effective));
+    let sizes = |messages: &[Value]| {
+        messages.iter().try_fold(0.0, |sum, message| Ok(sum + rules.prune_size.chars(message)?))
+    };
+    let before = sizes(&session.messages);
+    result.set("before", or_throws(before.map(number)));
+    let gate = match (asked, &settings) {
+        (Some(asked), settings) => decided(session, asked, settings.as_ref()),
+        (None, Some(_)) => Gate::Open { idle_ms: 0.0 },
+        (None, None) => Gate::Off,
+    };
+    let active = asked.is_some() && !matches!(gate, Gate::Off | Gate::NotEligible | Gate::NoPruner);
+    if asked.is_some() {
+        result.set("active", Value::Bool(active));
+    } else if let Some(settings) = &settings {
+        result.set("prunable", prunable(session, settings));
+    }
+    let settings = StepSettings {
+        prune: settings.unwrap_or_default(),
+        ..StepSettings::built_in(session.ruleset, f64::NAN)
+    };
+    let plan = session.plan(Step::Prune, &settings, window(session), gate);
+    let planned = plan.map(|plan| session.after(&plan));
+    let changed = if let Ok((messages, positions)) = planned {
+        let total = before.and_then(|_| sizes(&messages));
+        let changed = positions.as_array().is_some_and(|positions| !positions.is_empty());
+        result.set("after", or_throws(total.map(number)));
+        result.set("changedIndexes", positions);
+        result.set("messages", session.session.list(&messages));
+        Value::Bool(changed)
+    } else {
+        result.set("messages", throws());
+        throws()
+    };
+    result.set("changed", changed.clone());
+    if active {
+        result.set("fired", changed);
+    }
+    Value::Object(result)
+}
+
+fn decided(session: &Released, asked: &Value, settings: Option<&PruneSettings>) -> Gate {
+    let (provider, model, api) = route(asked);
+    let route = Route { api, base_url: None };
+    let eligible = eligible_under(session.rules(), &provider, &model, &route);
+    let inner = &session.session;
+    let body = |ix| body::entry(&inner.source, &inner.index, ix);
+    let touch = last_touch_under(session.rules(), &inner.index, (&provider, &model), body);
+    gate_under(session.rules(), settings, eligible, touch, inner.now_ms())
+}
+
+fn route(asked: &Value) -> (String, String, Option<String>) {
+    let text = |key: &str| asked.get(key).and_then(Value::as_str).map(js::JsString::to_string_lossy);
+    (text("provider").unwrap_or_default(), text("modelId").unwrap_or_default(), text("modelApi"))
+}
+
+/// Tokens: the override where it counts, else the model's window; behind a gate the resolved one.
+fn window(session: &Released) -> f64 {
+    if let Some(asked) = session.session.setting("gate") {
+        let (provider, model, _) = route(asked);
+        let own = ModelWindow { tokens: None, window: session.number("contextWindow") };
+        let config = session.session.setting("cfg");
+        return resolve_under(session.rules(), config, (&provider, &model), own, DEFAULT_WINDOW).tokens;
+    }
+    let usable = |tokens: &f64| tokens.is_finite() && *tokens > 0.0;
+    session
+        .number("contextWindowOverride")
+        .filter(usable)
+        .or_else(|| session.number("contextWindow"))
+        .unwrap_or(f64::NAN)
+}
+
+fn prunable(session: &Released, settings: &PruneSettings) -> Value {
+    let filter = settings.tool_filter();
+    let mut names = Object::default();
+    let results = session.context().messages.iter().filter(|message| message.size.role == Role::ToolResult);
+    for message in results {
+        let name = session.session.index.words.value(message.size.tool);
+        let told = if session.rules().filter_needs_name {
+            filter.prunable_named(name)
+        } else {
+            Ok(filter.prunable(name))
+        };
+        names.insert(js::to_text(name), or_throws(told.map(Value::Bool)));
+    }
+    Value::Object(names)
+}

@@ -1,0 +1,42 @@
+//! Op `tokens`: estimates per message and of the whole, and the compaction trigger.
+
+use clawscope::context::tokens::{ContextEstimate, estimate_context_under, estimate_under};
+use clawscope::gateway::compaction::pi_compaction;
+use clawscope::js::{Throws, Value};
+
+use super::super::{or_throws, tokens};
+use super::{Released, number, object};
+
+pub(super) fn answer(session: &Released) -> Value {
+    let rules = session.rules();
+    let tokens_of = |at: usize| estimate_under(rules, &session.messages[at]);
+    let estimate = estimate_context_under(rules, &session.context().messages, tokens_of);
+    let all = 0..session.messages.len();
+    let pruner = |at: usize| rules.prune_size.chars(&session.messages[at]);
+    let total = all.clone().try_fold(0.0, |sum, at| Ok(sum + pruner(at)?));
+    object([
+        ("estimate", or_throws(estimate.map(estimated))),
+        ("perMessage", Value::Array(all.clone().map(|at| or_throws(tokens_of(at).map(number))).collect())),
+        ("prunerChars", Value::Array(all.map(|at| or_throws(pruner(at).map(number))).collect())),
+        ("prunerCharsTotal", or_throws(total.map(number))),
+        ("lastAssistantUsage", tokens::recorded_usage(&session.session)),
+        ("shouldCompact", should_compact(session, estimate)),
+    ])
+}
+
+fn estimated(estimate: ContextEstimate) -> Value {
+    object([
+        ("tokens", number(estimate.tokens)),
+        ("usageTokens", number(estimate.usage_tokens)),
+        ("trailingTokens", number(estimate.trailing_tokens)),
+        ("lastUsageIndex", estimate.last_usage.map_or(Value::Null, |at| number(at as f64))),
+    ])
+}
+
+fn should_compact(session: &Released, estimate: Result<ContextEstimate, Throws>) -> Value {
+    let (Some(window), Ok(estimate)) = (session.number("contextWindow"), estimate) else {
+        return Value::Null;
+    };
+    let settings = pi_compaction(session.session.case.get("settings"));
+    Value::Bool(settings.should_compact_under(session.rules(), estimate.tokens, window))
+}

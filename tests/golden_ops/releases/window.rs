@@ -1,0 +1,45 @@
+//! Op `window`: the tokens a model takes, what a release thinks of them, and the limit of one tool result.
+
+use clawscope::gateway::ruleset::{ResultLimit, Rules};
+use clawscope::gateway::window::DEFAULT_WINDOW;
+use clawscope::gateway::window_rules::{ModelWindow, WindowLimits, judge_by, resolve_under};
+use clawscope::js::{JsString, Object, Value};
+use clawscope::policy::truncate::max_result_chars_under;
+
+use super::{number, object};
+
+pub(super) fn answer(rules: &Rules, case: &Value) -> Value {
+    let setting = |name: &str| case.get("settings").and_then(|settings| settings.get(name));
+    let number_of = |name| setting(name).and_then(Value::as_f64);
+    let text =
+        |name| setting(name).and_then(Value::as_str).map(JsString::to_string_lossy).unwrap_or_default();
+    let default = number_of("defaultTokens").unwrap_or(DEFAULT_WINDOW);
+    let own =
+        ModelWindow { tokens: number_of("modelContextTokens"), window: number_of("modelContextWindow") };
+    let (provider, model) = (text("provider"), text("modelId"));
+    let info = resolve_under(rules, setting("cfg"), (&provider, &model), own, default);
+    let given = WindowLimits { warn: number_of("warnBelowTokens"), block: number_of("hardMinTokens") };
+    let tokens = info.tokens.floor().max(0.0);
+    let verdict = judge_by(rules, tokens, info.own, given);
+    let limit = match rules.result_limit {
+        ResultLimit::None => Value::Null,
+        _ => number(max_result_chars_under(rules, info.tokens)),
+    };
+    let mut told =
+        Object::from([("tokens", number(info.tokens)), ("source", Value::from(info.source.name()))]);
+    let mut guard = Object::from([
+        ("tokens", number(tokens)),
+        ("source", Value::from(info.source.name())),
+        ("shouldWarn", Value::Bool(verdict.should_warn)),
+        ("shouldBlock", Value::Bool(verdict.should_block)),
+    ]);
+    if rules.window_guard.block_share > 0.0 {
+        guard.set("hardMinTokens", number(verdict.minimum));
+        guard.set("warnBelowTokens", number(verdict.warn_below));
+        if info.own != info.tokens {
+            told.set("referenceTokens", number(info.own));
+            guard.set("referenceTokens", number(info.own));
+        }
+    }
+    object([("info", Value::Object(told)), ("guard", Value::Object(guard)), ("maxToolResultChars", limit)])
+}
