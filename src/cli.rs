@@ -63,8 +63,8 @@ pub struct PlaceArgs {
     /// A gateway configuration (openclaw.json) instead of the store's own
     #[arg(long, value_name = "FILE", global = true)]
     pub config: Option<PathBuf>,
-    /// The gateway version whose rules apply: 2026.2.19, 2026.3.2, 2026.9, pi-0.55 or pi-1.5; any other version gets the nearest
-    /// that is not newer [default: as the store tells, else 2026.3.2]
+    /// The gateway release whose rules apply, such as 2026.4.15 (known: 2026.1.24 to 2026.9.6), pi-0.55 or pi-1.5; a newer one
+    /// gets the newest known rules [default: the release that last wrote the store, else 2026.3.2]
     #[arg(long, value_name = "VERSION", global = true)]
     pub ruleset: Option<String>,
 }
@@ -123,6 +123,9 @@ pub enum Command {
     /// Tell what was found, what is wrong with it, and which settings are in force
     #[command(after_long_help = help::DOCTOR)]
     Doctor(DoctorArgs),
+    /// Print the rules of a gateway release, or what changes between two
+    #[command(after_long_help = help::RULES)]
+    Rules(RulesArgs),
     /// Print a completion script for a shell
     #[command(after_long_help = help::COMPLETIONS)]
     Completions {
@@ -527,6 +530,20 @@ pub struct WatchArgs {
     pub no_redact: bool,
 }
 
+/// What `rules` prints.
+#[derive(Debug, Args)]
+pub struct RulesArgs {
+    /// Only what changes from the release to this one
+    #[arg(long, value_name = "VERSION", conflicts_with = "releases")]
+    pub diff: Option<String>,
+    /// Every ruleset and its releases
+    #[arg(long)]
+    pub releases: bool,
+    /// One JSON object instead of text
+    #[arg(long)]
+    pub json: bool,
+}
+
 /// Whether lists and rows show secrets.
 pub fn secrets(no_redact: bool) -> Secrets {
     if no_redact { Secrets::Shown } else { Secrets::Hidden }
@@ -538,6 +555,7 @@ impl Cli {
         match &self.command {
             Some(Command::Sessions(args)) => args.list.json,
             Some(Command::Doctor(args)) => args.list.json,
+            Some(Command::Rules(args)) => args.json,
             Some(Command::Tree(args)) => args.session.json,
             Some(Command::Recovery(args) | Command::Commits(args)) => args.json,
             Some(Command::Compare(args)) => args.json,

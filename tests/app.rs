@@ -113,7 +113,10 @@ fn the_rules_of_another_version_fix_settings_and_plan_anew() {
     assert_eq!(driver.app.tuning.current().map(|row| row.key), Some("softTrimRatio"));
     driver.press("l l");
     assert!(driver.app.tuning.any_changed());
-    driver.press("V");
+    // Through all rulesets in between, to the newest.
+    let on = Ruleset::ALL.iter().position(|known| *known == Ruleset::V2026_9_2).expect("known")
+        - Ruleset::ALL.iter().position(|known| *known == Ruleset::V2026_3_2).expect("known");
+    driver.press(&"V ".repeat(on));
     assert_eq!(
         (ruleset(&driver).ruleset, ruleset(&driver).from_words().as_str()),
         (Ruleset::V2026_9_2, "chosen on the screen")
@@ -122,12 +125,13 @@ fn the_rules_of_another_version_fix_settings_and_plan_anew() {
     driver.press("l L e 0");
     assert!(!driver.app.tuning.any_changed() && driver.app.prompt.is_none());
     let words = driver.app.toast.as_ref().map(|toast| toast.text.clone());
-    assert_eq!(words.as_deref(), Some("softTrimRatio is built in since 2026.9"));
+    assert_eq!(words.as_deref(), Some("softTrimRatio is built in since 2026.8.1"));
     driver.press("k k l");
     assert!(driver.app.tuning.any_changed(), "the ttl is a setting still");
     let settings = driver.app.plan.as_ref().expect("a plan").settings.prune.clone();
     assert_eq!(settings.soft_trim_ratio, 0.3);
-    driver.press("V V V");
+    // Around the end: pi's two, then the oldest.
+    driver.press("V V V V V V V");
     assert_eq!(ruleset(&driver).ruleset, Ruleset::V2026_2_19);
     driver.press("i");
     assert!(driver.app.plan.as_ref().is_some_and(|plan| plan.is_empty()), "that version never prunes");

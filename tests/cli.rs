@@ -1482,7 +1482,7 @@ fn the_version_in_the_configuration_decides_whose_rules_apply() {
     }
     store.write("openclaw.json", "{\n meta: { lastTouchedVersion: '2026.9.6' },\n agents: { defaults: { contextPruning: { mode: 'cache-ttl', softTrimRatio: 0.9 } } } }");
     let answer = store.json(&["doctor"]);
-    assert_eq!((&answer["ruleset"]["id"], &answer["ruleset"]["note"]), (&json!("2026.9"), &Value::Null));
+    assert_eq!((&answer["ruleset"]["id"], &answer["ruleset"]["note"]), (&json!("2026.9.2"), &Value::Null));
     let from = answer["ruleset"]["from"].as_str().unwrap();
     assert!(from.ends_with("openclaw.json:2, meta.lastTouchedVersion"), "{from}");
     let row = |list: &str, key: &str| {
@@ -1490,21 +1490,24 @@ fn the_version_in_the_configuration_decides_whose_rules_apply() {
         rows.iter().find(|row| row["key"] == key).unwrap().clone()
     };
     let ratio = row("contextPruning", "softTrimRatio");
-    assert_eq!((&ratio["value"], &ratio["from"]), (&json!(0.3), &json!("built in since 2026.9")));
+    assert_eq!((&ratio["value"], &ratio["from"]), (&json!(0.3), &json!("built in since 2026.8.1")));
     let reserve = row("compactionSettings", "reserveTokens");
-    assert_eq!((&reserve["value"], &reserve["from"]), (&json!(20_000), &json!("built in since 2026.9")));
+    assert_eq!((&reserve["value"], &reserve["from"]), (&json!(20_000), &json!("built in since 2026.8.1")));
     let (_, text, _) = store.run(&["simulate", "long-1"]);
-    assert!(text.contains("rules of openclaw 2026.9 (") && text.contains("built in since 2026.9"), "{text}");
+    assert!(
+        text.contains("rules of openclaw 2026.9.2–9.6 (") && text.contains("built in since 2026.8.1"),
+        "{text}"
+    );
 }
 
 #[test]
 fn a_version_can_be_asked_for_and_one_between_two_says_whose_rules_are_used() {
     let store = Store::new();
     let ruleset = |words: &[&str]| store.json(&[&["context", "long-1"], words].concat())["ruleset"].clone();
-    let asked = ruleset(&["--ruleset", "2026.5.1"]);
-    assert_eq!((&asked["id"], &asked["from"]), (&json!("2026.3.2"), &json!("command line")));
-    assert!(asked["note"].as_str().unwrap().contains("2026.5.1 has no rules of its own"));
-    assert_eq!(ruleset(&["--ruleset", "2026.9.6"])["id"], "2026.9");
+    let asked = ruleset(&["--ruleset", "2026.5.6"]);
+    assert_eq!((&asked["id"], &asked["from"]), (&json!("2026.5.2"), &json!("command line")));
+    assert!(asked["note"].as_str().unwrap().contains("2026.5.6 was not opened"));
+    assert_eq!(ruleset(&["--ruleset", "2026.9.6"])["id"], "2026.9.2");
     let variable = store
         .command(&["context", "long-1", "--json"])
         .env("CLAWSCOPE_RULESET", "2026.2.19")
@@ -1526,7 +1529,9 @@ fn a_version_can_be_asked_for_and_one_between_two_says_whose_rules_are_used() {
     let (code, _, error) = store.run(&["sessions", "--ruleset", "newest"]);
     assert_eq!(code, 2);
     assert!(
-        error.contains("--ruleset: \"newest\" is no version; expected one of 2026.2.19, 2026.3.2, 2026.9"),
+        error.contains(
+            "--ruleset: \"newest\" is no version; expected a release of the gateway such as 2026.4.15"
+        ),
         "{error}"
     );
 }
@@ -1538,7 +1543,7 @@ fn a_setting_that_the_version_does_not_have_is_refused() {
         |ruleset: &str, set: &str| store.run(&["simulate", "long-1", "--ruleset", ruleset, "--set", set]);
     let (code, _, error) = set("2026.9", "contextPruning.softTrimRatio=0.1");
     assert_eq!(code, 2);
-    assert!(error.contains("contextPruning.softTrimRatio cannot be set: openclaw 2026.9 does not have it (built in since 2026.9)"), "{error}");
+    assert!(error.contains("contextPruning.softTrimRatio cannot be set: openclaw 2026.9.2–9.6 does not read it (gone since 2026.8.1, built in: 0.3)"), "{error}");
     assert_eq!(set("2026.9", "contextTokens=5000").0, 2);
     for (ruleset, key) in
         [("2026.9", "contextPruning.ttl=2h"), ("2026.3.2", "contextPruning.softTrimRatio=0.1")]
@@ -1567,7 +1572,7 @@ fn a_database_beside_an_agent_means_2026_9() {
     let made = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/fixtures/sqlite-2026.9.6/openclaw-agent.sqlite");
     std::fs::copy(made, store.path().join("agents/main/agent/openclaw-agent.sqlite")).unwrap();
     let ruleset = store.json(&["sessions"])["ruleset"].clone();
-    assert_eq!(ruleset["id"], "2026.9");
+    assert_eq!(ruleset["id"], "2026.9.2");
     assert_eq!(
         ruleset["from"],
         "openclaw-agent.sqlite holds sessions, as releases from 2026.8.1 (betas from 2026.7.2) on do"

@@ -27,7 +27,7 @@ use clawscope::policy::guard_2026_9::guarded_result;
 use clawscope::policy::list::From;
 use clawscope::policy::media_2026_9::without_seen_media;
 use clawscope::policy::prune::Gate;
-use clawscope::policy::settings::{GuardSettings, TruncateSettings};
+use clawscope::policy::settings::{GuardSettings, ReduceSettings, TruncateSettings};
 use clawscope::policy::texture::Texture;
 use clawscope::policy::truncate::v2026_9::truncate_call;
 use clawscope::policy::{Step, StepSet, StepSettings};
@@ -336,6 +336,7 @@ proptest! {
             ruleset,
             steps,
             truncate: closer.0,
+            reduce: ReduceSettings { all_chars: f64::from(keep), keeps_sent: history_limit == 1 },
             guard: closer.1,
             clear: closer.2,
             history_limit: f64::from(history_limit),
@@ -353,6 +354,7 @@ proptest! {
             guard_window: f64::from(window),
             gate: Gate::Open { idle_ms: 1.0 },
             drops_thinking: false,
+            system_tokens: 0.0,
         });
         // Texts that are no strings may make the real programs throw; then nothing is done.
         let Ok(plan) = plan else { return Ok(()) };
@@ -448,6 +450,7 @@ proptest! {
                 guard_window: f64::from(window),
                 gate: Gate::Off,
                 drops_thinking: false,
+                system_tokens: 0.0,
             })?;
             let made = bodies.iter().enumerate().map(|(at, body)| after(body, at, &plan));
             Ok::<_, PlanError>((made.collect::<Vec<Value>>(), plan.cleared))
@@ -492,6 +495,7 @@ proptest! {
                 guard_window: window,
                 gate: Gate::Off,
                 drops_thinking: false,
+                system_tokens: 0.0,
             });
             let plan = plan.expect("these steps never throw by these rules");
             bodies.iter().enumerate().map(|(at, body)| after(body, at, &plan)).collect()

@@ -125,7 +125,7 @@ fn the_settings_the_readme_names_are_read() {
     let env = Environment::new([("HOME", home.path().to_str().expect("text"))], None, "/".into());
     let config = clawscope::config::read(&env).expect("the settings of the README");
     assert_eq!((config.mouse, config.motion, config.ascii), (false, false, Some(true)));
-    assert_eq!(config.ruleset.map(|named| named.name).as_deref(), Some("2026.9"));
+    assert_eq!(config.ruleset.map(|named| named.name).as_deref(), Some("2026.9.6"));
 }
 
 #[test]

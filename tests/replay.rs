@@ -82,6 +82,7 @@ fn planned(inspection: &Inspection, context: &Context, settings: &Settings, gate
         guard_window: settings.guard_window,
         gate,
         drops_thinking: false,
+        system_tokens: 0.0,
     })
     .expect("is planned")
 }

@@ -287,7 +287,7 @@ fn the_mouse_switches_steps_in_the_title_and_on_the_screen() {
         driver.event(Event::Mouse(MouseEvent { kind, column, row, modifiers: KeyModifiers::NONE }));
     };
     let area = driver.app.layout().tuning;
-    let spots = driver.app.layout().step_spots(Step::Prune);
+    let spots = driver.app.layout().step_spots(&driver.app.tuning.shown, Step::Prune);
     let history = spots.iter().find(|(step, _)| *step == Step::History).expect("its word").1.start;
     click(&mut driver, history, area.y);
     assert_eq!((driver.app.tuning.step, on(&driver)), (Step::History, vec![]));

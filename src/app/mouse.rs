@@ -145,7 +145,7 @@ impl App {
 
     /// The steps of the title line: a click shows the settings of one, and one on the step that is shown switches it.
     fn click_step(&mut self, column: u16) -> Vec<Effect> {
-        let spots = self.layout().step_spots(self.tuning.step);
+        let spots = self.layout().step_spots(&self.tuning.shown, self.tuning.step);
         let Some((step, _)) = spots.into_iter().find(|(_, columns)| columns.contains(&column)) else {
             return Vec::new();
         };

@@ -19,8 +19,10 @@ const ALONE_MESSAGES: usize = 10_000;
 /// What is shown.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct StepsScreen {
-    /// The step under the cursor, counted over all.
+    /// The step under the cursor, counted over those that are shown.
     pub cursor: usize,
+    /// The steps that are shown for the version, in order.
+    pub shown: Vec<Step>,
     /// What each step does on its own, in the order of the steps; none where that is not known, or not yet.
     pub alone: Vec<Option<StepEffect>>,
     /// The calls of the planned compaction's summary as they were asked for last, and the answer.
@@ -30,7 +32,7 @@ pub struct StepsScreen {
 impl StepsScreen {
     /// The step under the cursor.
     pub fn selected(&self) -> Step {
-        Step::ALL[self.cursor.min(Step::ALL.len() - 1)]
+        self.shown.get(self.cursor).or(self.shown.last()).copied().unwrap_or(Step::Prune)
     }
 
     /// What a step does on its own.
@@ -40,7 +42,29 @@ impl StepsScreen {
 
     /// Moves the cursor.
     pub(super) fn move_by(&mut self, by: isize) {
-        self.cursor = self.cursor.saturating_add_signed(by).min(Step::ALL.len() - 1);
+        self.cursor = self.cursor.saturating_add_signed(by).min(self.shown.len().saturating_sub(1));
+    }
+
+    /// The lines of the list: the steps in order under their moments, and all together.
+    pub fn lines(&self) -> Vec<StepsLine> {
+        let mut lines = Vec::new();
+        let mut moment = None;
+        for step in self.shown.iter().copied() {
+            if moment.replace(step.moment()) != Some(step.moment()) {
+                lines.push(StepsLine::Moment(step.moment()));
+            }
+            lines.push(StepsLine::Step(step));
+        }
+        lines.push(StepsLine::Total);
+        lines
+    }
+
+    /// The step on a line of the area; its title is line 0.
+    fn step_at(&self, line: usize) -> Option<Step> {
+        match self.lines().get(line.checked_sub(1)?)? {
+            StepsLine::Step(step) => Some(*step),
+            _ => None,
+        }
     }
 }
 
@@ -56,7 +80,9 @@ impl App {
             self.toast("no session is open".into(), false);
             return;
         }
-        let screen = StepsScreen { cursor: self.tuning.step as usize, ..StepsScreen::default() };
+        let shown = self.tuning.shown.clone();
+        let cursor = shown.iter().position(|step| *step == self.tuning.step).unwrap_or(0);
+        let screen = StepsScreen { cursor, shown, ..StepsScreen::default() };
         self.overlay = Some(Overlay::Steps(screen));
         self.replan(false);
     }
@@ -142,10 +168,11 @@ impl App {
     /// A click puts the cursor on a step; one on the sign of a step, or on the step under the cursor, switches it.
     pub(super) fn click_steps(&mut self, column: u16, row: u16) -> Vec<Effect> {
         let area = self.steps_area();
-        let Some(step) = step_at(usize::from(row.saturating_sub(area.y))) else { return Vec::new() };
         let Some(Overlay::Steps(screen)) = &mut self.overlay else { return Vec::new() };
+        let line = usize::from(row.saturating_sub(area.y));
+        let Some(step) = screen.step_at(line) else { return Vec::new() };
         let again = screen.selected() == step;
-        screen.cursor = step as usize;
+        screen.cursor = screen.shown.iter().position(|shown| *shown == step).unwrap_or(0);
         if again || column < SIGN_COLUMNS {
             self.toggle_step();
         }
@@ -165,26 +192,4 @@ pub enum StepsLine {
     Step(Step),
     /// All together.
     Total,
-}
-
-/// The lines of the list: the steps in order under their moments, and all together.
-pub fn lines() -> Vec<StepsLine> {
-    let mut lines = Vec::new();
-    let mut moment = None;
-    for step in Step::ALL {
-        if moment.replace(step.moment()) != Some(step.moment()) {
-            lines.push(StepsLine::Moment(step.moment()));
-        }
-        lines.push(StepsLine::Step(step));
-    }
-    lines.push(StepsLine::Total);
-    lines
-}
-
-/// The step on a line of the area; its title is line 0.
-fn step_at(line: usize) -> Option<Step> {
-    match lines().get(line.checked_sub(1)?)? {
-        StepsLine::Step(step) => Some(*step),
-        _ => None,
-    }
 }

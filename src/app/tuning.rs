@@ -23,6 +23,8 @@ pub struct TuningPane {
     pub values: Vec<Value>,
     /// The step whose rows are shown.
     pub step: Step,
+    /// The steps that are shown for the version, in order.
+    pub shown: Vec<Step>,
     /// The steps that take part while a plan is shown.
     pub steps: StepSet,
     /// The steps that take part as configured.
@@ -77,6 +79,7 @@ impl Default for TuningPane {
             top: 0,
             left: [0; Step::ALL.len()],
             preview: false,
+            shown: Step::shown(StepSettings::default().ruleset.rules()),
             obey_gates: false,
             profile: Vec::new(),
             profiled: None,
@@ -103,6 +106,10 @@ impl TuningPane {
         self.values =
             rows.iter().map(|row| self.kept(row).unwrap_or_else(|| row.row.value.clone())).collect();
         self.rows = rows;
+        self.shown = Step::shown(inspection.ruleset.ruleset.rules());
+        if !self.shown.contains(&self.step) {
+            self.step = Step::Prune;
+        }
         let steps = configured_steps(inspection);
         if self.steps == std::mem::replace(&mut self.configured, steps) {
             self.steps = steps;
@@ -156,8 +163,9 @@ impl TuningPane {
 
     /// The step so many further, around the end.
     pub fn step_by(&self, by: isize) -> Step {
-        let count = Step::ALL.len() as isize;
-        Step::ALL[(self.step as isize + by).rem_euclid(count) as usize]
+        let at = self.shown.iter().position(|step| *step == self.step).unwrap_or(0) as isize;
+        let at = (at + by).rem_euclid(self.shown.len().max(1) as isize);
+        self.shown.get(at as usize).copied().unwrap_or(self.step)
     }
 
     /// Whether a step takes part in the plan that is shown.

@@ -64,7 +64,7 @@ Keys of --set (the gateway's own names, so what is learnt here can be pasted int
     .placeholder                        tool-use clearing, by the client's or the provider's names
 
 Gateways of different versions have different rules and settings. A store is read by those of its own version: that of \
-meta.lastTouchedVersion in openclaw.json, or 2026.9 where an agent has a database; else by those of 2026.3.2. --ruleset \
+meta.lastTouchedVersion in openclaw.json, or 2026.9.2 where an agent has a database; else by those of 2026.3.2. --ruleset \
 names another. A key that the version does not have is refused; `clawscope doctor` shows what is built in.
 
 Exit codes:
@@ -91,7 +91,7 @@ Environment:
                         alone (by default as TERM and the locale need it)
 
 Files of your own, in ~/.config/clawscope or $XDG_CONFIG_HOME/clawscope:
-  config.toml           theme = \"light\", ruleset = \"2026.9\", mouse = false, motion = false,
+  config.toml           theme = \"light\", ruleset = \"2026.9.6\", mouse = false, motion = false,
                         ascii = true; [summarizer]: who writes summaries
                         (clawscope summarize --help); variables and options go over it
   keymap.toml           [global] \"ctrl-q\" = \"quit\": single keys, by the names that `:` shows;
@@ -473,6 +473,17 @@ Ends with ctrl-c. Totals are estimates (~) of the messages that the model would 
 
 JSON, a line each: {schemaVersion, key, agent, path, entry, parent, type, role, tool, tokens, chars, time, contextTokens, \
 sessionTokens, window, percent}";
+
+pub(super) const RULES: &str = "\
+Examples:
+  clawscope rules                                         the rules of your store's release
+  clawscope rules --ruleset 2026.4.15                     those of another release
+  clawscope rules --ruleset 2026.4.15 --diff 2026.7.1     what an upgrade changes
+  clawscope rules --releases                              every ruleset and its releases
+
+The gateway changes how it trims a context from release to release. clawscope knows 26 rulesets, from 2026.1.24 to 2026.9.6; a ruleset \
+is named after its first release. What the upgrade does to one session: `clawscope replay SESSION --ruleset VERSION`; to a store: \
+`clawscope explain --all --ruleset VERSION`.";
 
 pub(super) const DOCTOR: &str = "\
 Examples:

@@ -7,7 +7,7 @@ use crate::cli::PlaceArgs;
 use crate::config::{self, Config};
 use crate::gateway::env::Environment;
 use crate::gateway::provenance::Provenance;
-use crate::gateway::ruleset::Chosen;
+use crate::gateway::ruleset::{Chosen, unread};
 use crate::inspect::Inspection;
 use crate::inspect::change::{Change, missing_in_version};
 pub(super) use crate::inspect::json::ruleset_value;
@@ -48,9 +48,11 @@ pub(super) fn print_ruleset(chosen: &Chosen, output: &mut Output) -> Result<(), 
 pub(super) fn refuse_fixed(changes: &[Change], inspection: &Inspection) -> Result<(), Failure> {
     for change in changes {
         let Some(why) = missing_in_version(inspection, &change.key) else { continue };
-        let (place, key, name) = (&change.origin, &change.key, inspection.ruleset.ruleset.name());
+        let ruleset = inspection.ruleset.ruleset;
+        let why = unread(ruleset, &change.key).unwrap_or_else(|| why.to_owned());
+        let (place, key, name) = (&change.origin, &change.key, ruleset.name());
         return Err(Failure::usage(format!(
-            "{place}: {key} cannot be set: {name} does not have it ({why}). Leave it out, or name another version with --ruleset."
+            "{place}: {key} cannot be set: {name} does not read it ({why}). Leave it out, or name another version with --ruleset."
         )));
     }
     Ok(())

@@ -10,7 +10,7 @@ use super::output::{Output, Tone};
 use super::preview::{Preview, make};
 use super::ruleset::{print_ruleset, ruleset_value};
 use super::scene::Around;
-use super::steps::{self, compaction_value, steps_value};
+use super::steps::{self, checked_value, compaction_value, steps_value};
 use super::summary::{
     self, Asked, config_of, kind_of, made_value, print_made, refuse_without_compaction, summarizer,
 };
@@ -111,6 +111,7 @@ fn answer(preview: &Preview, made: Option<&Made>, bodies: Option<Vec<Value>>) ->
         ("prompt", Value::from(Object::from([("before", budgets[0]), ("after", budgets[1])]))),
         ("changed", Value::from(!plan.is_empty())),
         ("steps", steps_value(preview)),
+        ("check", checked_value(preview)),
         ("compaction", compaction_value(preview)?),
         ("before", Value::from(total(plan.total_before(), chars.map(|chars| chars.0)))),
         ("after", Value::from(total(plan.total_after(), chars.map(|chars| chars.1)))),

@@ -17,6 +17,7 @@ use crate::inspect::simulated::SUMMARY_TOKENS;
 use crate::js::{Object, Value};
 use crate::plan::StepEffect;
 use crate::policy::clear_tool_uses::ClearedBy;
+use crate::policy::preflight::{Checked, Route};
 use crate::policy::settings::Reader;
 use crate::policy::step::Moment;
 use crate::policy::{Fate, Step, StepSet};
@@ -33,7 +34,10 @@ pub(super) fn steps_of(
         return Ok(changed.fold(StepSet::of(&[Step::Prune]), |steps, (step, _)| steps.with(step, true)));
     }
     let steps = policy.iter().fold(StepSet::NONE, |steps, word| match word.as_str() {
-        "all" => Step::ALL.into_iter().fold(steps, |steps, step| steps.with(step, true)),
+        "all" => {
+            let all = Step::shown(inspection.ruleset.ruleset.rules());
+            all.into_iter().fold(steps, |steps, step| steps.with(step, true))
+        }
         "gateway" => inspection.gateway_steps().iter().fold(steps, |steps, step| steps.with(step, true)),
         word => Step::from_word(word).map_or(steps, |step| steps.with(step, true)),
     });
@@ -59,6 +63,29 @@ pub(super) fn replayed_steps(
         return steps_of(policy, changes, inspection);
     }
     Ok(crate::inspect::simulated::replayed_steps(inspection, changes))
+}
+
+/// What the check of a prompt says, in a sentence.
+pub(super) fn checked_words(checked: &Checked) -> String {
+    let [estimate, room] = [checked.estimate, checked.room].map(|tokens| grouped(tokens as u64));
+    let over = match checked.route {
+        Route::Fits => String::new(),
+        _ => format!(", {} too many", grouped(checked.overflow as u64)),
+    };
+    format!("Check before the prompt: ~{estimate} of {room} tokens{over}; {}.", checked.route.words())
+}
+
+/// The same as JSON; null where no check takes part.
+pub(super) fn checked_value(preview: &Preview) -> Value {
+    let Some(checked) = &preview.plan.checked else { return Value::Null };
+    Value::from(Object::from([
+        ("route", Value::from(checked.route.word())),
+        ("estimatedTokens", Value::from(checked.estimate)),
+        ("roomTokens", Value::from(checked.room)),
+        ("overTokens", Value::from(checked.overflow)),
+        ("reserveTokens", Value::from(checked.reserve)),
+        ("reducibleChars", Value::from(checked.reducible_chars)),
+    ]))
 }
 
 /// When a step is taken, in words.
@@ -97,6 +124,11 @@ pub(super) fn print(preview: &Preview, output: &mut Output) -> Result<(), Failur
         ]);
     }
     table.print(output, "  ")?;
+    if let Some(checked) = &preview.plan.checked {
+        output.line(Tone::Plain, "")?;
+        let tone = if checked.route == Route::Fits { Tone::Plain } else { Tone::Warning };
+        output.line(tone, &format!("  {}", checked_words(checked)))?;
+    }
     print_settings(preview, output)?;
     print_server(preview, output)?;
     print_compaction(preview, output)

@@ -78,12 +78,13 @@ pub use item::{Counted, Mark, SessionItem, SourceOfCount};
 use crate::commit::Unfinished;
 use crate::context::Context;
 use crate::context::budget::{Budget, FixedChars};
+use crate::context::tokens::chars4::estimate_chars;
 use crate::error::Finding;
 use crate::gateway::catalog::Price;
 use crate::gateway::config::GatewayConfig;
 use crate::gateway::eligible::{Route, eligible_under};
 use crate::gateway::pruning::PruneSettings;
-use crate::gateway::ruleset::{Chosen, Guard, LegacyImages};
+use crate::gateway::ruleset::{Aggregate, Chosen, Guard, LegacyImages};
 use crate::gateway::thinking::drops_thinking;
 use crate::gateway::window::WindowInfo;
 use crate::ids::{EntryIx, Epoch, SessionKey};
@@ -263,6 +264,11 @@ impl Inspection {
         drops_thinking(self.ruleset.ruleset.rules(), &self.provider, &self.model, &self.route)
     }
 
+    /// Tokens of the system prompt with its workspace files; tools are not among them.
+    fn system_prompt_tokens(&self) -> f64 {
+        self.fixed.map_or(0.0, |fixed| estimate_chars(fixed.system) as f64)
+    }
+
     /// What a run and a call of the version go through by themselves (pruning 1.1–1.4, 8). Where the server clears,
     /// nothing new is pruned (pruning 7.10).
     pub fn gateway_steps(&self) -> StepSet {
@@ -273,6 +279,11 @@ impl Inspection {
             .with(Step::Prune, rules.pruner.is_active() && !server)
             .with(Step::Clear, server)
             .with(Step::Guard, rules.guard != Guard::None)
+            .with(
+                Step::Reduce,
+                Step::Reduce.is_in(rules) && !matches!(rules.aggregate, Aggregate::Newest { .. }),
+            )
+            .with(Step::Check, Step::Check.is_in(rules))
     }
 
     /// The plan of some steps, under these settings and a gate of the pruner.
@@ -288,6 +299,7 @@ impl Inspection {
             guard_window: self.window.own,
             gate,
             drops_thinking: self.drops_thinking(),
+            system_tokens: self.system_prompt_tokens(),
         })
     }
 

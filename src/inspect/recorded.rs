@@ -54,7 +54,8 @@ fn settings(step: Step, plan: &Plan) -> Value {
         ]),
         Step::Prune => all.prune.object(),
         Step::Clear => clear(all),
-        Step::Repair | Step::Images => Object::default(),
+        Step::Reduce => Object::from([("allChars", all.reduce.all_chars)]),
+        Step::Repair | Step::Images | Step::Check => Object::default(),
     };
     Value::Object(object)
 }

@@ -23,6 +23,7 @@ use crate::policy::compact::Preparation;
 use crate::policy::edit::Edit;
 use crate::policy::guard::Guarded;
 use crate::policy::list::{Change, Item};
+use crate::policy::preflight::Checked;
 use crate::policy::prune::{Gate, Outcome};
 use crate::policy::{Fate, MessageFate, StepSettings};
 use crate::store::entry::MessageSize;
@@ -44,6 +45,8 @@ pub struct Plan {
     pub compaction: Option<Preparation>,
     /// The numbers of the guard; none when it takes no part.
     pub guarded: Option<Guarded>,
+    /// What the check of the prompt says; none where it takes no part.
+    pub checked: Option<Checked>,
     /// The numbers of clearing tool uses; none when it takes no part.
     pub cleared: Option<Cleared>,
     /// What each step does, in order. `repair` is there a second time, behind `history`, where that left something to

@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use crate::context::tokens::chars4::{estimate_chars, estimate_or_zero};
 use crate::context::{Context, ContextMessage};
+use crate::gateway::ruleset::Preflight;
 use crate::js::Throws;
 use crate::plan::Plan;
 use crate::plan::effect::StepEffect;
@@ -13,11 +14,12 @@ use crate::policy::guard::{Guarded, guard_list};
 use crate::policy::history_batches::limit_history_under;
 use crate::policy::images::remove_seen_images;
 use crate::policy::list::{Change, From, Item, List};
+use crate::policy::preflight::{self, Checked, check};
 use crate::policy::prune::projections::Snapshot;
 use crate::policy::prune::{Gate, Outcome, RoundInput, prune_list, prune_round_list};
 use crate::policy::repair::{pair_list, repair_list};
 use crate::policy::texture::Texture;
-use crate::policy::truncate::truncate_list;
+use crate::policy::truncate::{reduce_list, reducible_chars, truncate_list};
 use crate::policy::{MessageFate, Reason, Step, StepSettings};
 use crate::store::entry::Size;
 use crate::store::index::Index;
@@ -45,6 +47,8 @@ pub struct Asked<'a> {
     pub gate: Gate,
     /// The model is sent the thinking of its last answer alone (releases R13, R18).
     pub drops_thinking: bool,
+    /// Tokens of the system prompt, where the check of a prompt counts them; tools are not among them.
+    pub system_tokens: f64,
 }
 
 /// Why no plan is made.
@@ -70,6 +74,7 @@ struct Run<'a> {
     outcome: Outcome,
     compaction: Option<Preparation>,
     guarded: Option<Guarded>,
+    checked: Option<Checked>,
     cleared: Option<Cleared>,
 }
 
@@ -101,6 +106,7 @@ pub(super) fn run(asked: &Asked<'_>) -> Result<Plan, PlanError> {
         outcome: Outcome::none(asked.context.messages.len()),
         compaction: None,
         guarded: None,
+        checked: None,
         cleared: None,
     };
     let steps = asked.settings.steps;
@@ -179,6 +185,11 @@ impl Run<'_> {
             }
             Step::History => limit_history_under(rules, &mut self.list, settings.history_limit),
             Step::Images => remove_seen_images(&mut self.list, rules),
+            Step::Reduce => reduce_list(&mut self.list, rules, window, &settings.truncate, &settings.reduce),
+            Step::Check => {
+                self.checked = self.check();
+                self.list.sizes().map(|size| MessageFate::kept(&size, Reason::Untouched)).collect()
+            }
             Step::Prune => {
                 let exact = rules.looks_at_letters() && self.asked.textures.is_some();
                 let (list, words, prune) = (&mut self.list, &index.words, &settings.prune);
@@ -213,6 +224,23 @@ impl Run<'_> {
         let changed = fates.iter().any(|fate| fate.fate.changes())
             || self.compaction.is_some() && step == Step::Compact;
         Ok(Done::all(fates, changed))
+    }
+
+    /// Checks the messages as they are now, with system prompt and the message to come (releases R60–R62).
+    fn check(&self) -> Option<Checked> {
+        let Asked { settings, window, system_tokens, .. } = *self.asked;
+        let rules = settings.ruleset.rules();
+        let prompt = settings.check.prompt_tokens;
+        let sum = match rules.preflight {
+            Preflight::Pressure { .. } => {
+                let pressure = |at| self.list.texture(at).map_or(0.0, |texture| texture.pressure);
+                (0..self.list.len()).map(pressure).sum::<f64>() + system_tokens + prompt
+            }
+            _ => self.tokens.iter().sum::<u64>() as f64 + prompt,
+        };
+        let reducible_chars = reducible_chars(&self.list, rules, window, &settings.truncate);
+        let reserve = settings.compaction.reserve_tokens;
+        check(rules.preflight, &preflight::Asked { window, reserve, sum, reducible_chars })
     }
 
     /// Keeps the numbers of pruning, its positions told as those of the context.
@@ -276,6 +304,7 @@ impl Run<'_> {
             outcome: self.outcome,
             compaction: self.compaction,
             guarded: self.guarded,
+            checked: self.checked,
             cleared: self.cleared,
             effects: self.effects,
             items,

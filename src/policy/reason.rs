@@ -75,6 +75,8 @@ pub enum Reason {
     OverLimit,
     /// All results together are longer than they may be (pruning 8.3).
     OverAggregate,
+    /// It was sent before and keeps its bytes (releases R37).
+    KeepsSent,
     /// Not longer than one result may be (pruning 6.2).
     WithinLimit,
     /// The guard counts more of it than one result may have (pruning 6.33).
@@ -185,6 +187,7 @@ impl Reason {
             Self::KeptRecent => ("kept-recent", "compaction 3.6"),
             Self::OverLimit => ("over-limit", "pruning 6.4"),
             Self::OverAggregate => ("over-aggregate", "pruning 8.3"),
+            Self::KeepsSent => ("keeps-sent", "releases R37"),
             Self::WithinLimit => ("within-limit", "pruning 6.2"),
             Self::GuardCut => ("guard-cut", "pruning 6.33"),
             Self::GuardFitted => ("guard-fitted", "pruning 8.7"),

@@ -1,7 +1,7 @@
 //! The trimming steps, in the order in which a session meets them: what is written to the transcript first, then
 //! what is done once a run, then what is done for every model call (pruning 1.1–1.4).
 
-use crate::gateway::ruleset::{LegacyImages, Rules};
+use crate::gateway::ruleset::{Aggregate, Guard, LegacyImages, Preflight, Rules, Truncation};
 
 /// One trimming rule.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -16,6 +16,10 @@ pub enum Step {
     History,
     /// Images that the model has seen go (pruning 1.6).
     Images,
+    /// All tool results together are held to a budget (releases R35–R38).
+    Reduce,
+    /// The prompt is checked against the window before it is sent (releases R60–R62).
+    Check,
     /// Old tool results are trimmed and cleared when the cache is cold (pruning 3–5).
     Prune,
     /// Tool results are held to a share of the window (pruning 6d).
@@ -37,12 +41,14 @@ pub enum Moment {
 
 impl Step {
     /// Every step, in order.
-    pub const ALL: [Self; 8] = [
+    pub const ALL: [Self; 10] = [
         Self::Compact,
         Self::Truncate,
         Self::Repair,
         Self::History,
         Self::Images,
+        Self::Reduce,
+        Self::Check,
         Self::Prune,
         Self::Guard,
         Self::Clear,
@@ -56,6 +62,8 @@ impl Step {
             Self::Repair => "repair",
             Self::History => "history",
             Self::Images => "images",
+            Self::Reduce => "reduce",
+            Self::Check => "check",
             Self::Prune => "prune",
             Self::Guard => "guard",
             Self::Clear => "clear",
@@ -71,15 +79,35 @@ impl Step {
     pub fn moment(self) -> Moment {
         match self {
             Self::Compact | Self::Truncate => Moment::Transcript,
-            Self::Repair | Self::History | Self::Images => Moment::Run,
+            Self::Repair | Self::History | Self::Images | Self::Reduce | Self::Check => Moment::Run,
             Self::Prune | Self::Guard | Self::Clear => Moment::Call,
         }
+    }
+
+    /// Whether a version takes it (pruning 8, releases R2).
+    pub fn is_in(self, rules: &Rules) -> bool {
+        match self {
+            Self::Compact | Self::Repair | Self::History | Self::Clear => true,
+            Self::Truncate => rules.truncation != Truncation::None,
+            Self::Images => rules.legacy_images != LegacyImages::Stay,
+            Self::Reduce => !matches!(rules.aggregate, Aggregate::None | Aggregate::Weighted),
+            // The newest check what no transcript tells: results that were saved to files.
+            Self::Check => rules.preflight != Preflight::None && rules.aggregate != Aggregate::Weighted,
+            Self::Prune => rules.pruner.is_active(),
+            Self::Guard => rules.guard != Guard::None,
+        }
+    }
+
+    /// The steps that are shown for a version, in order: those it takes, and those that most versions take.
+    pub fn shown(rules: &Rules) -> Vec<Self> {
+        let rare = |step: &Self| matches!(step, Self::Reduce | Self::Check);
+        Self::ALL.into_iter().filter(|step| !rare(step) || step.is_in(rules)).collect()
     }
 
     /// Whether it needs to know more of a message than its sizes (see [`super::texture`]) by the rules of a version.
     pub fn needs_texture(self, rules: &Rules) -> bool {
         match self {
-            Self::Truncate | Self::Repair | Self::Guard | Self::Clear => true,
+            Self::Truncate | Self::Repair | Self::Reduce | Self::Check | Self::Guard | Self::Clear => true,
             Self::Images => matches!(rules.legacy_images, LegacyImages::BeforeLastTurns { .. }),
             Self::Compact | Self::History | Self::Prune => false,
         }
@@ -88,7 +116,7 @@ impl Step {
 
 /// Some of the steps.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub struct StepSet(u8);
+pub struct StepSet(u16);
 
 impl StepSet {
     /// None.

@@ -48,6 +48,12 @@ impl Guarding {
         Some(Self { rule: rules.guard, notice, limits, compacted })
     }
 
+    /// Whether sums do not tell what becomes of messages that count so many chars.
+    pub(super) fn is_by_list(&self, chars: f64) -> bool {
+        let near = self.limits.stop.is_some_and(|stop| chars > stop);
+        near || self.rule == Guard::NewestFirst && chars > self.limits.single.min(self.limits.budget)
+    }
+
     /// Chars that all messages may have together.
     pub(super) fn budget(&self) -> f64 {
         self.limits.budget

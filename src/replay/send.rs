@@ -30,6 +30,8 @@ struct Sent {
     /// Tokens less than without the edits, and of each that is listed.
     less: f64,
     listed_less: Vec<f64>,
+    /// The guard ends the call before it is sent (releases R41).
+    stopped: bool,
 }
 
 impl Lane<'_> {
@@ -50,7 +52,10 @@ impl Lane<'_> {
                 if compacts && self.compacts_before(expected(&sent)) && self.compact(call.entry, false) {
                     sent = self.send(call);
                 }
-                let overflow = expected(&sent) > room.fits;
+                // A recorded call that got an answer was not ended by the guard.
+                let stopped =
+                    |sent: &Sent| sent.stopped && (call.refused.is_some() || sent.tokens > record.tokens);
+                let overflow = expected(&sent) > room.fits || stopped(&sent);
                 if overflow && compacts && self.compact(call.entry, true) {
                     sent = self.send(call);
                 }
@@ -59,7 +64,8 @@ impl Lane<'_> {
                 }
                 // A reply was cut for want of room; how much it lacked nobody knows, so that any less of a prompt may do.
                 let cut_short = call.cut_short && expected(&sent) >= record.expected;
-                (expected(&sent), overflow || cut_short, expected(&sent) > room.answered)
+                let failed = expected(&sent) > room.answered || stopped(&sent);
+                (expected(&sent), overflow || cut_short, failed)
             }
         };
         self.pay(call, record, sent, expected, (overflow, failed))
@@ -114,11 +120,14 @@ impl Lane<'_> {
             },
             less: 0.0,
             listed_less: Vec::new(),
+            stopped: false,
         };
         let may = self.may_act(&held, gate);
-        if may.iter().any(|may| *may) {
+        // Sums do not tell what gives way first, nor whether a call ends.
+        let guards = self.measure.guards_by_list(&held);
+        if guards || may.iter().any(|may| *may) {
             let worked = match may {
-                _ if self.loaded.is_some() || self.is_edited || held.odd > 0 => self.work(gate),
+                _ if guards || self.loaded.is_some() || self.is_edited || held.odd > 0 => self.work(gate),
                 [_, _, true] if settings.clear.clear_tool_inputs => self.work(gate),
                 [true, ..] => self.prune_alone(&held),
                 [false, ..] => self.by_sums(&held),
@@ -131,6 +140,7 @@ impl Lane<'_> {
             sent.prompt.edits = worked.digest;
             sent.edits.reach = worked.reach;
             sent.first_changed = worked.first;
+            sent.stopped = worked.stopped;
             (sent.pruned, sent.guarded, sent.cleared) = (worked.pruned, worked.guarded, worked.cleared);
             for (at, after, less) in worked.edits {
                 sent.edits.listed.push((at, after.round() as u64));

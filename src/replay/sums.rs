@@ -43,6 +43,12 @@ impl Measure {
         self.guarding.as_ref().map_or(f64::INFINITY, Guarding::budget)
     }
 
+    /// Whether only the list of messages tells what the guard does: where the newest give way first, and where a call may
+    /// end (releases R41, R42).
+    pub(super) fn guards_by_list(&self, held: &Held) -> bool {
+        self.guarding.as_ref().is_some_and(|guarding| guarding.is_by_list(held.guard))
+    }
+
     /// What one message comes to as it stands.
     pub(super) fn of(&self, arena: &Arena<'_>, at: usize) -> Held {
         if arena.is_left_out(at) {

@@ -29,6 +29,8 @@ pub(super) struct Worked {
     pub(super) first: Option<EntryIx>,
     /// Pruning replaced something, be it by the same bytes.
     pub(super) touched: bool,
+    /// The guard ends the call.
+    pub(super) stopped: bool,
 }
 
 impl Lane<'_> {
@@ -41,7 +43,7 @@ impl Lane<'_> {
         let mut tokens = before.clone();
         let mut list = arena.list(items);
         let (mut pruned, mut guarded, mut cleared) = Default::default();
-        let mut touched = false;
+        let (mut touched, mut stopped) = (false, false);
         if steps.has(Step::Prune)
             && let Ok(outcome) = prune_list(
                 &mut list,
@@ -56,10 +58,11 @@ impl Lane<'_> {
             pruned = tally(arena, &list, &outcome.fates, &mut tokens);
         }
         if steps.has(Step::Guard)
-            && let Ok((fates, _)) =
+            && let Ok((fates, numbers)) =
                 guard_list(&mut list, settings.ruleset.rules(), self.settings.guard_window, &settings.guard)
         {
             guarded = tally(arena, &list, &fates, &mut tokens);
+            stopped = numbers.is_some_and(|numbers| numbers.stopped);
         }
         if steps.has(Step::Clear)
             && let Ok((fates, _)) = clear_list(&mut list, &settings.clear)
@@ -83,7 +86,7 @@ impl Lane<'_> {
         let named = |at: usize| if self.loaded.is_some() { at } else { places[at] };
         let edit = |at: usize| (named(at), tokens[at], before[at] - tokens[at]);
         let edits: Vec<(usize, f64, f64)> = edits.into_iter().map(edit).collect();
-        Worked { pruned, guarded, cleared, edits, less, digest, first, touched, reach: None }
+        Worked { pruned, guarded, cleared, edits, less, digest, first, touched, stopped, reach: None }
     }
 
     /// How far the first message of the list stands from its place on the path, wrapping.

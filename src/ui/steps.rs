@@ -7,7 +7,7 @@ use ratatui::layout::Rect;
 use ratatui::text::Span;
 
 use crate::app::App;
-use crate::app::steps::{StepsLine, StepsScreen, lines};
+use crate::app::steps::{StepsLine, StepsScreen};
 use crate::plan::{Plan, StepEffect};
 use crate::policy::step::Moment;
 use crate::policy::{Fate, Step};
@@ -62,7 +62,7 @@ pub(super) fn draw(app: &App, theme: &Theme, screen: &StepsScreen, buf: &mut Buf
     // Steps go by chars, so this screen does too.
     let all = app.figures.estimated_messages.max(1);
     let view = View { app, theme, screen, columns: columns(area.width), all };
-    let lines = lines();
+    let lines = screen.lines();
     for (y, line) in (area.y + 1..area.bottom()).zip(&lines) {
         let row = row_of(area, y);
         match line {

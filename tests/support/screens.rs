@@ -49,7 +49,7 @@ pub(crate) fn gate_shut(width: u16, height: u16) -> Driver {
 /// The preview by the rules of 2026.9, on a setting that these have built in.
 pub(crate) fn newest(width: u16, height: u16) -> Driver {
     let mut driver = opened(width, height);
-    driver.press("p 4 j j V l");
+    driver.press(&format!("p 4 j j {}l", "V ".repeat(18)));
     named(&mut driver);
     driver
 }

@@ -233,7 +233,7 @@ impl App {
         let strip = self.timeline_places().setting;
         let layout = self.layout().with_tuning(strip);
         if row + 1 < strip.bottom() {
-            let spots = layout.step_spots(self.tuning.step);
+            let spots = layout.step_spots(&self.tuning.shown, self.tuning.step);
             match spots.into_iter().find(|(_, columns)| columns.contains(&column)) {
                 Some((step, _)) if step == self.tuning.step => self.toggle_step(),
                 Some((step, _)) => self.focus_step(step),

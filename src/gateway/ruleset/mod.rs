@@ -2,12 +2,16 @@
 //! (releases R1–R3; pruning 8, compaction 12).
 
 mod choice;
+mod described;
 mod gateways;
+mod keys;
 mod releases;
 mod rules;
 mod version;
 
 pub use choice::{Chosen, Era};
+pub use described::Topic;
+pub use keys::{KEYS, Key, unread};
 pub use rules::*;
 pub use version::{UnknownVersion, Version};
 

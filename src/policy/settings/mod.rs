@@ -6,7 +6,7 @@ pub use rows::{Reader, RowSource, StepSetting, given_to_pi, rows, settings_of};
 
 use crate::gateway::compaction::CompactionSettings;
 use crate::gateway::pruning::PruneSettings;
-use crate::gateway::ruleset::{ResultLimit, Rules, Ruleset};
+use crate::gateway::ruleset::{Aggregate, ResultLimit, Rules, Ruleset};
 use crate::policy::clear_tool_uses::ClearSettings;
 use crate::policy::compact::ASSUMED_SUMMARY_TOKENS;
 use crate::policy::step::{Step, StepSet};
@@ -25,6 +25,10 @@ pub struct StepSettings {
     pub summary_tokens: u64,
     /// Cutting oversized results.
     pub truncate: TruncateSettings,
+    /// Holding all tool results to a budget.
+    pub reduce: ReduceSettings,
+    /// Checking a prompt before it is sent.
+    pub check: CheckSettings,
     /// User turns that stay; 0 is no limit (pruning 2.1).
     pub history_limit: f64,
     /// Context pruning.
@@ -43,6 +47,8 @@ impl Default for StepSettings {
             compaction: CompactionSettings::default(),
             summary_tokens: ASSUMED_SUMMARY_TOKENS,
             truncate: TruncateSettings::default(),
+            reduce: ReduceSettings::default(),
+            check: CheckSettings::default(),
             history_limit: 0.0,
             prune: PruneSettings::default(),
             guard: GuardSettings::default(),
@@ -54,8 +60,10 @@ impl Default for StepSettings {
 impl StepSettings {
     /// What a version has built in for a window in tokens.
     pub fn built_in(ruleset: Ruleset, window: f64) -> Self {
-        let truncate = TruncateSettings::built_in(ruleset.rules(), window);
-        Self { ruleset, truncate, ..Self::default() }
+        let rules = ruleset.rules();
+        let truncate = TruncateSettings::built_in(rules, window);
+        let reduce = ReduceSettings::built_in(rules, window, &truncate);
+        Self { ruleset, truncate, reduce, ..Self::default() }
     }
 
     /// Pruning alone, under these settings.
@@ -99,6 +107,39 @@ impl Default for TruncateSettings {
     fn default() -> Self {
         Self { window_share: WINDOW_SHARE, max_chars: HARD_MAX_CHARS, min_keep_chars: MIN_KEEP_CHARS }
     }
+}
+
+/// What all tool results may have together (releases R35–R38). The gateway has these built in.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct ReduceSettings {
+    /// Chars of all of them.
+    pub all_chars: f64,
+    /// Results that were sent once keep their bytes; off, as after a restart of the gateway.
+    pub keeps_sent: bool,
+}
+
+impl ReduceSettings {
+    /// What a version has built in for a window in tokens.
+    pub fn built_in(rules: &Rules, window: f64, truncate: &TruncateSettings) -> Self {
+        let single = truncate.max_result_chars_under(rules, window).max(1.0);
+        let keeps_sent = matches!(rules.aggregate, Aggregate::Emptied | Aggregate::Elided);
+        Self { all_chars: rules.aggregate.budget(window, single, true), keeps_sent }
+    }
+}
+
+impl Default for ReduceSettings {
+    fn default() -> Self {
+        Self { all_chars: f64::INFINITY, keeps_sent: false }
+    }
+}
+
+/// What is checked before a prompt is sent (releases R60).
+#[derive(Debug, Clone, Copy, Default, PartialEq)]
+pub struct CheckSettings {
+    /// Tokens of the message to come.
+    pub prompt_tokens: f64,
+    /// The check is repeated inside a tool loop (releases R43).
+    pub mid_turn: bool,
 }
 
 /// What tool results may take of the window in one call (pruning 6.30). The gateway has these built in.

@@ -10,7 +10,7 @@ use crate::gateway::history_limit::HistoryLimit;
 use crate::gateway::pi_settings::PiSettings;
 use crate::gateway::provenance::Provenance;
 use crate::gateway::prune_setting::{Control, PruneSetting, Unit, prune_settings};
-use crate::gateway::ruleset::{Guard, Ruleset};
+use crate::gateway::ruleset::{Aggregate, Guard, Ruleset};
 use crate::js::{self, Value};
 use crate::policy::clear_tool_uses::{ClearSettings, ClearedBy, Counting};
 use crate::policy::settings::StepSettings;
@@ -90,7 +90,7 @@ const MOST_SUMMARY_TOKENS: f64 = 1e6;
 const SHARE: Control = slider(1.0, 0.01, Unit::Share);
 
 /// Settings that no configuration of the gateway holds.
-const OWN: [Own; 13] = [
+const OWN: [Own; 16] = [
     (
         Step::Compact,
         "compaction.",
@@ -111,6 +111,15 @@ const OWN: [Own; 13] = [
         slider(20_000.0, 100.0, Unit::Chars),
         |s| s.truncate.min_keep_chars.into(),
     ),
+    (Step::Reduce, "reduce.", "allChars", Reader::BuiltIn, slider(2e6, 10_000.0, Unit::Chars), |s| {
+        s.reduce.all_chars.into()
+    }),
+    (Step::Reduce, "reduce.", "keepSent", Reader::BuiltIn, Control::Switch, |s| {
+        Value::Bool(s.reduce.keeps_sent)
+    }),
+    (Step::Check, "check.", "promptTokens", Reader::Preview, slider(200_000.0, 500.0, Unit::Tokens), |s| {
+        s.check.prompt_tokens.into()
+    }),
     (Step::Guard, "guard.", "budgetShare", Reader::BuiltIn, SHARE, |s| s.guard.budget_share.into()),
     (Step::Guard, "guard.", "singleShare", Reader::BuiltIn, SHARE, |s| s.guard.single_share.into()),
     (Step::Clear, "clearToolUses.", "trigger", Reader::Client, slider(1e6, 5_000.0, Unit::Tokens), |s| {
@@ -159,6 +168,7 @@ pub fn rows(source: &RowSource<'_>) -> Vec<StepSetting> {
         .map(gateway(Step::Compact, "compaction."))
         .chain(pruning.map(gateway(Step::Prune, "contextPruning.")))
         .chain(std::iter::once(turns(source)))
+        .chain([result_chars(source, &built_in), mid_turn(source)])
         .chain(OWN.iter().map(|row| own(row, ruleset, &built_in)))
         .collect();
     rows.sort_by_key(|row| row.step);
@@ -207,13 +217,82 @@ fn own(
 
 /// Why a version has nothing that a setting would move; none where it has.
 fn missing(ruleset: Ruleset, step: Step, key: &str) -> Option<&'static str> {
-    match ruleset.rules().guard {
-        Guard::None if step == Step::Guard => Some("this runtime has no guard"),
-        Guard::Single if (step, key) == (Step::Guard, "budgetShare") => {
-            Some("no budget for all since 2026.9")
+    let rules = ruleset.rules();
+    match (step, key) {
+        (Step::Guard, _) if rules.guard == Guard::None => Some("this runtime has no guard"),
+        (Step::Guard, "budgetShare") if matches!(rules.guard, Guard::SingleThenStop | Guard::Single) => {
+            Some("no budget for all since 2026.4.8")
+        }
+        (Step::Truncate, _) if !Step::Truncate.is_in(rules) => Some("comes with 2026.2.12"),
+        (Step::Truncate, "maxChars") if rules.result_limit.is_configured() => {
+            Some("contextLimits.toolResultMaxChars")
+        }
+        (Step::Reduce, "keepSent") if !matches!(rules.aggregate, Aggregate::Emptied | Aggregate::Elided) => {
+            Some("comes with 2026.6.11")
+        }
+        (Step::Reduce | Step::Check, _) if !step.is_in(rules) => {
+            Some(if rules.aggregate == Aggregate::Weighted {
+                "part of truncation since 2026.8.1"
+            } else {
+                "comes with 2026.4.8"
+            })
         }
         _ => None,
     }
+}
+
+/// The most that one result may have, of the agent or of all of them (releases R30).
+fn result_chars(source: &RowSource<'_>, built_in: &StepSettings) -> StepSetting {
+    let configured = source.ruleset.rules().result_limit.is_configured();
+    let [limits, key] = RESULT_CHARS;
+    let agent = source.session_key.strip_prefix("agent:").and_then(|rest| rest.split(':').next());
+    let agents = source.config.js.get("agents");
+    let own = agents.and_then(|agents| {
+        let listed = agents.get("list")?.as_array()?.iter();
+        let own = listed
+            .into_iter()
+            .find(|it| it.get("id").is_some_and(|id| agent.is_some_and(|agent| id.str_is(agent))))?;
+        own.get(limits)?.get(key)
+    });
+    let path = ["agents", "defaults", limits, key];
+    let config = own.or_else(|| source.config.value(&path)).cloned();
+    let usable =
+        config.as_ref().and_then(Value::as_f64).filter(|chars| configured && *chars >= 1.0).map(f64::floor);
+    let provenance = if usable.is_some() { source.config.provenance(&path) } else { Provenance::Default };
+    let control = slider(200_000.0, 1000.0, Unit::Chars);
+    let why =
+        if source.ruleset >= Ruleset::V2026_8_1 { "gone since 2026.8.1" } else { "comes with 2026.4.15" };
+    let row = PruneSetting {
+        key,
+        control: if configured { control } else { Control::Fixed { unit: control.unit(), why } },
+        default: built_in.truncate.max_chars.into(),
+        config,
+        value: usable.unwrap_or(built_in.truncate.max_chars).into(),
+        provenance: if configured { provenance } else { Provenance::Fixed(why) },
+    };
+    let reader = Reader::Gateway(path.join("."));
+    StepSetting { step: Step::Truncate, prefix: "contextLimits.", reader, row }
+}
+
+/// Where the most that one result may have is configured.
+const RESULT_CHARS: [&str; 2] = ["contextLimits", "toolResultMaxChars"];
+
+/// Whether the check of a prompt is repeated inside a tool loop (releases R43).
+fn mid_turn(source: &RowSource<'_>) -> StepSetting {
+    let path = ["agents", "defaults", "compaction", "midTurnPrecheck", "enabled"];
+    let read = source.ruleset.rules().mid_turn_check;
+    let config = source.config.value(&path).cloned();
+    let value = Value::Bool(config.as_ref().and_then(Value::as_bool).unwrap_or(false) && read);
+    let why = "comes with 2026.5.2";
+    let row = PruneSetting {
+        key: "midTurnPrecheck.enabled",
+        control: if read { Control::Switch } else { Control::Fixed { unit: None, why } },
+        default: Value::Bool(false),
+        config,
+        value,
+        provenance: if read { source.config.provenance(&path) } else { Provenance::Fixed(why) },
+    };
+    StepSetting { step: Step::Check, prefix: "compaction.", reader: Reader::Gateway(path.join(".")), row }
 }
 
 /// The turn limit of the session (pruning 2.3); where none is set, the place is named where it would be.
@@ -282,6 +361,13 @@ fn assign(settings: &mut StepSettings, row: &StepSetting, value: &Value) {
         ("truncate.", "windowShare") => settings.truncate.window_share = number,
         ("truncate.", "maxChars") => settings.truncate.max_chars = number,
         ("truncate.", "minKeepChars") => settings.truncate.min_keep_chars = number,
+        ("contextLimits.", "toolResultMaxChars") => settings.truncate.max_chars = number,
+        ("reduce.", "allChars") => settings.reduce.all_chars = number,
+        ("reduce.", "keepSent") => settings.reduce.keeps_sent = value.as_bool().unwrap_or(false),
+        ("check.", "promptTokens") => settings.check.prompt_tokens = number,
+        ("compaction.", "midTurnPrecheck.enabled") => {
+            settings.check.mid_turn = value.as_bool().unwrap_or(false);
+        }
         ("guard.", "budgetShare") => settings.guard.budget_share = number,
         ("guard.", "singleShare") => settings.guard.single_share = number,
         ("clearToolUses.", key) => assign_clear(settings, key, value),

@@ -23,6 +23,8 @@ pub struct Budget {
     pub all: f64,
     /// Results behind the last other message keep more, and none of them gives way.
     pub spares_fresh: bool,
+    /// Messages before this position were sent before and stay as they are.
+    pub sent: usize,
 }
 
 /// A message that was changed, by its position.
@@ -106,7 +108,7 @@ pub fn reduce(messages: &[Value], budget: &Budget) -> Vec<Reduced> {
     let fresh_from = if budget.spares_fresh { answered } else { messages.len() };
     let results: Vec<usize> = (0..messages.len()).filter(|at| is_result(&messages[*at])).collect();
     let mut run = Run { messages, budget, now: vec![None; messages.len()], done: Vec::new() };
-    for at in results.iter().copied() {
+    for at in results.iter().copied().filter(|at| *at >= budget.sent) {
         let min_keep = if at >= fresh_from { FRESH_MIN_KEEP } else { 0.0 };
         run.change(at, Way::OverLimit { limit: budget.single, min_keep });
     }
@@ -150,7 +152,8 @@ impl Run<'_> {
         let total: f64 = held.iter().map(|at| self.chars(*at)).sum();
         let mut remaining = total - self.budget.all;
         let newest_first = matches!(self.budget.rule, Aggregate::Newest { .. });
-        let mut order: Vec<usize> = held.iter().copied().filter(|at| *at < fresh_from).collect();
+        let mut order: Vec<usize> =
+            held.iter().copied().filter(|at| (self.budget.sent..fresh_from).contains(at)).collect();
         if newest_first {
             order.reverse();
         }
@@ -232,7 +235,7 @@ pub fn result_budget(rules: &Rules, tokens: f64, single: Option<f64>, for_prompt
     let single = single.unwrap_or_else(|| max_result_chars_under(rules, tokens)).max(1.0);
     let all = rule.budget(tokens, single, for_prompts);
     let spares_fresh = for_prompts && rule == Aggregate::Elided;
-    Some(Budget { ends, rule, single, all, spares_fresh })
+    Some(Budget { ends, rule, single, all, spares_fresh, sent: 0 })
 }
 
 /// Whether the gateway would try to cut tool results of a list after an overflow (pruning 6.8, releases R35).

@@ -103,7 +103,7 @@ pub(crate) fn truncated_content(
     max_chars: f64,
     cut: &Cut,
 ) -> Option<Content> {
-    let Content::Blocks(blocks) = content else { return None };
+    let (Content::Blocks(blocks), Truncation::Head { .. }) = (content, truncation) else { return None };
     let total = content.texts().fold(0.0, |sum, text| sum + text.chars as f64);
     if total <= max_chars {
         return None;

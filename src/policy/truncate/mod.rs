@@ -4,6 +4,7 @@
 mod aggregate;
 mod ends;
 mod message;
+mod reduce_step;
 pub mod session;
 mod step;
 mod step_2026_9;
@@ -18,6 +19,7 @@ pub use message::{
     is_oversized, least_budget, result_chars, sized_result_chars, truncated_message, truncated_message_by,
     truncated_message_under,
 };
+pub use reduce_step::{reduce_list, reducible_chars};
 pub use step::truncate_list;
 pub(crate) use text::maximum;
 pub use text::{Cut, truncated_text};

@@ -23,6 +23,10 @@ pub fn truncate_list(
     if rules.truncation == Truncation::HeadAndTail {
         return step_2026_9::truncate_list(list, window, max_chars, settings);
     }
+    if rules.truncation == Truncation::None {
+        let kept = |size| MessageFate::kept(&size, Reason::Untouched);
+        return list.sizes().map(kept).collect();
+    }
     let edit = Edit::Truncate { max_chars, min_keep_chars: settings.min_keep_chars, by: rules.truncation };
     (0..list.len()).map(|at| truncate(list, at, max_chars, &edit)).collect()
 }

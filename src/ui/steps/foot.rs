@@ -8,7 +8,6 @@ use ratatui::text::Span;
 use crate::app::App;
 use crate::app::cut::CutLine;
 use crate::app::state::Overlay;
-use crate::gateway::ruleset::{Guard, LegacyImages, Ruleset};
 use crate::inspect::Inspection;
 use crate::inspect::compaction::{CompactionView, Split};
 use crate::inspect::words::estimated_dollars;
@@ -42,13 +41,14 @@ pub(super) fn draw(app: &App, theme: &Theme, step: Step, area: Rect, buf: &mut B
         vec![vec![Span::styled(does, theme.style(Role::Text))], vec![Span::styled(rule, muted)]],
     )];
     if let Some(inspection) = app.inspection() {
-        if !in_version(step, inspection.ruleset.ruleset) {
+        if !step.is_in(inspection.ruleset.ruleset.rules()) {
             let words = format!("{} has no such step", inspection.ruleset.ruleset.name());
             lines.push(("version", vec![vec![Span::styled(words, theme.style(Role::Warn))]]));
         }
         match step {
             Step::Compact => lines.extend(compaction(app, inspection, theme)),
             Step::Prune => lines.extend(gate(app, inspection, theme)),
+            Step::Check => lines.extend(checked(app, theme)),
             _ => {}
         }
     }
@@ -58,15 +58,17 @@ pub(super) fn draw(app: &App, theme: &Theme, step: Step, area: Rect, buf: &mut B
     }
 }
 
-/// Whether a version takes a step at all (pruning 8).
-fn in_version(step: Step, ruleset: Ruleset) -> bool {
-    let rules = ruleset.rules();
-    match step {
-        Step::Images => rules.legacy_images != LegacyImages::Stay,
-        Step::Prune => rules.pruner.is_active(),
-        Step::Guard => rules.guard != Guard::None,
-        _ => true,
-    }
+/// What the check of the prompt says.
+fn checked<'a>(app: &App, theme: &Theme) -> Option<Told<'a>> {
+    let checked = app.plan.as_ref()?.checked?;
+    let role = if checked.route == crate::policy::preflight::Route::Fits { Role::Text } else { Role::Warn };
+    let words = format!(
+        "{} of {}: {}",
+        estimate(checked.estimate as u64),
+        round_thousands(checked.room as u64),
+        checked.route.words()
+    );
+    Some(("check", vec![vec![Span::styled(words, theme.style(role))]]))
 }
 
 fn gate<'a>(app: &App, inspection: &Inspection, theme: &Theme) -> Option<Told<'a>> {

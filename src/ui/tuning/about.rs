@@ -25,6 +25,11 @@ pub(in crate::ui) fn words(step: Step) -> (&'static str, &'static str) {
         }
         Step::History => ("Only the last turns of the person are sent, and what follows them.", "pruning 2"),
         Step::Images => ("Images that the model has answered to give way to a short text.", "pruning 1.6"),
+        Step::Reduce => ("All tool results together are cut down to a budget.", "releases R35–R38"),
+        Step::Check => (
+            "Before it is sent, the prompt is checked against the window minus the reserve.",
+            "releases R60–R62",
+        ),
         Step::Prune => ("Old tool results are trimmed, then cleared, once the cache is cold.", "pruning 3–5"),
         Step::Guard => ("Tool results are held to their share of the window in every call.", "pruning 6d"),
         Step::Clear => ("Beyond a trigger the oldest tool uses are cleared, the newest kept.", "pruning 7"),

@@ -40,7 +40,8 @@ pub(super) fn meaning(app: &App, inspection: &Inspection, at: usize) -> String {
         Step::Prune => pruning(app, inspection, row.row.key, number),
         Step::Compact => compaction(app, inspection, row.row.key, number),
         Step::History => turns(inspection, number),
-        Step::Truncate | Step::Guard | Step::Clear => limit(inspection, row, number),
+        Step::Truncate | Step::Reduce | Step::Guard | Step::Clear => limit(inspection, row, number),
+        Step::Check => "of your next message".to_owned(),
         Step::Repair | Step::Images => String::new(),
     }
 }

@@ -96,7 +96,7 @@ fn title_line(app: &App, theme: &Theme, layout: &Layout, buf: &mut Buffer) {
 /// The steps on their line, or the focused one and how many others take part; answers the column after them.
 fn steps(app: &App, theme: &Theme, layout: &Layout, buf: &mut Buffer) -> u16 {
     let line = layout.steps_line();
-    let spots = layout.step_spots(app.tuning.step);
+    let spots = layout.step_spots(&app.tuning.shown, app.tuning.step);
     let mut x = line.x;
     for (step, columns) in &spots {
         put(buf, (columns.start - 1, line.y), line.right(), " ", Style::new());

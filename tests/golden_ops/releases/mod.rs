@@ -84,6 +84,7 @@ impl Released {
             guard_window: window,
             gate,
             drops_thinking: drops,
+            system_tokens: 0.0,
         })
     }
 

@@ -1,0 +1,200 @@
+//! `clawscope rules`: the rules of a gateway release, or what changes between two.
+
+use super::failure::Failure;
+use super::output::{Output, Tone};
+use super::ruleset::{asked, print_ruleset, ruleset_value};
+use super::scene::{Around, Scene, environment};
+use super::table::{Align, Cell, Table};
+use crate::cli::{PlaceArgs, RulesArgs};
+use crate::gateway::provenance::Provenance;
+use crate::gateway::ruleset::{Chosen, KEYS, Key, Ruleset, Topic};
+use crate::js::{Object, Value};
+
+/// Prints the rules.
+pub(super) fn run(
+    args: &RulesArgs,
+    place: &PlaceArgs,
+    around: &Around,
+    output: &mut Output,
+) -> Result<(), Failure> {
+    if args.releases {
+        return releases(args.json, output);
+    }
+    let chosen = chosen(place, around)?;
+    let other = args.diff.as_deref().map(|text| {
+        Chosen::named(text, Provenance::Flag).map_err(|error| Failure::usage(format!("--diff: {error}")))
+    });
+    match other.transpose()? {
+        Some(other) => diff(&chosen, &other, args.json, output),
+        None => all(&chosen, args.json, output),
+    }
+}
+
+/// The release that someone asked for, else the store's own.
+fn chosen(place: &PlaceArgs, around: &Around) -> Result<Chosen, Failure> {
+    match asked(place, &environment(place, around)?)? {
+        Some(chosen) => Ok(chosen),
+        None => Ok(Scene::list(None, place, around)?.store().ruleset.clone()),
+    }
+}
+
+fn all(chosen: &Chosen, json: bool, output: &mut Output) -> Result<(), Failure> {
+    let topics = chosen.ruleset.rules().topics();
+    let read: Vec<&Key> = KEYS.iter().filter(|key| key.is_read(chosen.ruleset)).collect();
+    if json {
+        let rules = topics.iter().map(|topic| topic_value(topic, &[("rule", &topic.rule)])).collect();
+        let keys = read.iter().map(|key| Value::from(key.path)).collect();
+        output.json(Object::from([
+            ("ruleset", ruleset_value(chosen)),
+            ("releases", releases_value(chosen.ruleset)),
+            ("rules", Value::Array(rules)),
+            ("keys", Value::Array(keys)),
+        ]))?;
+        return Ok(());
+    }
+    print_ruleset(chosen, output)?;
+    print_topics(&topics, output, |topic| vec![Cell::new(&topic.rule, Tone::Plain)])?;
+    output.line(Tone::Plain, "")?;
+    output.line(Tone::Strong, "Keys it reads, below agents.defaults")?;
+    for key in read {
+        output.line(Tone::Plain, &format!("  {}", key.path))?;
+    }
+    Ok(())
+}
+
+fn diff(before: &Chosen, after: &Chosen, json: bool, output: &mut Output) -> Result<(), Failure> {
+    let (old, new) = (before.ruleset.rules().topics(), after.ruleset.rules().topics());
+    let changed: Vec<(&Topic, &Topic)> =
+        old.iter().zip(&new).filter(|(old, new)| old.rule != new.rule).collect();
+    let is = |key: &&Key, ruleset: Ruleset| key.is_read(ruleset);
+    let comes: Vec<&Key> =
+        KEYS.iter().filter(|key| !is(key, before.ruleset) && is(key, after.ruleset)).collect();
+    let goes: Vec<&Key> =
+        KEYS.iter().filter(|key| is(key, before.ruleset) && !is(key, after.ruleset)).collect();
+    if json {
+        let rules =
+            changed.iter().map(|(old, new)| topic_value(new, &[("before", &old.rule), ("after", &new.rule)]));
+        output.json(Object::from([
+            ("before", ruleset_value(before)),
+            ("after", ruleset_value(after)),
+            ("rules", Value::Array(rules.collect())),
+            ("newKeys", Value::Array(comes.iter().map(|key| Value::from(key.path)).collect())),
+            ("goneKeys", Value::Array(goes.iter().map(|key| gone_value(key)).collect())),
+        ]))?;
+        return Ok(());
+    }
+    let [from, to] = [before, after].map(|chosen| chosen.ruleset.name());
+    output.line(Tone::Strong, &format!("{from} → {to}"))?;
+    for note in [before, after].into_iter().filter_map(|chosen| chosen.note.as_ref()) {
+        output.line(Tone::Warning, note)?;
+    }
+    if changed.is_empty() && comes.is_empty() && goes.is_empty() {
+        output.line(Tone::Plain, "No rule changes.")?;
+        return Ok(());
+    }
+    let topics: Vec<Topic> = changed.iter().map(|(_, new)| (*new).clone()).collect();
+    print_topics(&topics, output, |topic| {
+        let old = changed.iter().find(|(_, new)| new.name == topic.name).map_or("", |(old, _)| &old.rule);
+        vec![Cell::new(&format!("- {old}"), Tone::Bad), Cell::new(&format!("+ {}", topic.rule), Tone::Good)]
+    })?;
+    print_keys("Keys that are gone", &goes, output, |key| {
+        key.gone.map_or(String::new(), |(release, instead)| format!("since {release}, {instead}"))
+    })?;
+    print_keys("New keys", &comes, output, |key| {
+        key.since.map_or(String::new(), |release| format!("since {release}"))
+    })
+}
+
+/// Prints topics under their groups; each line of a topic is a cell.
+fn print_topics(
+    topics: &[Topic],
+    output: &mut Output,
+    lines: impl Fn(&Topic) -> Vec<Cell>,
+) -> Result<(), Failure> {
+    let mut group = "";
+    let mut table = Table::new(&[("", Align::Left), ("", Align::Left)]);
+    for topic in topics {
+        if topic.group != group {
+            table.print(output, "  ")?;
+            table = Table::new(&[("", Align::Left), ("", Align::Left)]);
+            output.line(Tone::Plain, "")?;
+            output.line(Tone::Strong, topic.group)?;
+            group = topic.group;
+        }
+        for (nth, line) in lines(topic).into_iter().enumerate() {
+            let name = if nth == 0 { topic.name } else { "" };
+            table.push(vec![Cell::new(name, Tone::Dim), line]);
+        }
+    }
+    table.print(output, "  ")?;
+    Ok(())
+}
+
+fn print_keys(
+    title: &str,
+    keys: &[&Key],
+    output: &mut Output,
+    words: impl Fn(&Key) -> String,
+) -> Result<(), Failure> {
+    if keys.is_empty() {
+        return Ok(());
+    }
+    output.line(Tone::Plain, "")?;
+    output.line(Tone::Strong, title)?;
+    let mut table = Table::new(&[("", Align::Left), ("", Align::Left)]);
+    for key in keys {
+        table.push(vec![Cell::new(key.path, Tone::Plain), Cell::new(&words(key), Tone::Dim)]);
+    }
+    table.print(output, "  ")?;
+    Ok(())
+}
+
+/// Prints every range of releases with the same rules.
+fn releases(json: bool, output: &mut Output) -> Result<(), Failure> {
+    if json {
+        let ranges = Ruleset::ALL.into_iter().map(|ruleset| {
+            Value::Object(Object::from([
+                ("id", Value::from(ruleset.id())),
+                ("name", Value::from(ruleset.name())),
+                ("releases", releases_value(ruleset)),
+            ]))
+        });
+        output.json(Object::from([("rulesets", Value::Array(ranges.collect()))]))?;
+        return Ok(());
+    }
+    let mut table =
+        Table::new(&[("RULESET", Align::Left), ("RELEASES (* ITS OWN PROGRAM WAS ASKED)", Align::Left)]);
+    for ruleset in Ruleset::ALL {
+        let releases: Vec<String> = ruleset
+            .releases()
+            .map(|(release, asked)| format!("{release}{}", if asked { "*" } else { "" }))
+            .collect();
+        table.push(vec![Cell::new(ruleset.id(), Tone::Strong), Cell::new(&releases.join(" "), Tone::Plain)]);
+    }
+    table.print(output, "")?;
+    Ok(())
+}
+
+fn topic_value(topic: &Topic, rules: &[(&str, &String)]) -> Value {
+    let mut value = Object::from([("group", topic.group), ("topic", topic.name)]);
+    for (key, rule) in rules {
+        value.set(*key, Value::from(rule.as_str()));
+    }
+    Value::Object(value)
+}
+
+fn gone_value(key: &Key) -> Value {
+    let (release, instead) = key.gone.unwrap_or_default();
+    Value::Object(Object::from([("key", key.path), ("since", release), ("instead", instead)]))
+}
+
+fn releases_value(ruleset: Ruleset) -> Value {
+    let release = |(release, asked): (&str, bool)| {
+        let version = format!("2026.{release}");
+        Value::Object(Object::from([
+            ("version", Value::from(version.as_str())),
+            ("opened", Value::Bool(asked)),
+        ]))
+    };
+    Value::Array(ruleset.releases().map(release).collect())
+}

@@ -1,0 +1,384 @@
+//! The rules of a release in words, topic by topic, so that two releases can be compared line by line.
+
+use super::rules::{
+    Aggregate, Branching, Compaction, Eligible, Estimate, Guard, History, HistoryLookup, ImageResults,
+    LegacyImages, MemoryFlush, Names, Notice, Preflight, PruneKeys, PruneWeight, Pruner, Reserve,
+    ResultLimit, Rewrite, Rules, Touch, Truncation, WindowRule,
+};
+
+/// One topic of a release's rules.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Topic {
+    /// Where in a session's life it applies.
+    pub group: &'static str,
+    /// Its name, unique over all groups.
+    pub name: &'static str,
+    /// The rule, in a sentence or less.
+    pub rule: String,
+}
+
+type Row = (&'static str, &'static str, fn(&Rules) -> String);
+
+const ROWS: [Row; 33] = [
+    ("Pruning", "pruning", |rules| pruner(rules.pruner).to_owned()),
+    ("Pruning", "pruned models", |rules| eligible(rules.eligible).to_owned()),
+    ("Pruning", "last touch", |rules| touch(rules)),
+    ("Pruning", "ttl", |rules| {
+        let form = if rules.duration.composite { "30m, 1h or 1h30m" } else { "30m or 1h; 1h30m is an error" };
+        form.to_owned()
+    }),
+    ("Pruning", "contextPruning keys", |rules| {
+        match rules.prune_keys {
+            PruneKeys::All => "all nine",
+            PruneKeys::Few => "mode, ttl, tools, hardClear; the ratios and sizes are built in",
+        }
+        .to_owned()
+    }),
+    ("Pruning", "size of a message", |rules| weight(rules.prune_size.weight).to_owned()),
+    ("Pruning", "size of thinking", |rules| {
+        if rules.prune_size.signatures { "with signatures and redacted thinking" } else { "its text" }
+            .to_owned()
+    }),
+    ("Pruning", "malformed blocks", |rules| odd_blocks(rules).to_owned()),
+    ("Pruning", "results with images", |rules| {
+        if rules.image_results == ImageResults::Skipped {
+            "never pruned"
+        } else {
+            "pruned; a line of text replaces each image"
+        }
+        .to_owned()
+    }),
+    ("Tool results", "one result", |rules| result_limit(rules.result_limit)),
+    ("Tool results", "how a text is cut", |rules| truncation(rules.truncation)),
+    ("Tool results", "all results together", |rules| aggregate(rules.aggregate).to_owned()),
+    ("Tool results", "rewriting a session", |rules| rewrite(rules.rewrite).to_owned()),
+    ("Each call", "images already seen", |rules| images(rules.legacy_images)),
+    ("Each call", "context guard", |rules| guard(rules)),
+    ("Each call", "provider clears tool uses", |rules| yes(rules.server_clearing)),
+    ("Each run", "turn limit", |rules| history(rules.history).to_owned()),
+    ("Each run", "turn limit keys", |rules| lookup(rules.history_lookup).to_owned()),
+    ("Each run", "check before a prompt", |rules| preflight(rules.preflight).to_owned()),
+    ("Each run", "check inside a tool loop", |rules| {
+        if rules.mid_turn_check { "with compaction.midTurnPrecheck.enabled" } else { "none" }.to_owned()
+    }),
+    ("Compaction", "estimate", |rules| estimate(rules).to_owned()),
+    ("Compaction", "reserve", |rules| reserve(rules.reserve).to_owned()),
+    ("Compaction", "unknown window", |rules| {
+        if rules.unknown_window_compacts { "compacts before every call" } else { "never compacts" }.to_owned()
+    }),
+    ("Compaction", "what it summarises", |rules| compaction(rules.compaction).to_owned()),
+    ("Compaction", "safeguard mode", |rules| {
+        if rules.safeguard { "works" } else { "has no effect" }.to_owned()
+    }),
+    ("Compaction", "length of a summary", |rules| {
+        rules.summary_chars.map_or_else(|| "no limit".to_owned(), |chars| format!("{chars} chars at most"))
+    }),
+    ("Compaction", "time limit", |rules| {
+        rules.compaction_seconds.map_or_else(|| "none known".to_owned(), |seconds| format!("{seconds} s"))
+    }),
+    ("Compaction", "memory flush", |rules| memory_flush(rules.memory_flush).to_owned()),
+    ("Window", "which window counts", |rules| window(rules.window_source)),
+    ("Window", "too small", |rules| small_window(rules)),
+    ("Overflow", "recovery", |rules| recovery(rules)),
+    ("Overflow", "if compaction fails", |rules| {
+        if rules.recovery.resets_session { "a chat starts a new session" } else { "the session stays" }
+            .to_owned()
+    }),
+    ("Store", "sessions", |rules| {
+        match rules.branching {
+            Branching::LastEntry => "JSONL files; the last entry is the active leaf",
+            Branching::LeafRows => "a database; leaf rows say which branch is active",
+        }
+        .to_owned()
+    }),
+];
+
+impl Rules {
+    /// Describes every topic, in the order of a session's life.
+    pub fn topics(&self) -> Vec<Topic> {
+        ROWS.iter().map(|(group, name, rule)| Topic { group, name, rule: rule(self) }).collect()
+    }
+}
+
+fn yes(on: bool) -> String {
+    if on { "yes" } else { "no" }.to_owned()
+}
+
+fn pruner(pruner: Pruner) -> &'static str {
+    match pruner {
+        Pruner::None => "none",
+        Pruner::FailsToLoad => "never runs: the pruner is configured but does not reach the session",
+        Pruner::EachFiring => "decided anew each time it runs; calls in between send everything",
+        Pruner::Projections { stored: false } => "a pruned result stays pruned until the gateway restarts",
+        Pruner::Projections { stored: true } => "a pruned result stays pruned, also after a restart",
+    }
+}
+
+fn eligible(eligible: Eligible) -> &'static str {
+    match eligible {
+        Eligible::Anthropic => "anthropic, openrouter anthropic/…",
+        Eligible::Caching => "anthropic, moonshot, zai, some of openrouter and kilocode",
+        Eligible::Plugins => "what the provider's plug-in says; other providers are not pruned",
+        Eligible::PluginsOrApi | Eligible::NewestPlugins => {
+            "what the provider's plug-in says; others by provider and api"
+        }
+    }
+}
+
+fn touch(rules: &Rules) -> String {
+    let of = match rules.touch {
+        Touch::Any => "of any model",
+        Touch::SameModel => "of the same provider and model",
+    };
+    format!("newest {} marker {of}", rules.marker)
+}
+
+fn weight(weight: PruneWeight) -> &'static str {
+    match weight {
+        PruneWeight::Units => "1 per char (UTF-16 unit)",
+        PruneWeight::Blocks => "1 per char, 4 for Chinese, Japanese and Korean",
+        PruneWeight::Table => "1 per char, 4 to 16 for Chinese, Japanese, Korean and rare scripts",
+    }
+}
+
+fn odd_blocks(rules: &Rules) -> &'static str {
+    match (rules.prune_size.odd_answers, rules.prune_size.odd_texts) {
+        (false, _) => "stop pruning",
+        (true, false) => "ignored in answers; in tool results they stop pruning",
+        (true, true) => "ignored; a text block without text counts as its JSON",
+    }
+}
+
+fn result_limit(limit: ResultLimit) -> String {
+    let configured = if limit.is_configured() { ", or contextLimits.toolResultMaxChars" } else { "" };
+    match limit {
+        ResultLimit::None => "no limit".to_owned(),
+        ResultLimit::Share { most, .. } => format!("30% of the window, {most} chars at most{configured}"),
+        ResultLimit::Stepped { .. } => {
+            format!("30% of the window, 16000 / 32000 / 64000 chars by its size{configured}")
+        }
+    }
+}
+
+fn truncation(truncation: Truncation) -> String {
+    match truncation {
+        Truncation::None => "it is not".to_owned(),
+        Truncation::Head { floor_has_suffix } => {
+            let least = if floor_has_suffix { 2217 } else { 2000 };
+            format!("the head stays; each block keeps {least} chars at least")
+        }
+        Truncation::Ends(ends) => {
+            let notice = match ends.notice {
+                Notice::Partial => "a long notice",
+                Notice::Count => "a notice with the count",
+                Notice::CountAndAdvice => "a notice with the count and advice",
+            };
+            let bound = if ends.bounded { "never above the limit" } else { "may exceed the limit" };
+            let pairs = if ends.whole_pairs { ", emoji stay whole" } else { "" };
+            format!("head, and tail if it looks important; {notice}; {bound}{pairs}")
+        }
+        Truncation::HeadAndTail => "head, and tail if it looks important; by weighted length".to_owned(),
+    }
+}
+
+fn aggregate(aggregate: Aggregate) -> &'static str {
+    match aggregate {
+        Aggregate::None => "no limit",
+        Aggregate::Newest { .. } => "after an overflow: the limit of one result, newest cut first",
+        Aggregate::Oldest => "every prompt: 4 times the limit of one, oldest cut first",
+        Aggregate::Emptied => {
+            "every prompt: 4 times the limit of one, oldest cut first, then emptied; sent results keep their bytes"
+        }
+        Aggregate::Elided | Aggregate::Weighted => {
+            "every prompt: 4 times the limit of one or half the window; oldest cut, then replaced by a note; sent results keep their bytes"
+        }
+    }
+}
+
+fn rewrite(rewrite: Rewrite) -> &'static str {
+    match rewrite {
+        Rewrite::None => "never",
+        Rewrite::Losing => "loses labels and branch summaries; a compaction keeps an old id",
+        Rewrite::Remapping => "ids, labels and branch summaries follow",
+    }
+}
+
+fn images(images: LegacyImages) -> String {
+    match images {
+        LegacyImages::Stay => "sent again".to_owned(),
+        LegacyImages::BeforeLastAnswer { results } => {
+            let whose = if results { "users and tools" } else { "users" };
+            format!("removed before the last answer ({whose})")
+        }
+        LegacyImages::BeforeLastTurns { kept, references } => {
+            let media = if references { ", with media references" } else { "" };
+            format!("removed before the last {kept} answered turns{media}")
+        }
+    }
+}
+
+fn guard(rules: &Rules) -> String {
+    let details = if rules.guard_counts_details { ", details counted" } else { "" };
+    match rules.guard {
+        Guard::None => "none".to_owned(),
+        Guard::Placeholders { stops: false } => {
+            format!("half the window per result, oldest replaced above 75% in all{details}")
+        }
+        Guard::Placeholders { stops: true } => {
+            format!(
+                "half the window per result, oldest replaced above 75% in all, the call ends above 90%{details}"
+            )
+        }
+        Guard::NewestFirst => {
+            format!(
+                "half the window per result, newest shortened above 75% in all, the call ends above 90%{details}"
+            )
+        }
+        Guard::SingleThenStop => format!("half the window per result, the call ends above 90%{details}"),
+        Guard::Single => "half the window per result, images that fit stay".to_owned(),
+    }
+}
+
+fn history(history: History) -> &'static str {
+    match history {
+        History::None => "none",
+        History::Exact => "exact; drops a leading summary",
+        History::ExactWithPrelude => "exact; keeps a leading summary",
+        History::Batches => "in batches of half the limit; keeps a leading summary",
+    }
+}
+
+fn lookup(lookup: HistoryLookup) -> &'static str {
+    match lookup {
+        HistoryLookup::Dm => "direct messages (dm)",
+        HistoryLookup::Direct => "direct messages (dm, direct)",
+        HistoryLookup::Channel => "direct messages, channels and groups",
+        HistoryLookup::NamedChannel => "direct messages, channels and groups; channel names in any case",
+        HistoryLookup::Account => "the account first, then direct messages, channels and groups",
+    }
+}
+
+fn preflight(preflight: Preflight) -> &'static str {
+    match preflight {
+        Preflight::None => "none",
+        Preflight::Estimate { leaves_room: false } => "estimate + 20% against the window minus the reserve",
+        Preflight::Estimate { leaves_room: true } => {
+            "estimate + 20% against the window minus the reserve, which leaves room for a prompt"
+        }
+        Preflight::Pressure { results_by_units: false } => {
+            "token pressure + 20%: tool results weigh double, system prompt counted"
+        }
+        Preflight::Pressure { results_by_units: true } => {
+            "token pressure + 20%: tool results weigh at least half their chars, system prompt counted"
+        }
+    }
+}
+
+fn estimate(rules: &Rules) -> &'static str {
+    match rules.estimate {
+        Estimate::Units => "4 chars per token",
+        Estimate::OwnRuntime { user_images: false, .. } => "4 chars per token; own runtime",
+        Estimate::OwnRuntime { context_usage: false, .. } => "4 chars per token, 1200 tokens per image",
+        Estimate::OwnRuntime { .. } => "4 chars per token, 1200 tokens per image; contextUsage replaces it",
+        Estimate::Weighted => "4 weighted chars per token, 2000 tokens per image; contextUsage replaces it",
+    }
+}
+
+fn reserve(reserve: Reserve) -> &'static str {
+    match reserve {
+        Reserve::Runtime => "the runtime's own setting",
+        Reserve::Floor => "16384, at least reserveTokensFloor (20000)",
+        Reserve::Configured => "reserveTokens (16384), at least reserveTokensFloor (20000)",
+        Reserve::CappedFloor => {
+            "reserveTokens (16384), at least reserveTokensFloor (20000), which leaves room for a prompt"
+        }
+        Reserve::Capped => {
+            "reserveTokens, at least reserveTokensFloor; leaves room for a prompt (8000 or half the window)"
+        }
+        Reserve::CappedAlone => "20000; leaves room for a prompt (8000 or half the window)",
+        Reserve::Quarter => "20000, at most a quarter of the window",
+    }
+}
+
+fn compaction(compaction: Compaction) -> &'static str {
+    match compaction {
+        Compaction::AfterPrevious => "what follows the previous compaction; what that kept is lost",
+        Compaction::FromFirstKept => "from the first entry the previous compaction kept",
+        Compaction::Projected => "the projected messages, with what the previous compaction kept",
+    }
+}
+
+fn memory_flush(flush: MemoryFlush) -> &'static str {
+    match flush {
+        MemoryFlush::None => "none",
+        MemoryFlush::StoredTotal { fresh: false } => "by the stored total",
+        MemoryFlush::StoredTotal { fresh: true } => "by the stored total, if it is fresh",
+        MemoryFlush::TotalsAndSize => "by the stored total, the transcript and its size in bytes",
+        MemoryFlush::Plugin => "by the memory plug-in; the reserve is at most a quarter of the window",
+    }
+}
+
+fn window(rule: WindowRule) -> String {
+    match rule {
+        WindowRule::First => {
+            "the model's own, else the configured one, else agents.defaults.contextTokens".to_owned()
+        }
+        WindowRule::OfModel => {
+            "contextTokens or contextWindow of the configured model, else the model's own".to_owned()
+        }
+        WindowRule::Lowest { names, model_tokens, prefixed } => {
+            let of = if model_tokens { "contextTokens or contextWindow" } else { "contextWindow" };
+            let names = if names == Names::Exact { "" } else { "; provider names in any case" };
+            let prefixed = if prefixed { ", ids with or without the provider" } else { "" };
+            format!(
+                "{of} of the configured model, else the model's own; agents.defaults.contextTokens lowers it{names}{prefixed}"
+            )
+        }
+    }
+}
+
+fn small_window(rules: &Rules) -> String {
+    let guard = &rules.window_guard;
+    let shares = if guard.block_share > 0.0 {
+        format!(", or {}% and {}% of it", guard.block_share * 100.0, guard.warn_share * 100.0)
+    } else {
+        String::new()
+    };
+    format!("refused below {}, warned below {}{shares}", guard.block_below, guard.warn_below)
+}
+
+fn recovery(rules: &Rules) -> String {
+    match rules.recovery.attempts {
+        u32::MAX => "the runtime's own".to_owned(),
+        1 => "1 compaction".to_owned(),
+        attempts => {
+            let again = if rules.recovery.truncation_restarts { ", again after cutting results" } else { "" };
+            format!("{attempts} compactions{again}")
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::gateway::ruleset::Ruleset;
+
+    #[test]
+    fn neighbouring_releases_differ_in_words() {
+        let gateways: Vec<Ruleset> = Ruleset::ALL.into_iter().filter(|ruleset| !ruleset.is_pi()).collect();
+        for pair in gateways.windows(2) {
+            let [before, after] = [pair[0], pair[1]].map(|ruleset| ruleset.rules().topics());
+            assert_ne!(before, after, "{} {}", pair[0].id(), pair[1].id());
+        }
+    }
+
+    #[test]
+    fn topics_have_names_of_their_own_and_groups_stay_together() {
+        let topics = Ruleset::default().rules().topics();
+        let names: std::collections::HashSet<&str> = topics.iter().map(|topic| topic.name).collect();
+        assert_eq!(names.len(), topics.len());
+        let mut groups: Vec<&str> = topics.iter().map(|topic| topic.group).collect();
+        groups.dedup();
+        let unique: std::collections::HashSet<&str> = groups.iter().copied().collect();
+        assert_eq!(unique.len(), groups.len());
+    }
+}

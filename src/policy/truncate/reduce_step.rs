@@ -1,0 +1,123 @@
+//! Holding all tool results to a budget as a step (releases R35–R38).
+
+use crate::gateway::ruleset::{Aggregate, Rules};
+use crate::js::Value;
+use crate::policy::edit::Edit;
+use crate::policy::fate::{Fate, MessageFate};
+use crate::policy::list::List;
+use crate::policy::reason::Reason;
+use crate::policy::settings::{ReduceSettings, TruncateSettings};
+use crate::policy::truncate::{Way, reduce, result_budget};
+use crate::store::entry::Role;
+
+/// Cuts the results of a list until they fit, for a window in tokens. A version without such a budget leaves them.
+pub fn reduce_list(
+    list: &mut List,
+    rules: &Rules,
+    window: f64,
+    truncate: &TruncateSettings,
+    settings: &ReduceSettings,
+) -> Vec<MessageFate> {
+    let sent = if settings.keeps_sent { sent_before(list) } else { 0 };
+    let untouched = |at: usize| {
+        let size = list.size(at);
+        let reason = match size.role {
+            Role::ToolResult if at < sent => Reason::KeepsSent,
+            Role::ToolResult => Reason::WithinLimit,
+            _ => Reason::Untouched,
+        };
+        MessageFate::kept(&size, reason)
+    };
+    let mut fates: Vec<MessageFate> = (0..list.len()).map(untouched).collect();
+    let for_prompts = !matches!(rules.aggregate, Aggregate::Newest { .. });
+    let single = Some(truncate.max_result_chars_under(rules, window));
+    let Some(mut budget) = result_budget(rules, window, single, for_prompts) else { return fates };
+    (budget.single, budget.all, budget.sent) =
+        (single.unwrap_or(budget.single).max(1.0), settings.all_chars, sent);
+    for done in reduce(&results(list), &budget) {
+        let fate = match done.by {
+            Way::OverLimit { .. } => (Fate::Truncated, Reason::OverLimit),
+            Way::OverAll { .. } => (Fate::Truncated, Reason::OverAggregate),
+            Way::Elided { .. } => (Fate::Cleared, Reason::OverAggregate),
+        };
+        list.make(done.at, Edit::Reduce { by: done.by, ends: budget.ends, rule: budget.rule });
+        let after = list.size(done.at).prune_chars;
+        fates[done.at] = MessageFate { fate: fate.0, reason: fate.1, after, ..fates[done.at] };
+    }
+    fates
+}
+
+/// Chars that cutting results after an overflow would take.
+pub fn reducible_chars(list: &List, rules: &Rules, window: f64, truncate: &TruncateSettings) -> f64 {
+    let single = truncate.max_result_chars_under(rules, window);
+    let Some(budget) = result_budget(rules, window, Some(single), false) else { return 0.0 };
+    reduce(&results(list), &budget).iter().map(|done| done.gain).sum()
+}
+
+/// The tool results of a list at their positions; nothing in the place of every other message.
+fn results(list: &List) -> Vec<Value> {
+    let body = |at: usize| {
+        let body = list.texture(at).and_then(|texture| texture.body.as_deref());
+        body.filter(|_| list.size(at).role == Role::ToolResult).cloned().unwrap_or(Value::Null)
+    };
+    (0..list.len()).map(body).collect()
+}
+
+/// Where the messages begin that no call was sent yet: behind the last answer.
+fn sent_before(list: &List) -> usize {
+    list.sizes().rposition(|size| size.role == Role::Assistant).map_or(0, |at| at + 1)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::gateway::ruleset::Ruleset;
+    use crate::policy::testing::{List as Messages, calls, result};
+
+    /// Fates of results of these many chars under a budget of all; an answer stands for `|`.
+    fn reduced(ruleset: Ruleset, list: &str, settings: ReduceSettings) -> Vec<(Fate, Reason, u64)> {
+        let message = |word: &str| match word.parse::<usize>() {
+            Ok(chars) => result("c", &"x".repeat(chars)),
+            Err(_) => calls(&["c"]),
+        };
+        let messages = Messages::under(ruleset, &list.split(' ').map(message).collect::<Vec<_>>());
+        let mut list = messages.list();
+        let truncate = TruncateSettings::built_in(ruleset.rules(), 100_000.0);
+        let fates = reduce_list(&mut list, ruleset.rules(), 100_000.0, &truncate, &settings);
+        messages.check(&list);
+        fates.iter().map(|fate| (fate.fate, fate.reason, fate.after.chars())).collect()
+    }
+
+    fn all(all_chars: f64) -> ReduceSettings {
+        ReduceSettings { all_chars, keeps_sent: false }
+    }
+
+    #[test]
+    fn the_newest_give_way_first_and_later_the_oldest() {
+        let newest = reduced(Ruleset::V2026_4_15, "| 5000 5000 5000 |", all(12_000.0));
+        assert_eq!([newest[1].1, newest[3].1], [Reason::WithinLimit, Reason::OverAggregate]);
+        let oldest = reduced(Ruleset::V2026_5_28, "| 5000 5000 5000 |", all(12_000.0));
+        assert_eq!([oldest[1].1, oldest[3].1], [Reason::OverAggregate, Reason::WithinLimit]);
+        assert_eq!(oldest.iter().map(|(.., chars)| chars).sum::<u64>() <= 12_100, true);
+    }
+
+    #[test]
+    fn what_was_sent_keeps_its_bytes_until_the_gateway_restarts() {
+        let settings = ReduceSettings { keeps_sent: true, ..all(4000.0) };
+        let kept = reduced(Ruleset::V2026_6_11, "| 5000 5000 | 3000", settings);
+        assert_eq!([kept[1].1, kept[4].1], [Reason::KeepsSent, Reason::OverAggregate]);
+        let restarted = reduced(Ruleset::V2026_6_11, "| 5000 5000 | 3000", all(4000.0));
+        assert_eq!(restarted[1].1, Reason::OverAggregate);
+    }
+
+    #[test]
+    fn from_7_1_on_a_note_stands_for_what_has_no_room() {
+        let told = reduced(Ruleset::V2026_7_1, "| 200 200 200 |", all(100.0));
+        assert!(
+            told.iter().any(|(fate, reason, _)| (*fate, *reason) == (Fate::Cleared, Reason::OverAggregate))
+        );
+        assert!(
+            reduced(Ruleset::V2026_3_2, "| 200 |", all(1.0)).iter().all(|(fate, ..)| *fate == Fate::Kept)
+        );
+    }
+}
