@@ -16,8 +16,10 @@ const SUMMARIZERS: [&str; 3] =
 /// Forms of an export.
 const FORMATS: [&str; 5] = ["html", "md", "json", "svg", "pi"];
 /// Policies that are built.
-pub const POLICIES: [&str; 10] =
-    ["compact", "truncate", "repair", "history", "images", "prune", "guard", "clear", "gateway", "all"];
+pub const POLICIES: [&str; 12] = [
+    "compact", "truncate", "repair", "history", "images", "reduce", "check", "prune", "guard", "clear",
+    "gateway", "all",
+];
 
 /// Why did this LLM session overflow its context window, and which settings would have prevented it?
 #[derive(Debug, Parser)]

@@ -46,7 +46,7 @@ fn every_golden_case_of_a_built_op_is_answered_as_the_real_programs_do() {
     match named {
         Some(root) if root.join("set.json").exists() => {
             let out = std::env::var_os("CLAWSCOPE_GOLDEN_OUT").map(PathBuf::from);
-            assert!(answered(&root, [out, out_of(&root)]), "cases of built ops failed");
+            assert!(answered(&root, &[out, out_of(&root)]), "cases of built ops failed");
         }
         Some(root) => every_set(&root),
         None => every_case(&folder("golden")),
@@ -70,12 +70,12 @@ fn every_set(root: &Path) {
     sets.retain(|set| set.join("set.json").exists());
     sets.sort();
     assert!(!sets.is_empty(), "{}: no set.json in it, nor in a folder of it", root.display());
-    let failed: Vec<PathBuf> = sets.into_iter().filter(|set| !answered(set, [None, out_of(set)])).collect();
+    let failed: Vec<PathBuf> = sets.into_iter().filter(|set| !answered(set, &[None, out_of(set)])).collect();
     assert!(failed.is_empty(), "cases failed in {failed:?}");
 }
 
 fn every_case(root: &Path) {
-    assert!(answered(root, [None, out_of(root)]), "cases of built ops failed");
+    assert!(answered(root, &[None, out_of(root)]), "cases of built ops failed");
 }
 
 /// Where the answers of a set go: each has a folder of its own.
@@ -85,7 +85,7 @@ fn out_of(root: &Path) -> Option<PathBuf> {
 }
 
 /// Answers the cases of a set; whether all are as they were recorded. The answers are written to these folders.
-fn answered(root: &Path, outs: [Option<PathBuf>; 2]) -> bool {
+fn answered(root: &Path, outs: &[Option<PathBuf>; 2]) -> bool {
     let ruleset = read_json(&root.join("set.json"));
     let ruleset = ruleset.get("ruleset").and_then(Value::as_str).expect("set.json names a ruleset");
     let mut tallies: BTreeMap<String, Tally> = BTreeMap::new();

@@ -56,8 +56,13 @@ Keys of --set (the gateway's own names, so what is learnt here can be pasted int
   compaction.reserveTokens              tokens of the window kept free; with less, it compacts
   compaction.reserveTokensFloor         tokens: the reserve is never less
   compaction.summaryTokens              tokens the summary is taken to have
+  contextLimits.toolResultMaxChars      chars of a single result at most (2026.4.15 to 7.35)
+  compaction.midTurnPrecheck.enabled    true or false: check the prompt inside a tool loop, too
   truncate.windowShare, .maxChars, .minKeepChars
                                         how far a single result is cut (built into the gateway)
+  reduce.allChars, .keepSent            chars of all results together; whether sent ones keep their
+                                        bytes (built into the gateway, 2026.4.8 to 7.35)
+  check.promptTokens                    tokens of your next message, for the check before a prompt
   guard.budgetShare, .singleShare       0 to 1: share of the window that a call's context, and one
                                         result, may take (built into the gateway)
   clearToolUses.trigger, .keep, .clearAtLeast, .clearToolInputs, .countByModel, .excludeTools,

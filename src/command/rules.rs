@@ -1,5 +1,7 @@
 //! `clawscope rules`: the rules of a gateway release, or what changes between two.
 
+use std::io::Write as _;
+
 use super::failure::Failure;
 use super::output::{Output, Tone};
 use super::ruleset::{asked, print_ruleset, ruleset_value};
@@ -53,7 +55,7 @@ fn all(chosen: &Chosen, json: bool, output: &mut Output) -> Result<(), Failure> 
         return Ok(());
     }
     print_ruleset(chosen, output)?;
-    print_topics(&topics, output, |topic| vec![Cell::new(&topic.rule, Tone::Plain)])?;
+    print_topics(&topics, output, |topic| vec![(Tone::Plain, topic.rule.clone())])?;
     output.line(Tone::Plain, "")?;
     output.line(Tone::Strong, "Keys it reads, below agents.defaults")?;
     for key in read {
@@ -95,38 +97,38 @@ fn diff(before: &Chosen, after: &Chosen, json: bool, output: &mut Output) -> Res
     let topics: Vec<Topic> = changed.iter().map(|(_, new)| (*new).clone()).collect();
     print_topics(&topics, output, |topic| {
         let old = changed.iter().find(|(_, new)| new.name == topic.name).map_or("", |(old, _)| &old.rule);
-        vec![Cell::new(&format!("- {old}"), Tone::Bad), Cell::new(&format!("+ {}", topic.rule), Tone::Good)]
+        vec![(Tone::Bad, format!("- {old}")), (Tone::Good, format!("+ {}", topic.rule))]
     })?;
     print_keys("Keys that are gone", &goes, output, |key| {
-        key.gone.map_or(String::new(), |(release, instead)| format!("since {release}, {instead}"))
+        key.gone.map_or(String::new(), |(release, instead)| match instead {
+            "nothing" => format!("since {release}"),
+            _ => format!("since {release}; {instead}"),
+        })
     })?;
     print_keys("New keys", &comes, output, |key| {
         key.since.map_or(String::new(), |release| format!("since {release}"))
     })
 }
 
-/// Prints topics under their groups; each line of a topic is a cell.
+/// Prints topics under their groups; each line of a topic has a tone.
 fn print_topics(
     topics: &[Topic],
     output: &mut Output,
-    lines: impl Fn(&Topic) -> Vec<Cell>,
+    lines: impl Fn(&Topic) -> Vec<(Tone, String)>,
 ) -> Result<(), Failure> {
+    let width = topics.iter().map(|topic| topic.name.len()).max().unwrap_or(0);
     let mut group = "";
-    let mut table = Table::new(&[("", Align::Left), ("", Align::Left)]);
     for topic in topics {
         if topic.group != group {
-            table.print(output, "  ")?;
-            table = Table::new(&[("", Align::Left), ("", Align::Left)]);
             output.line(Tone::Plain, "")?;
             output.line(Tone::Strong, topic.group)?;
             group = topic.group;
         }
-        for (nth, line) in lines(topic).into_iter().enumerate() {
-            let name = if nth == 0 { topic.name } else { "" };
-            table.push(vec![Cell::new(name, Tone::Dim), line]);
+        for (nth, (tone, line)) in lines(topic).into_iter().enumerate() {
+            let name = format!("  {:width$}  ", if nth == 0 { topic.name } else { "" });
+            writeln!(output, "{}{}", output.paint(Tone::Dim, &name), output.paint(tone, &line))?;
         }
     }
-    table.print(output, "  ")?;
     Ok(())
 }
 
@@ -141,11 +143,11 @@ fn print_keys(
     }
     output.line(Tone::Plain, "")?;
     output.line(Tone::Strong, title)?;
-    let mut table = Table::new(&[("", Align::Left), ("", Align::Left)]);
+    let width = keys.iter().map(|key| key.path.len()).max().unwrap_or(0);
     for key in keys {
-        table.push(vec![Cell::new(key.path, Tone::Plain), Cell::new(&words(key), Tone::Dim)]);
+        let words = output.paint(Tone::Dim, &words(key));
+        writeln!(output, "  {:width$}  {words}", key.path)?;
     }
-    table.print(output, "  ")?;
     Ok(())
 }
 
@@ -178,7 +180,7 @@ fn releases(json: bool, output: &mut Output) -> Result<(), Failure> {
 fn topic_value(topic: &Topic, rules: &[(&str, &String)]) -> Value {
     let mut value = Object::from([("group", topic.group), ("topic", topic.name)]);
     for (key, rule) in rules {
-        value.set(*key, Value::from(rule.as_str()));
+        value.set(key, Value::from(rule.as_str()));
     }
     Value::Object(value)
 }

@@ -85,16 +85,24 @@ pub fn known_keys() -> Vec<String> {
     all_rows().iter().map(StepSetting::key).chain(session_settings::KEYS.map(str::to_owned)).collect()
 }
 
-/// Every setting there is, without a configuration.
+/// Every setting there is, without a configuration: as the reference has it, or a later release that has it.
 fn all_rows() -> Vec<StepSetting> {
-    rows(&RowSource {
-        config: &GatewayConfig::empty(),
-        ruleset: Ruleset::default(),
-        session_key: "",
-        runtime: CompactionSettings::default(),
-        window: f64::NAN,
-        clear: &ClearSettings::default(),
-    })
+    let of = |ruleset| {
+        rows(&RowSource {
+            config: &GatewayConfig::empty(),
+            ruleset,
+            session_key: "",
+            runtime: CompactionSettings::default(),
+            window: f64::NAN,
+            clear: &ClearSettings::default(),
+        })
+    };
+    let later = of(Ruleset::V2026_7_1);
+    let movable = |row: StepSetting| match row.row.control.fixed() {
+        Some(_) => later.iter().find(|other| other.key() == row.key()).cloned().unwrap_or(row),
+        None => row,
+    };
+    of(Ruleset::default()).into_iter().map(movable).collect()
 }
 
 /// `KEY=VALUE` as the gateway would read it.
@@ -257,6 +265,8 @@ mod tests {
             ("ttl", "10"),
             ("hardClear.enabled", "false"),
             ("clearToolInputs", "true"),
+            ("keepSent", "true"),
+            ("midTurnPrecheck.enabled", "true"),
             ("countByModel", "true"),
             ("hardClear.placeholder", "gone = away"),
             ("tools.allow", "exec, web_*"),

@@ -27,7 +27,7 @@ use crate::inspect::upkeep::Upkeep;
 use crate::inspect::{Closer, Inspection, Known, Mark};
 use crate::policy::StepSettings;
 use crate::policy::prune::last_touch_under;
-use crate::policy::settings::{RowSource, given_to_pi, rows};
+use crate::policy::settings::{CheckSettings, Limits, RowSource, given_to_pi, rows};
 use crate::store::body;
 use crate::store::entry::EntryKind;
 use crate::store::index::Index;
@@ -261,7 +261,13 @@ fn configured_steps(
     let (config, rules) = (&store.config, ruleset.rules());
     let limit = history_limit_under(rules, session_key, &config.js);
     let prune = effective_settings_under(rules, config.value(&PRUNING_PATH));
+    let results = Limits::of(config, rules, session_key, window);
+    let mid_turn = config.value(&["agents", "defaults", "compaction", "midTurnPrecheck", "enabled"]);
+    let mid_turn = rules.mid_turn_check && mid_turn.and_then(crate::js::Value::as_bool) == Some(true);
     StepSettings {
+        truncate: results.truncate,
+        reduce: results.reduce,
+        check: CheckSettings { mid_turn, ..CheckSettings::default() },
         compaction: gateway_compaction_under(rules, &config.js, runtime, window),
         history_limit: limit.map_or(0.0, |limit| limit.turns()),
         prune: prune.unwrap_or_else(|| PruneSettings::built_in(rules)),

@@ -71,7 +71,9 @@ const ROWS: [Row; 33] = [
         if rules.safeguard { "works" } else { "has no effect" }.to_owned()
     }),
     ("Compaction", "length of a summary", |rules| {
-        rules.summary_chars.map_or_else(|| "no limit".to_owned(), |chars| format!("{chars} chars at most"))
+        rules
+            .summary_chars
+            .map_or_else(|| "no limit".to_owned(), |chars| format!("{} chars at most", grouped(chars)))
     }),
     ("Compaction", "time limit", |rules| {
         rules.compaction_seconds.map_or_else(|| "none known".to_owned(), |seconds| format!("{seconds} s"))
@@ -98,6 +100,13 @@ impl Rules {
     pub fn topics(&self) -> Vec<Topic> {
         ROWS.iter().map(|(group, name, rule)| Topic { group, name, rule: rule(self) }).collect()
     }
+}
+
+/// A whole number in groups of three digits.
+fn grouped(number: f64) -> String {
+    let digits = format!("{number:.0}");
+    let groups = digits.as_bytes().rchunks(3).rev().map(|group| String::from_utf8_lossy(group));
+    groups.collect::<Vec<_>>().join(",")
 }
 
 fn yes(on: bool) -> String {
@@ -153,9 +162,11 @@ fn result_limit(limit: ResultLimit) -> String {
     let configured = if limit.is_configured() { ", or contextLimits.toolResultMaxChars" } else { "" };
     match limit {
         ResultLimit::None => "no limit".to_owned(),
-        ResultLimit::Share { most, .. } => format!("30% of the window, {most} chars at most{configured}"),
+        ResultLimit::Share { most, .. } => {
+            format!("30% of the window, {} chars at most{configured}", grouped(most))
+        }
         ResultLimit::Stepped { .. } => {
-            format!("30% of the window, 16000 / 32000 / 64000 chars by its size{configured}")
+            format!("30% of the window, 16,000 / 32,000 / 64,000 chars by its size{configured}")
         }
     }
 }
@@ -164,7 +175,7 @@ fn truncation(truncation: Truncation) -> String {
     match truncation {
         Truncation::None => "it is not".to_owned(),
         Truncation::Head { floor_has_suffix } => {
-            let least = if floor_has_suffix { 2217 } else { 2000 };
+            let least = if floor_has_suffix { "2,217" } else { "2,000" };
             format!("the head stays; each block keeps {least} chars at least")
         }
         Truncation::Ends(ends) => {
@@ -280,23 +291,23 @@ fn estimate(rules: &Rules) -> &'static str {
         Estimate::OwnRuntime { user_images: false, .. } => "4 chars per token; own runtime",
         Estimate::OwnRuntime { context_usage: false, .. } => "4 chars per token, 1200 tokens per image",
         Estimate::OwnRuntime { .. } => "4 chars per token, 1200 tokens per image; contextUsage replaces it",
-        Estimate::Weighted => "4 weighted chars per token, 2000 tokens per image; contextUsage replaces it",
+        Estimate::Weighted => "4 weighted chars per token, 2,000 tokens per image; contextUsage replaces it",
     }
 }
 
 fn reserve(reserve: Reserve) -> &'static str {
     match reserve {
         Reserve::Runtime => "the runtime's own setting",
-        Reserve::Floor => "16384, at least reserveTokensFloor (20000)",
-        Reserve::Configured => "reserveTokens (16384), at least reserveTokensFloor (20000)",
+        Reserve::Floor => "16,384, at least reserveTokensFloor (20,000)",
+        Reserve::Configured => "reserveTokens (16,384), at least reserveTokensFloor (20,000)",
         Reserve::CappedFloor => {
-            "reserveTokens (16384), at least reserveTokensFloor (20000), which leaves room for a prompt"
+            "reserveTokens (16,384), at least reserveTokensFloor (20,000), which leaves room for a prompt"
         }
         Reserve::Capped => {
-            "reserveTokens, at least reserveTokensFloor; leaves room for a prompt (8000 or half the window)"
+            "reserveTokens, at least reserveTokensFloor; leaves room for a prompt (8,000 or half the window)"
         }
-        Reserve::CappedAlone => "20000; leaves room for a prompt (8000 or half the window)",
-        Reserve::Quarter => "20000, at most a quarter of the window",
+        Reserve::CappedAlone => "20,000; leaves room for a prompt (8,000 or half the window)",
+        Reserve::Quarter => "20,000, at most a quarter of the window",
     }
 }
 
@@ -344,7 +355,11 @@ fn small_window(rules: &Rules) -> String {
     } else {
         String::new()
     };
-    format!("refused below {}, warned below {}{shares}", guard.block_below, guard.warn_below)
+    format!(
+        "refused below {}, warned below {}{shares}",
+        grouped(guard.block_below),
+        grouped(guard.warn_below)
+    )
 }
 
 fn recovery(rules: &Rules) -> String {

@@ -2,7 +2,7 @@
 
 mod rows;
 
-pub use rows::{Reader, RowSource, StepSetting, given_to_pi, rows, settings_of};
+pub use rows::{Limits, Reader, RowSource, StepSetting, given_to_pi, rows, settings_of};
 
 use crate::gateway::compaction::CompactionSettings;
 use crate::gateway::pruning::PruneSettings;

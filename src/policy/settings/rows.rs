@@ -10,10 +10,10 @@ use crate::gateway::history_limit::HistoryLimit;
 use crate::gateway::pi_settings::PiSettings;
 use crate::gateway::provenance::Provenance;
 use crate::gateway::prune_setting::{Control, PruneSetting, Unit, prune_settings};
-use crate::gateway::ruleset::{Aggregate, Guard, Ruleset};
+use crate::gateway::ruleset::{Aggregate, Guard, Rules, Ruleset};
 use crate::js::{self, Value};
 use crate::policy::clear_tool_uses::{ClearSettings, ClearedBy, Counting};
-use crate::policy::settings::StepSettings;
+use crate::policy::settings::{ReduceSettings, StepSettings, TruncateSettings};
 use crate::policy::step::Step;
 
 /// One setting of a step.
@@ -161,14 +161,19 @@ pub fn rows(source: &RowSource<'_>) -> Vec<StepSetting> {
             row,
         }
     };
-    let built_in = StepSettings { clear: source.clear.clone(), ..StepSettings::built_in(ruleset, window) };
+    let limits = Limits::of(config, ruleset.rules(), source.session_key, window);
+    let built_in = StepSettings {
+        clear: source.clear.clone(),
+        reduce: limits.reduce,
+        ..StepSettings::built_in(ruleset, window)
+    };
     let compaction = compaction_settings(config, ruleset, runtime, window).into_iter();
     let pruning = prune_settings(config, ruleset).into_iter();
     let mut rows: Vec<StepSetting> = compaction
         .map(gateway(Step::Compact, "compaction."))
         .chain(pruning.map(gateway(Step::Prune, "contextPruning.")))
         .chain(std::iter::once(turns(source)))
-        .chain([result_chars(source, &built_in), mid_turn(source)])
+        .chain([result_chars(source), mid_turn(source)])
         .chain(OWN.iter().map(|row| own(row, ruleset, &built_in)))
         .collect();
     rows.sort_by_key(|row| row.step);
@@ -241,23 +246,51 @@ fn missing(ruleset: Ruleset, step: Step, key: &str) -> Option<&'static str> {
     }
 }
 
-/// The most that one result may have, of the agent or of all of them (releases R30).
-fn result_chars(source: &RowSource<'_>, built_in: &StepSettings) -> StepSetting {
-    let configured = source.ruleset.rules().result_limit.is_configured();
+/// What tool results may have, one and all together, under a configuration.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Limits {
+    /// One.
+    pub truncate: TruncateSettings,
+    /// All together.
+    pub reduce: ReduceSettings,
+}
+
+impl Limits {
+    /// Those of a session for a window in tokens.
+    pub fn of(config: &GatewayConfig, rules: &Rules, session_key: &str, window: f64) -> Self {
+        let mut truncate = TruncateSettings::built_in(rules, window);
+        if let Some(chars) = configured_result_chars(config, rules, session_key) {
+            truncate.max_chars = chars;
+        }
+        Self { truncate, reduce: ReduceSettings::built_in(rules, window, &truncate) }
+    }
+}
+
+/// The most that one result may have as it is configured, of the agent or of all of them, where the version reads that.
+fn configured_result_chars(config: &GatewayConfig, rules: &Rules, session_key: &str) -> Option<f64> {
+    let written = written_result_chars(config, session_key).filter(|_| rules.result_limit.is_configured());
+    written?.as_f64().filter(|chars| *chars >= 1.0).map(f64::floor)
+}
+
+fn written_result_chars<'a>(config: &'a GatewayConfig, session_key: &str) -> Option<&'a Value> {
     let [limits, key] = RESULT_CHARS;
-    let agent = source.session_key.strip_prefix("agent:").and_then(|rest| rest.split(':').next());
-    let agents = source.config.js.get("agents");
-    let own = agents.and_then(|agents| {
-        let listed = agents.get("list")?.as_array()?.iter();
-        let own = listed
-            .into_iter()
-            .find(|it| it.get("id").is_some_and(|id| agent.is_some_and(|agent| id.str_is(agent))))?;
+    let agent = session_key.strip_prefix("agent:").and_then(|rest| rest.split(':').next());
+    let own = agent.and_then(|agent| {
+        let mut listed = config.js.get("agents")?.get("list")?.as_array()?.iter();
+        let own = listed.find(|own| own.get("id").is_some_and(|id| id.str_is(agent)))?;
         own.get(limits)?.get(key)
     });
+    own.or_else(|| config.value(&["agents", "defaults", limits, key]))
+}
+
+/// The most that one result may have (releases R30).
+fn result_chars(source: &RowSource<'_>) -> StepSetting {
+    let rules = source.ruleset.rules();
+    let configured = rules.result_limit.is_configured();
+    let [limits, key] = RESULT_CHARS;
+    let built_in = TruncateSettings::built_in(rules, source.window).max_chars;
     let path = ["agents", "defaults", limits, key];
-    let config = own.or_else(|| source.config.value(&path)).cloned();
-    let usable =
-        config.as_ref().and_then(Value::as_f64).filter(|chars| configured && *chars >= 1.0).map(f64::floor);
+    let usable = configured_result_chars(source.config, rules, source.session_key);
     let provenance = if usable.is_some() { source.config.provenance(&path) } else { Provenance::Default };
     let control = slider(200_000.0, 1000.0, Unit::Chars);
     let why =
@@ -265,9 +298,9 @@ fn result_chars(source: &RowSource<'_>, built_in: &StepSettings) -> StepSetting 
     let row = PruneSetting {
         key,
         control: if configured { control } else { Control::Fixed { unit: control.unit(), why } },
-        default: built_in.truncate.max_chars.into(),
-        config,
-        value: usable.unwrap_or(built_in.truncate.max_chars).into(),
+        default: built_in.into(),
+        config: written_result_chars(source.config, source.session_key).cloned(),
+        value: usable.unwrap_or(built_in).into(),
         provenance: if configured { provenance } else { Provenance::Fixed(why) },
     };
     let reader = Reader::Gateway(path.join("."));
@@ -339,7 +372,11 @@ pub fn settings_of(rows: &[StepSetting], values: &[Value], configured: &StepSett
         // A floor that is built in is part of the reserve already.
         values.get(at)?.as_f64().filter(|_| rows[at].row.control.fixed().is_none())
     };
-    for (row, value) in rows.iter().zip(values) {
+    // Compaction and pruning compute with values that are built in; those of other steps are no settings of the version.
+    let counts = |row: &StepSetting| {
+        row.row.control.fixed().is_none() || matches!(row.step, Step::Compact | Step::Prune)
+    };
+    for (row, value) in rows.iter().zip(values).filter(|(row, _)| counts(row)) {
         assign(&mut settings, row, value);
     }
     let floor = number("compaction.reserveTokensFloor").unwrap_or(0.0);
@@ -359,9 +396,10 @@ fn assign(settings: &mut StepSettings, row: &StepSetting, value: &Value) {
         }
         ("", "historyLimit") => settings.history_limit = number,
         ("truncate.", "windowShare") => settings.truncate.window_share = number,
-        ("truncate.", "maxChars") => settings.truncate.max_chars = number,
+        ("truncate.", "maxChars") | ("contextLimits.", "toolResultMaxChars") => {
+            settings.truncate.max_chars = number;
+        }
         ("truncate.", "minKeepChars") => settings.truncate.min_keep_chars = number,
-        ("contextLimits.", "toolResultMaxChars") => settings.truncate.max_chars = number,
         ("reduce.", "allChars") => settings.reduce.all_chars = number,
         ("reduce.", "keepSent") => settings.reduce.keeps_sent = value.as_bool().unwrap_or(false),
         ("check.", "promptTokens") => settings.check.prompt_tokens = number,
@@ -451,7 +489,8 @@ mod tests {
     #[test]
     fn each_moved_value_arrives_where_its_step_looks() {
         let rows = all(&GatewayConfig::empty(), "agent:main:main");
-        for (at, row) in rows.iter().enumerate().filter(|(_, row)| row.row.key != "mode") {
+        let moves = |row: &StepSetting| row.row.key != "mode" && row.row.control.fixed().is_none();
+        for (at, row) in rows.iter().enumerate().filter(|(_, row)| moves(row)) {
             let mut values: Vec<Value> = rows.iter().map(|row| row.row.value.clone()).collect();
             let before = settings_of(&rows, &values, &StepSettings::default());
             values[at] = match row.row.control {

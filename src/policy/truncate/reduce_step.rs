@@ -30,10 +30,9 @@ pub fn reduce_list(
     };
     let mut fates: Vec<MessageFate> = (0..list.len()).map(untouched).collect();
     let for_prompts = !matches!(rules.aggregate, Aggregate::Newest { .. });
-    let single = Some(truncate.max_result_chars_under(rules, window));
-    let Some(mut budget) = result_budget(rules, window, single, for_prompts) else { return fates };
-    (budget.single, budget.all, budget.sent) =
-        (single.unwrap_or(budget.single).max(1.0), settings.all_chars, sent);
+    let single = truncate.max_result_chars_under(rules, window);
+    let Some(mut budget) = result_budget(rules, window, Some(single), for_prompts) else { return fates };
+    (budget.single, budget.all, budget.sent) = (single.max(1.0), settings.all_chars, sent);
     for done in reduce(&results(list), &budget) {
         let fate = match done.by {
             Way::OverLimit { .. } => (Fate::Truncated, Reason::OverLimit),
@@ -98,7 +97,7 @@ mod tests {
         assert_eq!([newest[1].1, newest[3].1], [Reason::WithinLimit, Reason::OverAggregate]);
         let oldest = reduced(Ruleset::V2026_5_28, "| 5000 5000 5000 |", all(12_000.0));
         assert_eq!([oldest[1].1, oldest[3].1], [Reason::OverAggregate, Reason::WithinLimit]);
-        assert_eq!(oldest.iter().map(|(.., chars)| chars).sum::<u64>() <= 12_100, true);
+        assert!(oldest.iter().map(|(.., chars)| chars).sum::<u64>() <= 12_100);
     }
 
     #[test]
