@@ -38,7 +38,10 @@ pub(super) fn run(
     around: &Around,
     output: &mut Output,
 ) -> Result<(), Failure> {
-    let DoctorArgs { list: args, repair: repairs } = args;
+    let DoctorArgs { list: args, repair: repairs, migration } = args;
+    if *migration {
+        return super::migration::run(args, place, around, output);
+    }
     let mut scene = Scene::list(args.path.as_deref(), place, around)?;
     let repairs = repairs.then(|| repair(&scene));
     if repairs.as_ref().is_some_and(|repairs| !repairs.is_empty()) {
@@ -142,7 +145,7 @@ fn answer(scene: &Scene, checkup: &Checkup, repairs: Option<&[Repair]>) -> Objec
 }
 
 /// A database: its versions are null where it is not read.
-fn database_value(holding: &Holding) -> Value {
+pub(super) fn database_value(holding: &Holding) -> Value {
     let schema = holding.schema.as_ref();
     Value::from(Object::from([
         ("path", Value::from(holding.path.to_string_lossy().as_ref())),
@@ -152,7 +155,7 @@ fn database_value(holding: &Holding) -> Value {
     ]))
 }
 
-fn database_words(holding: &Holding) -> String {
+pub(super) fn database_words(holding: &Holding) -> String {
     let path = holding.path.display();
     match &holding.schema {
         None => format!("{path}: not read; see below"),

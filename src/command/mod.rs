@@ -25,6 +25,8 @@ pub mod failure;
 mod learnt;
 mod man;
 mod messages;
+mod migration;
+mod migration_json;
 pub mod output;
 mod pi_settings;
 mod preview;
