@@ -393,6 +393,69 @@ fn file_store(state: &Path) -> Vec<String> {
     ids
 }
 
+/// A transcript that the importer of 2026.9 repairs: a line twice, an old provider, and a prompt that was sent again without the
+/// context that the gateway had put into it.
+fn repaired(session: &str) -> String {
+    let user = |id: &str, parent: &str, text: &str| json!({"type": "message", "id": id, "parentId": parent, "timestamp": format!("t-{id}"), "message": {"role": "user", "content": [{"type": "text", "text": text}]}});
+    let context =
+        "<<<BEGIN_OPENCLAW_INTERNAL_CONTEXT>>>\nx\n<<<END_OPENCLAW_INTERNAL_CONTEXT>>>\n\nwhat time is it";
+    let first = json!({"type": "message", "id": "a1", "parentId": null, "message": {"role": "assistant", "content": "x", "provider": "openai-codex", "api": "openai-codex-responses"}});
+    let header = json!({"type": "session", "version": 3, "id": session, "timestamp": "t", "cwd": "/w"});
+    let lines = [
+        header,
+        first.clone(),
+        first,
+        user("d1", "a1", context),
+        user("d2", "d1", "dead"),
+        user("b1", "a1", "what time is it"),
+        user("b2", "b1", "live"),
+    ];
+    lines.iter().map(Value::to_string).collect::<Vec<_>>().join("\n") + "\n"
+}
+
+#[test]
+fn what_the_real_importer_leaves_out_on_purpose_is_no_loss() {
+    let Some(import) = real_import::RealImport::find("2026.9.6") else { return };
+    let state = tempfile::tempdir().unwrap();
+    let id = "00000001-0000-4000-8000-000000000000";
+    let sessions = main_of(state.path()).join("sessions");
+    put(&sessions.join(format!("{id}.jsonl")), repaired(id));
+    let rows = json!({"agent:main:main": {"sessionId": id, "updatedAt": 1_784_537_633_000_u64}});
+    put(&sessions.join("sessions.json"), rows.to_string());
+    put(&state.path().join("openclaw.json"), "{}\n");
+    let told = import.run(state.path());
+    let (code, answer) = checked(state.path());
+    assert_eq!((code, faults(&answer).len()), (0, 0), "{told} {answer:#}");
+    let named =
+        ["entries", "identical", "rewritten", "leftOut"].map(|name| answer["totals"][name].as_u64().unwrap());
+    assert_eq!(named, [7, 3, 1, 3], "{told}");
+}
+
+#[test]
+fn cold_archives_and_packed_events_are_compared_too() {
+    let state = tempfile::tempdir().unwrap();
+    let from = fixture::fixture("sqlite-2026.9.6");
+    put(&database_of(state.path()), fs::read(from.join("openclaw-agent.sqlite")).unwrap());
+    fixture::copy(&from.join("sessions"), &main_of(state.path()).join("sessions"));
+    fixture::copy(&from.join("legacy/agents/main/sessions"), &main_of(state.path()).join("sessions"));
+    let (code, answer) = checked(state.path());
+    assert_eq!((code, faults(&answer).len(), &answer["totals"]["compared"]), (0, 0, &json!(6)), "{answer:#}");
+    assert_eq!(answer["totals"]["entries"], answer["totals"]["identical"]);
+    let cold = main_of(state.path()).join("sessions/cold");
+    fs::remove_dir_all(cold).unwrap();
+    let (code, answer) = checked(state.path());
+    assert_eq!((code, &answer["totals"]["unreadable"], &answer["clean"]), (3, &json!(2), &json!(false)));
+}
+
+#[test]
+fn a_folder_of_sessions_leads_to_what_an_import_put_away() {
+    let state = state_2026_8_1();
+    for folder in ["agents/main", "agents/main/sessions"] {
+        let (code, answer) = checked(&state.path().join(folder));
+        assert_eq!((code, &answer["totals"]["compared"]), (0, &json!(8)), "{folder}");
+    }
+}
+
 /// One change of a copy of an import, and the kind of fault that it is.
 fn plant(state: &Path, session: &str, seq: u64, kind: &str) {
     let database = rusqlite::Connection::open(database_of(state)).unwrap();

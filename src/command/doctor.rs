@@ -23,6 +23,7 @@ use crate::gateway::effective::Effective;
 use crate::gateway::effective::over_words;
 use crate::gateway::provenance::{Provenance, Setting};
 use crate::gateway::reset::ResetMode;
+use crate::inspect::Mark;
 use crate::inspect::session_settings::is_session_setting;
 use crate::js::{self, Object, Value};
 use crate::store::survey::Holding;
@@ -261,6 +262,10 @@ fn print(
     for (at, holding) in store.databases.iter().enumerate() {
         let head = if at == 0 { "database   " } else { "           " };
         output.line(Tone::Plain, &format!("{head}{}", database_words(holding)))?;
+    }
+    if scene.listed.items.iter().any(|item| item.has(Mark::Imported) || item.has(Mark::NotImported)) {
+        let words = "           `clawscope doctor --migration` checks what the move into it kept";
+        output.line(Tone::Dim, words)?;
     }
     let read = format!(
         "read       {}, {}, {}, {}",

@@ -283,8 +283,8 @@ fn print_end(totals: &Totals, output: &mut Output) -> Result<(), Failure> {
         faulty => format!(" in {}", counted(faulty, "session", "sessions")),
     };
     output.line(Tone::Bad, &format!("Not everything was kept{sessions}: {}.", words.join(", ")))?;
-    let next = "Keep these files: they hold what the database lacks. A gateway that ran since may have changed entries \
-                on its own; compare before you act.";
+    let next = "Keep these files: they hold what the database lacks. A gateway that ran since may have changed or removed \
+                entries itself: compare before you act.";
     Ok(output.line(Tone::Plain, next)?)
 }
 

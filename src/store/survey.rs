@@ -441,7 +441,7 @@ fn gateway(
         let dirs = transcript_dirs(&files, &store.state_dir);
         add_unnamed(&mut store, &mut listings, &dirs);
     }
-    if matches!(store.shape, Shape::StateDir(_)) {
+    if matches!(store.shape, Shape::StateDir(_) | Shape::Sessions(_)) {
         add_moved_aside(&mut store);
     }
     if !is_single {
