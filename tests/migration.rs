@@ -240,6 +240,8 @@ fn a_file_that_grew_after_the_import_is_told_apart_from_a_loss() {
     put(&main_of(state.path()).join("sessions").join(name), text);
     let (code, answer) = checked(state.path());
     assert_eq!((code, faults(&answer)), (1, one("added", "f0000003", 4)));
+    let (_, out, _) = run(&["doctor", "--migration", state.path().to_str().unwrap()]);
+    assert!(out.contains("--session-sqlite import` takes in what was added"), "{out}");
 }
 
 #[test]

@@ -285,7 +285,13 @@ fn print_end(totals: &Totals, output: &mut Output) -> Result<(), Failure> {
     output.line(Tone::Bad, &format!("Not everything was kept{sessions}: {}.", words.join(", ")))?;
     let next = "Keep these files: they hold what the database lacks. A gateway that ran since may have changed or removed \
                 entries itself: compare before you act.";
-    Ok(output.line(Tone::Plain, next)?)
+    output.line(Tone::Plain, next)?;
+    if totals.sum.faults.iter().any(|fault| fault.kind == FaultKind::Added) {
+        let next = "`openclaw doctor --session-sqlite import` takes in what was added, where a sessions.json beside the file \
+                    names its session.";
+        output.line(Tone::Plain, next)?;
+    }
+    Ok(())
 }
 
 /// A path as JSON has it.

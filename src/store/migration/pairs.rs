@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 
 use super::compare::compare;
 use super::{Alone, Pair, Why};
+use crate::gateway::secrets::is_secret_file;
 use crate::store::archive::{FileKind, classify, imported_name};
 use crate::store::header::read_header;
 use crate::store::kept::Kept;
@@ -59,7 +60,7 @@ pub(super) fn of(store: &Store) -> Work<'_> {
     for session in
         store.sessions.iter().filter(|session| session.kept == Kept::File && !session.has(Flag::Missing))
     {
-        let Some(path) = session.path.as_deref() else { continue };
+        let Some(path) = session.path.as_deref().filter(|path| !is_secret_file(path)) else { continue };
         if session.archived() {
             finder.work.archives += 1;
         } else if seen.insert(path) {
