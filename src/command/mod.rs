@@ -27,6 +27,7 @@ mod man;
 mod messages;
 mod migration;
 mod migration_json;
+mod migration_text;
 pub mod output;
 mod pi_settings;
 mod preview;
