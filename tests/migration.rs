@@ -318,6 +318,19 @@ fn it_is_asked_for_instead_of_a_repair() {
     assert!(code == 2 && error.contains("--repair"), "{error}");
 }
 
+#[test]
+fn odd_transcripts_are_compared_in_the_form_that_the_importer_gives_them() {
+    let state = tempfile::tempdir().unwrap();
+    let from = fixture::fixture("import-odd");
+    unpack(&from.join("openclaw-agent.sqlite.zst"), &database_of(state.path()));
+    fixture::copy(&from.join("sessions"), &main_of(state.path()).join("sessions"));
+    let (code, answer) = checked(state.path());
+    assert_eq!((code, faults(&answer)), (0, Vec::new()), "{answer:#}");
+    let named = ["compared", "entries", "identical", "rewritten"]
+        .map(|name| answer["totals"][name].as_u64().unwrap());
+    assert_eq!(named, [9, 44, 41, 3]);
+}
+
 /// Numbers that look random and are the same each time.
 struct Numbers(u64);
 
@@ -413,6 +426,20 @@ fn repaired(session: &str) -> String {
         user("b2", "b1", "live"),
     ];
     lines.iter().map(Value::to_string).collect::<Vec<_>>().join("\n") + "\n"
+}
+
+#[test]
+fn odd_transcripts_are_kept_by_the_real_importers() {
+    for version in ["2026.8.1", "2026.9.6"] {
+        let Some(import) = real_import::RealImport::find(version) else { continue };
+        let state = tempfile::tempdir().unwrap();
+        fixture::copy(&fixture::fixture("import-odd/sessions"), &main_of(state.path()).join("sessions"));
+        put(&state.path().join("openclaw.json"), "{}\n");
+        let told = import.run(state.path());
+        let (code, answer) = checked(state.path());
+        assert_eq!((code, faults(&answer)), (0, Vec::new()), "{version}: {told} {answer:#}");
+        assert_eq!(answer["totals"]["entries"], 44, "{version}: {told}");
+    }
 }
 
 #[test]

@@ -189,5 +189,8 @@ mod tests {
         let found = of(line, row);
         assert_eq!((found.unexplained.as_slice(), found.explained), (&[][..], 3));
         assert_eq!(of(line, &row.replace("/a.png", "/b.png")).explained, 0);
+        let none = r#"{"type":"message","message":{"role":"user","MediaPaths":[],"MediaStaged":true}}"#;
+        let found = of(none, r#"{"type":"message","message":{"role":"user"}}"#);
+        assert_eq!((found.unexplained.as_slice(), found.explained), (&[][..], 2));
     }
 }

@@ -18,9 +18,6 @@ const TYPES: [&str; 10] = [
     "label",
     "session_info",
 ];
-/// Roles of messages that it knows; `hookMessage` is the old name of `custom`.
-const ROLES: [&str; 6] = ["user", "assistant", "toolResult", "custom", "bashExecution", "hookMessage"];
-
 /// Follows the importer through one transcript, line by line.
 #[derive(Debug)]
 pub(super) struct Importer {
@@ -64,7 +61,7 @@ impl Importer {
         if is_header && !self.has_header {
             self.has_header = true;
             self.header(&mut value);
-        } else if is_known(&value) {
+        } else if is_known(&value, self.version) {
             self.entry(&mut value, index);
         }
         Some(value)
@@ -150,14 +147,48 @@ fn rename_hook(entry: &mut Object, is_old: bool) {
     }
 }
 
-/// Whether the importer reads a line as an entry.
-fn is_known(entry: &Value) -> bool {
-    let named = |value: Option<&Value>, names: &[&str]| {
-        value.is_some_and(|value| names.iter().any(|name| value.str_is(name)))
+/// Whether the importer reads a line as an entry; it stores any other as it is. Since version 3 an entry must have its ids.
+fn is_known(entry: &Value, version: f64) -> bool {
+    let is_type = entry.get("type").is_some_and(|kind| TYPES.iter().any(|name| kind.str_is(name)));
+    let is_message = entry.get("type").is_some_and(|kind| kind.str_is("message"));
+    let message = entry.get("message").filter(|_| is_message);
+    let is_readable = !is_message || message.is_some_and(|message| is_readable(message, version < 3.0));
+    is_type && is_readable && (version < 3.0 || has_ids(entry))
+}
+
+fn has_ids(entry: &Value) -> bool {
+    let is_text = |value: &Value| value.as_str().is_some();
+    entry.get("id").and_then(Value::as_str).is_some_and(|id| !id.is_empty())
+        && entry.get("parentId").is_none_or(|parent| parent.is_null() || is_text(parent))
+        && entry.get("timestamp").is_none_or(is_text)
+}
+
+/// Whether a message has what one of its role must have; `is_old` lets hooks have their old name.
+fn is_readable(message: &Value, is_old: bool) -> bool {
+    let role = |name: &str| message.get("role").is_some_and(|own| own.str_is(name));
+    let has_text = |key: &str| message.get(key).and_then(Value::as_str).is_some();
+    let is_block = |block: &Value| block.get("type").and_then(Value::as_str).is_some();
+    let has_content = || match message.get("content") {
+        Some(Value::String(_)) => true,
+        Some(Value::Array(blocks)) => blocks.iter().all(is_block),
+        _ => false,
     };
-    let is_message = named(entry.get("type"), &["message"]);
-    named(entry.get("type"), &TYPES)
-        && (!is_message || named(entry.get("message").and_then(|it| it.get("role")), &ROLES))
+    match () {
+        () if role("user") || role("assistant") => has_content(),
+        // One that does not name its kind is taken for a hook's.
+        () if role("custom") => {
+            has_content() && message.get("customType").is_none_or(|kind| kind.as_str().is_some())
+        }
+        () if role("hookMessage") => is_old && has_content(),
+        () if role("bashExecution") => has_text("command") && has_text("output"),
+        () if role("toolResult") => {
+            has_text("toolCallId")
+                && has_text("toolName")
+                && message.get("isError").and_then(Value::as_bool).is_some()
+                && message.get("content").and_then(Value::as_array).is_some()
+        }
+        () => false,
+    }
 }
 
 /// As JavaScript's `toString(36)` writes a line number.

@@ -65,18 +65,19 @@ pub(super) fn is_rewrite(path: &str, line: Option<&Value>, row: Option<&Value>, 
     }
 }
 
-/// Whether all attachments that a line names are those of the row, in the form of today.
+/// Whether a line has attachments in the form of old, and all that it names are those of the row.
 pub(super) fn is_media(line: &Value, row: &Value) -> bool {
-    let Some(message) = line.get("message") else { return false };
+    let Some(message) = line.get("message").and_then(Value::as_object) else { return false };
+    let is_old = |key: &JsString| key.eq_str("media") || key.to_string_lossy().starts_with("Media");
     let media = row.get("message").and_then(|it| it.get("__openclaw")).and_then(|it| it.get("media"));
-    let Some(media) = media.and_then(Value::as_array) else { return false };
+    let media = media.and_then(Value::as_array).unwrap_or_default();
     let places: Vec<&JsString> = media
         .iter()
         .flat_map(|it| ["path", "url"].map(|key| it.get(key).and_then(Value::as_str)))
         .flatten()
         .collect();
-    let mut named = MEDIA.iter().filter_map(|key| message.get(key)).flat_map(texts).peekable();
-    named.peek().is_some() && named.all(|text| places.contains(&text))
+    let mut named = MEDIA.iter().filter_map(|key| message.get(key)).flat_map(texts);
+    message.iter().any(|(key, _)| is_old(key)) && named.all(|text| places.contains(&text))
 }
 
 /// The places of attachments in a member of a message.

@@ -146,7 +146,10 @@ impl<'a> Finder<'a> {
     fn named(&mut self, path: &Path, original: &str) -> Vec<String> {
         let folder = path.parent().unwrap_or(Path::new("/"));
         let rows = self.rows.entry(folder.to_path_buf()).or_insert_with(|| rows_in(folder));
-        let is_own = |name: &str| original == name || original.ends_with(&format!(".{name}"));
+        let is_own = |name: &str| {
+            let ends = |name: &str| original == name || original.ends_with(&format!(".{name}"));
+            ends(name) || ends(&archived_name(name))
+        };
         let mut ids: Vec<String> =
             rows.iter().filter(|(name, _)| is_own(name)).map(|(_, id)| id.clone()).collect();
         ids.sort();
@@ -168,6 +171,20 @@ impl<'a> Finder<'a> {
             () => Why::NoDatabase,
         }
     }
+}
+
+/// The name that an import gives a file that it puts away: of plain characters, and not too long.
+fn archived_name(name: &str) -> String {
+    let is_plain = |char: char| char.is_ascii_alphanumeric() || "_.-".contains(char);
+    let mut plain = String::new();
+    for char in name.chars() {
+        if is_plain(char) {
+            plain.push(char);
+        } else if !plain.ends_with('\u{0}') {
+            plain.push('\u{0}');
+        }
+    }
+    plain.replace('\u{0}', "_").chars().take(160).collect()
 }
 
 /// Whether a database is an agent's own.
