@@ -172,6 +172,9 @@ pub struct DoctorArgs {
     /// Finish commits that were broken off, or take them back where they cannot be finished
     #[arg(long)]
     pub repair: bool,
+    /// Compare every transcript file with its import in the database instead, entry by entry
+    #[arg(long, conflicts_with = "repair")]
+    pub migration: bool,
 }
 
 /// A session to look at.

@@ -15,7 +15,8 @@
 //!   [`gateway::ruleset`], by which version's rules;
 //!   [`config`], clawscope's own settings.
 //! * **Store**: [`store`], bytes to entries. The only reader of session files and databases: discovery, rows, the
-//!   size-first index, growth, bodies on demand, and the embedded demo store.
+//!   size-first index, growth, bodies on demand, and the embedded demo store; [`store::migration`] compares files with their
+//!   import in a database.
 //! * **Transcript**: [`transcript`], entries to tree and branches; [`context`], a branch to what the model is
 //!   sent, its sizes, estimates and the rows a person sees of it.
 //! * **Rules**: [`policy`], sizes to fates; [`plan`], fates to one change that is shown, applied and committed;

@@ -495,6 +495,7 @@ Examples:
   clawscope doctor
   clawscope doctor ~/copy-of-openclaw --json
   clawscope doctor --repair                               settle commits that were broken off
+  clawscope doctor --migration                            check what the move into a database kept
 
 A commit that a kill, a power failure or a full disk broke off is told by every command that opens its session; reading \
 never changes it. --repair appends what is missing of it, or cuts off what is there where that cannot be done, and only \
@@ -511,7 +512,19 @@ being the places that the value goes over; a project of pi's has its own with {p
 null, leaves}] tells what begins each session anew by itself, in the time zone of this machine (TZ): a gateway looks at it when \
 the next message comes.
 
-Reads every transcript of the store. Exit code 3 when the store, its configuration or a transcript cannot be read.";
+--migration checks the move of transcripts from files into a database, which gateways from 2026.8.1 on make \
+(`openclaw doctor --session-sqlite import`). Every file that is left, in use or put away as *.imported-<time>, is compared \
+with its session, entry by entry. What the importer and the gateway's own repairs change on purpose is counted and is no \
+fault. Faults name the entry and its line: lost; added (to a file in use, after the import); changed, with the place; \
+re-parented; doubled; moved. A file whose session is not in the database is lost as a whole. Texts are measured, never shown.
+
+JSON of --migration: {schemaVersion, place, demo, databases, clean, totals: {compared, unreadable, lostSessions, entries, \
+identical, rewritten, leftOut, later, lost, added, changed, reparented, doubled, moved}, pairs: [{agent, key, session, file, \
+database, putAway, error, (as in totals), unreadableLines, faults: [{kind, entry, line, idTakenByLine, againAs, parent: {file, \
+database}, places: [{path, file, database, fromChar}], morePlaces}]}], alone: [{agent, session, file, why}], withoutFile, archives}.
+
+Reads every transcript of the store. Exit code 3 when the store, its configuration or a transcript cannot be read; with \
+--migration 1 when something was not kept, 0 when all was or there is nothing to compare.";
 
 pub(super) const COMPLETIONS: &str = "\
 Examples:

@@ -23,6 +23,7 @@ use crate::gateway::effective::Effective;
 use crate::gateway::effective::over_words;
 use crate::gateway::provenance::{Provenance, Setting};
 use crate::gateway::reset::ResetMode;
+use crate::inspect::Mark;
 use crate::inspect::session_settings::is_session_setting;
 use crate::js::{self, Object, Value};
 use crate::store::survey::Holding;
@@ -38,7 +39,10 @@ pub(super) fn run(
     around: &Around,
     output: &mut Output,
 ) -> Result<(), Failure> {
-    let DoctorArgs { list: args, repair: repairs } = args;
+    let DoctorArgs { list: args, repair: repairs, migration } = args;
+    if *migration {
+        return super::migration::run(args, place, around, output);
+    }
     let mut scene = Scene::list(args.path.as_deref(), place, around)?;
     let repairs = repairs.then(|| repair(&scene));
     if repairs.as_ref().is_some_and(|repairs| !repairs.is_empty()) {
@@ -142,7 +146,7 @@ fn answer(scene: &Scene, checkup: &Checkup, repairs: Option<&[Repair]>) -> Objec
 }
 
 /// A database: its versions are null where it is not read.
-fn database_value(holding: &Holding) -> Value {
+pub(super) fn database_value(holding: &Holding) -> Value {
     let schema = holding.schema.as_ref();
     Value::from(Object::from([
         ("path", Value::from(holding.path.to_string_lossy().as_ref())),
@@ -152,7 +156,7 @@ fn database_value(holding: &Holding) -> Value {
     ]))
 }
 
-fn database_words(holding: &Holding) -> String {
+pub(super) fn database_words(holding: &Holding) -> String {
     let path = holding.path.display();
     match &holding.schema {
         None => format!("{path}: not read; see below"),
@@ -258,6 +262,10 @@ fn print(
     for (at, holding) in store.databases.iter().enumerate() {
         let head = if at == 0 { "database   " } else { "           " };
         output.line(Tone::Plain, &format!("{head}{}", database_words(holding)))?;
+    }
+    if scene.listed.items.iter().any(|item| item.has(Mark::Imported) || item.has(Mark::NotImported)) {
+        let words = "           `clawscope doctor --migration` checks what the move into it kept";
+        output.line(Tone::Dim, words)?;
     }
     let read = format!(
         "read       {}, {}, {}, {}",

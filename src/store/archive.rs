@@ -83,11 +83,18 @@ pub fn classify(name: &str) -> FileKind<'_> {
     }
 }
 
-/// `<key with : as _>.<file>.jsonl.imported-<ms>`: the file's name before it was moved.
+/// `<key with : as _>.<file>.imported-<ms>`, and `.<number>` where that name was taken: what stands before the mark.
+pub(super) fn imported_name(name: &str) -> Option<&str> {
+    let (front, end) = name.rsplit_once(".imported-")?;
+    let is_number = |text: &str| !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
+    let (ms, number) = end.split_once('.').unwrap_or((end, "0"));
+    (is_number(ms) && is_number(number)).then_some(front)
+}
+
+/// The name of a transcript before an import moved it.
 fn moved_aside(name: &str) -> Option<&str> {
-    let (front, ms) = name.rsplit_once(".imported-")?;
-    let named = !ms.is_empty() && ms.bytes().all(|byte| byte.is_ascii_digit());
-    let stem = front.strip_suffix(".jsonl").filter(|_| named)?;
+    let front = imported_name(name)?;
+    let stem = front.strip_suffix(".jsonl")?;
     let from = stem.rfind('.').map_or(0, |at| at + 1);
     Some(&front[from..])
 }
@@ -213,8 +220,11 @@ mod tests {
         };
         assert_eq!(moved("agent_main_main.1111-4111.jsonl.imported-1795171494689"), "1111-4111.jsonl");
         assert_eq!(moved("agent_main_x.44-topic-42.jsonl.imported-1"), "44-topic-42.jsonl");
+        assert_eq!(moved("agent_main_x.5555.jsonl.imported-1795171494689.2"), "5555.jsonl");
         assert_eq!(moved("legacy-store.sessions.json.imported-1795171494689"), "");
-        assert_eq!(moved("a.b.jsonl.imported-"), "");
+        for name in ["a.b.jsonl.imported-", "a.b.jsonl.imported-1.", "a.b.jsonl.imported-1.x"] {
+            assert_eq!(moved(name), "");
+        }
     }
 
     #[test]

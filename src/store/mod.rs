@@ -22,6 +22,7 @@ pub mod load;
 pub mod locate;
 mod loose_name;
 pub mod measure;
+pub mod migration;
 pub mod model;
 pub mod pi;
 pub mod pi_dirs;

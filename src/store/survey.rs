@@ -136,6 +136,14 @@ fn look(path: Option<&Path>, around: &Around<'_>) -> Store {
             pi_store(Shape::PiAgentDir(dir.clone()), &dir, list)
         }
         Shape::PiSessions(dir) => pi_store(Shape::PiSessions(dir.clone()), &dir, pi::sessions_in),
+        Shape::Database(file) if sqlite::version_without_sessions(&file).is_some() => {
+            let dir = sqlite::artifact_dir(&file);
+            let mut store = one_agent(Shape::Sessions(dir.clone()), &dir.join(ROWS), around);
+            if store.findings.iter().all(|finding| finding.path != file) {
+                store.findings.extend(without_sessions(&file));
+            }
+            store
+        }
         Shape::Database(file) => database(&file, around),
         Shape::Nothing(path) => nothing(path, GatewayConfig::empty()),
     }
@@ -219,9 +227,18 @@ fn add_databases(store: &mut Store, files: &[(String, PathBuf)], sizes: &Sizes) 
                     "a gateway that starts fills it; where sessions were in it, put it back from a backup";
                 store.findings.push(Finding::new(path, Severity::Warning, what, next));
             }
-            Err(_) => {}
+            Err(_) => store.findings.extend(without_sessions(path)),
         }
     }
+}
+
+/// That a database is of a release which keeps its sessions in files, so that nobody looks for them in it.
+fn without_sessions(path: &Path) -> Option<Finding> {
+    let version = sqlite::version_without_sessions(path)?;
+    let what = format!(
+        "holds no sessions: its schema version {version} is of the releases 2026.6.11 to 2026.7.35, which keep them in files"
+    );
+    Some(Finding::new(path, Severity::Note, what, sqlite::NO_SESSIONS_NEXT))
 }
 
 /// Notes databases whose sessions are not listed: that there are any tells the version of the whole gateway, whichever part of
@@ -424,7 +441,7 @@ fn gateway(
         let dirs = transcript_dirs(&files, &store.state_dir);
         add_unnamed(&mut store, &mut listings, &dirs);
     }
-    if matches!(store.shape, Shape::StateDir(_)) {
+    if matches!(store.shape, Shape::StateDir(_) | Shape::Sessions(_)) {
         add_moved_aside(&mut store);
     }
     if !is_single {

@@ -11,9 +11,10 @@ use super::archives::cold_lines;
 use super::open::Database;
 use crate::error::{Finding, Severity};
 use crate::js::{self, Value};
+use crate::store::archive::{FileKind, classify};
 use crate::store::header::read_header;
 use crate::store::kept::Kept;
-use crate::store::session::{Flag, Session};
+use crate::store::session::{Flag, Session, short_stem};
 
 /// How far before its end the last entry of a file is looked for, in bytes.
 const TAIL_BYTES: u64 = 1 << 20;
@@ -60,8 +61,16 @@ fn missing_from(database: &Database, path: &Path) -> io::Result<Option<String>> 
     let Some(header) = read_header(path) else {
         return Ok(Some("a file without a session header".to_owned()));
     };
-    let session = header.id;
-    let place = database.look(|at| place_of(at, database, &session)).map_err(io::Error::other)?;
+    let place_of =
+        |session: &str| database.look(|at| place_of(at, database, session)).map_err(io::Error::other);
+    let (mut session, mut place) = (header.id.clone(), place_of(&header.id)?);
+    // An import goes by the id of the row, after which the file is named, whatever its header says.
+    if let (Place::Nowhere, Some(named)) = (&place, named_session(path)) {
+        (place, session) = (place_of(&named)?, named);
+    }
+    if matches!(place, Place::Nowhere) {
+        session = header.id;
+    }
     let last = last_id(path)?;
     let holds = match (place, &last) {
         (Place::Nowhere, _) => return Ok(Some(format!("no row knows session {session}"))),
@@ -82,6 +91,16 @@ fn missing_from(database: &Database, path: &Path) -> io::Result<Option<String>> 
     };
     let last = last.unwrap_or_default();
     Ok((!holds).then(|| format!("session {session} is there, but not its entry {last}")))
+}
+
+/// The session that a file is named after, without what an import put around the name.
+fn named_session(path: &Path) -> Option<String> {
+    let name = path.file_name()?.to_string_lossy().into_owned();
+    let original = match classify(&name) {
+        FileKind::MovedAside(original) => original,
+        _ => &name,
+    };
+    original.strip_suffix(".jsonl").map(|stem| short_stem(stem).to_owned())
 }
 
 /// Where the transcript of a session is.

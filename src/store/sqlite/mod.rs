@@ -1,4 +1,4 @@
-//! Stores of gateways from 2026.9 on, which keep rows and transcripts in one database per agent (sqlite A–E, H).
+//! Stores of gateways from 2026.8.1 on, which keep rows and transcripts in one database per agent (sqlite A–E, H).
 //! Read only, always: nothing here writes, and nothing here keeps a transaction open longer than one look.
 
 mod archives;
@@ -19,8 +19,8 @@ pub(in crate::store) use archives::{cold_lines, unpacked_archive};
 pub use events::Events;
 pub(in crate::store) use leftovers::mark_leftovers;
 pub(in crate::store) use nodes::add_sessions;
-pub(in crate::store) use open::holds_sessions;
 pub use open::{Database, OpenError, Schema};
+pub(in crate::store) use open::{NO_SESSIONS_NEXT, holds_sessions, version_without_sessions};
 pub use place::{DATABASE, database_of, path_in};
 pub(in crate::store) use place::{artifact_dir, databases};
 pub use pulse::{Beat, Pulse};

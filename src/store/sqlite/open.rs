@@ -13,10 +13,16 @@ use crate::store::source::identity;
 
 /// How long a read waits for a lock (sqlite H2).
 const BUSY: Duration = Duration::from_secs(2);
-/// The oldest version whose tables are the ones known here (sqlite B4).
-const OLDEST: i64 = 20;
+/// The oldest version whose tables are the ones known here: that of 2026.8.1 to 2026.9.4. It has no cold archives and no
+/// packed events, which are read where they are (sqlite B4).
+const OLDEST: i64 = 19;
 /// The version that all of this was read from.
 const NEWEST: i64 = 23;
+/// The first version that holds sessions. The ones before are of releases that keep transcripts in files (sqlite B3).
+const FIRST_WITH_SESSIONS: i64 = 4;
+/// What there is to do about a database before that version.
+pub(in crate::store) const NO_SESSIONS_NEXT: &str =
+    "nothing is missing: rows and transcripts are read from the files in the folder `sessions`";
 
 /// The tables and columns that nothing can be read without (sqlite C).
 const NEEDED: [(&str, &[&str]); 4] = [
@@ -72,6 +78,7 @@ impl OpenError {
             Self::Version { user, .. } if *user > NEWEST => {
                 "it is of a newer gateway: use a newer version of this program; nothing of it is shown"
             }
+            Self::Version { user, .. } if *user < FIRST_WITH_SESSIONS => NO_SESSIONS_NEXT,
             Self::Version { .. } => "run `openclaw doctor` to migrate it; nothing of it is shown until then",
             Self::Role { .. } => {
                 "name agents/<id>/agent/openclaw-agent.sqlite, or the state dir it lies in; nothing of this one is shown"
@@ -191,12 +198,24 @@ impl Database {
     }
 }
 
+/// The version of a database that holds no sessions yet, as the releases 2026.6.11 to 2026.7.35 have it; none of any other file.
+pub(in crate::store) fn version_without_sessions(path: &Path) -> Option<i64> {
+    match Database::open(path) {
+        Err(OpenError::Version { user, meta: Some(meta) }) if user == meta && user < FIRST_WITH_SESSIONS => {
+            (!holds_sessions(path).unwrap_or(true)).then_some(user)
+        }
+        _ => None,
+    }
+}
+
 /// Whether a file is a database that sessions are in, whatever its version (sqlite A7).
 ///
 /// # Errors
 /// A file that is no database, a damaged one, or one that may not be read.
 pub(in crate::store) fn holds_sessions(path: &Path) -> rusqlite::Result<bool> {
-    let ask = "SELECT EXISTS (SELECT 1 FROM sqlite_schema WHERE type = 'table' AND name = 'session_nodes')";
+    // Versions 4 to 13, of betas, have other tables.
+    let ask = "SELECT EXISTS (SELECT 1 FROM sqlite_schema WHERE type = 'table' \
+               AND name IN ('session_nodes', 'session_entries', 'transcript_events'))";
     connect(path).and_then(|(connection, _)| connection.query_row(ask, [], |row| row.get(0)))
 }
 

@@ -230,8 +230,13 @@ fn other_versions_roles_and_tables_are_named_and_not_interpreted() {
     };
     let newer = broken("PRAGMA user_version = 24; UPDATE schema_meta SET schema_version = 24");
     assert!(newer.contains("schema version 24") && newer.contains("newer gateway"), "{newer}");
-    let older = broken("PRAGMA user_version = 19; UPDATE schema_meta SET schema_version = 19");
-    assert!(older.contains("schema version 19") && older.contains("doctor"), "{older}");
+    let older = broken("PRAGMA user_version = 18; UPDATE schema_meta SET schema_version = 18");
+    assert!(older.contains("schema version 18") && older.contains("doctor"), "{older}");
+    let beta = broken(
+        "PRAGMA user_version = 9; UPDATE schema_meta SET schema_version = 9;
+         ALTER TABLE session_nodes RENAME TO session_entries",
+    );
+    assert!(beta.contains("schema version 9"), "{beta}");
     let torn = broken("PRAGMA user_version = 22");
     assert!(torn.contains("22 by its header and 23 by its own row"), "{torn}");
     assert!(broken("UPDATE schema_meta SET role = 'global'").contains("role \"global\""));
@@ -240,18 +245,24 @@ fn other_versions_roles_and_tables_are_named_and_not_interpreted() {
 }
 
 #[test]
-fn an_older_version_without_packed_events_is_read_and_labelled() {
+fn every_older_version_is_read_without_packed_events_and_cold_archives_and_labelled() {
     let made = TestStore::new();
     made.session("agent:main:main", "s1", &[HEADER, &message("a", "null", "x")]);
     made.run(
-        "PRAGMA user_version = 21; UPDATE schema_meta SET schema_version = 21;
-              ALTER TABLE transcript_events DROP COLUMN event_zstd;
+        "ALTER TABLE transcript_events DROP COLUMN event_zstd;
               ALTER TABLE transcript_events DROP COLUMN event_utf8_bytes;
+              DROP TABLE session_transcript_cold_archives;
               DROP TABLE session_transcript_archives; ALTER TABLE session_nodes DROP COLUMN archived_at",
     );
-    let store = listed(made.state());
-    assert_eq!(ids(&read(session(&store, "s1")).unwrap()), ["a"]);
-    assert_eq!(store.findings[0].what, "has the older schema version 21");
+    for version in 19..=22 {
+        made.run(&format!(
+            "PRAGMA user_version = {version}; UPDATE schema_meta SET schema_version = {version}"
+        ));
+        let store = listed(made.state());
+        assert_eq!(ids(&read(session(&store, "s1")).unwrap()), ["a"], "{version}");
+        assert_eq!(store.findings[0].what, format!("has the older schema version {version}"));
+    }
+    made.run("PRAGMA user_version = 21; UPDATE schema_meta SET schema_version = 21");
     made.run("ALTER TABLE transcript_events ADD COLUMN event_zstd BLOB; UPDATE transcript_events SET event_zstd = x'00'");
     assert!(error(made.state()).contains("schema version 21"));
 }

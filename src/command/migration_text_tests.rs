@@ -1,0 +1,39 @@
+//! Faults as they are printed.
+
+use super::*;
+
+fn words(kind: FaultKind) -> String {
+    fault_words(&Fault { entry: Some("e3".into()), line: 4, kind })
+}
+
+#[test]
+fn every_fault_names_its_entry_its_line_and_what_differs() {
+    let place = |path: &str, file, database, from| Difference { path: path.into(), file, database, from };
+    let places = vec![
+        place("message.content", Held::Text(6), Held::Text(1), Some(0)),
+        place("timestamp", Held::Plain("\"t\"".into()), Held::Nothing, None),
+    ];
+    let told = [
+        FaultKind::Lost,
+        FaultKind::IdTaken { by: 2 },
+        FaultKind::Added,
+        FaultKind::Changed { places, more: 3 },
+        FaultKind::Reparented { file: Some("e2".into()), database: None },
+        FaultKind::Doubled { again: Some("e3".into()) },
+        FaultKind::Doubled { again: Some("zz".into()) },
+        FaultKind::Moved,
+    ]
+    .map(words);
+    let expected = [
+        "line 4 e3: lost, the database does not have it",
+        "line 4 e3: lost, line 2 has the same id and only that was imported",
+        "line 4 e3: added to the file after the import, not in the database",
+        "line 4 e3: changed, message.content: 6 chars in the file, 1 char in the database, from character 1 on; \
+         timestamp: \"t\" in the file, nothing in the database; and 3 more",
+        "line 4 e3: re-parented, follows e2 in the file and no entry in the database",
+        "line 4 e3: doubled, the database has it twice",
+        "line 4 e3: doubled, the database has it again as zz",
+        "line 4 e3: moved, it stands at another place in the database",
+    ];
+    assert_eq!(told, expected);
+}

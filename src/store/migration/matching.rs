@@ -1,0 +1,184 @@
+//! Matches the lines of a transcript with the rows of its import, from their ids and digests alone.
+
+use std::collections::{HashMap, HashSet, VecDeque};
+
+use super::record::{Digest, Record};
+
+/// What became of the lines of a file. Numbers are places in the two lists.
+#[derive(Debug, Default, PartialEq, Eq)]
+pub(super) struct Matching {
+    /// Line and row, in the order of the lines.
+    pub pairs: Vec<(usize, usize)>,
+    /// Lines without a row.
+    pub lost: Vec<usize>,
+    /// Lines without a row because an earlier line has their id and says something else: the importer keeps the first.
+    pub taken: Vec<(usize, usize)>,
+    /// Lines that an earlier one repeats exactly: the importer drops them.
+    pub repeated: usize,
+    /// A line and a further row with what it says.
+    pub doubled: Vec<(usize, usize)>,
+    /// Lines whose row stands before or behind those of their neighbours.
+    pub moved: Vec<usize>,
+    /// Rows that no line of the file led to: what came after the import.
+    pub later: usize,
+}
+
+impl Matching {
+    /// Matches line by line.
+    pub(super) fn of(lines: &[Record], rows: &[Record]) -> Self {
+        let mut matching = Self::default();
+        let mut free = Rows::new(rows);
+        let mut first: HashMap<&str, usize> = HashMap::new();
+        for (at, line) in lines.iter().enumerate() {
+            if let Some(id) = line.id.as_deref() {
+                if let Some(&earlier) = first.get(id) {
+                    if lines[earlier].whole == line.whole {
+                        matching.repeated += 1;
+                    } else {
+                        matching.taken.push((at, earlier));
+                    }
+                    continue;
+                }
+                first.insert(id, at);
+            }
+            match free.take(line) {
+                Some(row) => matching.pairs.push((at, row)),
+                None => matching.lost.push(at),
+            }
+        }
+        matching.find_doubled(lines, rows);
+        matching.moved = moved(&matching.pairs);
+        matching
+    }
+
+    /// Rows that nothing was matched with: a second row of an id, or of what a line says under another id.
+    fn find_doubled(&mut self, lines: &[Record], rows: &[Record]) {
+        let matched: HashSet<usize> = self.pairs.iter().map(|(_, row)| *row).collect();
+        let by_id: HashMap<&str, usize> =
+            lines.iter().enumerate().rev().filter_map(|(at, line)| Some((line.id.as_deref()?, at))).collect();
+        let present = self.pairs.iter().map(|(at, _)| *at);
+        let by_body: HashMap<Digest, usize> = present.filter_map(|at| Some((lines[at].body?, at))).collect();
+        for (at, row) in rows.iter().enumerate().filter(|(at, _)| !matched.contains(at)) {
+            let same_id = row.id.as_deref().and_then(|id| by_id.get(id));
+            match same_id.or_else(|| by_body.get(&row.body?)) {
+                Some(line) => self.doubled.push((*line, at)),
+                None => self.later += 1,
+            }
+        }
+    }
+
+    /// Where the lines begin that follow the last line with a row; none where the last line has one.
+    pub(super) fn tail(&self, lines: usize) -> Option<usize> {
+        let behind = self.pairs.last().map_or(0, |(line, _)| line + 1);
+        (behind > 0 && behind < lines && self.lost.contains(&behind)).then_some(behind)
+    }
+}
+
+/// Rows that wait for a line.
+struct Rows<'a> {
+    all: &'a [Record],
+    by_id: HashMap<&'a str, Vec<usize>>,
+    /// Those without an id, by what they say.
+    nameless: HashMap<Digest, VecDeque<usize>>,
+}
+
+impl<'a> Rows<'a> {
+    fn new(rows: &'a [Record]) -> Self {
+        let mut free = Self { all: rows, by_id: HashMap::new(), nameless: HashMap::new() };
+        for (at, row) in rows.iter().enumerate() {
+            match row.id.as_deref() {
+                Some(id) => free.by_id.entry(id).or_default().push(at),
+                None => free.nameless.entry(row.whole).or_default().push_back(at),
+            }
+        }
+        free
+    }
+
+    /// The row of a line: of several with its id one that says the same, else the first.
+    fn take(&mut self, line: &Record) -> Option<usize> {
+        let Some(id) = line.id.as_deref() else {
+            return self.nameless.get_mut(&line.whole).and_then(VecDeque::pop_front);
+        };
+        let own = self.by_id.get(id)?;
+        own.iter().find(|row| self.all[**row].whole == line.whole).or(own.first()).copied()
+    }
+}
+
+/// The lines outside the longest run of pairs whose rows follow each other: the fewest that can have moved.
+fn moved(pairs: &[(usize, usize)]) -> Vec<usize> {
+    // `ends[n]` is the pair that ends the best run of n + 1 pairs, `before` links each pair to the one before it.
+    let (mut ends, mut before): (Vec<usize>, Vec<Option<usize>>) =
+        (Vec::new(), Vec::with_capacity(pairs.len()));
+    for (at, (_, row)) in pairs.iter().enumerate() {
+        let length = ends.partition_point(|end| pairs[*end].1 < *row);
+        before.push(length.checked_sub(1).map(|shorter| ends[shorter]));
+        match ends.get_mut(length) {
+            Some(end) => *end = at,
+            None => ends.push(at),
+        }
+    }
+    let mut stays = HashSet::new();
+    let mut at = ends.last().copied();
+    while let Some(pair) = at {
+        stays.insert(pair);
+        at = before[pair];
+    }
+    pairs.iter().enumerate().filter(|(at, _)| !stays.contains(at)).map(|(_, (line, _))| *line).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn record(id: &str, text: u8) -> Record {
+        let (whole, body) = ([text; 16], Some([text; 16]));
+        let id = (!id.is_empty()).then(|| id.to_owned());
+        Record { id, parent: None, line: 0, offset: 0, bytes: 0, whole, body }
+    }
+
+    fn records(list: &[(&str, u8)]) -> Vec<Record> {
+        list.iter().map(|(id, text)| record(id, *text)).collect()
+    }
+
+    #[test]
+    fn every_line_has_its_row_and_later_rows_are_no_fault() {
+        let (lines, rows) = (records(&[("a", 1), ("b", 2)]), records(&[("a", 1), ("b", 2), ("c", 3)]));
+        let matching = Matching::of(&lines, &rows);
+        assert_eq!(matching, Matching { pairs: vec![(0, 0), (1, 1)], later: 1, ..Matching::default() });
+    }
+
+    #[test]
+    fn lost_doubled_and_moved_lines_are_told_apart() {
+        let lines = records(&[("a", 1), ("b", 2), ("c", 3), ("d", 4), ("e", 5)]);
+        let rows = records(&[("a", 1), ("d", 4), ("c", 3), ("x", 3), ("e", 5), ("e", 5)]);
+        let matching = Matching::of(&lines, &rows);
+        assert_eq!(matching.lost, [1]);
+        assert_eq!(matching.doubled, [(2, 3), (4, 5)]);
+        assert_eq!(matching.moved.len(), 1);
+        assert_eq!(matching.tail(5), None);
+    }
+
+    #[test]
+    fn of_lines_with_one_id_the_first_counts() {
+        let lines = records(&[("a", 1), ("a", 1), ("a", 2)]);
+        let matching = Matching::of(&lines, &records(&[("a", 1)]));
+        assert_eq!(
+            (matching.repeated, matching.taken.as_slice(), matching.lost.len()),
+            (1, &[(2, 0)][..], 0)
+        );
+    }
+
+    #[test]
+    fn lines_without_ids_are_matched_by_what_they_say() {
+        let lines = records(&[("", 1), ("", 1), ("", 2)]);
+        let matching = Matching::of(&lines, &records(&[("", 1), ("", 2)]));
+        assert_eq!((matching.pairs, matching.lost), (vec![(0, 0), (2, 1)], vec![1]));
+    }
+
+    #[test]
+    fn the_tail_begins_behind_the_last_line_with_a_row() {
+        let lines = records(&[("a", 1), ("b", 2), ("c", 3)]);
+        let tail = |rows: &[(&str, u8)]| Matching::of(&lines, &records(rows)).tail(3);
+        assert_eq!([tail(&[("a", 1)]), tail(&[("a", 1), ("c", 3)]), tail(&[])], [Some(1), None, None]);
+    }
+}
