@@ -136,7 +136,7 @@ fn a_database_of_schema_1_holds_no_sessions_and_the_files_beside_it_are_read() {
     for path in [state.path(), &database] {
         let store = listed(path);
         assert_eq!((store.databases.len(), store.ruleset.ruleset), (0, Ruleset::default()));
-        assert!(store.ruleset.ruleset < Ruleset::V2026_9);
+        assert!(store.ruleset.ruleset < Ruleset::V2026_8_1);
         assert_eq!(store.sessions, without.sessions);
         let [note] = store.findings.as_slice() else { panic!("{:?}", store.findings) };
         let words = note.to_string();

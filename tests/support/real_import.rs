@@ -1,12 +1,15 @@
 //! The real gateway's own importer of transcripts, run offline on a store of files.
 //!
 //! `CLAWSCOPE_OPENCLAW_2026_8_1_DIR` and `CLAWSCOPE_OPENCLAW_2026_9_6_DIR` name folders in which `npm install` put the package
-//! (default: `real-openclaw-<version>` in the build folder). Without node 24, npm or the package the tests say so and pass, unless
-//! `CLAWSCOPE_REQUIRE_REAL=1`.
+//! (default: `real-openclaw-<version>` in the build folder, into which 2026.8.1 is installed). Without node 24, npm or the
+//! package the tests say so and pass, unless `CLAWSCOPE_REQUIRE_REAL=1`; 2026.9.6 is never required.
 
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
+
+/// The release whose importer is required where the real programs are.
+const REQUIRED: &str = "2026.8.1";
 
 /// An installed release.
 #[derive(Debug)]
@@ -22,7 +25,9 @@ impl RealImport {
         match installed(version) {
             Ok(found) => Some(found),
             Err(why) => {
-                let required = std::env::var_os("CLAWSCOPE_REQUIRE_REAL").is_some_and(|value| value == "1");
+                // The newest is installed on demand alone: it fills most of a gigabyte.
+                let required = std::env::var_os("CLAWSCOPE_REQUIRE_REAL").is_some_and(|value| value == "1")
+                    && version == REQUIRED;
                 assert!(!required, "the real importer {version} is required and not here: {why}");
                 println!("skipped: the real importer of openclaw {version} is not here: {why}");
                 None
@@ -53,6 +58,9 @@ fn installed(version: &str) -> Result<RealImport, String> {
     let folder = std::env::var_os(name).map_or_else(default, PathBuf::from);
     let node = node()?;
     let program = |folder: &Path| folder.join("node_modules/openclaw/openclaw.mjs");
+    if !program(&folder).is_file() && version != REQUIRED {
+        return Err(format!("{} holds no openclaw; install it there", folder.display()));
+    }
     if !program(&folder).is_file() {
         // Installed beside it and moved there whole, so that no other test sees half of it.
         let parent = folder.parent().ok_or("the folder has no parent")?;
