@@ -1,6 +1,8 @@
 //! Every number and choice that differs between versions, as data. A rule that is the same in all of them is
 //! not here. Each field names its row of the tables (pruning 8, compaction 12).
 
+use super::pi::PiRelease;
+
 /// How a runtime reads a transcript.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
 pub enum Reading {
@@ -16,6 +18,8 @@ pub enum Reading {
 pub struct Rules {
     /// How transcripts are read, and what is made of them for a model.
     pub reading: Reading,
+    /// The release of pi whose way of reading, weighing and compacting holds; a gateway's own rules go over it.
+    pub pi: PiRelease,
     /// Row "Pruner active at all".
     pub pruner: Pruner,
     /// Row "Config keys": which keys of `contextPruning` are read.
@@ -267,6 +271,8 @@ pub enum Compaction {
     AfterPrevious,
     /// From the first entry the previous one kept.
     FromFirstKept,
+    /// The same entry by entry as pi does from 0.63.1 to 0.86, which compacts no branch that ends in a compaction.
+    EntriesFromKept,
     /// The projected messages, what the previous one kept among them (store-pi-1.5 H).
     Projected,
 }
@@ -332,6 +338,7 @@ const FILE_ERA_GUARD: WindowGuardRule = WindowGuardRule {
 /// The reference.
 pub static V2026_3_2: Rules = Rules {
     reading: Reading::Entries,
+    pi: PiRelease::OLDEST,
     pruner: Pruner::EachFiring,
     prune_keys: PruneKeys::All,
     image_results: ImageResults::Skipped,
@@ -376,6 +383,7 @@ pub static V2026_2_19: Rules = Rules {
 /// The version with a runtime of its own.
 pub static V2026_9: Rules = Rules {
     reading: Reading::Entries,
+    pi: PiRelease::OLDEST,
     pruner: Pruner::Projections,
     prune_keys: PruneKeys::Few,
     image_results: ImageResults::Replaced,
@@ -425,14 +433,6 @@ pub static PI_0_55: Rules = Rules {
     ..V2026_3_2
 };
 
-/// The same since it projects transcripts (store-pi-1.5).
-pub static PI_1_5: Rules = Rules {
-    reading: Reading::Projected,
-    usage_above_zero: true,
-    compaction: Compaction::Projected,
-    ..PI_0_55
-};
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -456,7 +456,7 @@ mod tests {
 
     #[test]
     fn only_two_versions_prune() {
-        let all = [&PI_0_55, &PI_1_5, &V2026_2_19, &V2026_3_2, &V2026_9];
-        assert_eq!(all.map(|rules| rules.pruner.is_active()), [false, false, false, true, true]);
+        let all = [&PI_0_55, &V2026_2_19, &V2026_3_2, &V2026_9];
+        assert_eq!(all.map(|rules| rules.pruner.is_active()), [false, false, true, true]);
     }
 }

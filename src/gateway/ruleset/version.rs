@@ -4,6 +4,7 @@ use std::fmt;
 use std::str::FromStr;
 
 use super::Ruleset;
+use super::pi::PiRelease;
 
 /// A version: `2026.9.6`, `2026.3`, `2026.9.x`, `v2026.2.19-beta.1`, or one of the runtime alone: `pi-0.55`, `pi-1.5.2`.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -16,8 +17,8 @@ pub struct Version {
 enum Parts {
     /// Year, month and day of a gateway; a part that is not told is the greatest there could be.
     Gateway([u32; 3]),
-    /// The agent runtime: major and minor; a minor that is not told is the greatest there could be.
-    Pi([u32; 2]),
+    /// The agent runtime: major, minor and patch; a part that is not told is the greatest there could be.
+    Pi([u32; 3]),
 }
 
 /// A text that is no version.
@@ -30,8 +31,8 @@ pub struct UnknownVersion(String);
 
 /// What the gateway's versions begin with; anything earlier is no such number.
 const FIRST_YEAR: u32 = 2025;
-/// The first version of the runtime that projects transcripts (store-pi-1.5, table at the top).
-const FIRST_PROJECTED: [u32; 2] = [0, 87];
+/// The minor versions of the runtime whose rules are known: all from the first to the last.
+const KNOWN_PI: [[u32; 2]; 2] = [[0, 55], [1, 5]];
 /// The rulesets of the gateway, oldest first, and the first version each holds for.
 const KNOWN: [([u32; 3], Ruleset); 3] = [
     ([2026, 2, 19], Ruleset::V2026_2_19),
@@ -72,17 +73,12 @@ fn gateway_parts(text: &str) -> Option<[u32; 3]> {
     (FIRST_YEAR..10_000).contains(&parts[0]).then_some(parts)
 }
 
-/// `0.55.3` as major and minor; at least one part, at most three.
-fn pi_parts(text: &str) -> Option<[u32; 2]> {
-    let number = |word: &str| word.parse().ok().filter(|_| word.bytes().all(|byte| byte.is_ascii_digit()));
-    let mut parts = [u32::MAX; 2];
+/// `0.55.3`; at least one part, at most three.
+fn pi_parts(text: &str) -> Option<[u32; 3]> {
+    let mut parts = [u32::MAX; 3];
     for (at, word) in text.split('.').enumerate() {
-        let number: u32 = number(word)?;
-        match parts.get_mut(at) {
-            Some(slot) => *slot = number,
-            None if at == 2 => {}
-            None => return None,
-        }
+        let number = word.parse().ok().filter(|_| word.bytes().all(|byte| byte.is_ascii_digit()))?;
+        *parts.get_mut(at)? = number;
     }
     Some(parts)
 }
@@ -100,8 +96,7 @@ impl Version {
     pub fn ruleset(&self) -> Ruleset {
         let parts = match self.parts {
             Parts::Gateway(parts) => parts,
-            Parts::Pi(parts) if parts >= FIRST_PROJECTED => return Ruleset::Pi1_5,
-            Parts::Pi(_) => return Ruleset::Pi0_55,
+            Parts::Pi(parts) => return Ruleset::of_pi(PiRelease(parts)),
         };
         let not_newer = KNOWN.iter().rev().find(|(first, _)| *first <= parts);
         not_newer.map_or(Ruleset::V2026_2_19, |(_, ruleset)| *ruleset)
@@ -111,13 +106,7 @@ impl Version {
     pub fn note(&self) -> Option<String> {
         let parts = match self.parts {
             Parts::Gateway(parts) => parts,
-            Parts::Pi([0, 55] | [1, 5]) => return None,
-            Parts::Pi(_) => {
-                let (text, id) = (&self.text, self.ruleset().id());
-                return Some(format!(
-                    "{text} has no rules of its own here; those of {id} are used, which read transcripts as it does"
-                ));
-            }
+            Parts::Pi(parts) => return self.pi_note([parts[0], parts[1]]),
         };
         let (ruleset, text) = (self.ruleset(), &self.text);
         let (first, _) = KNOWN.iter().find(|(_, known)| *known == ruleset)?;
@@ -127,6 +116,17 @@ impl Version {
         }
         let why = if parts < *first { "the oldest that are known" } else { "the nearest that are not newer" };
         Some(format!("{text} has no rules of its own here; those of {} are used, {why}", ruleset.id()))
+    }
+
+    fn pi_note(&self, minor: [u32; 2]) -> Option<String> {
+        let [first, last] = KNOWN_PI;
+        let why = match minor {
+            minor if minor < first => "the oldest that are known",
+            minor if minor > last => "the nearest that are not newer",
+            _ => return None,
+        };
+        let (text, id) = (&self.text, self.ruleset().id());
+        Some(format!("{text} has no rules of its own here; those of {id} are used, {why}"))
     }
 
     /// Whether this is later than the reference, whose keys are the ones known in full.
@@ -152,7 +152,8 @@ mod tests {
 
     #[test]
     fn a_version_gets_the_rules_of_its_own_or_the_nearest_not_newer() {
-        use Ruleset::{Pi0_55, Pi1_5, V2026_2_19, V2026_3_2, V2026_9};
+        use Ruleset::{Pi0_55, Pi0_80_0, Pi0_80_4, Pi0_86, Pi0_87, Pi1_4, Pi1_5, Pi1_5_0};
+        use Ruleset::{V2026_2_19, V2026_3_2, V2026_9};
         for (text, ruleset, told) in [
             ("2026.2.19", V2026_2_19, false),
             ("2026.3.2", V2026_3_2, false),
@@ -174,10 +175,16 @@ mod tests {
         }
         for (text, ruleset, told) in [
             ("pi-0.55.3", Pi0_55, false),
-            ("pi-0.86.2", Pi0_55, true),
-            ("pi-0.87", Pi1_5, true),
+            ("pi-0.54.2", Pi0_55, true),
+            ("pi-0.80.3", Pi0_80_0, false),
+            ("pi-0.80", Pi0_80_4, false),
+            ("pi-0.86.2", Pi0_86, false),
+            ("pi-0.87", Pi0_87, false),
+            ("pi-1.4.0", Pi1_4, false),
+            ("pi-1.5.0", Pi1_5_0, false),
             ("pi-1.5", Pi1_5, false),
             ("pi-1.5.2", Pi1_5, false),
+            ("pi-1.6", Pi1_5, true),
             ("pi-1", Pi1_5, true),
         ] {
             assert_eq!(nearest(text), (ruleset, told), "{text}");
@@ -196,7 +203,18 @@ mod tests {
 
     #[test]
     fn what_is_no_version_lists_the_known_ones() {
-        for text in ["", "latest", "2026.x.3", "2026.3.2.1", "3.2", "2026.+3", "2026..2", "pi-", "pi-x.5"] {
+        for text in [
+            "",
+            "latest",
+            "2026.x.3",
+            "2026.3.2.1",
+            "3.2",
+            "2026.+3",
+            "2026..2",
+            "pi-",
+            "pi-x.5",
+            "pi-1.5.2.1",
+        ] {
             let error = text.parse::<Version>().unwrap_err().to_string();
             assert!(error.contains("2026.2.19, 2026.3.2, 2026.9, pi-0.55, pi-1.5"), "{error}");
         }
