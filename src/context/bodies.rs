@@ -5,7 +5,7 @@ use crate::context::projection::with_replaced;
 use crate::gateway::ruleset::PiChange;
 use crate::js::{Object, Value, date_value};
 use crate::store::body::{self, BodyError};
-use crate::store::entry::{EntryKind, Replacement, Role};
+use crate::store::entry::{EntryKind, Reading, Replacement, Role};
 use crate::store::index::Index;
 use crate::store::measure::role_of;
 use crate::store::scan::with_content;
@@ -15,8 +15,8 @@ use crate::store::source::Source;
 pub fn message(source: &Source, index: &Index, message: &ContextMessage) -> Result<Value, BodyError> {
     let entry = body::entry(source, index, message.entry)?;
     let kind = index.entry(message.entry).kind;
-    if !index.pi.has(PiChange::CutsByContext) {
-        return Ok(message_of(&entry, kind));
+    if index.reading == Reading::Entries && message.made != Made::Checkpoint {
+        return Ok(own_message(index, &entry, kind));
     }
     let replacement = match message.made {
         Made::Edited(edit) => index.replacement(edit),
@@ -27,8 +27,10 @@ pub fn message(source: &Source, index: &Index, message: &ContextMessage) -> Resu
 
 /// The message an entry becomes by itself to the runtime of its index.
 pub fn own_message(index: &Index, entry: &Value, kind: EntryKind) -> Value {
-    let repairs = index.pi.has(PiChange::CutsByContext);
-    if repairs { projected_of(entry, kind, Made::Own, None) } else { message_of(entry, kind) }
+    let message = message_of(entry, kind);
+    let is_system = role_of(&message) == Role::System;
+    let repairs = if is_system { PiChange::KeepsSystemMessages } else { PiChange::CutsByContext };
+    if index.pi.has(repairs) { projected_of(entry, kind, Made::Own, None) } else { message }
 }
 
 /// The message an entry becomes to pi since 0.80.4: with a content where it has none, and with that of an

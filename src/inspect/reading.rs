@@ -20,7 +20,7 @@ use crate::store::session::Session;
 use crate::store::source::Source;
 use crate::store::survey::Store;
 use crate::store::trajectory::last_report;
-use crate::transcript::writer::mark_of_today;
+use crate::transcript::writer::pi_mark;
 use crate::transcript::{Leaf, Tree};
 
 impl Inspection {
@@ -89,7 +89,7 @@ pub(super) fn chosen(store: &Store, session: &Session, index: &Index) -> Chosen 
     // A file that nothing else tells of may be anybody's.
     let is_unnamed = matches!(session.kind, Kind::File | Kind::Orphan | Kind::Archive);
     let alone = is_unnamed && session.row.is_none() && !store.is_of_gateway();
-    store.ruleset.for_transcript(alone, || mark_of_today(index))
+    store.ruleset.for_transcript(alone, || pi_mark(index))
 }
 
 /// The index as a runtime reads the file; read anew where lines are taken differently. Answers also whether it is

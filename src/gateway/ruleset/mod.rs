@@ -6,7 +6,7 @@ mod pi;
 mod rules;
 mod version;
 
-pub use choice::{Chosen, Era};
+pub use choice::{Chosen, Era, PiMark};
 pub use pi::{PiChange, PiRelease};
 pub use rules::*;
 pub use version::{UnknownVersion, Version};
@@ -32,6 +32,8 @@ pub enum Ruleset {
     Pi0_80_0,
     /// The same since compactions cut by what is part of the context.
     Pi0_80_4,
+    /// The same since whoever summarises sees tool results that are plain texts.
+    Pi0_81,
     /// The same since the window is checked between turns.
     Pi0_84_4,
     /// The same since prompt and tools are messages.

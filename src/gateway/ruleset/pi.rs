@@ -28,6 +28,8 @@ pub enum PiChange {
     /// Whatever is part of the context counts towards the budget and can begin the kept part; contents that are missing are
     /// empty; an older compaction within the kept part speaks again.
     CutsByContext,
+    /// Whoever summarises sees the content of a tool result that is a plain text; that of an answer has to be blocks.
+    TakesPlainTexts,
     /// The window is checked between the turns of a run too.
     ChecksBetweenTurns,
     /// Prompt and tools are messages of the transcript.
@@ -58,6 +60,7 @@ impl PiChange {
             Self::NeedsMessages => [0, 79, 8],
             Self::NeedsUsage => [0, 80, 0],
             Self::CutsByContext => [0, 80, 4],
+            Self::TakesPlainTexts => [0, 81, 0],
             Self::ChecksBetweenTurns => [0, 84, 4],
             Self::KeepsSystemMessages => [0, 86, 0],
             Self::Projects => [0, 87, 0],
@@ -170,6 +173,7 @@ ranges! {
     Pi0_79_8 "pi-0.79.8" "pi 0.79.8" [0, 79, 8];
     Pi0_80_0 "pi-0.80.0" "pi 0.80.0" [0, 80, 0];
     Pi0_80_4 "pi-0.80.4" "pi 0.80.4" [0, 80, 4];
+    Pi0_81 "pi-0.81" "pi 0.81" [0, 81, 0];
     Pi0_84_4 "pi-0.84.4" "pi 0.84.4" [0, 84, 4];
     Pi0_86 "pi-0.86" "pi 0.86" [0, 86, 0];
     Pi0_87 "pi-0.87" "pi 0.87" [0, 87, 0];
@@ -195,7 +199,7 @@ pub(super) fn ruleset_of(release: PiRelease) -> Ruleset {
 mod tests {
     use super::*;
 
-    const CHANGES: [PiChange; 16] = [
+    const CHANGES: [PiChange; 17] = [
         PiChange::CutsResults,
         PiChange::ClearsNames,
         PiChange::StartsAtKept,
@@ -204,6 +208,7 @@ mod tests {
         PiChange::NeedsMessages,
         PiChange::NeedsUsage,
         PiChange::CutsByContext,
+        PiChange::TakesPlainTexts,
         PiChange::ChecksBetweenTurns,
         PiChange::KeepsSystemMessages,
         PiChange::Projects,
@@ -235,7 +240,8 @@ mod tests {
             ([0, 30, 0], Ruleset::Pi0_55),
             ([0, 56, 2], Ruleset::Pi0_55),
             ([0, 75, 5], Ruleset::Pi0_63_1),
-            ([0, 84, 3], Ruleset::Pi0_80_4),
+            ([0, 80, 9], Ruleset::Pi0_80_4),
+            ([0, 84, 3], Ruleset::Pi0_81),
             ([1, 3, 0], Ruleset::Pi1_2),
             ([2, 0, 0], Ruleset::Pi1_5),
         ] {

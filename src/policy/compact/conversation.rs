@@ -43,8 +43,12 @@ fn parts(pi: PiRelease, message: &Value) -> Result<Vec<JsString>, Throws> {
             Ok(spoken("[User]: ", text))
         }
         Role::ToolResult if pi.has(PiChange::CutsResults) => {
+            let text = match content {
+                Some(Value::String(text)) if pi.has(PiChange::TakesPlainTexts) => text.clone(),
+                _ => joined_texts(content)?,
+            };
             let whole = pi.has(PiChange::CutsWholeCharacters);
-            Ok(spoken("[Tool result]: ", cut_result(joined_texts(content)?, whole)))
+            Ok(spoken("[Tool result]: ", cut_result(text, whole)))
         }
         Role::ToolResult => Ok(spoken("[Tool result]: ", joined_texts(content)?)),
         _ => assistant(pi, content),
@@ -93,8 +97,7 @@ fn joined_texts(content: Option<&Value>) -> Result<JsString, Throws> {
 /// is there all the same.
 fn assistant(pi: PiRelease, content: Option<&Value>) -> Result<Vec<JsString>, Throws> {
     let thinks = !pi.has(PiChange::OmitsThinking);
-    // Since contents of any kind are repaired, those of an answer are expected to be blocks.
-    if pi.has(PiChange::CutsByContext) && content.and_then(Value::as_str).is_some() {
+    if pi.has(PiChange::TakesPlainTexts) && content.and_then(Value::as_str).is_some() {
         return Err(Throws);
     }
     let (mut thinking, mut texts, mut calls) = (Vec::new(), Vec::new(), Vec::new());
