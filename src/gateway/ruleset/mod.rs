@@ -109,11 +109,14 @@ impl Ruleset {
         pi::ruleset_of(release)
     }
 
-    /// The ruleset after this one; the first after the last.
+    /// The ruleset after this one among [`Self::ALL`], the first after the last; one that is not among them goes on to its
+    /// next range.
     #[must_use]
     pub fn next(self) -> Self {
-        let after = Self::known().skip_while(|known| *known != self).nth(1);
-        after.or_else(|| Self::known().next()).unwrap_or_default()
+        let Some(at) = Self::ALL.iter().position(|known| *known == self) else {
+            return Self::known().skip_while(|known| *known != self).nth(1).unwrap_or(Self::Pi1_5);
+        };
+        Self::ALL[(at + 1) % Self::ALL.len()]
     }
 }
 
@@ -136,8 +139,9 @@ mod tests {
             seen.push(seen[seen.len() - 1].next());
         }
         seen.sort_unstable();
-        let mut all: Vec<Ruleset> = Ruleset::known().collect();
+        let mut all = Ruleset::ALL.to_vec();
         all.sort_unstable();
         assert_eq!(seen, all);
+        assert_eq!([Ruleset::Pi0_86.next(), Ruleset::Pi1_5_0.next()], [Ruleset::Pi0_87, Ruleset::Pi1_5]);
     }
 }
