@@ -937,7 +937,7 @@ fn todays_pi_is_told_by_its_own_rules_wherever_it_is_spoken_of() {
 
     let session = ["019acff0", "--store", path];
     let (_, recovery, _) = ask(&[&["recovery"], &session[..]].concat());
-    assert!(recovery.contains("followed by the rules of pi-0.55; pi 1.5 takes"), "{recovery}");
+    assert!(recovery.contains("followed by the rules of pi-0.55; pi since 0.87 takes"), "{recovery}");
     let (code, _, error) = ask(&[&["commit"], &session[..]].concat());
     assert!(
         code == 4 && error.contains("pi prunes nothing by itself") && !error.contains("--gates"),

@@ -10,12 +10,12 @@ mod openclaw;
 #[path = "support/pi.rs"]
 mod pi;
 
+use clawscope::gateway::ruleset::PiRelease;
 use clawscope::js::{self, JsString, Object, Value};
 use clawscope::policy::compact::rules::rules_section;
 use clawscope::policy::compact::{
     Answers, FileOps, Identifiers, Mode, NoAnswer, SummaryJob, SummaryRequest, prepare::Material, summarise,
 };
-use clawscope::store::entry::Reading;
 
 use generate::Dice;
 use openclaw::Openclaw;
@@ -140,7 +140,7 @@ fn case(seed: u64) -> Case {
     };
     let agents = agents(dice);
     let job = SummaryJob {
-        material: Material { history, turn_prefix, previous_summary, files, reading: Reading::Entries },
+        material: Material { history, turn_prefix, previous_summary, files, pi: PiRelease::OLDEST },
         mode: Mode::Safeguard,
         window,
         share: [0.1, 0.3, 0.5, 0.9][dice.below(4)],

@@ -154,7 +154,7 @@ fn print_keys(
 /// Prints every range of releases with the same rules.
 fn releases(json: bool, output: &mut Output) -> Result<(), Failure> {
     if json {
-        let ranges = Ruleset::ALL.into_iter().map(|ruleset| {
+        let ranges = Ruleset::known().map(|ruleset| {
             Value::Object(Object::from([
                 ("id", Value::from(ruleset.id())),
                 ("name", Value::from(ruleset.name())),
@@ -166,12 +166,13 @@ fn releases(json: bool, output: &mut Output) -> Result<(), Failure> {
     }
     let mut table =
         Table::new(&[("RULESET", Align::Left), ("RELEASES (* ITS OWN PROGRAM WAS ASKED)", Align::Left)]);
-    for ruleset in Ruleset::ALL {
+    for ruleset in Ruleset::known() {
         let releases: Vec<String> = ruleset
             .releases()
             .map(|(release, asked)| format!("{release}{}", if asked { "*" } else { "" }))
             .collect();
-        table.push(vec![Cell::new(ruleset.id(), Tone::Strong), Cell::new(&releases.join(" "), Tone::Plain)]);
+        let releases = if releases.is_empty() { ruleset.name().to_owned() } else { releases.join(" ") };
+        table.push(vec![Cell::new(ruleset.id(), Tone::Strong), Cell::new(&releases, Tone::Plain)]);
     }
     table.print(output, "")?;
     Ok(())

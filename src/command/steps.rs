@@ -212,7 +212,7 @@ fn print_compaction(preview: &Preview, output: &mut Output) -> Result<(), Failur
             Compaction::FromFirstKept => {
                 "compaction: nothing to do: no message stands before the newest, which are kept (compaction 12)"
             }
-            Compaction::Projected => {
+            Compaction::EntriesFromKept | Compaction::Projected => {
                 "compaction: nothing to do: the branch ends in a compaction, or nothing stands before the newest messages, which are kept (store-pi-1.5 H1, H8)"
             }
         };

@@ -8,10 +8,10 @@ use crate::commit::refusal::Refusal;
 use crate::commit::request::PlannedCompaction;
 use crate::context::build;
 use crate::context::system::system_state;
+use crate::gateway::ruleset::PiChange;
 use crate::ids::{EntryIx, NewIds};
 use crate::js::{self, Value};
 use crate::policy::compact::CompactionEntry;
-use crate::store::entry::Reading;
 use crate::store::index::Index;
 use crate::transcript::Leaf;
 
@@ -41,7 +41,7 @@ pub(super) fn check(index: &Index, path: &[EntryIx], planned: &PlannedCompaction
 /// Prompt and tools of the context that is compacted, as a runtime that projects keeps them (store-pi-1.5 K11).
 fn checkpoint(draft: &Draft<'_>) -> Option<Value> {
     let index = draft.index();
-    if index.reading == Reading::Entries {
+    if !index.pi.has(PiChange::KeepsSystemMessages) {
         return None;
     }
     let context = build(index, draft.request.transcript.tree, &Leaf::Own).ok()?;

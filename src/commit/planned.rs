@@ -4,7 +4,7 @@
 use std::collections::HashMap;
 
 use crate::commit::prepare::NewLine;
-use crate::context::bodies::{self, message_of, projected_of};
+use crate::context::bodies::{self, own_message, projected_of};
 use crate::context::projection::with_replaced;
 use crate::context::{Context, ContextMessage, Made, build};
 use crate::ids::{EntryIx, LineIds};
@@ -93,7 +93,8 @@ fn read_value(index: &Index, message: &ContextMessage, value: &Value) -> Value {
     let old = index.entries.get(message.entry.at());
     let kind = old.map_or(EntryKind::Compaction, |entry| entry.kind);
     match (index.reading, message.made) {
-        (Reading::Entries, _) => message_of(value, kind),
+        (Reading::Entries, Made::Checkpoint) => projected_of(value, kind, message.made, None),
+        (Reading::Entries, _) => own_message(index, value, kind),
         (Reading::Projected, Made::Edited(edit)) => {
             projected_of(value, kind, message.made, index.replacement(edit))
         }

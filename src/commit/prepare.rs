@@ -15,7 +15,7 @@ use crate::commit::receipt::ReceiptKind;
 use crate::commit::refusal::{Refusal, unreadable_body};
 use crate::commit::request::{CommitRequest, Way};
 use crate::commit::snapshot::Snapshot;
-use crate::context::bodies::{message_of, projected_of};
+use crate::context::bodies::{own_message, projected_of};
 use crate::context::{Context, Made, build};
 use crate::ids::{EntryIx, NewIds};
 use crate::js::Value;
@@ -131,7 +131,7 @@ pub fn prepare(request: &CommitRequest<'_>, new_ids: &mut dyn NewIds) -> Result<
     draft.warn(part);
     draft.warn_of_edits();
     draft.warnings.extend(
-        checked.snapshot.as_ref().and_then(|snapshot| snapshot.live_writer(request.now_ms, index.reading)),
+        checked.snapshot.as_ref().and_then(|snapshot| snapshot.live_writer(request.now_ms, index.pi)),
     );
     Ok(Prepared {
         path: Arc::clone(&index.path),
@@ -172,7 +172,7 @@ fn changing<'a>(
         let entry = body::entry(request.transcript.source, index, ix);
         let entry = entry.map_err(|error| unreadable_body(&index.path, error))?;
         let old = match index.reading {
-            Reading::Entries => message_of(&entry, index.entry(ix).kind),
+            Reading::Entries => own_message(index, &entry, index.entry(ix).kind),
             Reading::Projected => {
                 projected_of(&entry, index.entry(ix).kind, Made::Own, edit_of(context, index, ix))
             }

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use crate::commit::refusal::Refusal;
-use crate::store::entry::Reading;
+use crate::gateway::ruleset::{PiChange, PiRelease};
 use crate::store::index::FileIdentity;
 use crate::store::source::{Source, identity};
 
@@ -57,9 +57,9 @@ impl Snapshot {
     }
 
     /// What a person should know when the file was written to lately (store P10). `now_ms` counts from 1970.
-    pub(super) fn live_writer(&self, now_ms: i64, reading: Reading) -> Option<String> {
+    pub(super) fn live_writer(&self, now_ms: i64, pi: PiRelease) -> Option<String> {
         let since = self.modified?.duration_since(UNIX_EPOCH).ok()?.as_millis() as i64;
-        let lately = if reading == Reading::Projected { WARMED_MS } else { LATELY_MS };
+        let lately = if pi.has(PiChange::KeepsSystemMessages) { WARMED_MS } else { LATELY_MS };
         let seconds = now_ms.checked_sub(since).filter(|ms| (0..lately).contains(ms))? / 1000;
         Some(format!(
             "The file was written to {seconds} s ago. A program that still has it open does not see the new branch: what it writes next makes its own branch active again."

@@ -180,6 +180,6 @@ fn warnings(index: &Index, checked: &Checked, record: EntryIx, now_ms: i64) -> V
     let left = format!(
         "{messages} messages written since then stay on the branch that is left; they are not in the context any more."
     );
-    let live = checked.snapshot.as_ref().and_then(|snapshot| snapshot.live_writer(now_ms, index.reading));
+    let live = checked.snapshot.as_ref().and_then(|snapshot| snapshot.live_writer(now_ms, index.pi));
     (messages > 0).then_some(left).into_iter().chain(live).collect()
 }

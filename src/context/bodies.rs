@@ -2,6 +2,7 @@
 
 use crate::context::build::{Context, ContextMessage, Made};
 use crate::context::projection::with_replaced;
+use crate::gateway::ruleset::PiChange;
 use crate::js::{Object, Value, date_value};
 use crate::store::body::{self, BodyError};
 use crate::store::entry::{EntryKind, Reading, Replacement, Role};
@@ -14,8 +15,8 @@ use crate::store::source::Source;
 pub fn message(source: &Source, index: &Index, message: &ContextMessage) -> Result<Value, BodyError> {
     let entry = body::entry(source, index, message.entry)?;
     let kind = index.entry(message.entry).kind;
-    if index.reading == Reading::Entries {
-        return Ok(message_of(&entry, kind));
+    if index.reading == Reading::Entries && message.made != Made::Checkpoint {
+        return Ok(own_message(index, &entry, kind));
     }
     let replacement = match message.made {
         Made::Edited(edit) => index.replacement(edit),
@@ -24,7 +25,15 @@ pub fn message(source: &Source, index: &Index, message: &ContextMessage) -> Resu
     Ok(projected_of(&entry, kind, message.made, replacement))
 }
 
-/// The message an entry becomes to a runtime that projects: with a content where it has none, and with that of an
+/// The message an entry becomes by itself to the runtime of its index.
+pub fn own_message(index: &Index, entry: &Value, kind: EntryKind) -> Value {
+    let message = message_of(entry, kind);
+    let is_system = role_of(&message) == Role::System;
+    let repairs = if is_system { PiChange::KeepsSystemMessages } else { PiChange::CutsByContext };
+    if index.pi.has(repairs) { projected_of(entry, kind, Made::Own, None) } else { message }
+}
+
+/// The message an entry becomes to pi since 0.80.4: with a content where it has none, and with that of an
 /// edit where it is edited (store-pi-1.5 C7, D4).
 pub fn projected_of(entry: &Value, kind: EntryKind, made: Made, edit: Option<&Replacement>) -> Value {
     if made == Made::Checkpoint {

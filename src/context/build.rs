@@ -5,9 +5,10 @@ use std::sync::Arc;
 
 use crate::context::messages::Messages;
 use crate::context::projection::project;
+use crate::gateway::ruleset::PiChange;
 use crate::ids::EntryIx;
 use crate::js::{Throws, Value};
-use crate::store::entry::{EntryKind, MessageSize, Reading, Role};
+use crate::store::entry::{EntryKind, MessageSize, Role};
 use crate::store::index::Index;
 use crate::store::intern::WordIx;
 use crate::transcript::{Leaf, Tree};
@@ -70,7 +71,6 @@ pub struct Context {
 pub fn build(index: &Index, tree: &Tree, leaf: &Leaf) -> Result<Context, Throws> {
     let Some(leaf) = tree.leaf(index, leaf) else { return Ok(Context::default()) };
     let path = tree.walk(index, leaf);
-    let projected = index.reading == Reading::Projected;
     if path.iter().any(|ix| index.entry(*ix).no_message) {
         return Err(Throws);
     }
@@ -86,7 +86,7 @@ pub fn build(index: &Index, tree: &Tree, leaf: &Leaf) -> Result<Context, Throws>
         reset: of_kind(EntryKind::Reset),
         ..Context::default()
     };
-    if projected {
+    if index.pi.has(PiChange::CutsByContext) {
         let projection = project(index, &path)?;
         for message in projection.messages {
             context.push(index, message);
@@ -163,7 +163,7 @@ impl Context {
 
     fn push_any(&mut self, index: &Index, ix: EntryIx) {
         let Some(size) = index.entry(ix).message else { return };
-        self.push(index, ContextMessage::own(ix, size.read_as(Reading::Entries)));
+        self.push(index, ContextMessage::own(ix, size.read_as(index.pi)));
     }
 
     fn push(&mut self, index: &Index, message: ContextMessage) {

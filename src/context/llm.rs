@@ -1,8 +1,9 @@
 //! Messages in the form a model is sent (compaction 4.6–4.9): summaries, custom messages and shell
 //! commands become user messages, unknown roles disappear.
 
+use crate::gateway::ruleset::{PiChange, PiRelease};
 use crate::js::{self, JsString, Object, Throws, Value};
-use crate::store::entry::{Reading, Role};
+use crate::store::entry::Role;
 use crate::store::measure::role_of;
 
 /// Text before a compaction's summary (store K7).
@@ -16,9 +17,9 @@ const BRANCH_OPENING: &str =
 /// Text after a branch's summary.
 const BRANCH_CLOSING: &str = "</summary>";
 
-/// [`to_llm`] as a runtime does it: one that projects sends system messages on (store-pi-1.5 D9).
-pub fn to_llm_as(reading: Reading, message: &Value) -> Result<Option<Value>, Throws> {
-    let passes = reading == Reading::Projected && role_of(message) == Role::System;
+/// [`to_llm`] as a release of pi does it: one that keeps system messages sends them on (store-pi-1.5 D9).
+pub fn to_llm_as(pi: impl Into<PiRelease>, message: &Value) -> Result<Option<Value>, Throws> {
+    let passes = pi.into().has(PiChange::KeepsSystemMessages) && role_of(message) == Role::System;
     if passes { Ok(Some(message.clone())) } else { to_llm(message) }
 }
 

@@ -1,12 +1,13 @@
-//! The messages of a branch as pi has put them together since 0.87: entries selected, then edited, then told
+//! The messages of a branch as pi has put them together since 0.80.4: entries selected, since 0.87 edited, then told
 //! (store-pi-1.5 D2–D4).
 
 use std::collections::HashMap;
 
 use crate::context::build::{ContextMessage, Made, first_kept};
+use crate::gateway::ruleset::PiChange;
 use crate::ids::EntryIx;
 use crate::js::{Object, Throws, Value};
-use crate::store::entry::{EntryKind, MessageSize, Reading, Replacement, Role};
+use crate::store::entry::{EntryKind, MessageSize, Replacement, Role};
 use crate::store::index::Index;
 use crate::store::intern::IdIx;
 use crate::store::scan::{Kept, size_message, with_content};
@@ -26,7 +27,7 @@ pub struct Projection {
 /// not say what replaces a message (store-pi-1.5 C7, D4).
 pub fn project(index: &Index, path: &[EntryIx]) -> Result<Projection, Throws> {
     let selected = selected(index, path);
-    let edits = edits(index, &selected);
+    let edits = if index.pi.has(PiChange::Projects) { edits(index, &selected) } else { HashMap::new() };
     let mut projection = Projection::default();
     for (at, ix) in selected.iter().enumerate() {
         let mut messages = messages_of(index, *ix, at == 0)?;
@@ -43,13 +44,14 @@ pub fn project(index: &Index, path: &[EntryIx]) -> Result<Projection, Throws> {
 }
 
 /// The entries that are looked at: all, or the last compaction, what it keeps without system messages, and what
-/// follows it (store-pi-1.5 D2).
+/// follows it (store-pi-1.5 D2). A release that knows of no system messages keeps them like any other.
 fn selected(index: &Index, path: &[EntryIx]) -> Vec<EntryIx> {
     let Some(at) = path.iter().rposition(|ix| index.entry(*ix).kind == EntryKind::Compaction) else {
         return path.to_vec();
     };
     let from = first_kept(index, &path[..at], path[at]).unwrap_or(at);
-    let kept = path[from..at].iter().filter(|ix| index.entry(**ix).role() != Some(Role::System));
+    let drops = index.pi.has(PiChange::KeepsSystemMessages);
+    let kept = path[from..at].iter().filter(|ix| !drops || index.entry(**ix).role() != Some(Role::System));
     [path[at]].iter().chain(kept).chain(&path[at + 1..]).copied().collect()
 }
 
@@ -67,7 +69,10 @@ fn messages_of(index: &Index, ix: EntryIx, first: bool) -> Result<Vec<ContextMes
     }
     let own = || entry.message.map(|size| ContextMessage::own(ix, own_size(index, ix, &size)));
     Ok(match entry.kind {
-        EntryKind::Compaction if first => checkpoint(index, ix).into_iter().chain(own()).collect(),
+        // Until contexts were edited, an older compaction within the kept part spoke again.
+        EntryKind::Compaction if first || !index.pi.has(PiChange::Projects) => {
+            checkpoint(index, ix).into_iter().chain(own()).collect()
+        }
         EntryKind::Compaction => Vec::new(),
         _ if entry.makes_message() => own().into_iter().collect(),
         _ => Vec::new(),
@@ -76,7 +81,10 @@ fn messages_of(index: &Index, ix: EntryIx, first: bool) -> Result<Vec<ContextMes
 
 /// The prompt and the tools that a compaction carries.
 fn checkpoint(index: &Index, ix: EntryIx) -> Option<ContextMessage> {
-    let size = size_message(&**index.system_message(ix)?).size.read_as(Reading::Projected);
+    if !index.pi.has(PiChange::KeepsSystemMessages) {
+        return None;
+    }
+    let size = size_message(&**index.system_message(ix)?).size.read_as(index.pi);
     Some(ContextMessage { entry: ix, size, made: Made::Checkpoint })
 }
 
@@ -88,7 +96,7 @@ pub fn own_size(index: &Index, ix: EntryIx, size: &MessageSize) -> MessageSize {
         }
         _ => *size,
     };
-    size.read_as(Reading::Projected)
+    size.read_as(index.pi)
 }
 
 /// The sizes of a message whose content is another: what it answers, how it ended and what it took stay.
@@ -123,7 +131,7 @@ fn apply(index: &Index, edit: EntryIx, messages: &mut Vec<ContextMessage>) -> Re
         Replacement::Content(new) => {
             for message in messages.iter_mut().filter(|message| is_replaced(message.size.role)) {
                 let bare = Value::Object(Object::from([("role", Value::from(message.size.role.word()))]));
-                let size = resized(&message.size, &with_replaced(&bare, new)).read_as(Reading::Projected);
+                let size = resized(&message.size, &with_replaced(&bare, new)).read_as(index.pi);
                 *message = ContextMessage { size, made: Made::Edited(edit), ..*message };
                 changed = true;
             }
@@ -161,6 +169,7 @@ mod tests {
     use super::*;
     use crate::context::{Context, build};
     use crate::ids::LineIds;
+    use crate::store::entry::Reading;
     use crate::store::load::load_as;
     use crate::store::source::Source;
     use crate::transcript::{Leaf, Tree};

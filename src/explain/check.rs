@@ -3,7 +3,7 @@
 use crate::context::tokens::chars4::estimate_or_zero;
 use crate::explain::calls::Call;
 use crate::explain::failure::Failure;
-use crate::gateway::ruleset::Compaction;
+use crate::gateway::ruleset::PiChange;
 use crate::ids::EntryIx;
 use crate::inspect::Inspection;
 use crate::store::entry::Role;
@@ -45,5 +45,5 @@ pub(super) fn last_check(failure: &Failure, calls: &[Call]) -> Option<Check> {
 
 /// Whether the runtime looks at its window before every call.
 pub(super) fn looks_between_turns(inspection: &Inspection) -> bool {
-    inspection.ruleset.ruleset.rules().compaction == Compaction::Projected
+    inspection.ruleset.ruleset.rules().pi.has(PiChange::ChecksBetweenTurns)
 }

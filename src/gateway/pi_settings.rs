@@ -11,6 +11,8 @@ use crate::js::{self, Object, Value};
 
 /// Name of both files.
 pub const FILE_NAME: &str = "settings.json";
+/// The key in which pi keeps the version whose changes it has shown.
+const LAST_VERSION: &str = "lastChangelogVersion";
 /// The settings of single models.
 const OVERRIDES: &str = "modelOverrides";
 
@@ -98,6 +100,12 @@ impl PiSettings {
     pub fn files(&self) -> impl Iterator<Item = &Path> {
         let global = Some(&self.global).filter(|file| file.value.is_some());
         self.project.iter().chain(global).map(|file| file.path.as_path())
+    }
+
+    /// The version of pi that was started last, where it kept that, and the line that says so.
+    pub fn last_version(&self) -> Option<(String, Provenance)> {
+        let text = self.global.get(&[LAST_VERSION])?.as_str()?.to_string_lossy();
+        Some((text, self.global.provenance(&[LAST_VERSION])))
     }
 
     /// The global file, whether it is there or not.

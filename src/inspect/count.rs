@@ -66,7 +66,7 @@ pub fn count(
     let index = Arc::new(load(&source, &mut LineIds, progress)?);
     let chosen = chosen(store, session, &index);
     let rules = chosen.ruleset.rules();
-    let (index, _) = read_as(&source, index, rules.reading, progress)?;
+    let (index, _) = read_as(&source, index, rules.pi, progress)?;
     let tree = Tree::under(rules, &index);
     let (context, context_throws) = context_of(&index, &tree);
     let mut item = listed_item(store, session, now_ms);

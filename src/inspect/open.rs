@@ -14,7 +14,7 @@ use crate::gateway::history_accounts::history_limit_under;
 use crate::gateway::pi_settings::PiSettings;
 use crate::gateway::prune_setting::PRUNING_PATH;
 use crate::gateway::pruning::{PruneSettings, effective_settings_under};
-use crate::gateway::ruleset::{Chosen, Reading, Reserve, Rules, Ruleset};
+use crate::gateway::ruleset::{Chosen, PiChange, Reserve, Rules, Ruleset};
 use crate::ids::{EntryIx, Epoch, LineIds, SessionKey};
 use crate::inspect::count::{Told, completed, last_call, last_prompt};
 use crate::inspect::list::listed_item;
@@ -107,7 +107,7 @@ pub fn open_from(
 ) -> Result<Inspection, OpenError> {
     let (index, grown_from) = read(&source, known, progress)?;
     let chosen = chosen(store, session, &index);
-    let (index, other) = read_as(&source, index, chosen.ruleset.rules().reading, progress)?;
+    let (index, other) = read_as(&source, index, chosen.ruleset.rules().pi, progress)?;
     let grown_from = grown_from.filter(|_| !other);
     let epoch = known.map_or(Epoch(1), |known| known.epoch.next());
     let inspection =
@@ -180,9 +180,9 @@ fn inspect(
     let upkeep = Upkeep::of(store, chosen.ruleset, session, (&item.provider, &item.model));
     let touched = |ix| body::entry(&source, &index, ix);
     let pi = pi_settings(store, session, rules);
-    // Only today's pi has settings of single models.
+    // Settings of single models are as old as system messages.
     let own_model =
-        (rules.reading == Reading::Projected).then(|| format!("{}/{}", item.provider, item.model));
+        rules.pi.has(PiChange::KeepsSystemMessages).then(|| format!("{}/{}", item.provider, item.model));
     let runtime = pi.as_ref().map(|pi| pi.compaction(own_model.as_deref())).unwrap_or_default();
     let settings = configured_steps(store, chosen.ruleset, &item.key.0, (runtime, window.tokens));
     let mut inspection = Inspection {

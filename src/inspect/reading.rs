@@ -8,7 +8,7 @@ use crate::context::system::system_state;
 use crate::context::system_report::report;
 use crate::context::{Context, build};
 use crate::gateway::config::GatewayConfig;
-use crate::gateway::ruleset::{Chosen, Reading};
+use crate::gateway::ruleset::{Chosen, PiChange, PiRelease};
 use crate::ids::LineIds;
 use crate::inspect::Inspection;
 use crate::store::index::{Index, Standing};
@@ -20,23 +20,22 @@ use crate::store::session::Session;
 use crate::store::source::Source;
 use crate::store::survey::Store;
 use crate::store::trajectory::last_report;
-use crate::transcript::writer::mark_of_today;
+use crate::transcript::writer::pi_mark;
 use crate::transcript::{Leaf, Tree};
 
 impl Inspection {
     /// Tells system prompt and tools by the transcript, where it holds them and no run left a report. To be told anew
     /// for another leaf.
     pub(crate) fn tell_prompt(&mut self) {
-        if self.report.is_none() && self.index.reading == Reading::Entries {
+        let tells = self.index.pi.has(PiChange::KeepsSystemMessages);
+        if self.report.is_none() && !tells {
             let report = recorded(&self.source, &self.index, &self.config);
             self.fixed = report.as_ref().map(FixedChars::new);
             self.report = report.map(Arc::new);
             return;
         }
         let of_transcript = |report: &Arc<SystemPromptReport>| report.source == ReportSource::Transcript;
-        if self.index.reading == Reading::Entries
-            || self.report.as_ref().is_some_and(|own| !of_transcript(own))
-        {
+        if !tells || self.report.as_ref().is_some_and(|own| !of_transcript(own)) {
             return;
         }
         let report = report_of(&self.index, &self.context);
@@ -66,9 +65,10 @@ pub(super) fn fixed_of(
 ) -> Option<FixedChars> {
     let own = row.and_then(Row::prompt_report);
     let left = own.as_ref().is_some_and(|own| own.source != ReportSource::Transcript);
+    let tells = index.pi.has(PiChange::KeepsSystemMessages);
     let report = match own {
-        None if index.reading == Reading::Entries => recorded(source, index, config),
-        own if index.reading == Reading::Entries || left => own,
+        None if !tells => recorded(source, index, config),
+        own if !tells || left => own,
         _ => report_of(index, context),
     };
     report.as_ref().map(FixedChars::new)
@@ -89,7 +89,7 @@ pub(super) fn chosen(store: &Store, session: &Session, index: &Index) -> Chosen 
     // A file that nothing else tells of may be anybody's.
     let is_unnamed = matches!(session.kind, Kind::File | Kind::Orphan | Kind::Archive);
     let alone = is_unnamed && session.row.is_none() && !store.is_of_gateway();
-    store.ruleset.for_transcript(alone, || mark_of_today(index))
+    store.ruleset.for_transcript(alone, || pi_mark(index))
 }
 
 /// The index as a runtime reads the file; read anew where lines are taken differently. Answers also whether it is
@@ -97,16 +97,16 @@ pub(super) fn chosen(store: &Store, session: &Session, index: &Index) -> Chosen 
 pub(super) fn read_as(
     source: &Source,
     index: Arc<Index>,
-    reading: Reading,
+    pi: PiRelease,
     progress: Progress<'_>,
 ) -> Result<(Arc<Index>, bool), LoadError> {
-    if index.reading == reading {
+    if index.pi == pi {
         return Ok((index, false));
     }
-    if index.reads_differently {
-        return Ok((Arc::new(load_as(source, reading, &mut LineIds, progress)?), true));
+    if index.reads_differently && index.pi.has(PiChange::ReadsLines) != pi.has(PiChange::ReadsLines) {
+        return Ok((Arc::new(load_as(source, pi, &mut LineIds, progress)?), true));
     }
     let mut index = Arc::unwrap_or_clone(index);
-    index.reading = reading;
+    index.set_pi(pi);
     Ok((Arc::new(index), true))
 }

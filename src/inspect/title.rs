@@ -2,12 +2,13 @@
 
 use std::borrow::Cow;
 
+use crate::gateway::ruleset::PiChange;
 use crate::inspect::SessionItem;
 use crate::inspect::excerpt::texts_of;
 use crate::js::JsString;
 use crate::redact::{Secrets, masked};
 use crate::store::body;
-use crate::store::entry::{EntryKind, Reading, Role};
+use crate::store::entry::{EntryKind, Role};
 use crate::store::index::Index;
 use crate::store::source::Source;
 use crate::transcript::envelope::{Opened, opened};
@@ -45,10 +46,10 @@ pub fn split_mark(title: &str) -> (&str, &str) {
 
 /// A name for a session no row names: its own (store K9), else what was asked first (store C10, R4).
 pub(super) fn title(source: &Source, index: &Index) -> Option<String> {
-    if let Some(name) = labels::name(index).filter(|_| index.reading == Reading::Projected) {
+    if let Some(name) = labels::name(index).filter(|_| index.pi.has(PiChange::ClearsNames)) {
         return Some(one_line(&name));
     }
-    let named = index.reading == Reading::Entries;
+    let named = !index.pi.has(PiChange::ClearsNames);
     let names = index.asides().rev().filter(|(_, entry)| entry.kind == EntryKind::SessionInfo);
     let mut names = names.filter_map(|(_, entry)| index.word_text(entry.word)).map(|name| one_line(&name));
     let own = names.find(|name| named && !name.is_empty());

@@ -3,7 +3,7 @@
 
 use crate::context::projection::{edited_size, own_size};
 use crate::context::tokens::chars4::estimate_or_zero;
-use crate::gateway::ruleset::Compaction;
+use crate::gateway::ruleset::PiChange;
 use crate::ids::EntryIx;
 use crate::policy::compact::check::compacts_between_turns;
 use crate::policy::list::Item;
@@ -13,10 +13,7 @@ use crate::store::index::Index;
 
 /// The sizes of a message as the runtime of its transcript counts them.
 pub(super) fn size_as(index: &Index, ix: EntryIx, size: &MessageSize) -> MessageSize {
-    match index.reading {
-        Reading::Entries => size.read_as(Reading::Entries),
-        Reading::Projected => own_size(index, ix, size),
-    }
+    if index.pi.has(PiChange::CutsByContext) { own_size(index, ix, size) } else { size.read_as(index.pi) }
 }
 
 /// Whether an entry is an edit of the context to the runtime of its transcript.
@@ -67,7 +64,7 @@ impl Lane<'_> {
     pub(super) fn compacts_before(&self, expected: f64) -> bool {
         let settings = &self.settings.steps;
         let within = self.last.is_some_and(|last| last.stop == StopReason::ToolUse);
-        settings.ruleset.rules().compaction == Compaction::Projected
+        settings.ruleset.rules().pi.has(PiChange::ChecksBetweenTurns)
             && within
             && compacts_between_turns(
                 &settings.compaction,

@@ -3,7 +3,7 @@
 
 use std::sync::Arc;
 
-pub use crate::gateway::ruleset::Reading;
+pub use crate::gateway::ruleset::{PiChange, PiRelease, Reading};
 
 use crate::ids::EntryIx;
 use crate::js::{Throws, Value};
@@ -319,18 +319,18 @@ pub struct MessageSize {
 }
 
 impl MessageSize {
-    /// The same as a runtime counts them. To one that projects, images of users weigh, and a usage must exceed 0 to
-    /// anchor an estimate (store-pi-1.5 E1, E3); to one that does not, a system message is of an unknown role and
-    /// weighs nothing (compaction 1.1).
+    /// The same as a release of pi counts them. Newer ones weigh images of users, and take only a usage above 0 for an
+    /// anchor (store-pi-1.5 E1, E3); to older ones a system message weighs nothing (compaction 1.1).
     #[must_use]
-    pub fn read_as(mut self, reading: Reading) -> Self {
-        match (reading, self.role) {
-            (Reading::Entries, Role::System) => self.pi_chars = Size::ZERO,
-            (Reading::Projected, Role::User) => {
+    pub fn read_as(mut self, pi: impl Into<PiRelease>) -> Self {
+        let pi = pi.into();
+        match self.role {
+            Role::System if !pi.has(PiChange::Projects) => self.pi_chars = Size::ZERO,
+            Role::User if pi.has(PiChange::WeighsUserImages) => {
                 let images = f64::from(self.images) * PI_IMAGE_CHARS;
                 self.pi_chars = Size::new(self.pi_chars.get().map(|chars| chars + images));
             }
-            (Reading::Projected, Role::Assistant) => {
+            Role::Assistant if pi.has(PiChange::NeedsUsage) => {
                 self.usage = self.usage.filter(|usage| usage.context_tokens > 0.0);
             }
             _ => {}

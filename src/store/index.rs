@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use crate::error::{Finding, Severity};
+use crate::gateway::ruleset::{PiChange, PiRelease};
 use crate::ids::{EntryIx, NewIds};
 use crate::js::{self, Value};
 use crate::store::entry::{Call, Entry, EntryKind, Reading, Replacement, Usage};
@@ -50,6 +51,8 @@ pub struct Index {
     pub path: Arc<Path>,
     /// How the runtime it belongs to reads it.
     pub reading: Reading,
+    /// The release of pi that it is read as.
+    pub pi: PiRelease,
     /// It holds lines that the two readings take differently: it must be read anew to change between them.
     pub reads_differently: bool,
     /// How the runtime would take it.
@@ -102,6 +105,7 @@ impl Index {
         Self {
             path: path.into().into(),
             reading: Reading::default(),
+            pi: PiRelease::default(),
             reads_differently: false,
             standing: Standing::Empty,
             header: None,
@@ -287,9 +291,15 @@ impl Index {
         }
     }
 
-    /// A falsy line is a line of junk to a runtime that projects (store-pi-1.5 C2).
+    /// Whether a falsy line is a line of junk (store-pi-1.5 C2).
     fn drops(&self, falsy: bool) -> bool {
-        falsy && self.reading == Reading::Projected
+        falsy && self.pi.has(PiChange::ReadsLines)
+    }
+
+    /// Takes what is read for what a release of pi makes of it.
+    pub fn set_pi(&mut self, pi: PiRelease) {
+        self.pi = pi;
+        self.reading = pi.reading();
     }
 
     fn throws(&mut self, line: u64, what: &str) {

@@ -2,6 +2,7 @@
 
 use std::io;
 
+use crate::gateway::ruleset::{PiChange, PiRelease};
 use crate::ids::NewIds;
 use crate::js::{self, JsString};
 use crate::store::entry::Reading;
@@ -49,16 +50,16 @@ pub fn load(source: &Source, new_ids: &mut dyn NewIds, progress: Progress) -> Re
     load_as(source, Reading::Entries, new_ids, progress)
 }
 
-/// Indexes a whole transcript as a runtime reads it. One that projects trims nothing and drops falsy lines
+/// Indexes a whole transcript as a release of pi reads it. Newer ones trim nothing and drop falsy lines
 /// (store-pi-1.5 C1, C2).
 pub fn load_as(
     source: &Source,
-    reading: Reading,
+    pi: impl Into<PiRelease>,
     new_ids: &mut dyn NewIds,
     progress: Progress,
 ) -> Result<Index, LoadError> {
     let mut index = Index::new(source.path());
-    index.reading = reading;
+    index.set_pi(pi.into());
     index.identity = source.identity().map_err(|error| read_error(source, error))?;
     read_on(&mut index, source, new_ids, progress)?;
     Ok(index)
@@ -82,7 +83,7 @@ pub fn grow(
     let len = source.len().map_err(fail)?;
     let known = index.end + index.pending;
     if len < known || !Extent::of(index).is_still_in(source) {
-        return Ok(Growth::Replaced(Box::new(load_as(source, index.reading, new_ids, progress)?)));
+        return Ok(Growth::Replaced(Box::new(load_as(source, index.pi, new_ids, progress)?)));
     }
     if len == known {
         return Ok(Growth::Same);
@@ -352,7 +353,7 @@ fn trimmed_by(index: &mut Index, bytes: &[u8], trim: Trim) -> Trim {
         index.reads_differently |=
             trim.start() && text.starts_with(beyond_json) || trim.end() && text.ends_with(beyond_json);
     }
-    if index.reading == Reading::Projected { Trim::None } else { trim }
+    if index.pi.has(PiChange::ReadsLines) { Trim::None } else { trim }
 }
 
 /// One line as the runtime parses it: invalid UTF-8 becomes U+FFFD (store I1a).

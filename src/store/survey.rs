@@ -14,7 +14,7 @@ use super::kept::Kept;
 use super::listing::Listing;
 use super::locate::{Place, locate};
 use super::pi;
-use super::pi_dirs::agent_dir_of;
+use super::pi_dirs::{agent_dir_of, settings_at};
 use super::rows::load_rows;
 use super::session::{Flag, Session};
 use super::sessions::{of_archive, of_file, of_moved_aside, of_orphan, of_row};
@@ -23,7 +23,7 @@ use super::sqlite::{self, Database, Sizes};
 use crate::error::{Finding, Severity};
 use crate::gateway::config::GatewayConfig;
 use crate::gateway::env::{Environment, absolute};
-use crate::gateway::ruleset::Chosen;
+use crate::gateway::ruleset::{Chosen, Era};
 use crate::gateway::secrets::is_secret_file;
 use crate::gateway::state_dir::{ancient_sessions_dir, config_in, config_path, state_dir};
 use crate::ids::SessionKey;
@@ -87,7 +87,10 @@ impl Store {
 
     /// The ruleset that configuration and files tell.
     pub fn own_ruleset(&self) -> Chosen {
-        Chosen::detect(&self.config, &era(&self.shape, &self.sessions, &self.databases))
+        let era = era(&self.shape, &self.sessions, &self.databases);
+        let chosen = Chosen::detect(&self.config, &era);
+        let settings = (era == Era::Pi).then(|| settings_at(&self.shape, None)).flatten();
+        chosen.or_pi(settings.and_then(|settings| settings.last_version()))
     }
 }
 

@@ -2,9 +2,10 @@
 
 use std::collections::HashMap;
 
+use crate::gateway::ruleset::PiChange;
 use crate::ids::EntryIx;
 use crate::js::{JsString, Throws, Value};
-use crate::store::entry::{EntryKind, Reading};
+use crate::store::entry::EntryKind;
 use crate::store::index::Index;
 use crate::transcript::Tree;
 
@@ -21,10 +22,10 @@ pub fn labels(index: &Index, tree: &Tree) -> HashMap<EntryIx, String> {
     labels
 }
 
-/// The session's name: the last non-empty one, of any branch; to a runtime that projects the last one of all, which
-/// clears it where it is empty (store-pi-1.5 B6).
+/// The session's name: the last non-empty one, of any branch; to newer runtimes the last one of all, which clears it where
+/// it is empty (store-pi-1.5 B6).
 pub fn name(index: &Index) -> Option<String> {
-    if index.reading == Reading::Projected {
+    if index.pi.has(PiChange::ClearsNames) {
         return last_name(index).ok().flatten().map(|name| name.to_string_lossy());
     }
     let names = index.asides().rev().filter(|(_, entry)| entry.kind == EntryKind::SessionInfo);

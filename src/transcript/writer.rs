@@ -1,25 +1,69 @@
 //! Which runtime wrote a transcript, as far as it tells (store-pi-1.5, table at the top).
 
+use crate::gateway::ruleset::{PiChange, PiMark, PiRelease, Ruleset};
 use crate::store::entry::{Entry, EntryKind, Role};
 use crate::store::index::Index;
 use crate::store::scan::Kept;
 
-/// What tells that today's pi wrote a transcript, in words; none where nothing does, which proves nothing.
-pub fn mark_of_today(index: &Index) -> Option<String> {
-    let told = index.asides().find_map(|(ix, entry)| {
-        let what = mark_of(entry, index.kept.get(&ix))?;
-        Some(format!("line {} is {what}, which only today's pi writes", entry.line))
+/// Custom entries in which a virtual model keeps its state.
+const VIRTUAL_MODEL: &str = "pi.virtual-model-state";
+
+/// The first releases that write what only pi writes.
+const GIVES_UUID_7: PiRelease = PiRelease([0, 67, 1]);
+const KEEPS_SYSTEM: PiRelease = PiChange::KeepsSystemMessages.since();
+const EDITS: PiRelease = PiChange::Projects.since();
+const ROUTES: PiRelease = PiChange::CountsNestedCalls.since();
+
+/// What tells which pi wrote a transcript last; none where nothing does, which proves nothing. The mark of the newest release
+/// counts.
+pub fn pi_mark(index: &Index) -> Option<PiMark> {
+    let marks = index.asides().filter_map(|(ix, entry)| {
+        let (since, what) = mark_of(entry, index, index.kept.get(&ix))?;
+        Some((since, entry.line, what))
     });
+    let newest = marks.max_by_key(|(since, line, _)| (*since, std::cmp::Reverse(*line)));
+    if let Some((since, line, what)) = newest {
+        let why = format!("line {line} is {what}, which pi writes since {}", minor(since));
+        // Nothing tells that a file is not newer still.
+        return Some(PiMark { since, ruleset: Ruleset::Pi1_5, why });
+    }
     let header = index.header.as_ref().filter(|header| is_uuid_7(&header.id));
-    told.or_else(|| header.map(|_| "its id is a UUID of version 7, as pi gives since 0.67".to_owned()))
+    header.map(|_| of_uuid_7(index.has_assistant()))
 }
 
-fn mark_of(entry: &Entry, kept: Option<&Kept>) -> Option<&'static str> {
+/// The mark of an id. A pi that keeps system messages writes one before the first answer.
+fn of_uuid_7(has_answer: bool) -> PiMark {
+    let id = format!("its id is a UUID of version 7, as pi gives since {}", minor(GIVES_UUID_7));
+    let (ruleset, why) = if has_answer {
+        let before = minor(KEEPS_SYSTEM);
+        (Ruleset::Pi0_84_4, format!("{id}, and it has answers without a system message, as before {before}"))
+    } else {
+        (Ruleset::Pi1_5, id)
+    };
+    PiMark { since: GIVES_UUID_7, ruleset, why }
+}
+
+fn minor(PiRelease([major, minor, _]): PiRelease) -> String {
+    format!("{major}.{minor}")
+}
+
+fn mark_of(entry: &Entry, index: &Index, kept: Option<&Kept>) -> Option<(PiRelease, &'static str)> {
     match (entry.kind, kept) {
-        (EntryKind::ContextEdit, _) => Some("a context_edit"),
-        (EntryKind::Usage, _) => Some("a usage entry"),
-        (EntryKind::Compaction, Some(Kept::Checkpoint(_))) => Some("a compaction with a systemMessage"),
-        (EntryKind::Message, _) if entry.role() == Some(Role::System) => Some("a system message"),
+        (EntryKind::Custom, _) => {
+            let name = index.words.value(entry.word).is_some_and(|word| word.str_is(VIRTUAL_MODEL));
+            name.then_some((ROUTES, "the state of a virtual model"))
+        }
+        (EntryKind::ContextEdit, _) => Some((EDITS, "a context_edit")),
+        (EntryKind::Compaction, _) if entry.id.is_some() && entry.reference == entry.id => {
+            Some((EDITS, "a compaction that keeps nothing"))
+        }
+        (EntryKind::Usage, _) => Some((KEEPS_SYSTEM, "a usage entry")),
+        (EntryKind::Compaction, Some(Kept::Checkpoint(_))) => {
+            Some((KEEPS_SYSTEM, "a compaction with a systemMessage"))
+        }
+        (EntryKind::Message, _) if entry.role() == Some(Role::System) => {
+            Some((KEEPS_SYSTEM, "a system message"))
+        }
         _ => None,
     }
 }
@@ -40,24 +84,48 @@ mod tests {
     use crate::ids::LineIds;
     use crate::store::load::load_bytes;
 
-    fn mark(id: &str, line: &str) -> Option<String> {
-        let text = format!("{{\"type\":\"session\",\"version\":3,\"id\":\"{id}\"}}\n{line}\n");
-        mark_of_today(&load_bytes("t.jsonl", text.as_bytes(), &mut LineIds))
+    fn mark(id: &str, lines: &[&str]) -> Option<PiMark> {
+        let text = format!("{{\"type\":\"session\",\"version\":3,\"id\":\"{id}\"}}\n{}\n", lines.join("\n"));
+        pi_mark(&load_bytes("t.jsonl", text.as_bytes(), &mut LineIds))
+    }
+
+    const UUID_7: &str = "019acff0-65e9-7dcc-a629-f857ee0478a9";
+    const USER: &str = r#"{"type":"message","id":"u","message":{"role":"user","content":""}}"#;
+    const ANSWER: &str = r#"{"type":"message","id":"v","message":{"role":"assistant","content":[]}}"#;
+    const SYSTEM: &str = r#"{"type":"message","id":"a","message":{"role":"system","content":""}}"#;
+    const EDIT: &str = r#"{"type":"context_edit","id":"b","targetId":"u","replacement":null}"#;
+
+    #[test]
+    fn an_entry_tells_the_first_pi_that_writes_it() {
+        for (line, since) in [
+            (EDIT, [0, 87, 0]),
+            (r#"{"type":"usage","id":"a","kind":"cache_warm"}"#, [0, 86, 0]),
+            (SYSTEM, [0, 86, 0]),
+            (
+                r#"{"type":"compaction","id":"a","summary":"s","systemMessage":{"role":"system","content":""}}"#,
+                [0, 86, 0],
+            ),
+            (r#"{"type":"compaction","id":"a","summary":"s","firstKeptEntryId":"a"}"#, [0, 87, 0]),
+            (r#"{"type":"custom","id":"a","customType":"pi.virtual-model-state","data":{}}"#, [0, 99, 0]),
+        ] {
+            let mark = mark("s", &[line]).unwrap();
+            assert_eq!((mark.since, mark.ruleset), (PiRelease(since), Ruleset::Pi1_5), "{line}");
+            assert!(mark.why.starts_with("line 2 is "), "{}", mark.why);
+        }
+        assert_eq!(mark("s", &[USER, ANSWER]), None);
     }
 
     #[test]
-    fn what_only_todays_pi_writes_tells_it() {
-        for line in [
-            r#"{"type":"context_edit","id":"a","targetId":"b","replacement":null}"#,
-            r#"{"type":"usage","id":"a","kind":"cache_warm"}"#,
-            r#"{"type":"message","id":"a","message":{"role":"system","content":""}}"#,
-            r#"{"type":"compaction","id":"a","summary":"s","systemMessage":{"role":"system","content":""}}"#,
-        ] {
-            assert!(mark("s", line).is_some_and(|why| why.starts_with("line 2 is a")), "{line}");
-        }
-        let user = r#"{"type":"message","id":"a","message":{"role":"user","content":""}}"#;
-        assert!(mark("019acff0-65e9-7dcc-a629-f857ee0478a9", user).is_some_and(|why| why.contains("UUID")));
-        assert_eq!(mark("019acff0-65e9-4dcc-a629-f857ee0478a9", user), None);
-        assert_eq!(mark("s", user), None);
+    fn the_newest_mark_counts() {
+        let why = mark("s", &[SYSTEM, USER, EDIT]).unwrap().why;
+        assert_eq!(why, "line 4 is a context_edit, which pi writes since 0.87");
+    }
+
+    #[test]
+    fn an_id_alone_tells_a_pi_that_keeps_no_system_messages_once_something_is_answered() {
+        assert_eq!(mark(UUID_7, &[USER]).unwrap().ruleset, Ruleset::Pi1_5);
+        assert_eq!(mark(UUID_7, &[USER, ANSWER]).unwrap().ruleset, Ruleset::Pi0_84_4);
+        assert_eq!(mark(UUID_7, &[SYSTEM, USER, ANSWER]).unwrap().ruleset, Ruleset::Pi1_5);
+        assert_eq!(mark("019acff0-65e9-4dcc-a629-f857ee0478a9", &[USER, ANSWER]), None);
     }
 }

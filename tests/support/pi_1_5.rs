@@ -4,6 +4,8 @@
 //! `CLAWSCOPE_PI_1_5_DIR` names the folder (default: `real-pi-1.5` in the build folder). Without node, npm or the package
 //! the tests say so and pass, unless `CLAWSCOPE_REQUIRE_REAL=1`.
 
+#![allow(dead_code, reason = "each test file uses its own part of it")]
+
 use std::fs;
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
@@ -72,6 +74,16 @@ impl Pi {
                 None
             }
         }
+    }
+
+    /// The folder it is unpacked in.
+    pub(crate) fn folder(&self) -> &Path {
+        &self.folder
+    }
+
+    /// The node that runs it.
+    pub(crate) fn node(&self) -> &Path {
+        &self.node
     }
 
     /// Opens copies of files with the real session manager, in one process: opening may write. A file that it refuses is
@@ -165,7 +177,7 @@ fn is_installed(folder: &Path, is_new: bool) -> bool {
     right && (is_new || own_node(folder).exists())
 }
 
-fn run(command: &mut Command) -> Result<String, String> {
+pub(crate) fn run(command: &mut Command) -> Result<String, String> {
     let name = command.get_program().to_string_lossy().into_owned();
     let output = command.output().map_err(|error| format!("{name}: {error}"))?;
     if output.status.success() {

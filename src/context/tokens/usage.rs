@@ -72,7 +72,7 @@ pub fn sum_of_estimates(messages: &[ContextMessage]) -> Result<f64, Throws> {
 pub fn last_usage(index: &Index, path: &[EntryIx]) -> Option<(EntryIx, Usage)> {
     path.iter().rev().find_map(|ix| {
         let entry = index.entry(*ix);
-        let message = entry.message.filter(|_| entry.kind == EntryKind::Message)?.read_as(index.reading);
+        let message = entry.message.filter(|_| entry.kind == EntryKind::Message)?.read_as(index.pi);
         message.usage.map(|usage| (*ix, usage))
     })
 }

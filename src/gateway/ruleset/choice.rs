@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use super::{Ruleset, UnknownVersion, Version};
+use super::{PiRelease, Ruleset, UnknownVersion, Version};
 use crate::gateway::config::GatewayConfig;
 use crate::gateway::provenance::Provenance;
 use crate::js;
@@ -23,6 +23,17 @@ pub enum Era {
     Database(PathBuf),
     /// Without a gateway: the agent runtime's own.
     Pi,
+}
+
+/// What a transcript tells of the pi that wrote it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct PiMark {
+    /// The first release that writes such a thing.
+    pub since: PiRelease,
+    /// The newest rules that nothing speaks against.
+    pub ruleset: Ruleset,
+    /// What tells so, in words.
+    pub why: String,
 }
 
 /// A ruleset and where the choice comes from.
@@ -70,23 +81,32 @@ impl Chosen {
         }
     }
 
-    /// The same for one transcript. Where nothing but pi's own store, or for a file `alone` nothing at all, has settled
-    /// it, a mark of today's pi does.
+    /// The same with the version of pi that its settings name; a text that is no version tells nothing.
     #[must_use]
-    pub fn for_transcript(&self, alone: bool, mark: impl FnOnce() -> Option<String>) -> Self {
-        let open = match self.from {
-            Provenance::Rule { rule, .. } => rule == "store" && self.ruleset == Ruleset::Pi0_55,
-            Provenance::Default => alone,
-            _ => false,
-        };
-        match open.then(mark).flatten() {
-            Some(why) => Self {
-                ruleset: Ruleset::Pi1_5,
-                from: Provenance::Rule { rule: "transcript", why },
-                note: None,
-            },
+    pub fn or_pi(self, version: Option<(String, Provenance)>) -> Self {
+        let named = version.and_then(|(text, from)| Self::named(&format!("pi-{text}"), from).ok());
+        named.filter(|_| self.is_pis_oldest()).unwrap_or(self)
+    }
+
+    /// The same for one transcript. Where nothing but pi's own store, or for a file `alone` nothing at all, has settled
+    /// it, a mark of pi's own does; so it does where pi's settings name an older version than the mark proves.
+    #[must_use]
+    pub fn for_transcript(&self, alone: bool, mark: impl FnOnce() -> Option<PiMark>) -> Self {
+        let named = matches!(self.from, Provenance::File { .. }) && self.ruleset.is_pi();
+        let open = named || self.is_pis_oldest() || self.from == Provenance::Default && alone;
+        let newer = |mark: &PiMark| !named || self.ruleset < Ruleset::of_pi(mark.since);
+        match open.then(mark).flatten().filter(newer) {
+            Some(PiMark { ruleset, why, .. }) => {
+                Self { ruleset, from: Provenance::Rule { rule: "transcript", why }, note: None }
+            }
             None => self.clone(),
         }
+    }
+
+    /// Whether it is pi's own store alone that says so, which tells no release.
+    fn is_pis_oldest(&self) -> bool {
+        let by_store = matches!(self.from, Provenance::Rule { rule, .. } if rule == "store");
+        by_store && self.ruleset == Ruleset::Pi0_55
     }
 
     fn written(config: &GatewayConfig) -> Option<Self> {
@@ -204,7 +224,7 @@ mod tests {
     fn pis_own_sessions_follow_the_pi_that_wrote_them() {
         let chosen = detected("{}", &Era::Pi);
         assert_eq!(chosen.ruleset, Ruleset::Pi0_55);
-        let mark = || Some("line 2 is a system message".to_owned());
+        let mark = || Some(system_message("line 2 is a system message"));
         assert_eq!(chosen.for_transcript(false, || None), chosen);
         let today = chosen.for_transcript(false, mark);
         assert_eq!(
@@ -213,9 +233,33 @@ mod tests {
         );
     }
 
+    fn system_message(why: &str) -> PiMark {
+        PiMark { since: PiRelease([0, 86, 0]), ruleset: Ruleset::Pi1_5, why: why.to_owned() }
+    }
+
+    #[test]
+    fn the_version_in_pis_settings_holds_unless_a_transcript_proves_a_newer_one() {
+        let from = || Provenance::File {
+            path: "settings.json".into(),
+            line: Some(2),
+            key: "lastChangelogVersion".to_owned(),
+        };
+        let named = |text: &str| detected("{}", &Era::Pi).or_pi(Some((text.to_owned(), from())));
+        let own = |text: &str| named(text).for_transcript(false, || Some(system_message("a mark"))).ruleset;
+        assert_eq!(named("1.4.0").ruleset, Ruleset::Pi1_4);
+        assert_eq!(named("1.4.0").from_words(), "settings.json:2, lastChangelogVersion");
+        assert_eq!(
+            [own("1.4.0"), own("0.86.1"), own("0.85.0")],
+            [Ruleset::Pi1_4, Ruleset::Pi0_86, Ruleset::Pi1_5]
+        );
+        assert_eq!(named("unreleased").ruleset, Ruleset::Pi0_55);
+        let gateway = detected("{ meta: { lastTouchedVersion: '2026.3.2' } }", &Era::Files);
+        assert_eq!(gateway.clone().or_pi(Some(("1.4.0".to_owned(), from()))), gateway);
+    }
+
     #[test]
     fn a_transcript_decides_nothing_where_something_else_did() {
-        let mark = || Some("a mark".to_owned());
+        let mark = || Some(system_message("a mark"));
         let files = detected("{}", &Era::Files);
         assert_eq!(files.for_transcript(false, mark).ruleset, Ruleset::V2026_3_2);
         assert_eq!(files.for_transcript(true, mark).ruleset, Ruleset::Pi1_5);

@@ -314,7 +314,9 @@ fn reserve(reserve: Reserve) -> &'static str {
 fn compaction(compaction: Compaction) -> &'static str {
     match compaction {
         Compaction::AfterPrevious => "what follows the previous compaction; what that kept is lost",
-        Compaction::FromFirstKept => "from the first entry the previous compaction kept",
+        Compaction::FromFirstKept | Compaction::EntriesFromKept => {
+            "from the first entry the previous compaction kept"
+        }
         Compaction::Projected => "the projected messages, with what the previous compaction kept",
     }
 }

@@ -1,6 +1,7 @@
 //! The rules of every range of gateway releases (releases R1, R2), each told by how it differs from its neighbour on the
 //! side of the reference.
 
+use super::pi::PiRelease;
 use super::rules::{
     Aggregate, Branching, Compaction, Duration, Eligible, Ends, Estimate, Guard, History, HistoryLookup,
     ImageResults, LegacyImages, MemoryFlush, Names, Notice, Preflight, PruneKeys, PruneSize, PruneWeight,
@@ -11,6 +12,7 @@ use super::rules::{
 /// The reference.
 pub(super) static V2026_3_2: Rules = Rules {
     reading: Reading::Entries,
+    pi: PiRelease::OLDEST,
     pruner: Pruner::EachFiring,
     prune_keys: PruneKeys::All,
     prune_size: PruneSize {
@@ -119,12 +121,14 @@ const PARTIAL: Ends =
     Ends { notice: Notice::Partial, bounded: false, result_blocks: false, whole_pairs: false };
 
 pub(super) static V2026_3_11: Rules = Rules {
+    pi: PiRelease([0, 57, 1]),
     image_results: ImageResults::Replaced { odd_texts: false, whole_pairs: false },
     legacy_images: LegacyImages::BeforeLastAnswer { results: true },
     ..V2026_3_7
 };
 
 pub(super) static V2026_3_22: Rules = Rules {
+    pi: PiRelease([0, 61, 1]),
     eligible: Eligible::Plugins,
     rewrite: Rewrite::Remapping,
     guard: Guard::Placeholders { stops: true },
@@ -134,6 +138,8 @@ pub(super) static V2026_3_22: Rules = Rules {
 };
 
 pub(super) static V2026_3_31: Rules = Rules {
+    pi: PiRelease([0, 64, 0]),
+    compaction: Compaction::EntriesFromKept,
     prune_size: PruneSize { weight: PruneWeight::Blocks, ..V2026_3_22.prune_size },
     history_lookup: HistoryLookup::NamedChannel,
     window_source: WindowRule::Lowest { names: Names::Aliases, model_tokens: false, prefixed: false },
@@ -243,6 +249,7 @@ pub(super) static V2026_8_1: Rules = Rules {
 /// The newest: a runtime of its own, sessions in a database, and what was pruned stays pruned.
 pub(super) static V2026_9_2: Rules = Rules {
     reading: Reading::Entries,
+    pi: PiRelease::OLDEST,
     pruner: Pruner::Projections { stored: true },
     prune_keys: PruneKeys::Few,
     prune_size: PruneSize {
@@ -299,14 +306,6 @@ pub(super) static PI_0_55: Rules = Rules {
     memory_flush: MemoryFlush::None,
     recovery: Recovery { attempts: u32::MAX, truncation_restarts: false, resets_session: false },
     ..V2026_3_2
-};
-
-/// The same since it projects transcripts (store-pi-1.5).
-pub(super) static PI_1_5: Rules = Rules {
-    reading: Reading::Projected,
-    usage_above_zero: true,
-    compaction: Compaction::Projected,
-    ..PI_0_55
 };
 
 #[cfg(test)]

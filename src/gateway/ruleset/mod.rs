@@ -5,13 +5,15 @@ mod choice;
 mod described;
 mod gateways;
 mod keys;
+mod pi;
 mod releases;
 mod rules;
 mod version;
 
-pub use choice::{Chosen, Era};
+pub use choice::{Chosen, Era, PiMark};
 pub use described::Topic;
 pub use keys::{KEYS, Key, unread};
+pub use pi::{PiChange, PiRelease};
 pub use rules::*;
 pub use version::{UnknownVersion, Version};
 
@@ -22,7 +24,39 @@ use releases::{RANGES, Range};
 pub enum Ruleset {
     /// The agent runtime alone, without a gateway.
     Pi0_55,
-    /// The same since it edits contexts and keeps system messages: from 0.87 to today.
+    /// The same since whoever summarises sees tool results cut; what each later one changes is in `pi.rs`.
+    Pi0_56_3,
+    /// The same since an empty name clears the name.
+    Pi0_59,
+    /// The same since a compaction starts where the one before it began to keep.
+    Pi0_63_1,
+    /// The same since images of users weigh.
+    Pi0_76,
+    /// The same since files are read line by line.
+    Pi0_78_1,
+    /// The same since a compaction needs something to summarise.
+    Pi0_79_8,
+    /// The same since a usage of 0 anchors nothing.
+    Pi0_80_0,
+    /// The same since compactions cut by what is part of the context.
+    Pi0_80_4,
+    /// The same since whoever summarises sees tool results that are plain texts.
+    Pi0_81,
+    /// The same since the window is checked between turns.
+    Pi0_84_4,
+    /// The same since prompt and tools are messages.
+    Pi0_86,
+    /// The same since contexts are edited.
+    Pi0_87,
+    /// The same since nested calls name files.
+    Pi0_99,
+    /// The same since whoever summarises sees no thinking.
+    Pi1_2,
+    /// The same since instructions reach the beginning of a split turn.
+    Pi1_4,
+    /// The same since summaries of branches respect edits.
+    Pi1_5_0,
+    /// Today's: from 1.5.1 on.
     Pi1_5,
     /// The oldest that is known, still called clawdbot.
     V2026_1_24,
@@ -79,11 +113,11 @@ pub enum Ruleset {
     V2026_9_2,
 }
 
-/// Rulesets of the runtime alone.
+/// The oldest and the newest ruleset of the runtime alone.
 const PI: [Ruleset; 2] = [Ruleset::Pi0_55, Ruleset::Pi1_5];
 
 impl Ruleset {
-    /// Every ruleset, the gateway's from the oldest on.
+    /// The gateway's rulesets from the oldest on, then the oldest and the newest of the runtime alone.
     pub const ALL: [Self; RANGES.len() + PI.len()] = {
         let mut all = [Self::Pi0_55; RANGES.len() + PI.len()];
         let mut at = 0;
@@ -94,16 +128,18 @@ impl Ruleset {
         all
     };
 
+    /// Every ruleset with those of the runtime alone in between.
+    pub fn known() -> impl Iterator<Item = Self> {
+        let gateways = RANGES.iter().map(|range| range.ruleset);
+        gateways.chain(pi::RANGES.iter().map(|range| range.ruleset))
+    }
+
     /// The newest of the gateway.
     pub const NEWEST: Self = RANGES[RANGES.len() - 1].ruleset;
 
     /// The name that flags, files and JSON use: the first release that has these rules.
     pub fn id(self) -> &'static str {
-        match self {
-            Self::Pi0_55 => "pi-0.55",
-            Self::Pi1_5 => "pi-1.5",
-            _ => self.range().map_or("", |range| range.id),
-        }
+        self.range().map_or_else(|| pi::range(self).map_or("pi", |range| range.id), |range| range.id)
     }
 
     /// The releases that have these rules, for people: `2026.4.15–4.24`.
@@ -113,20 +149,13 @@ impl Ruleset {
 
     /// The program and its releases, for people: `openclaw 2026.4.15–4.24`.
     pub fn name(self) -> &'static str {
-        match self {
-            Self::Pi0_55 => "pi 0.55.3",
-            Self::Pi1_5 => "pi 1.5.2",
-            _ => self.range().map_or("", |range| range.name),
-        }
+        self.range().map_or_else(|| pi::range(self).map_or("pi", |range| range.name), |range| range.name)
     }
 
     /// What differs between versions, as it is in this one.
     pub fn rules(self) -> &'static Rules {
-        match self {
-            Self::Pi0_55 => &gateways::PI_0_55,
-            Self::Pi1_5 => &gateways::PI_1_5,
-            _ => self.range().map_or(&gateways::V2026_3_2, |range| range.rules),
-        }
+        let of_pi = || pi::range(self).map_or(&gateways::PI_0_55, |range| range.rules);
+        self.range().map_or_else(of_pi, |range| range.rules)
     }
 
     /// Every release that has these rules, oldest first, and whether its own program was asked.
@@ -137,18 +166,26 @@ impl Ruleset {
 
     fn range(self) -> Option<&'static Range> {
         // The runtime's own stand before the ranges.
-        RANGES.get((self as usize).wrapping_sub(PI.len()))
+        RANGES.get((self as usize).wrapping_sub(Self::V2026_1_24 as usize))
     }
 
     /// Whether it is the agent runtime's own, without a gateway.
     pub fn is_pi(self) -> bool {
-        matches!(self, Self::Pi0_55 | Self::Pi1_5)
+        self < Self::V2026_1_24
     }
 
-    /// The ruleset after this one; the first after the last.
+    /// The ruleset of a release of the runtime alone: that of the nearest range that is not newer.
+    pub fn of_pi(release: PiRelease) -> Self {
+        pi::ruleset_of(release)
+    }
+
+    /// The ruleset after this one among [`Self::ALL`], the first after the last; one that is not among them goes on to its
+    /// next range.
     #[must_use]
     pub fn next(self) -> Self {
-        let at = Self::ALL.iter().position(|known| *known == self).unwrap_or(0);
+        let Some(at) = Self::ALL.iter().position(|known| *known == self) else {
+            return Self::known().skip_while(|known| *known != self).nth(1).unwrap_or(Self::Pi1_5);
+        };
         Self::ALL[(at + 1) % Self::ALL.len()]
     }
 }
@@ -159,7 +196,7 @@ mod tests {
 
     #[test]
     fn every_ruleset_is_found_by_its_own_id_and_stands_at_its_place() {
-        for ruleset in Ruleset::ALL {
+        for ruleset in Ruleset::known() {
             let version: Version = ruleset.id().parse().unwrap();
             assert_eq!((version.ruleset(), version.note()), (ruleset, None));
         }

@@ -1,6 +1,8 @@
 //! Every number and choice that differs between versions, as data. A rule that is the same in all of them is
 //! not here. Each field names its row of the tables (pruning 8, compaction 12).
 
+use super::pi::PiRelease;
+
 /// How a runtime reads a transcript.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
 pub enum Reading {
@@ -16,6 +18,8 @@ pub enum Reading {
 pub struct Rules {
     /// How transcripts are read, and what is made of them for a model.
     pub reading: Reading,
+    /// The release of pi whose way of reading, weighing and compacting holds; a gateway's own rules override it.
+    pub pi: PiRelease,
     /// Row "Pruner active at all".
     pub pruner: Pruner,
     /// Row "Config keys": which keys of `contextPruning` are read.
@@ -444,6 +448,8 @@ pub enum Compaction {
     AfterPrevious,
     /// From the first entry the previous one kept.
     FromFirstKept,
+    /// The same entry by entry as pi does from 0.63.1 to 0.86, which compacts no branch that ends in a compaction.
+    EntriesFromKept,
     /// The projected messages, what the previous one kept among them (store-pi-1.5 H).
     Projected,
 }

@@ -3,6 +3,7 @@
 use std::fmt;
 use std::str::FromStr;
 
+use super::pi::PiRelease;
 use super::releases::{Known, NEWEST, RANGES, Range};
 use super::{PI, Ruleset};
 
@@ -17,8 +18,8 @@ pub struct Version {
 enum Parts {
     /// Year, month and day of a gateway; a part that is not told is the greatest there could be.
     Gateway([u32; 3]),
-    /// The agent runtime: major and minor; a minor that is not told is the greatest there could be.
-    Pi([u32; 2]),
+    /// The agent runtime: major, minor and patch; a part that is not told is the greatest there could be.
+    Pi([u32; 3]),
 }
 
 /// A text that is no version.
@@ -33,8 +34,8 @@ pub struct UnknownVersion(String);
 
 /// What the gateway's versions begin with; anything earlier is no such number.
 const FIRST_YEAR: u32 = 2025;
-/// The first version of the runtime that projects transcripts (store-pi-1.5, table at the top).
-const FIRST_PROJECTED: [u32; 2] = [0, 87];
+/// The minor versions of the runtime whose rules are known: all from the first to the last.
+const KNOWN_PI: [[u32; 2]; 2] = [[0, 55], [1, 5]];
 impl FromStr for Version {
     type Err = UnknownVersion;
 
@@ -68,17 +69,12 @@ fn gateway_parts(text: &str) -> Option<[u32; 3]> {
     (FIRST_YEAR..10_000).contains(&parts[0]).then_some(parts)
 }
 
-/// `0.55.3` as major and minor; at least one part, at most three.
-fn pi_parts(text: &str) -> Option<[u32; 2]> {
-    let number = |word: &str| word.parse().ok().filter(|_| word.bytes().all(|byte| byte.is_ascii_digit()));
-    let mut parts = [u32::MAX; 2];
+/// `0.55.3`; at least one part, at most three.
+fn pi_parts(text: &str) -> Option<[u32; 3]> {
+    let mut parts = [u32::MAX; 3];
     for (at, word) in text.split('.').enumerate() {
-        let number: u32 = number(word)?;
-        match parts.get_mut(at) {
-            Some(slot) => *slot = number,
-            None if at == 2 => {}
-            None => return None,
-        }
+        let number = word.parse().ok().filter(|_| word.bytes().all(|byte| byte.is_ascii_digit()))?;
+        *parts.get_mut(at)? = number;
     }
     Some(parts)
 }
@@ -96,8 +92,7 @@ impl Version {
     pub fn ruleset(&self) -> Ruleset {
         match self.parts {
             Parts::Gateway(parts) => Range::of(parts).ruleset,
-            Parts::Pi(parts) if parts >= FIRST_PROJECTED => Ruleset::Pi1_5,
-            Parts::Pi(_) => Ruleset::Pi0_55,
+            Parts::Pi(parts) => Ruleset::of_pi(PiRelease(parts)),
         }
     }
 
@@ -105,14 +100,19 @@ impl Version {
     pub fn note(&self) -> Option<String> {
         match self.parts {
             Parts::Gateway(parts) => self.gateway_note(parts),
-            Parts::Pi([0, 55] | [1, 5]) => None,
-            Parts::Pi(_) => {
-                let (text, id) = (&self.text, self.ruleset().id());
-                Some(format!(
-                    "{text} has no rules of its own here; those of {id} are used, which read transcripts as it does"
-                ))
-            }
+            Parts::Pi(parts) => self.pi_note([parts[0], parts[1]]),
         }
+    }
+
+    fn pi_note(&self, minor: [u32; 2]) -> Option<String> {
+        let [first, last] = KNOWN_PI;
+        let why = match minor {
+            minor if minor < first => "the oldest that are known",
+            minor if minor > last => "the nearest that are not newer",
+            _ => return None,
+        };
+        let (text, id) = (&self.text, self.ruleset().id());
+        Some(format!("{text} has no rules of its own here; those of {id} are used, {why}"))
     }
 
     fn gateway_note(&self, parts: [u32; 3]) -> Option<String> {
@@ -176,7 +176,7 @@ mod tests {
 
     #[test]
     fn a_version_gets_the_rules_of_its_own_or_the_nearest_not_newer() {
-        use Ruleset::{Pi0_55, Pi1_5};
+        use Ruleset::{Pi0_55, Pi0_80_0, Pi0_80_4, Pi0_86, Pi0_87, Pi1_4, Pi1_5, Pi1_5_0};
         for (text, id, told) in [
             ("2026.2.19", "2026.2.19", false),
             ("v2026.3.2", "2026.3.2", false),
@@ -209,10 +209,16 @@ mod tests {
         }
         for (text, ruleset, told) in [
             ("pi-0.55.3", Pi0_55, false),
-            ("pi-0.86.2", Pi0_55, true),
-            ("pi-0.87", Pi1_5, true),
+            ("pi-0.54.2", Pi0_55, true),
+            ("pi-0.80.3", Pi0_80_0, false),
+            ("pi-0.80", Pi0_80_4, false),
+            ("pi-0.86.2", Pi0_86, false),
+            ("pi-0.87", Pi0_87, false),
+            ("pi-1.4.0", Pi1_4, false),
+            ("pi-1.5.0", Pi1_5_0, false),
             ("pi-1.5", Pi1_5, false),
             ("pi-1.5.2", Pi1_5, false),
+            ("pi-1.6", Pi1_5, true),
             ("pi-1", Pi1_5, true),
         ] {
             assert_eq!(nearest(text), (ruleset, told), "{text}");
@@ -249,7 +255,18 @@ mod tests {
 
     #[test]
     fn what_is_no_version_lists_the_known_ones() {
-        for text in ["", "latest", "2026.x.3", "2026.3.2.1", "3.2", "2026.+3", "2026..2", "pi-", "pi-x.5"] {
+        for text in [
+            "",
+            "latest",
+            "2026.x.3",
+            "2026.3.2.1",
+            "3.2",
+            "2026.+3",
+            "2026..2",
+            "pi-",
+            "pi-x.5",
+            "pi-1.5.2.1",
+        ] {
             let error = text.parse::<Version>().unwrap_err().to_string();
             assert!(error.ends_with("(known: 2026.1.24 to 2026.9.6), or pi-0.55 or pi-1.5"), "{error}");
         }

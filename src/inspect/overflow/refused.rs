@@ -43,6 +43,8 @@ fn runtime(ruleset: Ruleset, version: Option<&str>) -> Runtime<'_> {
     match ruleset {
         Ruleset::Pi0_55 => Runtime::Pi("0.55.3"),
         Ruleset::Pi1_5 => Runtime::Pi("1.5.2"),
+        // The name of a range holds its first release.
+        pi if pi.is_pi() => Runtime::Pi(pi.id().trim_start_matches("pi-")),
         _ => Runtime::OpenClaw(version.unwrap_or(ruleset.id())),
     }
 }

@@ -11,7 +11,7 @@ pub use refusal::Refusal;
 pub use rows::{RecoveryRow, RowKind, Sign};
 
 use crate::context::since_reset;
-use crate::gateway::ruleset::{Compaction, Ruleset};
+use crate::gateway::ruleset::{Compaction, PiChange, Ruleset};
 use crate::inspect::Inspection;
 use crate::policy::compact::branch;
 use crate::policy::recovery::{self, Branch, ErrorSource, Facts};
@@ -51,11 +51,21 @@ pub fn lent_rules(ruleset: Ruleset) -> Option<LentRules> {
             of: Ruleset::V2026_3_2,
             why: "compactions are followed by the rules of 2026.3.2, which 2026.8.1 has changed in part; the limit of a result is its own",
         }),
-        Ruleset::Pi1_5 => Some(LentRules {
-            of: Ruleset::Pi0_55,
-            why: "compactions are followed by the rules of pi-0.55; pi 1.5 takes the refused answer out by a context_edit, tries once more and refuses a second recovery",
+        _ if compaction == Compaction::AfterPrevious && (!ruleset.is_pi() || ruleset == Ruleset::Pi0_55) => {
+            None
+        }
+        gateway if !gateway.is_pi() => Some(LentRules {
+            of: Ruleset::V2026_3_2,
+            why: "compactions are followed by the rules of 2026.3.2; since 2026.3.31 a compaction starts at what the one before it kept",
         }),
-        _ => None,
+        pi => Some(LentRules {
+            of: Ruleset::Pi0_55,
+            why: if pi.rules().pi.has(PiChange::Projects) {
+                "compactions are followed by the rules of pi-0.55; pi since 0.87 takes the refused answer out by a context_edit, tries once more and refuses a second recovery"
+            } else {
+                "compactions are followed by the rules of pi-0.55; pi since 0.56.3 tries once more and refuses a second recovery"
+            },
+        }),
     }
 }
 

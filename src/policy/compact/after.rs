@@ -8,10 +8,11 @@ use crate::context::bodies::message_of;
 use crate::context::projection::project;
 use crate::context::tokens::{ContextEstimate, estimate_as, estimate_context};
 use crate::context::{Context, ContextMessage, Made};
+use crate::gateway::ruleset::PiChange;
 use crate::ids::{EntryIx, LineIds};
 use crate::js::{self, JsString, Object, Throws, Value};
 use crate::policy::compact::files::FileLists;
-use crate::store::entry::{EntryKind, Reading, Role};
+use crate::store::entry::{EntryKind, Role};
 use crate::store::index::{Index, Place};
 use crate::store::scan::size_message;
 
@@ -99,7 +100,7 @@ pub fn after(index: &Index, before: &Context, first_kept: EntryIx, entry: &Value
     can_append(index)?;
     let compaction = EntryIx(index.entries.len() as u32);
     let summary = message_of(entry, EntryKind::Compaction);
-    if index.reading == Reading::Projected {
+    if index.pi.has(PiChange::CutsByContext) {
         return projected_after(index, before, entry, summary);
     }
     let summary_message = ContextMessage::own(compaction, size_message(&summary).size);
@@ -121,7 +122,7 @@ pub fn after(index: &Index, before: &Context, first_kept: EntryIx, entry: &Value
         if let Some(body) = index.odd.get(ix).filter(|_| size.odd) {
             context.odd.insert(context.messages.len(), Arc::clone(body));
         }
-        context.messages.push(ContextMessage::own(*ix, size.read_as(index.reading)));
+        context.messages.push(ContextMessage::own(*ix, size.read_as(index.pi)));
     }
     let estimate = estimate_context(&context.messages);
     Ok(After { context, summary, entry: entry.clone(), estimate })

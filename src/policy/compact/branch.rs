@@ -4,7 +4,8 @@ use std::collections::HashMap;
 
 use crate::context::Made;
 use crate::context::bodies::message_of;
-use crate::context::projection::project;
+use crate::context::projection::{own_size, project};
+use crate::gateway::ruleset::PiChange;
 use crate::ids::EntryIx;
 use crate::js::{self, Throws, Value};
 use crate::store::entry::{EntryKind, MessageSize, Reading, Replacement, Role};
@@ -60,9 +61,13 @@ pub fn branch<E>(
 ) -> Result<Vec<BranchEntry>, E> {
     let entry = |ix: &EntryIx| {
         let entry = index.entry(*ix);
+        let by_context = index.pi.has(PiChange::CutsByContext);
         let message = match (entry.kind, entry.message) {
-            (EntryKind::BranchSummary, None) => Some(size_message(&message_of(&body(*ix)?, entry.kind)).size),
-            (_, message) => message.map(|size| size.read_as(index.reading)),
+            (EntryKind::BranchSummary, None) if !by_context => {
+                Some(size_message(&message_of(&body(*ix)?, entry.kind)).size)
+            }
+            (_, message) if by_context => message.map(|size| own_size(index, *ix, &size)),
+            (_, message) => message.map(|size| size.read_as(index.pi)),
         };
         Ok(BranchEntry {
             entry: *ix,

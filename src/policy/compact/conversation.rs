@@ -1,26 +1,28 @@
 //! A conversation as the text a summary is made of (compaction 3.16).
 
 use crate::context::llm::to_llm;
+use crate::gateway::ruleset::{PiChange, PiRelease};
 use crate::js::{self, JsString, Throws, Value};
 use crate::policy::compact::join::join;
-use crate::store::entry::{Reading, Role};
+use crate::store::entry::Role;
 use crate::store::measure::{block_is, blocks, role_of};
 
-/// UTF-16 units of a tool result that a runtime which projects shows to whoever summarises (store-pi-1.5 I1).
+/// UTF-16 units of a tool result that newer runtimes show to whoever summarises (store-pi-1.5 I1).
 const RESULT_UNITS: usize = 2000;
 
 /// The text of messages, in the form they are sent to a model. Images are left out; tool results are
 /// whole. Throws on malformed messages.
 pub fn conversation(messages: &[Value]) -> Result<JsString, Throws> {
-    conversation_as(Reading::Entries, messages)
+    conversation_as(PiRelease::OLDEST, messages)
 }
 
-/// The same as a runtime writes it. One that projects leaves thinking out and cuts tool results (store-pi-1.5 I1).
-pub fn conversation_as(reading: Reading, messages: &[Value]) -> Result<JsString, Throws> {
+/// The same as a release of pi writes it. Newer ones leave thinking out and cut tool results (store-pi-1.5 I1).
+pub fn conversation_as(pi: impl Into<PiRelease>, messages: &[Value]) -> Result<JsString, Throws> {
+    let pi = pi.into();
     let sent: Vec<Option<Value>> = messages.iter().map(to_llm).collect::<Result<_, _>>()?;
     let mut text = JsString::new();
     for message in sent.iter().flatten() {
-        for part in parts(reading, message)? {
+        for part in parts(pi, message)? {
             if !text.is_empty() {
                 text.push_str("\n\n");
             }
@@ -30,7 +32,7 @@ pub fn conversation_as(reading: Reading, messages: &[Value]) -> Result<JsString,
     Ok(text)
 }
 
-fn parts(reading: Reading, message: &Value) -> Result<Vec<JsString>, Throws> {
+fn parts(pi: PiRelease, message: &Value) -> Result<Vec<JsString>, Throws> {
     let content = message.get("content");
     match role_of(message) {
         Role::User => {
@@ -40,20 +42,27 @@ fn parts(reading: Reading, message: &Value) -> Result<Vec<JsString>, Throws> {
             };
             Ok(spoken("[User]: ", text))
         }
-        Role::ToolResult if reading == Reading::Projected => {
-            Ok(spoken("[Tool result]: ", cut_result(joined_texts(content)?)))
+        Role::ToolResult if pi.has(PiChange::CutsResults) => {
+            let text = match content {
+                Some(Value::String(text)) if pi.has(PiChange::TakesPlainTexts) => text.clone(),
+                _ => joined_texts(content)?,
+            };
+            let whole = pi.has(PiChange::CutsWholeCharacters);
+            Ok(spoken("[Tool result]: ", cut_result(text, whole)))
         }
         Role::ToolResult => Ok(spoken("[Tool result]: ", joined_texts(content)?)),
-        _ => assistant(reading, content),
+        _ => assistant(pi, content),
     }
 }
 
-/// A long result by its beginning, which never ends within a character, and how much was left out (store-pi-1.5 I1).
-fn cut_result(text: JsString) -> JsString {
+/// A long result by its beginning, and how much was left out; with `whole` it never ends within a character
+/// (store-pi-1.5 I1).
+fn cut_result(text: JsString, whole: bool) -> JsString {
     if text.len() <= RESULT_UNITS {
         return text;
     }
-    let splits = (0xD800..0xDC00).contains(&text.units()[RESULT_UNITS - 1])
+    let splits = whole
+        && (0xD800..0xDC00).contains(&text.units()[RESULT_UNITS - 1])
         && (0xDC00..0xE000).contains(&text.units()[RESULT_UNITS]);
     let mut cut = text.slice(0, if splits { RESULT_UNITS - 1 } else { RESULT_UNITS });
     cut.push_str(&format!("\n\n[... {} more characters truncated]", text.len() - RESULT_UNITS));
@@ -86,9 +95,9 @@ fn joined_texts(content: Option<&Value>) -> Result<JsString, Throws> {
 
 /// Up to three parts, in this order whatever the order of the blocks; one that holds only empty blocks
 /// is there all the same.
-fn assistant(reading: Reading, content: Option<&Value>) -> Result<Vec<JsString>, Throws> {
-    let thinks = reading == Reading::Entries;
-    if !thinks && content.and_then(Value::as_str).is_some() {
+fn assistant(pi: PiRelease, content: Option<&Value>) -> Result<Vec<JsString>, Throws> {
+    let thinks = !pi.has(PiChange::OmitsThinking);
+    if pi.has(PiChange::TakesPlainTexts) && content.and_then(Value::as_str).is_some() {
         return Err(Throws);
     }
     let (mut thinking, mut texts, mut calls) = (Vec::new(), Vec::new(), Vec::new());

@@ -3,9 +3,9 @@
 
 use std::collections::HashSet;
 
+use crate::gateway::ruleset::{PiChange, PiRelease};
 use crate::js::{self, JsString, Value};
 use crate::policy::compact::join::join;
-use crate::store::entry::Reading;
 
 /// Files by what was done with them, in order of first occurrence.
 #[derive(Debug, Clone, Default)]
@@ -57,11 +57,11 @@ impl FileOps {
         }
     }
 
-    /// The same as a runtime does: one that projects adds the calls that a tool made itself (store-pi-1.5 H10).
-    pub fn add_message_as(&mut self, reading: Reading, message: &Value) {
+    /// The same as a release of pi does: newer ones add the calls that a tool made itself (store-pi-1.5 H10).
+    pub fn add_message_as(&mut self, pi: PiRelease, message: &Value) {
         self.add_message(message);
         let is_result = message.get("role").is_some_and(|role| role.str_is("toolResult"));
-        if reading == Reading::Projected && is_result {
+        if is_result && pi.has(PiChange::CountsNestedCalls) {
             let nested = message.get("nestedCalls").and_then(|nested| nested.get("calls")?.as_array());
             nested.unwrap_or_default().iter().for_each(|call| self.add_call(call));
         }

@@ -1,14 +1,15 @@
-//! What today's pi summarises of a branch that is left for another one (store-pi-1.5 J).
+//! What pi summarises of a branch that is left for another one (store-pi-1.5 J).
 
 use std::collections::HashMap;
 
 use crate::context::bodies::message_of;
 use crate::context::projection::{edits, with_replaced};
 use crate::context::tokens::estimate_message;
+use crate::gateway::ruleset::PiChange;
 use crate::ids::EntryIx;
 use crate::js::{self, Throws, Value};
 use crate::policy::compact::files::FileOps;
-use crate::store::entry::{EntryKind, Reading, Replacement, Role};
+use crate::store::entry::{EntryKind, Replacement, Role};
 use crate::store::index::Index;
 use crate::store::intern::IdIx;
 use crate::store::measure::role_of;
@@ -61,11 +62,12 @@ pub fn prepare_leaving<E>(
     for ix in entries.iter().filter(|ix| index.entry(**ix).kind == EntryKind::BranchSummary) {
         leaving.files.add_carried(&body(*ix)?);
     }
-    let edits = edits(index, entries);
+    let edited = index.pi.has(PiChange::EditsBranchSummaries);
+    let edits = if edited { edits(index, entries) } else { HashMap::new() };
     for ix in entries.iter().rev() {
         let Some(message) = message(index, *ix, &edits, &body)? else { continue };
-        leaving.files.add_message_as(Reading::Projected, &message);
-        let size = size_message(&message).size.read_as(Reading::Projected);
+        leaving.files.add_message_as(index.pi, &message);
+        let size = size_message(&message).size.read_as(index.pi);
         let bare = message.get("content").is_none_or(Value::is_null);
         let needs = matches!(size.role, Role::User | Role::Assistant | Role::Custom | Role::System);
         let Some(tokens) = estimate_message(&size).ok().filter(|_| !(bare && needs)) else {

@@ -12,6 +12,7 @@ pub mod failures;
 pub mod files;
 pub mod job;
 mod join;
+mod kept;
 pub mod layout;
 pub mod leaving;
 pub mod prepare;

@@ -6,13 +6,14 @@ use std::sync::Arc;
 use crate::context::bodies::projected_of;
 use crate::context::tokens::estimate_context;
 use crate::context::{ContextMessage, Made};
+use crate::gateway::ruleset::{PiChange, PiRelease};
 use crate::ids::EntryIx;
 use crate::js::{Throws, Value};
 use crate::policy::compact::branch::{BranchEntry, message_in_branch};
 use crate::policy::compact::cut_point::{CutPoint, cut_point};
 use crate::policy::compact::files::FileOps;
 use crate::policy::compact::projected::is_summarised;
-use crate::store::entry::{EntryKind, Reading, Replacement};
+use crate::store::entry::{EntryKind, Replacement};
 
 /// A prepared compaction, told from sizes. Positions count over the branch it was made from.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -29,6 +30,8 @@ pub struct Preparation {
     /// Tokens of the context from the previous compaction on, anchored on usage (compaction 3.9); NaN
     /// for odd usage.
     pub tokens_before: f64,
+    /// The release of pi that compacts.
+    pub pi: PiRelease,
 }
 
 impl Preparation {
@@ -55,8 +58,14 @@ impl Preparation {
     ) -> Result<Material, E> {
         let messages = |range: Range<usize>| -> Result<Vec<Value>, E> {
             let message = |entry: &BranchEntry| match entry.projected {
+                None if !self.pi.has(PiChange::StartsAtKept) => {
+                    Ok(message_in_branch(&body(entry.entry)?, entry.kind))
+                }
+                _ if !is_summarised(self.pi, entry) => Ok(None),
+                None if self.pi.has(PiChange::CutsByContext) => {
+                    Ok(Some(projected_of(&body(entry.entry)?, entry.kind, Made::Own, None)))
+                }
                 None => Ok(message_in_branch(&body(entry.entry)?, entry.kind)),
-                Some(_) if !is_summarised(entry) => Ok(None),
                 Some(projected) => message_projected(entry, projected.made, &body).map(Some),
             };
             // Where what the previous compaction kept is considered again, that stands in the middle.
@@ -66,14 +75,9 @@ impl Preparation {
         let previous = self.previous.map(|at| body(branch[at].entry)).transpose()?;
         let (history, turn_prefix) = (messages(self.history())?, messages(self.turn_prefix())?);
         let mut files = previous.as_ref().map(FileOps::of_compaction).unwrap_or_default();
-        let reading = if branch.iter().any(|entry| entry.projected.is_some()) {
-            Reading::Projected
-        } else {
-            Reading::Entries
-        };
-        history.iter().chain(&turn_prefix).for_each(|message| files.add_message_as(reading, message));
+        history.iter().chain(&turn_prefix).for_each(|message| files.add_message_as(self.pi, message));
         let previous_summary = previous.and_then(|entry| entry.get("summary").cloned());
-        Ok(Material { history, turn_prefix, previous_summary, files, reading })
+        Ok(Material { history, turn_prefix, previous_summary, files, pi: self.pi })
     }
 }
 
@@ -102,8 +106,8 @@ pub struct Material {
     pub previous_summary: Option<Value>,
     /// Files that were read, written and edited.
     pub files: FileOps,
-    /// How the runtime reads the transcript they come from: it writes them down in its own way.
-    pub reading: Reading,
+    /// The release of pi that summarises: it writes the messages down in its own way.
+    pub pi: PiRelease,
 }
 
 /// Prepares a compaction that keeps about `keep_tokens` of the newest messages. There is nothing to
@@ -118,7 +122,8 @@ pub fn prepare(branch: &[BranchEntry], keep_tokens: f64) -> Result<Option<Prepar
     let tokens_before = tokens_before(&branch[previous.unwrap_or(0)..])?;
     let cut = cut_point(branch, start, keep_tokens)?;
     let first_kept = branch[cut.first_kept];
-    let prepared = Preparation { previous, start, cut, first_kept: first_kept.entry, tokens_before };
+    let pi = PiRelease::OLDEST;
+    let prepared = Preparation { previous, start, cut, first_kept: first_kept.entry, tokens_before, pi };
     Ok(first_kept.named.then_some(prepared))
 }
 

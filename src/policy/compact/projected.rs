@@ -6,6 +6,7 @@ use std::collections::HashSet;
 use crate::context::system::system_state;
 use crate::context::tokens::{estimate_context, estimate_message};
 use crate::context::{ContextMessage, Made};
+use crate::gateway::ruleset::{PiChange, PiRelease};
 use crate::js::Throws;
 use crate::policy::compact::branch::{BranchEntry, Projected};
 use crate::policy::compact::cut_point::CutPoint;
@@ -34,9 +35,10 @@ pub(super) fn prepare_projected(
     let cut = cut_projected(branch, start, keep_tokens)?;
     let tokens_before = tokens_before(branch, system_tokens)?;
     let first_kept = branch[cut.first_kept];
-    let prepared = Preparation { previous, start, cut, first_kept: first_kept.entry, tokens_before };
+    let pi = PiRelease::NEWEST;
+    let prepared = Preparation { previous, start, cut, first_kept: first_kept.entry, tokens_before, pi };
     let mut summarised = prepared.history().chain(prepared.turn_prefix());
-    Ok((summarised.any(|at| is_summarised(&branch[at])) && first_kept.named).then_some(prepared))
+    Ok((summarised.any(|at| is_summarised(pi, &branch[at])) && first_kept.named).then_some(prepared))
 }
 
 /// The same of a branch that is told entry by entry, such as that of a replay, whose messages are edited already: what a
@@ -87,9 +89,11 @@ fn ends_in_compaction(branch: &[BranchEntry]) -> bool {
     last.is_some_and(|entry| entry.kind == EntryKind::Compaction)
 }
 
-/// Whether an entry gives a message to what is summarised: system messages and compactions never do (store-pi-1.5 H8).
-pub(super) fn is_summarised(entry: &BranchEntry) -> bool {
-    entry.kind != EntryKind::Compaction && entry.message.is_some_and(|size| size.role != Role::System)
+/// Whether an entry gives a message to what is summarised: compactions never do, and system messages not to a release that
+/// knows of them (store-pi-1.5 H8).
+pub(super) fn is_summarised(pi: PiRelease, entry: &BranchEntry) -> bool {
+    let speaks = |role| role != Role::System || !pi.has(PiChange::KeepsSystemMessages);
+    entry.kind != EntryKind::Compaction && entry.message.is_some_and(|size| speaks(size.role))
 }
 
 /// Where `branch[start..]` is cut (store-pi-1.5 H3–H7).
@@ -131,13 +135,13 @@ fn budget_reached(branch: &[BranchEntry], start: usize, keep: f64) -> Result<Opt
 }
 
 /// Whether the kept part may begin at an entry: whatever speaks, but a tool and the system (store-pi-1.5 H3).
-fn is_cut(entry: &BranchEntry) -> bool {
+pub(super) fn is_cut(entry: &BranchEntry) -> bool {
     let role = entry.message.filter(|_| entry.kind != EntryKind::Compaction).map(|size| size.role);
     role.is_some_and(|role| !matches!(role, Role::ToolResult | Role::System | Role::Other))
 }
 
 /// Whether a turn begins with an entry (store-pi-1.5 H7).
-fn begins_turn(entry: &BranchEntry) -> bool {
+pub(super) fn begins_turn(entry: &BranchEntry) -> bool {
     let role = entry.message.filter(|_| entry.kind != EntryKind::Compaction).map(|size| size.role);
     role.is_some_and(|role| {
         let asks = matches!(role, Role::User | Role::BashExecution | Role::Custom);

@@ -1,7 +1,7 @@
 //! The cut of a projected branch.
 
 use super::*;
-use crate::gateway::ruleset::Reading;
+use crate::gateway::ruleset::{PiRelease, Reading};
 use crate::ids::{EntryIx, LineIds};
 use crate::policy::compact::branch::projected_branch;
 use crate::store::load::load_as;
@@ -21,7 +21,10 @@ fn cut(lines: &[&str], keep: f64) -> Option<(Vec<usize>, Vec<usize>, usize)> {
     let branch = projected_branch(&index, &path).expect("projects");
     let prepared = prepare_projected(&branch, system_tokens(&index, &branch), keep).expect("measurable")?;
     let places = |range: std::ops::Range<usize>| {
-        range.filter(|at| is_summarised(&branch[*at])).map(|at| branch[at].entry.at()).collect()
+        range
+            .filter(|at| is_summarised(PiRelease::NEWEST, &branch[*at]))
+            .map(|at| branch[at].entry.at())
+            .collect()
     };
     Some((places(prepared.history()), places(prepared.turn_prefix()), prepared.first_kept.at()))
 }

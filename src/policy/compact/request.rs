@@ -2,9 +2,9 @@
 //! runtime's, so that either can go on from a summary of the other; the sentences are our own.
 
 use crate::context::tokens::chars4::estimate_chars;
+use crate::gateway::ruleset::PiRelease;
 use crate::js::{JsString, Throws, Value};
 use crate::policy::compact::conversation::conversation_as;
-use crate::store::entry::Reading;
 
 /// Tells a model what it is here for.
 pub const SYSTEM: &str = "You write summaries of conversations between a person and an assistant that uses tools. \
@@ -114,8 +114,8 @@ pub struct SummaryRequest<'a> {
     pub form: Form,
     /// The messages are partial summaries (compaction 5.11).
     pub merges: bool,
-    /// How the runtime reads the transcript: so it writes the messages down.
-    pub reading: Reading,
+    /// The release of pi that writes the messages down.
+    pub pi: PiRelease,
     /// The messages.
     pub messages: &'a [Value],
     /// The summary to be brought up to date; an empty one counts as none.
@@ -130,7 +130,7 @@ impl SummaryRequest<'_> {
     /// The one user message of the call (compaction 3.17, 3.18). Throws on malformed messages (compaction 3.16).
     pub fn prompt(&self) -> Result<JsString, Throws> {
         let mut prompt = JsString::from("<conversation>\n");
-        prompt.push(&conversation_as(self.reading, self.messages)?);
+        prompt.push(&conversation_as(self.pi, self.messages)?);
         prompt.push_str("\n</conversation>\n\n");
         let previous = self.previous.filter(|text| !text.is_empty());
         if let Some(previous) = previous {
@@ -213,7 +213,7 @@ mod tests {
             purpose: Purpose::History,
             form,
             merges: false,
-            reading: Reading::Entries,
+            pi: PiRelease::OLDEST,
             messages: &messages,
             previous: previous.as_ref(),
             focus: focus.as_ref(),

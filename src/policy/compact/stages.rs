@@ -2,13 +2,13 @@
 //! else's: a model, or an assumption about one.
 
 use crate::context::tokens::chars4::CHARS_PER_TOKEN;
+use crate::gateway::ruleset::PiRelease;
 use crate::js::{self, JsString, Object, Throws, Value};
 use crate::policy::compact::chunks::{
     DEFAULT_PARTS, is_oversized, normalized_parts, split_by_max, split_by_share, total,
 };
 use crate::policy::compact::layout::NO_HISTORY;
 use crate::policy::compact::request::{Form, Identifiers, MERGE, Purpose, SummaryRequest, composed_focus};
-use crate::store::entry::Reading;
 use crate::store::measure::pi_chars;
 
 /// Fewer messages are never split into stages (compaction 5.11).
@@ -167,7 +167,7 @@ impl Stage<'_> {
                 purpose: self.purpose,
                 form: Form::Checkpoint,
                 merges: self.merges,
-                reading: Reading::Entries,
+                pi: PiRelease::OLDEST,
                 messages: &messages[chunk],
                 previous: summary.as_ref().or(self.previous),
                 focus: focus.as_ref(),

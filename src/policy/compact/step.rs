@@ -2,7 +2,7 @@
 //! sizes (compaction 3, 4.2).
 
 use crate::context::ContextMessage;
-use crate::gateway::ruleset::{Compaction, Rules};
+use crate::gateway::ruleset::{PiChange, Rules};
 use crate::js::{Object, Throws, Value};
 use crate::policy::clear_tool_uses::Sketch;
 use crate::policy::compact::branch::BranchEntry;
@@ -42,7 +42,7 @@ pub fn compact_list(
         let kept = |size| MessageFate::kept(&size, Reason::Untouched);
         return Ok(Compacted { fates: list.sizes().map(kept).collect(), preparation: None });
     };
-    let checkpoint = checkpoint(list).filter(|_| rules.compaction == Compaction::Projected);
+    let checkpoint = checkpoint(list).filter(|_| rules.pi.has(PiChange::KeepsSystemMessages));
     let positions = positions(list, branch);
     let replayed = checkpoint.is_some();
     let fate = |(at, size): (usize, MessageSize)| {

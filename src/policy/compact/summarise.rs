@@ -2,6 +2,7 @@
 
 use std::borrow::Cow;
 
+use crate::gateway::ruleset::PiChange;
 use crate::js::{self, JsString, Throws, Value};
 use crate::policy::compact::chunks::{SAFETY_MARGIN, adaptive_ratio, at_least_one, max_chunk_tokens, total};
 use crate::policy::compact::failures::{failures_section, tool_failures};
@@ -13,7 +14,7 @@ use crate::policy::compact::stages::{
     Answers, Halt, NoAnswer, Stage, estimates, max_prefix_tokens, max_summary_tokens,
 };
 use crate::policy::repair::shape_of;
-use crate::store::entry::{Reading, Role};
+use crate::store::entry::Role;
 use crate::store::measure::role_of;
 
 /// Makes a summary with the answers of someone, one call after the other. Nothing is stored.
@@ -51,16 +52,19 @@ fn by_runtime(job: &SummaryJob, answers: &mut dyn Answers) -> Result<Parts, NoSu
             NoAnswer::Ended => NoSummary::Ended,
         })
     };
-    let projects = job.material.reading == Reading::Projected;
+    let pi = job.material.pi;
     let history = if job.material.history.is_empty() && !prefix.is_empty() {
-        // Since it projects, the runtime carries the summary before on (store-pi-1.5 I3).
-        previous.clone().filter(|_| projects).unwrap_or_else(|| NO_HISTORY.into())
+        // Since it keeps system messages, the runtime carries the summary before on (store-pi-1.5 I3).
+        previous
+            .clone()
+            .filter(|_| pi.has(PiChange::KeepsSystemMessages))
+            .unwrap_or_else(|| NO_HISTORY.into())
     } else {
         call(SummaryRequest {
             purpose: Purpose::History,
             form: Form::Checkpoint,
             merges: false,
-            reading: job.material.reading,
+            pi,
             messages: &job.material.history,
             previous: previous.as_ref(),
             focus: job.instructions.as_ref(),
@@ -71,10 +75,10 @@ fn by_runtime(job: &SummaryJob, answers: &mut dyn Answers) -> Result<Parts, NoSu
         purpose: Purpose::TurnPrefix,
         form: Form::TurnPrefix,
         merges: false,
-        reading: job.material.reading,
+        pi,
         messages: prefix,
         previous: None,
-        focus: job.instructions.as_ref().filter(|_| projects),
+        focus: job.instructions.as_ref().filter(|_| pi.has(PiChange::FocusesPrefix)),
         max_tokens: max_prefix_tokens(job.reserve_tokens),
     };
     let turn_prefix = if prefix.is_empty() { None } else { Some(call(prefix_request)?) };

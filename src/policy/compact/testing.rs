@@ -1,5 +1,6 @@
 //! Jobs for tests.
 
+use crate::gateway::ruleset::PiRelease;
 use crate::js::{self, JsString, Value};
 use crate::policy::compact::files::FileOps;
 use crate::policy::compact::job::{Mode, SummaryJob};
@@ -19,7 +20,7 @@ pub(crate) fn job(history: Vec<Value>) -> SummaryJob {
         turn_prefix: Vec::new(),
         previous_summary: None,
         files: FileOps::default(),
-        reading: crate::store::entry::Reading::default(),
+        pi: PiRelease::OLDEST,
     };
     SummaryJob {
         material,

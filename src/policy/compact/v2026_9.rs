@@ -6,11 +6,12 @@ use std::collections::HashMap;
 use crate::context::tokens::estimate_under;
 use crate::context::tokens::{estimate_context, estimate_message};
 use crate::context::{ContextMessage, first_kept};
-use crate::gateway::ruleset::{Compaction, Estimate, Rules};
+use crate::gateway::ruleset::{Compaction, Estimate, PiRelease, Rules};
 use crate::ids::EntryIx;
 use crate::js::{Throws, Value};
 use crate::policy::compact::branch::BranchEntry;
 use crate::policy::compact::cut_point::{CutPoint, is_turn_start, is_valid};
+use crate::policy::compact::kept::prepare_kept;
 use crate::policy::compact::prepare::{Preparation, prepare};
 use crate::policy::compact::projected::{prepare_entries, prepare_projected, system_tokens};
 use crate::store::entry::{EntryKind, Reading};
@@ -100,14 +101,16 @@ pub fn prepare_under(
     keep_tokens: f64,
     tokens: impl Fn(&BranchEntry) -> Result<f64, Throws>,
 ) -> Result<Option<Preparation>, Throws> {
-    match rules.compaction {
+    let prepared = match rules.compaction {
         Compaction::AfterPrevious => prepare(branch, keep_tokens),
+        Compaction::EntriesFromKept => prepare_kept(rules.pi, branch, before.first_kept, keep_tokens),
         Compaction::FromFirstKept => prepare_again(branch, before, keep_tokens, tokens),
         Compaction::Projected if branch.iter().any(|entry| entry.projected.is_some()) => {
             prepare_projected(branch, before.system_tokens, keep_tokens)
         }
         Compaction::Projected => prepare_entries(branch, before, keep_tokens),
-    }
+    };
+    Ok(prepared?.map(|prepared| Preparation { pi: rules.pi, ..prepared }))
 }
 
 fn prepare_again(
@@ -127,7 +130,8 @@ fn prepare_again(
     let Some(cut) = cut_again(branch, start, previous, keep, tokens)? else { return Ok(None) };
     let first_kept = branch[cut.first_kept];
     let tokens_before = tokens_before(branch, start, previous)?;
-    let prepared = Preparation { previous, start, cut, first_kept: first_kept.entry, tokens_before };
+    let pi = PiRelease::OLDEST;
+    let prepared = Preparation { previous, start, cut, first_kept: first_kept.entry, tokens_before, pi };
     let summarised = prepared.history().chain(prepared.turn_prefix());
     let any = summarised.into_iter().any(|at| Some(at) != previous && branch[at].message.is_some());
     Ok((any && first_kept.named).then_some(prepared))

@@ -1,9 +1,9 @@
 //! Real programs as summarizers: good ones, failing ones, and such as hang, talk too much or do not listen.
 
 use super::*;
+use crate::gateway::ruleset::PiRelease;
 use crate::policy::compact::testing::{job, users};
 use crate::policy::compact::{Form, Purpose};
-use crate::store::entry::Reading;
 use crate::summarize::run;
 
 fn request(messages: &[crate::js::Value]) -> SummaryRequest<'_> {
@@ -11,7 +11,7 @@ fn request(messages: &[crate::js::Value]) -> SummaryRequest<'_> {
         purpose: Purpose::History,
         form: Form::Checkpoint,
         merges: false,
-        reading: Reading::Entries,
+        pi: PiRelease::OLDEST,
         messages,
         previous: None,
         focus: None,

@@ -3,9 +3,9 @@
 use proptest::prelude::*;
 
 use super::*;
+use crate::gateway::ruleset::PiRelease;
 use crate::js::{self, JsString, Value};
 use crate::policy::compact::Purpose;
-use crate::store::entry::Reading;
 
 fn summary(messages: &[Value], form: Form, previous: Option<&str>, max_tokens: f64) -> String {
     let previous = previous.map(JsString::from);
@@ -13,7 +13,7 @@ fn summary(messages: &[Value], form: Form, previous: Option<&str>, max_tokens: f
         purpose: Purpose::History,
         form,
         merges: false,
-        reading: Reading::Entries,
+        pi: PiRelease::OLDEST,
         messages,
         previous: previous.as_ref(),
         focus: None,
@@ -131,7 +131,7 @@ fn no_message_and_cancel_are_answers_of_their_own() {
         purpose: Purpose::History,
         form: Form::Checkpoint,
         merges: false,
-        reading: Reading::Entries,
+        pi: PiRelease::OLDEST,
         messages: &[],
         previous: None,
         focus: None,

@@ -7,9 +7,9 @@ use std::time::Instant;
 
 use super::*;
 use crate::gateway::env::Environment;
+use crate::gateway::ruleset::PiRelease;
 use crate::policy::compact::testing::{job, users};
 use crate::policy::compact::{Form, Purpose};
-use crate::store::entry::Reading;
 use crate::summarize::{Progress, SummaryError, Tokens, run};
 
 const SECRET: &str = "sk-test-s3cret";
@@ -89,7 +89,7 @@ fn request(messages: &[crate::js::Value]) -> SummaryRequest<'_> {
         purpose: Purpose::History,
         form: Form::Checkpoint,
         merges: false,
-        reading: Reading::Entries,
+        pi: PiRelease::OLDEST,
         messages,
         previous: None,
         focus: None,

@@ -21,7 +21,7 @@ pub(super) fn answer(session: &Session) -> Result<Value, Throws> {
     let tail = appended.text().to_owned();
     let bytes = [opened, tail.clone().into_bytes()].concat();
     let source = Source::memory("copy", bytes);
-    let index = index_of(&source, &mut CountedIds(0))?;
+    let index = index_of(session.index.pi, &source, &mut CountedIds(0))?;
     let lines: Vec<Value> = tail.lines().map(|line| js::parse(line).expect("a line")).collect();
     let context = build(&index, &Tree::new(&index), &Leaf::Own).map(|context| {
         let messages = bodies::messages(&source, &index, &context).expect("bodies");

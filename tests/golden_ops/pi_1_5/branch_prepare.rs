@@ -5,7 +5,6 @@ use clawscope::js::{Throws, Value};
 use clawscope::policy::compact::conversation_as;
 use clawscope::policy::compact::leaving::{left, prepare_leaving};
 use clawscope::store::body;
-use clawscope::store::entry::Reading;
 
 use super::super::{Session, number, object, or_throws};
 use super::{described, id_of};
@@ -30,7 +29,7 @@ pub(super) fn answer(session: &Session) -> Result<Value, Throws> {
     let read = |ix: EntryIx| body::entry(&session.source, index, ix);
     let leaving = prepare_leaving(index, &left.entries, budget, read).expect("bodies")?;
     let files = &leaving.files;
-    let text = conversation_as(Reading::Projected, &leaving.messages).map(|text| described(&text));
+    let text = conversation_as(index.pi, &leaving.messages).map(|text| described(&text));
     Ok(object([
         ("commonAncestorId", left.ancestor.map_or(Value::Null, |ix| id_of(index, ix))),
         ("entries", Value::Array(left.entries.iter().map(|ix| id_of(index, *ix)).collect())),

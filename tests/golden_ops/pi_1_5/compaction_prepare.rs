@@ -5,11 +5,12 @@ use std::collections::HashMap;
 use clawscope::context::system::system_state;
 use clawscope::context::{ContextMessage, bodies};
 use clawscope::gateway::compaction::pi_compaction;
-use clawscope::gateway::ruleset::Ruleset;
+use clawscope::gateway::ruleset::{PiChange, Ruleset};
 use clawscope::ids::{EntryIx, NewIds};
 use clawscope::js::{JsString, Object, Throws, Value};
 use clawscope::policy::compact::{
-    Before, Compacting, CompactionEntry, FileLists, Preparation, after, conversation_as, projected_branch,
+    Before, Compacting, CompactionEntry, FileLists, Preparation, after, branch_as, conversation_as,
+    projected_branch,
 };
 use clawscope::store::body;
 use clawscope::store::entry::Reading;
@@ -19,19 +20,23 @@ use super::{built, described, estimate};
 
 pub(super) fn answer(mut session: Session) -> Result<Value, Throws> {
     let path = session.tree.branch(&session.index, &session.leaf);
-    let branch = projected_branch(&session.index, &path)?;
     let read = |ix: EntryIx| body::entry(&session.source, &session.index, ix);
+    let index = &session.index;
+    let branch = match index.reading {
+        Reading::Entries => branch_as(index, &path, read).expect("bodies"),
+        Reading::Projected => projected_branch(index, &path)?,
+    };
     let before = Before::of(&session.index, &branch, read).expect("bodies");
     let keep = pi_compaction(session.case.get("settings")).keep_recent_tokens;
     let compacting = Compacting { branch: &branch, before: &before, tokens: &HashMap::new() };
-    let Some(preparation) = compacting.prepare(Ruleset::Pi1_5.rules(), keep)? else {
+    let Some(preparation) = compacting.prepare(Ruleset::of_pi(index.pi).rules(), keep)? else {
         return Ok(object([("prepared", Value::Bool(false))]));
     };
     let material = preparation.material(&branch, read).expect("bodies");
     let lists = material.files.lists();
     let first_kept = session.index.entry(preparation.first_kept).id;
     let text = |messages: &[Value]| {
-        or_throws(conversation_as(Reading::Projected, messages).map(|text| described(&text)))
+        or_throws(conversation_as(session.index.pi, messages).map(|text| described(&text)))
     };
     let mut result = Object::from([
         ("prepared", Value::Bool(true)),
@@ -78,7 +83,9 @@ fn following(
         tokens_before: preparation.tokens_before,
         details: Some(lists),
         from_hook: Some(false),
-        checkpoint: system_state(index, &context.messages)?.map(|state| state.message_at(now_ms)),
+        checkpoint: system_state(index, &context.messages)?
+            .filter(|_| index.pi.has(PiChange::KeepsSystemMessages))
+            .map(|state| state.message_at(now_ms)),
     };
     let leaf = context.leaf.expect("a prepared branch has a leaf");
     let id = session.fresh_ids().next_id(0, &|id| index.ids.find(id).is_some());

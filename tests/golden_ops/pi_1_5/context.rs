@@ -3,8 +3,8 @@
 use clawscope::context::llm::to_llm_as;
 use clawscope::context::projection::project;
 use clawscope::context::system::system_state;
+use clawscope::gateway::ruleset::{PiChange, PiRelease};
 use clawscope::js::{Object, Throws, Value};
-use clawscope::store::entry::Reading;
 use clawscope::store::index::{Index, Standing};
 use clawscope::store::intern::WordIx;
 use clawscope::transcript::labels;
@@ -19,7 +19,7 @@ pub(super) fn answer(mut session: Session) -> Result<Value, Throws> {
     let path = session.tree.branch(index, &session.leaf);
     let messages = session.messages();
     let llm: Result<Vec<Option<Value>>, Throws> =
-        messages.iter().map(|message| to_llm_as(Reading::Projected, message)).collect();
+        messages.iter().map(|message| to_llm_as(index.pi, message)).collect();
     let llm =
         llm.map_or_else(|Throws| throws(), |sent| Value::Array(sent.iter().flatten().map(digest).collect()));
     let sources = project(index, &context.path)?.entries;
@@ -29,7 +29,7 @@ pub(super) fn answer(mut session: Session) -> Result<Value, Throws> {
         ("entries", number(index.entries.len() as f64)),
         ("leafId", index.last().map_or(Value::Null, |ix| id_of(index, ix))),
         ("path", Value::Array(path.into_iter().map(|ix| id_of(index, ix)).collect())),
-        ("name", or_throws(labels::last_name(index).map(|name| name.map_or(Value::Null, Value::String)))),
+        ("name", name(index)),
         ("opening", Value::from(opening)),
         ("thinkingLevel", thinking),
         ("model", model(&session)),
@@ -40,6 +40,16 @@ pub(super) fn answer(mut session: Session) -> Result<Value, Throws> {
     ]))
 }
 
+fn name(index: &Index) -> Value {
+    if !index.pi.has(PiChange::ClearsNames) {
+        return labels::name(index).map_or(Value::Null, |name| Value::from(name.as_str()));
+    }
+    or_throws(labels::last_name(index).map(|name| name.map_or(Value::Null, Value::String)))
+}
+
+/// The first release that ends a last line without an end.
+const ENDS_LINES: PiRelease = PiRelease([0, 84, 4]);
+
 /// What opening does to the file (store-pi-1.5 C3–C5).
 pub(super) fn opening(session: &Session) -> &'static str {
     let len = session.source.len().expect("a length");
@@ -48,7 +58,10 @@ pub(super) fn opening(session: &Session) -> &'static str {
         "header-written"
     } else if to_v2 || to_v3 || session.index.version().is_nan() {
         "rewritten"
-    } else if len > 0 && session.source.read_span(len - 1, 1).expect("a byte") != b"\n" {
+    } else if session.index.pi >= ENDS_LINES
+        && len > 0
+        && session.source.read_span(len - 1, 1).expect("a byte") != b"\n"
+    {
         "newline-added"
     } else {
         "unchanged"

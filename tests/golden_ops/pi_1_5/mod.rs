@@ -1,4 +1,4 @@
-//! The ops of the cases of pi 1.5, each answered through the library's ordinary functions.
+//! The ops of the cases of pi, each answered through the library's ordinary functions.
 
 mod append_branch;
 mod branch_prepare;
@@ -12,8 +12,8 @@ use std::path::Path;
 
 use clawscope::context::tokens::ContextEstimate;
 use clawscope::context::{Context, build};
+use clawscope::gateway::ruleset::PiRelease;
 use clawscope::js::{self, JsString, Throws, Value};
-use clawscope::store::entry::Reading;
 use clawscope::store::index::{Index, Standing};
 use clawscope::store::load::load_as;
 use clawscope::store::source::Source;
@@ -23,23 +23,23 @@ use sha2::{Digest, Sha256};
 use super::{CountedIds, Session, number, object, transcript};
 
 /// The answer to a case; none where the op is not built.
-pub(super) fn answer(op: &str, case: &Value, root: &Path) -> Option<Result<Value, Throws>> {
+pub(super) fn answer(pi: PiRelease, op: &str, case: &Value, root: &Path) -> Option<Result<Value, Throws>> {
     Some(match op {
-        "context" => opened(case, root).and_then(context::answer),
-        "tokens" => moved(case, root).and_then(tokens::answer),
-        "compaction_prepare" => moved(case, root).and_then(compaction_prepare::answer),
-        "compaction_check" => moved(case, root).and_then(compaction_check::answer),
-        "branch_prepare" => opened(case, root).and_then(|session| branch_prepare::answer(&session)),
-        "append_branch" => opened(case, root).and_then(|session| append_branch::answer(&session)),
-        "overflow_match" => overflow_match::answer(case, root),
+        "context" => opened(pi, case, root).and_then(context::answer),
+        "tokens" => moved(pi, case, root).and_then(tokens::answer),
+        "compaction_prepare" => moved(pi, case, root).and_then(compaction_prepare::answer),
+        "compaction_check" => moved(pi, case, root).and_then(compaction_check::answer),
+        "branch_prepare" => opened(pi, case, root).and_then(|session| branch_prepare::answer(&session)),
+        "append_branch" => opened(pi, case, root).and_then(|session| append_branch::answer(&session)),
+        "overflow_match" => overflow_match::answer(pi, case, root),
         _ => return None,
     })
 }
 
-/// A case's session as pi 1.5 opens it; the case's leaf is that of its context.
-fn opened(case: &Value, root: &Path) -> Result<Session, Throws> {
+/// A case's session as a release of pi opens it; the case's leaf is that of its context.
+fn opened(pi: PiRelease, case: &Value, root: &Path) -> Result<Session, Throws> {
     let source = Source::open(&transcript(case, root)).expect("the transcript opens");
-    let index = index_of(&source, &mut CountedIds(0))?;
+    let index = index_of(pi, &source, &mut CountedIds(0))?;
     let leaf = match case.get("leaf") {
         None => Leaf::Own,
         Some(Value::String(id)) => Leaf::Id(id.to_string_lossy()),
@@ -50,8 +50,8 @@ fn opened(case: &Value, root: &Path) -> Result<Session, Throws> {
 }
 
 /// The same with the session's own leaf moved to the case's; an unknown one leaves it where it is.
-fn moved(case: &Value, root: &Path) -> Result<Session, Throws> {
-    let mut session = opened(case, root)?;
+fn moved(pi: PiRelease, case: &Value, root: &Path) -> Result<Session, Throws> {
+    let mut session = opened(pi, case, root)?;
     if let Leaf::Id(id) = &session.leaf
         && session.tree.find_text(&session.index, id).is_none()
     {
@@ -66,8 +66,8 @@ fn built(session: &mut Session) -> Result<(), Throws> {
 }
 
 /// A file that is no session is refused; an empty one is begun (store-pi-1.5 C3).
-fn index_of(source: &Source, ids: &mut CountedIds) -> Result<Index, Throws> {
-    let index = load_as(source, Reading::Projected, ids, &mut |_, _| true).expect("the transcript is read");
+fn index_of(pi: PiRelease, source: &Source, ids: &mut CountedIds) -> Result<Index, Throws> {
+    let index = load_as(source, pi, ids, &mut |_, _| true).expect("the transcript is read");
     match index.standing {
         Standing::Throws { .. } | Standing::NoHeader => Err(Throws),
         Standing::Empty if !source.is_empty().expect("a length") => Err(Throws),

@@ -2,6 +2,7 @@
 
 use std::path::Path;
 
+use clawscope::gateway::ruleset::PiRelease;
 use clawscope::js::{JsString, Object, Throws, Value};
 use clawscope::policy::overflow::pi_1_5::{is_overflow, is_overflowed, is_recoverable_length};
 use clawscope::store::entry::Role;
@@ -9,7 +10,7 @@ use clawscope::store::entry::Role;
 use super::super::{number, object, or_throws};
 use super::{built, moved};
 
-pub(super) fn answer(case: &Value, root: &Path) -> Result<Value, Throws> {
+pub(super) fn answer(pi: PiRelease, case: &Value, root: &Path) -> Result<Value, Throws> {
     let setting = |name: &str| case.get("settings").and_then(|settings| settings.get(name));
     let mut result = Object::default();
     if let Some(texts) = setting("errorMessages").and_then(Value::as_array) {
@@ -21,7 +22,7 @@ pub(super) fn answer(case: &Value, root: &Path) -> Result<Value, Throws> {
         result.set("strings", Value::Array(judged.collect()));
     }
     if case.get("transcript").is_some() {
-        let mut session = moved(case, root)?;
+        let mut session = moved(pi, case, root)?;
         built(&mut session)?;
         let window = setting("contextWindow").and_then(Value::as_f64);
         let most = setting("maxTokens").and_then(Value::as_f64).unwrap_or(0.0);

@@ -1,0 +1,252 @@
+//! The releases of pi: what changed between them, since when, and the ruleset of each range. Every change was asked of the
+//! published packages on both sides of it; where one of them is no longer published, the change log names the release.
+
+use super::Ruleset;
+use super::gateways::PI_0_55;
+use super::rules::{Compaction, Reading, Rules};
+
+/// A release of pi: major, minor, patch.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct PiRelease(pub [u32; 3]);
+
+/// Something that pi does otherwise since a release.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum PiChange {
+    /// Whoever summarises sees the first 2000 units of a tool result.
+    CutsResults,
+    /// An empty session name clears the name before it.
+    ClearsNames,
+    /// A compaction considers again what the one before it kept.
+    StartsAtKept,
+    /// Images of users weigh as much as those of tools.
+    WeighsUserImages,
+    /// Files are read line by line: nothing around a line is trimmed away, and falsy lines are junk.
+    ReadsLines,
+    /// Nothing is compacted where nothing would be summarised.
+    NeedsMessages,
+    /// A usage of 0 anchors no estimate.
+    NeedsUsage,
+    /// Whatever is part of the context counts towards the budget and can begin the kept part; contents that are missing are
+    /// empty; an older compaction within the kept part speaks again.
+    CutsByContext,
+    /// Whoever summarises sees the content of a tool result that is a plain text; that of an answer has to be blocks.
+    TakesPlainTexts,
+    /// The window is checked between the turns of a run too.
+    ChecksBetweenTurns,
+    /// Prompt and tools are messages of the transcript.
+    KeepsSystemMessages,
+    /// Contexts are edited, estimates know of it, and only the last compaction speaks.
+    Projects,
+    /// The calls that a tool made itself name files too.
+    CountsNestedCalls,
+    /// Whoever summarises sees no thinking.
+    OmitsThinking,
+    /// The instructions of `/compact` reach the beginning of a split turn.
+    FocusesPrefix,
+    /// The summary of a branch respects context edits.
+    EditsBranchSummaries,
+    /// A cut never ends within a character.
+    CutsWholeCharacters,
+}
+
+impl PiChange {
+    /// The first release with the change.
+    pub const fn since(self) -> PiRelease {
+        PiRelease(match self {
+            Self::CutsResults => [0, 56, 3],
+            Self::ClearsNames => [0, 59, 0],
+            Self::StartsAtKept => [0, 63, 1],
+            Self::WeighsUserImages => [0, 76, 0],
+            Self::ReadsLines => [0, 78, 1],
+            Self::NeedsMessages => [0, 79, 8],
+            Self::NeedsUsage => [0, 80, 0],
+            Self::CutsByContext => [0, 80, 4],
+            Self::TakesPlainTexts => [0, 81, 0],
+            Self::ChecksBetweenTurns => [0, 84, 4],
+            Self::KeepsSystemMessages => [0, 86, 0],
+            Self::Projects => [0, 87, 0],
+            Self::CountsNestedCalls => [0, 99, 0],
+            Self::OmitsThinking => [1, 2, 0],
+            Self::FocusesPrefix => [1, 4, 0],
+            Self::EditsBranchSummaries => [1, 5, 0],
+            Self::CutsWholeCharacters => [1, 5, 1],
+        })
+    }
+}
+
+impl PiRelease {
+    /// The oldest release that was read. Gateways that embed an older or a newer one count as this.
+    pub const OLDEST: Self = Self([0, 55, 0]);
+    /// The newest release that was read.
+    pub const NEWEST: Self = Self([1, 5, 2]);
+
+    /// Whether a change is in this release.
+    pub const fn has(self, change: PiChange) -> bool {
+        let (own, first) = (self.0, change.since().0);
+        let mut at = 0;
+        // Arrays cannot be compared in constants.
+        while at < own.len() {
+            if own[at] != first[at] {
+                return own[at] > first[at];
+            }
+            at += 1;
+        }
+        true
+    }
+
+    /// How the release reads transcripts.
+    pub const fn reading(self) -> Reading {
+        if self.has(PiChange::Projects) { Reading::Projected } else { Reading::Entries }
+    }
+
+    const fn compaction(self) -> Compaction {
+        match (self.has(PiChange::StartsAtKept), self.has(PiChange::Projects)) {
+            (false, _) => Compaction::AfterPrevious,
+            (_, false) => Compaction::EntriesFromKept,
+            (_, true) => Compaction::Projected,
+        }
+    }
+
+    const fn rules(self) -> Rules {
+        Rules {
+            reading: self.reading(),
+            pi: self,
+            usage_above_zero: self.has(PiChange::NeedsUsage),
+            compaction: self.compaction(),
+            ..PI_0_55
+        }
+    }
+}
+
+impl Default for PiRelease {
+    fn default() -> Self {
+        Self::OLDEST
+    }
+}
+
+/// Where only the way of reading is known: the oldest release that reads entries, the newest that projects them.
+impl From<Reading> for PiRelease {
+    fn from(reading: Reading) -> Self {
+        match reading {
+            Reading::Entries => Self::OLDEST,
+            Reading::Projected => Self::NEWEST,
+        }
+    }
+}
+
+/// The releases that share a ruleset.
+#[derive(Debug)]
+pub(super) struct PiRange {
+    /// The ruleset.
+    pub ruleset: Ruleset,
+    /// Its name in flags, files and JSON.
+    pub id: &'static str,
+    /// The same for people.
+    pub name: &'static str,
+    /// The first release; the range ends before the next one.
+    pub first: PiRelease,
+    /// The rules.
+    pub rules: &'static Rules,
+}
+
+macro_rules! ranges {
+    ($($ruleset:ident $id:literal $name:literal $first:expr;)*) => {
+        /// Every range, oldest first.
+        pub(super) static RANGES: &[PiRange] = &[$(
+            PiRange {
+                ruleset: Ruleset::$ruleset,
+                id: $id,
+                name: $name,
+                first: PiRelease($first),
+                rules: { static RULES: Rules = PiRelease($first).rules(); &RULES },
+            },
+        )*];
+    };
+}
+
+ranges! {
+    Pi0_55 "pi-0.55" "pi 0.55.3" [0, 55, 0];
+    Pi0_56_3 "pi-0.56.3" "pi 0.56.3" [0, 56, 3];
+    Pi0_59 "pi-0.59" "pi 0.59" [0, 59, 0];
+    Pi0_63_1 "pi-0.63.1" "pi 0.63.1" [0, 63, 1];
+    Pi0_76 "pi-0.76" "pi 0.76" [0, 76, 0];
+    Pi0_78_1 "pi-0.78.1" "pi 0.78.1" [0, 78, 1];
+    Pi0_79_8 "pi-0.79.8" "pi 0.79.8" [0, 79, 8];
+    Pi0_80_0 "pi-0.80.0" "pi 0.80.0" [0, 80, 0];
+    Pi0_80_4 "pi-0.80.4" "pi 0.80.4" [0, 80, 4];
+    Pi0_81 "pi-0.81" "pi 0.81" [0, 81, 0];
+    Pi0_84_4 "pi-0.84.4" "pi 0.84.4" [0, 84, 4];
+    Pi0_86 "pi-0.86" "pi 0.86" [0, 86, 0];
+    Pi0_87 "pi-0.87" "pi 0.87" [0, 87, 0];
+    Pi0_99 "pi-0.99" "pi 0.99" [0, 99, 0];
+    Pi1_2 "pi-1.2" "pi 1.2" [1, 2, 0];
+    Pi1_4 "pi-1.4" "pi 1.4" [1, 4, 0];
+    Pi1_5_0 "pi-1.5.0" "pi 1.5.0" [1, 5, 0];
+    Pi1_5 "pi-1.5" "pi 1.5.2" [1, 5, 1];
+}
+
+/// The range of a ruleset; none of a gateway's.
+pub(super) fn range(ruleset: Ruleset) -> Option<&'static PiRange> {
+    RANGES.iter().find(|range| range.ruleset == ruleset)
+}
+
+/// The ruleset of a release: that of the newest range that is not newer.
+pub(super) fn ruleset_of(release: PiRelease) -> Ruleset {
+    let range = RANGES.iter().rev().find(|range| range.first <= release);
+    range.map_or(Ruleset::Pi0_55, |range| range.ruleset)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const CHANGES: [PiChange; 17] = [
+        PiChange::CutsResults,
+        PiChange::ClearsNames,
+        PiChange::StartsAtKept,
+        PiChange::WeighsUserImages,
+        PiChange::ReadsLines,
+        PiChange::NeedsMessages,
+        PiChange::NeedsUsage,
+        PiChange::CutsByContext,
+        PiChange::TakesPlainTexts,
+        PiChange::ChecksBetweenTurns,
+        PiChange::KeepsSystemMessages,
+        PiChange::Projects,
+        PiChange::CountsNestedCalls,
+        PiChange::OmitsThinking,
+        PiChange::FocusesPrefix,
+        PiChange::EditsBranchSummaries,
+        PiChange::CutsWholeCharacters,
+    ];
+
+    #[test]
+    fn each_range_but_the_oldest_begins_with_the_one_change_that_makes_it_a_range() {
+        let firsts: Vec<PiRelease> = RANGES[1..].iter().map(|range| range.first).collect();
+        assert_eq!(firsts, CHANGES.map(PiChange::since));
+        assert!(firsts.is_sorted());
+    }
+
+    #[test]
+    fn a_release_has_the_changes_up_to_itself() {
+        assert!(!PiRelease([0, 80, 3]).has(PiChange::CutsByContext));
+        assert!(PiRelease([0, 80, 4]).has(PiChange::CutsByContext));
+        assert!(PiRelease([1, 0, 0]).has(PiChange::CountsNestedCalls));
+        assert!(!PiRelease::OLDEST.has(PiChange::CutsResults) && PiRelease::NEWEST.has(PiChange::Projects));
+    }
+
+    #[test]
+    fn a_release_gets_the_nearest_ruleset_that_is_not_newer() {
+        for (release, ruleset) in [
+            ([0, 30, 0], Ruleset::Pi0_55),
+            ([0, 56, 2], Ruleset::Pi0_55),
+            ([0, 75, 5], Ruleset::Pi0_63_1),
+            ([0, 80, 9], Ruleset::Pi0_80_4),
+            ([0, 84, 3], Ruleset::Pi0_81),
+            ([1, 3, 0], Ruleset::Pi1_2),
+            ([2, 0, 0], Ruleset::Pi1_5),
+        ] {
+            assert_eq!(ruleset_of(PiRelease(release)), ruleset);
+        }
+    }
+}
