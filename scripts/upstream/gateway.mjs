@@ -1,0 +1,651 @@
+#!/usr/bin/env node
+// Asks a release of the gateway the questions of tests/golden-releases/README.md.
+//   node gateway.mjs --release 2026.4.15 CASE.json
+//   node gateway.mjs --release 2026.4.15 --batch ROOT [TEXT]
+// No upstream code lives here. The package is installed into the cache folder, and what an op needs is cut
+// out of it at run time: starting from a function found by the name of its region (or of its file), every top-level
+// declaration it reaches is copied, chunk by chunk, into a temporary module, with the imports between them kept.
+process.env.TZ = "UTC";
+import fs from "node:fs";
+import os from "node:os";
+import path from "node:path";
+import crypto from "node:crypto";
+import { execFileSync } from "node:child_process";
+import vm from "node:vm";
+import { builtinModules, syncBuiltinESMExports } from "node:module";
+import { pathToFileURL } from "node:url";
+
+const CACHE = process.env.ORACLE_CACHE || path.join(os.tmpdir(), "session-oracle-cache");
+const READER = "0.55.3"; // the runtime that opens the transcripts, whatever the release
+const DEFAULT_NOW = 1700000000000;
+
+// ---------------------------------------------------------------- install
+const npm = (args, cwd) =>
+  execFileSync("npm", [...args, "--no-audit", "--no-fund", "--loglevel=error"], { cwd, stdio: ["ignore", "pipe", "inherit"] });
+function ensureReader() {
+  const dir = path.join(CACHE, `pi-${READER}`);
+  if (!fs.existsSync(path.join(dir, ".ok"))) {
+    fs.mkdirSync(dir, { recursive: true });
+    fs.writeFileSync(path.join(dir, "package.json"), '{"name":"oracle-pi","private":true}\n');
+    npm(["install", "--ignore-scripts", "--save-exact"].concat(["pi-coding-agent", "pi-ai", "pi-agent-core", "pi-tui"].map((n) => `@mariozechner/${n}@${READER}`)), dir);
+    fs.writeFileSync(path.join(dir, ".ok"), "");
+  }
+  return path.join(dir, "node_modules", "@mariozechner");
+}
+function ensurePacked(name, version, folder) {
+  const dir = path.join(CACHE, folder);
+  if (!fs.existsSync(path.join(dir, ".ok"))) {
+    fs.mkdirSync(dir, { recursive: true });
+    const out = npm(["pack", `${name}@${version}`, "--ignore-scripts"], dir).toString().trim().split("\n").pop();
+    execFileSync("tar", ["xzf", out, "package/dist", "package/package.json"], { cwd: dir });
+    fs.rmSync(path.join(dir, out));
+    fs.writeFileSync(path.join(dir, ".ok"), "");
+  }
+  return path.join(dir, "package");
+}
+const parts = (v) => v.split(/[.-]/).map(Number);
+const atLeast = (v, w) => {
+  const [a, b] = [parts(v), parts(w)];
+  for (let i = 0; i < 3; i++) if (a[i] !== b[i]) return a[i] > b[i];
+  return true;
+};
+// before 2026.1.29 the package had another name
+const ensureGateway = (v) => ensurePacked(atLeast(v, "2026.1.29") ? "openclaw" : "clawdbot", v, `gateway-${v}`);
+
+// ---------------------------------------------------------------- cutting out
+const DECL = /^(?:export )?(?:default )?(?:(?:async )?function\*? ?|const |let |var |class )([A-Za-z_$][\w$]*)?/;
+const STARTS = /^(?:import|export|async function|function|const|let|var|class)\b/;
+const STUBS = {
+  createSubsystemLogger: "() => __quiet",
+  acquireSessionWriteLock: "async () => ({ release: async () => {} })",
+  emitSessionTranscriptUpdate: "() => {}",
+  resolveProviderRuntimeHooks: "() => undefined", // no provider plug-in is loaded
+  resolveProviderRuntimePlugin: "() => undefined",
+  resolveProviderCacheTtlEligibility: "() => undefined",
+  resolveProviderCapabilities: "() => ({})",
+  getGlobalHookRunner: "() => undefined",
+};
+function parses(code) {
+  try { new vm.Script(code); return true; } catch { return false; }
+}
+function clean(code) {
+  return code
+    .replace(/\/\*[\s\S]*?\*\//g, " ")
+    .replace(/"(?:[^"\\\n]|\\.)*"|'(?:[^'\\\n]|\\.)*'/g, '""')
+    .replace(/(^|\s)\/\/.*$/gm, "$1");
+}
+class Chunk {
+  constructor(file) {
+    this.file = file;
+    this.text = fs.readFileSync(file, "utf8");
+    this.lines = this.text.split("\n");
+    this.starts = new Map(); // name -> line
+    this.done = new Map(); // name -> {at, code}
+    this.imports = new Map(); // local -> {from, name}
+    this.exports = new Map(); // exported -> local
+    this.items = { has: (n) => this.starts.has(n), get: (n) => this.item(n) };
+    for (let at = 0; at < this.lines.length; at++) {
+      const line = this.lines[at];
+      if (!STARTS.test(line)) continue;
+      if (/^(?:import\b|export (?:\{|\*))/.test(line)) {
+        let code = line;
+        for (let i = at + 1; i < at + 200 && !/(?:["'];?|\};?)\s*$/.test(code); i++) code += this.lines[i];
+        if (line.startsWith("import")) this.addImport(code);
+        else this.addExport(code);
+        continue;
+      }
+      const d = DECL.exec(line);
+      if (!d) continue;
+      const names = d[1] ? [d[1]] : [...(/^(?:export )?(?:const|let|var) [[{]([^=]*?)[\]}] =/.exec(line)?.[1] ?? "").matchAll(/(?:^|,)\s*(?:[\w$]+\s*:\s*)?([A-Za-z_$][\w$]*)/g)].map((m) => m[1]);
+      if (/^export default/.test(line)) this.exports.set("default", d[1]);
+      else if (/^export /.test(line)) for (const n of names) this.exports.set(n, n);
+      for (const n of names) if (!this.starts.has(n)) this.starts.set(n, at);
+    }
+  }
+  addExport(code) {
+    const from = /from\s*"([^"]+)"/.exec(code)?.[1];
+    for (const p of code.slice(code.indexOf("{") + 1, code.indexOf("}")).split(",").map((x) => x.trim()).filter(Boolean)) {
+      const [local, , out] = p.split(/\s+/);
+      if (from) { this.imports.set(`re:${out ?? local}`, { from, name: local }); this.exports.set(out ?? local, `re:${out ?? local}`); }
+      else this.exports.set(out ?? local, local);
+    }
+  }
+  // the shortest run of lines from the declaration on that parses and is not continued
+  item(name) {
+    if (this.done.has(name)) return this.done.get(name);
+    const at = this.starts.get(name);
+    if (at === undefined) return undefined;
+    const strip = (x) => x.replace(/^export (?:default )?/, "");
+    let code = strip(this.lines[at]);
+    for (let i = at; ; ) {
+      const next = this.lines[i + 1] ?? "";
+      if (!/^[\s)}\].?:&|+`,]/.test(next) && parses(code)) break;
+      if (++i >= this.lines.length) throw new Error(`${this.file}: no end of ${name}`);
+      code += `\n${this.lines[i]}`;
+    }
+    const it = { at, code };
+    this.done.set(name, it);
+    return it;
+  }
+  addImport(code) {
+    const from = /(?:from\s*)?["']([^"']+)["'];?\s*$/.exec(code)?.[1];
+    if (!from) return;
+    const head = code.replace(/^import\s*/, "").split(/\bfrom\b/)[0];
+    const star = /\*\s+as\s+([\w$]+)/.exec(head);
+    if (star) this.imports.set(star[1], { from, name: "*" });
+    const braces = /\{([\s\S]*)\}/.exec(head);
+    for (const p of (braces?.[1] ?? "").split(",").map((s) => s.trim()).filter(Boolean)) {
+      const [name, , local] = p.split(/\s+/);
+      this.imports.set(local ?? name, { from, name });
+    }
+    const def = /^([A-Za-z_$][\w$]*)\s*(?:,|$)/.exec(head.trim());
+    if (def && !star) this.imports.set(def[1], { from, name: "default" });
+  }
+}
+const base = (n) => n.replace(/\$\d+$/, "");
+class Shaker {
+  constructor(dist, replace = {}) {
+    this.dist = dist;
+    this.replace = replace;
+    this.chunks = new Map();
+    this.out = new Map(); // file -> Map(name -> code)
+    this.links = new Map(); // file -> Map(local -> {file, name})
+    this.outside = new Map(); // file -> lines
+    this.missing = new Set();
+  }
+  chunk(file) {
+    if (!this.chunks.has(file)) this.chunks.set(file, new Chunk(file));
+    return this.chunks.get(file);
+  }
+  files() {
+    if (this.list) return this.list;
+    const all = [];
+    const walk = (d) => {
+      for (const e of fs.readdirSync(d, { withFileTypes: true })) {
+        if (e.isDirectory()) { if (!["node_modules", "control-ui", "extensions", "canvas-host"].includes(e.name)) walk(path.join(d, e.name)); }
+        else if (/\.m?js$/.test(e.name)) all.push(path.join(d, e.name));
+      }
+    };
+    walk(this.dist);
+    return (this.list = all.sort());
+  }
+  // the chunk and the local name of a function, by the region (or file) that holds it
+  find(where, name) {
+    this.texts ??= new Map(this.files().map((f) => [f, fs.readFileSync(f, "utf8")]));
+    for (const [file, text] of this.texts) {
+      let body = null;
+      if (text.includes("//#region ")) {
+        const re = new RegExp(`^//#region (\\S*${where}\\S*)\\n([\\s\\S]*?)^//#endregion`, "gm");
+        for (const m of text.matchAll(re)) if (new RegExp(`^(?:async )?(?:function|const) ${name}(?:\\$\\d+)?\\b`, "m").test(m[2])) { body = m[2]; break; }
+      } else if (new RegExp(`${where.replace("\\.ts", "")}(?:\\.js)?$`).test(path.relative(this.dist, file).replace(/\.js$/, ""))) body = text;
+      const local = body && new RegExp(`^(?:export )?(?:default )?(?:async )?(?:function|const) (${name}(?:\\$\\d+)?)\\b`, "m").exec(body)?.[1];
+      if (local) return { file, name: local };
+    }
+    for (const [file, text] of this.texts) { // the region was folded into another
+      const local = new RegExp(`^(?:async )?function (${name}(?:\\$\\d+)?)\\(`, "m").exec(text)?.[1];
+      if (local && UNIQUE.has(name)) return { file, name: local };
+    }
+    return null;
+  }
+  // what moved into the package beside the gateway
+  exported(name) {
+    const file = this.siblings && path.join(this.siblings, "dist", "internal", "runtime.mjs");
+    if (!file || !fs.existsSync(file) || name !== "isContextOverflow") return null;
+    let at = { file, name: this.chunk(file).exports.get(name) };
+    for (let i = 0; at.name && i < 5; i++) {
+      const c = this.chunk(at.file);
+      const to = c.imports.get(at.name);
+      if (!to) break;
+      const next = path.resolve(path.dirname(at.file), to.from);
+      at = { file: next, name: this.chunk(next).exports.get(to.name) };
+    }
+    return at.name ? at : null;
+  }
+  need(file, name) {
+    const c = this.chunk(file);
+    if (!this.out.has(file)) { this.out.set(file, new Map()); this.links.set(file, new Map()); this.outside.set(file, []); }
+    const out = this.out.get(file);
+    if (out.has(name) || this.links.get(file).has(name)) return;
+    const stub = this.replace[base(name)] ?? STUBS[base(name)];
+    if (stub && (c.items.has(name) || c.imports.has(name))) { out.set(name, { at: -1, code: `const ${name} = ${stub};` }); return; }
+    const item = c.items.get(name);
+    if (item) {
+      out.set(name, item);
+      const code = clean(item.code);
+      for (const m of code.matchAll(/[A-Za-z_$][\w$]*/g)) {
+        const before = code.slice(Math.max(0, m.index - 3), m.index);
+        if (before.endsWith(".") && before !== "...") continue;
+        if (code[m.index + m[0].length] === ":" && /[{,\s]$/.test(before)) continue;
+        if (m[0] !== name && (c.items.has(m[0]) || c.imports.has(m[0]))) this.need(file, m[0]);
+      }
+      return;
+    }
+    const imp = c.imports.get(name);
+    if (!imp) return;
+    const sibling = this.siblings && imp.from.startsWith("@openclaw/ai") ? path.join(this.siblings, "dist", `${imp.from.slice("@openclaw/ai/".length) || "index"}.mjs`) : null;
+    if (imp.from.startsWith(".") || sibling) {
+      const target = sibling ?? path.resolve(path.dirname(file), imp.from);
+      const local = fs.existsSync(target) ? this.chunk(target).exports.get(imp.name) : undefined;
+      if (imp.name === "*" || local === undefined) { out.set(name, { at: -1, code: `const ${name} = __absent(${JSON.stringify(name)});` }); this.missing.add(name); return; }
+      this.links.get(file).set(name, { file: target, name: local });
+      this.need(target, local);
+      return;
+    }
+    const bare = imp.from.replace(/^node:/, "");
+    const url = builtinModules.includes(bare) ? `node:${bare}` : this.replace[`pkg:${imp.from}`];
+    if (url) {
+      const how = imp.name === "*" ? `* as ${name}` : imp.name === "default" ? name : `{ ${imp.name === name ? name : `${imp.name} as ${name}`} }`;
+      this.outside.get(file).push(`import ${how} from ${JSON.stringify(url)};`);
+      out.set(name, { at: -1, code: "" });
+      return;
+    }
+    out.set(name, { at: -1, code: `const ${name} = __absent(${JSON.stringify(`${imp.from}:${name}`)});` });
+    this.missing.add(`${imp.from}:${imp.name}`);
+  }
+  async load(wanted) {
+    const entry = {};
+    for (const [key, [where, name]] of Object.entries(wanted)) {
+      const at = this.find(where, name) ?? this.exported(name);
+      if (at) { entry[key] = at; this.need(at.file, at.name); }
+    }
+    const gen = fs.mkdtempSync(path.join(os.tmpdir(), "session-oracle-mod-"));
+    const files = [...this.out.keys()];
+    const modOf = (f) => `m${files.indexOf(f)}.mjs`;
+    for (const f of files) {
+      const lines = [
+        "const __quiet = new Proxy({}, { get: () => () => {} });",
+        "const __absent = (n) => new Proxy(function () {}, { get: (t, k) => (k === Symbol.toPrimitive ? () => n : __absent(n)), apply: () => { throw new Error(`left out: ${n}`); }, construct: () => ({}) });",
+        ...this.outside.get(f),
+      ];
+      for (const [local, to] of this.links.get(f)) {
+        const plain = to.name.startsWith("re:") ? null : to.name;
+        let target = to;
+        if (!plain) { // re-exported
+          const inner = this.chunk(to.file).imports.get(to.name);
+          const file = path.resolve(path.dirname(to.file), inner.from);
+          target = { file, name: this.chunk(file).exports.get(inner.name) };
+        }
+        lines.push(`import { ${target.name} as ${local} } from "./${modOf(target.file)}";`);
+      }
+      const items = [...this.out.get(f).entries()].filter(([n]) => !n.startsWith("re:")).sort((a, b) => a[1].at - b[1].at);
+      const seen = new Set();
+      for (const [, it] of items) if (!seen.has(it.code)) { seen.add(it.code); lines.push(it.code); }
+      const names = items.map(([n]) => n).filter((n) => this.out.get(f).get(n).code !== "");
+      if (names.length) lines.push(`export { ${names.join(", ")} };`);
+      fs.writeFileSync(path.join(gen, modOf(f)), `${lines.join("\n")}\n`);
+    }
+    if (process.env.ORACLE_KEEP) console.error(`modules kept in ${gen}; left out: ${[...this.missing].join(", ")}`);
+    const res = {};
+    try {
+      for (const [key, at] of Object.entries(entry)) res[key] = (await import(pathToFileURL(path.join(gen, modOf(at.file))).href))[at.name];
+    } finally {
+      if (!process.env.ORACLE_KEEP) fs.rmSync(gen, { recursive: true, force: true });
+    }
+    return res;
+  }
+}
+const HOOKS = "(?:pi-extensions|pi-hooks|agent-hooks)/context-pruning/";
+const RUN = "(?:pi-embedded-runner|embedded-agent-runner)/";
+const WANTED = {
+  computeEffectiveSettings: [`${HOOKS}settings\\.ts`, "computeEffectiveSettings"],
+  makeToolPrunablePredicate: [`${HOOKS}tools\\.ts`, "makeToolPrunablePredicate"],
+  pruneContextMessages: [`${HOOKS}pruner\\.ts`, "pruneContextMessages"],
+  prunerMessageChars: [`${HOOKS}pruner\\.ts`, "estimateMessageChars"],
+  contextPruningExtension: [`${HOOKS}extension\\.ts`, "contextPruningExtension"],
+  setContextPruningRuntime: [`${HOOKS}runtime\\.ts`, "setContextPruningRuntime"],
+  isCacheTtlEligibleProvider: [`${RUN}cache-ttl\\.ts`, "isCacheTtlEligibleProvider"],
+  readLastCacheTtlTimestamp: [`${RUN}cache-ttl\\.ts`, "readLastCacheTtlTimestamp"],
+  truncateToolResultMessage: [`${RUN}tool-result-truncation\\.ts`, "truncateToolResultMessage"],
+  calculateMaxToolResultChars: [`${RUN}tool-result-truncation\\.ts`, "calculateMaxToolResultChars"],
+  sessionLikelyHasOversizedToolResults: [`${RUN}tool-result-truncation\\.ts`, "sessionLikelyHasOversizedToolResults"],
+  estimateToolResultReductionPotential: [`${RUN}tool-result-truncation\\.ts`, "estimateToolResultReductionPotential"],
+  buildToolResultReplacementPlan: [`${RUN}tool-result-truncation\\.ts`, "buildToolResultReplacementPlan"],
+  applyToolResultReplacementsToBranch: [`${RUN}tool-result-truncation\\.ts`, "applyToolResultReplacementsToBranch"],
+  calculateRecoveryAggregateToolResultChars: [`${RUN}tool-result-truncation\\.ts`, "calculateRecoveryAggregateToolResultChars"],
+  resolveToolResultBudgets: [`${RUN}tool-result-truncation\\.ts`, "resolveToolResultBudgets"],
+  resolveCacheTtlPruningSettings: [`${RUN}tool-result-truncation\\.ts`, "resolveCacheTtlPruningSettings"],
+  pruneExpiredCacheTtlToolResults: [`${RUN}tool-result-truncation\\.ts`, "pruneExpiredCacheTtlToolResults"],
+  cacheTtlMessageChars: [`${RUN}tool-result-truncation\\.ts`, "cacheTtlMessageChars"],
+  installToolResultContextGuard: [`${RUN}tool-result-context-guard\\.ts`, "installToolResultContextGuard"],
+  shouldPreemptivelyCompactBeforePrompt: [`${RUN}run/preemptive-compaction\\.ts`, "shouldPreemptivelyCompactBeforePrompt"],
+  applyPiCompactionSettingsFromConfig: ["agents/pi-settings\\.ts", "applyPiCompactionSettingsFromConfig"],
+  applyAgentCompactionSettingsFromConfig: ["agents/agent-settings\\.ts", "applyAgentCompactionSettingsFromConfig"],
+  limitHistoryTurns: [`${RUN}history\\.ts`, "limitHistoryTurns"],
+  pruneProcessedHistoryImages: [`${RUN}run/history-image-prune\\.ts`, "pruneProcessedHistoryImages"],
+  resolveContextWindowInfo: ["agents/context-window-guard\\.ts", "resolveContextWindowInfo"],
+  evaluateContextWindowGuard: ["agents/context-window-guard\\.ts", "evaluateContextWindowGuard"],
+  isContextOverflowError: ["(?:embedded|embedded-agent)-helpers/errors\\.ts", "isContextOverflowError"],
+  isLikelyContextOverflowError: ["(?:embedded|embedded-agent)-helpers/errors\\.ts", "isLikelyContextOverflowError"],
+  isCompactionFailureError: ["(?:embedded|embedded-agent)-helpers/errors\\.ts", "isCompactionFailureError"],
+  isRateLimitErrorMessage: ["(?:embedded|embedded-agent)-helpers/(?:errors|failover-matches)\\.ts", "isRateLimitErrorMessage"],
+  estimateTokens: ["agent-core/src/harness/compaction/compaction\\.ts", "estimateTokens"],
+  estimateContextTokens: ["agent-core/src/harness/compaction/compaction\\.ts", "estimateContextTokens"],
+  shouldCompact: ["agent-core/src/harness/compaction/compaction\\.ts", "shouldCompact"],
+  ownOverflow: ["llm/utils/overflow\\.ts", "isContextOverflow"],
+};
+const UNIQUE = new Set(["isCacheTtlEligibleProvider", "readLastCacheTtlTimestamp", "pruneProcessedHistoryImages", "isRateLimitErrorMessage"]);
+const PI_WANTED = {
+  estimateTokens: ["core/compaction/compaction", "estimateTokens"],
+  estimateContextTokens: ["core/compaction/compaction", "estimateContextTokens"],
+  shouldCompact: ["core/compaction/compaction", "shouldCompact"],
+};
+async function loadRelease(v) {
+  const nm = ensureReader();
+  const url = (p) => pathToFileURL(path.join(nm, p)).href;
+  const pkg = ensureGateway(v);
+  const shaker = new Shaker(path.join(pkg, "dist"), {
+    "pkg:@mariozechner/pi-coding-agent": url("pi-coding-agent/dist/core/compaction/compaction.js"),
+    "pkg:@earendil-works/pi-coding-agent": url("pi-coding-agent/dist/core/compaction/compaction.js"),
+  });
+  const deps = JSON.parse(fs.readFileSync(path.join(pkg, "package.json"), "utf8")).dependencies ?? {};
+  if (deps["@openclaw/ai"]) shaker.siblings = ensurePacked("@openclaw/ai", deps["@openclaw/ai"], `openclaw-ai-${deps["@openclaw/ai"]}`);
+  const oc = await shaker.load(WANTED);
+  const scope = ["@mariozechner", "@earendil-works"].find((s) => deps[`${s}/pi-coding-agent`]);
+  let own = { estimateTokens: oc.estimateTokens, estimateContextTokens: oc.estimateContextTokens, shouldCompact: oc.shouldCompact, isContextOverflow: oc.ownOverflow };
+  if (scope) {
+    const pv = deps[`${scope}/pi-coding-agent`];
+    const agent = ensurePacked(`${scope}/pi-coding-agent`, pv, `pi-coding-agent-${pv}`);
+    const ai = ensurePacked(`${scope}/pi-ai`, pv, `pi-ai-${pv}`);
+    own = {
+      ...(await new Shaker(path.join(agent, "dist")).load(PI_WANTED)),
+      ...(await import(pathToFileURL(path.join(ai, "dist", "utils", "overflow.js")).href)),
+    };
+  }
+  if (oc.pruneExpiredCacheTtlToolResults && !oc.pruneContextMessages) {
+    // from 2026.8.1 on: no settings object; what left the configuration is fixed, and shown as the keys it had
+    oc.computeEffectiveSettings = (raw) => {
+      const own = raw && typeof raw === "object" ? oc.resolveCacheTtlPruningSettings(raw) : undefined;
+      if (!own) return null;
+      return {
+        mode: "cache-ttl", ttlMs: own.ttlMs, keepLastAssistants: 3, softTrimRatio: 0.3, hardClearRatio: 0.5, minPrunableToolChars: 50000, tools: raw.tools ?? {},
+        softTrim: { maxChars: 4000, headChars: 1500, tailChars: 1500 }, hardClear: { enabled: own.hardClear, placeholder: own.placeholder }, own: () => own,
+      };
+    };
+    oc.makeToolPrunablePredicate = (tools) => oc.resolveCacheTtlPruningSettings({ mode: "cache-ttl", tools }).isToolPrunable;
+    oc.prunerMessageChars = oc.cacheTtlMessageChars;
+    oc.pruneContextMessages = ({ messages, settings, ctx, contextWindowTokensOverride, dropThinkingBlocksForEstimate }) =>
+      oc.pruneExpiredCacheTtlToolResults({
+        messages, settings: { ...settings.own(), ttlMs: 1 }, lastCacheTouchAt: 1, now: 3,
+        contextWindowTokens: contextWindowTokensOverride ?? ctx.model?.contextWindow, dropThinkingBlocksForEstimate,
+      });
+  }
+  const pi = {
+    ...(await import(url("pi-coding-agent/dist/core/session-manager.js"))),
+    DEFAULT_COMPACTION_SETTINGS: { enabled: true, reserveTokens: 16384, keepRecentTokens: 20000 },
+  };
+  return { v, oc, own, pi };
+}
+
+// ---------------------------------------------------------------- determinism, canonical JSON
+const RealDate = Date;
+let NOW = DEFAULT_NOW;
+let idCounter = 0;
+function installDeterminism() {
+  globalThis.Date = class extends RealDate {
+    constructor(...a) { if (a.length === 0) super(NOW); else super(...a); }
+    static now() { return NOW; }
+  };
+  crypto.randomUUID = () => `g${String(++idCounter).padStart(7, "0")}-0000-4000-8000-000000000000`;
+  syncBuiltinESMExports();
+}
+const byUnits = (a, b) => (a < b ? -1 : a > b ? 1 : 0);
+const keysOf = (v) => Object.keys(v).filter((k) => v[k] !== undefined && typeof v[k] !== "function").sort(byUnits);
+function canon(v) {
+  if (v === null || v === undefined) return "null";
+  if (typeof v !== "object") return JSON.stringify(v) ?? "null";
+  if (Array.isArray(v)) return `[${v.map(canon).join(",")}]`;
+  return `{${keysOf(v).map((k) => `${JSON.stringify(k)}:${canon(v[k])}`).join(",")}}`;
+}
+function pretty(v, ind = "") {
+  const c = canon(v);
+  if (v === null || typeof v !== "object" || c.length <= 170) return c;
+  const next = `${ind} `;
+  if (Array.isArray(v) && v.every((x) => x === null || typeof x !== "object")) return c;
+  if (Array.isArray(v)) return `[\n${v.map((x) => next + pretty(x, next)).join(",\n")}\n${ind}]`;
+  return `{\n${keysOf(v).map((k) => `${next}${JSON.stringify(k)}: ${pretty(v[k], next)}`).join(",\n")}\n${ind}}`;
+}
+const sha = (s) => crypto.createHash("sha256").update(s, "utf8").digest("hex");
+const THROWS = { throws: true };
+const throwLog = [];
+function attempt(fn) {
+  try { return fn(); } catch (e) { throwLog.push(`${e?.name}: ${e?.message}`); return THROWS; }
+}
+const isThrows = (v) => v === THROWS;
+function show(list, mode) {
+  if (isThrows(list) || mode !== "digest") return list;
+  return list.map((m) => {
+    const c = canon(m);
+    const kind = m && typeof m === "object" ? (typeof m.role === "string" ? m.role : m.type) : undefined;
+    return { sha256: sha(c), bytes: Buffer.byteLength(c, "utf8"), ...(typeof kind === "string" ? { kind } : {}) };
+  });
+}
+
+// ---------------------------------------------------------------- ops
+class Unsupported extends Error {}
+async function runCase(up, c, root) {
+  const { oc, own, pi } = up;
+  const s = c.settings ?? {};
+  const mode = c.output ?? "full";
+  NOW = typeof s.now === "number" ? s.now : DEFAULT_NOW;
+  idCounter = 0;
+  throwLog.length = 0;
+  const must = (...names) => {
+    const none = names.filter((n) => typeof oc[n] !== "function");
+    if (none.length) throw new Unsupported(`${up.v} has no ${none.join(", ")}`);
+  };
+  let sm = null;
+  let tmp = null;
+  try {
+    if (c.transcript) {
+      tmp = fs.mkdtempSync(path.join(os.tmpdir(), "session-oracle-run-"));
+      fs.copyFileSync(path.join(root, c.transcript), path.join(tmp, "s.jsonl"));
+      sm = pi.SessionManager.open(path.join(tmp, "s.jsonl"));
+    }
+    const leaf = Object.hasOwn(c, "leaf") ? c.leaf : undefined;
+    const context = sm ? (leaf === undefined ? sm.buildSessionContext() : pi.buildSessionContext(sm.getEntries(), leaf, new Map(sm.byId))) : { messages: [] };
+    const messages = structuredClone(context.messages);
+    const fresh = () => structuredClone(messages);
+    const changed = (out) => out.map((m, i) => (m !== messages[i] ? i : -1)).filter((i) => i >= 0);
+    switch (c.op) {
+      case "tokens": {
+        must("prunerMessageChars");
+        const est = attempt(() => own.estimateContextTokens(messages));
+        const chars = messages.map((m) => attempt(() => oc.prunerMessageChars(m)));
+        const usage = messages.filter((m) => m?.role === "assistant" && m.usage && m.stopReason !== "error" && m.stopReason !== "aborted").pop()?.usage;
+        return {
+          estimate: est,
+          perMessage: messages.map((m) => attempt(() => own.estimateTokens(m))),
+          prunerChars: chars,
+          prunerCharsTotal: chars.some(isThrows) ? THROWS : chars.reduce((a, b) => a + b, 0),
+          lastAssistantUsage: usage ?? null,
+          shouldCompact: isThrows(est) || typeof s.contextWindow !== "number" ? null : own.shouldCompact(est.tokens, s.contextWindow, { ...pi.DEFAULT_COMPACTION_SETTINGS, ...(s.compaction ?? {}) }),
+        };
+      }
+      case "history_limit": {
+        must("limitHistoryTurns");
+        const out = attempt(() => oc.limitHistoryTurns(messages, s.limit));
+        return isThrows(out) ? THROWS : { limit: s.limit ?? null, before: messages.length, after: out.length, messages: show(out, mode) };
+      }
+      case "prune": {
+        must("computeEffectiveSettings", "pruneContextMessages", "prunerMessageChars");
+        const effective = oc.computeEffectiveSettings(s.contextPruning);
+        const total = (list) => attempt(() => list.reduce((a, m) => a + oc.prunerMessageChars(m), 0));
+        const res = { effective, before: total(messages) };
+        const window = typeof s.contextWindow === "number" ? s.contextWindow : undefined;
+        let out = messages;
+        if (s.gate) {
+          must("contextPruningExtension", "readLastCacheTtlTimestamp", "isCacheTtlEligibleProvider");
+          const { provider, modelId, modelApi } = s.gate;
+          res.active = Boolean(effective) && oc.isCacheTtlEligibleProvider(provider, modelId, modelApi);
+          if (res.active) {
+            oc.setContextPruningRuntime(sm, {
+              settings: effective,
+              contextWindowTokens: oc.resolveContextWindowInfo({ cfg: s.cfg, provider, modelId, modelContextWindow: window, defaultTokens: 200000 }).tokens,
+              isToolPrunable: oc.makeToolPrunablePredicate(effective.tools),
+              lastCacheTouchAt: oc.readLastCacheTtlTimestamp(sm, { provider, modelId }),
+            });
+            let handler = null;
+            oc.contextPruningExtension({ on: (_n, h) => { handler = h; } });
+            const r = attempt(() => handler({ messages }, { sessionManager: sm, model: undefined }));
+            res.fired = isThrows(r) ? THROWS : r !== undefined;
+            out = isThrows(r) ? THROWS : r?.messages ?? messages;
+          }
+        } else if (effective) {
+          const names = [...new Set(messages.filter((m) => m?.role === "toolResult").map((m) => m.toolName))];
+          const pred = oc.makeToolPrunablePredicate(effective.tools);
+          res.prunable = Object.fromEntries(names.map((n) => [String(n), attempt(() => pred(n))]));
+          out = attempt(() =>
+            oc.pruneContextMessages({
+              messages, settings: effective, ctx: { model: window === undefined ? undefined : { contextWindow: window } },
+              contextWindowTokensOverride: s.contextWindowOverride,
+              ...(s.dropThinking === undefined ? {} : { dropThinkingBlocksForEstimate: s.dropThinking }),
+            }));
+        }
+        if (isThrows(out)) return { ...res, changed: THROWS, messages: THROWS };
+        return { ...res, changed: out !== messages, changedIndexes: changed(out), after: total(out), messages: show(out, mode) };
+      }
+      case "truncate": {
+        must("truncateToolResultMessage", "calculateMaxToolResultChars");
+        const maxChars = typeof s.maxChars === "number" ? s.maxChars : oc.calculateMaxToolResultChars(s.contextWindow);
+        const opt = {};
+        if (typeof s.suffix === "string") opt.suffix = s.suffix;
+        if (typeof s.minKeepChars === "number") opt.minKeepChars = s.minKeepChars;
+        const out = messages.map((m) => (m?.role === "toolResult" ? attempt(() => oc.truncateToolResultMessage(m, maxChars, opt)) : m));
+        const likely = oc.sessionLikelyHasOversizedToolResults;
+        return {
+          maxChars,
+          likelyOversized: typeof s.contextWindow === "number" && likely ? attempt(() => likely({ messages, contextWindowTokens: s.contextWindow })) : null,
+          changedIndexes: changed(out),
+          messages: show(out, mode),
+        };
+      }
+      case "reduce": {
+        // what recovery (and, later, every prompt) takes from tool results: single ones first, then all together
+        must("buildToolResultReplacementPlan", "applyToolResultReplacementsToBranch");
+        const maxChars = Math.max(1, s.maxChars ?? oc.calculateMaxToolResultChars(s.contextWindow));
+        const aggregateBudgetChars = s.aggregateMaxChars ?? (oc.calculateRecoveryAggregateToolResultChars
+          ? oc.calculateRecoveryAggregateToolResultChars(s.contextWindow, maxChars)
+          : oc.resolveToolResultBudgets({ contextWindowTokens: s.contextWindow, maxCharsOverride: maxChars }).aggregateBudgetChars);
+        const branch = messages.map((message, i) => ({ id: `message-${i}`, type: "message", message }));
+        const plan = oc.buildToolResultReplacementPlan({ branch, maxChars, aggregateBudgetChars, minKeepChars: 0, ...(s.protectTrailing ? { protectTrailingToolResults: true } : {}) });
+        const out = oc.applyToolResultReplacementsToBranch(branch, plan.replacements).map((e) => e.message);
+        return {
+          maxChars, aggregateBudgetChars,
+          oversizedCount: plan.oversizedReplacementCount, aggregateCount: plan.aggregateReplacementCount,
+          oversizedReducibleChars: plan.oversizedReducibleChars ?? null, aggregateReducibleChars: plan.aggregateReducibleChars ?? null,
+          changedIndexes: changed(out), messages: show(out, mode),
+        };
+      }
+      case "guard": {
+        must("installToolResultContextGuard");
+        const agent = {};
+        oc.installToolResultContextGuard({ agent, contextWindowTokens: s.contextWindow });
+        const given = fresh();
+        const before = messages.map(canon);
+        let out;
+        try { out = await agent.transformContext(given, undefined); } catch (e) {
+          if (!/overflow/i.test(String(e?.message))) { throwLog.push(String(e?.message)); return THROWS; }
+          return { overflow: true, text: e.message };
+        }
+        return { overflow: false, changedIndexes: out.map((m, i) => (canon(m) !== before[i] ? i : -1)).filter((i) => i >= 0), messages: show(out, mode) };
+      }
+      case "preflight": {
+        must("shouldPreemptivelyCompactBeforePrompt");
+        const r = oc.shouldPreemptivelyCompactBeforePrompt({
+          messages, systemPrompt: s.systemPrompt, prompt: s.prompt ?? "", contextTokenBudget: s.contextWindow, reserveTokens: s.reserveTokens,
+          ...(s.maxChars === undefined ? {} : { toolResultMaxChars: s.maxChars }),
+        });
+        return {
+          route: r.route, estimatedPromptTokens: r.estimatedPromptTokens, promptBudgetBeforeReserve: r.promptBudgetBeforeReserve, overflowTokens: r.overflowTokens,
+          toolResultReducibleChars: r.toolResultReducibleChars, effectiveReserveTokens: r.effectiveReserveTokens ?? null,
+        };
+      }
+      case "reserve": {
+        const apply = oc.applyPiCompactionSettingsFromConfig ?? oc.applyAgentCompactionSettingsFromConfig;
+        if (!apply) throw new Unsupported(`${up.v} has no settings from config`);
+        const set = { reserveTokens: 16384, keepRecentTokens: 20000, ...(s.runtime ?? {}) };
+        const settingsManager = { getCompactionReserveTokens: () => set.reserveTokens, getCompactionKeepRecentTokens: () => set.keepRecentTokens, applyOverrides: () => {} };
+        const r = apply({ settingsManager, cfg: { agents: { defaults: { compaction: s.compaction } } }, contextTokenBudget: s.contextWindow });
+        return { reserveTokens: r.compaction.reserveTokens, keepRecentTokens: r.compaction.keepRecentTokens };
+      }
+      case "history_images": {
+        must("pruneProcessedHistoryImages");
+        const list = fresh();
+        const before = messages.map(canon);
+        const r = oc.pruneProcessedHistoryImages(list);
+        const out = Array.isArray(r) ? r : list;
+        return { changedIndexes: out.map((m, i) => (canon(m) !== before[i] ? i : -1)).filter((i) => i >= 0), messages: show(out, mode) };
+      }
+      case "overflow_match": {
+        must("isContextOverflowError", "isLikelyContextOverflowError", "isCompactionFailureError", "isRateLimitErrorMessage");
+        const one = (t) => ({
+          overflow: oc.isContextOverflowError(t),
+          likely: oc.isLikelyContextOverflowError(t),
+          compactionFailure: oc.isCompactionFailureError(t),
+          rateLimit: oc.isRateLimitErrorMessage(t),
+        });
+        const runtime = (m, w) => (own.isContextOverflow ? { pi: attempt(() => own.isContextOverflow(m, w)) } : {});
+        const res = {};
+        if (Array.isArray(s.errorMessages)) res.strings = s.errorMessages.map((t) => ({ ...one(t), ...runtime({ role: "assistant", stopReason: "error", errorMessage: t }) }));
+        if (sm)
+          res.assistants = messages.map((m, index) => ({ m, index })).filter(({ m }) => m?.role === "assistant").map(({ m, index }) => ({
+            index, stopReason: m.stopReason ?? null, ...(typeof m.errorMessage === "string" ? one(m.errorMessage) : {}), ...runtime(m, s.contextWindow),
+          }));
+        return res;
+      }
+      case "window": {
+        must("resolveContextWindowInfo", "evaluateContextWindowGuard");
+        const { cfg, provider, modelId, modelContextWindow, modelContextTokens, warnBelowTokens, hardMinTokens } = s;
+        const info = oc.resolveContextWindowInfo({ cfg, provider, modelId, modelContextWindow, modelContextTokens, defaultTokens: s.defaultTokens ?? 200000 });
+        return {
+          info,
+          guard: oc.evaluateContextWindowGuard({ info, warnBelowTokens, hardMinTokens }),
+          maxToolResultChars: oc.calculateMaxToolResultChars ? oc.calculateMaxToolResultChars(info.tokens) : null,
+        };
+      }
+      default:
+        throw new Error(`unknown op ${c.op}`);
+    }
+  } finally {
+    if (tmp) fs.rmSync(tmp, { recursive: true, force: true });
+  }
+}
+
+async function main() {
+  const args = process.argv.slice(2);
+  const at = args.indexOf("--release");
+  if (at < 0) throw new Error("--release VERSION is needed");
+  const [, version] = args.splice(at, 2);
+  const up = await loadRelease(version);
+  installDeterminism();
+  if (args[0] === "--has") {
+    console.log(Object.keys(WANTED).filter((k) => typeof up.oc[k] === "function").join(" "));
+    console.log(`runtime: ${Object.keys(up.own).filter((k) => typeof up.own[k] === "function").join(" ")}`);
+    return;
+  }
+  if (args[0] === "--batch") {
+    const root = path.resolve(args[1]);
+    const names = fs.readdirSync(path.join(root, "cases")).filter((n) => n.endsWith(".json") && (!args[2] || n.includes(args[2]))).sort();
+    fs.mkdirSync(path.join(root, "expected"), { recursive: true });
+    let n = 0;
+    for (const name of names) {
+      const c = JSON.parse(fs.readFileSync(path.join(root, "cases", name), "utf8"));
+      try {
+        const result = await runCase(up, c, root);
+        if (throwLog.length) console.error(`${name}: upstream threw: ${[...new Set(throwLog)].slice(0, 3).join(" | ")}`);
+        fs.writeFileSync(path.join(root, "expected", name), `${pretty({ op: c.op, result })}\n`);
+        n++;
+      } catch (e) {
+        if (!(e instanceof Unsupported)) throw new Error(`${name}: ${e?.stack}`);
+        console.error(`${name}: ${e.message}`);
+      }
+    }
+    console.error(`${version}: ${n} of ${names.length} answered`);
+    return;
+  }
+  const c = JSON.parse(fs.readFileSync(args[0], "utf8"));
+  const result = await runCase(up, c, path.dirname(path.dirname(path.resolve(args[0]))));
+  if (throwLog.length) console.error(`upstream threw: ${throwLog.join(" | ")}`);
+  process.stdout.write(`${pretty({ op: c.op, result })}\n`);
+}
+main().then(() => process.exit(0), (e) => { console.error(e); process.exit(2); });
