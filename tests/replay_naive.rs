@@ -386,12 +386,24 @@ proptest! {
     }
 }
 
+/// One for each way in which calls are pruned, guarded and limited.
+const RULESETS: [Ruleset; 8] = [
+    Ruleset::V2026_2_19,
+    Ruleset::V2026_3_2,
+    Ruleset::V2026_3_22,
+    Ruleset::V2026_4_5,
+    Ruleset::V2026_5_28,
+    Ruleset::V2026_7_1,
+    Ruleset::V2026_9_2,
+    Ruleset::Pi1_5,
+];
+
 /// The property says something only where steps act: here each does, often, under the rules that have it.
 #[test]
 fn every_step_of_a_call_acts_in_the_sessions_that_are_compared() {
     let mut acted = [0; 3];
-    for seed in 0..6 {
-        for ruleset in Ruleset::ALL {
+    for seed in 0..3 {
+        for ruleset in RULESETS {
             let (compactions, lost) = (seed % 2 == 0, seed % 3 == 0);
             of_all_steps(
                 Case { seed, window: 1_500.0, history: 3.0, ruleset, compactions, lost },

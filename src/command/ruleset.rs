@@ -7,9 +7,9 @@ use crate::cli::PlaceArgs;
 use crate::config::{self, Config};
 use crate::gateway::env::Environment;
 use crate::gateway::provenance::Provenance;
-use crate::gateway::ruleset::{Chosen, unread};
+use crate::gateway::ruleset::Chosen;
 use crate::inspect::Inspection;
-use crate::inspect::change::{Change, missing_in_version};
+use crate::inspect::change::{Change, why_missing};
 pub(super) use crate::inspect::json::ruleset_value;
 
 /// The rules that someone asked for: by the flag, else by `CLAWSCOPE_RULESET` or `config.toml`. None leaves it to the
@@ -47,10 +47,8 @@ pub(super) fn print_ruleset(chosen: &Chosen, output: &mut Output) -> Result<(), 
 /// Refuses a change of a setting that the version does not have: what works here must work there.
 pub(super) fn refuse_fixed(changes: &[Change], inspection: &Inspection) -> Result<(), Failure> {
     for change in changes {
-        let Some(why) = missing_in_version(inspection, &change.key) else { continue };
-        let ruleset = inspection.ruleset.ruleset;
-        let why = unread(ruleset, &change.key).unwrap_or_else(|| why.to_owned());
-        let (place, key, name) = (&change.origin, &change.key, ruleset.name());
+        let Some(why) = why_missing(inspection, &change.key) else { continue };
+        let (place, key, name) = (&change.origin, &change.key, inspection.ruleset.ruleset.name());
         return Err(Failure::usage(format!(
             "{place}: {key} cannot be set: {name} does not read it ({why}). Leave it out, or name another version with --ruleset."
         )));

@@ -8,7 +8,7 @@ use crate::gateway::config::GatewayConfig;
 use crate::gateway::duration::parse_duration_ms;
 use crate::gateway::provenance::Provenance;
 use crate::gateway::prune_setting::{Control, Unit};
-use crate::gateway::ruleset::Ruleset;
+use crate::gateway::ruleset::{Ruleset, unread};
 use crate::inspect::{Inspection, session_settings};
 use crate::js::{self, Value};
 use crate::policy::Step;
@@ -78,6 +78,12 @@ pub fn full_key(option: &str, key: &str) -> Result<String, ChangeError> {
 pub fn missing_in_version(inspection: &Inspection, key: &str) -> Option<&'static str> {
     let row = inspection.settings.iter().find(|row| row.key() == key);
     row.and_then(|row| row.row.control.fixed()).or_else(|| session_settings::missing(inspection, key))
+}
+
+/// The same for people: with the release that dropped the key and what replaced it, or the one that brings it.
+pub fn why_missing(inspection: &Inspection, key: &str) -> Option<String> {
+    let why = missing_in_version(inspection, key)?;
+    Some(unread(inspection.ruleset.ruleset, key).unwrap_or_else(|| why.to_owned()))
 }
 
 /// Every key there is, in the order of the configuration.

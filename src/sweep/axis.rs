@@ -5,7 +5,7 @@ use crate::gateway::duration::parse_duration_ms;
 use crate::gateway::prune_setting::{Control, Unit};
 use crate::gateway::setting_value::{duration_text, plain_text, ttl_text};
 use crate::inspect::Inspection;
-use crate::inspect::change::{Change, ChangeError, full_key, missing_in_version, parse_change};
+use crate::inspect::change::{Change, ChangeError, full_key, parse_change, why_missing};
 use crate::inspect::session_settings::{self, CONTEXT_TOKENS, CONTEXT_WINDOW, is_session_setting};
 use crate::inspect::simulated::simulated;
 use crate::js::{Value, number_text};
@@ -170,9 +170,9 @@ impl Point {
 fn settable<'a>(ground: &Ground<'a>, key: &str) -> Result<Option<&'a StepSetting>, AxisError> {
     let refuse = |why: &str| Err(AxisError(format!("{OPTION} {key}: {why}")));
     let name = ground.inspection.ruleset.ruleset.name();
-    if let Some(why) = missing_in_version(ground.inspection, key) {
+    if let Some(why) = why_missing(ground.inspection, key) {
         return refuse(&format!(
-            "cannot be set: {name} does not have it ({why}). Leave it out, or name another version with --ruleset."
+            "cannot be set: {name} does not read it ({why}). Leave it out, or name another version with --ruleset."
         ));
     }
     if ground.base.iter().any(|change| change.key == key) {

