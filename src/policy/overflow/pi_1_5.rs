@@ -1,117 +1,15 @@
 //! The detector of today's pi: more providers' words, and none of a rate limit (store-pi-1.5 G).
 
 use crate::js::{self, Throws, Value};
-use crate::policy::overflow::pi;
+use crate::policy::overflow::release::Release;
+use crate::policy::overflow::{pi, since_pi};
 
-/// Texts that it looks for beside those it has always looked for, in lower case.
-const TEXTS: [&str; 8] = [
-    "prompt too long",
-    "prompt exceeds max length",
-    "request_too_large",
-    "context window exceeded",
-    "range of input length should be",
-    "model_context_window_exceeded",
-    "prompt too long; exceeded max context length",
-    "prompt too long; exceeded context length",
-];
-
-/// Texts that make it none, in lower case.
-const NEVER: [&str; 2] = ["rate limit", "too many requests"];
-/// Beginnings that make it none.
-const NEVER_AT_START: [&str; 2] = ["throttling error:", "service unavailable:"];
-
-/// A piece of a pattern.
-enum Piece {
-    /// This text.
-    Text(&'static str),
-    /// This text, or nothing.
-    Maybe(&'static str),
-    /// Digits.
-    Digits,
-    /// Digits, with commas anywhere among them.
-    Number,
-}
-
-use Piece::{Digits, Maybe, Number, Text};
-
-/// Patterns with numbers in them.
-const PATTERNS: [&[Piece]; 6] = [
-    &[Text("too large for model with "), Digits, Text(" maximum context length")],
-    &[
-        Text("exceeds "),
-        Maybe("the "),
-        Maybe("model's "),
-        Text("maximum context length of "),
-        Number,
-        Text(" tokens"),
-    ],
-    &[
-        Text("exceeds "),
-        Maybe("the "),
-        Maybe("model's "),
-        Text("maximum context length ("),
-        Number,
-        Text(")"),
-    ],
-    &[Text("exceeds "), Maybe("the "), Text("maximum allowed input length of "), Number, Text(" tokens")],
-    &[
-        Text("input ("),
-        Digits,
-        Text(" tokens) is longer than the model's context length ("),
-        Digits,
-        Text(" tokens)"),
-    ],
-    &[
-        Text("prompt has "),
-        Number,
-        Text(" tokens, but the configured context size is "),
-        Number,
-        Text(" tokens"),
-    ],
-];
+/// The release whose detector this is.
+const RELEASE: Release = [1, 5, 2];
 
 /// Whether the text of an error says that the prompt was too large; `provider` is that of the model (store-pi-1.5 G1).
 pub fn is_overflow(text: &str, provider: Option<&str>) -> bool {
-    let text = text.to_ascii_lowercase();
-    let never = NEVER.iter().any(|part| text.contains(part))
-        || NEVER_AT_START.iter().any(|start| text.starts_with(start));
-    !never
-        && (TEXTS.iter().any(|part| text.contains(part))
-            || PATTERNS.iter().any(|pattern| contains(&text, pattern))
-            || is_413(&text)
-            || pi::is_bodyless_refusal(&text) && provider == Some("cerebras")
-            || pi::says_so(&text))
-}
-
-/// A status 413: the whole of it at the start, or behind the words of a client (store-pi-1.5 G1).
-fn is_413(text: &str) -> bool {
-    let ends = |rest: &str| rest.is_empty() || rest.starts_with(|char| char == ':' || js::is_trimmed(char));
-    let client = text.find(" api error (413):").map(|at| &text[..at]);
-    let is_words = |words: &str| {
-        let of_word = |char: char| char.is_ascii_alphanumeric() || matches!(char, '_' | '-' | ' ');
-        !words.is_empty() && words.chars().all(of_word)
-    };
-    text.strip_prefix("413").is_some_and(ends) || client.is_some_and(is_words)
-}
-
-fn contains(text: &str, pattern: &[Piece]) -> bool {
-    let Some(Text(first)) = pattern.first() else { return false };
-    text.match_indices(first).any(|(at, _)| follows(&text[at..], pattern))
-}
-
-/// Whether a text begins with a pattern.
-fn follows(text: &str, pattern: &[Piece]) -> bool {
-    let Some((piece, rest)) = pattern.split_first() else { return true };
-    let behind = |of_number: fn(char) -> bool| {
-        let behind = text.trim_start_matches(of_number);
-        (behind.len() < text.len()).then_some(behind)
-    };
-    match piece {
-        Text(own) => text.strip_prefix(own).is_some_and(|text| follows(text, rest)),
-        Maybe(own) => follows(text.strip_prefix(own).unwrap_or(text), rest),
-        Digits => behind(|char| char.is_ascii_digit()).is_some_and(|text| follows(text, rest)),
-        Number => behind(|char| char.is_ascii_digit() || char == ',').is_some_and(|text| follows(text, rest)),
-    }
+    since_pi::is_overflow(text, provider.unwrap_or_default(), RELEASE)
 }
 
 /// Whether an answer says that the prompt was too large: by its error, or silently, by what it took in or that it could
