@@ -1,7 +1,8 @@
 //! Parity with the real programs: every case of a folder in the format of `tests/golden/README.md`.
 //!
 //! `CLAWSCOPE_GOLDEN=DIR` names another set, or a folder of sets; `CLAWSCOPE_GOLDEN_OUT=DIR` also writes each answer to
-//! `DIR/SET/NAME.json`, and those of the one set that is named to `DIR/NAME.json` too. Ops that are not built count as not passed and are listed; the others are required.
+//! `DIR/SET/NAME.json`, and those of the one set that is named to `DIR/NAME.json` too. Ops that are not built count as not
+//! passed and are listed; the others are required.
 
 #![allow(clippy::expect_used, clippy::panic, reason = "a test program reports and fails")]
 
@@ -12,6 +13,7 @@ use std::fs;
 use std::io::Write;
 use std::path::{Path, PathBuf};
 
+use clawscope::gateway::ruleset::Ruleset;
 use clawscope::js::{self, Value};
 use golden_ops::{BUILT, answer, canonical};
 
@@ -63,6 +65,41 @@ fn every_golden_case_of_every_release_is_answered_as_it_does() {
     every_set(&folder("golden-releases"));
 }
 
+#[test]
+fn every_breakpoint_has_a_case_that_tells_the_releases_before_it_from_those_after_it() {
+    let gateways: Vec<Ruleset> = Ruleset::known().filter(|ruleset| !ruleset.is_pi()).collect();
+    let mut lines = Vec::new();
+    for pair in gateways.windows(2) {
+        let (before, after) = (pair[0].id(), pair[1].id());
+        let case = told_apart(after, before).or_else(|| told_apart(before, after));
+        let case = case.unwrap_or_else(|| panic!("no case tells {before} from {after}"));
+        lines.push(format!("{before:9} → {after:9}  {case}"));
+    }
+    tell(&lines);
+}
+
+/// A case of a release that the rules of another answer otherwise, with the set it is in.
+fn told_apart(own: &str, other: &str) -> Option<String> {
+    let set =
+        if own == Ruleset::default().id() { folder("golden") } else { folder("golden-releases").join(own) };
+    let differs = |path: &PathBuf| {
+        let (_, op, case) = read_case(path);
+        let answered = answer(&format!("openclaw-{other}"), &op, &case, &set)?;
+        let expected = read_json(&set.join("expected").join(path.file_name()?));
+        (canonical(&answered) != canonical(&expected)).then_some(())
+    };
+    let case = cases(&set).into_iter().find(|path| differs(path).is_some())?;
+    Some(format!("{own}/{}", case.file_stem()?.to_string_lossy()))
+}
+
+/// A case: its name, its op and all of it.
+fn read_case(path: &Path) -> (String, String, Value) {
+    let case = read_json(path);
+    let name = path.file_stem().expect("a file").to_string_lossy().into_owned();
+    let op = case.get("op").and_then(Value::as_str).expect("a case names its op").to_string_lossy();
+    (name, op, case)
+}
+
 /// Every set of a folder.
 fn every_set(root: &Path) {
     let sets = fs::read_dir(root).unwrap_or_else(|error| panic!("{}: {error}", root.display()));
@@ -91,9 +128,7 @@ fn answered(root: &Path, outs: &[Option<PathBuf>; 2]) -> bool {
     let mut tallies: BTreeMap<String, Tally> = BTreeMap::new();
     let mut failures = Vec::new();
     for path in cases(root) {
-        let case = read_json(&path);
-        let name = path.file_stem().expect("a file").to_string_lossy().into_owned();
-        let op = case.get("op").and_then(Value::as_str).expect("a case names its op").to_string_lossy();
+        let (name, op, case) = read_case(&path);
         let tally = tallies.entry(op.clone()).or_default();
         tally.total += 1;
         let Some(answer) = answer(&ruleset.to_string_lossy(), &op, &case, root) else { continue };
@@ -117,7 +152,6 @@ fn shown(value: &Value) -> String {
     canonical(value).chars().take(1500).collect()
 }
 
-/// Written past the capturing of the test harness: the counts are always to be seen.
 fn report(root: &Path, tallies: &BTreeMap<String, Tally>, failures: &[String]) {
     let mut lines: Vec<String> =
         failures.iter().take(20).map(|failure| format!("FAILED {failure}")).collect();
@@ -129,6 +163,11 @@ fn report(root: &Path, tallies: &BTreeMap<String, Tally>, failures: &[String]) {
         tallies.values().fold((0, 0), |(passed, total), tally| (passed + tally.passed, total + tally.total));
     let folder = root.file_name().unwrap_or_default().to_string_lossy();
     lines.push(format!("{folder}: cases passed: {passed}/{total}"));
+    tell(&lines);
+}
+
+/// Written past the capturing of the test harness: the counts are always to be seen.
+fn tell(lines: &[String]) {
     let mut out = std::io::stdout().lock();
     writeln!(out, "\n{}", lines.join("\n")).expect("standard output");
 }
