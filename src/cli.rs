@@ -65,7 +65,7 @@ pub struct PlaceArgs {
     /// A gateway configuration (openclaw.json) instead of the store's own
     #[arg(long, value_name = "FILE", global = true)]
     pub config: Option<PathBuf>,
-    /// The gateway release whose rules apply, such as 2026.4.15 (known: 2026.1.24 to 2026.9.6), pi-0.55 or pi-1.5; a newer one
+    /// The gateway release whose rules apply, such as 2026.4.15 (known: 2026.1.24 to 2026.9.6), or pi-0.55 to pi-1.5; a newer one
     /// gets the newest known rules [default: the release that last wrote the store, else 2026.3.2]
     #[arg(long, value_name = "VERSION", global = true)]
     pub ruleset: Option<String>,
@@ -538,6 +538,8 @@ pub struct WatchArgs {
 /// What `rules` prints.
 #[derive(Debug, Args)]
 pub struct RulesArgs {
+    /// The store whose release is meant [default: the gateway's state dir; the demo store when there is none]
+    pub path: Option<PathBuf>,
     /// Only what changes from the release to this one
     #[arg(long, value_name = "VERSION", conflicts_with = "releases")]
     pub diff: Option<String>,

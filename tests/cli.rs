@@ -910,7 +910,7 @@ fn todays_pi_is_told_by_its_own_rules_wherever_it_is_spoken_of() {
     let path = dir.path().to_str().unwrap();
     let ask = |words: &[&str]| run(&mut program(words));
     let (_, list, _) = ask(&["sessions", path]);
-    assert!(list.contains("· pi 1.5.2\n") && !list.contains("0.55"), "{list}");
+    assert!(list.contains("· pi 1.5.1–1.5.2\n") && !list.contains("0.55"), "{list}");
     let (_, list, _) = ask(&["sessions", path, "--json"]);
     let list: Value = serde_json::from_str(&list).unwrap();
     assert_eq!(
@@ -1573,10 +1573,8 @@ fn a_database_beside_an_agent_means_2026_9() {
     std::fs::copy(made, store.path().join("agents/main/agent/openclaw-agent.sqlite")).unwrap();
     let ruleset = store.json(&["sessions"])["ruleset"].clone();
     assert_eq!(ruleset["id"], "2026.9.2");
-    assert_eq!(
-        ruleset["from"],
-        "openclaw-agent.sqlite holds sessions, as releases from 2026.8.1 (betas from 2026.7.2) on do"
-    );
+    assert_eq!(ruleset["from"], "openclaw-agent.sqlite was last written by 2026.9.6");
+    assert_eq!(ruleset["release"], "2026.9.6");
 }
 
 #[test]

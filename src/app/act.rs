@@ -394,7 +394,7 @@ impl App {
         let Some(now) = self.listing.as_ref().map(|listing| listing.ruleset.ruleset) else {
             return Vec::new();
         };
-        let next = Chosen { ruleset: now.next(), from: Provenance::Tuned, note: None };
+        let next = Chosen::by(now.next(), Provenance::Tuned);
         self.toast(format!("Rules of {}.", next.ruleset.name()), false);
         let mut effects = vec![Effect::Follow(next)];
         effects.extend(self.follow_changes(|_| true, |_| true));

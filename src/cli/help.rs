@@ -69,7 +69,7 @@ Keys of --set (the gateway's own names, so what is learnt here can be pasted int
     .placeholder                        tool-use clearing, by the client's or the provider's names
 
 Gateways of different versions have different rules and settings. A store is read by those of its own version: that of \
-meta.lastTouchedVersion in openclaw.json, or 2026.9.2 where an agent has a database; else by those of 2026.3.2. --ruleset \
+meta.lastTouchedVersion in openclaw.json, or the one that wrote an agent's database where that is newer; else by those of 2026.3.2. --ruleset \
 names another. A key that the version does not have is refused; `clawscope doctor` shows what is built in.
 
 Exit codes:

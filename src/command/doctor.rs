@@ -302,7 +302,8 @@ fn print_rules(scene: &Scene, checkup: &Checkup, output: &mut Output) -> Result<
     output.line(Tone::Strong, &format!("{} · {name}", scene.listed.name))?;
     let mut head = "rules      ";
     if of_all.is_none() {
-        let line = format!("{head}{} ({})", chosen.ruleset.id(), chosen.from_words());
+        let of = chosen.release.as_ref().map(|release| format!(", for {release}")).unwrap_or_default();
+        let line = format!("{head}{}{of} ({})", chosen.ruleset.span(), chosen.from_words());
         output.line(Tone::Plain, &line)?;
         head = "           ";
     }

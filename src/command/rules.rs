@@ -1,6 +1,7 @@
 //! `clawscope rules`: the rules of a gateway release, or what changes between two.
 
 use std::io::Write as _;
+use std::path::Path;
 
 use super::failure::Failure;
 use super::output::{Output, Tone};
@@ -22,7 +23,7 @@ pub(super) fn run(
     if args.releases {
         return releases(args.json, output);
     }
-    let chosen = chosen(place, around)?;
+    let chosen = chosen(args.path.as_deref(), place, around)?;
     let other = args.diff.as_deref().map(|text| {
         Chosen::named(text, Provenance::Flag).map_err(|error| Failure::usage(format!("--diff: {error}")))
     });
@@ -33,10 +34,10 @@ pub(super) fn run(
 }
 
 /// The release that someone asked for, else the store's own.
-fn chosen(place: &PlaceArgs, around: &Around) -> Result<Chosen, Failure> {
+fn chosen(path: Option<&Path>, place: &PlaceArgs, around: &Around) -> Result<Chosen, Failure> {
     match asked(place, &environment(place, around)?)? {
         Some(chosen) => Ok(chosen),
-        None => Ok(Scene::list(None, place, around)?.store().ruleset.clone()),
+        None => Ok(Scene::list(path, place, around)?.store().ruleset.clone()),
     }
 }
 

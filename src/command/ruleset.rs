@@ -91,7 +91,7 @@ mod tests {
         let chosen = Chosen::named("2026.5.6", Provenance::Flag).unwrap();
         let json = crate::js::stringify(&ruleset_value(&chosen));
         assert!(json.starts_with(
-            r#"{"id":"2026.5.2","name":"openclaw 2026.5.2–5.12","from":"command line","note":"2026.5.6 was not opened"#
+            r#"{"id":"2026.5.2","name":"openclaw 2026.5.2–5.12","release":"2026.5.6","from":"command line","note":"2026.5.6 was not opened"#
         ));
         assert_eq!(Chosen::default().ruleset, Ruleset::V2026_3_2);
     }

@@ -20,6 +20,7 @@ pub fn ruleset_value(chosen: &Chosen) -> Value {
     Value::from(Object::from([
         ("id", Value::from(chosen.ruleset.id())),
         ("name", Value::from(chosen.ruleset.name())),
+        ("release", Value::from(chosen.release.clone())),
         ("from", Value::from(chosen.from_words())),
         ("note", Value::from(chosen.note.clone())),
     ]))

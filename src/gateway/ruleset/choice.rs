@@ -1,5 +1,6 @@
 //! Which ruleset holds for a store, and what tells so.
 
+use std::borrow::Cow;
 use std::path::{Path, PathBuf};
 
 use super::{PiRelease, Ruleset, UnknownVersion, Version};
@@ -20,7 +21,12 @@ pub enum Era {
     #[default]
     Files,
     /// In a database, which stable releases have from 2026.8.1 on, and betas from 2026.7.2 on (sqlite A7, releases).
-    Database(PathBuf),
+    Database {
+        /// Where it lies; of several the one written by the newest release.
+        path: PathBuf,
+        /// The release that last wrote it, as it says itself (sqlite B1).
+        written_by: Option<String>,
+    },
     /// Without a gateway: the agent runtime's own.
     Pi,
 }
@@ -41,6 +47,8 @@ pub struct PiMark {
 pub struct Chosen {
     /// The rules.
     pub ruleset: Ruleset,
+    /// The release that was named or found, as it is written there.
+    pub release: Option<String>,
     /// What settled it.
     pub from: Provenance,
     /// What to say where the version found is not the one the rules were read from.
@@ -50,35 +58,55 @@ pub struct Chosen {
 impl Default for Chosen {
     /// The reference, for want of anything that tells.
     fn default() -> Self {
-        Self { ruleset: Ruleset::default(), from: Provenance::Default, note: None }
+        Self::by(Ruleset::default(), Provenance::Default)
     }
 }
 
 impl Chosen {
+    /// These rules, without a release that was named.
+    pub fn by(ruleset: Ruleset, from: Provenance) -> Self {
+        Self { ruleset, release: None, from, note: None }
+    }
+
     /// A version that someone named; `from` says where.
     ///
     /// # Errors
     /// A text that is no version; the error lists the known ones.
     pub fn named(text: &str, from: Provenance) -> Result<Self, UnknownVersion> {
         let version: Version = text.parse()?;
-        Ok(Self { ruleset: version.ruleset(), note: version.note(), from })
+        let release = Some(text.trim().to_owned());
+        Ok(Self { ruleset: version.ruleset(), release, note: version.note(), from })
     }
 
     /// What the store itself tells: how it keeps sessions, then the version that last wrote its
     /// configuration, else the reference. A version that cannot be read decides nothing, and that is said.
     pub fn detect(config: &GatewayConfig, era: &Era) -> Self {
-        let rule =
-            |ruleset, rule, why: String| Self { ruleset, from: Provenance::Rule { rule, why }, note: None };
         match era {
-            Era::Pi => rule(Ruleset::Pi0_55, "store", "pi's own sessions".to_owned()),
+            Era::Pi => Self::by(Ruleset::Pi0_55, by_store("pi's own sessions".to_owned())),
             Era::Files => Self::written(config).unwrap_or_default().saying_unknown(config),
-            Era::Database(path) => {
-                // The configuration may be older than the database beside it, never the other way round.
-                let written = Self::written(config).filter(|chosen| chosen.ruleset >= Ruleset::V2026_8_1);
-                let newest = || rule(Ruleset::NEWEST, "store", database_words(path, config));
-                written.unwrap_or_else(newest).saying_unknown(config)
+            Era::Database { path, written_by } => {
+                let (config_says, name) = (Self::written(config), name_of(path));
+                let own = written_by.as_deref().and_then(|text| {
+                    let why = format!("{name} was last written by {text}{}", older_words(config));
+                    Self::named(text, by_store(why)).ok()
+                });
+                // The configuration may be older than the database beside it, and the other way round.
+                let newest = own.into_iter().chain(config_says).filter(Self::has_databases);
+                let unknown = || {
+                    let why = format!(
+                        "{name} holds sessions, as releases from {FIRST_DATABASE} on do{}",
+                        older_words(config)
+                    );
+                    Self::by(Ruleset::NEWEST, by_store(why))
+                };
+                newest.max_by_key(|chosen| chosen.ruleset).unwrap_or_else(unknown).saying_unknown(config)
             }
         }
+    }
+
+    /// Whether gateways with these rules keep sessions in databases.
+    fn has_databases(&self) -> bool {
+        !self.ruleset.is_pi() && self.ruleset >= Ruleset::V2026_8_1
     }
 
     /// The same with the version of pi that its settings name; a text that is no version tells nothing.
@@ -97,7 +125,7 @@ impl Chosen {
         let newer = |mark: &PiMark| !named || self.ruleset < Ruleset::of_pi(mark.since);
         match open.then(mark).flatten().filter(newer) {
             Some(PiMark { ruleset, why, .. }) => {
-                Self { ruleset, from: Provenance::Rule { rule: "transcript", why }, note: None }
+                Self::by(ruleset, Provenance::Rule { rule: "transcript", why })
             }
             None => self.clone(),
         }
@@ -141,12 +169,19 @@ fn touched_by(config: &GatewayConfig) -> Option<String> {
     Some(config.value(&TOUCHED_BY).and_then(js::Value::as_str)?.to_string_lossy())
 }
 
-/// What a database says of the version, and that the configuration beside it is older where it names a version.
-fn database_words(path: &Path, config: &GatewayConfig) -> String {
-    let name = path.file_name().unwrap_or(path.as_os_str()).to_string_lossy();
+/// The store's own shape settled it, for this reason.
+fn by_store(why: String) -> Provenance {
+    Provenance::Rule { rule: "store", why }
+}
+
+fn name_of(path: &Path) -> Cow<'_, str> {
+    path.file_name().unwrap_or(path.as_os_str()).to_string_lossy()
+}
+
+/// That the configuration beside a database is older, where it names a release.
+fn older_words(config: &GatewayConfig) -> String {
     let known = touched_by(config).filter(|text| text.parse::<Version>().is_ok());
-    let older = known.map(|text| format!("; openclaw.json was last written by {text}")).unwrap_or_default();
-    format!("{name} holds sessions, as releases from {FIRST_DATABASE} on do{older}")
+    known.map(|text| format!("; openclaw.json was last written by {text}")).unwrap_or_default()
 }
 
 #[cfg(test)]
@@ -163,7 +198,12 @@ mod tests {
     }
 
     fn database() -> Era {
-        Era::Database("/s/agents/main/agent/openclaw-agent.sqlite".into())
+        written(None)
+    }
+
+    fn written(by: Option<&str>) -> Era {
+        let path = "/s/agents/main/agent/openclaw-agent.sqlite".into();
+        Era::Database { path, written_by: by.map(str::to_owned) }
     }
 
     #[test]
@@ -205,7 +245,7 @@ mod tests {
     }
 
     #[test]
-    fn a_database_is_of_2026_9_whatever_an_older_configuration_says() {
+    fn a_database_that_names_no_release_is_of_the_newest_whatever_an_older_configuration_says() {
         let old = detected("{ meta: { lastTouchedVersion: '2026.3.2' } }", &database());
         assert_eq!(old.ruleset, Ruleset::NEWEST);
         assert_eq!(
@@ -218,6 +258,28 @@ mod tests {
         }
         let new = detected("{ meta: { lastTouchedVersion: '2026.9.6' } }", &database());
         assert!(new.from_words().ends_with("openclaw.json:1, meta.lastTouchedVersion"));
+    }
+
+    #[test]
+    fn the_newer_of_database_and_configuration_decides() {
+        let config = |release: &str| format!("{{ meta: {{ lastTouchedVersion: '{release}' }} }}");
+        let chosen = |release: &str, by: &str| detected(&config(release), &written(Some(by))).ruleset;
+        assert_eq!(chosen("2026.3.2", "2026.8.1"), Ruleset::V2026_8_1);
+        assert_eq!(chosen("2026.9.6", "2026.8.1"), Ruleset::V2026_9_2);
+        assert_eq!(chosen("2026.8.1", "2026.9.4"), Ruleset::V2026_9_2);
+        let words = detected("{}", &written(Some("2026.8.1"))).from_words();
+        assert_eq!(words, "openclaw-agent.sqlite was last written by 2026.8.1");
+        // What no release writes there tells nothing.
+        for odd in ["dev", "pi-0.60", "2026.3.2", ""] {
+            assert_eq!(detected("{}", &written(Some(odd))).ruleset, Ruleset::NEWEST, "{odd}");
+        }
+    }
+
+    #[test]
+    fn the_release_that_was_found_is_kept_beside_its_range() {
+        let found = detected("{ meta: { lastTouchedVersion: '2026.4.21' } }", &Era::Files);
+        assert_eq!((found.release.as_deref(), found.ruleset.span()), (Some("2026.4.21"), "2026.4.15–4.24"));
+        assert_eq!(detected("{}", &Era::Files).release, None);
     }
 
     #[test]

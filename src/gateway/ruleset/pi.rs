@@ -141,7 +141,7 @@ pub(super) struct PiRange {
     pub ruleset: Ruleset,
     /// Its name in flags, files and JSON.
     pub id: &'static str,
-    /// The same for people.
+    /// The program and its releases, for people.
     pub name: &'static str,
     /// The first release; the range ends before the next one.
     pub first: PiRelease,
@@ -165,24 +165,24 @@ macro_rules! ranges {
 }
 
 ranges! {
-    Pi0_55 "pi-0.55" "pi 0.55.3" [0, 55, 0];
-    Pi0_56_3 "pi-0.56.3" "pi 0.56.3" [0, 56, 3];
-    Pi0_59 "pi-0.59" "pi 0.59" [0, 59, 0];
-    Pi0_63_1 "pi-0.63.1" "pi 0.63.1" [0, 63, 1];
-    Pi0_76 "pi-0.76" "pi 0.76" [0, 76, 0];
-    Pi0_78_1 "pi-0.78.1" "pi 0.78.1" [0, 78, 1];
-    Pi0_79_8 "pi-0.79.8" "pi 0.79.8" [0, 79, 8];
-    Pi0_80_0 "pi-0.80.0" "pi 0.80.0" [0, 80, 0];
-    Pi0_80_4 "pi-0.80.4" "pi 0.80.4" [0, 80, 4];
-    Pi0_81 "pi-0.81" "pi 0.81" [0, 81, 0];
-    Pi0_84_4 "pi-0.84.4" "pi 0.84.4" [0, 84, 4];
+    Pi0_55 "pi-0.55" "pi 0.55–0.56.2" [0, 55, 0];
+    Pi0_56_3 "pi-0.56.3" "pi 0.56.3–0.58" [0, 56, 3];
+    Pi0_59 "pi-0.59" "pi 0.59–0.63.0" [0, 59, 0];
+    Pi0_63_1 "pi-0.63.1" "pi 0.63.1–0.75" [0, 63, 1];
+    Pi0_76 "pi-0.76" "pi 0.76–0.78.0" [0, 76, 0];
+    Pi0_78_1 "pi-0.78.1" "pi 0.78.1–0.79.7" [0, 78, 1];
+    Pi0_79_8 "pi-0.79.8" "pi 0.79.8–0.79.10" [0, 79, 8];
+    Pi0_80_0 "pi-0.80.0" "pi 0.80.0–0.80.3" [0, 80, 0];
+    Pi0_80_4 "pi-0.80.4" "pi 0.80.4–0.80.10" [0, 80, 4];
+    Pi0_81 "pi-0.81" "pi 0.81–0.84.3" [0, 81, 0];
+    Pi0_84_4 "pi-0.84.4" "pi 0.84.4–0.85" [0, 84, 4];
     Pi0_86 "pi-0.86" "pi 0.86" [0, 86, 0];
     Pi0_87 "pi-0.87" "pi 0.87" [0, 87, 0];
-    Pi0_99 "pi-0.99" "pi 0.99" [0, 99, 0];
-    Pi1_2 "pi-1.2" "pi 1.2" [1, 2, 0];
+    Pi0_99 "pi-0.99" "pi 0.99–1.1" [0, 99, 0];
+    Pi1_2 "pi-1.2" "pi 1.2–1.3" [1, 2, 0];
     Pi1_4 "pi-1.4" "pi 1.4" [1, 4, 0];
     Pi1_5_0 "pi-1.5.0" "pi 1.5.0" [1, 5, 0];
-    Pi1_5 "pi-1.5" "pi 1.5.2" [1, 5, 1];
+    Pi1_5 "pi-1.5" "pi 1.5.1–1.5.2" [1, 5, 1];
 }
 
 /// The range of a ruleset; none of a gateway's.
@@ -225,6 +225,20 @@ mod tests {
         let firsts: Vec<PiRelease> = RANGES[1..].iter().map(|range| range.first).collect();
         assert_eq!(firsts, CHANGES.map(PiChange::since));
         assert!(firsts.is_sorted());
+    }
+
+    #[test]
+    fn a_range_is_called_after_its_first_release() {
+        for range in RANGES {
+            let [major, minor, patch] = range.first.0;
+            let named = range.name.trim_start_matches("pi ").split('–').next().unwrap();
+            let whole = format!("{major}.{minor}.{patch}");
+            assert!(
+                named == whole || patch == 0 && whole.starts_with(&format!("{named}.")),
+                "{}",
+                range.name
+            );
+        }
     }
 
     #[test]

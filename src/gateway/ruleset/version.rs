@@ -28,7 +28,7 @@ enum Parts {
     "{0:?} is no version; expected a release of the gateway such as 2026.4.15 (known: {oldest} to {newest}), or {pi}",
     oldest = RANGES[0].id,
     newest = NEWEST.map(|part| part.to_string()).join("."),
-    pi = PI.map(Ruleset::id).join(" or ")
+    pi = PI.map(Ruleset::id).join(" to ")
 )]
 pub struct UnknownVersion(String);
 
@@ -268,7 +268,7 @@ mod tests {
             "pi-1.5.2.1",
         ] {
             let error = text.parse::<Version>().unwrap_err().to_string();
-            assert!(error.ends_with("(known: 2026.1.24 to 2026.9.6), or pi-0.55 or pi-1.5"), "{error}");
+            assert!(error.ends_with("(known: 2026.1.24 to 2026.9.6), or pi-0.55 to pi-1.5"), "{error}");
         }
     }
 }
