@@ -535,10 +535,10 @@ pub struct WatchArgs {
     pub no_redact: bool,
 }
 
-/// What `rules` prints.
+/// Rules to print.
 #[derive(Debug, Args)]
 pub struct RulesArgs {
-    /// The store whose release is meant [default: the gateway's state dir; the demo store when there is none]
+    /// Use the release of this store [default: the gateway's state dir; the demo store when there is none]
     pub path: Option<PathBuf>,
     /// Only what changes from the release to this one
     #[arg(long, value_name = "VERSION", conflicts_with = "releases")]

@@ -11,6 +11,8 @@ mod inspected;
 mod pi_1_5;
 #[path = "support/session.rs"]
 mod session;
+#[path = "support/sorted.rs"]
+mod sorted;
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -23,7 +25,7 @@ use clawscope::gateway::ruleset::Ruleset;
 use clawscope::ids::EntryIx;
 use clawscope::inspect::Inspection;
 use clawscope::inspect::write::WriteError;
-use clawscope::js::{self, Value};
+use clawscope::js;
 use clawscope::plan::Plan;
 use clawscope::policy::prune::Gate;
 use clawscope::policy::{Step, StepSet};
@@ -33,6 +35,7 @@ use clawscope::store::index::Standing;
 use inspected::{committed, inspected_under, previewed, redone, summary, undone};
 use pi_1_5::{Opened, Pi};
 use session::Session;
+use sorted::sorted;
 
 /// The sessions of the golden cases that today's pi wrote, in copies.
 fn sessions() -> Vec<(String, Session)> {
@@ -82,19 +85,6 @@ fn plain(json: &str) -> String {
         object.remove("fromId");
     }
     sorted(&value)
-}
-
-fn sorted(value: &Value) -> String {
-    match value {
-        Value::Object(object) => {
-            let mut members: Vec<_> = object.iter().collect();
-            members.sort_by(|a, b| a.0.cmp(b.0));
-            let member = |(key, value)| format!("{}:{}", js::stringify_str(key), sorted(value));
-            format!("{{{}}}", members.into_iter().map(member).collect::<Vec<_>>().join(","))
-        }
-        Value::Array(items) => format!("[{}]", items.iter().map(sorted).collect::<Vec<_>>().join(",")),
-        other => js::stringify(other),
-    }
 }
 
 fn plain_all(context: &[String]) -> Vec<String> {

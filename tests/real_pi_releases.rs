@@ -13,6 +13,8 @@ mod pi_1_5;
 mod pi_bundles;
 #[path = "support/session.rs"]
 mod session;
+#[path = "support/sorted.rs"]
+mod sorted;
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -22,12 +24,13 @@ use clawscope::context::tokens::estimate_message;
 use clawscope::gateway::provenance::Provenance;
 use clawscope::gateway::ruleset::Chosen;
 use clawscope::inspect::Inspection;
-use clawscope::js::{self, Value};
+use clawscope::js;
 use clawscope::policy::compact::conversation_as;
 use clawscope::store::index::Standing;
 
 use inspected::inspected_under;
 use pi_bundles::{Bundle, Read};
+use sorted::sorted;
 
 /// One published release of each ruleset that has a bundle of its own.
 const RELEASES: [&str; 8] = ["0.85.1", "0.86.1", "0.87.1", "0.99.1", "1.3.0", "1.4.0", "1.5.0", "1.5.2"];
@@ -39,19 +42,6 @@ fn transcripts() -> Vec<PathBuf> {
         ["golden", "golden-pi-1.5"].into_iter().flat_map(listed).map(|item| item.unwrap().path()).collect();
     paths.sort();
     paths
-}
-
-fn sorted(value: &Value) -> String {
-    match value {
-        Value::Object(object) => {
-            let mut members: Vec<_> = object.iter().collect();
-            members.sort_by(|a, b| a.0.cmp(b.0));
-            let member = |(key, value)| format!("{}:{}", js::stringify_str(key), sorted(value));
-            format!("{{{}}}", members.into_iter().map(member).collect::<Vec<_>>().join(","))
-        }
-        Value::Array(items) => format!("[{}]", items.iter().map(sorted).collect::<Vec<_>>().join(",")),
-        other => js::stringify(other),
-    }
 }
 
 /// Whether a session is one that the runtime opens and builds a context of.

@@ -14,6 +14,7 @@ import { execFileSync } from "node:child_process";
 import vm from "node:vm";
 import { builtinModules, syncBuiltinESMExports } from "node:module";
 import { pathToFileURL } from "node:url";
+import { canon, pretty } from "./canonical.mjs";
 
 const CACHE = process.env.ORACLE_CACHE || path.join(os.tmpdir(), "session-oracle-cache");
 const READER = "0.55.3"; // the runtime that opens the transcripts, whatever the release
@@ -387,22 +388,6 @@ function installDeterminism() {
   };
   crypto.randomUUID = () => `g${String(++idCounter).padStart(7, "0")}-0000-4000-8000-000000000000`;
   syncBuiltinESMExports();
-}
-const byUnits = (a, b) => (a < b ? -1 : a > b ? 1 : 0);
-const keysOf = (v) => Object.keys(v).filter((k) => v[k] !== undefined && typeof v[k] !== "function").sort(byUnits);
-function canon(v) {
-  if (v === null || v === undefined) return "null";
-  if (typeof v !== "object") return JSON.stringify(v) ?? "null";
-  if (Array.isArray(v)) return `[${v.map(canon).join(",")}]`;
-  return `{${keysOf(v).map((k) => `${JSON.stringify(k)}:${canon(v[k])}`).join(",")}}`;
-}
-function pretty(v, ind = "") {
-  const c = canon(v);
-  if (v === null || typeof v !== "object" || c.length <= 170) return c;
-  const next = `${ind} `;
-  if (Array.isArray(v) && v.every((x) => x === null || typeof x !== "object")) return c;
-  if (Array.isArray(v)) return `[\n${v.map((x) => next + pretty(x, next)).join(",\n")}\n${ind}]`;
-  return `{\n${keysOf(v).map((k) => `${next}${JSON.stringify(k)}: ${pretty(v[k], next)}`).join(",\n")}\n${ind}}`;
 }
 const sha = (s) => crypto.createHash("sha256").update(s, "utf8").digest("hex");
 const THROWS = { throws: true };

@@ -105,7 +105,7 @@ fn halve(
     limits: Limits,
 ) -> Result<Guarded, Throws> {
     let spares_read = guard == Guard::NewestFirst && reads_last(list, limits)?;
-    let (before, fates_before) = (list.clone(), fates.to_vec());
+    let before = spares_read.then(|| (list.clone(), fates.to_vec()));
     let notice = (guard == Guard::SingleThenStop).then_some(ends.notice);
     total(list)?;
     for (at, fate) in fates.iter_mut().enumerate().filter(|(_, fate)| fate.reason != Reason::Untouched) {
@@ -120,9 +120,9 @@ fn halve(
         let order: Vec<usize> = older.iter().chain([newest]).copied().collect();
         give_way(list, fates, ends, &order, total - limits.budget)?;
         let gave_way = matches!(fates[*newest].reason, Reason::GuardTrimmed | Reason::GuardCompacted);
-        if spares_read && gave_way {
-            // What was just read is not taken away again: the call ends as it is.
-            *list = before;
+        if let Some((list_before, fates_before)) = before.filter(|_| gave_way) {
+            // A file that was just read is not removed again: the call ends unchanged.
+            *list = list_before;
             fates.copy_from_slice(&fates_before);
             return Ok(Guarded { limits, total, after: total, stopped: true });
         }

@@ -8,6 +8,13 @@ use regex::RegexSet;
 use crate::policy::overflow::pi;
 use crate::policy::overflow::release::Release;
 
+/// The characters of JavaScript's `\s`; Unicode's own set is another one.
+macro_rules! white_space {
+    () => {
+        r"\t-\r \x{a0}\x{1680}\x{2000}-\x{200a}\x{2028}\x{2029}\x{202f}\x{205f}\x{3000}\x{feff}"
+    };
+}
+
 /// Patterns for a text in lower case and the first release known to have each; the oldest that was read had those of
 /// `FIRST`.
 const SINCE: &[(Release, &str)] = &[
@@ -39,16 +46,14 @@ const SINCE: &[(Release, &str)] = &[
     ([0, 81, 0], "range of input length should be"),
     ([0, 86, 1], "prompt too long"),
     ([1, 0, 3], "prompt exceeds max length"),
-    (
-        ANY_413,
-        r"^413(?:$|:|[\t-\r \x{a0}\x{1680}\x{2000}-\x{200a}\x{2028}\x{2029}\x{202f}\x{205f}\x{3000}\x{feff}])",
-    ),
+    (ANY_413, concat!("^413(?:$|:|[", white_space!(), "])")),
     (ANY_413, r"^[a-z0-9_ -]+ api error \(413\):"),
     ([1, 5, 0], "context window exceeded"),
 ];
 
-/// A limit in parentheses, behind what JavaScript takes for white space.
-const PARENTHESISED: &str = r"exceeds (?:the )?(?:model'?s )?maximum context length[\t-\r \x{a0}\x{1680}\x{2000}-\x{200a}\x{2028}\x{2029}\x{202f}\x{205f}\x{3000}\x{feff}]*\([0-9,]+\)";
+/// A limit in parentheses.
+const PARENTHESISED: &str =
+    concat!("exceeds (?:the )?(?:model'?s )?maximum context length[", white_space!(), r"]*\([0-9,]+\)");
 /// Older than every release that was read.
 const FIRST: Release = [0, 0, 0];
 /// Takes every status 413 for an overflow.

@@ -9,11 +9,11 @@ use crate::gateway::compaction::most_reserve;
 use crate::gateway::ruleset::{Preflight, Rules};
 use crate::js::{Throws, Value};
 
-/// What is added to an estimate, as it is one.
+/// Safety factor on the estimate.
 const MARGIN: f64 = 1.2;
-/// Chars to a token where what could be cut is compared with what is too much.
+/// Chars per token when truncatable chars are compared with the overflow.
 const CHARS_PER_TOKEN: f64 = 4.0;
-/// Cutting alone is enough where it takes this many chars more than is too much, and so many times as many.
+/// Truncation alone is enough if it removes this many chars more than the overflow, and this multiple of it.
 const SPARE_CHARS: f64 = 2048.0;
 const SPARE_TIMES: f64 = 1.5;
 
@@ -74,15 +74,15 @@ pub struct Checked {
     pub estimate: f64,
     /// What it is compared with: the window without the reserve.
     pub room: f64,
-    /// How much too many there are.
+    /// How far the estimate exceeds the room; 0 if it fits.
     pub overflow: f64,
-    /// The reserve that the check goes by; none where the version takes it as it is.
+    /// The reserve after its cap; `None` where the release does not cap it.
     pub reserve: Option<f64>,
     /// Chars that cutting tool results would take.
     pub reducible_chars: f64,
 }
 
-/// Checks a prompt by the rules of a version; none where it checks nothing.
+/// Checks a prompt under the rules of a release; `None` where it has no such check.
 pub fn check(rule: Preflight, asked: &Asked) -> Option<Checked> {
     let caps = match rule {
         Preflight::None => return None,
@@ -109,8 +109,8 @@ pub fn check(rule: Preflight, asked: &Asked) -> Option<Checked> {
     Some(Checked { route, estimate, room, overflow, reserve: caps.then_some(reserve), reducible_chars })
 }
 
-/// Tokens of what is sent as the version's check counts them, without the margin; `estimate` tells those of a message by
-/// the runtime's own rule. A system prompt counts nothing in the older check.
+/// Tokens of what is sent as the version's check counts them, without the margin; `estimate` counts one message with
+/// the runtime's rule. A system prompt counts nothing in the older check.
 ///
 /// # Errors
 /// Where a message has a shape that cannot be estimated.
