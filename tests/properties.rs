@@ -13,7 +13,7 @@ use clawscope::context::tokens::chars4::estimate_or_zero;
 use clawscope::context::{bodies, build};
 use clawscope::gateway::compaction::CompactionSettings;
 use clawscope::gateway::pruning::{HardClear, PruneSettings, SoftTrim};
-use clawscope::gateway::ruleset::{ImageResults, Ruleset};
+use clawscope::gateway::ruleset::{ImageResults, KeptTurns, Ruleset};
 use clawscope::ids::LineIds;
 use clawscope::inspect::Closer;
 use clawscope::js::{self, JsString, Object, Throws, Value};
@@ -29,7 +29,7 @@ use clawscope::policy::media_2026_9::without_seen_media;
 use clawscope::policy::prune::Gate;
 use clawscope::policy::settings::{GuardSettings, ReduceSettings, TruncateSettings};
 use clawscope::policy::texture::Texture;
-use clawscope::policy::truncate::v2026_9::truncate_call;
+use clawscope::policy::truncate::{reduce, result_budget};
 use clawscope::policy::{Step, StepSet, StepSettings};
 use clawscope::store::entry::MessageSize;
 use clawscope::store::index::Index;
@@ -501,12 +501,16 @@ proptest! {
             bodies.iter().enumerate().map(|(at, body)| after(body, at, &plan)).collect()
         };
         let or_old = |new: Option<Value>, old: &Value| new.unwrap_or_else(|| old.clone());
-        let truncated = truncate_call(&bodies, window).into_iter().zip(&bodies);
-        prop_assert_eq!(made(Step::Truncate), truncated.map(|(new, old)| or_old(new, old)).collect::<Vec<_>>());
+        let mut truncated = bodies.clone();
+        let budget = result_budget(rules, window, None, true).expect("results have a budget by these rules");
+        for done in reduce(&budget.held(&bodies), &budget) {
+            truncated[done.at] = done.message;
+        }
+        prop_assert_eq!(made(Step::Truncate), truncated);
         let guarded: Vec<Value> = bodies.iter().map(|old| or_old(guarded_result(old, window), old)).collect();
         prop_assert_eq!(made(Step::Guard), guarded);
         let mut unseen = bodies.clone();
-        for (at, new) in without_seen_media(&bodies, 3) {
+        for (at, new) in without_seen_media(&bodies, KeptTurns { count: 3, open: false }) {
             unseen[at] = new;
         }
         prop_assert_eq!(made(Step::Images), unseen);

@@ -139,6 +139,15 @@ pub fn most_reserve(window: f64) -> f64 {
     (window - prompt).max(0.0)
 }
 
+/// The same by the rules of a version: from 2026.9.3 on it is a quarter.
+pub fn most_reserve_under(rules: &Rules, window: f64) -> f64 {
+    if rules.reserve == Reserve::Quarter && window > 0.0 {
+        (window / 4.0).floor()
+    } else {
+        most_reserve(window)
+    }
+}
+
 /// The settings of a gateway run: `agents.defaults.compaction` of `config` over pi's, as far as the version reads them
 /// (compaction 2.2; 12, row "Reserve"). `window` is the model's in tokens; up to the reference the reserve is not
 /// capped by it (compaction 2.3).
@@ -160,8 +169,7 @@ pub fn gateway_compaction_under(
     let floor = if rules.reserve == Reserve::CappedFloor { floor.min(most) } else { floor };
     let reserve = not_negative("reserveTokens").unwrap_or(pi.reserve_tokens).max(floor);
     let most = match rules.reserve {
-        Reserve::Quarter if window > 0.0 => (window / 4.0).floor(),
-        Reserve::Capped | Reserve::CappedAlone => most,
+        Reserve::Capped | Reserve::CappedAlone | Reserve::Quarter => most_reserve_under(rules, window),
         _ => f64::INFINITY,
     };
     let enabled = raw("enabled").and_then(js::Value::as_bool);

@@ -55,7 +55,7 @@ pub fn resolve_under(
             let cap = cap.map(|tokens| (tokens, WindowSource::AgentContextTokens));
             info(known.or(configured).or(cap).unwrap_or(default))
         }
-        WindowRule::OfModel => info(configured.or(known).unwrap_or(default)),
+        WindowRule::OfModel { .. } => info(configured.or(known).unwrap_or(default)),
         WindowRule::Lowest { .. } => {
             let found = info(configured.or(known).unwrap_or(default));
             match cap {
@@ -73,14 +73,21 @@ struct Lookup {
     names: Names,
     model_tokens: bool,
     prefixed: bool,
+    lower: bool,
 }
 
 impl Lookup {
     fn of(rule: WindowRule) -> Self {
         match rule {
-            WindowRule::First => Self { names: Names::Exact, model_tokens: false, prefixed: false },
-            WindowRule::Lowest { names, model_tokens, prefixed } => Self { names, model_tokens, prefixed },
-            WindowRule::OfModel => Self { names: Names::AnyCase, model_tokens: true, prefixed: true },
+            WindowRule::First => {
+                Self { names: Names::Exact, model_tokens: false, prefixed: false, lower: false }
+            }
+            WindowRule::Lowest { names, model_tokens, prefixed } => {
+                Self { names, model_tokens, prefixed, lower: false }
+            }
+            WindowRule::OfModel { lower } => {
+                Self { names: Names::AnyCase, model_tokens: true, prefixed: true, lower }
+            }
         }
     }
 
@@ -99,7 +106,9 @@ impl Lookup {
         };
         let entry = models.iter().find(is_it)?;
         let tokens = |key: &str| whole_positive(entry.get(key)?.as_f64()?);
-        tokens("contextTokens").filter(|_| self.model_tokens).or_else(|| tokens("contextWindow"))
+        let (own, window) = (tokens("contextTokens").filter(|_| self.model_tokens), tokens("contextWindow"));
+        let lower = own.zip(window).filter(|_| self.lower).map(|(own, window)| own.min(window));
+        lower.or(own).or(window)
     }
 
     /// A provider by its name without regard to case and aliases.

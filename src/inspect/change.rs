@@ -103,7 +103,7 @@ fn all_rows() -> Vec<StepSetting> {
             clear: &ClearSettings::default(),
         })
     };
-    let later = of(Ruleset::V2026_7_1);
+    let later = of(Ruleset::V2026_6_11);
     let movable = |row: StepSetting| match row.row.control.fixed() {
         Some(_) => later.iter().find(|other| other.key() == row.key()).cloned().unwrap_or(row),
         None => row,

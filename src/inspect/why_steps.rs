@@ -1,10 +1,10 @@
 //! Why truncation, repair, the guard and clearing do to a message what they do: the sentences.
 
+use crate::gateway::ruleset::Aggregate;
 use crate::inspect::why::Facts;
 use crate::inspect::words::{counted, of};
 use crate::policy::clear_tool_uses::ClearedBy;
 use crate::policy::truncate::sized_result_chars;
-use crate::policy::truncate::v2026_9::aggregate_chars;
 use crate::policy::{Fate, Reason};
 
 impl Facts<'_> {
@@ -32,7 +32,10 @@ impl Facts<'_> {
         let rules = self.plan.settings.ruleset.rules();
         let most = settings.max_result_chars_under(rules, self.plan.window);
         if reason == Reason::OverAggregate {
-            return self.aggregated(aggregate_chars(self.plan.window, most));
+            return self.aggregated(match rules.aggregate {
+                rule @ Aggregate::Weighted => rule.budget(self.plan.window, most, true),
+                _ => self.plan.settings.reduce.all_chars,
+            });
         }
         let limit = counted(most);
         let relation = if reason == Reason::OverLimit { "are over" } else { "are not over" };

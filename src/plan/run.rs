@@ -14,7 +14,7 @@ use crate::policy::guard::{Guarded, guard_list};
 use crate::policy::history_batches::limit_history_under;
 use crate::policy::images::remove_seen_images;
 use crate::policy::list::{Change, From, Item, List};
-use crate::policy::preflight::{self, Checked, check};
+use crate::policy::preflight::{self, Checked, Pressure, check, pressure_of};
 use crate::policy::prune::projections::Snapshot;
 use crate::policy::prune::{Gate, Outcome, RoundInput, prune_list, prune_round_list};
 use crate::policy::repair::{pair_list, repair_list};
@@ -231,16 +231,18 @@ impl Run<'_> {
         let Asked { settings, window, system_tokens, .. } = *self.asked;
         let rules = settings.ruleset.rules();
         let prompt = settings.check.prompt_tokens;
-        let sum = match rules.preflight {
-            Preflight::Pressure { .. } => {
-                let pressure = |at| self.list.texture(at).map_or(0.0, |texture| texture.pressure);
-                (0..self.list.len()).map(pressure).sum::<f64>() + system_tokens + prompt
+        let (counted, sum) = match rules.preflight {
+            Preflight::Pressure(_) => {
+                let pressure =
+                    |at| self.list.texture(at).map_or_else(Pressure::default, |texture| texture.pressure);
+                let (counted, messages) = pressure_of((0..self.list.len()).map(pressure));
+                (counted, messages + system_tokens + prompt)
             }
-            _ => self.tokens.iter().sum::<u64>() as f64 + prompt,
+            _ => (0.0, self.tokens.iter().sum::<u64>() as f64 + prompt),
         };
         let reducible_chars = reducible_chars(&self.list, rules, window, &settings.truncate);
         let reserve = settings.compaction.reserve_tokens;
-        check(rules.preflight, &preflight::Asked { window, reserve, sum, reducible_chars })
+        check(rules, &preflight::Asked { window, reserve, counted, sum, reducible_chars })
     }
 
     /// Keeps the numbers of pruning, its positions told as those of the context.

@@ -13,7 +13,6 @@ use crate::policy::media_2026_9::without_media;
 use crate::policy::prune::projections::with_texts;
 use crate::policy::prune::{cleared_message, soft_trimmed_message};
 use crate::policy::repair::{renamed, repaired_message};
-use crate::policy::truncate::v2026_9::elided_to;
 use crate::policy::truncate::{Cut, Way, truncated_message_by};
 use crate::store::entry::{MessageSize, Role, Size};
 
@@ -48,11 +47,6 @@ pub enum Edit {
         ends: Ends,
         /// Which results give way.
         rule: Aggregate,
-    },
-    /// A note that it was left out stands for a tool result, or as much of it as a limit has room for (pruning 8.3).
-    Elide {
-        /// The limit, weighted chars.
-        max_chars: f64,
     },
     /// The guard holds a tool result to a limit (pruning 6.33).
     GuardCut {
@@ -107,7 +101,6 @@ impl Edit {
                 let cut = Cut { min_keep_chars: *min_keep_chars, ..Cut::default() };
                 truncated_message_by(*by, message, *max_chars, &cut)
             }
-            Self::Elide { max_chars } => elided_to(message, *max_chars),
             Self::GuardFit { max_chars } => fitted_result(message, *max_chars),
             Self::Reduce { by, ends, rule } => by.apply(*ends, *rule, message),
             Self::GuardHalve { single, notice } => Some(halved_message(message, *single, *notice)),

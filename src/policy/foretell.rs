@@ -27,7 +27,6 @@ impl Edit {
             Self::RepairInputs
             | Self::RemoveMedia
             | Self::Texts(_)
-            | Self::Elide { .. }
             | Self::Reduce { .. }
             | Self::GuardHalve { .. }
             | Self::GuardTrim { .. }

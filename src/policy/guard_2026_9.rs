@@ -1,9 +1,11 @@
-//! The guard of every call in gateways of 2026.9: each tool result held to a share of the window, texts cut and surplus
+//! The guard of every call in gateways since 2026.8.1: each tool result held to a share of the window, texts cut and surplus
 //! images left out (pruning 8.7). Chars of texts weigh double here.
 
 use crate::context::tokens::weighted::{GUARD, weighted_length};
-use crate::js::{JsString, Value};
-use crate::policy::truncate::v2026_9::{other_block_chars, result_chars, truncated_result, with_content};
+use crate::gateway::ruleset::Notice;
+use crate::js::{self, JsString, Value};
+use crate::policy::truncate::MIN_KEEP_CHARS;
+use crate::policy::truncate::v2026_9::{Manner, truncated_result, truncated_text, with_content};
 
 /// Least that one result may have.
 const LEAST_CHARS: f64 = 1024.0;
@@ -23,51 +25,93 @@ pub fn guarded_result(message: &Value, tokens: f64) -> Option<Value> {
     if counted_chars(message) <= limit { None } else { fitted_result(message, limit) }
 }
 
-/// Chars of a tool result as this guard counts them; 0 for every other message, and for a content that is no list.
+/// Chars of a tool result as this guard counts them; 0 for every other message.
 pub fn counted_chars(message: &Value) -> f64 {
-    let images = blocks(message).iter().filter(|block| is_image(block)).count();
-    result_chars(message, GUARD) + others_chars(message) + images as f64 * IMAGE_CHARS
-}
-
-/// The blocks of a tool result.
-fn blocks(message: &Value) -> &[Value] {
-    let is_result = message.get("role").is_some_and(|role| role.str_is("toolResult"));
-    message.get("content").and_then(Value::as_array).filter(|_| is_result).unwrap_or_default()
-}
-
-/// Chars of the blocks that are neither text nor image.
-fn others_chars(message: &Value) -> f64 {
-    blocks(message).iter().filter_map(other_block_chars).map(|chars| chars * 2.0).sum()
-}
-
-/// The copy of a tool result that is over a limit: the leading images that fit stay, its texts share what is left, its
-/// details go. None for a message without blocks.
-pub fn fitted_result(message: &Value, limit: f64) -> Option<Value> {
-    let images = blocks(message).iter().filter(|block| is_image(block)).count();
-    let others = others_chars(message);
-    if blocks(message).is_empty() {
-        return None;
+    if !message.get("role").is_some_and(|role| role.str_is("toolResult")) {
+        return 0.0;
     }
-    let kept = images.min((limit / IMAGE_CHARS).floor() as usize);
-    let note = (images > kept).then(|| omitted(images - kept, kept == 0));
-    let note_chars = note.as_ref().map_or(0.0, |note| weighted_length(note, GUARD));
-    let room = (limit - others - note_chars - kept as f64 * IMAGE_CHARS).max(0.0);
-    let cut = truncated_result(message, room, 0.0, GUARD);
-    let mut new = cut.unwrap_or_else(|| message.clone());
-    let content = new.get("content").and_then(Value::as_array).unwrap_or_default();
-    new = with_content(&new, with_images(content, kept, note));
-    if let Value::Object(object) = &mut new {
-        object.remove("details");
+    match message.get("content") {
+        Some(Value::String(text)) => weighted_length(text, GUARD),
+        Some(Value::Array(blocks)) => blocks_chars(blocks),
+        _ => 0.0,
     }
-    Some(new)
+}
+
+fn blocks_chars<'a>(blocks: impl IntoIterator<Item = &'a Value>) -> f64 {
+    let chars = |block: &Value| match (block_text(block), block) {
+        (Some(text), _) => weighted_length(text, GUARD),
+        _ if is_image(block) => IMAGE_CHARS,
+        (None, Value::String(text)) => text.len() as f64 * 2.0,
+        _ => js::stringify_len(block) as f64 * 2.0,
+    };
+    blocks.into_iter().map(chars).sum()
+}
+
+/// The text of a text block.
+fn block_text(block: &Value) -> Option<&JsString> {
+    block.get("type").filter(|kind| kind.str_is("text")).and_then(|_| block.get("text")?.as_str())
 }
 
 fn is_image(block: &Value) -> bool {
     block.get("type").is_some_and(|kind| kind.str_is("image"))
 }
 
-/// The blocks with so many of the leading images, and the note about the others behind them.
-fn with_images(blocks: &[Value], kept: usize, note: Option<JsString>) -> Vec<Value> {
+/// The copy of a tool result that is over a limit: the leading images that fit stay, its texts share what is left, its
+/// details go. Where nothing but texts could fit, blocks of other kinds go too, with a note. None for a message without content.
+pub fn fitted_result(message: &Value, limit: f64) -> Option<Value> {
+    let blocks = match message.get("content")? {
+        Value::Array(blocks) => blocks,
+        Value::String(text) => {
+            let text = truncated_text(text, limit, 0.0, Manner::GUARD)?;
+            let mut new = message.as_object()?.clone();
+            new.set("content", Value::String(text));
+            new.remove("details");
+            return Some(Value::Object(new));
+        }
+        _ => return None,
+    };
+    let images = blocks.iter().filter(|block| is_image(block)).count();
+    let most = images.min((limit / IMAGE_CHARS).floor() as usize);
+    for kept in (0..=most).rev() {
+        let stays = with_images(blocks, kept);
+        let note = (images > kept).then(|| omitted(images - kept, kept == 0));
+        let fitted = projected(message, &stays, note, limit);
+        let content = fitted.get("content").and_then(Value::as_array).unwrap_or_default();
+        let is_empty = |block: &Value| block_text(block).is_none_or(JsString::is_empty);
+        let lost = stays.iter().zip(content).any(|(old, new)| !is_empty(old) && is_empty(new));
+        if !lost && counted_chars(&fitted) <= limit {
+            return Some(fitted);
+        }
+    }
+    let (texts, others): (Vec<&Value>, Vec<&Value>) =
+        blocks.iter().partition(|block| block_text(block).is_some());
+    let texts: Vec<Value> = texts.into_iter().cloned().collect();
+    let gone = (blocks_chars(others) / 2.0).floor().max(1.0);
+    let note = if images > 0 { omitted(images, true) } else { Notice::CountAndAdvice.text(gone) };
+    Some(projected(message, &texts, Some(note), limit))
+}
+
+/// A copy with these blocks and a note behind them, its texts cut to what the others leave.
+fn projected(message: &Value, blocks: &[Value], note: Option<JsString>, limit: f64) -> Value {
+    let note = note.map(|note| {
+        let members = [("type", Value::from("text")), ("text", Value::String(note))];
+        Value::Object(members.into_iter().collect())
+    });
+    let taken = blocks_chars(blocks.iter().filter(|block| block_text(block).is_none()).chain(&note));
+    let kept = with_content(message, blocks.to_vec());
+    let room = (limit - taken).max(0.0);
+    let mut new = truncated_result(&kept, room, MIN_KEEP_CHARS, Manner::GUARD).unwrap_or(kept);
+    let mut content = new.get("content").and_then(Value::as_array).unwrap_or_default().to_vec();
+    content.extend(note);
+    new = with_content(&new, content);
+    if let Value::Object(object) = &mut new {
+        object.remove("details");
+    }
+    new
+}
+
+/// The blocks with so many of the leading images.
+fn with_images(blocks: &[Value], kept: usize) -> Vec<Value> {
     let mut left = kept;
     let stays = |block: &&Value| {
         if !is_image(block) {
@@ -77,12 +121,7 @@ fn with_images(blocks: &[Value], kept: usize, note: Option<JsString>) -> Vec<Val
         left -= usize::from(stays);
         stays
     };
-    let mut new: Vec<Value> = blocks.iter().filter(stays).cloned().collect();
-    new.extend(note.map(|note| {
-        let members = [("type", Value::from("text")), ("text", Value::String(note))];
-        Value::Object(members.into_iter().collect())
-    }));
-    new
+    blocks.iter().filter(stays).cloned().collect()
 }
 
 /// The note about images that are left out.
@@ -134,6 +173,29 @@ mod tests {
         assert!(texts[0].ends_with("rerun with narrower args if needed]"));
         assert!(weighted_length(&texts[0].as_str().into(), GUARD) <= 2000.0);
         assert!(new.get("details").is_none() && new.get("toolName").is_some());
+    }
+
+    #[test]
+    fn a_content_that_is_a_text_is_cut_as_one() {
+        let text = format!(r#"{{"role":"toolResult","content":"{}","details":{{}}}}"#, "x".repeat(1001));
+        let new = guarded_result(&js::parse(&text).unwrap(), 2000.0).unwrap();
+        let text = new.get("content").and_then(Value::as_str).unwrap();
+        assert!(text.to_string_lossy().ends_with("rerun with narrower args if needed]"));
+        assert!(weighted_length(text, GUARD) <= 2000.0 && new.get("details").is_none());
+    }
+
+    #[test]
+    fn blocks_of_other_kinds_that_leave_texts_no_room_go() {
+        let text = format!(
+            r#"{{"role":"toolResult","content":[{{"type":"text","text":"abc"}},{{"type":"resource","data":"{}"}}]}}"#,
+            "x".repeat(2000)
+        );
+        let (_, texts) = content(&guarded_result(&js::parse(&text).unwrap(), 2000.0).unwrap());
+        assert_eq!(texts.len(), 2);
+        assert!(
+            texts[0] == "abc" && texts[1].starts_with("[... 2029 more characters truncated"),
+            "{texts:?}"
+        );
     }
 
     #[test]

@@ -2,7 +2,7 @@
 //! those of user messages and results before the last answered turns, and references to media too (pruning 8, row
 //! "Legacy images"). The version before the reference leaves them.
 
-use crate::gateway::ruleset::{LegacyImages, Rules};
+use crate::gateway::ruleset::{KeptTurns, LegacyImages, Rules};
 use crate::policy::edit::{Edit, has_legacy_images, images_removed};
 use crate::policy::fate::{Fate, MessageFate};
 use crate::policy::list::List;
@@ -15,14 +15,14 @@ pub fn remove_seen_images(list: &mut List, rules: &Rules) -> Vec<MessageFate> {
     match rules.legacy_images {
         LegacyImages::Stay => list.sizes().map(|size| MessageFate::kept(&size, Reason::Untouched)).collect(),
         LegacyImages::BeforeLastAnswer { results } => before_last_answer(list, results),
-        LegacyImages::BeforeLastTurns { kept, references } => before_last_turns(list, kept, references),
+        LegacyImages::BeforeLastTurns { turns, references } => before_last_turns(list, turns, references),
     }
 }
 
-/// Replaces images and references before the last answered turns, of which so many stay as they are.
-fn before_last_turns(list: &mut List, kept: usize, references: bool) -> Vec<MessageFate> {
+/// Replaces images and references before the turns that stay as they are.
+fn before_last_turns(list: &mut List, turns: KeptTurns, references: bool) -> Vec<MessageFate> {
     let roles = list.sizes().map(|size| size.role);
-    let end = first_of_last_turns(roles, kept).unwrap_or(0);
+    let end = first_of_last_turns(roles, turns).unwrap_or(0);
     let mut fates: Vec<MessageFate> =
         list.sizes().map(|size| MessageFate::kept(&size, Reason::Untouched)).collect();
     let (edit, reason) = if references {
@@ -115,7 +115,7 @@ mod tests {
         let made = messages.check(&list);
         if ruleset == Ruleset::V2026_9_2 {
             let mut expected = messages.bodies.clone();
-            for (at, new) in without_seen_media(&messages.bodies, 3) {
+            for (at, new) in without_seen_media(&messages.bodies, KeptTurns { count: 3, open: false }) {
                 expected[at] = new;
             }
             assert_eq!(made, expected);
@@ -127,7 +127,7 @@ mod tests {
     fn the_newest_version_keeps_three_answered_turns_and_takes_references_away_too() {
         const SAID: &str = r#"{"role":"user","content":"see media://inbound/a.png"}"#;
         const SHOT: &str = r#"{"role":"toolResult","toolCallId":"c","toolName":"browser","content":[{"type":"image","data":"x"}]}"#;
-        let turns = [SAID, ANSWER, SHOT, ANSWER, PICTURE, ANSWER, SAID, ANSWER, PICTURE, ANSWER];
+        let turns = [SAID, ANSWER, SHOT, ANSWER, PICTURE, ANSWER, SAID, ANSWER, PICTURE, ANSWER, SAID];
         let gone: Vec<usize> = fates_under(Ruleset::V2026_9_2, &turns)
             .iter()
             .enumerate()

@@ -1,6 +1,7 @@
 //! Images and references to media that the model has seen, in gateways of 2026.9: those before the last three answered turns
 //! become a text in what is sent; the transcript keeps them (pruning 8, row "Legacy images").
 
+use crate::gateway::ruleset::KeptTurns;
 use crate::js::{JsString, Value};
 use crate::store::entry::Role;
 use crate::store::measure::role_of;
@@ -10,36 +11,33 @@ const SEEN_IMAGE: &str = "[image data removed - already processed by model]";
 /// Stands for a reference in a text.
 const SEEN_REFERENCE: &str = "[media reference removed - already processed by model]";
 
-/// The messages that are sent without images and references, by position; those that stay are not among them. `kept` is
-/// how many of the last answered turns stay as they are.
-pub fn without_seen_media(messages: &[Value], kept: usize) -> Vec<(usize, Value)> {
+/// The messages that are sent without images and references, by position; those that stay are not among them.
+pub fn without_seen_media(messages: &[Value], turns: KeptTurns) -> Vec<(usize, Value)> {
     let roles = messages.iter().map(role_of);
-    let Some(end) = first_of_last_turns(roles, kept) else { return Vec::new() };
+    let Some(end) = first_of_last_turns(roles, turns) else { return Vec::new() };
     let older = messages.iter().enumerate().take(end);
     older.filter_map(|(at, message)| Some((at, without_media(message, true)?))).collect()
 }
 
-/// Where the last answered turns begin; none when there are no more than so many. A turn begins with a user message, or
-/// with the first message of the conversation.
-pub fn first_of_last_turns(roles: impl ExactSizeIterator<Item = Role>, kept: usize) -> Option<usize> {
-    let count = roles.len();
+/// Where the answered turns begin that keep their images; none when there are no more than so many. A turn begins with a user
+/// message, or with the first tool result of a list that lacks its beginning.
+pub fn first_of_last_turns(roles: impl Iterator<Item = Role>, turns: KeptTurns) -> Option<usize> {
     let mut answered = Vec::new();
-    let mut turn = None;
+    let mut turn: Option<(usize, bool)> = None;
     for (at, role) in roles.enumerate() {
         match role {
-            Role::User => turn = Some(at),
-            Role::ToolResult => _ = turn.get_or_insert(at),
-            Role::Assistant => {
-                let start = *turn.get_or_insert(at);
-                if answered.last() != Some(&start) {
-                    answered.push(start);
-                }
+            Role::User => {
+                answered.extend(turn.filter(|(_, is_answered)| *is_answered).map(|(start, _)| start));
+                turn = Some((at, false));
             }
+            Role::ToolResult => _ = turn.get_or_insert((at, false)),
+            Role::Assistant => turn = turn.map(|(start, _)| (start, true)),
             _ => {}
         }
     }
-    let first = answered.len().checked_sub(kept).filter(|first| *first > 0)?;
-    Some(answered.get(first).copied().unwrap_or(count))
+    answered.extend(turn.filter(|(_, is_answered)| *is_answered && turns.open).map(|(start, _)| start));
+    let first = answered.len().checked_sub(turns.count).filter(|first| *first > 0)?;
+    answered.get(first).copied()
 }
 
 /// The copy of a user message or tool result; none where it has nothing to take away. `references` in texts go only where
@@ -206,8 +204,10 @@ mod tests {
         letters.chars().map(message).collect()
     }
 
+    const TURNS: KeptTurns = KeptTurns { count: 3, open: true };
+
     fn changed(letters: &str) -> Vec<usize> {
-        without_seen_media(&list(letters), 3).iter().map(|(at, _)| *at).collect()
+        without_seen_media(&list(letters), TURNS).iter().map(|(at, _)| *at).collect()
     }
 
     #[test]
@@ -219,6 +219,13 @@ mod tests {
     }
 
     #[test]
+    fn from_9_3_on_the_present_turn_is_none_of_them() {
+        let changed =
+            |letters: &str| without_seen_media(&list(letters), KeptTurns { open: false, ..TURNS }).len();
+        assert_eq!(["uauauaua", "uauauauau"].map(changed), [0, 1]);
+    }
+
+    #[test]
     fn a_user_turn_without_an_answer_is_none() {
         assert_eq!(changed("uuauaua"), [0_usize; 0]);
         assert_eq!(changed("uauuauaua"), [0, 2]);
@@ -226,7 +233,7 @@ mod tests {
 
     #[test]
     fn an_image_becomes_a_text_and_other_blocks_stay() {
-        let (_, new) = &without_seen_media(&list("uauauaua"), 3)[0];
+        let (_, new) = &without_seen_media(&list("uauauaua"), TURNS)[0];
         let text = js::stringify(new);
         let image = r#"{"type":"text","text":"[image data removed - already processed by model]"}"#;
         assert_eq!(

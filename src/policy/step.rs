@@ -91,8 +91,7 @@ impl Step {
             Self::Truncate => rules.truncation != Truncation::None,
             Self::Images => rules.legacy_images != LegacyImages::Stay,
             Self::Reduce => !matches!(rules.aggregate, Aggregate::None | Aggregate::Weighted),
-            // The newest check what no transcript tells: results that were saved to files.
-            Self::Check => rules.preflight != Preflight::None && rules.aggregate != Aggregate::Weighted,
+            Self::Check => rules.preflight != Preflight::None,
             Self::Prune => rules.pruner.is_active(),
             Self::Guard => rules.guard != Guard::None,
         }

@@ -107,11 +107,11 @@ impl Lane<'_> {
             LegacyImages::BeforeLastAnswer { .. } => {
                 (self.last_answer.filter(|at| *at >= from), Edit::RemoveImages)
             }
-            LegacyImages::BeforeLastTurns { kept, references } => {
+            LegacyImages::BeforeLastTurns { turns, references } => {
                 let sent: Vec<usize> = (from..self.upto).filter(|at| !self.arena.is_left_out(*at)).collect();
                 let roles = sent.iter().map(|at| self.arena.size(*at).role);
                 let edit = if references { Edit::RemoveMedia } else { Edit::RemoveImages };
-                (first_of_last_turns(roles, kept).map(|at| sent[at]), edit)
+                (first_of_last_turns(roles, turns).map(|at| sent[at]), edit)
             }
         };
         let until = until.unwrap_or(self.wiped).max(self.wiped);

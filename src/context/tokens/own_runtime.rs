@@ -12,13 +12,17 @@ use crate::store::scan::size_message;
 /// Chars that absent arguments of a call count: those of the word `undefined`.
 const UNDEFINED: f64 = 9.0;
 
-/// Tokens of a message by the rules of a version.
+/// Tokens of a message by the rules of a version. A system message counts nothing: what is sent of it is not of the
+/// transcript.
 ///
 /// # Errors
 /// Where the runtime fails on its shape.
 pub fn estimate_under(rules: &Rules, message: &Value) -> Result<f64, Throws> {
+    if role_of(message) == Role::System {
+        return Ok(0.0);
+    }
     match rules.estimate {
-        Estimate::Weighted => Ok(weighted::estimate_message(message)),
+        Estimate::Weighted { as_told } => weighted::estimate(message, as_told),
         Estimate::Units => estimate_message(&size_message(message).size),
         Estimate::OwnRuntime { user_images, .. } => {
             let role = role_of(message);

@@ -42,8 +42,10 @@ pub fn estimate_context_under(
     messages: &[ContextMessage],
     tokens_of: impl Fn(usize) -> Result<f64, Throws>,
 ) -> Result<ContextEstimate, Throws> {
-    let told =
-        matches!(rules.estimate, Estimate::Weighted | Estimate::OwnRuntime { context_usage: true, .. });
+    let told = matches!(
+        rules.estimate,
+        Estimate::Weighted { .. } | Estimate::OwnRuntime { context_usage: true, .. }
+    );
     let read = |usage: Usage| {
         let added = usage.prompt_tokens() + usage.output;
         if usage.is_told && !told { Usage { context_tokens: added, ..usage } } else { usage }

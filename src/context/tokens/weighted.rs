@@ -3,7 +3,7 @@
 
 use crate::context::tokens::chars4::CHARS_PER_TOKEN;
 use crate::context::tokens::script::{in_ranges, points};
-use crate::js::{self, JsString, Value};
+use crate::js::{self, JsString, Object, Throws, Value};
 use crate::store::entry::Role;
 use crate::store::measure::role_of;
 
@@ -91,56 +91,80 @@ fn surplus(point: u32, unit: f64) -> f64 {
     weight.map_or(0.0, |(chars, units, _)| chars - units * unit)
 }
 
-/// Tokens of one message as 2026.9 estimates them. Which fields count is as in pi's estimate (compaction 1.2 to
-/// 1.7), with the weights, images of 8000 chars in user, custom and toolResult messages with a note for a summary, and nothing for a shell
-/// command that is not sent. What has an odd shape counts nothing. The note that this version adds for a
-/// sender is not known from a transcript and does not count.
-pub fn estimate_message(message: &Value) -> f64 {
-    (message_chars(message) / CHARS_PER_TOKEN).ceil()
-}
-
-fn message_chars(message: &Value) -> f64 {
+/// Tokens of a message (compaction 12, token estimate): the chars of what is sent as JavaScript adds them, over four, rounded
+/// up, images of 8000 chars in user, custom and toolResult messages with a note for a summary, and nothing for a shell command that is not
+/// sent. `as_told`: texts count with a line end between two, and a user message with its sender (2026.9.6). What has no
+/// text where one is expected counts NaN.
+///
+/// # Errors
+/// Where the runtime fails on its shape.
+pub fn estimate(message: &Value, as_told: bool) -> Result<f64, Throws> {
     let field = |key| length(message.get(key));
-    match role_of(message) {
-        Role::User | Role::Custom | Role::ToolResult => match message.get("content") {
-            Some(Value::Array(blocks)) => blocks.iter().map(content_block).sum::<f64>() + omissions(blocks),
-            content => length(content),
-        },
+    let chars = match role_of(message) {
+        _ if message.get("excludeFromContext") == Some(&Value::Bool(true)) => 0.0,
+        Role::User if as_told => content(message, as_told)? + sender(message),
+        Role::User | Role::Custom | Role::ToolResult => content(message, as_told)?,
         Role::Assistant => {
-            let blocks = message.get("content").and_then(Value::as_array).unwrap_or_default();
-            blocks.iter().map(assistant_block).sum()
+            match message.get("content") {
+                Some(Value::Array(blocks)) => {
+                    blocks.iter().try_fold(0.0, |sum, block| Ok(sum + assistant_block(block)?))?
+                }
+                // Its letters are taken for blocks of no type.
+                Some(Value::String(_)) => 0.0,
+                _ => return Err(Throws),
+            }
         }
-        Role::BashExecution if js::truthy(message.get("excludeFromContext")) => 0.0,
-        Role::BashExecution => field("command") + field("output"),
-        Role::BranchSummary | Role::CompactionSummary => field("summary"),
+        Role::BashExecution => field("command")? + field("output")?,
+        Role::BranchSummary | Role::CompactionSummary => field("summary")?,
         Role::System | Role::Other => 0.0,
-    }
+    };
+    Ok((chars / CHARS_PER_TOKEN).ceil())
 }
 
-fn length(text: Option<&Value>) -> f64 {
-    text.and_then(Value::as_str).map_or(0.0, |text| weighted_length(text, NORMAL))
+/// The same for people: what cannot be estimated counts nothing.
+pub fn estimate_or_zero(message: &Value) -> f64 {
+    estimate(message, true).ok().filter(|tokens| tokens.is_finite()).unwrap_or(0.0)
+}
+
+/// Chars of what may be no text: JavaScript has no length for it, or fails where there is nothing.
+fn length(text: Option<&Value>) -> Result<f64, Throws> {
+    match text {
+        Some(Value::String(text)) => Ok(weighted_length(text, NORMAL)),
+        None | Some(Value::Null) => Err(Throws),
+        Some(_) => Ok(f64::NAN),
+    }
 }
 
 fn is(block: &Value, kind: &str) -> bool {
     block.get("type").is_some_and(|value| value.str_is(kind))
 }
 
-fn content_block(block: &Value) -> f64 {
-    if is(block, "image") {
-        IMAGE_CHARS
-    } else if ["text", "toolResult", "tool_result"].iter().any(|kind| is(block, kind)) {
-        let text = length(block.get("text"));
-        let other = if is(block, "text") { 0.0 } else { length(block.get("content")) };
-        if text > 0.0 { text } else { other }
-    } else {
-        0.0
-    }
+fn content(message: &Value, as_told: bool) -> Result<f64, Throws> {
+    let blocks = match message.get("content") {
+        Some(Value::String(text)) => return Ok(weighted_length(text, NORMAL)),
+        Some(Value::Array(blocks)) if !blocks.iter().any(Value::is_null) => blocks,
+        _ => return Err(Throws),
+    };
+    let texts: Vec<f64> =
+        blocks.iter().filter_map(block_text).map(|text| weighted_length(&text, NORMAL)).collect();
+    let joined = if as_told { texts.len().saturating_sub(1) as f64 } else { 0.0 };
+    let images = blocks.iter().filter(|block| is(block, "image")).count() as f64;
+    Ok(texts.iter().sum::<f64>() + joined + images * IMAGE_CHARS + omissions(blocks))
+}
+
+/// The text of a block that is read for a summary; none where there is none.
+fn block_text(block: &Value) -> Option<JsString> {
+    let is_result = is(block, "toolResult") || is(block, "tool_result");
+    let text = block.get("text").filter(|text| js::truthy(Some(text)));
+    let text = text.filter(|_| is_result || is(block, "text")).map(|text| js::to_text(Some(text)));
+    let other = || block.get("content").and_then(Value::as_str).filter(|_| is_result).cloned();
+    text.or_else(other).filter(|text| !text.is_empty())
 }
 
 /// What a summary is told of the blocks of a message that it is not shown: a note for images, one for other data.
 fn omissions(blocks: &[Value]) -> f64 {
     let has_image = blocks.iter().any(|block| is(block, "image"));
-    let is_other = |block: &&Value| !is(block, "image") && !is(block, "text") && content_block(block) == 0.0;
+    let is_other = |block: &&Value| !is(block, "image") && !is(block, "text") && block_text(block).is_none();
     let has_other = blocks.iter().any(|block| is_other(&block));
     match (has_image, has_other) {
         (false, false) => 0.0,
@@ -150,16 +174,37 @@ fn omissions(blocks: &[Value]) -> f64 {
     }
 }
 
-fn assistant_block(block: &Value) -> f64 {
+/// Chars of ` sender=` and the sender that a user message names, as JSON.
+fn sender(message: &Value) -> f64 {
+    let told = |key: &str| {
+        let text = message.get("__openclaw")?.get(key)?.as_str()?;
+        let text: Vec<u16> = text.units().iter().copied().filter(|unit| *unit != 0).collect();
+        Some(JsString::from(text).trim()).filter(|text| !text.is_empty())
+    };
+    let Some(id) = told("senderId") else { return 0.0 };
+    let mut sender = Object::default();
+    sender.set("id", Value::String(id));
+    for (key, from) in [("name", "senderName"), ("username", "senderUsername")] {
+        if let Some(text) = told(from) {
+            sender.set(key, Value::String(text));
+        }
+    }
+    weighted_length(&format!(" sender={}", js::stringify(&Value::Object(sender))).into(), NORMAL)
+}
+
+fn assistant_block(block: &Value) -> Result<f64, Throws> {
+    if block.is_null() {
+        return Err(Throws);
+    }
     if is(block, "text") {
         length(block.get("text"))
     } else if is(block, "thinking") {
         length(block.get("thinking"))
     } else if is(block, "toolCall") {
         let arguments = block.get("arguments").map_or_else(|| UNDEFINED.to_owned(), js::stringify);
-        length(block.get("name")) + weighted_length(&arguments.into(), NORMAL)
+        Ok(length(block.get("name"))? + weighted_length(&arguments.into(), NORMAL))
     } else {
-        0.0
+        Ok(0.0)
     }
 }
 
@@ -172,7 +217,7 @@ mod tests {
     }
 
     fn tokens(json: &str) -> f64 {
-        estimate_message(&js::parse(json).expect("test JSON"))
+        estimate(&js::parse(json).expect("test JSON"), false).expect("it can be measured")
     }
 
     #[test]
@@ -209,6 +254,18 @@ mod tests {
     }
 
     #[test]
+    fn from_9_6_on_texts_count_as_a_summary_is_told_them() {
+        let told = |json: &str| [false, true].map(|as_told| estimate(&js::parse(json).unwrap(), as_told));
+        let texts =
+            r#"{"role":"user","content":[{"type":"text","text":"abcd"},{"type":"text","text":"abcd"}]}"#;
+        assert_eq!(told(texts), [Ok(2.0), Ok(3.0)]);
+        let named = r#"{"role":"user","content":"abcd","__openclaw":{"senderId":" u1 ","senderName":"Ann"}}"#;
+        // ` sender={"id":"u1","name":"Ann"}` has 32 chars.
+        assert_eq!(told(named), [Ok(1.0), Ok(9.0)]);
+        assert_eq!(told(r#"{"role":"user","content":[null]}"#), [Err(Throws), Err(Throws)]);
+    }
+
+    #[test]
     fn a_command_that_is_not_sent_weighs_nothing() {
         let command =
             r#"{"role":"bashExecution","command":"ls","output":"abcdef","excludeFromContext":false}"#;
@@ -221,7 +278,6 @@ mod tests {
         let call =
             r#"{"role":"assistant","content":[{"type":"toolCall","name":"read","arguments":{"p":"你好"}}]}"#;
         assert_eq!(tokens(call), ((4.0 + 8.0 + 8.0) / 4.0_f64).ceil());
-        assert_eq!(tokens(r#"{"role":"assistant","content":"text"}"#), 0.0);
         assert_eq!(tokens(r#"{"role":"user","content":"四個字符"}"#), 4.0);
     }
 }

@@ -2,8 +2,8 @@
 
 use super::rules::{
     Aggregate, Branching, Compaction, Eligible, Estimate, Guard, History, HistoryLookup, ImageResults,
-    LegacyImages, MemoryFlush, Names, Notice, Preflight, PruneKeys, PruneWeight, Pruner, Reserve,
-    ResultLimit, Rewrite, Rules, Touch, Truncation, WindowRule,
+    KeptTurns, LegacyImages, MemoryFlush, Names, Notice, Preflight, Pressure, PruneKeys, PruneWeight, Pruner,
+    Reserve, ResultLimit, Rewrite, Rules, Touch, Truncation, WindowRule,
 };
 
 /// One topic of a release's rules.
@@ -145,7 +145,8 @@ fn touch(rules: &Rules) -> String {
 fn weight(weight: PruneWeight) -> &'static str {
     match weight {
         PruneWeight::Units => "1 per char (UTF-16 unit)",
-        PruneWeight::Blocks => "1 per char, 4 for Chinese, Japanese and Korean",
+        PruneWeight::Blocks { wide: false } => "1 per char, 4 for Chinese, Japanese and Korean",
+        PruneWeight::Blocks { wide: true } => "1 per char, 4 for Chinese, Japanese, Korean and wide forms",
         PruneWeight::Table => "1 per char, 4 to 16 for Chinese, Japanese, Korean and rare scripts",
     }
 }
@@ -221,9 +222,10 @@ fn images(images: LegacyImages) -> String {
             let whose = if results { "users and tools" } else { "users" };
             format!("removed before the last answer ({whose})")
         }
-        LegacyImages::BeforeLastTurns { kept, references } => {
+        LegacyImages::BeforeLastTurns { turns: KeptTurns { count, open }, references } => {
             let media = if references { ", with media references" } else { "" };
-            format!("removed before the last {kept} answered turns{media}")
+            let which = if open { "answered turns" } else { "turns before the present one" };
+            format!("removed before the last {count} {which}{media}")
         }
     }
 }
@@ -276,11 +278,14 @@ fn preflight(preflight: Preflight) -> &'static str {
         Preflight::Estimate { leaves_room: true } => {
             "estimate + 20% against the window minus the reserve, which leaves room for a prompt"
         }
-        Preflight::Pressure { results_by_units: false } => {
+        Preflight::Pressure(Pressure { results_by_units: false, .. }) => {
             "token pressure + 20%: tool results weigh double, system prompt counted"
         }
-        Preflight::Pressure { results_by_units: true } => {
-            "token pressure + 20%: tool results weigh at least half their chars, system prompt counted"
+        Preflight::Pressure(Pressure { provider_count: false, .. }) => {
+            "token pressure + 20%: tool results weigh at least half their chars, system prompt and summaries counted"
+        }
+        Preflight::Pressure(_) => {
+            "the provider's count, then token pressure + 20%: tool results weigh at least half their chars"
         }
     }
 }
@@ -291,7 +296,12 @@ fn estimate(rules: &Rules) -> &'static str {
         Estimate::OwnRuntime { user_images: false, .. } => "4 chars per token; own runtime",
         Estimate::OwnRuntime { context_usage: false, .. } => "4 chars per token, 1200 tokens per image",
         Estimate::OwnRuntime { .. } => "4 chars per token, 1200 tokens per image; contextUsage replaces it",
-        Estimate::Weighted => "4 weighted chars per token, 2,000 tokens per image; contextUsage replaces it",
+        Estimate::Weighted { as_told: false } => {
+            "4 weighted chars per token, 2,000 tokens per image; contextUsage replaces it"
+        }
+        Estimate::Weighted { as_told: true } => {
+            "4 weighted chars per token, line ends and senders too, 2,000 per image; contextUsage replaces it"
+        }
     }
 }
 
@@ -336,8 +346,9 @@ fn window(rule: WindowRule) -> String {
         WindowRule::First => {
             "the model's own, else the configured one, else agents.defaults.contextTokens".to_owned()
         }
-        WindowRule::OfModel => {
-            "contextTokens or contextWindow of the configured model, else the model's own".to_owned()
+        WindowRule::OfModel { lower } => {
+            let which = if lower { "the lower of contextTokens and" } else { "contextTokens or" };
+            format!("{which} contextWindow of the configured model, else the model's own")
         }
         WindowRule::Lowest { names, model_tokens, prefixed } => {
             let of = if model_tokens { "contextTokens or contextWindow" } else { "contextWindow" };

@@ -4,9 +4,9 @@
 use super::pi::PiRelease;
 use super::rules::{
     Aggregate, Branching, Compaction, Duration, Eligible, Ends, Estimate, Guard, History, HistoryLookup,
-    ImageResults, LegacyImages, MemoryFlush, Names, Notice, Preflight, PruneKeys, PruneSize, PruneWeight,
-    Pruner, Reading, Recovery, Reserve, ResultLimit, Rewrite, Rules, Touch, Truncation, WindowGuardRule,
-    WindowRule,
+    ImageResults, KeptTurns, LegacyImages, MemoryFlush, Names, Notice, Preflight, Pressure, PruneKeys,
+    PruneSize, PruneWeight, Pruner, Reading, Recovery, Reserve, ResultLimit, Rewrite, Rules, Touch,
+    Truncation, WindowGuardRule, WindowRule,
 };
 
 /// The reference.
@@ -140,7 +140,7 @@ pub(super) static V2026_3_22: Rules = Rules {
 pub(super) static V2026_3_31: Rules = Rules {
     pi: PiRelease([0, 64, 0]),
     compaction: Compaction::EntriesFromKept,
-    prune_size: PruneSize { weight: PruneWeight::Blocks, ..V2026_3_22.prune_size },
+    prune_size: PruneSize { weight: PruneWeight::Blocks { wide: false }, ..V2026_3_22.prune_size },
     history_lookup: HistoryLookup::NamedChannel,
     window_source: WindowRule::Lowest { names: Names::Aliases, model_tokens: false, prefixed: false },
     ..V2026_3_22
@@ -153,10 +153,12 @@ pub(super) static V2026_4_5: Rules = Rules {
     eligible: Eligible::PluginsOrApi,
     result_limit: ResultLimit::Share { most: 40_000.0, configured: false },
     guard: Guard::NewestFirst,
-    legacy_images: LegacyImages::BeforeLastTurns { kept: 3, references: false },
+    legacy_images: LegacyImages::BeforeLastTurns { turns: ANSWERED, references: false },
     window_source: WindowRule::Lowest { names: Names::Aliases, model_tokens: true, prefixed: false },
     ..V2026_4_1
 };
+
+const ANSWERED: KeptTurns = KeptTurns { count: 3, open: true };
 
 pub(super) static V2026_4_8: Rules = Rules {
     touch: Touch::SameModel,
@@ -183,7 +185,7 @@ pub(super) static V2026_4_15: Rules = Rules {
 pub(super) static V2026_4_25: Rules = Rules {
     prune_size: PruneSize { odd_texts: true, ..V2026_4_1.prune_size },
     image_results: ImageResults::Replaced { odd_texts: true, whole_pairs: false },
-    legacy_images: LegacyImages::BeforeLastTurns { kept: 3, references: true },
+    legacy_images: LegacyImages::BeforeLastTurns { turns: ANSWERED, references: true },
     ..V2026_4_15
 };
 
@@ -201,10 +203,13 @@ const SHARED_WINDOW_GUARD: WindowGuardRule = WindowGuardRule {
 pub(super) static V2026_5_18: Rules = Rules { guard_counts_details: false, ..V2026_5_2 };
 
 pub(super) static V2026_5_22: Rules = Rules {
-    preflight: Preflight::Pressure { results_by_units: false },
+    preflight: Preflight::Pressure(DOUBLED),
     recovery: Recovery { resets_session: false, ..V2026_5_18.recovery },
     ..V2026_5_18
 };
+
+const DOUBLED: Pressure = Pressure { results_by_units: false, as_sent: false, provider_count: false };
+const AS_SENT: Pressure = Pressure { results_by_units: true, as_sent: true, provider_count: false };
 
 pub(super) static V2026_5_28: Rules = Rules {
     duration: Duration { composite: true, longest_ms: MOST_SAFE },
@@ -233,7 +238,8 @@ pub(super) static V2026_7_1: Rules = Rules {
     history: History::ExactWithPrelude,
     truncation: Truncation::Ends(Ends { result_blocks: true, whole_pairs: true, ..ADVISED }),
     aggregate: Aggregate::Elided,
-    preflight: Preflight::Pressure { results_by_units: true },
+    preflight: Preflight::Pressure(AS_SENT),
+    prune_size: PruneSize { weight: PruneWeight::Blocks { wide: true }, ..V2026_4_25.prune_size },
     estimate: Estimate::OwnRuntime { user_images: true, context_usage: true },
     reserve: Reserve::Capped,
     ..V2026_6_11
@@ -243,10 +249,15 @@ pub(super) static V2026_8_1: Rules = Rules {
     pruner: Pruner::Projections { stored: false },
     server_clearing: false,
     reserve: Reserve::CappedAlone,
+    legacy_images: LegacyImages::BeforeLastTurns { turns: ANSWERED, references: true },
+    estimate: Estimate::Weighted { as_told: false },
+    window_source: WindowRule::OfModel { lower: false },
     ..V2026_9_2
 };
 
-/// The newest: a runtime of its own, sessions in a database, and what was pruned stays pruned.
+/// The newest: a runtime of its own, sessions in a database, and what was pruned stays pruned. These are the rules of 2026.9.6.
+/// Before it, messages count as in 2026.8.1; before 9.5 a configured model's `contextTokens` goes before its `contextWindow`;
+/// before 9.3 the reserve is as in 2026.8.1, and so are the turns that keep their images.
 pub(super) static V2026_9_2: Rules = Rules {
     reading: Reading::Entries,
     pi: PiRelease::OLDEST,
@@ -273,10 +284,13 @@ pub(super) static V2026_9_2: Rules = Rules {
     guard: Guard::Single,
     guard_counts_details: false,
     mid_turn_check: true,
-    preflight: Preflight::Pressure { results_by_units: true },
+    preflight: Preflight::Pressure(Pressure { provider_count: true, ..AS_SENT }),
     server_clearing: true,
-    legacy_images: LegacyImages::BeforeLastTurns { kept: 3, references: true },
-    estimate: Estimate::Weighted,
+    legacy_images: LegacyImages::BeforeLastTurns {
+        turns: KeptTurns { open: false, ..ANSWERED },
+        references: true,
+    },
+    estimate: Estimate::Weighted { as_told: true },
     usage_above_zero: true,
     reserve: Reserve::Quarter,
     unknown_window_compacts: false,
@@ -285,7 +299,7 @@ pub(super) static V2026_9_2: Rules = Rules {
     summary_chars: Some(16_000.0),
     compaction_seconds: Some(180),
     window_guard: SHARED_WINDOW_GUARD,
-    window_source: WindowRule::OfModel,
+    window_source: WindowRule::OfModel { lower: true },
     memory_flush: MemoryFlush::Plugin,
     recovery: Recovery { attempts: 3, truncation_restarts: false, resets_session: false },
     branching: Branching::LeafRows,
@@ -302,7 +316,7 @@ pub(super) static PI_0_55: Rules = Rules {
     reserve: Reserve::Runtime,
     safeguard: false,
     compaction_seconds: None,
-    window_source: WindowRule::OfModel,
+    window_source: WindowRule::OfModel { lower: false },
     memory_flush: MemoryFlush::None,
     recovery: Recovery { attempts: u32::MAX, truncation_restarts: false, resets_session: false },
     ..V2026_3_2

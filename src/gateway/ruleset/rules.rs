@@ -171,7 +171,10 @@ pub enum PruneWeight {
     /// One for each unit (pruning 5.4).
     Units,
     /// Four for a character of the blocks of Chinese, Japanese and Korean (releases R12).
-    Blocks,
+    Blocks {
+        /// Wide forms of letters and signs are among them.
+        wide: bool,
+    },
     /// By a table (pruning 8.5).
     Table,
 }
@@ -335,10 +338,18 @@ pub enum Preflight {
         leaves_room: bool,
     },
     /// What a tokenizer would make of it, with a fifth on top (releases R62).
-    Pressure {
-        /// Tool results weigh at least half their units.
-        results_by_units: bool,
-    },
+    Pressure(Pressure),
+}
+
+/// How that is guessed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Pressure {
+    /// Tool results weigh at least half their units.
+    pub results_by_units: bool,
+    /// Shell commands and summaries count with the texts that they are sent with; else they count nothing.
+    pub as_sent: bool,
+    /// What a provider counted stands for everything before the answer that records it.
+    pub provider_count: bool,
 }
 
 /// How a session with oversized results is rewritten on disk.
@@ -384,11 +395,20 @@ pub enum LegacyImages {
     },
     /// Those of users and results before the last turns that were answered go.
     BeforeLastTurns {
-        /// Turns that stay as they are.
-        kept: usize,
+        /// Those that stay as they are.
+        turns: KeptTurns,
         /// References to media in texts go too (releases R51).
         references: bool,
     },
+}
+
+/// Turns whose images stay as they are.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct KeptTurns {
+    /// How many of the last.
+    pub count: usize,
+    /// The last turn is one of them as soon as it is answered; else only when the next one begins.
+    pub open: bool,
 }
 
 /// What a character weighs.
@@ -405,7 +425,10 @@ pub enum Estimate {
         context_usage: bool,
     },
     /// More for CJK (pruning 8.5).
-    Weighted,
+    Weighted {
+        /// Texts of a message count with a line end between two, and a user message with the sender that it names.
+        as_told: bool,
+    },
 }
 
 /// What of the window is kept free.
@@ -469,13 +492,16 @@ pub enum WindowRule {
         prefixed: bool,
     },
     /// The same, and nothing lowers it (pruning 8).
-    OfModel,
+    OfModel {
+        /// The lower of the two that a configured model has; else its `contextTokens`.
+        lower: bool,
+    },
 }
 
 impl WindowRule {
     /// Whether `agents.defaults.contextTokens` is read.
     pub fn reads_context_tokens(self) -> bool {
-        self != Self::OfModel
+        !matches!(self, Self::OfModel { .. })
     }
 }
 

@@ -151,22 +151,12 @@ fn give_way(
     for trims in [true, false] {
         for at in order.iter().copied() {
             let before = chars(list, at)?;
-            let most = if trims { most_counted(before, needed - gained) } else { 0.0 };
-            if before <= COMPACTED.len() as f64 || before <= most {
+            if before <= COMPACTED.len() as f64 {
                 continue;
             }
-            let body = list.texture(at).and_then(|texture| texture.body.clone()).filter(|_| trims);
-            if body.is_some_and(|body| trimmed_message(&body, ends, most).is_some()) {
-                let edit = Edit::GuardTrim { ends, most };
-                replace(list, at, edit, &mut fates[at], (Fate::Truncated, Reason::GuardTrimmed));
-            } else {
-                replace(
-                    list,
-                    at,
-                    Edit::GuardCompact,
-                    &mut fates[at],
-                    (Fate::Cleared, Reason::GuardCompacted),
-                );
+            if !(trims && trim(list, fates, ends, at, most_counted(before, needed - gained))?) {
+                let becomes = (Fate::Cleared, Reason::GuardCompacted);
+                replace(list, at, Edit::GuardCompact, &mut fates[at], becomes);
             }
             let after = chars(list, at)?;
             if after < before {
@@ -178,6 +168,25 @@ fn give_way(
         }
     }
     Ok(())
+}
+
+/// Trims a result to this many chars as the guard counts them; whether that made it smaller. One that has no more is
+/// not trimmed.
+fn trim(
+    list: &mut List,
+    fates: &mut [MessageFate],
+    ends: Ends,
+    at: usize,
+    most: f64,
+) -> Result<bool, Throws> {
+    let before = chars(list, at)?;
+    let body = list.texture(at).and_then(|texture| texture.body.clone()).filter(|_| before > most);
+    if body.is_none_or(|body| trimmed_message(&body, ends, most).is_none()) {
+        return Ok(false);
+    }
+    let edit = Edit::GuardTrim { ends, most };
+    replace(list, at, edit, &mut fates[at], (Fate::Truncated, Reason::GuardTrimmed));
+    Ok(chars(list, at)? < before)
 }
 
 /// Replaces results from the oldest on until this many chars are gained (pruning 6.35).

@@ -200,7 +200,7 @@ fn the_newest_version_holds_each_result_to_its_limit_and_lets_images_stay_that_f
         [Reason::WithinGuard, Reason::GuardFitted]
     );
     let string = format!(r#"{{"role":"toolResult","content":"{}"}}"#, "x".repeat(9000));
-    assert_eq!(fitted(&[string], f64::NAN), [Reason::WithinGuard]);
+    assert_eq!(fitted(&[string], f64::NAN), [Reason::GuardFitted]);
 }
 
 #[test]

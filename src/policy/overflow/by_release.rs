@@ -1,9 +1,10 @@
 //! What each detector of a release says of an error text: the strict one, the wide one, those of rate limits and failed
 //! compactions, and the one inside a run (releases R90–R94).
 
+use crate::js::{Throws, Value};
 use crate::policy::overflow::recognised::in_run_pi;
 use crate::policy::overflow::release::Release;
-use crate::policy::overflow::{release, since_openclaw, since_pi};
+use crate::policy::overflow::{pi, release, since_openclaw, since_pi};
 
 /// What the detectors of one release say.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -22,6 +23,8 @@ pub struct Detected {
 
 /// The first release that takes a failed compaction for one by other words than an overflow's.
 const NARROW: Release = [2026, 2, 12];
+/// The first pi that takes an answer without a word for an overflow where the prompt filled the window.
+const LENGTH: Release = [0, 72, 0];
 
 /// What the release with this version text says; that of the oldest where it names none.
 pub fn by_release(text: &str, version: &str) -> Detected {
@@ -38,4 +41,16 @@ pub fn by_release(text: &str, version: &str) -> Detected {
         rate_limit: since_openclaw::is_rate_limited(&lower, release),
         in_run: in_run_pi(release).is_some_and(|pi| since_pi::is_overflow(text, "", pi)),
     }
+}
+
+/// Whether the detector inside a run of the release with this version text takes an answer for an overflow: by its error,
+/// or because it took in more than the window, in tokens.
+///
+/// # Errors
+/// Where the release asks for the usage and the answer has none.
+pub fn is_overflowed_in_run(message: &Value, window: Option<f64>, version: &str) -> Result<bool, Throws> {
+    let release = release::openclaw(version).unwrap_or_default();
+    let Some(pi) = in_run_pi(release) else { return Ok(false) };
+    let says_so = |text: &str| since_pi::is_overflow(text, "", pi);
+    pi::by_error_or_silently(message, window, pi >= LENGTH, says_so)
 }

@@ -22,7 +22,7 @@ mod texts;
 
 use crate::gateway::ruleset::Reading;
 
-pub use by_release::{Detected, by_release};
+pub use by_release::{Detected, by_release, is_overflowed_in_run};
 pub use judge::{Judgement, Verdict, judge};
 pub use numbers::{Numbers, numbers};
 pub use recognised::{Runtime, recognised, recognised_in_run};

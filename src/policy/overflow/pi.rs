@@ -17,6 +17,9 @@ const TEXTS: [&str; 10] = [
     "token limit exceeded",
 ];
 
+/// Share of a window that a prompt fills when an answer has no room at all.
+const FULL: f64 = 0.99;
+
 /// Whether the text of an error says so (compaction 8.1 i).
 pub fn is_overflow(text: &str) -> bool {
     let text = text.to_ascii_lowercase();
@@ -36,24 +39,39 @@ pub(super) fn says_so(text: &str) -> bool {
 /// Whether a message of the assistant says that the prompt was too large: by its error, or silently, having taken in
 /// more than the window in tokens (compaction 8.1 i, ii). Throws where the usage is asked for and there is none.
 pub fn is_overflowed(message: &Value, window: Option<f64>) -> Result<bool, Throws> {
+    by_error_or_silently(message, window, false, is_overflow)
+}
+
+/// The same with the words of another release. `length_too`: an answer that was cut short before its first word, the
+/// prompt filling the window, says so as well (store-pi-1.5 G2).
+pub(super) fn by_error_or_silently(
+    message: &Value,
+    window: Option<f64>,
+    length_too: bool,
+    says_so: impl FnOnce(&str) -> bool,
+) -> Result<bool, Throws> {
     let stopped_by = |reason| message.get("stopReason").is_some_and(|stop| stop.str_is(reason));
     let error = message.get("errorMessage").filter(|error| js::truthy(Some(error)));
     if let Some(error) = error.filter(|_| stopped_by("error"))
-        && is_overflow(&js::to_text(Some(error)).to_string_lossy())
+        && says_so(&js::to_text(Some(error)).to_string_lossy())
     {
         return Ok(true);
     }
-    match window.filter(|window| *window != 0.0 && !window.is_nan()) {
-        Some(window) if stopped_by("stop") => {
-            let usage = message.get("usage").filter(|usage| !usage.is_null()).ok_or(Throws)?;
-            Ok(sum(usage.get("input"), usage.get("cacheRead")) > window)
-        }
-        _ => Ok(false),
+    let Some(window) = window.filter(|window| *window != 0.0 && !window.is_nan()) else { return Ok(false) };
+    let usage = || message.get("usage").filter(|usage| !usage.is_null()).ok_or(Throws);
+    let taken = |usage: &Value| sum(usage.get("input"), usage.get("cacheRead"));
+    if stopped_by("stop") {
+        return Ok(taken(usage()?) > window);
     }
+    if length_too && stopped_by("length") {
+        let usage = usage()?;
+        return Ok(usage.get("output") == Some(&Value::Number(0.0)) && taken(usage) >= window * FULL);
+    }
+    Ok(false)
 }
 
 /// The sum of two values; texts, lists and objects are put side by side instead, and read as a number.
-pub(super) fn sum(a: Option<&Value>, b: Option<&Value>) -> f64 {
+fn sum(a: Option<&Value>, b: Option<&Value>) -> f64 {
     let is_text =
         |value: Option<&Value>| matches!(value, Some(Value::String(_) | Value::Array(_) | Value::Object(_)));
     if !is_text(a) && !is_text(b) {

@@ -15,25 +15,8 @@ pub fn is_overflow(text: &str, provider: Option<&str>) -> bool {
 /// Whether an answer says that the prompt was too large: by its error, or silently, by what it took in or that it could
 /// say nothing more (store-pi-1.5 G1, G2). Throws where the usage is asked for and there is none.
 pub fn is_overflowed(message: &Value, window: Option<f64>) -> Result<bool, Throws> {
-    let stopped_by = |reason| message.get("stopReason").is_some_and(|stop| stop.str_is(reason));
-    let error = message.get("errorMessage").filter(|error| js::truthy(Some(error)));
     let provider = message.get("provider").and_then(Value::as_str).map(js::JsString::to_string_lossy);
-    if let Some(error) = error.filter(|_| stopped_by("error"))
-        && is_overflow(&js::to_text(Some(error)).to_string_lossy(), provider.as_deref())
-    {
-        return Ok(true);
-    }
-    let Some(window) = window.filter(|window| *window != 0.0 && !window.is_nan()) else { return Ok(false) };
-    let usage = || message.get("usage").filter(|usage| !usage.is_null()).ok_or(Throws);
-    let taken = |usage: &Value| pi::sum(usage.get("input"), usage.get("cacheRead"));
-    if stopped_by("stop") {
-        return Ok(taken(usage()?) > window);
-    }
-    if stopped_by("length") {
-        let usage = usage()?;
-        return Ok(usage.get("output") == Some(&Value::Number(0.0)) && taken(usage) >= window * 0.99);
-    }
-    Ok(false)
+    pi::by_error_or_silently(message, window, true, |text| is_overflow(text, provider.as_deref()))
 }
 
 /// Whether an answer was cut short and may be asked for again: it used less than the model can say (store-pi-1.5 F3.3).

@@ -3,9 +3,9 @@
 
 mod pressure;
 
-pub use pressure::pressure_tokens;
+pub use pressure::{Counted, Pressure, pressure_of};
 
-use crate::gateway::compaction::most_reserve;
+use crate::gateway::compaction::most_reserve_under;
 use crate::gateway::ruleset::{Preflight, Rules};
 use crate::js::{Throws, Value};
 
@@ -24,7 +24,9 @@ pub struct Asked {
     pub window: f64,
     /// What is to stay free of it.
     pub reserve: f64,
-    /// Everything that is sent, without the margin.
+    /// What a provider counted; it takes no margin.
+    pub counted: f64,
+    /// Everything else that is sent, without the margin.
     pub sum: f64,
     /// Chars that cutting tool results would take.
     pub reducible_chars: f64,
@@ -83,16 +85,17 @@ pub struct Checked {
 }
 
 /// Checks a prompt under the rules of a release; `None` where it has no such check.
-pub fn check(rule: Preflight, asked: &Asked) -> Option<Checked> {
-    let caps = match rule {
+pub fn check(rules: &Rules, asked: &Asked) -> Option<Checked> {
+    let caps = match rules.preflight {
         Preflight::None => return None,
         Preflight::Estimate { leaves_room } => leaves_room,
-        Preflight::Pressure { .. } => true,
+        Preflight::Pressure(_) => true,
     };
+    let window = asked.window.floor().max(1.0);
     let given = asked.reserve.floor().max(0.0);
-    let reserve = if caps { given.min(most_reserve(asked.window.floor())) } else { given };
-    let room = (asked.window.floor() - reserve).max(1.0);
-    let estimate = (asked.sum * MARGIN).ceil();
+    let reserve = if caps { given.min(most_reserve_under(rules, window)) } else { given };
+    let room = (window - reserve).max(1.0);
+    let estimate = asked.counted + (asked.sum * MARGIN).ceil();
     let overflow = (estimate - room).max(0.0);
     let enough =
         (CHARS_PER_TOKEN * overflow + SPARE_CHARS).max((SPARE_TIMES * CHARS_PER_TOKEN * overflow).ceil());
@@ -109,8 +112,8 @@ pub fn check(rule: Preflight, asked: &Asked) -> Option<Checked> {
     Some(Checked { route, estimate, room, overflow, reserve: caps.then_some(reserve), reducible_chars })
 }
 
-/// Tokens of what is sent as the version's check counts them, without the margin; `estimate` counts one message with
-/// the runtime's rule. A system prompt counts nothing in the older check.
+/// Tokens of what is sent as the version's check counts them, without the margin: those that a provider counted, and the
+/// rest. `estimate` counts one message with the runtime's rule. A system prompt counts nothing in the older check.
 ///
 /// # Errors
 /// Where a message has a shape that cannot be estimated.
@@ -120,26 +123,27 @@ pub fn sent_tokens(
     system: &str,
     prompt: &str,
     estimate: impl Fn(&Value) -> Result<f64, Throws>,
-) -> Result<f64, Throws> {
-    if let Preflight::Pressure { results_by_units } = rules.preflight {
-        let messages: f64 = messages.iter().map(|message| pressure_tokens(message, results_by_units)).sum();
-        let system = if system.trim().is_empty() { 0.0 } else { pressure::text_tokens(system) };
-        return Ok(messages + system + pressure::text_tokens(prompt));
+) -> Result<(f64, f64), Throws> {
+    if let Preflight::Pressure(_) = rules.preflight {
+        let (counted, messages) = pressure_of(messages.iter().map(|message| Pressure::of(rules, message)));
+        let system = if system.trim().is_empty() { 0.0 } else { pressure::text_tokens(rules, system) };
+        return Ok((counted, messages + system + pressure::text_tokens(rules, prompt)));
     }
     let messages = messages.iter().try_fold(0.0, |sum, message| Ok(sum + estimate(message)?))?;
-    Ok(messages + (prompt.encode_utf16().count() as f64 / CHARS_PER_TOKEN).ceil())
+    Ok((0.0, messages + (prompt.encode_utf16().count() as f64 / CHARS_PER_TOKEN).ceil()))
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::gateway::ruleset::Ruleset;
 
-    fn checked(rule: Preflight, window: f64, reserve: f64, sum: f64, reducible_chars: f64) -> Checked {
-        check(rule, &Asked { window, reserve, sum, reducible_chars }).unwrap()
+    fn checked(ruleset: Ruleset, window: f64, reserve: f64, sum: f64, reducible_chars: f64) -> Checked {
+        check(ruleset.rules(), &Asked { window, reserve, counted: 0.0, sum, reducible_chars }).unwrap()
     }
 
-    const OLD: Preflight = Preflight::Estimate { leaves_room: false };
-    const NEW: Preflight = Preflight::Estimate { leaves_room: true };
+    const OLD: Ruleset = Ruleset::V2026_4_8;
+    const NEW: Ruleset = Ruleset::V2026_4_14;
 
     #[test]
     fn a_reserve_larger_than_the_window_leaves_one_token_or_since_4_14_half_of_it() {

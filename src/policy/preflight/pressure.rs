@@ -1,7 +1,12 @@
-//! What a tokenizer would make of messages, as the check of gateways from 2026.5.22 on guesses it (releases R62).
+//! What a tokenizer would make of messages, as the check of gateways from 2026.5.22 on guesses it (releases R62). What R62
+//! leaves out was read in the programs of 5.22, 7.1 and 8.1: blocks that are no objects, contents that are no lists, names
+//! that are no texts, and from 8.1 on what the provider counted.
 
-use crate::js::{JsString, Value, stringify};
-use crate::policy::prune::blocks_length;
+use crate::context::llm::to_llm;
+use crate::gateway::ruleset::{Preflight, Pressure as Rule, PruneWeight, Rules};
+use crate::js::{self, JsString, Value, stringify, to_text};
+use crate::policy::prune::weighed;
+use crate::store::context_tokens::ContextTokens;
 use crate::store::entry::Role;
 use crate::store::measure::role_of;
 
@@ -15,73 +20,234 @@ const IMAGE: f64 = 2000.0;
 const TEXT: f64 = 4.0;
 const RESULT: f64 = 2.0;
 const CALL: f64 = 3.0;
+/// Tokens of what JSON has no text for.
+const NO_JSON: f64 = 1.0;
 
-/// Tokens of a text by itself.
-pub(super) fn text_tokens(text: &str) -> f64 {
-    MESSAGE + (blocks_length(&text.into()) / TEXT).ceil()
+/// What a message adds to a check.
+#[derive(Debug, Clone, Copy, Default, PartialEq)]
+pub struct Pressure {
+    /// Its tokens.
+    pub tokens: f64,
+    /// What it says of all that came before it.
+    pub counted: Counted,
 }
 
-/// Tokens of a message; `results_by_units` weighs tool results by their units at least.
-pub fn pressure_tokens(message: &Value, results_by_units: bool) -> f64 {
-    let role = role_of(message);
-    let by = By { result: role == Role::ToolResult, units: results_by_units };
-    let content = match message.get("content") {
-        Some(Value::String(text)) => by.text(text),
-        Some(Value::Array(blocks)) => blocks.iter().map(|block| by.block(block)).sum(),
-        _ => 0.0,
+/// What the provider counted of a context, as an answer records it.
+#[derive(Debug, Clone, Copy, Default, PartialEq)]
+pub enum Counted {
+    /// The answer says nothing of it.
+    #[default]
+    Silent,
+    /// Nobody knows; counts before it are out of date.
+    Unknown,
+    /// Tokens of everything up to this answer.
+    Tokens(f64),
+}
+
+/// The tokens that a provider counted, and those of the messages behind it that are only estimated.
+pub fn pressure_of(messages: impl DoubleEndedIterator<Item = Pressure>) -> (f64, f64) {
+    let (mut behind, mut counts) = (0.0, true);
+    let mut counted = 0.0;
+    for message in messages.rev() {
+        match message.counted {
+            Counted::Tokens(tokens) if counts => {
+                counted = tokens.ceil();
+                break;
+            }
+            Counted::Unknown => counts = false,
+            _ => {}
+        }
+        behind += message.tokens;
+    }
+    (counted, behind)
+}
+
+/// Tokens of a text by itself.
+pub(super) fn text_tokens(rules: &Rules, text: &str) -> f64 {
+    MESSAGE + (weighed(rules.prune_size.weight, &text.into()) / TEXT).ceil()
+}
+
+impl Pressure {
+    /// That of a message by the rules of a version; nothing where its check does not guess.
+    pub fn of(rules: &Rules, message: &Value) -> Self {
+        let Preflight::Pressure(rule) = rules.preflight else { return Self::default() };
+        let counted = if rule.provider_count { counted(message) } else { Counted::default() };
+        Self { tokens: tokens(rules.prune_size.weight, rule, message), counted }
+    }
+}
+
+fn counted(message: &Value) -> Counted {
+    let Some(usage) = message.get("usage").filter(|usage| js::truthy(Some(usage))) else {
+        return Counted::Silent;
     };
-    let name = message.get("toolName").and_then(Value::as_str).filter(|_| by.result);
-    MESSAGE + content + name.map_or(0.0, |name| (blocks_length(name) / CALL).ceil())
+    let told = usage.get("contextUsage");
+    let state = |name: &str| told.and_then(|told| told.get("state")).is_some_and(|state| state.str_is(name));
+    let total = told.and_then(|told| told.get("totalTokens")?.as_f64()).filter(|total| *total > 0.0);
+    let from_cli = message.get("api").is_some_and(|api| api.str_is("cli"));
+    match (role_of(message), total) {
+        (Role::Assistant, Some(total)) if state("available") => Counted::Tokens(total),
+        (Role::Assistant, _) if from_cli && told.is_none() => Counted::Unknown,
+        (Role::Assistant, _) if state("unavailable") && ContextTokens::of(usage).number == 0.0 => {
+            Counted::Unknown
+        }
+        _ => Counted::Silent,
+    }
+}
+
+fn tokens(weight: PruneWeight, rule: Rule, message: &Value) -> f64 {
+    let is = |key: &str, name: &str| message.get(key).is_some_and(|value| value.str_is(name));
+    let result = is("role", "toolResult") || is("role", "tool") || is("type", "toolResult");
+    let by = By { weight, result, units: rule.results_by_units };
+    let excludes = rule.provider_count || rule.as_sent && role_of(message) == Role::BashExecution;
+    if excludes && message.get("excludeFromContext") == Some(&Value::Bool(true)) {
+        return 0.0;
+    }
+    match role_of(message) {
+        _ if result => {
+            let name = [message.get("toolName"), message.get("tool_name")];
+            let name = name.into_iter().flatten().find(|name| !name.is_null());
+            MESSAGE + by.content(message.get("content")) + by.name(name)
+        }
+        Role::Assistant => MESSAGE + by.answer(message),
+        Role::BashExecution | Role::BranchSummary | Role::CompactionSummary if rule.as_sent => {
+            let sent = to_llm(message).ok().flatten();
+            let text = sent
+                .as_ref()
+                .and_then(|sent| sent.get("content")?.as_array()?.first()?.get("text")?.as_str());
+            MESSAGE + text.map_or(0.0, |text| by.text(text))
+        }
+        _ => MESSAGE + by.content(message.get("content")),
+    }
 }
 
 /// How the parts of a message are weighed.
 struct By {
+    weight: PruneWeight,
     result: bool,
     units: bool,
 }
 
 impl By {
+    /// Tokens of a text whose chars a token takes so many of.
+    fn per(&self, text: &JsString, chars: f64) -> f64 {
+        (weighed(self.weight, text) / chars).ceil()
+    }
+
+    /// Tokens of a text as this message's are weighed.
     fn text(&self, text: &JsString) -> f64 {
-        let weight = blocks_length(text);
         match (self.result, self.units) {
-            (true, true) => (text.len() as f64 / RESULT).ceil().max((weight / TEXT).ceil()),
-            (true, false) => (weight / RESULT).ceil(),
-            (false, _) => (weight / TEXT).ceil(),
+            (true, true) => (text.len() as f64 / RESULT).ceil().max(self.per(text, TEXT)),
+            (true, false) => self.per(text, RESULT),
+            (false, _) => self.per(text, TEXT),
+        }
+    }
+
+    fn content(&self, content: Option<&Value>) -> f64 {
+        match content {
+            None => 0.0,
+            Some(Value::String(text)) => self.text(text),
+            Some(Value::Array(blocks)) => blocks.iter().map(|block| self.block(block)).sum(),
+            Some(other) if self.result => self.text(&stringify(other).into()),
+            Some(other) => self.per(&stringify(other).into(), CALL),
         }
     }
 
     fn block(&self, block: &Value) -> f64 {
         let is = |kind: &str| block.get("type").is_some_and(|value| value.str_is(kind));
         let text = |key: &str| block.get(key).and_then(Value::as_str);
+        match block {
+            Value::String(text) => return self.text(text),
+            Value::Object(_) => {}
+            other => return self.text(&stringify(other).into()),
+        }
         let known = if is("text") { text("text") } else { text("thinking").filter(|_| is("thinking")) };
-        if is("image") {
-            return IMAGE;
+        match known {
+            Some(known) => BLOCK + self.text(known),
+            None if is("image") => IMAGE,
+            None => BLOCK + self.text(&stringify(block).into()),
         }
-        if let Some(known) = known {
-            return BLOCK + self.text(known);
+    }
+
+    /// The content of an answer, its calls by name and arguments.
+    fn answer(&self, message: &Value) -> f64 {
+        let calls = ["toolCalls", "tool_calls"].into_iter().filter_map(|key| message.get(key));
+        let calls = calls.filter(|calls| !calls.is_null()).take(1).filter_map(Value::as_array).flatten();
+        let calls: f64 = calls.map(|call| self.call(call)).sum();
+        let Some(Value::Array(blocks)) = message.get("content") else {
+            return calls + self.content(message.get("content"));
+        };
+        let is_call = |block: &Value| {
+            block.get("type").is_some_and(|kind| kind.str_is("toolCall") || kind.str_is("tool_use"))
+        };
+        let of = |block: &Value| if is_call(block) { self.call(block) } else { self.block(block) };
+        calls + blocks.iter().map(of).sum::<f64>()
+    }
+
+    fn call(&self, call: &Value) -> f64 {
+        if call.as_object().is_none() {
+            return self.per(&stringify(call).into(), CALL);
         }
-        if is("toolCall") {
-            let name = text("name").map_or(0.0, |name| (blocks_length(name) / CALL).ceil());
-            let arguments = block.get("arguments").map(stringify).unwrap_or_default();
-            return BLOCK + name + (blocks_length(&arguments.into()) / CALL).ceil();
+        let arguments = ["arguments", "input", "args"].into_iter().filter_map(|key| call.get(key));
+        let arguments = arguments.into_iter().find(|arguments| !arguments.is_null());
+        let arguments = arguments.map_or_else(|| "{}".to_owned(), stringify);
+        BLOCK + self.name(call.get("name")) + self.per(&arguments.into(), CALL)
+    }
+
+    /// A name, whatever it is.
+    fn name(&self, name: Option<&Value>) -> f64 {
+        match name {
+            None | Some(Value::Null) => 0.0,
+            Some(name @ (Value::Array(_) | Value::Object(_))) => {
+                self.per(&stringify(name).into(), CALL).max(NO_JSON)
+            }
+            Some(name) => self.per(&to_text(Some(name)), CALL),
         }
-        BLOCK + self.text(&stringify(block).into())
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::gateway::ruleset::Ruleset;
     use crate::js::parse;
+
+    fn pressure(ruleset: Ruleset, json: &str) -> f64 {
+        Pressure::of(ruleset.rules(), &parse(json).unwrap()).tokens
+    }
 
     #[test]
     fn a_result_weighs_twice_what_a_text_does() {
-        let user = parse(r#"{"role":"user","content":"abcdefgh"}"#).unwrap();
-        assert_eq!(pressure_tokens(&user, false), 12.0 + 2.0);
-        let result =
-            parse(r#"{"role":"toolResult","toolName":"exec","content":[{"type":"text","text":"你好ab"},{"type":"image"}]}"#)
-                .unwrap();
-        assert_eq!(pressure_tokens(&result, false), 12.0 + 2.0 + 6.0 + 5.0 + 2000.0);
-        assert_eq!(pressure_tokens(&result, true), 12.0 + 2.0 + 6.0 + 3.0 + 2000.0);
+        let user = r#"{"role":"user","content":"abcdefgh"}"#;
+        assert_eq!(pressure(Ruleset::V2026_5_22, user), 12.0 + 2.0);
+        let result = r#"{"role":"toolResult","toolName":"exec","content":[{"type":"text","text":"你好ab"},{"type":"image"}]}"#;
+        assert_eq!(pressure(Ruleset::V2026_5_22, result), 12.0 + 2.0 + 6.0 + 5.0 + 2000.0);
+        assert_eq!(pressure(Ruleset::V2026_7_1, result), 12.0 + 2.0 + 6.0 + 3.0 + 2000.0);
+    }
+
+    #[test]
+    fn a_call_without_arguments_has_an_empty_object() {
+        let call = r#"{"role":"assistant","content":[{"type":"toolCall","name":"abc"},null,"abcd"]}"#;
+        assert_eq!(pressure(Ruleset::V2026_5_22, call), 12.0 + 6.0 + 1.0 + 1.0 + 1.0 + 1.0);
+    }
+
+    #[test]
+    fn summaries_count_as_they_are_sent_from_7_1_on() {
+        let summary = r#"{"role":"compactionSummary","summary":"abcd"}"#;
+        assert_eq!(pressure(Ruleset::V2026_6_11, summary), 12.0);
+        assert!(pressure(Ruleset::V2026_7_1, summary) > 30.0);
+    }
+
+    #[test]
+    fn from_8_1_on_what_a_provider_counted_stands_for_what_came_before() {
+        let answer = r#"{"role":"assistant","content":"abcd","usage":{"contextUsage":{"state":"available","totalTokens":700.5}}}"#;
+        let all = |ruleset: Ruleset, middle: &str| {
+            let message = |json: &str| Pressure::of(ruleset.rules(), &parse(json).unwrap());
+            pressure_of([r#"{"role":"user","content":"abcd"}"#, answer, middle].map(message).into_iter())
+        };
+        let user = r#"{"role":"user","content":"abcd"}"#;
+        assert_eq!(all(Ruleset::V2026_7_1, user), (0.0, 39.0));
+        assert_eq!(all(Ruleset::V2026_8_1, user), (701.0, 13.0));
+        let cli = r#"{"role":"assistant","api":"cli","content":"abcd","usage":{"input":1}}"#;
+        assert_eq!(all(Ruleset::V2026_8_1, cli), (0.0, 39.0), "nobody knows what the command line sent");
     }
 }

@@ -11,11 +11,12 @@ mod step;
 mod step_2026_9;
 #[cfg(test)]
 mod vectors;
+mod weight;
 
 pub use gate::{Gate, gate, gate_under, last_touch, last_touch_under, touches, touches_under};
-pub(in crate::policy) use size::blocks_length;
 pub use soft_trim::{Trimming, cleared_message, soft_trimmed_message, trim_chars};
 pub(in crate::policy) use soft_trim::{joined_text, trimmed_text};
 pub use stages::{Clearing, Outcome, PruneInput, cutoff_among, keeps_images, prune};
 pub use step::prune_list;
 pub use step_2026_9::{RoundInput, prune_round_list};
+pub(in crate::policy) use weight::weighed;

@@ -111,7 +111,9 @@ pub(super) fn round(messages: &[Weighed<'_>], remembered: &Snapshot, by: By<'_>)
     let start = messages.iter().position(|message| message.role == Role::User).or(nobody);
     let cutoff = cutoff(messages, settings.keep_last_assistants);
     let (Some(start), Some(cutoff)) = (start, cutoff) else { return Ok(round) };
-    if !by.gate_open || window.is_nan() || window <= 0.0 {
+    // From 2026.8.1 on nothing is asked of the window: of none at all every context is too much.
+    let has_window = window > 0.0 || size.weight == PruneWeight::Table;
+    if !by.gate_open || !has_window {
         return Ok(round);
     }
     let chars_now = |(at, message): (usize, &Weighed<'_>)| match round.changed.get(&at) {

@@ -1,10 +1,9 @@
 //! What a message weighs to the pruner, by version: which blocks count, what a character weighs, and what fails
 //! (pruning 5.4, 8.5; releases R12–R14).
 
-use crate::context::tokens::script::points;
-use crate::context::tokens::weighted::{NORMAL, weighted_length};
 use crate::gateway::ruleset::{PruneSize, PruneWeight};
 use crate::js::{JsString, Throws, Value, length_of, stringify};
+use crate::policy::prune::weight::weighed;
 use crate::store::entry::Role;
 use crate::store::measure::{PRUNE_IMAGE_CHARS, blocks, role_of};
 
@@ -12,10 +11,8 @@ use crate::store::measure::{PRUNE_IMAGE_CHARS, blocks, role_of};
 const OTHER_CHARS: f64 = 256.0;
 /// Chars of the arguments of a call that has none.
 const NO_ARGUMENTS: f64 = 2.0;
-/// Code points that weigh three more than their units (releases R12).
-const HEAVY: [(u32, u32); 4] = [(0x2E80, 0xA4FF), (0xAC00, 0xD7AF), (0xF900, 0xFAFF), (0x20000, 0x2FA1F)];
-/// Code points of two units that count as one as soon as a text has a heavy one (releases R12).
-const HALVED: (u32, u32) = (0x20000, 0x2FBFF);
+/// Stands for the thinking of an answer that said nothing else (from 2026.4.25 on).
+const OMITTED_THINKING: &str = "[assistant reasoning omitted]";
 
 impl PruneSize {
     /// Chars of a message.
@@ -37,7 +34,8 @@ impl PruneSize {
         }
     }
 
-    /// Chars of the thinking of an answer: what goes where a model is not sent it again (releases R13).
+    /// Chars that go with the thinking of an answer where a model is not sent it again, less those of the note that stands
+    /// for it (releases R13).
     pub fn thinking(self, message: &Value) -> f64 {
         let blocks = message.get("content").and_then(Value::as_array).unwrap_or_default();
         let thinks = |block: &&Value| {
@@ -45,16 +43,15 @@ impl PruneSize {
             is("thinking") || is("redacted_thinking")
         };
         let answers = role_of(message) == Role::Assistant && self.odd_answers;
-        blocks.iter().filter(|_| answers).filter(thinks).map(|block| self.known_answer_block(block)).sum()
+        let thoughts: Vec<&Value> = blocks.iter().filter(|_| answers).filter(thinks).collect();
+        let is_all = !thoughts.is_empty() && thoughts.len() == blocks.len();
+        let note = if is_all && self.odd_texts { OMITTED_THINKING.len() as f64 } else { 0.0 };
+        thoughts.into_iter().map(|block| self.known_answer_block(block)).sum::<f64>() - note
     }
 
     /// What a text weighs.
     pub fn text(self, text: &JsString) -> f64 {
-        match self.weight {
-            PruneWeight::Units => text.len() as f64,
-            PruneWeight::Blocks => blocks_length(text),
-            PruneWeight::Table => weighted_length(text, NORMAL),
-        }
+        weighed(self.weight, text)
     }
 
     /// The blocks of a content; by the newest rules an odd one has none.
@@ -114,18 +111,14 @@ impl PruneSize {
     fn known_answer_block(self, block: &Value) -> f64 {
         let is = |kind: &str| block.get("type").is_some_and(|value| value.str_is(kind));
         let text = |key: &str| block.get(key).and_then(Value::as_str).map_or(0.0, |text| self.text(text));
-        let table = self.weight == PruneWeight::Table;
         if self.signatures && (is("thinking") || is("redacted_thinking")) {
-            let data = if table || is("redacted_thinking") { text("data") } else { 0.0 };
-            let signature = if table { text("signature") } else { 0.0 };
-            return text("thinking") + text("thinkingSignature") + signature + data;
+            let data = if is("redacted_thinking") { text("data") } else { 0.0 };
+            return text("thinking") + text("thinkingSignature") + data;
         }
         match () {
-            () if is("text") && table && block.get("text").is_none_or(|text| text.as_str().is_none()) => {
-                self.text(&stringify(block).into())
-            }
             () if is("text") => text("text"),
             () if is("thinking") => text("thinking"),
+            () if is("image") && self.weight == PruneWeight::Table => PRUNE_IMAGE_CHARS,
             () => call_chars(block),
         }
     }
@@ -142,22 +135,6 @@ fn call_chars(block: &Value) -> f64 {
     }
 }
 
-/// Length of a text by the blocks of Chinese, Japanese and Korean (releases R12).
-pub(crate) fn blocks_length(text: &JsString) -> f64 {
-    let units = text.units();
-    let plain = units.len() as f64;
-    if units.iter().all(|unit| *unit < 0x2E80) {
-        return plain;
-    }
-    let is_heavy = |point: &u32| HEAVY.iter().any(|(first, last)| (*first..=*last).contains(point));
-    let heavy = points(units).filter(is_heavy).count() as f64;
-    if heavy == 0.0 {
-        return plain;
-    }
-    let halved = points(units).filter(|point| (HALVED.0..=HALVED.1).contains(point)).count() as f64;
-    plain - halved + 3.0 * heavy
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -169,20 +146,18 @@ mod tests {
     }
 
     #[test]
-    fn characters_of_the_blocks_weigh_four() {
-        let lengths =
-            ["你好", "あ", "한", "𠀀", "｡", "😀", "é", "⺀"].map(|text| blocks_length(&text.into()));
-        assert_eq!(lengths, [8.0, 4.0, 4.0, 4.0, 1.0, 2.0, 1.0, 4.0]);
-        // A pair behind the block loses a unit as soon as the text has a heavy character.
-        assert_eq!(blocks_length(&"\u{2FA20}".into()), 2.0);
-        assert_eq!(blocks_length(&"\u{2FA20}你".into()), 5.0);
-    }
-
-    #[test]
     fn signatures_count_from_4_1_on() {
         let thinking = r#"{"role":"assistant","content":[{"type":"thinking","thinking":"ab","thinkingSignature":"cde"},{"type":"redacted_thinking","data":"fghi"}]}"#;
         assert_eq!(chars(Ruleset::V2026_3_31, thinking), Ok(2.0));
         assert_eq!(chars(Ruleset::V2026_4_1, thinking), Ok(9.0));
+    }
+
+    #[test]
+    fn a_note_stands_for_thinking_that_is_left_out_from_4_25_on() {
+        let thinking =
+            parse(r#"{"role":"assistant","content":[{"type":"thinking","thinking":"abcdef"}]}"#).unwrap();
+        let gone = |ruleset: Ruleset| ruleset.rules().prune_size.thinking(&thinking);
+        assert_eq!([gone(Ruleset::V2026_4_15), gone(Ruleset::V2026_4_25)], [6.0, 6.0 - 29.0]);
     }
 
     #[test]
@@ -195,5 +170,10 @@ mod tests {
         assert_eq!(chars(Ruleset::V2026_4_25, result), Ok(24.0));
         assert_eq!(chars(Ruleset::V2026_4_25, r#"{"role":"toolResult"}"#), Err(Throws));
         assert_eq!(chars(Ruleset::V2026_9_2, r#"{"role":"toolResult"}"#), Ok(0.0));
+        let odd = r#"{"role":"assistant","content":[null,{"type":"text","text":7},{"type":"image"}]}"#;
+        assert_eq!(
+            [Ruleset::V2026_7_1, Ruleset::V2026_8_1].map(|rules| chars(rules, odd)),
+            [Ok(0.0), Ok(8000.0)]
+        );
     }
 }

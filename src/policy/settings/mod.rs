@@ -97,7 +97,7 @@ impl TruncateSettings {
     /// [`Self::max_result_chars`] by the rules of a version: the newest has a limit for a window that is not known.
     pub fn max_result_chars_under(&self, rules: &Rules, window: f64) -> f64 {
         match rules.result_limit {
-            ResultLimit::Stepped { .. } if !v2026_9::is_known(window) => v2026_9::UNKNOWN_WINDOW_CHARS,
+            ResultLimit::Stepped { .. } if window.is_nan() => v2026_9::UNKNOWN_WINDOW_CHARS,
             _ => self.max_result_chars(window),
         }
     }
@@ -122,7 +122,7 @@ impl ReduceSettings {
     /// What a version has built in for a window in tokens.
     pub fn built_in(rules: &Rules, window: f64, truncate: &TruncateSettings) -> Self {
         let single = truncate.max_result_chars_under(rules, window).max(1.0);
-        let keeps_sent = matches!(rules.aggregate, Aggregate::Emptied | Aggregate::Elided);
+        let keeps_sent = rules.aggregate == Aggregate::Emptied;
         Self { all_chars: rules.aggregate.budget(window, single, true), keeps_sent }
     }
 }

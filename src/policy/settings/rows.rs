@@ -232,16 +232,12 @@ fn missing(ruleset: Ruleset, step: Step, key: &str) -> Option<&'static str> {
         (Step::Truncate, "maxChars") if rules.result_limit.is_configured() => {
             Some("contextLimits.toolResultMaxChars")
         }
-        (Step::Reduce, "keepSent") if !matches!(rules.aggregate, Aggregate::Emptied | Aggregate::Elided) => {
-            Some("comes with 2026.6.11")
+        (Step::Reduce, _) if rules.aggregate == Aggregate::Weighted => {
+            Some("part of truncation since 2026.8.1")
         }
-        (Step::Reduce | Step::Check, _) if !step.is_in(rules) => {
-            Some(if rules.aggregate == Aggregate::Weighted {
-                "part of truncation since 2026.8.1"
-            } else {
-                "comes with 2026.4.8"
-            })
-        }
+        (Step::Reduce, "keepSent") if rules.aggregate == Aggregate::Elided => Some("went with 2026.7.1"),
+        (Step::Reduce, "keepSent") if rules.aggregate != Aggregate::Emptied => Some("comes with 2026.6.11"),
+        (Step::Reduce | Step::Check, _) if !step.is_in(rules) => Some("comes with 2026.4.8"),
         _ => None,
     }
 }

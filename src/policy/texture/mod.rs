@@ -13,11 +13,11 @@ pub use content::{Block, Content};
 pub use letters::Letters;
 pub use text::Text;
 
-use crate::gateway::ruleset::{Preflight, Rules};
+use crate::gateway::ruleset::Rules;
 use crate::js::{Json, Throws, Value};
 use crate::policy::clear_tool_uses::Sketch;
 use crate::policy::guard::{self, Counted};
-use crate::policy::preflight::pressure_tokens;
+use crate::policy::preflight::Pressure;
 use crate::policy::repair::{Shape, needs_input_repair, shape_of};
 use crate::store::entry::{MessageSize, Role, Size};
 use crate::store::measure::role_of;
@@ -43,8 +43,8 @@ pub struct Texture {
     pub weight: Option<Size>,
     /// Those of its thinking, which some models are not sent again (releases R13).
     pub thinking: f64,
-    /// Tokens as the check of a prompt counts them (releases R62); 0 where the version has no such check.
-    pub pressure: f64,
+    /// What the check of a prompt counts (releases R62); nothing where the version has no such check.
+    pub pressure: Pressure,
     /// The rules that it was read for, where these look at letters.
     rules: Option<&'static Rules>,
     /// The message itself, where the rest does not tell what an edit makes of it. Such messages are rare; where the rules
@@ -93,10 +93,9 @@ impl Texture {
             letters: whole.as_ref().and_then(|(rules, whole)| Letters::of(rules, role, whole)),
             weight: whole.as_ref().map(|(rules, whole)| Size::new(rules.prune_size.chars(whole))),
             thinking: whole.as_ref().map_or(0.0, |(rules, whole)| rules.prune_size.thinking(whole)),
-            pressure: whole.as_ref().map_or(0.0, |(rules, whole)| match rules.preflight {
-                Preflight::Pressure { results_by_units } => pressure_tokens(whole, results_by_units),
-                _ => 0.0,
-            }),
+            pressure: whole
+                .as_ref()
+                .map_or_else(Pressure::default, |(rules, whole)| Pressure::of(rules, whole)),
             rules,
             body: None,
         };

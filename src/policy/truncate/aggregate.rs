@@ -1,14 +1,19 @@
-//! What is taken from all tool results together by gateways from 2026.4.8 to 7.35: each over its limit first, then as many
-//! as it takes until they fit a budget (releases R35–R38).
+//! What is taken from all tool results together by gateways since 2026.4.8: each over its limit first, then as many
+//! as it takes until they fit a budget (releases R35–R38; pruning 8.3). Lengths are those of the version: units, or weighted
+//! chars from 2026.8.1 on.
 
+use crate::context::tokens::weighted::NORMAL;
 use crate::gateway::ruleset::{Aggregate, Ends, Notice, Rules, Truncation};
 use crate::js::{JsString, Value};
 use crate::policy::truncate::ends::Suffix;
-use crate::policy::truncate::v2026_9::{ELIDED, FRESH_MIN_KEEP, with_content};
+use crate::policy::truncate::v2026_9::{self, ELIDED, FRESH_MIN_KEEP, Manner, with_content};
 use crate::policy::truncate::{is_oversized, max_result_chars_under};
 
 /// Units of the shortest notice that counts what is missing; no result is cut below it.
 const SHORTEST_NOTICE: f64 = 33.0;
+/// The texts of a result, and their notice, where lengths are weighted.
+const WEIGHTED: Ends =
+    Ends { notice: Notice::CountAndAdvice, bounded: true, result_blocks: true, whole_pairs: true };
 
 /// What holds for one list.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -21,10 +26,20 @@ pub struct Budget {
     pub single: f64,
     /// Units that all of them may have.
     pub all: f64,
-    /// Results behind the last other message keep more, and none of them gives way.
-    pub spares_fresh: bool,
+    /// Results behind the last other message keep this many units when they are cut, and none of them gives way; none where
+    /// they are like all others.
+    pub fresh_keep: Option<f64>,
     /// Messages before this position were sent before and stay as they are.
     pub sent: usize,
+}
+
+/// A message of a list, as far as this rule asks.
+#[derive(Debug, Clone, Copy)]
+pub struct Held<'a> {
+    /// The tool result; none for every other message.
+    pub result: Option<&'a Value>,
+    /// The length of its texts.
+    pub chars: f64,
 }
 
 /// A message that was changed, by its position.
@@ -83,6 +98,7 @@ impl AllNotice {
     }
 }
 
+/// What follows where many results share little (releases R36).
 fn short_notice(lost: f64) -> JsString {
     format!("[... {} chars truncated; narrow args]", crate::js::number_text(lost.max(1.0))).as_str().into()
 }
@@ -91,57 +107,60 @@ impl Way {
     /// The message after it; none where it stays as it is.
     pub fn apply(&self, ends: Ends, rule: Aggregate, message: &Value) -> Option<Value> {
         let usual = Suffix::Usual(ends.notice);
-        match *self {
-            Self::OverLimit { limit, min_keep } => ends.cut_message(message, limit, min_keep, usual),
-            Self::OverAll { limit, notice: AllNotice::Usual } => ends.cut_message(message, limit, 0.0, usual),
-            Self::OverAll { limit, notice: AllNotice::Short } => {
-                ends.cut_message(message, limit, 0.0, Suffix::Made(short_notice))
+        let cut = |limit: f64, min_keep: f64, suffix: Suffix<'_>| match rule {
+            Aggregate::Weighted => {
+                v2026_9::truncated_result(message, limit, min_keep, Manner { unit: NORMAL, suffix })
             }
+            _ => ends.cut_message(message, limit, min_keep, suffix),
+        };
+        match *self {
+            Self::OverLimit { limit, min_keep } => cut(limit, min_keep, usual),
+            Self::OverAll { limit, notice: AllNotice::Usual } => cut(limit, 0.0, usual),
+            Self::OverAll { limit, notice: AllNotice::Short } => cut(limit, 0.0, Suffix::Made(short_notice)),
             Self::Elided { limit } => Some(elided(ends, rule, message, limit)),
         }
     }
 }
 
 /// What is changed in a list of messages, in the order in which it is done; a message may be changed twice.
-pub fn reduce(messages: &[Value], budget: &Budget) -> Vec<Reduced> {
-    let answered = messages.iter().rposition(|message| !is_result(message)).map_or(0, |at| at + 1);
-    let fresh_from = if budget.spares_fresh { answered } else { messages.len() };
-    let results: Vec<usize> = (0..messages.len()).filter(|at| is_result(&messages[*at])).collect();
-    let mut run = Run { messages, budget, now: vec![None; messages.len()], done: Vec::new() };
+pub fn reduce(messages: &[Held<'_>], budget: &Budget) -> Vec<Reduced> {
+    let answered = messages.iter().rposition(|message| message.result.is_none()).map_or(0, |at| at + 1);
+    let fresh_from = if budget.fresh_keep.is_some() { answered } else { messages.len() };
+    let results: Vec<usize> = (0..messages.len()).filter(|at| messages[*at].result.is_some()).collect();
+    let chars = messages.iter().map(|message| message.chars).collect();
+    let mut run = Run { messages, budget, chars, now: vec![None; messages.len()], done: Vec::new() };
     for at in results.iter().copied().filter(|at| *at >= budget.sent) {
-        let min_keep = if at >= fresh_from { FRESH_MIN_KEEP } else { 0.0 };
-        run.change(at, Way::OverLimit { limit: budget.single, min_keep });
+        let min_keep = budget.fresh_keep.filter(|_| at >= fresh_from).unwrap_or(0.0);
+        if run.chars[at] > budget.single {
+            run.change(at, Way::OverLimit { limit: budget.single, min_keep });
+        }
     }
-    let held: Vec<usize> = results.into_iter().filter(|at| run.chars(*at) > 0.0).collect();
+    let held: Vec<usize> = results.into_iter().filter(|at| run.chars[*at] > 0.0).collect();
     run.all(&held, fresh_from);
     run.done
 }
 
 struct Run<'a> {
-    messages: &'a [Value],
+    messages: &'a [Held<'a>],
     budget: &'a Budget,
+    /// The length of each result as it is now.
+    chars: Vec<f64>,
     now: Vec<Option<Value>>,
     done: Vec<Reduced>,
 }
 
 impl Run<'_> {
-    fn message(&self, at: usize) -> &Value {
-        self.now[at].as_ref().unwrap_or(&self.messages[at])
-    }
-
-    fn chars(&self, at: usize) -> f64 {
-        self.budget.ends.chars(self.message(at))
-    }
-
     /// Changes a message; what it lost.
     fn change(&mut self, at: usize, by: Way) -> f64 {
-        let before = self.chars(at);
-        let Some(message) = by.apply(self.budget.ends, self.budget.rule, self.message(at)) else {
+        let now = self.now[at].as_ref().or(self.messages[at].result);
+        let Some(message) = now.and_then(|now| by.apply(self.budget.ends, self.budget.rule, now)) else {
             return 0.0;
         };
-        let gain = (before - self.budget.ends.chars(&message)).max(0.0);
+        let chars = self.budget.chars(&message);
+        let gain = (self.chars[at] - chars).max(0.0);
         if gain > 0.0 || matches!(by, Way::OverLimit { .. }) {
             self.now[at] = Some(message.clone());
+            self.chars[at] = chars;
             self.done.push(Reduced { at, message, by, gain });
         }
         gain
@@ -149,7 +168,7 @@ impl Run<'_> {
 
     /// Holds all results to their budget.
     fn all(&mut self, held: &[usize], fresh_from: usize) {
-        let total: f64 = held.iter().map(|at| self.chars(*at)).sum();
+        let total: f64 = held.iter().map(|at| self.chars[*at]).sum();
         let mut remaining = total - self.budget.all;
         let newest_first = matches!(self.budget.rule, Aggregate::Newest { .. });
         let mut order: Vec<usize> =
@@ -160,21 +179,21 @@ impl Run<'_> {
         if held.len() < 2 || remaining <= 0.0 {
             return;
         }
-        let held_before: Vec<(usize, f64)> = order.iter().map(|at| (*at, self.chars(*at))).collect();
-        let notice = self.notice(order.len());
+        let held_before: Vec<(usize, f64)> = order.iter().map(|at| (*at, self.chars[*at])).collect();
+        let notice = self.notice(held.len());
         let least = notice.shortest(self.budget.ends.notice);
         for at in order.iter().copied() {
             if remaining <= 0.0 {
                 return;
             }
-            let chars = self.chars(at);
+            let chars = self.chars[at];
             let reducible = (chars - least).max(0.0);
             if reducible > 0.0 {
                 let limit = least.max(chars - reducible.min(remaining));
                 remaining -= self.change(at, Way::OverAll { limit, notice });
             }
         }
-        if matches!(self.budget.rule, Aggregate::Emptied | Aggregate::Elided) {
+        if !newest_first && self.budget.rule != Aggregate::Oldest {
             self.elide(&held_before, remaining);
         }
     }
@@ -196,7 +215,10 @@ impl Run<'_> {
             if remaining <= 0.0 {
                 return;
             }
-            let limit = (self.chars(at) - remaining).max(0.0);
+            // Before a prompt the newest leave the note whole.
+            let note = self.budget.rule == Aggregate::Weighted && self.budget.fresh_keep.is_some();
+            let least = if note { ELIDED.len() as f64 } else { 0.0 };
+            let limit = (self.chars[at] - remaining).max(least);
             let gain = self.change(at, Way::Elided { limit });
             remaining -= if self.budget.rule == Aggregate::Emptied { before } else { gain };
         }
@@ -206,7 +228,7 @@ impl Run<'_> {
 /// A result whose texts are empty, or from 2026.7.1 on as much of a note as there is room for.
 fn elided(ends: Ends, rule: Aggregate, message: &Value, limit: f64) -> Value {
     let note = JsString::from(ELIDED);
-    let mut left = if rule == Aggregate::Elided { limit as usize } else { 0 };
+    let mut left = if rule == Aggregate::Emptied { 0 } else { limit as usize };
     let blocks = message.get("content").and_then(Value::as_array).unwrap_or_default();
     let new = blocks.iter().map(|block| {
         if ends.text(block).is_none() {
@@ -224,18 +246,20 @@ fn is_result(message: &Value) -> bool {
 }
 
 /// What holds for tool results where a call was too large, or for every prompt; none where the version takes nothing from
-/// them together in plain units. `single` stands for what one may have.
+/// them together. `single` stands for what one may have.
 pub fn result_budget(rules: &Rules, tokens: f64, single: Option<f64>, for_prompts: bool) -> Option<Budget> {
-    let Truncation::Ends(ends) = rules.truncation else { return None };
     let rule = rules.aggregate;
-    if rule == Aggregate::None {
-        return None;
-    }
+    let ends = match rules.truncation {
+        _ if rule == Aggregate::None => return None,
+        Truncation::Ends(ends) => ends,
+        Truncation::HeadAndTail => WEIGHTED,
+        Truncation::None | Truncation::Head { .. } => return None,
+    };
     let single = single.filter(|_| rules.result_limit.is_configured() || !for_prompts);
     let single = single.unwrap_or_else(|| max_result_chars_under(rules, tokens)).max(1.0);
     let all = rule.budget(tokens, single, for_prompts);
-    let spares_fresh = for_prompts && rule == Aggregate::Elided;
-    Some(Budget { ends, rule, single, all, spares_fresh, sent: 0 })
+    let spares_fresh = for_prompts && matches!(rule, Aggregate::Elided | Aggregate::Weighted);
+    Some(Budget { ends, rule, single, all, fresh_keep: spares_fresh.then_some(FRESH_MIN_KEEP), sent: 0 })
 }
 
 /// Whether the gateway would try to cut tool results of a list after an overflow (pruning 6.8, releases R35).
@@ -243,11 +267,30 @@ pub fn has_oversized(rules: &Rules, messages: &[Value], tokens: f64) -> bool {
     let limit = max_result_chars_under(rules, tokens);
     match (rules.truncation, result_budget(rules, tokens, None, false)) {
         (Truncation::None, _) => false,
-        (_, Some(budget)) => !reduce(messages, &budget).is_empty(),
+        (_, Some(budget)) => !reduce(&budget.held(messages), &budget).is_empty(),
         (Truncation::Ends(ends), None) => {
             messages.iter().any(|message| is_result(message) && ends.chars(message) > limit)
         }
         _ => messages.iter().any(|message| is_oversized(message, limit)),
+    }
+}
+
+impl Budget {
+    /// Messages as [`reduce`] looks at them.
+    pub fn held<'a>(&self, messages: &'a [Value]) -> Vec<Held<'a>> {
+        let held = |message: &'a Value| {
+            let result = is_result(message).then_some(message);
+            Held { result, chars: result.map_or(0.0, |result| self.chars(result)) }
+        };
+        messages.iter().map(held).collect()
+    }
+
+    /// The length of a result's texts; 0 for every other message.
+    pub fn chars(&self, message: &Value) -> f64 {
+        match self.rule {
+            Aggregate::Weighted => v2026_9::result_chars(message, NORMAL),
+            _ => self.ends.chars(message),
+        }
     }
 }
 

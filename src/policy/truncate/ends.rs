@@ -46,7 +46,7 @@ pub enum Suffix<'a> {
 
 impl<'a> Suffix<'a> {
     /// That of a text which lost so many units.
-    fn of(self, lost: f64) -> Cow<'a, JsString> {
+    pub(super) fn of(self, lost: f64) -> Cow<'a, JsString> {
         match self {
             Self::Made(text) => Cow::Owned(text(lost)),
             Self::Usual(notice) => Cow::Owned(notice.text(lost)),

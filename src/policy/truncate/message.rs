@@ -1,13 +1,11 @@
 //! Truncation of one tool result: its text blocks share the limit in proportion to their lengths (pruning 6.5, 6.6,
 //! 6.8).
 
-use crate::context::tokens::weighted::NORMAL;
-use crate::gateway::ruleset::{Rules, Truncation};
+use crate::gateway::ruleset::{Notice, Rules, Truncation};
 use crate::js::{JsString, Value};
 use crate::policy::texture::{Block, Content, Text};
-use crate::policy::truncate::ends::Suffix;
 use crate::policy::truncate::text::{Cut, maximum, truncated_text, truncated_texture};
-use crate::policy::truncate::v2026_9::truncated_result;
+use crate::policy::truncate::v2026_9::{Manner, truncated_result};
 use crate::store::entry::{MessageSize, Role};
 
 /// Chars of the text of a tool result: of its text blocks that hold strings, without joiners; 0 for every other
@@ -55,11 +53,12 @@ pub fn truncated_message_by(
 ) -> Option<Value> {
     match truncation {
         Truncation::Head { .. } => with_least(message, max_chars, cut, least_budget(truncation, cut)),
-        Truncation::HeadAndTail => truncated_result(message, max_chars, cut.min_keep_chars, NORMAL),
+        Truncation::HeadAndTail => {
+            let manner = Manner { suffix: cut.suffix_or(Notice::CountAndAdvice), ..Manner::NORMAL };
+            truncated_result(message, max_chars, cut.min_keep_chars, manner)
+        }
         Truncation::Ends(ends) => {
-            let usual = cut.suffix == Cut::default().suffix;
-            let suffix = if usual { Suffix::Usual(ends.notice) } else { Suffix::Fixed(&cut.suffix) };
-            ends.cut_message(message, max_chars, cut.min_keep_chars, suffix)
+            ends.cut_message(message, max_chars, cut.min_keep_chars, cut.suffix_or(ends.notice))
         }
         Truncation::None => None,
     }

@@ -12,7 +12,7 @@ mod text;
 pub mod v2026_9;
 mod weighted_cut;
 
-pub use aggregate::{AllNotice, Budget, Reduced, Way, has_oversized, reduce, result_budget};
+pub use aggregate::{AllNotice, Budget, Held, Reduced, Way, has_oversized, reduce, result_budget};
 pub use ends::Suffix;
 pub(crate) use message::truncated_content;
 pub use message::{

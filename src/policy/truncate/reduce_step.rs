@@ -1,13 +1,12 @@
 //! Holding all tool results to a budget as a step (releases R35–R38).
 
 use crate::gateway::ruleset::{Aggregate, Rules};
-use crate::js::Value;
 use crate::policy::edit::Edit;
 use crate::policy::fate::{Fate, MessageFate};
 use crate::policy::list::List;
 use crate::policy::reason::Reason;
 use crate::policy::settings::{ReduceSettings, TruncateSettings};
-use crate::policy::truncate::{Way, reduce, result_budget};
+use crate::policy::truncate::{Budget, Held, Reduced, Way, reduce, result_budget};
 use crate::store::entry::Role;
 
 /// Cuts the results of a list until they fit, for a window in tokens. A version without such a budget leaves them.
@@ -33,33 +32,41 @@ pub fn reduce_list(
     let single = truncate.max_result_chars_under(rules, window);
     let Some(mut budget) = result_budget(rules, window, Some(single), for_prompts) else { return fates };
     (budget.single, budget.all, budget.sent) = (single.max(1.0), settings.all_chars, sent);
-    for done in reduce(&results(list), &budget) {
-        let fate = match done.by {
+    hold(list, &mut fates, &budget);
+    fates
+}
+
+/// Holds the results of a list to a budget.
+pub(super) fn hold(list: &mut List, fates: &mut [MessageFate], budget: &Budget) {
+    let done = reduce(&held(list), budget);
+    for Reduced { at, by, .. } in done {
+        let (fate, reason) = match by {
             Way::OverLimit { .. } => (Fate::Truncated, Reason::OverLimit),
             Way::OverAll { .. } => (Fate::Truncated, Reason::OverAggregate),
             Way::Elided { .. } => (Fate::Cleared, Reason::OverAggregate),
         };
-        list.make(done.at, Edit::Reduce { by: done.by, ends: budget.ends, rule: budget.rule });
-        let after = list.size(done.at).prune_chars;
-        fates[done.at] = MessageFate { fate: fate.0, reason: fate.1, after, ..fates[done.at] };
+        list.make(at, Edit::Reduce { by, ends: budget.ends, rule: budget.rule });
+        let after = list.size(at).prune_chars;
+        fates[at] = MessageFate { fate, reason, after, ..fates[at] };
     }
-    fates
 }
 
 /// Chars that cutting results after an overflow would take.
 pub fn reducible_chars(list: &List, rules: &Rules, window: f64, truncate: &TruncateSettings) -> f64 {
     let single = truncate.max_result_chars_under(rules, window);
     let Some(budget) = result_budget(rules, window, Some(single), false) else { return 0.0 };
-    reduce(&results(list), &budget).iter().map(|done| done.gain).sum()
+    reduce(&held(list), &budget).iter().map(|done| done.gain).sum()
 }
 
-/// The tool results of a list at their positions; nothing in the place of every other message.
-fn results(list: &List) -> Vec<Value> {
-    let body = |at: usize| {
-        let body = list.texture(at).and_then(|texture| texture.body.as_deref());
-        body.filter(|_| list.size(at).role == Role::ToolResult).cloned().unwrap_or(Value::Null)
+/// The tool results of a list at their positions, with the length that was measured when they were read.
+fn held<'l>(list: &'l List<'_>) -> Vec<Held<'l>> {
+    let held = |at: usize| {
+        let texture = list.texture(at).filter(|_| list.size(at).role == Role::ToolResult);
+        let result = texture.and_then(|texture| texture.body.as_deref());
+        let chars = texture.and_then(|texture| texture.letters).map_or(0.0, |letters| letters.chars);
+        Held { result, chars }
     };
-    (0..list.len()).map(body).collect()
+    (0..list.len()).map(held).collect()
 }
 
 /// Where the messages begin that no call was sent yet: behind the last answer.

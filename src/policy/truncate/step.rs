@@ -21,7 +21,7 @@ pub fn truncate_list(
 ) -> Vec<MessageFate> {
     let max_chars = settings.max_result_chars_under(rules, window);
     if rules.truncation == Truncation::HeadAndTail {
-        return step_2026_9::truncate_list(list, window, max_chars, settings);
+        return step_2026_9::truncate_list(list, rules, window, max_chars, settings);
     }
     if rules.truncation == Truncation::None {
         let kept = |size| MessageFate::kept(&size, Reason::Untouched);

@@ -1,8 +1,10 @@
 //! The cut of one text: its head up to a line end near the limit, and a suffix (pruning 6.3, 6.4).
 
+use crate::gateway::ruleset::Notice;
 use crate::js::JsString;
 use crate::policy::texture::Text;
 use crate::policy::truncate::MIN_KEEP_CHARS;
+use crate::policy::truncate::ends::Suffix;
 
 /// What follows a text that was cut; 217 chars (pruning 6.3).
 pub(super) const SUFFIX: &str = "\n\n⚠️ [Content truncated — original was too large for the model's context window. The content above is a partial view. If you need more, request specific sections or use offset/limit parameters to read smaller chunks.]";
@@ -22,6 +24,13 @@ pub struct Cut {
 impl Default for Cut {
     fn default() -> Self {
         Self { suffix: SUFFIX.into(), min_keep_chars: MIN_KEEP_CHARS }
+    }
+}
+
+impl Cut {
+    /// The suffix where it is not the reference's, else that of a version that counts what is missing.
+    pub(super) fn suffix_or(&self, notice: Notice) -> Suffix<'_> {
+        if self.suffix == SUFFIX { Suffix::Usual(notice) } else { Suffix::Fixed(&self.suffix) }
     }
 }
 

@@ -1,10 +1,13 @@
 //! Truncation of tool results as gateways of 2026.9 do it: a limit by the size of the window, head and tail of a text,
 //! one budget for all results together (pruning 8.3). Lengths are weighted (pruning 8.5).
 
-use crate::context::tokens::weighted::{NORMAL, weighted_length};
-use crate::js::{self, JsString, Value};
+use std::borrow::Cow;
+
+use crate::context::tokens::weighted::{GUARD, NORMAL, weighted_length};
+use crate::gateway::ruleset::Notice;
+use crate::js::{JsString, Value};
 use crate::policy::truncate::WINDOW_SHARE;
-use crate::policy::truncate::ends::with_text as with_block_text;
+use crate::policy::truncate::ends::{Suffix, with_text as with_block_text};
 use crate::policy::truncate::weighted_cut::{head, last_lf, tail};
 
 /// Chars that one result may have where the window is not known.
@@ -42,70 +45,80 @@ const TELLING: [&str; 15] = [
 
 /// Chars that one result may have for a window in tokens: 0.3 of it, up to a cap.
 pub fn result_chars_limit(tokens: f64) -> f64 {
-    if !is_known(tokens) {
+    if tokens.is_nan() {
         return UNKNOWN_WINDOW_CHARS;
     }
     ((tokens * WINDOW_SHARE).floor() * 4.0).min(result_chars_cap(tokens))
 }
 
-/// Whether a window in tokens says anything.
-pub fn is_known(tokens: f64) -> bool {
-    tokens > 0.0
-}
-
 /// Chars that one result may have at most for a window of this size.
 pub fn result_chars_cap(tokens: f64) -> f64 {
     match tokens {
-        _ if !is_known(tokens) => UNKNOWN_WINDOW_CHARS,
+        _ if tokens.is_nan() => UNKNOWN_WINDOW_CHARS,
         ..100_000.0 => 16_000.0,
         ..200_000.0 => 32_000.0,
         _ => 64_000.0,
     }
 }
 
-/// Chars that all results may have together, where one may have `limit`.
-pub fn aggregate_chars(tokens: f64, limit: f64) -> f64 {
-    let half = if is_known(tokens) { (tokens * 4.0 * 0.5).floor() } else { 0.0 };
-    half.max(4.0 * limit)
+/// How a text is counted, and what follows it where it was cut.
+#[derive(Debug, Clone, Copy)]
+pub struct Manner<'a> {
+    /// What a plain char weighs.
+    pub unit: f64,
+    /// What follows a cut text.
+    pub suffix: Suffix<'a>,
 }
 
-/// What follows a text that lost so many units.
-fn notice(lost: usize) -> JsString {
-    format!("[... {} more characters truncated; rerun with narrower args if needed]", lost.max(1))
-        .as_str()
-        .into()
+impl Manner<'static> {
+    /// That of prompts and of the recovery.
+    pub const NORMAL: Self = Self { unit: NORMAL, suffix: Suffix::Usual(Notice::CountAndAdvice) };
+    /// That of the context guard.
+    pub const GUARD: Self = Self { unit: GUARD, ..Self::NORMAL };
 }
 
-/// A text cut to a weighted length and with the notice behind it; none when it fits. `unit` is what a plain char
-/// weighs. Where the end looks important and there is room, it stays too. No surrogate pair is split.
-pub fn truncated_text(text: &JsString, max: f64, min_keep: f64, unit: f64) -> Option<JsString> {
-    if text.len() as f64 <= max && weighted_length(text, unit) <= max {
+impl Manner<'_> {
+    fn length(self, text: &JsString) -> f64 {
+        weighted_length(text, self.unit)
+    }
+
+    /// What follows a text that lost so many units.
+    fn notice(&self, lost: usize) -> Cow<'_, JsString> {
+        self.suffix.of(lost.max(1) as f64)
+    }
+}
+
+/// A text cut to a weighted length and with the notice behind it; none when it fits. Where the end looks important and
+/// there is room, it stays too. No surrogate pair is split.
+pub fn truncated_text(text: &JsString, max: f64, min_keep: f64, manner: Manner<'_>) -> Option<JsString> {
+    let unit = manner.unit;
+    if text.len() as f64 <= max && manner.length(text) <= max {
         return None;
     }
-    let min_keep = bounded(max, min_keep, unit);
+    let min_keep = bounded(max, min_keep, manner);
     // The notice is taken to tell what a cut without one would lose.
     let lost = text.len() - head(text, max, unit).len();
-    let room = (max - weighted_length(&notice(lost), unit)).max(min_keep);
+    let room = (max - manner.length(&manner.notice(lost))).max(min_keep);
     let mut kept = kept_part(text, room, min_keep, unit);
     loop {
-        let end = notice(text.len().saturating_sub(kept.len()));
-        let end_length = weighted_length(&end, unit);
+        let end = manner.notice(text.len().saturating_sub(kept.len()));
+        let end_length = manner.length(&end);
         if end_length >= max {
-            return Some(head(&notice(text.len()), max, unit));
+            return Some(head(&manner.notice(text.len()), max, unit));
         }
         let next = head(&kept, max - end_length, unit);
         let is_done = next.len() == kept.len();
         kept = next;
         if is_done {
             kept.push(&end);
-            return Some(if weighted_length(&kept, unit) <= max { kept } else { head(&kept, max, unit) });
+            return Some(if manner.length(&kept) <= max { kept } else { head(&kept, max, unit) });
         }
     }
 }
 
 /// The least of a cut text that stays, where there is room for that and the shortest notice.
-fn bounded(max: f64, min_keep: f64, unit: f64) -> f64 {
-    min_keep.min((max - weighted_length(&notice(1), unit)).max(0.0)).max(0.0)
+fn bounded(max: f64, min_keep: f64, manner: Manner<'_>) -> f64 {
+    min_keep.min((max - manner.length(&manner.notice(1))).max(0.0)).max(0.0)
 }
 
 /// What stays of a text.
@@ -179,13 +192,13 @@ pub fn result_chars(message: &Value, unit: f64) -> f64 {
 
 /// The copy of a tool result within a limit; none when it is within. Blocks of at most `min_keep` chars stay whole where
 /// they and the notices of the others have room; the others share what the notices leave by their lengths.
-pub fn truncated_result(message: &Value, max: f64, min_keep: f64, unit: f64) -> Option<Value> {
-    let total = result_chars(message, unit);
+pub fn truncated_result(message: &Value, max: f64, min_keep: f64, manner: Manner<'_>) -> Option<Value> {
+    let total = result_chars(message, manner.unit);
     if total <= max {
         return None;
     }
-    let min_keep = bounded(max, min_keep, unit);
-    let shares: Vec<Share> = blocks(message).iter().map(|block| Share::of(block, min_keep, unit)).collect();
+    let min_keep = bounded(max, min_keep, manner);
+    let shares: Vec<Share> = blocks(message).iter().map(|block| Share::of(block, min_keep, manner)).collect();
     let sum = |of: &dyn Fn(&Share) -> f64| shares.iter().map(of).sum::<f64>();
     let small = sum(&|share| if share.is_small { share.chars } else { 0.0 });
     let notices_of_large = sum(&|share| if share.is_small { 0.0 } else { share.notice });
@@ -202,7 +215,7 @@ pub fn truncated_result(message: &Value, max: f64, min_keep: f64, unit: f64) -> 
         }
         let part = if to_share > 0.0 { share.chars / to_share } else { 0.0 };
         let budget = (share.notice * scale + rest * part).floor();
-        with_block_text(block, truncated_text(text, budget, (min_keep * part).floor(), unit))
+        with_block_text(block, truncated_text(text, budget, (min_keep * part).floor(), manner))
     });
     Some(with_content(message, new.collect()))
 }
@@ -218,13 +231,13 @@ struct Share {
 }
 
 impl Share {
-    fn of(block: &Value, min_keep: f64, unit: f64) -> Self {
+    fn of(block: &Value, min_keep: f64, manner: Manner<'_>) -> Self {
         let Some(text) = block_text(block).filter(|text| !text.is_empty()) else {
             return Self { chars: 0.0, notice: 0.0, is_small: false };
         };
         Self {
-            chars: weighted_length(text, unit),
-            notice: weighted_length(&notice(text.len()), unit),
+            chars: manner.length(text),
+            notice: manner.length(&manner.notice(text.len())),
             is_small: text.len() as f64 <= min_keep && weighted_length(text, NORMAL) <= min_keep,
         }
     }
@@ -235,71 +248,6 @@ pub(in crate::policy) fn with_content(message: &Value, content: Vec<Value>) -> V
     let mut copy = message.as_object().cloned().unwrap_or_default();
     copy.set("content", Value::Array(content));
     Value::Object(copy)
-}
-
-/// Every message of a call with its results within the limits of a window in tokens; none where one stays. First each
-/// alone, those behind the last answer keeping more; then all together, oldest first, those behind the last
-/// answer left out.
-pub fn truncate_call(messages: &[Value], tokens: f64) -> Vec<Option<Value>> {
-    let answered =
-        messages.iter().rposition(|message| message.get("role").is_some_and(|role| role.str_is("assistant")));
-    let fresh_from = answered.map_or(0, |at| at + 1);
-    let limit = result_chars_limit(tokens);
-    let single = |(at, message): (usize, &Value)| {
-        let min_keep = if at >= fresh_from { FRESH_MIN_KEEP } else { 0.0 };
-        truncated_result(message, limit, min_keep, NORMAL)
-    };
-    let mut new: Vec<Option<Value>> = messages.iter().enumerate().map(single).collect();
-    let chars =
-        |new: &[Option<Value>], at: usize| result_chars(new[at].as_ref().unwrap_or(&messages[at]), NORMAL);
-    let total: f64 = (0..messages.len()).map(|at| chars(&new, at)).sum();
-    let mut over = total - aggregate_chars(tokens, limit);
-    for reduce in [truncated_to, elided_to] {
-        for at in 0..fresh_from {
-            let now = chars(&new, at);
-            if over <= 0.0 {
-                return new;
-            }
-            let reduced = reduce(new[at].as_ref().unwrap_or(&messages[at]), (now - over).max(0.0));
-            if let Some(reduced) = reduced {
-                over -= now - result_chars(&reduced, NORMAL);
-                new[at] = Some(reduced);
-            }
-        }
-    }
-    new
-}
-
-/// A result cut to a length, but not below a notice for each of its texts.
-fn truncated_to(message: &Value, max: f64) -> Option<Value> {
-    truncated_result(message, max.max(notices_chars(message)), 0.0, NORMAL)
-}
-
-/// Chars of a notice for each text of a result: it is cut to no less.
-pub(super) fn notices_chars(message: &Value) -> f64 {
-    let texts = blocks(message).iter().filter_map(block_text).count() as f64;
-    texts * notice(result_chars(message, NORMAL) as usize).len() as f64
-}
-
-/// A result whose text is the note that it was left out, or as much of that as there is room for.
-pub(in crate::policy) fn elided_to(message: &Value, max: f64) -> Option<Value> {
-    if result_chars(message, NORMAL) <= max {
-        return None;
-    }
-    let note = head(&JsString::from(ELIDED), max, NORMAL);
-    let mut first = true;
-    let new = blocks(message).iter().map(|block| {
-        let text = block_text(block)
-            .map(|_| if std::mem::take(&mut first) { note.clone() } else { JsString::new() });
-        with_block_text(block, text)
-    });
-    Some(with_content(message, new.collect()))
-}
-
-/// Chars of a block that is neither text nor image, as JSON.
-pub(in crate::policy) fn other_block_chars(block: &Value) -> Option<f64> {
-    let is_image = block.get("type").is_some_and(|kind| kind.str_is("image"));
-    (!is_image && block_text(block).is_none()).then(|| js::stringify_len(block) as f64)
 }
 
 #[cfg(test)]

@@ -1,5 +1,6 @@
 use super::*;
-use crate::context::tokens::weighted::GUARD;
+use crate::gateway::ruleset::Aggregate;
+use crate::js;
 use proptest::prelude::*;
 
 fn result(texts: &[&str]) -> Value {
@@ -16,7 +17,7 @@ fn texts(message: &Value) -> Vec<String> {
 }
 
 fn cut(text: &str, max: f64) -> String {
-    truncated_text(&text.into(), max, 0.0, NORMAL).expect("it is too long").to_string_lossy()
+    truncated_text(&text.into(), max, 0.0, Manner::NORMAL).expect("it is too long").to_string_lossy()
 }
 
 #[test]
@@ -29,10 +30,11 @@ fn the_limit_is_three_tenths_of_the_window_up_to_a_cap_by_its_size() {
         (200_000.0, 64_000.0, 400_000.0),
         (1e6, 64_000.0, 2e6),
         (f64::NAN, 16_000.0, 64_000.0),
-        (0.0, 16_000.0, 64_000.0),
+        (0.0, 0.0, 0.0),
     ] {
         let limit = result_chars_limit(tokens);
-        assert_eq!((limit, aggregate_chars(tokens, limit)), (chars, together), "{tokens}");
+        let all = Aggregate::Weighted.budget(tokens, limit, true);
+        assert_eq!((limit, all), (chars, together), "{tokens}");
     }
 }
 
@@ -46,7 +48,7 @@ fn a_plain_text_keeps_its_head_and_says_how_much_is_gone() {
     );
     let kept = new.find('[').unwrap();
     assert!(new.contains(&format!("[... {} more", 1000 - kept)), "{new}");
-    assert_eq!(truncated_text(&text.as_str().into(), 1000.0, 0.0, NORMAL), None);
+    assert_eq!(truncated_text(&text.as_str().into(), 1000.0, 0.0, Manner::NORMAL), None);
 }
 
 #[test]
@@ -80,48 +82,22 @@ fn heavy_characters_leave_room_for_fewer() {
 #[test]
 fn small_blocks_stay_whole_where_there_is_room_and_large_ones_share_the_rest() {
     let message = result(&[&"a".repeat(300), &"b".repeat(6000), &"c".repeat(3000)]);
-    let new = truncated_result(&message, 5000.0, 400.0, NORMAL).unwrap();
+    let new = truncated_result(&message, 5000.0, 400.0, Manner::NORMAL).unwrap();
     let lengths: Vec<usize> = texts(&new).iter().map(String::len).collect();
     assert_eq!(lengths[0], 300);
     assert!(lengths[1] > 2 * lengths[2] - 100 && lengths.iter().sum::<usize>() <= 5000, "{lengths:?}");
-    let shared = truncated_result(&message, 400.0, 400.0, NORMAL).unwrap();
+    let shared = truncated_result(&message, 400.0, 400.0, Manner::NORMAL).unwrap();
     assert!(texts(&shared)[0].len() < 300);
-    assert_eq!(truncated_result(&message, 9300.0, 0.0, NORMAL), None);
-}
-
-#[test]
-fn results_that_were_answered_give_way_oldest_first_and_fresh_ones_stay() {
-    let answer = js::parse(r#"{"role":"assistant","content":[]}"#).unwrap();
-    let big = result(&[&"x".repeat(15_000)]);
-    let messages = [big.clone(), big.clone(), big.clone(), big.clone(), big.clone(), answer, big];
-    let new = truncate_call(&messages, f64::NAN);
-    let chars: Vec<f64> = new
-        .iter()
-        .zip(&messages)
-        .map(|(new, old)| result_chars(new.as_ref().unwrap_or(old), NORMAL))
-        .collect();
-    assert!(chars.iter().sum::<f64>() <= 64_000.0, "{chars:?}");
-    assert!(chars[0] < 100.0 && chars[1] < 15_000.0, "{chars:?}");
-    assert_eq!(chars[2..], [15_000.0, 15_000.0, 15_000.0, 0.0, 15_000.0]);
-}
-
-#[test]
-fn where_notices_do_not_fit_either_a_result_is_left_out() {
-    let answer = js::parse(r#"{"role":"assistant","content":[]}"#).unwrap();
-    let small = result(&["x"; 20]);
-    let mut messages = vec![small; 5000];
-    messages.push(answer);
-    let new = truncate_call(&messages, 10.0);
-    let first = texts(new[0].as_ref().unwrap());
-    assert!(first.iter().all(String::is_empty) || first[0].starts_with("[tool"), "{first:?}");
+    assert_eq!(truncated_result(&message, 9300.0, 0.0, Manner::NORMAL), None);
 }
 
 proptest! {
     #[test]
     fn what_was_cut_fits(text in "[a-z\\n你😀㐀}]{0,600}", max in 0.0..700.0f64, keep in 0.0..300.0f64, guard: bool) {
-        let unit = if guard { GUARD } else { NORMAL };
+        let manner = if guard { Manner::GUARD } else { Manner::NORMAL };
+        let unit = manner.unit;
         let text = JsString::from(text.as_str());
-        match truncated_text(&text, max, keep, unit) {
+        match truncated_text(&text, max, keep, manner) {
             None => prop_assert!(weighted_length(&text, unit) <= max),
             Some(new) => {
                 prop_assert!(weighted_length(&new, unit) <= max);

@@ -2,7 +2,7 @@
 
 use clawscope::context::tokens::estimate_under;
 use clawscope::gateway::compaction::{CompactionSettings, gateway_compaction_under};
-use clawscope::gateway::ruleset::Rules;
+use clawscope::gateway::ruleset::{Aggregate, Rules};
 use clawscope::js::{self, Object, Throws, Value};
 use clawscope::policy::preflight::{Asked, check, sent_tokens};
 use clawscope::policy::prune::Gate;
@@ -43,12 +43,16 @@ pub(super) fn preflight(session: &Released) -> Result<Value, Throws> {
             .unwrap_or_default()
     };
     let estimate = |message: &Value| estimate_under(rules, message);
-    let sum = sent_tokens(rules, &session.messages, &text("systemPrompt"), &text("prompt"), estimate)?;
-    let single = session.number("maxChars").filter(|_| rules.result_limit.is_configured());
+    let (counted, sum) =
+        sent_tokens(rules, &session.messages, &text("systemPrompt"), &text("prompt"), estimate)?;
+    let single = session.number("maxChars");
+    // From 2026.8.1 on nothing is configured, and the check may be asked for another limit all the same.
+    let single =
+        single.filter(|_| rules.result_limit.is_configured() || rules.aggregate == Aggregate::Weighted);
     let budget = result_budget(rules, window, single, false).ok_or(Throws)?;
-    let reducible_chars = reduce(&session.messages, &budget).iter().map(|done| done.gain).sum();
+    let reducible_chars = reduce(&budget.held(&session.messages), &budget).iter().map(|done| done.gain).sum();
     let reserve = session.number("reserveTokens").unwrap_or(f64::NAN);
-    let checked = check(rules.preflight, &Asked { window, reserve, sum, reducible_chars }).ok_or(Throws)?;
+    let checked = check(rules, &Asked { window, reserve, counted, sum, reducible_chars }).ok_or(Throws)?;
     Ok(object([
         ("route", Value::from(checked.route.word())),
         ("estimatedPromptTokens", number(checked.estimate)),

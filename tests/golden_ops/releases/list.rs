@@ -1,9 +1,12 @@
 //! Ops `truncate`, `reduce`, `history_images` and `history_limit`: what a release makes of a list of messages.
 
+use std::collections::BTreeSet;
+
 use clawscope::gateway::ruleset::{Aggregate, Truncation};
 use clawscope::js::{Throws, Value};
 use clawscope::policy::history_batches::kept_under;
 use clawscope::policy::prune::Gate;
+use clawscope::policy::truncate::v2026_9::FRESH_MIN_KEEP;
 use clawscope::policy::truncate::{
     Cut, Way, has_oversized, max_result_chars_under, reduce, result_budget, truncated_message_under,
 };
@@ -48,13 +51,15 @@ pub(super) fn reduced(session: &Released) -> Value {
         return Value::Null;
     };
     budget.all = session.number("aggregateMaxChars").unwrap_or(budget.all);
-    budget.spares_fresh = protects && budget.rule == Aggregate::Elided;
-    let done = reduce(&session.messages, &budget);
+    let spares = protects && matches!(budget.rule, Aggregate::Elided | Aggregate::Weighted);
+    budget.fresh_keep = spares.then_some(FRESH_MIN_KEEP);
+    let done = reduce(&budget.held(&session.messages), &budget);
     let singles = || done.iter().filter(|done| matches!(done.by, Way::OverLimit { .. }));
     let others = || done.iter().filter(|done| !matches!(done.by, Way::OverLimit { .. }));
     let mut positions: Vec<usize> = others().map(|done| done.at).collect();
     positions.sort_unstable();
     positions.dedup();
+    let changed: BTreeSet<usize> = done.iter().map(|done| done.at).collect();
     let mut messages = session.messages.clone();
     for done in &done {
         messages[done.at] = done.message.clone();
@@ -66,7 +71,7 @@ pub(super) fn reduced(session: &Released) -> Value {
         ("aggregateCount", number(positions.len() as f64)),
         ("oversizedReducibleChars", number(singles().map(|done| done.gain).sum())),
         ("aggregateReducibleChars", number(others().map(|done| done.gain).sum())),
-        ("changedIndexes", session.changed(&messages)),
+        ("changedIndexes", Value::Array(changed.into_iter().map(|at| number(at as f64)).collect())),
         ("messages", session.session.list(&messages)),
     ])
 }

@@ -34,7 +34,7 @@ pub(crate) fn answer(set: &str, op: &str, case: &Value, root: &Path) -> Option<R
         "reduce" => on(&|session| Ok(list::reduced(session))),
         "history_images" => on(&list::images),
         "history_limit" => on(&|session| Ok(list::history(session))),
-        "overflow_match" => Ok(overflow::answer(ruleset, case)),
+        "overflow_match" => overflow::answer(ruleset, case, root),
         "prune" => on(&|session| Ok(prune::answer(session))),
         "tokens" => on(&|session| Ok(tokens::answer(session))),
         "window" => Ok(window::answer(ruleset.rules(), case)),
@@ -72,7 +72,8 @@ impl Released {
     /// The plan of one step for a window in tokens.
     fn plan(&self, step: Step, settings: &StepSettings, window: f64, gate: Gate) -> Result<Plan, PlanError> {
         let settings = StepSettings { steps: StepSet::of(&[step]), ..settings.clone() };
-        let drops = self.session.setting("dropThinking").and_then(Value::as_bool).unwrap_or(false);
+        let asked = self.session.setting("dropThinking").and_then(Value::as_bool).unwrap_or(false);
+        let drops = asked && self.rules().prune_size.signatures;
         Plan::new(&Asked {
             index: &self.session.index,
             context: self.context(),

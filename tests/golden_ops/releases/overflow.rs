@@ -1,22 +1,58 @@
-//! Op `overflow_match`: error texts as a release judges them.
+//! Op `overflow_match`: error texts and answers as a release judges them.
+
+use std::path::Path;
 
 use clawscope::gateway::ruleset::Ruleset;
-use clawscope::js::{JsString, Object, Value};
-use clawscope::policy::overflow::by_release;
+use clawscope::js::{JsString, Object, Throws, Value};
+use clawscope::policy::overflow::{Detected, by_release, is_overflowed_in_run};
 
-pub(super) fn answer(ruleset: Ruleset, case: &Value) -> Value {
+use super::super::or_throws;
+use super::{Session, number, on_session};
+
+pub(super) fn answer(ruleset: Ruleset, case: &Value, root: &Path) -> Result<Value, Throws> {
+    let mut result = Object::default();
     let texts = case.get("settings").and_then(|settings| settings.get("errorMessages")?.as_array());
-    let judged = |text: &JsString| {
-        let text = text.to_string_lossy();
-        let said = by_release(&text, ruleset.id());
-        Value::Object(Object::from([
-            ("overflow", said.overflow),
-            ("likely", said.likely),
-            ("compactionFailure", said.compaction_failure),
-            ("rateLimit", said.rate_limit),
-            ("pi", said.in_run),
-        ]))
-    };
-    let strings = texts.unwrap_or_default().iter().filter_map(Value::as_str).map(judged).collect();
-    super::object([("strings", Value::Array(strings))])
+    if let Some(texts) = texts {
+        let judged = |text: &JsString| {
+            let said = by_release(&text.to_string_lossy(), ruleset.id());
+            let mut judged = gateways_view(said);
+            judged.set("pi", Value::Bool(said.in_run));
+            Value::Object(judged)
+        };
+        let texts = texts.iter().filter_map(Value::as_str);
+        result.set("strings", Value::Array(texts.map(judged).collect()));
+    }
+    if case.get("transcript").is_some() {
+        result.set("assistants", assistants(ruleset, &on_session(case, root)?));
+    }
+    Ok(Value::Object(result))
+}
+
+fn gateways_view(said: Detected) -> Object {
+    Object::from([
+        ("overflow", said.overflow),
+        ("likely", said.likely),
+        ("compactionFailure", said.compaction_failure),
+        ("rateLimit", said.rate_limit),
+    ])
+}
+
+fn assistants(ruleset: Ruleset, session: &Session) -> Value {
+    let window = session.setting("contextWindow").and_then(Value::as_f64);
+    let mut judged = Vec::new();
+    for (at, message) in session.messages().iter().enumerate() {
+        if !message.get("role").is_some_and(|role| role.str_is("assistant")) {
+            continue;
+        }
+        let text = message.get("errorMessage").and_then(Value::as_str);
+        let mut item = text
+            .map(|text| gateways_view(by_release(&text.to_string_lossy(), ruleset.id())))
+            .unwrap_or_default();
+        item.set("index", number(at as f64));
+        item.set("stopReason", message.get("stopReason").cloned().unwrap_or(Value::Null));
+        let in_run = is_overflowed_in_run(message, window, ruleset.id());
+        item.set("pi", or_throws(in_run.map(Value::Bool)));
+        judged.push(Value::Object(item));
+    }
+    Value::Array(judged)
 }

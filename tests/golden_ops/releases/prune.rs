@@ -2,6 +2,7 @@
 
 use clawscope::gateway::eligible::{Route, eligible_under};
 use clawscope::gateway::pruning::{PruneSettings, effective_settings_under};
+use clawscope::gateway::ruleset::PruneWeight;
 use clawscope::gateway::window::DEFAULT_WINDOW;
 use clawscope::gateway::window_rules::{ModelWindow, resolve_under};
 use clawscope::js::{self, Object, Value};
@@ -83,7 +84,8 @@ fn window(session: &Released) -> f64 {
         let config = session.session.setting("cfg");
         return resolve_under(session.rules(), config, (&provider, &model), own, DEFAULT_WINDOW).tokens;
     }
-    let usable = |tokens: &f64| tokens.is_finite() && *tokens > 0.0;
+    let any = session.rules().prune_size.weight == PruneWeight::Table;
+    let usable = |tokens: &f64| any || tokens.is_finite() && *tokens > 0.0;
     session
         .number("contextWindowOverride")
         .filter(usable)

@@ -1,0 +1,63 @@
+//! What a text weighs to the pruner and to the check of a prompt: its units, or more for scripts that cost a tokenizer more
+//! (releases R12; pruning 8.5).
+
+use crate::context::tokens::script::points;
+use crate::context::tokens::weighted::{NORMAL, weighted_length};
+use crate::gateway::ruleset::PruneWeight;
+use crate::js::JsString;
+
+/// Code points that weigh three more than their units.
+const HEAVY: [(u32, u32); 4] = [(0x2E80, 0xA4FF), (0xAC00, 0xD7AF), (0xF900, 0xFAFF), (0x20000, 0x2FA1F)];
+/// Wide forms that do so as well from 2026.7.1 on. releases.md has one table from 3.31 to 7.35; the program of 7.1 says otherwise.
+const WIDE: [(u32, u32); 2] = [(0xFF01, 0xFF60), (0xFFE0, 0xFFE6)];
+/// Code points of two units that count as one as soon as a text has a heavy one.
+const HALVED: (u32, u32) = (0x20000, 0x2FBFF);
+
+/// Chars that a text counts.
+pub(in crate::policy) fn weighed(weight: PruneWeight, text: &JsString) -> f64 {
+    match weight {
+        PruneWeight::Units => text.len() as f64,
+        PruneWeight::Blocks { wide } => blocks_length(text, wide),
+        PruneWeight::Table => weighted_length(text, NORMAL),
+    }
+}
+
+/// Length of a text by the blocks of Chinese, Japanese and Korean.
+fn blocks_length(text: &JsString, wide: bool) -> f64 {
+    let units = text.units();
+    let plain = units.len() as f64;
+    if units.iter().all(|unit| *unit < 0x2E80) {
+        return plain;
+    }
+    let is_in = |ranges: &[(u32, u32)], point: u32| {
+        ranges.iter().any(|(first, last)| (*first..=*last).contains(&point))
+    };
+    let is_heavy = |point: &u32| is_in(&HEAVY, *point) || wide && is_in(&WIDE, *point);
+    let heavy = points(units).filter(is_heavy).count() as f64;
+    if heavy == 0.0 {
+        return plain;
+    }
+    let halved = points(units).filter(|point| (HALVED.0..=HALVED.1).contains(point)).count() as f64;
+    plain - halved + 3.0 * heavy
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn characters_of_the_blocks_weigh_four() {
+        let lengths = |wide| {
+            ["你好", "あ", "한", "𠀀", "｡", "！", "￥", "😀", "é", "⺀"]
+                .map(|text| blocks_length(&text.into(), wide))
+        };
+        assert_eq!(lengths(false), [8.0, 4.0, 4.0, 4.0, 1.0, 1.0, 1.0, 2.0, 1.0, 4.0]);
+        assert_eq!(lengths(true), [8.0, 4.0, 4.0, 4.0, 1.0, 4.0, 4.0, 2.0, 1.0, 4.0]);
+    }
+
+    #[test]
+    fn a_pair_behind_the_blocks_loses_a_unit_where_the_text_has_a_heavy_character() {
+        assert_eq!(blocks_length(&"\u{2FA20}".into(), false), 2.0);
+        assert_eq!(blocks_length(&"\u{2FA20}你".into(), false), 5.0);
+    }
+}
