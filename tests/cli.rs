@@ -1501,6 +1501,36 @@ fn the_version_in_the_configuration_decides_whose_rules_apply() {
 }
 
 #[test]
+fn a_replay_under_another_version_is_held_against_the_one_that_wrote_the_store() {
+    let store = Store::new();
+    let (_, text, _) = store.run(&["replay", "long-1", "--ruleset", "2026.9.6"]);
+    assert!(text.contains("the store does not say which version wrote it"), "{text}");
+    store.write("openclaw.json", "{ meta: { lastTouchedVersion: '2026.3.2' } }");
+    let answer = store.json(&["replay", "long-1", "--ruleset", "2026.9.6"]);
+    let ids = [&answer["recordedRuleset"]["id"], &answer["ruleset"]["id"]];
+    assert_eq!(ids, ["2026.3.2", "2026.9.2"]);
+    assert!(answer["policy"].as_array().unwrap().contains(&json!("compact")), "{}", answer["policy"]);
+    let (_, text, _) = store.run(&["replay", "long-1", "--ruleset", "2026.9.6"]);
+    assert!(text.contains("simulated by the rules of openclaw 2026.9.2–9.6 (command line)"), "{text}");
+    let same = store.json(&["replay", "long-1", "--ruleset", "2026.3.2"]);
+    assert_eq!(same["recordedRuleset"]["id"], same["ruleset"]["id"]);
+    assert_eq!(same["totals"]["recorded"]["peak"], same["totals"]["simulated"]["peak"]);
+}
+
+#[test]
+fn an_upgrade_of_the_demo_compacts_before_the_prompt_that_was_refused() {
+    let words = ["replay", "telegram:direct:8812", "--demo", "--ruleset", "2026.7.1"];
+    let answer = Store::new().json(&words);
+    let of = |lane: &str, key: &str| answer["totals"][lane][key].as_u64().unwrap();
+    assert_eq!([of("recorded", "overflows"), of("simulated", "overflows")], [1, 0]);
+    assert!(of("simulated", "compactions") > of("recorded", "compactions"));
+    let calls = answer["calls"].as_array().unwrap();
+    let asked = |call: &&Value| call["simulated"]["checked"].as_str().is_some_and(|route| route != "fits");
+    let compacted = calls.iter().filter(asked).filter(|call| !call["simulated"]["compacted"].is_null());
+    assert!(compacted.count() > 0, "the check asked for it");
+}
+
+#[test]
 fn a_version_can_be_asked_for_and_one_between_two_says_whose_rules_are_used() {
     let store = Store::new();
     let ruleset = |words: &[&str]| store.json(&[&["context", "long-1"], words].concat())["ruleset"].clone();

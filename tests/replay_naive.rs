@@ -25,10 +25,11 @@ use clawscope::policy::guard::guard_list;
 use clawscope::policy::history_batches::limit_history_under;
 use clawscope::policy::images::remove_seen_images;
 use clawscope::policy::list::{From, Item, List};
-use clawscope::policy::prune::{Gate, gate_under, prune_list};
+use clawscope::policy::prune::{Gate, RoundInput, gate_under, prune_list, prune_round_list};
 use clawscope::policy::repair::{pair_list, repair_list};
-use clawscope::policy::settings::GuardSettings;
+use clawscope::policy::settings::{GuardSettings, ReduceSettings};
 use clawscope::policy::texture::Texture;
+use clawscope::policy::truncate::reduce_list;
 use clawscope::policy::{Fate, MessageFate, Step, StepSet, StepSettings};
 use clawscope::replay::{
     Assumed, Call, CallReplay, RecordedLane, Session, Settings, Totals, Trimmed, recorded_lane,
@@ -63,6 +64,7 @@ fn settings(steps: &[Step], ruleset: Ruleset, window: f64, history: f64) -> Sett
         steps: StepSet::of(steps),
         history_limit: history,
         guard: GuardSettings { budget_share: 0.6, single_share: 0.2 },
+        reduce: ReduceSettings { all_chars: 300.0, keeps_sent: false },
         clear: ClearSettings { trigger: 400.0, keep: 1.0, ..ClearSettings::default() },
         ..StepSettings::prune(prune)
     };
@@ -137,7 +139,7 @@ struct Made {
     gate: Gate,
     tokens: f64,
     messages: usize,
-    done: [(u32, u32); 3],
+    done: [(u32, u32); 4],
 }
 
 impl Made {
@@ -147,7 +149,7 @@ impl Made {
             gate: call.gate,
             tokens: call.tokens,
             messages: call.messages,
-            done: [call.pruned, call.guarded, call.cleared].map(done),
+            done: [call.pruned, call.guarded, call.cleared, call.reduced].map(done),
         }
     }
 }
@@ -231,23 +233,29 @@ impl Naive<'_> {
         if steps.has(Step::Images) {
             remove_seen_images(&mut list, rules);
         }
+        let mut reduced = (0, 0);
+        if steps.has(Step::Reduce) {
+            let (truncate, reduce) = (&settings.truncate, &settings.reduce);
+            reduced = tally(&reduce_list(&mut list, rules, self.settings.window, truncate, reduce));
+        }
         if list.is_empty() && loaded > 0 {
             // An empty list is not taken over.
             *list.items_mut() = (0..loaded).map(item).collect();
         }
         list.items_mut().extend((loaded..context.messages.len()).map(item));
-        let mut done = [(0, 0); 3];
+        let mut done = [(0, 0), (0, 0), (0, 0), reduced];
         let mut touched = false;
         if steps.has(Step::Prune) {
             let words = &self.opened.inspection.index.words;
-            if let Ok(outcome) = prune_list(
-                &mut list,
-                settings.ruleset.rules(),
-                words,
-                &settings.prune,
-                self.settings.window,
-                gate,
-            ) {
+            let (prune, window) = (&settings.prune, self.settings.window);
+            let pruned = if rules.looks_at_letters() {
+                let (remembered, drops_thinking) = (None, self.session.drops_thinking);
+                let input = RoundInput { words, settings: prune, window, gate, remembered, drops_thinking };
+                prune_round_list(&mut list, rules, input)
+            } else {
+                prune_list(&mut list, rules, words, prune, window, gate)
+            };
+            if let Ok(outcome) = pruned {
                 done[0] = tally(&outcome.fates);
                 touched = outcome.changes();
             }
@@ -295,7 +303,7 @@ fn clearings() -> [ClearSettings; 9] {
 }
 
 /// How often each step of a call acted in the lanes that were held against naive ones.
-type Acted = [u32; 3];
+type Acted = [u32; 4];
 
 fn compare(opened: &Opened, session: Session<'_>, settings: &Settings, acted: &mut Acted) {
     let nothing = Settings {
@@ -354,6 +362,7 @@ fn of_all_steps(case: Case, acted: &mut Acted) {
             &[Step::Prune, Step::Guard][..],
             &[Step::Repair, Step::Guard],
             &[Step::Repair, Step::Images, Step::Prune],
+            &[Step::Repair, Step::History, Step::Reduce, Step::Prune, Step::Guard],
             &[Step::Repair, Step::History, Step::Images, Step::Prune, Step::Guard],
             &RUN_AND_CALL,
         ] {
@@ -382,7 +391,7 @@ proptest! {
         lost in any::<bool>(),
     ) {
         let (ruleset, window, history) = (Ruleset::ALL[version], f64::from(window), f64::from(history));
-        of_all_steps(Case { seed, window, history, ruleset, compactions, lost }, &mut [0; 3]);
+        of_all_steps(Case { seed, window, history, ruleset, compactions, lost }, &mut [0; 4]);
     }
 }
 
@@ -401,7 +410,7 @@ const RULESETS: [Ruleset; 8] = [
 /// The property says something only where steps act: here each does, often, under the rules that have it.
 #[test]
 fn every_step_of_a_call_acts_in_the_sessions_that_are_compared() {
-    let mut acted = [0; 3];
+    let mut acted = [0; 4];
     for seed in 0..3 {
         for ruleset in RULESETS {
             let (compactions, lost) = (seed % 2 == 0, seed % 3 == 0);

@@ -260,12 +260,16 @@ counted, moved by what the settings change. Costs are those of the record where 
 of a model of the provider's cache (5 minutes, or an hour where the configuration asks for it). Summaries have an assumed \
 length (compaction.summaryTokens); what they cost is estimated on both sides.
 
+With --ruleset, where the store names the version that wrote it, `recorded` goes by that version and `simulated` by the one \
+named, which compacts by itself: what an upgrade would have done. The check before a prompt (2026.4.8 and later) stands \
+before each run; where the record's own version would have asked for something that is not written, it is believed not to.
+
 Signs: ! did not fit   \u{2717} nor after what was tried   \u{3a3} compacted before   ~ trimmed   \u{2702} cleared   \u{21e5} cut in the transcript
 
-JSON: {schemaVersion, session, leaf, ruleset, window, providerWindow, retention, touches: recorded|assumed, fitErrorPercent, \
+JSON: {schemaVersion, session, leaf, ruleset, recordedRuleset, window, providerWindow, retention, touches: recorded|assumed, fitErrorPercent, \
 policy, contradicted, calls: [{index, entry, time, idleMs, model, recorded, simulated}], totals: {recorded, simulated}, log: [{kind, call, \
 calls, time, messages, first, tokens, cost}], policies: [{kind, times, every, tokens, cost, tooOften}]}. recorded and simulated \
-of a call: {tokens, expected, size: counted|named|estimated|unknown, measured, overflow, failed, messages, gate, cleared, trimmed, freed, history, compacted: \
+of a call: {tokens, expected, size: counted|named|estimated|unknown, measured, overflow, failed, messages, gate, cleared, trimmed, freed, history, reduced, checked, compacted: \
 {byOverflow, recorded, messages, tokens, before, cost} or null, truncated, firstChanged, cacheRead, cacheWrite, input, output, cost, \
 costFrom: recorded|list|model, totalCost}; measured is the provider's count or null, and only of recorded. Of totals: {calls, \
 overflows, failed, peak, peakCall, answeredPeak, refusedPeak, freed, compactions, cost, modelCost, summaryCost, cacheRead, \

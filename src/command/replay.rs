@@ -13,6 +13,8 @@ use super::steps::replayed_steps;
 use super::table::{Align, Cell, Table};
 use super::words::{commas, counted, estimated, grouped, moment, percent, span};
 use crate::cli::{PlaceArgs, ReplayArgs, ReplaySettingsArgs};
+use crate::gateway::provenance::Provenance;
+use crate::gateway::ruleset::Chosen;
 use crate::inspect::Inspection;
 use crate::inspect::again::Material;
 use crate::inspect::change::{Change, read_changes};
@@ -20,7 +22,7 @@ use crate::inspect::cost::{amount, cost_short, cost_words};
 use crate::inspect::simulated::{Simulated, simulated};
 use crate::inspect::timeline::Timeline;
 use crate::inspect::words::dollars;
-use crate::policy::StepSet;
+use crate::policy::{Step, StepSet};
 use crate::replay::{CallReplay, Fired, FiredKind, Often, Record, Replay, Totals, record};
 
 /// Calls that are printed unless all are asked for: the newest.
@@ -41,6 +43,10 @@ pub(super) struct Replayed {
     pub replay: Replay,
     /// What fired in the simulated one.
     pub record: Record,
+    /// The rules of the recorded lane, where the simulated one goes by those of another version.
+    pub written_by: Option<Chosen>,
+    /// `--ruleset` names a version, and the store does not say which one wrote it: both lanes go by the one that is named.
+    pub writer_unknown: bool,
 }
 
 /// Replays a session by arguments.
@@ -56,20 +62,58 @@ pub(super) fn make(
     let inspection = with_context(at_leaf(&scene, scene.open(session)?, leaf)?)?;
     let changes = with_learnt(args.window, changes, &inspection)?;
     refuse_fixed(&changes, &inspection)?;
-    let steps = replayed_steps(&args.policy, &changes, &inspection)?;
+    let (own, writer_unknown) = match place.ruleset {
+        Some(_) => written_by(session, leaf, &inspection, place, around)?,
+        None => (None, false),
+    };
+    let mut steps = replayed_steps(&args.policy, &changes, &inspection)?;
+    if args.policy.is_empty() {
+        // Another version would have compacted elsewhere.
+        steps = steps.with(Step::Compact, steps.has(Step::Compact) || own.is_some());
+    }
     let mut simulated = simulated(&inspection, &changes, steps);
-    let material =
-        Material::read(&inspection, steps).map_err(|error| Failure::unreadable(error.to_string()))?;
+    let mut material = read(&inspection, steps)?;
     if args.policy.is_empty() {
         let set = changes.iter().filter_map(|change| change.step).collect::<Vec<_>>();
-        let left_out = material.doubted.without(StepSet::of(&set));
+        let doubted = own.as_ref().map_or(material.doubted, |(_, own)| own.doubted);
+        let left_out = doubted.without(StepSet::of(&set));
         simulated.steps.steps = simulated.steps.steps.without(left_out);
     }
     let inspection = Inspection { window: simulated.window, ..inspection };
     let other = simulated.replayed();
-    let replay = material.replay(&inspection, &other);
+    let replay = match &own {
+        Some(own) => material.replay_beside(own, &inspection, &other),
+        None => material.replay(&inspection, &other),
+    };
     let record = record(&replay, material.provider_window);
-    Ok(Replayed { inspection, simulated, material, replay, record })
+    let written_by = own.map(|(own, _)| own.ruleset);
+    Ok(Replayed { inspection, simulated, material, replay, record, written_by, writer_unknown })
+}
+
+fn read(inspection: &Inspection, steps: StepSet) -> Result<Material, Failure> {
+    Material::read(inspection, steps).map_err(|error| Failure::unreadable(error.to_string()))
+}
+
+/// The session by the rules of the version that wrote it, where `--ruleset` names another one: what an upgrade would do is
+/// held against what happened. None for the runtime without a gateway, and where the store does not tell its version; that it
+/// does not is answered beside it.
+fn written_by(
+    session: &str,
+    leaf: Option<&str>,
+    inspection: &Inspection,
+    place: &PlaceArgs,
+    around: &Around,
+) -> Result<(Option<(Inspection, Material)>, bool), Failure> {
+    let place = PlaceArgs { ruleset: None, ..place.clone() };
+    let scene = Scene::for_session(session, &place, around)?;
+    let own = with_context(at_leaf(&scene, scene.open(session)?, leaf)?)?;
+    let (own_rules, rules) = (own.ruleset.ruleset, inspection.ruleset.ruleset);
+    let unknown = own.ruleset.from == Provenance::Default && !rules.is_pi();
+    if unknown || own_rules == rules || own_rules.is_pi() || rules.is_pi() {
+        return Ok((None, unknown));
+    }
+    let material = read(&own, own.gateway_steps())?;
+    Ok((Some((own, material)), false))
 }
 
 /// Prints a replay.
@@ -84,7 +128,18 @@ pub(super) fn run(
         return Ok(output.json(answer(&replayed))?);
     }
     print_head(output, &replayed.inspection, replayed.inspection.window)?;
-    print_ruleset(&replayed.inspection.ruleset, output)?;
+    if let Some(own) = &replayed.written_by {
+        print_ruleset(own, output)?;
+        let rules = &replayed.inspection.ruleset;
+        let line = format!(
+            "simulated by the rules of {} ({}), which compact by themselves",
+            rules.ruleset.name(),
+            rules.from_words()
+        );
+        output.line(Tone::Plain, &line)?;
+    } else {
+        print_ruleset(&replayed.inspection.ruleset, output)?;
+    }
     writeln!(output)?;
     if replayed.replay.calls.is_empty() {
         return Ok(output.line(Tone::Plain, "no call is recorded on this path")?);
@@ -222,6 +277,10 @@ fn remarks(replayed: &Replayed, totals: &[Totals; 2]) -> Vec<(Tone, String)> {
 fn doubts(replayed: &Replayed) -> Vec<(Tone, String)> {
     let Replayed { inspection, simulated, material, replay, .. } = replayed;
     let mut lines = Vec::new();
+    if replayed.writer_unknown {
+        let line = "the store does not say which version wrote it: both columns go by the rules that --ruleset names";
+        lines.push((Tone::Warning, line.to_owned()));
+    }
     if material.provider_window < inspection.upkeep.runtime_window {
         let window = grouped(tokens(material.provider_window));
         let line = format!(

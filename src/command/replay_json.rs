@@ -5,11 +5,12 @@ use super::replay::Replayed;
 use super::ruleset::ruleset_value;
 use super::spent::set_cost_origin;
 use crate::js::{Object, Value};
+use crate::policy::preflight::Route;
 use crate::replay::{Call, CallReplay, Compacting, Fired, Often, PromptSize, Totals};
 
 /// The whole answer.
 pub(super) fn answer(replayed: &Replayed) -> Object {
-    let Replayed { inspection, simulated, material, replay, record } = replayed;
+    let Replayed { inspection, simulated, material, replay, record, written_by, .. } = replayed;
     let doubted = material.doubted;
     let calls = replay.calls.iter().enumerate().map(|(at, call)| call_value(replayed, at, call));
     let [recorded_total, simulated_total] = replay.totals();
@@ -24,6 +25,7 @@ pub(super) fn answer(replayed: &Replayed) -> Object {
         ("session", session_value(&inspection.session)),
         ("leaf", Value::from(inspection.context.leaf.map(|leaf| inspection.index.name(leaf)))),
         ("ruleset", ruleset_value(&inspection.ruleset)),
+        ("recordedRuleset", ruleset_value(written_by.as_ref().unwrap_or(&inspection.ruleset))),
         ("window", window_value(inspection.window)),
         ("providerWindow", number(material.provider_window)),
         ("retention", Value::from(material.retention.word())),
@@ -86,6 +88,8 @@ fn lane_value(replayed: &Replayed, call: &CallReplay, measured: Option<Value>) -
         ("trimmed", Value::from(u64::from(call.trimmed()))),
         ("freed", whole(freed)),
         ("history", Value::from(u64::from(call.history.cleared))),
+        ("reduced", Value::from(u64::from(call.reduced.trimmed + call.reduced.cleared))),
+        ("checked", Value::from(call.checked.map(Route::word))),
         ("compacted", written(call.compacted)),
         ("truncated", written(call.truncated)),
         ("firstChanged", Value::from(first)),

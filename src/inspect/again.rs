@@ -259,6 +259,8 @@ impl Material {
             touches: &self.touches,
             eligible: self.eligible,
             fixed_tokens: inspection.fixed_tokens(),
+            system_tokens: inspection.system_prompt_tokens(),
+            drops_thinking: inspection.drops_thinking(),
             calibrated: calibrated.map(|(fixed, weights)| Calibrated { fixed: *fixed, weights }),
             provider_window: self.provider_window,
             runtime_window: inspection.upkeep.runtime_window,
@@ -305,6 +307,25 @@ impl Material {
         let session = self.session(inspection);
         let record = self.record(inspection);
         let lane = simulated_lane(&session, simulated, &record, &|| true).unwrap_or_default();
+        RecordedLane::clone(&record).beside(&session, lane)
+    }
+
+    /// Replays the session beside a record that another version wrote: `own` is what was read by its rules, with its weights
+    /// and windows in both lanes, so that the rules alone make the difference.
+    pub fn replay_beside(
+        &mut self,
+        own: &(Inspection, Self),
+        inspection: &Inspection,
+        other: &Settings,
+    ) -> Replay {
+        let (own_inspection, own) = own;
+        self.calibrated.clone_from(&own.calibrated);
+        self.fit_error = own.fit_error;
+        self.provider_window = own.provider_window;
+        self.windows.clone_from(&own.windows);
+        let record = own.record(own_inspection);
+        let session = self.session(inspection);
+        let lane = simulated_lane(&session, other, &record, &|| true).unwrap_or_default();
         RecordedLane::clone(&record).beside(&session, lane)
     }
 

@@ -260,12 +260,12 @@ impl Inspection {
     }
 
     /// Whether the model is sent the thinking of its last answer alone (releases R18).
-    fn drops_thinking(&self) -> bool {
+    pub(in crate::inspect) fn drops_thinking(&self) -> bool {
         drops_thinking(self.ruleset.ruleset.rules(), &self.provider, &self.model, &self.route)
     }
 
     /// Tokens of the system prompt with its workspace files; tools are not among them.
-    fn system_prompt_tokens(&self) -> f64 {
+    pub(in crate::inspect) fn system_prompt_tokens(&self) -> f64 {
         self.fixed.map_or(0.0, |fixed| estimate_chars(fixed.system) as f64)
     }
 

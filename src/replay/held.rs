@@ -34,6 +34,14 @@ pub(super) struct Held {
     pub(super) guard: f64,
     /// Tokens as clearing counts them.
     pub(super) clear: f64,
+    /// Tokens as the check of a prompt counts them; 0 where it takes no part.
+    pub(super) check: f64,
+    /// Length of the texts of tool results, as truncation measures them; 0 where it goes by sizes.
+    pub(super) results: f64,
+    /// Results over the limit of one.
+    pub(super) large: u32,
+    /// Messages that weigh more or less to the pruner than their chars.
+    pub(super) weighed: u32,
     /// Messages that some step may fail on, or that sizes do not tell enough of.
     pub(super) odd: u32,
     /// Each result held to the limit of one.
@@ -98,6 +106,10 @@ impl Add for Held {
             prune: self.prune + other.prune,
             guard: self.guard + other.guard,
             clear: self.clear + other.clear,
+            check: self.check + other.check,
+            results: self.results + other.results,
+            large: self.large + other.large,
+            weighed: self.weighed + other.weighed,
             odd: self.odd + other.odd,
             cut: self.cut + other.cut,
             gone: self.gone + other.gone,
@@ -120,6 +132,10 @@ impl Sub for Held {
             prune: self.prune - other.prune,
             guard: self.guard - other.guard,
             clear: self.clear - other.clear,
+            check: self.check - other.check,
+            results: self.results - other.results,
+            large: self.large - other.large,
+            weighed: self.weighed - other.weighed,
             odd: self.odd - other.odd,
             cut: self.cut - other.cut,
             gone: self.gone - other.gone,

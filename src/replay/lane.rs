@@ -66,6 +66,8 @@ pub(super) struct Lane<'a> {
     pub(super) run_start: Start,
     /// Someone spoke, and no call was made yet.
     pub(super) is_open: bool,
+    /// The call at hand is the first of its run.
+    pub(super) starts_run: bool,
     /// Messages of the path that the run began with.
     pub(super) run_from: usize,
     /// The last answer so far, by its place in the arena.
@@ -86,6 +88,8 @@ pub(super) struct Lane<'a> {
     pub(super) touch: Option<f64>,
     pub(super) assumed_touch: Option<f64>,
     pub(super) history: Trimmed,
+    /// What this run's list lost to the budget of all results.
+    pub(super) reduced: Trimmed,
     pub(super) branch: Branch,
     /// Where the first entry of each id stands: messages of the path before it.
     pub(super) places: HashMap<IdIx, usize>,
@@ -111,7 +115,7 @@ impl<'a> Lane<'a> {
         simulated: bool,
     ) -> Self {
         let arena = Arena::new(session, ground);
-        let measure = Measure::new(session, ground, settings.guard_window, &settings.steps);
+        let measure = Measure::new(session, ground, settings.guard_window, settings.window, &settings.steps);
         let steps = settings.steps.steps;
         Self {
             session,
@@ -124,6 +128,7 @@ impl<'a> Lane<'a> {
             session_start: Start::default(),
             run_start: Start::default(),
             is_open: false,
+            starts_run: false,
             run_from: 0,
             last_answer: None,
             loaded: None,
@@ -140,6 +145,7 @@ impl<'a> Lane<'a> {
             touch: None,
             assumed_touch: None,
             history: Trimmed::default(),
+            reduced: Trimmed::default(),
             branch: Branch::default(),
             places: HashMap::new(),
             last: None,
@@ -218,7 +224,7 @@ impl<'a> Lane<'a> {
 
     /// A call, and what became of it. `record` is what the other lane makes of it.
     pub(super) fn call(&mut self, call: &Call, record: Option<&CallReplay>) -> CallReplay {
-        self.is_open = false;
+        self.starts_run = std::mem::take(&mut self.is_open);
         let answer = self.answer(call, record);
         let counted = match call.usage {
             Some(usage) if answer.measured => usage.context_tokens,

@@ -21,6 +21,8 @@ pub enum FiredKind {
     Clear,
     /// The turn limit moved.
     History,
+    /// The budget of all tool results.
+    Reduce,
     /// A compaction.
     Compact,
     /// Large results were cut in the transcript.
@@ -29,8 +31,8 @@ pub enum FiredKind {
 
 impl FiredKind {
     /// Every kind.
-    pub const ALL: [Self; 6] =
-        [Self::Prune, Self::Guard, Self::Clear, Self::History, Self::Compact, Self::Truncate];
+    pub const ALL: [Self; 7] =
+        [Self::Prune, Self::Guard, Self::Clear, Self::History, Self::Reduce, Self::Compact, Self::Truncate];
 
     /// The word of its step.
     pub fn word(self) -> &'static str {
@@ -39,6 +41,7 @@ impl FiredKind {
             Self::Guard => "guard",
             Self::Clear => "clear",
             Self::History => "history",
+            Self::Reduce => "reduce",
             Self::Compact => "compact",
             Self::Truncate => "truncate",
         }
@@ -95,7 +98,7 @@ pub struct Record {
 /// The record of the simulated lane. `window` is the provider's, in tokens.
 pub fn record(replay: &Replay, window: f64) -> Record {
     let mut fired: Vec<Fired> = Vec::new();
-    let mut open: [Option<(usize, Trimmed)>; 6] = [None; 6];
+    let mut open: [Option<(usize, Trimmed)>; 7] = [None; 7];
     for (at, call) in replay.simulated.iter().enumerate() {
         for kind in FiredKind::ALL {
             let Some((done, cost)) = at_call(call, kind) else {
@@ -153,6 +156,7 @@ fn at_call(call: &CallReplay, kind: FiredKind) -> Option<(Trimmed, Option<f64>)>
         FiredKind::Guard => share(call.guarded),
         FiredKind::Clear => share(call.cleared),
         FiredKind::History => (call.history, None),
+        FiredKind::Reduce => (call.reduced, None),
         FiredKind::Compact => return written(call.compacted),
         FiredKind::Truncate => return written(call.truncated),
     };

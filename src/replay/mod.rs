@@ -9,6 +9,7 @@
 mod arena;
 pub mod cache;
 mod calls;
+mod check;
 mod clear;
 pub mod cost;
 mod digest;
@@ -86,6 +87,10 @@ pub struct Session<'a> {
     pub eligible: bool,
     /// Tokens before the messages, by chars.
     pub fixed_tokens: u64,
+    /// Those of the system prompt among them.
+    pub system_tokens: f64,
+    /// The model is sent the thinking of its last answer alone (releases R13).
+    pub drops_thinking: bool,
     /// The fit, where there is one.
     pub calibrated: Option<Calibrated<'a>>,
     /// What the provider takes, in tokens; NaN when nobody knows.

@@ -2,6 +2,7 @@
 
 use crate::context::before_compaction::TokensBefore;
 use crate::ids::EntryIx;
+use crate::policy::preflight::Route;
 use crate::policy::prune::Gate;
 use crate::replay::cache::Split;
 use crate::replay::digest::Digest;
@@ -122,6 +123,10 @@ pub struct CallReplay {
     pub cleared: Trimmed,
     /// What the turn limit left out for this run.
     pub history: Trimmed,
+    /// What the budget of all tool results took of what this run began with.
+    pub reduced: Trimmed,
+    /// What the check before the prompt said; none where the version has none, or makes none before this call.
+    pub checked: Option<Route>,
     /// The compaction before it.
     pub compacted: Option<Compacting>,
     /// The compaction that the transcript holds after it, where it is the last call.

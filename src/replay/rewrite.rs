@@ -8,7 +8,7 @@ use crate::js::Throws;
 use crate::policy::Step;
 use crate::policy::compact::{Before, BranchEntry, assumed_summary, prepare_under};
 use crate::policy::edit::Edit;
-use crate::policy::truncate::truncate_list;
+use crate::policy::truncate::recover_list;
 use crate::replay::cache::Split;
 use crate::replay::cost::in_file;
 use crate::replay::lane::{Lane, Start};
@@ -89,6 +89,7 @@ impl Lane<'_> {
         let old = self.session_start;
         self.loaded = None;
         self.history = Trimmed::default();
+        self.reduced = Trimmed::default();
         self.run_start = old;
         self.unpair();
         let (count, tokens) = (self.list_len(), self.held().tokens);
@@ -131,16 +132,19 @@ impl Lane<'_> {
         let written: Vec<usize> = (from..to).filter(|at| !self.arena.ground.is_missing(*at)).collect();
         let mut list = self.arena.list(written.iter().map(|at| self.arena.item(*at)).collect());
         let rules = self.settings.steps.ruleset.rules();
-        truncate_list(&mut list, rules, self.settings.window, &self.settings.steps.truncate);
+        recover_list(&mut list, rules, self.settings.window, &self.settings.steps.truncate);
         let cut: Vec<(usize, Edit)> = list
             .items()
             .iter()
             .enumerate()
-            .filter_map(|(at, _)| Some((written[at], list.edits(at).first()?.clone())))
+            .flat_map(|(at, _)| list.edits(at).iter().map(move |edit| (at, edit)))
+            .map(|(at, edit)| (written[at], edit.clone()))
             .collect();
         let Some(first) = cut.first().map(|(first, _)| *first) else { return false };
         let before = self.held().tokens;
         self.cache.changed_from(written.partition_point(|at| *at < first));
+        let mut changed: Vec<usize> = cut.iter().map(|(at, _)| *at).collect();
+        changed.dedup();
         for (at, edit) in &cut {
             self.arena.settle(*at, edit);
             let (entry, size) = (self.arena.context.messages[*at].entry, *self.arena.size(*at));
@@ -154,7 +158,7 @@ impl Lane<'_> {
         self.truncated = Some(Compacting {
             by_overflow: true,
             recorded: false,
-            messages: cut.len() as u32,
+            messages: changed.len() as u32,
             tokens: before - self.held().tokens,
             summary_cost: None,
             summary_recorded: None,

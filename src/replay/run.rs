@@ -3,6 +3,7 @@
 
 use crate::gateway::ruleset::{History, LegacyImages};
 use crate::ids::EntryIx;
+use crate::policy::Fate;
 use crate::policy::Step;
 use crate::policy::edit::Edit;
 use crate::policy::history_batches::{Kept, kept_in_batches, kept_with_prelude, limit_history_under};
@@ -11,6 +12,7 @@ use crate::policy::images::remove_seen_images;
 use crate::policy::list::Item;
 use crate::policy::media_2026_9::first_of_last_turns;
 use crate::policy::repair::{pair_list, repair_list};
+use crate::policy::truncate::reduce_list;
 use crate::replay::held::Held;
 use crate::replay::lane::{Lane, Loaded, Start};
 use crate::replay::outcome::Trimmed;
@@ -136,8 +138,38 @@ impl Lane<'_> {
         self.sums.measure_from(first, |at| measure.of(arena, at));
     }
 
-    /// The list a run begins with: repaired, held to the turn limit, paired again.
+    /// The list a run begins with: repaired, held to the turn limit, paired again, its results held to a budget.
     fn load(&mut self) {
+        self.load_history();
+        self.reduced = self.reduce_results();
+    }
+
+    /// Holds the results of the list to the budget of all (releases R36–R38). What a run before was sent is cut anew from what the
+    /// transcript holds, as after a restart; where the version keeps it, nothing is.
+    fn reduce_results(&mut self) -> Trimmed {
+        let settings = &self.settings.steps;
+        let held = self.held();
+        let over = held.results > settings.reduce.all_chars || held.large > 0;
+        if !settings.steps.has(Step::Reduce) || settings.reduce.keeps_sent || !over {
+            return Trimmed::default();
+        }
+        let rules = settings.ruleset.rules();
+        let mut list = self.arena.list(self.items());
+        let fates = reduce_list(&mut list, rules, self.settings.window, &settings.truncate, &settings.reduce);
+        let count = |fate: Fate| fates.iter().filter(|one| one.fate == fate).count() as u32;
+        let (trimmed, cleared) = (count(Fate::Truncated), count(Fate::Cleared));
+        if trimmed + cleared == 0 {
+            return Trimmed::default();
+        }
+        let (items, _) = list.into_parts();
+        let loaded = self.measured(items);
+        let tokens = held.tokens - loaded.held.tokens;
+        self.loaded = Some(loaded);
+        Trimmed { trimmed, cleared, tokens }
+    }
+
+    /// The same before its results are held to a budget.
+    fn load_history(&mut self) {
         self.run_from = self.upto;
         self.run_start = self.session_start;
         self.history = Trimmed::default();

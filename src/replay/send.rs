@@ -37,6 +37,10 @@ struct Sent {
 impl Lane<'_> {
     /// What becomes of a call. The record's own lane takes what happened for granted.
     pub(super) fn answer(&mut self, call: &Call, record: Option<&CallReplay>) -> CallReplay {
+        let checked = self.checked(call);
+        if let (Some(record), Some(route)) = (record, checked) {
+            self.heed(call, record, route);
+        }
         let mut sent = self.send(call);
         let (expected, overflow, failed) = match record {
             None => {
@@ -68,7 +72,7 @@ impl Lane<'_> {
                 (expected(&sent), overflow || cut_short, failed)
             }
         };
-        self.pay(call, record, sent, expected, (overflow, failed))
+        CallReplay { checked, ..self.pay(call, record, sent, expected, (overflow, failed)) }
     }
 
     /// What the provider counted, or a refusal says; one without a number was larger than every prompt that was accepted.
@@ -129,6 +133,8 @@ impl Lane<'_> {
             let worked = match may {
                 _ if guards || self.loaded.is_some() || self.is_edited || held.odd > 0 => self.work(gate),
                 [_, _, true] if settings.clear.clear_tool_inputs => self.work(gate),
+                // Only texts tell what a weighed message comes to once it is trimmed.
+                [true, ..] if held.weighed > 0 => self.work(gate),
                 [true, ..] => self.prune_alone(&held),
                 [false, ..] => self.by_sums(&held),
             };
@@ -226,6 +232,8 @@ impl Lane<'_> {
             guarded: sent.guarded,
             cleared: sent.cleared,
             history: self.history,
+            reduced: self.reduced,
+            checked: None,
             compacted: self.compacted.take(),
             compacted_after: None,
             truncated: self.truncated.take(),

@@ -2,6 +2,7 @@
 //! makes of it.
 
 use crate::context::tokens::chars4::estimate_or_zero;
+use crate::gateway::ruleset::Preflight;
 use crate::policy::clear_tool_uses::Counting;
 use crate::policy::list::Item;
 use crate::policy::texture::Texture;
@@ -12,13 +13,16 @@ use crate::replay::clear::{Clearing, is_use};
 use crate::replay::ground::Ground;
 use crate::replay::guard::Guarding;
 use crate::replay::held::Held;
-use crate::store::entry::MessageSize;
+use crate::store::entry::{MessageSize, Role};
 
 /// How messages are measured for the sums.
 #[derive(Debug, Clone)]
 pub(super) struct Measure {
     steps: StepSet,
+    preflight: Preflight,
     counting: Counting,
+    /// Chars that one result may have where all are held to a budget; no limit where they are not.
+    single: f64,
     /// None where the guard takes no part.
     guarding: Option<Guarding>,
     /// None where clearing takes no part, or empties calls too.
@@ -26,16 +30,22 @@ pub(super) struct Measure {
 }
 
 impl Measure {
-    /// For a window in tokens and these settings.
+    /// For the windows of the guard and of the pruner, in tokens, and these settings.
     pub(super) fn new(
         session: &Session<'_>,
         ground: &Ground,
         guard_window: f64,
+        window: f64,
         settings: &StepSettings,
     ) -> Self {
+        let reduces = settings.steps.has(Step::Reduce) && !settings.reduce.keeps_sent;
+        let single = settings.truncate.max_result_chars_under(settings.ruleset.rules(), window);
+        let single = if reduces { single } else { f64::INFINITY };
         let clearing = Clearing::new(session, ground, settings);
         let guarding = Guarding::new(guard_window, settings).filter(|_| settings.steps.has(Step::Guard));
-        Self { steps: settings.steps, counting: settings.clear.counting, guarding, clearing }
+        let preflight = settings.ruleset.rules().preflight;
+        let steps = settings.steps;
+        Self { steps, preflight, counting: settings.clear.counting, single, guarding, clearing }
     }
 
     /// Chars that the guard allows; no limit where there is none.
@@ -80,7 +90,11 @@ impl Measure {
         texture: Option<&Texture>,
     ) -> Held {
         let known = |number: Option<f64>| number.filter(|number| number.is_finite());
-        let prune = known(size.prune_chars.get().ok());
+        let plain = known(size.prune_chars.get().ok());
+        let weight = texture.and_then(|texture| texture.weight);
+        let prune = weight.map_or(plain, |weight| known(weight.get().ok()));
+        let chars = texture.and_then(|texture| texture.letters).map_or(0.0, |letters| letters.chars);
+        let results = if size.role == Role::ToolResult { chars } else { 0.0 };
         let guard = texture.map_or(Some(0.0), |texture| known(texture.guard.chars.get().ok()));
         let unsure = |step: Step, is_odd: bool| self.steps.has(step) && is_odd;
         let is_odd = unsure(Step::Prune, prune.is_none() || size.odd)
@@ -92,6 +106,10 @@ impl Measure {
             prune: prune.unwrap_or(0.0),
             guard: guard.unwrap_or(0.0),
             clear: self.counted(size, texture),
+            check: self.checked(size, texture),
+            results,
+            large: u32::from(results > self.single),
+            weighed: u32::from(prune != plain),
             odd: u32::from(is_odd),
             ..Held::default()
         };
@@ -112,6 +130,16 @@ impl Measure {
     /// Whether clearing takes part.
     pub(super) fn clears(&self) -> bool {
         self.steps.has(Step::Clear)
+    }
+
+    /// Tokens of a message as the check of a prompt counts them; 0 where it takes no part.
+    fn checked(&self, size: &MessageSize, texture: Option<&Texture>) -> f64 {
+        match self.preflight {
+            _ if !self.steps.has(Step::Check) => 0.0,
+            Preflight::None => 0.0,
+            Preflight::Estimate { .. } => estimate_or_zero(size) as f64,
+            Preflight::Pressure(_) => texture.map_or(0.0, |texture| texture.pressure.tokens),
+        }
     }
 
     /// Tokens of a message as clearing counts them; 0 where it takes no part.

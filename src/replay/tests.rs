@@ -2,6 +2,7 @@
 
 use std::fmt::Write as _;
 
+mod check;
 mod long_way;
 
 use super::*;
@@ -99,6 +100,8 @@ impl Script {
             touches: &[],
             eligible: true,
             fixed_tokens: 0,
+            system_tokens: 0.0,
+            drops_thinking: false,
             calibrated: None,
             provider_window: window,
             runtime_window: window,

@@ -70,7 +70,11 @@ impl Totals {
         let compacted = || [call.compacted, call.compacted_after].into_iter().flatten();
         let written = [call.compacted, call.truncated].into_iter().flatten();
         self.gone += written.map(|done| done.tokens).sum::<f64>();
-        let of_call = call.pruned.tokens + call.guarded.tokens + call.cleared.tokens + call.history.tokens;
+        let of_call = call.pruned.tokens
+            + call.guarded.tokens
+            + call.cleared.tokens
+            + call.history.tokens
+            + call.reduced.tokens;
         self.withheld += of_call + self.gone;
         self.compactions += compacted().map(|done| done.times as usize).sum::<usize>();
         let sum = |sum: Option<f64>, own: Option<f64>| own.map_or(sum, |own| Some(sum.unwrap_or(0.0) + own));

@@ -2,10 +2,11 @@
 //! not tell enough of, after edits of the context, and where clearing empties the arguments of calls.
 
 use crate::ids::EntryIx;
+use crate::js::Throws;
 use crate::policy::clear_tool_uses::clear_list;
 use crate::policy::guard::guard_list;
 use crate::policy::list::{Item, List};
-use crate::policy::prune::{Gate, prune_list};
+use crate::policy::prune::{Gate, Outcome, RoundInput, prune_list, prune_round_list};
 use crate::policy::{Fate, MessageFate, Step};
 use crate::replay::arena::Arena;
 use crate::replay::digest::Digest;
@@ -45,14 +46,7 @@ impl Lane<'_> {
         let (mut pruned, mut guarded, mut cleared) = Default::default();
         let (mut touched, mut stopped) = (false, false);
         if steps.has(Step::Prune)
-            && let Ok(outcome) = prune_list(
-                &mut list,
-                settings.ruleset.rules(),
-                &self.session.index.words,
-                &settings.prune,
-                self.settings.window,
-                gate,
-            )
+            && let Ok(outcome) = self.prune(&mut list, gate)
         {
             touched = outcome.changes();
             pruned = tally(arena, &list, &outcome.fates, &mut tokens);
@@ -87,6 +81,23 @@ impl Lane<'_> {
         let edit = |at: usize| (named(at), tokens[at], before[at] - tokens[at]);
         let edits: Vec<(usize, f64, f64)> = edits.into_iter().map(edit).collect();
         Worked { pruned, guarded, cleared, edits, less, digest, first, touched, stopped, reach: None }
+    }
+
+    /// Prunes a list anew: by the texts where the version weighs them, else by sizes.
+    fn prune(&self, list: &mut List<'_>, gate: Gate) -> Result<Outcome, Throws> {
+        let settings = &self.settings.steps;
+        let (rules, words) = (settings.ruleset.rules(), &self.session.index.words);
+        let (settings, window) = (&settings.prune, self.settings.window);
+        if !rules.looks_at_letters() || self.session.textures.is_none() {
+            return prune_list(list, rules, words, settings, window, gate);
+        }
+        let drops_thinking = self.session.drops_thinking;
+        let remembered = None;
+        prune_round_list(
+            list,
+            rules,
+            RoundInput { words, settings, window, gate, remembered, drops_thinking },
+        )
     }
 
     /// How far the first message of the list stands from its place on the path, wrapping.

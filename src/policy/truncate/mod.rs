@@ -19,7 +19,7 @@ pub use message::{
     is_oversized, least_budget, result_chars, sized_result_chars, truncated_message, truncated_message_by,
     truncated_message_under,
 };
-pub use reduce_step::{reduce_list, reducible_chars};
+pub use reduce_step::{recover_list, reduce_list, reducible_chars};
 pub use step::truncate_list;
 pub(crate) use text::maximum;
 pub use text::{Cut, truncated_text};

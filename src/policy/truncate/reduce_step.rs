@@ -6,7 +6,7 @@ use crate::policy::fate::{Fate, MessageFate};
 use crate::policy::list::List;
 use crate::policy::reason::Reason;
 use crate::policy::settings::{ReduceSettings, TruncateSettings};
-use crate::policy::truncate::{Budget, Held, Reduced, Way, reduce, result_budget};
+use crate::policy::truncate::{Budget, Held, Reduced, Way, reduce, result_budget, truncate_list};
 use crate::store::entry::Role;
 
 /// Cuts the results of a list until they fit, for a window in tokens. A version without such a budget leaves them.
@@ -48,6 +48,20 @@ pub(super) fn hold(list: &mut List, fates: &mut [MessageFate], budget: &Budget) 
         list.make(at, Edit::Reduce { by, ends: budget.ends, rule: budget.rule });
         let after = list.size(at).prune_chars;
         fates[at] = MessageFate { fate, reason, after, ..fates[at] };
+    }
+}
+
+/// Cuts the results of a list as the gateway writes them to the transcript after an overflow: each to its limit, and since
+/// 2026.4.8 all of them to a budget.
+pub fn recover_list(list: &mut List, rules: &Rules, window: f64, truncate: &TruncateSettings) {
+    let single = truncate.max_result_chars_under(rules, window);
+    match result_budget(rules, window, Some(single), false) {
+        Some(budget) => {
+            let mut fates: Vec<MessageFate> =
+                list.sizes().map(|size| MessageFate::kept(&size, Reason::WithinLimit)).collect();
+            hold(list, &mut fates, &budget);
+        }
+        None => _ = truncate_list(list, rules, window, truncate),
     }
 }
 

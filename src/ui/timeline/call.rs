@@ -227,6 +227,10 @@ impl View<'_> {
         if call.trimmed() > 0 {
             add(Fate::SoftTrimmed, format!("{} trimmed", call.trimmed()));
         }
+        let reduced = call.reduced.trimmed + call.reduced.cleared;
+        if reduced > 0 {
+            add(Fate::Truncated, counted(u64::from(reduced), "result"));
+        }
         if call.history.cleared > 0 {
             add(Fate::Dropped, counted(u64::from(call.history.cleared), "message"));
         }

@@ -1,0 +1,70 @@
+//! The check of a prompt before it is sent, in a lane: whether it has room beside the reserve, and what is done where it has
+//! not (releases R60–R62).
+
+use crate::gateway::ruleset::Preflight;
+use crate::policy::Step;
+use crate::policy::preflight::{Asked, Route, check};
+use crate::policy::truncate::reducible_chars;
+use crate::replay::calls::Call;
+use crate::replay::lane::Lane;
+use crate::replay::outcome::CallReplay;
+
+impl Lane<'_> {
+    /// What the check says of the prompt of a call; none where the version makes none before it. It stands before the first
+    /// call of a run, and before every call where it is repeated inside a tool loop.
+    pub(super) fn checked(&self, call: &Call) -> Option<Route> {
+        let settings = &self.settings.steps;
+        if !settings.steps.has(Step::Check) || !(self.starts_run || settings.check.mid_turn) {
+            return None;
+        }
+        let rules = settings.ruleset.rules();
+        let window =
+            self.session.other_model(&call.mind).map_or(self.settings.window, |limits| limits.runtime);
+        let (counted, sum) = self.counted(rules.preflight);
+        let reserve = settings.compaction.reserve_tokens;
+        let asked = Asked { window, reserve, counted, sum, reducible_chars: 0.0 };
+        let route = check(rules, &asked)?.route;
+        if route == Route::Fits || window.is_nan() {
+            return Some(Route::Fits);
+        }
+        let list = self.arena.list(self.items());
+        let reducible_chars = reducible_chars(&list, rules, window, &settings.truncate);
+        Some(check(rules, &Asked { reducible_chars, ..asked })?.route)
+    }
+
+    /// Tokens that the provider counted, where the version goes by them, and those that are estimated.
+    fn counted(&self, preflight: Preflight) -> (f64, f64) {
+        let Preflight::Pressure(rule) = preflight else { return (0.0, self.held().check) };
+        let system = self.session.system_tokens;
+        let counted = self.last.map(|last| last.tokens).filter(|tokens| tokens.is_finite());
+        // What was cut or compacted since is not what was counted.
+        let is_known = rule.provider_count
+            && self.compacted.is_none()
+            && self.truncated.is_none()
+            && self.loaded.is_none();
+        match (counted.filter(|_| is_known), self.last_answer) {
+            (Some(tokens), Some(at)) if at >= self.run_start.from => {
+                (tokens, self.sums.held(at + 1, self.upto).check + system)
+            }
+            _ => (0.0, self.held().check + system),
+        }
+    }
+
+    /// Does what the check asks for. Where the rules of the record asked for it too and nothing of it is written, it did not
+    /// happen, and does not here.
+    pub(super) fn heed(&mut self, call: &Call, record: &CallReplay, route: Route) {
+        let asked = record.checked.is_some_and(|route| route != Route::Fits);
+        if route == Route::Fits || asked && record.compacted.is_none() {
+            return;
+        }
+        if matches!(route, Route::Compact | Route::CompactThenTruncate)
+            && self.compacts
+            && self.settings.steps.compaction.enabled
+        {
+            self.compact(call.entry, false);
+        }
+        if matches!(route, Route::Truncate | Route::CompactThenTruncate) {
+            self.truncate();
+        }
+    }
+}

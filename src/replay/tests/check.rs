@@ -1,0 +1,49 @@
+//! The check before a prompt: what it asks for, and that a record which shows nothing of it is believed.
+
+use super::*;
+use crate::gateway::ruleset::Ruleset;
+use crate::policy::preflight::Route;
+
+/// Two runs; by chars the second one's prompt has about 8,000 tokens, which is too many with a fifth on top.
+fn full() -> Script {
+    let first = Script::default().user().answer(2, true).result(32_000).answer(5_100, false);
+    first.after(1).user().answer(5_200, false)
+}
+
+/// Compaction and the check by the rules of a version: a window of 10,000, of which 1,000 stay free.
+fn checking(ruleset: Ruleset, steps: &[Step]) -> Settings {
+    let all = settings(steps);
+    Settings { steps: StepSettings { ruleset, ..all.steps }, ..all }
+}
+
+#[test]
+fn a_prompt_without_room_is_compacted_before_it_is_sent() {
+    let steps = [Step::Check, Step::Compact];
+    let replay = full().replay(&checking(Ruleset::V2026_4_8, &steps), 200_000.0, &[]);
+    let [first, in_loop, second] = &replay.simulated[..] else { panic!("three calls") };
+    assert_eq!([first.checked, in_loop.checked], [Some(Route::Fits), None], "it stands before a run");
+    assert_eq!(second.checked, Some(Route::Compact));
+    assert!(second.compacted.is_some_and(|done| !done.by_overflow));
+    assert!(second.tokens < replay.recorded[2].tokens / 2.0);
+    let without = full().replay(&checking(Ruleset::V2026_3_2, &steps), 200_000.0, &[]);
+    assert!(without.simulated.iter().all(|call| call.checked.is_none() && call.compacted.is_none()));
+}
+
+#[test]
+fn what_the_rules_of_the_record_asked_for_and_nobody_wrote_did_not_happen() {
+    let checking = |steps: &[Step]| checking(Ruleset::V2026_4_8, steps);
+    let replay = full().with_session(200_000.0, &[], |session| {
+        replay(session, &checking(&[Step::Check]), &checking(&[Step::Check, Step::Compact]))
+    });
+    assert_eq!(replay.recorded[2].checked, Some(Route::Compact));
+    assert!(replay.simulated.iter().all(|call| call.compacted.is_none()));
+}
+
+#[test]
+fn inside_a_tool_loop_it_is_repeated_where_that_is_configured() {
+    let mut mid_turn = checking(Ruleset::V2026_5_2, &[Step::Check, Step::Compact]);
+    mid_turn.steps.check.mid_turn = true;
+    let replay = full().replay(&mid_turn, 200_000.0, &[]);
+    let checked: Vec<_> = replay.simulated.iter().map(|call| call.checked).collect();
+    assert_eq!(checked[..2], [Some(Route::Fits), Some(Route::Compact)]);
+}
