@@ -128,6 +128,9 @@ pub enum Command {
     /// Print the rules of a gateway release, or what changes between two
     #[command(after_long_help = help::RULES)]
     Rules(RulesArgs),
+    /// Print a rule that a screen or a report cites, such as pruning-5.12
+    #[command(after_long_help = help::RULE)]
+    Rule(RuleArgs),
     /// Print a completion script for a shell
     #[command(after_long_help = help::COMPLETIONS)]
     Completions {
@@ -551,6 +554,16 @@ pub struct RulesArgs {
     pub json: bool,
 }
 
+/// Rules to print in full.
+#[derive(Debug, Args)]
+pub struct RuleArgs {
+    /// Document and id, such as pruning-5.12 [default: the sections of every document]
+    pub rule: Vec<String>,
+    /// One JSON object instead of text
+    #[arg(long)]
+    pub json: bool,
+}
+
 /// Whether lists and rows show secrets.
 pub fn secrets(no_redact: bool) -> Secrets {
     if no_redact { Secrets::Shown } else { Secrets::Hidden }
@@ -563,6 +576,7 @@ impl Cli {
             Some(Command::Sessions(args)) => args.list.json,
             Some(Command::Doctor(args)) => args.list.json,
             Some(Command::Rules(args)) => args.json,
+            Some(Command::Rule(args)) => args.json,
             Some(Command::Tree(args)) => args.session.json,
             Some(Command::Recovery(args) | Command::Commits(args)) => args.json,
             Some(Command::Compare(args)) => args.json,

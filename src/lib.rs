@@ -11,6 +11,7 @@
 //!
 //! * **Vocabulary**: [`ids`]; [`error`] (findings); [`js`], the JavaScript semantics that the gateway's rules are
 //!   written in; [`text`], the only road of text to the screen; [`redact`], which masks secrets in documents and lists.
+//! * **Rules in words**: [`rulebook`], what gateways and pi do, as `assets/rules/` says it; comments and screens cite it.
 //! * **Settings**: [`gateway`], what `openclaw.json` and the defaults say, each value with where it comes from, and
 //!   [`gateway::ruleset`], by which version's rules;
 //!   [`config`], clawscope's own settings.
@@ -50,6 +51,7 @@ pub mod plan;
 pub mod policy;
 pub mod redact;
 pub mod replay;
+pub mod rulebook;
 pub mod runtime;
 pub mod store;
 pub mod summarize;

@@ -1504,17 +1504,34 @@ fn the_version_in_the_configuration_decides_whose_rules_apply() {
 fn a_replay_under_another_version_is_held_against_the_one_that_wrote_the_store() {
     let store = Store::new();
     let (_, text, _) = store.run(&["replay", "long-1", "--ruleset", "2026.9.6"]);
-    assert!(text.contains("the store does not say which version wrote it"), "{text}");
+    assert!(text.contains("the store does not name the version that wrote it"), "{text}");
     store.write("openclaw.json", "{ meta: { lastTouchedVersion: '2026.3.2' } }");
     let answer = store.json(&["replay", "long-1", "--ruleset", "2026.9.6"]);
     let ids = [&answer["recordedRuleset"]["id"], &answer["ruleset"]["id"]];
     assert_eq!(ids, ["2026.3.2", "2026.9.2"]);
     assert!(answer["policy"].as_array().unwrap().contains(&json!("compact")), "{}", answer["policy"]);
     let (_, text, _) = store.run(&["replay", "long-1", "--ruleset", "2026.9.6"]);
-    assert!(text.contains("simulated by the rules of openclaw 2026.9.2–9.6 (command line)"), "{text}");
+    assert!(text.contains("simulated under the rules of openclaw 2026.9.2–9.6 (command line)"), "{text}");
     let same = store.json(&["replay", "long-1", "--ruleset", "2026.3.2"]);
     assert_eq!(same["recordedRuleset"]["id"], same["ruleset"]["id"]);
     assert_eq!(same["totals"]["recorded"]["peak"], same["totals"]["simulated"]["peak"]);
+}
+
+#[test]
+fn a_rule_that_is_cited_can_be_printed() {
+    let store = Store::new();
+    let (code, text, _) = store.run(&["rule", "pruning-5.12", "releases", "R61"]);
+    assert!(code == 0 && text.starts_with("pruning 5.12  ") && text.contains("\nreleases R61  "), "{text}");
+    assert!(!text.contains('␊'), "{text}");
+    let answer = store.json(&["rule", "compaction-8.1"]);
+    assert_eq!(
+        (&answer["rules"][0]["document"], &answer["rules"][0]["id"]),
+        (&json!("compaction"), &json!("8.1"))
+    );
+    let (code, _, error) = store.run(&["rule", "pruning-99"]);
+    assert!(code == 2 && error.contains("\"pruning-99\" is no rule; expected an id of pruning"), "{error}");
+    let (_, contents, _) = store.run(&["rule"]);
+    assert!(contents.contains("\n  5 Pruning algorithm\n"), "{contents}");
 }
 
 #[test]

@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 
 /// From the top down. A module may use itself and what stands in a row above; modules of one row are blind to each other.
 const ROWS: &[&[&str]] = &[
-    &["ids"],
+    &["ids", "rulebook"],
     &["error"],
     &["js"],
     &["text"],

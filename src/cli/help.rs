@@ -260,9 +260,9 @@ counted, moved by what the settings change. Costs are those of the record where 
 of a model of the provider's cache (5 minutes, or an hour where the configuration asks for it). Summaries have an assumed \
 length (compaction.summaryTokens); what they cost is estimated on both sides.
 
-With --ruleset, where the store names the version that wrote it, `recorded` goes by that version and `simulated` by the one \
-named, which compacts by itself: what an upgrade would have done. The check before a prompt (2026.4.8 and later) stands \
-before each run; where the record's own version would have asked for something that is not written, it is believed not to.
+With --ruleset, if the store names the version that wrote it, `recorded` follows that version and `simulated` the one \
+from --ruleset, compaction included: it shows the effect of an upgrade. The check before a prompt (2026.4.8 and later) runs \
+before each run; if the recorded version's own check asks for a compaction that the transcript lacks, the replay skips it.
 
 Signs: ! did not fit   \u{2717} nor after what was tried   \u{3a3} compacted before   ~ trimmed   \u{2702} cleared   \u{21e5} cut in the transcript
 
@@ -482,6 +482,18 @@ Ends with ctrl-c. Totals are estimates (~) of the messages that the model would 
 
 JSON, a line each: {schemaVersion, key, agent, path, entry, parent, type, role, tool, tokens, chars, time, contextTokens, \
 sessionTokens, window, percent}";
+
+pub(super) const RULE: &str = "\
+Examples:
+  clawscope rule                                          the sections of every document
+  clawscope rule pruning-5.12                             one rule
+  clawscope rule pruning 5                                a section
+  clawscope rule releases-R60 compaction-8.1 --json       several
+
+Screens and reports cite the rules of the gateway's releases and of pi by document and id, such as `pruning 5.12`. \
+A citation of a part, such as `pruning 7.2e`, prints the rule that includes it.
+
+JSON: {schemaVersion, rules: [{document, id, title, text}]}; without RULE no text.";
 
 pub(super) const RULES: &str = "\
 Examples:

@@ -37,6 +37,7 @@ mod recovery;
 mod repair;
 mod replay;
 mod replay_json;
+mod rule;
 mod rules;
 mod ruleset;
 pub mod scene;
@@ -125,6 +126,7 @@ fn run(command: &Command, place: &PlaceArgs, around: &Around, output: &mut Outpu
         Command::Export(args) => export::run(args, place, around, output),
         Command::Watch(args) => watch::run(args, place, around, output),
         Command::Rules(args) => rules::run(args, place, around, output),
+        Command::Rule(args) => rule::run(args, output),
         Command::Doctor(args) => doctor::run(args, place, around, output),
         Command::Completions { shell } => completions::run(*shell, output),
         Command::Man { command } => man::run(command.as_deref(), output),

@@ -132,7 +132,7 @@ pub(super) fn run(
         print_ruleset(own, output)?;
         let rules = &replayed.inspection.ruleset;
         let line = format!(
-            "simulated by the rules of {} ({}), which compact by themselves",
+            "simulated under the rules of {} ({}), compaction included",
             rules.ruleset.name(),
             rules.from_words()
         );
@@ -278,7 +278,8 @@ fn doubts(replayed: &Replayed) -> Vec<(Tone, String)> {
     let Replayed { inspection, simulated, material, replay, .. } = replayed;
     let mut lines = Vec::new();
     if replayed.writer_unknown {
-        let line = "the store does not say which version wrote it: both columns go by the rules that --ruleset names";
+        let line =
+            "the store does not name the version that wrote it; both columns follow the rules from --ruleset";
         lines.push((Tone::Warning, line.to_owned()));
     }
     if material.provider_window < inspection.upkeep.runtime_window {

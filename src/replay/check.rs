@@ -32,7 +32,8 @@ impl Lane<'_> {
         Some(check(rules, &Asked { reducible_chars, ..asked })?.route)
     }
 
-    /// Tokens that the provider counted, where the version goes by them, and those that are estimated.
+    /// Tokens counted by the provider, for a version that uses them, and estimated tokens. Such a version records the
+    /// provider's count with each answer, so the last answer's count is used even if an older gateway wrote the transcript.
     fn counted(&self, preflight: Preflight) -> (f64, f64) {
         let Preflight::Pressure(rule) = preflight else { return (0.0, self.held().check) };
         let system = self.session.system_tokens;

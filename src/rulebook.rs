@@ -1,0 +1,159 @@
+//! The rules that clawscope follows, as they ship in `assets/rules/`: what the gateways and pi do, rule by rule.
+//!
+//! Comments, screens and reports cite rules by document and id, such as `pruning 5.12`. A test holds every citation in the
+//! source to a rule that exists; `clawscope rule pruning-5.12` prints one.
+//!
+//! ```
+//! let rule = clawscope::rulebook::find("pruning-5.12").expect("a rule");
+//! assert_eq!((rule.document.name, rule.id), ("pruning", "5.12"));
+//! ```
+
+/// A document of rules.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Document {
+    /// The name that citations use.
+    pub name: &'static str,
+    /// Its Markdown.
+    pub text: &'static str,
+}
+
+macro_rules! document {
+    ($name:literal) => {
+        Document { name: $name, text: include_str!(concat!("../assets/rules/", $name, ".md")) }
+    };
+}
+
+/// Every document.
+pub const DOCUMENTS: [Document; 8] = [
+    document!("pruning"),
+    document!("compaction"),
+    document!("releases"),
+    document!("overflow-texts"),
+    document!("store"),
+    document!("store-sqlite"),
+    document!("store-pi-1.5"),
+    document!("trajectory"),
+];
+
+/// A rule, or a section of rules.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Rule {
+    /// The document it is in.
+    pub document: Document,
+    /// Its id, such as `5.12` or `K7`.
+    pub id: &'static str,
+    /// Its title.
+    pub title: &'static str,
+    /// Its text as Markdown, without the title. A section includes the rules in it.
+    pub text: &'static str,
+}
+
+/// The rule that a citation names: `pruning-5.12`, `pruning 5.12`, `store K7`. A citation of a part finds the rule that
+/// includes the part: a letter (`pruning 7.2e`), a number (`pruning 5.7.1`), or an item or table row (`overflow-texts T04`).
+/// `None` if there is no such document or rule.
+pub fn find(citation: &str) -> Option<Rule> {
+    let (document, id) = parts(citation)?;
+    let headings = headings(document);
+    let exact = |id: &str| headings.iter().find(|heading| heading.id == id).copied();
+    let without_letter = id.trim_end_matches(|sign: char| sign.is_ascii_lowercase());
+    let without_number = without_letter.rsplit_once('.').map_or("", |(whole, _)| whole);
+    // Of a section and a rule that both include the part, the rule comes later.
+    let with_item = || headings.iter().rev().find(|rule| has_item(rule.text, id)).copied();
+    exact(id).or_else(|| exact(without_letter)).or_else(with_item).or_else(|| exact(without_number))
+}
+
+/// Whether a text has a list item or a table row that begins with an id.
+fn has_item(text: &str, id: &str) -> bool {
+    text.lines().any(|line| {
+        let rest = line.trim_start().strip_prefix(['-', '|']).map(|rest| rest.trim_start_matches([' ', '*']));
+        let rest = rest.and_then(|rest| rest.strip_prefix(id));
+        rest.is_some_and(|rest| !rest.starts_with(|sign: char| sign.is_ascii_alphanumeric()))
+    })
+}
+
+/// Every section and rule of a document, in its order.
+pub fn headings(document: Document) -> Vec<Rule> {
+    let lines: Vec<(usize, &str)> = lines(document.text).collect();
+    let level = |line: &str| ["## ", "### "].iter().position(|mark| line.starts_with(mark));
+    let rule = |(at, (start, line)): (usize, &(usize, &'static str))| {
+        let level_here = level(line)?;
+        let (id, title) = line.trim_start_matches('#').trim().split_once(' ')?;
+        let after =
+            lines[at + 1..].iter().find(|(_, next)| level(next).is_some_and(|next| next <= level_here));
+        let end = after.map_or(document.text.len(), |(end, _)| *end);
+        let text = document.text[start + line.len()..end].trim();
+        Some(Rule { document, id, title, text })
+    };
+    lines.iter().enumerate().filter_map(rule).collect()
+}
+
+/// Lines with the byte at which each begins.
+fn lines(text: &'static str) -> impl Iterator<Item = (usize, &'static str)> {
+    text.split_inclusive('\n').scan(0, |at, line| {
+        let start = *at;
+        *at += line.len();
+        Some((start, line.trim_end()))
+    })
+}
+
+/// The document and the id of a citation. `sqlite` is short for `store-sqlite`.
+fn parts(citation: &str) -> Option<(Document, &str)> {
+    let citation = citation.trim();
+    let name = |document: &Document| match document.name {
+        "store-sqlite" if !citation.starts_with("store-sqlite") => "sqlite",
+        name => name,
+    };
+    let named = |document: &Document| {
+        let id = citation.strip_prefix(name(document))?.strip_prefix(['-', ' '])?.trim();
+        Some((*document, id))
+    };
+    // `store-pi-1.5 D9` begins with `store-` as well, so the longest name decides.
+    DOCUMENTS.iter().filter_map(named).max_by_key(|(document, _)| document.name.len())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn cited(citation: &str) -> Option<(&'static str, &'static str)> {
+        find(citation).map(|rule| (rule.document.name, rule.id))
+    }
+
+    #[test]
+    fn a_citation_names_a_document_and_a_rule() {
+        assert_eq!(cited("pruning-5.12"), Some(("pruning", "5.12")));
+        assert_eq!(cited(" pruning 5.12 "), Some(("pruning", "5.12")));
+        assert_eq!(cited("store-pi-1.5 D9"), Some(("store-pi-1.5", "D9")));
+        assert_eq!(cited("sqlite G2"), Some(("store-sqlite", "G2")));
+        assert_eq!([cited("pruning-99.1"), cited("pruning"), cited("weather 1")], [None; 3]);
+    }
+
+    #[test]
+    fn a_part_of_a_rule_finds_the_rule() {
+        assert_eq!(cited("pruning 7.2e"), Some(("pruning", "7.2")));
+        assert_eq!(cited("store-pi-1.5 F3.3"), Some(("store-pi-1.5", "F3")));
+        assert_eq!(cited("trajectory R5"), Some(("trajectory", "5.2")));
+    }
+
+    #[test]
+    fn a_section_includes_its_rules_and_a_rule_ends_where_the_next_begins() {
+        let (section, rule) = (find("pruning 5").unwrap(), find("pruning 5.12").unwrap());
+        assert!(section.text.contains(rule.text) && section.text.contains("### 5.1 "));
+        assert!(!rule.text.contains("\n#"));
+    }
+
+    #[test]
+    fn every_rule_has_a_title_and_a_text_and_no_id_is_there_twice() {
+        for document in DOCUMENTS {
+            let rules = headings(document);
+            let mut ids: Vec<&str> = rules.iter().map(|rule| rule.id).collect();
+            for rule in &rules {
+                assert!(!rule.title.is_empty() && !rule.text.is_empty(), "{} {}", document.name, rule.id);
+            }
+            ids.sort_unstable();
+            let count = ids.len();
+            ids.dedup();
+            assert_eq!(ids.len(), count, "{}: an id is there twice", document.name);
+        }
+    }
+}
