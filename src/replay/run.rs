@@ -3,8 +3,6 @@
 
 use crate::gateway::ruleset::{History, LegacyImages};
 use crate::ids::EntryIx;
-use crate::policy::Fate;
-use crate::policy::Step;
 use crate::policy::edit::Edit;
 use crate::policy::history_batches::{Kept, kept_in_batches, kept_with_prelude, limit_history_under};
 use crate::policy::history_limit::first_kept_role;
@@ -13,6 +11,7 @@ use crate::policy::list::Item;
 use crate::policy::media_2026_9::first_of_last_turns;
 use crate::policy::repair::{pair_list, repair_list};
 use crate::policy::truncate::reduce_list;
+use crate::policy::{Fate, Step};
 use crate::replay::held::Held;
 use crate::replay::lane::{Lane, Loaded, Start};
 use crate::replay::outcome::Trimmed;
@@ -148,9 +147,11 @@ impl Lane<'_> {
     /// transcript holds, as after a restart; where the version keeps it, nothing is.
     fn reduce_results(&mut self) -> Trimmed {
         let settings = &self.settings.steps;
+        if !settings.steps.has(Step::Reduce) || settings.reduce.keeps_sent {
+            return Trimmed::default();
+        }
         let held = self.held();
-        let over = held.results > settings.reduce.all_chars || held.large > 0;
-        if !settings.steps.has(Step::Reduce) || settings.reduce.keeps_sent || !over {
+        if held.results <= settings.reduce.all_chars && held.large == 0 {
             return Trimmed::default();
         }
         let rules = settings.ruleset.rules();

@@ -176,16 +176,16 @@ fn omissions(blocks: &[Value]) -> f64 {
 
 /// Chars of ` sender=` and the sender that a user message names, as JSON.
 fn sender(message: &Value) -> f64 {
-    let told = |key: &str| {
+    let member = |key: &str| {
         let text = message.get("__openclaw")?.get(key)?.as_str()?;
         let text: Vec<u16> = text.units().iter().copied().filter(|unit| *unit != 0).collect();
         Some(JsString::from(text).trim()).filter(|text| !text.is_empty())
     };
-    let Some(id) = told("senderId") else { return 0.0 };
+    let Some(id) = member("senderId") else { return 0.0 };
     let mut sender = Object::default();
     sender.set("id", Value::String(id));
     for (key, from) in [("name", "senderName"), ("username", "senderUsername")] {
-        if let Some(text) = told(from) {
+        if let Some(text) = member(from) {
             sender.set(key, Value::String(text));
         }
     }
@@ -255,14 +255,14 @@ mod tests {
 
     #[test]
     fn from_9_6_on_texts_count_as_a_summary_is_told_them() {
-        let told = |json: &str| [false, true].map(|as_told| estimate(&js::parse(json).unwrap(), as_told));
+        let tokens = |json: &str| [false, true].map(|as_told| estimate(&js::parse(json).unwrap(), as_told));
         let texts =
             r#"{"role":"user","content":[{"type":"text","text":"abcd"},{"type":"text","text":"abcd"}]}"#;
-        assert_eq!(told(texts), [Ok(2.0), Ok(3.0)]);
+        assert_eq!(tokens(texts), [Ok(2.0), Ok(3.0)]);
         let named = r#"{"role":"user","content":"abcd","__openclaw":{"senderId":" u1 ","senderName":"Ann"}}"#;
         // ` sender={"id":"u1","name":"Ann"}` has 32 chars.
-        assert_eq!(told(named), [Ok(1.0), Ok(9.0)]);
-        assert_eq!(told(r#"{"role":"user","content":[null]}"#), [Err(Throws), Err(Throws)]);
+        assert_eq!(tokens(named), [Ok(1.0), Ok(9.0)]);
+        assert_eq!(tokens(r#"{"role":"user","content":[null]}"#), [Err(Throws), Err(Throws)]);
     }
 
     #[test]

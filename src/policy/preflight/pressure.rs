@@ -20,8 +20,6 @@ const IMAGE: f64 = 2000.0;
 const TEXT: f64 = 4.0;
 const RESULT: f64 = 2.0;
 const CALL: f64 = 3.0;
-/// Tokens of what JSON has no text for.
-const NO_JSON: f64 = 1.0;
 
 /// What a message adds to a check.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
@@ -197,9 +195,7 @@ impl By {
     fn name(&self, name: Option<&Value>) -> f64 {
         match name {
             None | Some(Value::Null) => 0.0,
-            Some(name @ (Value::Array(_) | Value::Object(_))) => {
-                self.per(&stringify(name).into(), CALL).max(NO_JSON)
-            }
+            Some(name @ (Value::Array(_) | Value::Object(_))) => self.per(&stringify(name).into(), CALL),
             Some(name) => self.per(&to_text(Some(name)), CALL),
         }
     }
