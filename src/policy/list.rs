@@ -6,6 +6,7 @@ use std::sync::Arc;
 use crate::context::{Columns, Context};
 use crate::js::{JsString, Value};
 use crate::policy::edit::{Edit, apply_all, one_text};
+use crate::policy::edit_cache::EditCache;
 use crate::policy::repair::MissingResult;
 use crate::policy::texture::Texture;
 use crate::store::entry::MessageSize;
@@ -151,6 +152,11 @@ pub enum Textures<'a> {
 pub trait TextureAt: std::fmt::Debug + Sync {
     /// That of the message at a position of the context.
     fn texture_at(&self, at: usize) -> Option<&Texture>;
+
+    /// Where changes of these messages are kept from list to list; `None` if they are not.
+    fn edit_cache(&self) -> Option<&EditCache> {
+        None
+    }
 }
 
 impl<'a> Textures<'a> {
@@ -158,6 +164,13 @@ impl<'a> Textures<'a> {
         match self {
             Self::All(textures) => textures.get(at),
             Self::Of(textures) => textures.texture_at(at),
+        }
+    }
+
+    fn edit_cache(self) -> Option<&'a EditCache> {
+        match self {
+            Self::All(_) => None,
+            Self::Of(textures) => textures.edit_cache(),
         }
     }
 }
@@ -293,16 +306,41 @@ impl<'a> List<'a> {
             return;
         }
         let edit = self.shared[edit.0 as usize].clone();
-        let foretold = self.texture(at).map(|texture| edit.foretell(&self.size(at), texture).1);
-        self.edit(at, edit, one_text(&self.size(at), chars), foretold);
+        let size = one_text(&self.size(at), chars);
+        match self.texture(at) {
+            Some(_) => {
+                self.change(at, edit, |edit, before, texture| (size, edit.foretell(before, texture).1))
+            }
+            None => self.edit(at, edit, size, None),
+        }
     }
 
     /// Makes an edit, its sizes and its texture told from those it has now. Without a texture nothing is told.
     pub fn make(&mut self, at: usize, edit: Edit) {
-        if let Some(texture) = self.texture(at) {
-            let (size, texture) = edit.foretell(&self.size(at), texture);
-            self.edit(at, edit, size, Some(texture));
-        }
+        self.change(at, edit, Edit::foretell);
+    }
+
+    /// Adds an edit to a message that has a texture; `foretell` says what it leaves, unless that is still known.
+    fn change(
+        &mut self,
+        at: usize,
+        edit: Edit,
+        foretell: impl FnOnce(&Edit, &MessageSize, &Texture) -> (MessageSize, Texture),
+    ) {
+        let Some(texture) = self.texture(at) else { return };
+        let before = self.edits(at);
+        let make = || {
+            let (size, texture) = foretell(&edit, &self.size(at), texture);
+            let edits = before.iter().chain([&edit]).cloned().collect();
+            Whole { size, edits, texture: Some(texture) }
+        };
+        let cache = self.textures.and_then(Textures::edit_cache);
+        let change = match (cache, self.items[at].position()) {
+            (Some(cache), Some(position)) => cache.change(position, before, &edit, make),
+            _ => Arc::new(make()),
+        };
+        self.edited = true;
+        self.items[at].change = Some(Change::Whole(change));
     }
 
     /// The name of a result's tool as it is now: any JSON value, or absent.

@@ -3,6 +3,7 @@
 pub mod clear_tool_uses;
 pub mod compact;
 pub mod edit;
+pub mod edit_cache;
 pub mod fate;
 pub mod foretell;
 pub mod guard;

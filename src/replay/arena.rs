@@ -8,6 +8,7 @@ use crate::context::tokens::chars4::estimate_or_zero;
 use crate::context::{Context, ContextMessage};
 use crate::ids::EntryIx;
 use crate::policy::edit::{Edit, has_legacy_images, images_removed};
+use crate::policy::edit_cache::EditCache;
 use crate::policy::list::{Change, From, Item, List, TextureAt, Textures};
 use crate::policy::texture::Texture;
 use crate::replay::Session;
@@ -29,6 +30,8 @@ pub(super) struct Arena<'a> {
     /// Calls and results before this one are paired.
     pub(super) paired: usize,
     summaries: Vec<Summary>,
+    /// What edits leave of messages, until these change for good.
+    edits: EditCache,
 }
 
 /// A summary.
@@ -54,6 +57,7 @@ impl<'a> Arena<'a> {
             stripped: 0,
             paired: 0,
             summaries: Vec::new(),
+            edits: EditCache::default(),
         }
     }
 
@@ -180,11 +184,13 @@ impl<'a> Arena<'a> {
 
     /// Gives a message other sizes for good: those that an edit of the context leaves.
     pub(super) fn resize(&mut self, at: usize, size: MessageSize) {
+        self.edits.forget(at);
         self.context.messages[at].size = size;
     }
 
     /// Makes an edit for good.
     pub(super) fn settle(&mut self, at: usize, edit: &Edit) {
+        self.edits.forget(at);
         let size = *self.size(at);
         match self.texture(at).map(|texture| edit.foretell(&size, texture)) {
             Some((after, texture)) => {
@@ -204,6 +210,7 @@ impl<'a> Arena<'a> {
                 *texture = Edit::StripDetails.foretell(size, texture).1;
             }
         }
+        (self.stripped..until).for_each(|at| self.edits.forget(at));
         self.stripped = until;
     }
 
@@ -222,5 +229,9 @@ impl<'a> Arena<'a> {
 impl TextureAt for Arena<'_> {
     fn texture_at(&self, at: usize) -> Option<&Texture> {
         self.texture(at)
+    }
+
+    fn edit_cache(&self) -> Option<&EditCache> {
+        Some(&self.edits)
     }
 }

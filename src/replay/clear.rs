@@ -131,6 +131,7 @@ impl Lane<'_> {
             digest: done.digest,
             first: self.first_edited(&reach),
             reach: Some(reach).filter(|_| count > 0),
+            stopped: self.measure.stops(held.guard - self.guard_gains(&reach)),
             ..Worked::default()
         }
     }

@@ -48,10 +48,15 @@ impl Guarding {
         Some(Self { rule: rules.guard, notice, limits, compacted })
     }
 
-    /// Whether sums do not tell what becomes of messages that count so many chars.
+    /// Whether only the list of messages decides which results give way: newest first, and not all alike (releases R42).
+    /// `chars` are those of all messages once each result is within its own limit.
     pub(super) fn is_by_list(&self, chars: f64) -> bool {
-        let near = self.limits.stop.is_some_and(|stop| chars > stop);
-        near || self.rule == Guard::NewestFirst && chars > self.limits.single.min(self.limits.budget)
+        self.rule == Guard::NewestFirst && chars > self.limits.budget
+    }
+
+    /// Whether the call ends before it is sent; `chars` are those that the guard leaves.
+    pub(super) fn stops(&self, chars: f64) -> bool {
+        self.limits.stop.is_some_and(|stop| chars > stop)
     }
 
     /// Chars that all messages may have together.
@@ -150,5 +155,11 @@ impl Lane<'_> {
             from
         };
         Reach { from, reached, to, uses: (to, to) }
+    }
+
+    /// Chars that the guard takes from the messages of its reach.
+    pub(super) fn guard_gains(&self, reach: &Reach) -> f64 {
+        let cut = self.sums.held(reach.from, reach.to).cut.chars;
+        cut + self.sums.held(reach.from, reach.reached).gone.chars
     }
 }

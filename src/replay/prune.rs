@@ -89,6 +89,7 @@ impl Lane<'_> {
     /// What the guard and clearing make of a pruned list: `needed` is what it is over the guard's budget.
     fn guard_pruned(&self, all: &Held, forms: &[(usize, Form, Held)], needed: f64, worked: &mut Worked) {
         let (mut gained, mut reaches) = (0.0, needed > 0.0);
+        let mut left = all.guard;
         let mut forms = forms.iter().peekable();
         let mut results = Vec::new();
         let mut counted = all.clear;
@@ -97,6 +98,8 @@ impl Lane<'_> {
             let made = forms.next_if(|(form, _, _)| form == at).map(|(_, _, made)| *made);
             let held = made.unwrap_or(own);
             let done = if reaches { held.gone } else { held.cut };
+            left += held.guard - own.guard - held.cut.chars;
+            left -= if reaches { held.gone.chars } else { 0.0 };
             if reaches {
                 gained += done.chars;
                 reaches = !(gained >= needed && done.chars > 0.0);
@@ -105,6 +108,7 @@ impl Lane<'_> {
             let is_pruned = made.is_some();
             results.push(Guarded { at: *at, before: own.tokens, is_pruned, held, done });
         }
+        worked.stopped = self.measure.stops(left);
         let gone = self.uses_of(counted, &results);
         for (nth, result) in results.iter().enumerate() {
             let clears = gone.contains(&nth) && result.held.used.count() > 0;

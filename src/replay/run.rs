@@ -264,7 +264,11 @@ impl Lane<'_> {
     pub(super) fn measured(&self, items: Vec<Item>) -> Loaded {
         let (mut sums, mut held) = (vec![0.0], Held::default());
         for item in &items {
-            held = held + self.measure.of_item(&self.arena, item);
+            let own = match (item.position(), &item.change) {
+                (Some(at), None) if at < self.upto => self.sums.at(at),
+                _ => self.measure.of_item(&self.arena, item),
+            };
+            held = held + own;
             sums.push(held.tokens);
         }
         Loaded { items, sums, held }

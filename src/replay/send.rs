@@ -127,7 +127,6 @@ impl Lane<'_> {
             stopped: false,
         };
         let may = self.may_act(&held, gate);
-        // Sums do not tell what gives way first, nor whether a call ends.
         let guards = self.measure.guards_by_list(&held);
         if guards || may.iter().any(|may| *may) {
             let worked = match may {
@@ -170,6 +169,7 @@ impl Lane<'_> {
             steps.has(Step::Guard)
                 && (unsure
                     || held.cut.count() > 0
+                    || self.measure.stops(held.guard - held.cut.chars)
                     || is_over(self.measure.budget(), held.guard - held.cut.chars)),
             steps.has(Step::Clear)
                 && (unsure

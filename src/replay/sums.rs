@@ -53,10 +53,14 @@ impl Measure {
         self.guarding.as_ref().map_or(f64::INFINITY, Guarding::budget)
     }
 
-    /// Whether only the list of messages tells what the guard does: where the newest give way first, and where a call may
-    /// end (releases R41, R42).
+    /// Whether only the list of messages decides what the guard does (releases R42).
     pub(super) fn guards_by_list(&self, held: &Held) -> bool {
-        self.guarding.as_ref().is_some_and(|guarding| guarding.is_by_list(held.guard))
+        self.guarding.as_ref().is_some_and(|guarding| guarding.is_by_list(held.guard - held.cut.chars))
+    }
+
+    /// Whether the guard ends a call whose messages have this many chars when it is done (releases R41, R43).
+    pub(super) fn stops(&self, chars: f64) -> bool {
+        self.guarding.as_ref().is_some_and(|guarding| guarding.stops(chars))
     }
 
     /// What one message comes to as it stands.

@@ -73,13 +73,21 @@ const WEIGHTS: [Weight; 5] = [
 
 /// Length of a text when a plain unit weighs `unit`: [`NORMAL`] or [`GUARD`] (pruning 8.5).
 pub fn weighted_length(text: &JsString, unit: f64) -> f64 {
-    let units = text.units();
+    weighted_units(text.units(), unit)
+}
+
+/// The same for a part of a text.
+pub fn weighted_units(units: &[u16], unit: f64) -> f64 {
     let plain = units.len() as f64 * unit;
-    // Below the first character of the table.
-    if units.iter().all(|unit| *unit < 0xB7) {
+    if is_plain(units) {
         return plain;
     }
     points(units).fold(plain, |sum, point| sum + surplus(point, unit))
+}
+
+/// Whether each unit weighs the same, as all of them are below the first character of the table.
+pub fn is_plain(units: &[u16]) -> bool {
+    units.iter().all(|unit| *unit < 0xB7)
 }
 
 /// What a character weighs beyond its units.

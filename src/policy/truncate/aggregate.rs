@@ -122,46 +122,98 @@ impl Way {
     }
 }
 
-/// What is changed in a list of messages, in the order in which it is done; a message may be changed twice.
+/// The changes of a list of messages, in the order in which they are made; a message may change twice.
 pub fn reduce(messages: &[Held<'_>], budget: &Budget) -> Vec<Reduced> {
-    let answered = messages.iter().rposition(|message| message.result.is_none()).map_or(0, |at| at + 1);
-    let fresh_from = if budget.fresh_keep.is_some() { answered } else { messages.len() };
-    let results: Vec<usize> = (0..messages.len()).filter(|at| messages[*at].result.is_some()).collect();
+    let mut bodies = Bodies { messages, budget, now: vec![None; messages.len()], before: None };
+    let is_result = messages.iter().map(|message| message.result.is_some()).collect::<Vec<_>>();
     let chars = messages.iter().map(|message| message.chars).collect();
-    let mut run = Run { messages, budget, chars, now: vec![None; messages.len()], done: Vec::new() };
-    for at in results.iter().copied().filter(|at| *at >= budget.sent) {
+    let steps = reduce_results(&mut bodies, &is_result, chars, budget);
+    let message = |at: usize| bodies.now[at].as_ref().or(messages[at].result).cloned();
+    let reduced = |ReduceStep { at, by, gain }| Some(Reduced { at, message: message(at)?, by, gain });
+    steps.into_iter().filter_map(reduced).collect()
+}
+
+/// Tool results by the position of their messages.
+pub(super) trait Results {
+    /// Changes a result. Returns its length after the change.
+    fn change(&mut self, at: usize, by: Way) -> f64;
+    /// Takes the last change of this result back.
+    fn revert(&mut self, at: usize);
+}
+
+/// One change of one result.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct ReduceStep {
+    /// The position of its message.
+    pub(super) at: usize,
+    /// Why it changes.
+    pub(super) by: Way,
+    /// Units that it loses.
+    pub(super) gain: f64,
+}
+
+/// Reduces results to a budget; `is_result` and `chars` say for each message whether it is a result, and how long it is.
+pub(super) fn reduce_results(
+    results: &mut dyn Results,
+    is_result: &[bool],
+    chars: Vec<f64>,
+    budget: &Budget,
+) -> Vec<ReduceStep> {
+    let answered = is_result.iter().rposition(|is_result| !is_result).map_or(0, |at| at + 1);
+    let fresh_from = if budget.fresh_keep.is_some() { answered } else { is_result.len() };
+    let places: Vec<usize> = (0..is_result.len()).filter(|at| is_result[*at]).collect();
+    let mut run = Run { results, budget, chars, done: Vec::new() };
+    for at in places.iter().copied().filter(|at| *at >= budget.sent) {
         let min_keep = budget.fresh_keep.filter(|_| at >= fresh_from).unwrap_or(0.0);
         if run.chars[at] > budget.single {
             run.change(at, Way::OverLimit { limit: budget.single, min_keep });
         }
     }
-    let held: Vec<usize> = results.into_iter().filter(|at| run.chars[*at] > 0.0).collect();
+    let held: Vec<usize> = places.into_iter().filter(|at| run.chars[*at] > 0.0).collect();
     run.all(&held, fresh_from);
     run.done
 }
 
-struct Run<'a> {
+/// Results as JSON bodies.
+struct Bodies<'a> {
     messages: &'a [Held<'a>],
+    budget: &'a Budget,
+    now: Vec<Option<Value>>,
+    before: Option<Value>,
+}
+
+impl Results for Bodies<'_> {
+    fn change(&mut self, at: usize, by: Way) -> f64 {
+        let message = self.now[at].as_ref().or(self.messages[at].result);
+        let made = message.and_then(|message| by.apply(self.budget.ends, self.budget.rule, message));
+        self.before = self.now[at].take();
+        self.now[at] = made.or_else(|| self.before.clone());
+        self.now[at].as_ref().or(self.messages[at].result).map_or(0.0, |now| self.budget.chars(now))
+    }
+
+    fn revert(&mut self, at: usize) {
+        self.now[at] = self.before.take();
+    }
+}
+
+struct Run<'a> {
+    results: &'a mut dyn Results,
     budget: &'a Budget,
     /// The length of each result as it is now.
     chars: Vec<f64>,
-    now: Vec<Option<Value>>,
-    done: Vec<Reduced>,
+    done: Vec<ReduceStep>,
 }
 
 impl Run<'_> {
-    /// Changes a message; what it lost.
+    /// Changes a message. Returns the units that it loses.
     fn change(&mut self, at: usize, by: Way) -> f64 {
-        let now = self.now[at].as_ref().or(self.messages[at].result);
-        let Some(message) = now.and_then(|now| by.apply(self.budget.ends, self.budget.rule, now)) else {
-            return 0.0;
-        };
-        let chars = self.budget.chars(&message);
+        let chars = self.results.change(at, by);
         let gain = (self.chars[at] - chars).max(0.0);
         if gain > 0.0 || matches!(by, Way::OverLimit { .. }) {
-            self.now[at] = Some(message.clone());
             self.chars[at] = chars;
-            self.done.push(Reduced { at, message, by, gain });
+            self.done.push(ReduceStep { at, by, gain });
+        } else {
+            self.results.revert(at);
         }
         gain
     }

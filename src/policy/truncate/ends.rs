@@ -92,7 +92,7 @@ impl Ends {
     fn kept(self, text: &JsString, room: f64, min_keep: f64) -> JsString {
         let tail = (room * TAIL_OF_BUDGET).floor().min(TAIL_UNITS);
         let head = room - tail - JsString::from(MIDDLE).len() as f64;
-        if !(has_telling_end(text) && room > 2.0 * min_keep && head > min_keep) {
+        if !(room > 2.0 * min_keep && head > min_keep && has_telling_end(text)) {
             return self.head(text, line_end(text, room));
         }
         let mut kept = self.head(text, line_end(text, head));

@@ -3,10 +3,11 @@
 use crate::gateway::ruleset::{Aggregate, Rules};
 use crate::policy::edit::Edit;
 use crate::policy::fate::{Fate, MessageFate};
-use crate::policy::list::List;
+use crate::policy::list::{Change, List};
 use crate::policy::reason::Reason;
 use crate::policy::settings::{ReduceSettings, TruncateSettings};
-use crate::policy::truncate::{Budget, Held, Reduced, Way, reduce, result_budget, truncate_list};
+use crate::policy::truncate::aggregate::{ReduceStep, Results, reduce_results};
+use crate::policy::truncate::{Budget, Way, result_budget, truncate_list};
 use crate::store::entry::Role;
 
 /// Cuts the results of a list until they fit, for a window in tokens. A version without such a budget leaves them.
@@ -38,16 +39,52 @@ pub fn reduce_list(
 
 /// Holds the results of a list to a budget.
 pub(super) fn hold(list: &mut List, fates: &mut [MessageFate], budget: &Budget) {
-    let done = reduce(&held(list), budget);
-    for Reduced { at, by, .. } in done {
+    let done = reduced(list, budget);
+    for ReduceStep { at, by, .. } in done {
         let (fate, reason) = match by {
             Way::OverLimit { .. } => (Fate::Truncated, Reason::OverLimit),
             Way::OverAll { .. } => (Fate::Truncated, Reason::OverAggregate),
             Way::Elided { .. } => (Fate::Cleared, Reason::OverAggregate),
         };
-        list.make(at, Edit::Reduce { by, ends: budget.ends, rule: budget.rule });
         let after = list.size(at).prune_chars;
         fates[at] = MessageFate { fate, reason, after, ..fates[at] };
+    }
+}
+
+/// Reduces the results of a list, and returns what was done.
+fn reduced(list: &mut List, budget: &Budget) -> Vec<ReduceStep> {
+    let has_text = |at: usize| {
+        list.size(at).role == Role::ToolResult
+            && list.texture(at).is_some_and(|texture| texture.body.is_some())
+    };
+    let is_result: Vec<bool> = (0..list.len()).map(has_text).collect();
+    let chars =
+        (0..list.len()).map(|at| if list.size(at).role == Role::ToolResult { chars(list, at) } else { 0.0 });
+    let chars = chars.collect();
+    reduce_results(&mut Listed { list, budget, before: None }, &is_result, chars, budget)
+}
+
+/// The length of a result, as it was measured when it was read.
+fn chars(list: &List, at: usize) -> f64 {
+    list.texture(at).and_then(|texture| texture.letters).map_or(0.0, |letters| letters.chars)
+}
+
+/// Results as messages of a list.
+struct Listed<'l, 'c> {
+    list: &'l mut List<'c>,
+    budget: &'l Budget,
+    before: Option<Change>,
+}
+
+impl Results for Listed<'_, '_> {
+    fn change(&mut self, at: usize, by: Way) -> f64 {
+        self.before = self.list.items()[at].change.clone();
+        self.list.make(at, Edit::Reduce { by, ends: self.budget.ends, rule: self.budget.rule });
+        chars(self.list, at)
+    }
+
+    fn revert(&mut self, at: usize) {
+        self.list.items_mut()[at].change = self.before.take();
     }
 }
 
@@ -69,18 +106,7 @@ pub fn recover_list(list: &mut List, rules: &Rules, window: f64, truncate: &Trun
 pub fn reducible_chars(list: &List, rules: &Rules, window: f64, truncate: &TruncateSettings) -> f64 {
     let single = truncate.max_result_chars_under(rules, window);
     let Some(budget) = result_budget(rules, window, Some(single), false) else { return 0.0 };
-    reduce(&held(list), &budget).iter().map(|done| done.gain).sum()
-}
-
-/// The tool results of a list at their positions, with the length that was measured when they were read.
-fn held<'l>(list: &'l List<'_>) -> Vec<Held<'l>> {
-    let held = |at: usize| {
-        let texture = list.texture(at).filter(|_| list.size(at).role == Role::ToolResult);
-        let result = texture.and_then(|texture| texture.body.as_deref());
-        let chars = texture.and_then(|texture| texture.letters).map_or(0.0, |letters| letters.chars);
-        Held { result, chars }
-    };
-    (0..list.len()).map(held).collect()
+    reduced(&mut list.clone(), &budget).iter().map(|done| done.gain).sum()
 }
 
 /// Where the messages begin that no call was sent yet: behind the last answer.

@@ -1,20 +1,35 @@
 //! Heads and tails of a text by weighted length, without splitting a surrogate pair (pruning 8, row "Surrogates at
 //! cuts"; 8.5).
 
-use crate::context::tokens::weighted::weighted_length;
+use crate::context::tokens::weighted::{is_plain, weighted_units};
 use crate::js::JsString;
 
 /// The longest beginning of at most this weighted length.
 pub(in crate::policy) fn head(text: &JsString, max: f64, unit: f64) -> JsString {
-    let cut = longest(text.len(), |units| weighted_length(&text.slice(0, units), unit) <= max);
+    let cut = longest(text.len(), fits(text, max, unit, |units, count| &units[..count]));
     text.slice(0, if splits_pair(text, cut) { cut - 1 } else { cut })
 }
 
 /// The longest end of at most this weighted length.
 pub(in crate::policy) fn tail(text: &JsString, max: f64, unit: f64) -> JsString {
     let all = text.len();
-    let cut = all - longest(all, |units| weighted_length(&text.slice(all - units, all), unit) <= max);
+    let cut = all - longest(all, fits(text, max, unit, |units, count| &units[units.len() - count..]));
     text.slice(if splits_pair(text, cut) { cut + 1 } else { cut }, all)
+}
+
+/// Whether a part of so many units is within a weighted length. Most texts are plain, and are not looked at again.
+fn fits(
+    text: &JsString,
+    max: f64,
+    unit: f64,
+    part: impl for<'t> Fn(&'t [u16], usize) -> &'t [u16],
+) -> impl Fn(usize) -> bool {
+    let units = text.units();
+    let is_plain = is_plain(units);
+    move |count| {
+        let length = if is_plain { count as f64 * unit } else { weighted_units(part(units, count), unit) };
+        length <= max
+    }
 }
 
 /// Index of the last line feed.
