@@ -1,4 +1,4 @@
-//! The names of things: newtypes, so that a token count is never added to a char count.
+//! The names of sessions and entries, and the count of changes that a result is checked against.
 
 use std::fmt;
 

@@ -33,7 +33,7 @@
 //! Two decisions carry the rest. *Sizes first*: indexing reads each line once and keeps a small record per entry;
 //! policies decide from sizes alone, and texts are read back only when someone looks. *Files are live*: they are
 //! read at positions, never mapped and never rewritten; growth is indexed from the old end, and a result computed
-//! under an older [`ids::Epoch`] is dropped in one place.
+//! under an older [`ids::Epoch`] is dropped.
 pub mod app;
 pub mod cli;
 pub mod command;

@@ -25,7 +25,9 @@ pub(super) fn truncate_list(
     };
     let mut fates: Vec<MessageFate> = (0..list.len()).map(untouched).collect();
     if let Some(mut budget) = result_budget(rules, window, None, true) {
-        (budget.single, budget.all) = (limit, rules.aggregate.budget(window, limit, true));
+        // A limit of one is at least a char, as in `result_budget`.
+        let single = limit.max(1.0);
+        (budget.single, budget.all) = (single, rules.aggregate.budget(window, single, true));
         budget.fresh_keep = Some(settings.min_keep_chars);
         hold(list, &mut fates, &budget);
     }
